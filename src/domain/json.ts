@@ -1,0 +1,11 @@
+/** JSON as the language sees it: what requests carry, what is folded and what is stored. */
+
+export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
+export interface JsonObject {
+  [key: string]: JsonValue;
+}
+
+/** True for `{...}`, false for `null`, arrays and scalars. */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,99 @@
+/**
+ * The closed union of every way a request is turned down. A refusal is returned, never thrown;
+ * `http/reply.ts` is the one table from here to status, text and headers.
+ */
+
+export type Outcome<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+/** Where in a write of several events the fault is. */
+export interface FaultPlace {
+  readonly eventIndex?: number;
+  readonly targetIndex?: number;
+}
+
+/** One fault of a deployed document: which rule, where, what is wrong, what to do. */
+export interface Violation {
+  /** Stable name of the rule, e.g. `unknown_key`. */
+  readonly rule: string;
+  /** Dotted location, e.g. `aggregate_types.order.events.was_placed.handler[0].target`. */
+  readonly path: string;
+  readonly message: string;
+  readonly hint: string;
+}
+
+/** One fault of event data against its schema. */
+export interface DataFault {
+  /** Dotted location, e.g. `data.lines.0.qty`; `data` for the root. */
+  readonly path: string;
+  readonly message: string;
+}
+
+export type Refusal =
+  | (
+    & { readonly kind: "bad_request"; readonly message: string; readonly path?: string }
+    & FaultPlace
+  )
+  | { readonly kind: "unauthorized"; readonly message: string }
+  | { readonly kind: "forbidden"; readonly message: string }
+  | ({ readonly kind: "not_found"; readonly message: string })
+  | ({ readonly kind: "aggregate_type_unknown"; readonly aggregateType: string } & FaultPlace)
+  | ({
+    readonly kind: "event_type_unknown";
+    readonly aggregateType: string;
+    readonly eventType: string;
+  } & FaultPlace)
+  | ({ readonly kind: "event_type_reserved" } & FaultPlace)
+  | { readonly kind: "aggregate_missing" }
+  | { readonly kind: "method_not_allowed"; readonly allow: string }
+  | (
+    & { readonly kind: "identifier_invalid"; readonly path: string; readonly message: string }
+    & FaultPlace
+  )
+  | (
+    & { readonly kind: "metadata_invalid"; readonly path: string; readonly message: string }
+    & FaultPlace
+  )
+  /** 422 for the shape of an atomic write's targets or the size of a batch. */
+  | (
+    & { readonly kind: "write_invalid"; readonly path: string; readonly message: string }
+    & FaultPlace
+  )
+  | ({ readonly kind: "schema_validation"; readonly faults: readonly DataFault[] } & FaultPlace)
+  | { readonly kind: "occ_conflict"; readonly length: number; readonly expected: number }
+  | {
+    readonly kind: "occ_conflict_atomic";
+    readonly key: string;
+    readonly length: number;
+    readonly expected: number;
+  }
+  | { readonly kind: "implications_in_multi_write"; readonly targetIndex: number }
+  | { readonly kind: "idempotency_key_invalid"; readonly message: string }
+  | { readonly kind: "idempotency_mismatch" }
+  | { readonly kind: "idempotency_in_progress" }
+  | ({
+    readonly kind: "payload_too_large";
+    readonly message: string;
+    readonly limit: number;
+    readonly path?: string;
+  } & FaultPlace)
+  | {
+    readonly kind: "fold_budget_exceeded";
+    readonly message: string;
+    readonly bytes: number;
+    readonly limit: number;
+  }
+  | { readonly kind: "spec_invalid"; readonly violations: readonly Violation[] }
+  | { readonly kind: "spec_incompatible"; readonly violations: readonly Violation[] }
+  | { readonly kind: "operator_input_invalid"; readonly path: string; readonly message: string }
+  | { readonly kind: "already_exists"; readonly path: string; readonly message: string }
+  | { readonly kind: "login_locked"; readonly retryAfterSeconds: number };
+
+export function accept<T>(value: T): Outcome<T> {
+  return { ok: true, value };
+}
+
+export function refuse(refusal: Refusal): { readonly ok: false; readonly refusal: Refusal } {
+  return { ok: false, refusal };
+}

@@ -1,0 +1,35 @@
+/** A spec that has been checked: what writes and reads ask, ready to be asked. */
+
+import type { JsonObject } from "../json.ts";
+import type { DataFault } from "../refusal.ts";
+import type { Handler } from "../handler/handler.ts";
+
+export interface CompiledSpec {
+  /** SHA-256 (hex) of the document as canonical JSON (keys sorted), annotations included. */
+  readonly hash: string;
+  readonly document: JsonObject;
+  readonly aggregateTypes: ReadonlyMap<string, CompiledAggregateType>;
+  readonly agentTypes: ReadonlySet<string>;
+  readonly targetTypes: ReadonlySet<string>;
+  /** Declared singletons and `global`. */
+  readonly singletons: ReadonlySet<string>;
+}
+
+export interface CompiledAggregateType {
+  readonly name: string;
+  readonly events: ReadonlyMap<string, CompiledEventType>;
+  /** By event type; system events with a handler are in, events without one are not. */
+  readonly handlers: ReadonlyMap<string, Handler>;
+  /** False for types in `modules.never_cache`. */
+  readonly cached: boolean;
+  /** SHA-256 (hex) of all that decides how this type folds: its handlers by event type. */
+  readonly foldHash: string;
+}
+
+export interface CompiledEventType {
+  readonly name: string;
+  /** The faults of `data`, at most `limits.schemaDetailsMax`; empty when it is valid. */
+  readonly validateData: (data: JsonObject) => readonly DataFault[];
+  readonly allowSkipOcc: boolean;
+  readonly hasImplications: boolean;
+}

@@ -1,0 +1,46 @@
+/** A write as asked for, before anything is checked: single, batch and atomic alike. */
+
+export interface RequestedEvent {
+  readonly type: string;
+  /** As sent; undefined when the field was absent. */
+  readonly data: unknown;
+}
+
+export interface RequestedTarget {
+  readonly aggregateType: string;
+  /** As sent: only the spec knows which ids are singletons. */
+  readonly id: string;
+  readonly events: readonly RequestedEvent[];
+  /** As sent; only atomic writes have one per target. */
+  readonly previousLength?: unknown;
+}
+
+export interface IdempotencyClaim {
+  readonly key: string;
+  /** SHA-256 (64 hex) of the body with keys sorted at every level. */
+  readonly bodyHash: string;
+}
+
+export interface WriteRequest {
+  readonly form: "single" | "batch" | "atomic";
+  readonly targets: readonly RequestedTarget[];
+  /** As sent; undefined when the field was absent. */
+  readonly metadata: unknown;
+  readonly idempotency?: IdempotencyClaim;
+  readonly requestId: string;
+}
+
+/** What a committed write answers. Stream ids are consecutive, so first and count tell them all. */
+export interface Written {
+  readonly form: "single" | "batch" | "atomic";
+  readonly targets: readonly {
+    readonly key: string;
+    readonly first: number;
+    readonly count: number;
+  }[];
+  readonly impliedCount: number;
+  /** True when the ledger answered: nothing was written now. */
+  readonly replayed: boolean;
+  /** The request id of the write that landed: of this request, or the original when replayed. */
+  readonly requestId: string;
+}

@@ -1,0 +1,24 @@
+/** The world outside, as an argument: the clock, randomness and the log. Only here are they real. */
+
+export type LogLevel = "debug" | "info" | "warn" | "error";
+
+export interface Host {
+  /** Milliseconds since 1970, UTC. */
+  nowMs(): number;
+  /** Cryptographically random bytes. */
+  randomBytes(length: number): Uint8Array<ArrayBuffer>;
+  /** One structured line. Fields never hold secrets: no keys, tokens, passwords or bodies. */
+  log(level: LogLevel, message: string, fields?: Record<string, unknown>): void;
+}
+
+/** The host of a running server: system clock, system randomness, JSON lines on standard error. */
+export function systemHost(): Host {
+  return {
+    nowMs: () => Date.now(),
+    randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
+    log(level, message, fields = {}) {
+      const line = { time: new Date().toISOString(), level, message, ...fields };
+      console.error(JSON.stringify(line));
+    },
+  };
+}

@@ -11,114 +11,21 @@ import type {
   KeyHolder,
   Operator,
   Scope,
-  Tier,
 } from "./domain/access.ts";
+import type { ErrorRecord } from "./domain/error_record.ts";
 import type { JsonObject } from "./domain/json.ts";
-import type { Outcome, Violation } from "./domain/refusal.ts";
+import type {
+  AggregatePage,
+  AggregateView,
+  EventPage,
+  ListAggregatesRequest,
+  ReadAggregateRequest,
+  ReadEventsRequest,
+} from "./domain/reading.ts";
+import type { DeployedSpec, DeploySpecRequest, SpecVersion } from "./domain/spec/deployment.ts";
+import type { Outcome } from "./domain/refusal.ts";
 import type { Environment, Tenant } from "./domain/tenant.ts";
 import type { WriteRequest, Written } from "./domain/write.ts";
-
-/** A folded aggregate. `dataJson` is the state as JSON text, ready to be put into a body. */
-export interface AggregateView {
-  readonly dataJson: string;
-  readonly length: number;
-  /** Unix seconds; null for a singleton without events. */
-  readonly createdAt: number | null;
-  readonly updatedAt: number | null;
-}
-
-export interface ReadAggregateRequest {
-  readonly aggregateType: string;
-  /** As sent. */
-  readonly id: string;
-  /** Bypass every cache and snapshot. */
-  readonly synchronous: boolean;
-  /** EXT: the state as of this Unix second. */
-  readonly atSeconds?: number;
-}
-
-export interface ReadEventsRequest {
-  readonly aggregateType: string;
-  readonly id: string;
-  /** Exclusive cursor as sent. */
-  readonly start?: string;
-  /** As asked for, at least 1; clamped by the query to `limits.eventsPageMax`. */
-  readonly count?: number;
-  readonly direction: "forwards" | "backwards";
-}
-
-export interface ListedEvent {
-  readonly id: string;
-  readonly hash: string;
-  /** The stored bytes as text. */
-  readonly raw: string;
-}
-
-/** Always oldest first. Spec: events listing, rules 1 to 5. */
-export interface EventPage {
-  readonly entries: readonly ListedEvent[];
-  readonly countLimit: number;
-  readonly countClamped: boolean;
-  readonly truncated: boolean;
-  readonly truncatedBy?: "count" | "bytes";
-  readonly nextStart?: string;
-}
-
-export interface ListAggregatesRequest {
-  readonly aggregateType: string;
-  readonly resolve: boolean;
-  readonly synchronous: boolean;
-  /** As asked for, at least 1; clamped by the query to `limits.listPageMax`. */
-  readonly limit?: number;
-  /** Exclusive byte-wise cursor. */
-  readonly start?: string;
-}
-
-export type ListedAggregate =
-  | { readonly id: string }
-  | { readonly id: string; readonly view: AggregateView }
-  | { readonly id: string; readonly error: "fold_budget_exceeded" };
-
-export interface AggregatePage {
-  readonly entries: readonly ListedAggregate[];
-  readonly limit: number;
-  readonly limitClamped: boolean;
-  readonly truncated: boolean;
-  readonly nextStart?: string;
-}
-
-/** Spec: "Error record (diagnostic)". */
-export interface ErrorRecord {
-  readonly error_id: string;
-  readonly error_type: string;
-  readonly message: string;
-  readonly context: JsonObject;
-  readonly request_id: string;
-  readonly occurred_at: string;
-}
-
-export interface DeploySpecRequest {
-  /** The inner `spec` object as sent. */
-  readonly spec: unknown;
-  readonly force: boolean;
-  readonly dryRun: boolean;
-}
-
-export interface DeployedSpec {
-  readonly spec_hash: string;
-  /** 1 for the first deployed spec of an environment. */
-  readonly version: number;
-  /** What differs from the current spec, one line each; empty when nothing does. */
-  readonly changes: readonly string[];
-  readonly warnings: readonly Violation[];
-}
-
-export interface SpecVersion {
-  readonly version: number;
-  readonly spec_hash: string;
-  /** ISO 8601 UTC. */
-  readonly created_at: string;
-}
 
 export interface DataService {
   writeEvents(tenant: Tenant, request: WriteRequest): Promise<Outcome<Written>>;
@@ -185,5 +92,3 @@ export interface Service {
   /** Resolves when the store answers a read; rejects when it does not. For `/health/ready`. */
   ping(): Promise<void>;
 }
-
-export type { Tier };

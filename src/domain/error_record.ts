@@ -1,0 +1,13 @@
+/** The diagnostic kept for a day after a 5xx. */
+
+import type { JsonObject } from "./json.ts";
+
+/** Spec: "Error record (diagnostic)". */
+export interface ErrorRecord {
+  readonly error_id: string;
+  readonly error_type: string;
+  readonly message: string;
+  readonly context: JsonObject;
+  readonly request_id: string;
+  readonly occurred_at: string;
+}

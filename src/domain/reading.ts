@@ -1,0 +1,70 @@
+/** What reads ask and what they answer, before it is put into the words of HTTP. */
+
+/** A folded aggregate. `dataJson` is the state as JSON text, ready to be put into a body. */
+export interface AggregateView {
+  readonly dataJson: string;
+  readonly length: number;
+  /** Unix seconds; null for a singleton without events. */
+  readonly createdAt: number | null;
+  readonly updatedAt: number | null;
+}
+
+export interface ReadAggregateRequest {
+  readonly aggregateType: string;
+  /** As sent. */
+  readonly id: string;
+  /** Bypass every cache and snapshot. */
+  readonly synchronous: boolean;
+  /** EXT: the state as of this Unix second. */
+  readonly atSeconds?: number;
+}
+
+export interface ReadEventsRequest {
+  readonly aggregateType: string;
+  readonly id: string;
+  /** Exclusive cursor as sent. */
+  readonly start?: string;
+  /** As asked for, at least 1; clamped by the query to `limits.eventsPageMax`. */
+  readonly count?: number;
+  readonly direction: "forwards" | "backwards";
+}
+
+export interface ListedEvent {
+  readonly id: string;
+  readonly hash: string;
+  /** The stored bytes as text. */
+  readonly raw: string;
+}
+
+/** Always oldest first. Spec: events listing, rules 1 to 5. */
+export interface EventPage {
+  readonly entries: readonly ListedEvent[];
+  readonly countLimit: number;
+  readonly countClamped: boolean;
+  readonly truncated: boolean;
+  readonly truncatedBy?: "count" | "bytes";
+  readonly nextStart?: string;
+}
+
+export interface ListAggregatesRequest {
+  readonly aggregateType: string;
+  readonly resolve: boolean;
+  readonly synchronous: boolean;
+  /** As asked for, at least 1; clamped by the query to `limits.listPageMax`. */
+  readonly limit?: number;
+  /** Exclusive byte-wise cursor. */
+  readonly start?: string;
+}
+
+export type ListedAggregate =
+  | { readonly id: string }
+  | { readonly id: string; readonly view: AggregateView }
+  | { readonly id: string; readonly error: "fold_budget_exceeded" };
+
+export interface AggregatePage {
+  readonly entries: readonly ListedAggregate[];
+  readonly limit: number;
+  readonly limitClamped: boolean;
+  readonly truncated: boolean;
+  readonly nextStart?: string;
+}

@@ -1,0 +1,26 @@
+/** What deploying a spec asks and answers. */
+
+import type { Violation } from "../refusal.ts";
+
+export interface DeploySpecRequest {
+  /** The inner `spec` object as sent. */
+  readonly spec: unknown;
+  readonly force: boolean;
+  readonly dryRun: boolean;
+}
+
+export interface DeployedSpec {
+  readonly spec_hash: string;
+  /** 1 for the first deployed spec of an environment. */
+  readonly version: number;
+  /** What differs from the current spec, one line each; empty when nothing does. */
+  readonly changes: readonly string[];
+  readonly warnings: readonly Violation[];
+}
+
+export interface SpecVersion {
+  readonly version: number;
+  readonly spec_hash: string;
+  /** ISO 8601 UTC. */
+  readonly created_at: string;
+}

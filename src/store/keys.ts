@@ -1,0 +1,91 @@
+/**
+ * Every key of the database, in one table: read it as the schema. A new kind of record starts
+ * with a line here. `0` opens what belongs to the whole deployment; a tenant's number (1 and up)
+ * opens what belongs to one (instance, environment), so no key of one tenant can meet another's.
+ */
+
+import type { Bytes, KeyRange } from "../kv/engine.ts";
+import { pack, rangeOf } from "../kv/tuple.ts";
+
+/** Second part of every tenant key. Numbers, for they are in every key; never reused. */
+const kind = {
+  head: 1,
+  segment: 2,
+  piece: 3,
+  aggregate: 4,
+  ledger: 5,
+  ledgerDue: 6,
+  snapshot: 7,
+  rebuild: 8,
+  spec: 9,
+  currentSpec: 10,
+  errorRecord: 11,
+  apiKey: 12,
+} as const;
+
+export const keys = {
+  // The whole deployment.
+  instance: (id: string): Bytes => pack([0, "instance", id]),
+  instances: (): KeyRange => rangeOf([0, "instance"]),
+  /** Slug to instance id. */
+  slug: (slug: string): Bytes => pack([0, "slug", slug]),
+  /** How many tenant numbers have been given out. */
+  tenantCount: (): Bytes => pack([0, "tenant_count"]),
+  /** SHA-256 of an API key (32 bytes) to its record. */
+  apiKeyByHash: (hash: Bytes): Bytes => pack([0, "api_key", hash]),
+  /** API key id to the hash. */
+  apiKeyHash: (id: string): Bytes => pack([0, "api_key_hash", id]),
+  user: (email: string): Bytes => pack([0, "user", email]),
+  /** Recent failed logins of one account. */
+  failedLogins: (email: string): Bytes => pack([0, "failed_logins", email]),
+  /** Secrets of the deployment, e.g. the operator token secret on clusters. */
+  secret: (name: string): Bytes => pack([0, "secret", name]),
+  /** Ed25519 key pairs of an instance, oldest first. */
+  signingKey: (instanceId: string, number: number): Bytes =>
+    pack([0, "signing_key", instanceId, number]),
+  signingKeys: (instanceId: string): KeyRange => rangeOf([0, "signing_key", instanceId]),
+  /** Counts changes of keys, tiers and instances; watched, so that every node forgets its caches. */
+  accessVersion: (): Bytes => pack([0, "access_version"]),
+  /** Counts spec deployments of all tenants; watched for the same reason. */
+  specVersion: (): Bytes => pack([0, "spec_version"]),
+
+  // One tenant.
+  head: (tenant: number, stream: string): Bytes => pack([tenant, kind.head, stream]),
+  heads: (tenant: number): KeyRange => rangeOf([tenant, kind.head]),
+  /** Consecutive events of one stream, packed; the number is the index of the first. */
+  segment: (tenant: number, stream: string, first: number): Bytes =>
+    pack([tenant, kind.segment, stream, first]),
+  segments: (tenant: number, stream: string): KeyRange =>
+    rangeOf([tenant, kind.segment, stream]),
+  /** Part `number` of a value too large for one key, under the key it belongs to. */
+  piece: (tenant: number, owner: Bytes, number: number): Bytes =>
+    pack([tenant, kind.piece, owner, number]),
+  pieces: (tenant: number, owner: Bytes): KeyRange => rangeOf([tenant, kind.piece, owner]),
+  /** The index behind listings: one empty value for each id that has events. */
+  aggregate: (tenant: number, type: string, id: string): Bytes =>
+    pack([tenant, kind.aggregate, type, id]),
+  aggregates: (tenant: number, type: string): KeyRange => rangeOf([tenant, kind.aggregate, type]),
+  ledger: (tenant: number, idempotencyKey: string): Bytes =>
+    pack([tenant, kind.ledger, idempotencyKey]),
+  /** When a ledger entry is to be looked at again, by hour since 1970. */
+  ledgerDue: (tenant: number, hour: number, idempotencyKey: string): Bytes =>
+    pack([tenant, kind.ledgerDue, hour, idempotencyKey]),
+  ledgerDues: (tenant: number): KeyRange => rangeOf([tenant, kind.ledgerDue]),
+  /** Folded state of a stream under one fold hash. */
+  snapshot: (tenant: number, stream: string, foldHash: string): Bytes =>
+    pack([tenant, kind.snapshot, stream, foldHash]),
+  snapshots: (tenant: number, stream: string): KeyRange =>
+    rangeOf([tenant, kind.snapshot, stream]),
+  /** Streams whose snapshot is to be brought up to date in the background. */
+  rebuild: (tenant: number, stream: string): Bytes => pack([tenant, kind.rebuild, stream]),
+  rebuilds: (tenant: number): KeyRange => rangeOf([tenant, kind.rebuild]),
+  spec: (tenant: number, version: number): Bytes => pack([tenant, kind.spec, version]),
+  specs: (tenant: number): KeyRange => rangeOf([tenant, kind.spec]),
+  currentSpec: (tenant: number): Bytes => pack([tenant, kind.currentSpec]),
+  errorRecord: (tenant: number, errorId: string): Bytes =>
+    pack([tenant, kind.errorRecord, errorId]),
+  errorRecords: (tenant: number): KeyRange => rangeOf([tenant, kind.errorRecord]),
+  /** The ids of a tenant's API keys, in the order they were made. */
+  apiKey: (tenant: number, id: string): Bytes => pack([tenant, kind.apiKey, id]),
+  apiKeys: (tenant: number): KeyRange => rangeOf([tenant, kind.apiKey]),
+} as const;

@@ -1,0 +1,179 @@
+/**
+ * Keys from lists of elements: the tuple layer of FoundationDB, byte for byte, for strings,
+ * integers and byte arrays. The order of packed bytes is the order of the elements: byte arrays
+ * before strings before numbers, strings by code point, and a list before all that extend it.
+ *
+ * `pack` runs for every key of every request, hence the shared scratch array.
+ */
+
+import type { Bytes, KeyRange } from "./engine.ts";
+
+/** Numbers are safe integers. */
+export type TupleElement = string | number | Uint8Array;
+
+/** First byte of an element. An integer of n bytes has `zero` + n, a negative one `zero` - n. */
+const code = { bytes: 0x01, string: 0x02, zero: 0x14 } as const;
+const integerBytesMax = 7;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Where packing happens. Never escapes this file; grows when a tuple needs more. */
+let scratch: Bytes = new Uint8Array(4096);
+
+/**
+ * The bytes of a tuple.
+ * @throws {RangeError} for a number that is no safe integer.
+ * @throws {TypeError} for a string with a lone surrogate: two such strings could become one key.
+ */
+export function pack(elements: readonly TupleElement[]): Bytes {
+  return copyScratch(packIntoScratch(elements), 0);
+}
+
+/** All keys that extend the tuple by at least one element; not the tuple itself. */
+export function rangeOf(elements: readonly TupleElement[]): KeyRange {
+  const length = packIntoScratch(elements);
+  const begin = copyScratch(length, 1);
+  const end = copyScratch(length, 1);
+  end[length] = 0xff;
+  return { begin, end };
+}
+
+/**
+ * The elements of a packed tuple.
+ * @throws {RangeError} for bytes that `pack` cannot have made.
+ */
+export function unpack(bytes: Uint8Array): TupleElement[] {
+  const elements: TupleElement[] = [];
+  let at = 0;
+  while (at < bytes.length) {
+    const first = bytes[at]!;
+    if (first === code.bytes || first === code.string) {
+      const end = findTerminator(bytes, at + 1);
+      const content = unescape(bytes, at + 1, end);
+      elements.push(first === code.bytes ? content : decoder.decode(content));
+      at = end + 1;
+      continue;
+    }
+    const size = Math.abs(first - code.zero);
+    if (size > integerBytesMax || at + 1 + size > bytes.length) throw malformed(at);
+    elements.push(unpackInteger(bytes, at + 1, size, first < code.zero));
+    at += 1 + size;
+  }
+  return elements;
+}
+
+function packIntoScratch(elements: readonly TupleElement[]): number {
+  let at = 0;
+  for (let i = 0; i < elements.length; i++) {
+    const element = elements[i]!;
+    if (typeof element === "string") at = putString(element, at);
+    else if (typeof element === "number") at = putInteger(element, at);
+    else at = putBytes(element, at);
+  }
+  return at;
+}
+
+function copyScratch(length: number, extra: number): Bytes {
+  const copy = new Uint8Array(length + extra);
+  // Below this size a loop beats the call into the runtime.
+  if (length > 48) copy.set(scratch.subarray(0, length));
+  else for (let i = 0; i < length; i++) copy[i] = scratch[i]!;
+  return copy;
+}
+
+/** Room for `count` more bytes and for the two that every element needs. */
+function reserve(at: number, count: number): void {
+  if (at + count + 2 <= scratch.length) return;
+  const larger = new Uint8Array(2 * (at + count + 2));
+  larger.set(scratch);
+  scratch = larger;
+}
+
+function putString(text: string, at: number): number {
+  reserve(at, text.length);
+  const start = at;
+  scratch[at++] = code.string;
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    // A zero must be escaped and all above 0x7f takes more than a byte.
+    if (unit === 0 || unit > 0x7f) return putWideString(text, start);
+    scratch[at++] = unit;
+  }
+  scratch[at++] = 0;
+  return at;
+}
+
+function putWideString(text: string, at: number): number {
+  if (!text.isWellFormed()) throw new TypeError("A key cannot hold a lone surrogate");
+  return putEscaped(code.string, encoder.encode(text), at);
+}
+
+function putBytes(bytes: Uint8Array, at: number): number {
+  return putEscaped(code.bytes, bytes, at);
+}
+
+function putEscaped(first: number, content: Uint8Array, at: number): number {
+  reserve(at, 2 * content.length);
+  scratch[at++] = first;
+  for (let i = 0; i < content.length; i++) {
+    const byte = content[i]!;
+    scratch[at++] = byte;
+    if (byte === 0) scratch[at++] = 0xff;
+  }
+  scratch[at++] = 0;
+  return at;
+}
+
+function putInteger(value: number, at: number): number {
+  if (!Number.isSafeInteger(value)) throw new RangeError(`A key cannot hold the number ${value}`);
+  reserve(at, integerBytesMax);
+  const magnitude = Math.abs(value);
+  let size = 0;
+  for (let rest = magnitude; rest > 0; rest = Math.floor(rest / 256)) size++;
+  scratch[at] = value < 0 ? code.zero - size : code.zero + size;
+  const flip = value < 0 ? 0xff : 0;
+  for (let rest = magnitude, i = at + size; i > at; i--) {
+    // Division, for bit operators cut to 32 bits.
+    const high = Math.floor(rest / 256);
+    scratch[i] = (rest - high * 256) ^ flip;
+    rest = high;
+  }
+  return at + 1 + size;
+}
+
+function unpackInteger(bytes: Uint8Array, at: number, size: number, negative: boolean): number {
+  let magnitude = 0;
+  for (let i = 0; i < size; i++) {
+    const byte = bytes[at + i]!;
+    magnitude = magnitude * 256 + (negative ? byte ^ 0xff : byte);
+  }
+  if (!Number.isSafeInteger(magnitude)) throw malformed(at);
+  return negative ? -magnitude : magnitude;
+}
+
+/** Index of the zero that ends an element: the first that no 0xff follows. */
+function findTerminator(bytes: Uint8Array, from: number): number {
+  for (let at = from; at < bytes.length; at++) {
+    if (bytes[at] !== 0) continue;
+    if (bytes[at + 1] !== 0xff) return at;
+    at++;
+  }
+  throw malformed(from);
+}
+
+function unescape(bytes: Uint8Array, begin: number, end: number): Bytes {
+  const content = new Uint8Array(end - begin);
+  let length = 0;
+  for (let at = begin; at < end; at++) {
+    const byte = bytes[at]!;
+    content[length++] = byte;
+    // The 0xff after a zero only marks it as content.
+    if (byte === 0) at++;
+  }
+  return length === content.length ? content : content.slice(0, length);
+}
+
+function malformed(at: number): RangeError {
+  return new RangeError(`Not a packed tuple: malformed at byte ${at}`);
+}

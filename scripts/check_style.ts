@@ -1,0 +1,59 @@
+/**
+ * Fails on what the style forbids: long files, functions and lines; names and calls that are
+ * refused; a file without a header or without a test; unfinished work. The limits and the lists
+ * are data in `checks/style_tables.ts`. Prints `file:line: [rule] message`; exits 1.
+ */
+
+import { type Fault, readSources, reportAndExit, type Source } from "./checks/source_tree.ts";
+import * as rules from "./checks/style_rules.ts";
+import { COVERED_BY_NEIGHBOUR, type Neighbour } from "./checks/style_tables.ts";
+
+const RULES: readonly rules.Rule[] = [
+  rules.fileLength,
+  rules.functionLength,
+  rules.pathNames,
+  rules.refusedCalls,
+  rules.headerComment,
+  rules.lineLength,
+  rules.unfinishedWork,
+  rules.testAlone,
+  rules.exportForms,
+  rules.declarationForms,
+];
+
+export function checkStyle(
+  sources: readonly Source[],
+  neighbours: readonly Neighbour[] = COVERED_BY_NEIGHBOUR,
+): Fault[] {
+  const faults = sources.flatMap((source) => RULES.flatMap((rule) => rule(source)));
+  return [...faults, ...untested(sources, neighbours)];
+}
+
+/** `src/a/b.ts` is tested by `tests/a/b_test.ts`, or by the neighbour that the table names. */
+function untested(sources: readonly Source[], neighbours: readonly Neighbour[]): Fault[] {
+  const paths = new Set(sources.map((source) => source.path));
+  const faults: Fault[] = [];
+  for (const { file, test, reason } of neighbours) {
+    const stale = !paths.has(file) || !paths.has(test) || paths.has(mirrorOf(file));
+    if (!stale && reason !== "") continue;
+    const message = `the row for ${file} is out of date, or gives no reason`;
+    faults.push({ path: "scripts/checks/style_tables.ts", line: 1, rule: "neighbour", message });
+  }
+  const covered = new Set(neighbours.map((neighbour) => neighbour.file));
+  for (const source of sources) {
+    if (!rules.within(source.path, "src") || rules.declaresOnlyTypes(source)) continue;
+    const mirror = mirrorOf(source.path);
+    if (paths.has(mirror) || covered.has(source.path)) continue;
+    faults.push(rules.fault(source, 1, "untested", `there is no ${mirror}`));
+  }
+  return faults;
+}
+
+function mirrorOf(path: string): string {
+  return path.replace(/^src\//, "tests/").replace(/\.ts$/, "_test.ts");
+}
+
+if (import.meta.main) {
+  const sources = await readSources(["main.ts", "src", "tests", "scripts"]);
+  reportAndExit("style", sources.length, checkStyle(sources));
+}

@@ -1,0 +1,212 @@
+/** The style rules, one small function each: a parsed file in, its faults out. */
+
+import ts from "typescript";
+import { type Fault, lineOf, type Source, walk } from "./source_tree.ts";
+import {
+  CLASS_FOLDERS,
+  FILE_LINES_MAX,
+  FUNCTION_LINES_MAX,
+  LINE_COLUMNS_MAX,
+  REFUSED_CALLS,
+  REFUSED_NAMES,
+  REFUSED_PROPERTIES,
+  UNFINISHED_WORDS,
+  WORLD_FILES,
+} from "./style_tables.ts";
+
+export type Rule = (source: Source) => Fault[];
+
+export function fileLength(source: Source): Fault[] {
+  const row = FILE_LINES_MAX.find(([folder]) => within(source.path, folder));
+  const lines = source.text.split("\n").length - (source.text.endsWith("\n") ? 1 : 0);
+  if (row === undefined || lines <= row[1]) return [];
+  return [fault(source, row[1], "file_length", `${lines} lines, at most ${row[1]}`)];
+}
+
+/** Counts from the first line of the declaration, its doc comment left out, to the last. */
+export function functionLength(source: Source): Fault[] {
+  return collect(source, (node) => {
+    if (!ts.isFunctionLike(node) || !("body" in node) || node.body === undefined) return undefined;
+    const first = lineOf(source, node.getStart(source.tree));
+    const lines = lineOf(source, node.getEnd()) - first + 1;
+    if (lines <= FUNCTION_LINES_MAX) return undefined;
+    return ["function_length", `${lines} lines, at most ${FUNCTION_LINES_MAX}`];
+  });
+}
+
+export function pathNames(source: Source): Fault[] {
+  const parts = source.path.split("/");
+  const stems = parts.map((part) => part.replace(/(_test)?\.ts$/, ""));
+  const faults: Fault[] = [];
+  for (const stem of stems) {
+    const words = stem.split("_");
+    if (REFUSED_NAMES.has(stem) || /^(utils?|helpers?)$/.test(words.at(-1)!)) {
+      faults.push(fault(source, 1, "refused_name", `"${stem}" does not say what is inside`));
+    }
+    if (!/^[a-z0-9_]+$/.test(stem)) {
+      faults.push(fault(source, 1, "snake_case", `"${stem}" is not snake_case`));
+    }
+  }
+  return faults;
+}
+
+/** Clock, randomness, network and environment reach the product through `host.ts` alone. */
+export function refusedCalls(source: Source): Fault[] {
+  if (!isProduct(source) || WORLD_FILES.has(source.path)) return [];
+  return collect(source, (node) => {
+    const name = refusedUse(node);
+    return name === undefined
+      ? undefined
+      : ["refused_call", `${name} belongs to src/host.ts or src/config.ts`];
+  });
+}
+
+function refusedUse(node: ts.Node): string | undefined {
+  if (ts.isPropertyAccessExpression(node)) {
+    const name = node.getText().replace(/^globalThis\.(?!fetch)/, "");
+    return REFUSED_PROPERTIES.has(name) ? name : undefined;
+  }
+  if (ts.isImportSpecifier(node)) {
+    const name = (node.propertyName ?? node.name).text;
+    return /^(randomUUID|randomBytes|randomInt|randomFillSync)$/.test(name) ? name : undefined;
+  }
+  if (ts.isCallExpression(node) && ts.isIdentifier(node.expression)) {
+    return REFUSED_CALLS.has(node.expression.text) ? `${node.expression.text}()` : undefined;
+  }
+  const isDate = ts.isNewExpression(node) && node.expression.getText() === "Date";
+  return isDate && (node.arguments ?? []).length === 0 ? "new Date()" : undefined;
+}
+
+/** Each file opens with a doc comment that says what it owns. */
+export function headerComment(source: Source): Fault[] {
+  const body = source.text.replace(/^#!.*\n/, "").trimStart();
+  if (/^\/\*\*[\s\S]*?\w[\s\S]*?\*\//.test(body)) return [];
+  return [fault(source, 1, "header", "the file does not open with a doc comment")];
+}
+
+/** A line may be longer where a string, template, pattern or address crosses the limit. */
+export function lineLength(source: Source): Fault[] {
+  const lines = source.text.split("\n");
+  const long = lines.flatMap((line, index) => line.length > LINE_COLUMNS_MAX ? [index] : []);
+  if (long.length === 0) return [];
+  const excused = linesCrossedByText(source);
+  return long
+    .filter((index) => !excused.has(index) && !/https?:\/\/\S{40}/.test(lines[index]!))
+    .map((index) => {
+      const message = `${lines[index]!.length} columns, at most ${LINE_COLUMNS_MAX}`;
+      return fault(source, index + 1, "line_length", message);
+    });
+}
+
+function linesCrossedByText(source: Source): Set<number> {
+  const crossed = new Set<number>();
+  walk(source, (node) => {
+    const isText = ts.isStringLiteralLike(node) || ts.isTemplateExpression(node) ||
+      ts.isTemplateHead(node) || ts.isTemplateMiddleOrTemplateTail(node) ||
+      ts.isRegularExpressionLiteral(node);
+    if (!isText) return;
+    const start = source.tree.getLineAndCharacterOfPosition(node.getStart(source.tree));
+    const end = source.tree.getLineAndCharacterOfPosition(node.getEnd());
+    for (let line = start.line; line <= end.line; line++) {
+      const from = line === start.line ? start.character : 0;
+      const to = line === end.line ? end.character : Infinity;
+      if (from < LINE_COLUMNS_MAX && to >= LINE_COLUMNS_MAX) crossed.add(line);
+    }
+  });
+  return crossed;
+}
+
+export function unfinishedWork(source: Source): Fault[] {
+  const pattern = new RegExp(`\\b(${UNFINISHED_WORDS.join("|")})\\b`);
+  return source.text.split("\n").flatMap((line, index) => {
+    const word = pattern.exec(line)?.[1];
+    return word === undefined ? [] : [fault(source, index + 1, "unfinished", `${word} is left`)];
+  });
+}
+
+/** A test run alone hides all others. */
+export function testAlone(source: Source): Fault[] {
+  return collect(source, (node) => {
+    const isOnlyCall = ts.isCallExpression(node) &&
+      ts.isPropertyAccessExpression(node.expression) && node.expression.name.text === "only";
+    const isOnlyOption = ts.isPropertyAssignment(node) && node.name.getText() === "only" &&
+      node.initializer.kind === ts.SyntaxKind.TrueKeyword;
+    return isOnlyCall || isOnlyOption ? ["test_alone", "a test is run alone"] : undefined;
+  });
+}
+
+/** No default exports, no files that only pass names on. */
+export function exportForms(source: Source): Fault[] {
+  const faults = collect(source, (node) => {
+    const isDefault = ts.isExportAssignment(node) ||
+      (ts.canHaveModifiers(node) &&
+        (ts.getModifiers(node) ?? []).some((m) => m.kind === ts.SyntaxKind.DefaultKeyword));
+    return isDefault ? ["default_export", "export by name"] : undefined;
+  });
+  const statements = source.tree.statements;
+  const passesOn = (statement: ts.Statement) =>
+    ts.isExportDeclaration(statement) && statement.moduleSpecifier !== undefined;
+  if (statements.length > 0 && statements.every(passesOn)) {
+    faults.push(fault(source, 1, "barrel", "the file only passes names on"));
+  }
+  return faults;
+}
+
+export function declarationForms(source: Source): Fault[] {
+  const faults: Fault[] = [];
+  for (const statement of source.tree.statements) {
+    if (!ts.isVariableStatement(statement)) continue;
+    for (const { initializer } of statement.declarationList.declarations) {
+      if (initializer === undefined || !ts.isArrowFunction(initializer)) continue;
+      const line = lineOf(source, statement.getStart(source.tree));
+      faults.push(fault(source, line, "top_level_arrow", "declare it with `function`"));
+    }
+  }
+  return [...faults, ...collect(source, (node) => classFault(source, node))];
+}
+
+function classFault(source: Source, node: ts.Node): [string, string] | undefined {
+  if (node.kind === ts.SyntaxKind.PrivateKeyword || node.kind === ts.SyntaxKind.ProtectedKeyword) {
+    return ["private", "a private member is written with #"];
+  }
+  if (!ts.isClassLike(node) || CLASS_FOLDERS.some((folder) => within(source.path, folder))) {
+    return undefined;
+  }
+  const parent = node.heritageClauses?.find((c) => c.token === ts.SyntaxKind.ExtendsKeyword);
+  if (/(Error|Exception)$/.test(parent?.types[0]?.expression.getText() ?? "")) return undefined;
+  return ["class", "classes are for errors and engines"];
+}
+
+/** True where nothing of the file is there at run time. */
+export function declaresOnlyTypes(source: Source): boolean {
+  return source.tree.statements.every((statement) =>
+    ts.isImportDeclaration(statement) || ts.isInterfaceDeclaration(statement) ||
+    ts.isTypeAliasDeclaration(statement)
+  );
+}
+
+export function isProduct(source: Source): boolean {
+  return source.path === "main.ts" || within(source.path, "src");
+}
+
+export function within(path: string, place: string): boolean {
+  return path === place || path.startsWith(`${place}/`);
+}
+
+export function fault(source: Source, line: number, rule: string, message: string): Fault {
+  return { path: source.path, line, rule, message };
+}
+
+function collect(
+  source: Source,
+  judge: (node: ts.Node) => readonly string[] | undefined,
+): Fault[] {
+  const faults: Fault[] = [];
+  walk(source, (node) => {
+    const found = judge(node);
+    if (found === undefined) return;
+    const line = lineOf(source, node.getStart(source.tree));
+    faults.push(fault(source, line, found[0]!, found[1]!));
+  });
+  return faults;
+}

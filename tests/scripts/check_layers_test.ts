@@ -1,0 +1,128 @@
+/** The layer check: each rule with a tree that keeps it and one that breaks it. */
+
+import assert from "node:assert/strict";
+import { checkLayers } from "../../scripts/check_layers.ts";
+import { importsOf, resolveImport } from "../../scripts/checks/imports.ts";
+import { parseSource } from "../../scripts/checks/source_tree.ts";
+
+/** The faults of a small tree as `path:line rule`. */
+function faultsOf(files: Record<string, string>): string[] {
+  const sources = Object.entries(files).map(([path, text]) => parseSource(path, text));
+  return checkLayers(sources, (path) => path in files)
+    .map((fault) => `${fault.path}:${fault.line} ${fault.rule}`);
+}
+
+Deno.test("checkLayers() accepts imports that go down the table", () => {
+  const files = {
+    "src/domain/occ.ts": `import { a } from "./event.ts";`,
+    "src/domain/event.ts": `export const a = 1;`,
+    "src/kv/engine.ts": `export interface Engine {}`,
+    "src/kv/tuple.ts": `import { pack } from "fdb-tuple";`,
+    "src/store/streams.ts":
+      `import type { Engine } from "../kv/engine.ts";\nimport { a } from "../domain/event.ts";`,
+    "src/commands/write_events.ts": `import { x } from "../store/streams.ts";`,
+    "src/service.ts": `import { y } from "./commands/write_events.ts";`,
+    "src/http/app.ts": `import { Hono } from "hono";\nimport type { S } from "../service.ts";`,
+    "main.ts": `import { createApp } from "./src/http/app.ts";`,
+  };
+  assert.deepEqual(faultsOf(files), []);
+});
+
+Deno.test("checkLayers() refuses an import that goes up", () => {
+  const files = {
+    "src/domain/occ.ts": `// why\nimport { a } from "../store/streams.ts";`,
+    "src/store/streams.ts": `export const a = 1;`,
+  };
+  assert.deepEqual(faultsOf(files), ["src/domain/occ.ts:2 layer_import"]);
+});
+
+Deno.test("checkLayers() refuses an engine in the edge, by every form of import", () => {
+  const engine = { "src/kv/sqlite.ts": `export const open = 1;` };
+  const forms = [
+    `import { open } from "../kv/sqlite.ts";`,
+    `import "../kv/sqlite.ts";`,
+    `export { open } from "../kv/sqlite.ts";`,
+    `const engine = await import("../kv/sqlite.ts");`,
+    `type Open = typeof import("../kv/sqlite.ts").open;`,
+    `new Worker(new URL("../kv/sqlite.ts", import.meta.url));`,
+  ];
+  for (const text of forms) {
+    assert.deepEqual(
+      faultsOf({ ...engine, "src/http/app.ts": text }),
+      ["src/http/app.ts:1 layer_import"],
+      text,
+    );
+  }
+});
+
+Deno.test("checkLayers() lets a value through only where more than types are allowed", () => {
+  const service = { "src/service.ts": `export const bind = 1;\nexport interface Service {}` };
+  const accepted = [
+    `import type { Service } from "../service.ts";`,
+    `import { type Service } from "../service.ts";`,
+    `export type { Service } from "../service.ts";`,
+  ];
+  for (const text of accepted) {
+    assert.deepEqual(faultsOf({ ...service, "src/http/app.ts": text }), [], text);
+  }
+  const refused = [
+    `import { bind } from "../service.ts";`,
+    `import { bind, type Service } from "../service.ts";`,
+    `import * as service from "../service.ts";`,
+  ];
+  for (const text of refused) {
+    const faults = faultsOf({ ...service, "src/http/app.ts": text });
+    assert.deepEqual(faults, ["src/http/app.ts:1 layer_types_only"], text);
+  }
+});
+
+Deno.test("checkLayers() allows a package only in the places the table names", () => {
+  assert.deepEqual(faultsOf({ "src/kv/sqlite.ts": `import { x } from "node:sqlite";` }), []);
+  assert.deepEqual(
+    faultsOf({ "src/store/streams.ts": `import { x } from "node:sqlite";` }),
+    ["src/store/streams.ts:1 layer_package"],
+  );
+  assert.deepEqual(faultsOf({ "src/http/app.ts": `import { cors } from "hono/cors";` }), []);
+  assert.deepEqual(
+    faultsOf({ "src/domain/occ.ts": `import { Hono } from "hono";` }),
+    ["src/domain/occ.ts:1 layer_package"],
+  );
+});
+
+Deno.test("checkLayers() refuses a relative import that leads nowhere", () => {
+  const faults = faultsOf({ "src/domain/occ.ts": `import { a } from "./gone.ts";` });
+  assert.deepEqual(faults, ["src/domain/occ.ts:1 import_missing"]);
+});
+
+Deno.test("checkLayers() refuses a file that no row of the table covers", () => {
+  assert.deepEqual(faultsOf({ "src/new_idea/a.ts": "" }), ["src/new_idea/a.ts:1 layer_unknown"]);
+});
+
+Deno.test("checkLayers() refuses folders that import each other in a circle", () => {
+  const files = {
+    "src/domain/spec/a.ts": `import { b } from "../handler/b.ts";`,
+    "src/domain/handler/b.ts": `export const b = 1;`,
+    "src/domain/audit/c.ts": `import { a } from "../spec/a.ts";`,
+  };
+  assert.deepEqual(faultsOf(files), []);
+  const circle = {
+    ...files,
+    "src/domain/handler/b.ts": `import { c } from "../audit/c.ts";\nexport const b = 1;`,
+  };
+  assert.deepEqual(faultsOf(circle).map((fault) => fault.split(" ")[1]), [
+    "folder_cycle",
+    "folder_cycle",
+    "folder_cycle",
+  ]);
+});
+
+Deno.test("importsOf() is not misled by comments and strings", () => {
+  const text = "// import x from './a.ts'\nconst s = `import './b.ts'`;";
+  assert.deepEqual(importsOf(parseSource("src/a.ts", text)), []);
+});
+
+Deno.test("resolveImport() gives paths from the root, and undefined for packages", () => {
+  assert.equal(resolveImport("src/http/routes/write.ts", "../app.ts"), "src/http/app.ts");
+  assert.equal(resolveImport("main.ts", "./src/service.ts"), "src/service.ts");
+  assert.equal(resolveImport("main.ts", "hono"), undefined);
+});

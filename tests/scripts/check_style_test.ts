@@ -1,0 +1,163 @@
+/** The style check: each rule with a file that keeps it and one that breaks it. */
+
+import assert from "node:assert/strict";
+import { checkStyle } from "../../scripts/check_style.ts";
+import { parseSource } from "../../scripts/checks/source_tree.ts";
+import type { Neighbour } from "../../scripts/checks/style_tables.ts";
+
+const HEADER = "/** Owns an example. */\n";
+
+/** The rules broken by a small tree, each with its line, the rule of tests left out. */
+function brokenBy(path: string, text: string): string[] {
+  return checkStyle([parseSource(path, text)], [])
+    .filter((fault) => fault.rule !== "untested")
+    .map((fault) => `${fault.rule}:${fault.line}`);
+}
+
+function lines(count: number): string {
+  return "// line\n".repeat(count);
+}
+
+Deno.test("checkStyle() counts lines of a file: 400 in src, 600 in tests and scripts", () => {
+  for (const [path, most] of [["src/a.ts", 400], ["tests/a_test.ts", 600], ["scripts/a.ts", 600]]) {
+    assert.deepEqual(brokenBy(path as string, HEADER + lines(Number(most) - 1)), []);
+    const long = brokenBy(path as string, HEADER + lines(Number(most)));
+    assert.deepEqual(long, [`file_length:${most}`]);
+  }
+});
+
+Deno.test("checkStyle() counts lines of functions and methods: 70", () => {
+  const body = (count: number) => "  step();\n".repeat(count);
+  assert.deepEqual(brokenBy("src/a.ts", `${HEADER}function a() {\n${body(68)}}\n`), []);
+  const forms = [
+    `function a() {\n${body(69)}}\n`,
+    `/** Its doc comment does not count. */\nexport async function a() {\n${body(69)}}\n`,
+    `run(() => {\n${body(69)}});\n`,
+    `const table = { a() {\n${body(69)}} };\n`,
+  ];
+  for (const text of forms) {
+    const broken = brokenBy("src/a.ts", HEADER + text);
+    assert.equal(broken.length, 1, text);
+    assert.match(broken[0]!, /^function_length:/);
+  }
+});
+
+Deno.test("checkStyle() refuses names that say nothing, of files and of folders", () => {
+  const refused = [
+    "src/utils.ts",
+    "src/helpers/a.ts",
+    "src/common/a.ts",
+    "src/lib/a.ts",
+    "tests/misc_test.ts",
+    "src/domain/types.ts",
+    "src/string_utils.ts",
+  ];
+  for (const path of refused) {
+    assert.deepEqual(brokenBy(path, HEADER), ["refused_name:1"], path);
+  }
+  assert.deepEqual(brokenBy("src/domain/event_types.ts", HEADER), []);
+  assert.deepEqual(brokenBy("src/domain/streamKey.ts", HEADER), ["snake_case:1"]);
+});
+
+Deno.test("checkStyle() keeps clock, randomness, network and environment in two files", () => {
+  const refused = [
+    "Date.now();",
+    "new Date();",
+    "Date();",
+    "Math.random();",
+    "crypto.getRandomValues(a);",
+    "globalThis.crypto.getRandomValues(a);",
+    "crypto.randomUUID();",
+    "randomUUID();",
+    'import { randomBytes } from "node:crypto";',
+    "await fetch(url);",
+    "globalThis.fetch(url);",
+    'Deno.env.get("HOME");',
+  ];
+  for (const text of refused) {
+    assert.deepEqual(brokenBy("src/a.ts", HEADER + text), ["refused_call:2"], text);
+    assert.deepEqual(brokenBy("main.ts", HEADER + text), ["refused_call:2"], text);
+    assert.deepEqual(brokenBy("src/host.ts", HEADER + text), [], text);
+    assert.deepEqual(brokenBy("src/config.ts", HEADER + text), [], text);
+    assert.deepEqual(brokenBy("tests/a_test.ts", HEADER + text), [], text);
+  }
+  const accepted = ["new Date(nowMs);", "app.fetch(request);", "// Date.now()", '"Math.random()";'];
+  for (const text of accepted) {
+    assert.deepEqual(brokenBy("src/a.ts", HEADER + text), [], text);
+  }
+});
+
+Deno.test("checkStyle() wants a doc comment at the head of each file", () => {
+  assert.deepEqual(brokenBy("src/a.ts", "/** Owns a. */\nconst a = 1;"), []);
+  assert.deepEqual(brokenBy("src/a.ts", "/**\n * Owns a.\n */\n"), []);
+  for (const text of ["const a = 1;", "// Owns a.\n", "/* Owns a. */\n", "/** */\n", ""]) {
+    assert.deepEqual(brokenBy("src/a.ts", text), ["header:1"], text);
+  }
+});
+
+Deno.test("checkStyle() allows 100 columns, and more only where text crosses the limit", () => {
+  const name = "a".repeat(94);
+  assert.deepEqual(brokenBy("src/a.ts", `${HEADER}${name} = 1;\n`), []);
+  assert.deepEqual(brokenBy("src/a.ts", `${HEADER}${name}a = 1;\n`), []);
+  assert.deepEqual(brokenBy("src/a.ts", `${HEADER}${name}aa = 1;\n`), ["line_length:2"]);
+  assert.deepEqual(brokenBy("src/a.ts", `${HEADER}// ${name} to far\n`), ["line_length:2"]);
+  for (const quote of ['"', "`", "/"]) {
+    assert.deepEqual(brokenBy("src/a.ts", `${HEADER}f(${quote}${name}12345${quote});\n`), []);
+  }
+  const after = `${HEADER}f("short", ${name});\n`;
+  assert.deepEqual(brokenBy("src/a.ts", after), ["line_length:2"]);
+});
+
+Deno.test("checkStyle() refuses marks of unfinished work", () => {
+  for (const word of ["TO" + "DO", "FIX" + "ME"]) {
+    assert.deepEqual(brokenBy("src/a.ts", `${HEADER}// ${word} later\n`), ["unfinished:2"]);
+  }
+  assert.deepEqual(brokenBy("src/a.ts", `${HEADER}const mastodon = 1;\n`), []);
+});
+
+Deno.test("checkStyle() refuses a test that runs alone", () => {
+  const path = "tests/a_test.ts";
+  assert.deepEqual(brokenBy(path, `${HEADER}Deno.test("a", run);`), []);
+  assert.deepEqual(brokenBy(path, `${HEADER}Deno.test.only("a", run);`), ["test_alone:2"]);
+  const option = `${HEADER}Deno.test({ name: "a", only: true, fn: run });`;
+  assert.deepEqual(brokenBy(path, option), ["test_alone:2"]);
+});
+
+Deno.test("checkStyle() refuses default exports and files that only pass names on", () => {
+  assert.deepEqual(brokenBy("src/a.ts", `${HEADER}export function a() {}`), []);
+  assert.deepEqual(brokenBy("src/a.ts", `${HEADER}export default a;`), ["default_export:2"]);
+  const marked = `${HEADER}export default function a() {}`;
+  assert.deepEqual(brokenBy("src/a.ts", marked), ["default_export:2"]);
+  assert.deepEqual(brokenBy("src/a.ts", `${HEADER}export * from "./b.ts";`), ["barrel:1"]);
+});
+
+Deno.test("checkStyle() wants `function` at top level, # for private, classes for errors", () => {
+  assert.deepEqual(brokenBy("src/a.ts", `${HEADER}const a = () => 1;`), ["top_level_arrow:2"]);
+  assert.deepEqual(brokenBy("src/a.ts", `${HEADER}function a() { return () => 1; }`), []);
+  assert.deepEqual(brokenBy("src/a.ts", `${HEADER}class A extends Error {}`), []);
+  assert.deepEqual(brokenBy("src/a.ts", `${HEADER}class A {}`), ["class:2"]);
+  assert.deepEqual(brokenBy("src/kv/a.ts", `${HEADER}class A { #b = 1; }`), []);
+  assert.deepEqual(brokenBy("src/kv/a.ts", `${HEADER}class A { private b = 1; }`), ["private:2"]);
+});
+
+function rulesOfTree(files: readonly string[], neighbours: readonly Neighbour[]): string[] {
+  const sources = files.map((path) => parseSource(path, `${HEADER}export const a = 1;`));
+  return checkStyle(sources, neighbours).map((fault) => fault.rule);
+}
+
+Deno.test("checkStyle() wants a test for each file of src, or a neighbour that covers it", () => {
+  assert.deepEqual(rulesOfTree(["src/kv/a.ts"], []), ["untested"]);
+  assert.deepEqual(rulesOfTree(["src/kv/a.ts", "tests/kv/a_test.ts"], []), []);
+  const row = { file: "src/kv/a.ts", test: "tests/kv/b_test.ts", reason: "a is half of b" };
+  assert.deepEqual(rulesOfTree(["src/kv/a.ts", "tests/kv/b_test.ts"], [row]), []);
+  assert.deepEqual(rulesOfTree(["tests/kv/b_test.ts"], [row]), ["neighbour"]);
+  assert.deepEqual(rulesOfTree(["src/kv/a.ts"], [row]), ["neighbour"]);
+  const both = ["src/kv/a.ts", "tests/kv/a_test.ts", "tests/kv/b_test.ts"];
+  assert.deepEqual(rulesOfTree(both, [row]), ["neighbour"]);
+});
+
+Deno.test("checkStyle() wants no test for a file that declares only types", () => {
+  const text =
+    `${HEADER}import type { B } from "./b.ts";\nexport interface A { b: B }\ntype C = 1;`;
+  assert.deepEqual(checkStyle([parseSource("src/a.ts", text)], []), []);
+});

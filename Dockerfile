@@ -1,0 +1,29 @@
+# Daybook with its embedded store. Data, credentials and secrets live in /data.
+#   docker build -t daybook .
+#   docker run -p 8000-8002:8000-8002 -v daybook:/data daybook
+FROM denoland/deno:2.9.6
+
+WORKDIR /app
+
+# Dependencies are fetched while the image is built, never when it runs; --frozen refuses any
+# that deno.lock does not know.
+COPY deno.json deno.lock main.ts ./
+COPY src/ src/
+RUN deno cache --frozen main.ts \
+  && mkdir /data \
+  && chown -R deno:deno /data /deno-dir
+
+USER deno
+ENV DAYBOOK_HOST=0.0.0.0 \
+    DAYBOOK_PORT=8000 \
+    DAYBOOK_DATA_DIR=/data \
+    DENO_NO_UPDATE_CHECK=1
+VOLUME /data
+# production, staging, test
+EXPOSE 8000-8002
+
+HEALTHCHECK --interval=10s --timeout=3s --start-period=10s --retries=3 \
+  CMD ["deno", "eval", "--unsafely-ignore-certificate-errors=127.0.0.1", \
+       "const scheme = Deno.env.get('DAYBOOK_TLS_CERT') ? 'https' : 'http'; const reply = await fetch(`${scheme}://127.0.0.1:${Deno.env.get('DAYBOOK_PORT')}/health/ready`); Deno.exit(reply.ok ? 0 : 1)"]
+
+CMD ["run", "--cached-only", "--frozen", "--allow-net", "--allow-read", "--allow-write", "--allow-env", "--allow-sys", "--allow-ffi", "main.ts", "serve"]

@@ -1,5 +1,7 @@
 /** The world outside, as an argument: the clock, randomness and the log. Only here are they real. */
 
+import { setImmediate } from "node:timers";
+
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
 export interface Host {
@@ -7,6 +9,8 @@ export interface Host {
   nowMs(): number;
   /** Cryptographically random bytes. */
   randomBytes(length: number): Uint8Array<ArrayBuffer>;
+  /** Ends the current turn of the event loop, so that a long computation lets others in. */
+  yieldTurn(): Promise<void>;
   /** One structured line. Fields never hold secrets: no keys, tokens, passwords or bodies. */
   log(level: LogLevel, message: string, fields?: Record<string, unknown>): void;
 }
@@ -16,6 +20,7 @@ export function systemHost(): Host {
   return {
     nowMs: () => Date.now(),
     randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
+    yieldTurn: () => new Promise((resolve) => setImmediate(resolve)),
     log(level, message, fields = {}) {
       const line = { time: new Date().toISOString(), level, message, ...fields };
       console.error(JSON.stringify(line));

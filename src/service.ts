@@ -26,6 +26,21 @@ import type { DeployedSpec, DeploySpecRequest, SpecVersion } from "./domain/spec
 import type { Outcome } from "./domain/refusal.ts";
 import type { Environment, Tenant } from "./domain/tenant.ts";
 import type { WriteRequest, Written } from "./domain/write.ts";
+import type { Host } from "./host.ts";
+import type { Engine } from "./kv/engine.ts";
+import { deploySpec } from "./commands/deploy_spec.ts";
+import { createSnapshotKeeper } from "./commands/keep_snapshots.ts";
+import { rebuildSnapshots } from "./commands/rebuild_snapshots.ts";
+import { openErrorRecords } from "./commands/record_error.ts";
+import { sweep } from "./commands/sweep.ts";
+import { createWriter } from "./commands/write_events.ts";
+import { listAggregates } from "./queries/list_aggregates.ts";
+import { createAggregateReader } from "./queries/read_aggregate.ts";
+import { readEventPage } from "./queries/read_events.ts";
+import { readLength } from "./queries/read_length.ts";
+import { listSpecs, readSpec } from "./queries/read_spec.ts";
+import { openStateCache } from "./queries/state_cache.ts";
+import { openSpecCache } from "./store/spec_cache.ts";
 
 export interface DataService {
   writeEvents(tenant: Tenant, request: WriteRequest): Promise<Outcome<Written>>;
@@ -85,10 +100,61 @@ export interface AccessService {
   revokeApiKey(operator: Operator, keyId: string): Promise<Outcome<void>>;
 }
 
+/** What workers drive. Each gives how much it found to do. */
+export interface BackgroundService {
+  rebuildSnapshots(limit: number): Promise<number>;
+  sweep(limit: number): Promise<number>;
+}
+
 export interface Service {
   readonly data: DataService;
   readonly specs: SpecService;
   readonly access: AccessService;
+  readonly background: BackgroundService;
   /** Resolves when the store answers a read; rejects when it does not. For `/health/ready`. */
   ping(): Promise<void>;
+  /** Lets go of watches and waits for what is still being written; the engine stays open. */
+  close(): Promise<void>;
+}
+
+/** `createAccess` is handed in ready, for its secrets come from outside the store. */
+export function createService(engine: Engine, host: Host, access: AccessService): Service {
+  const specs = openSpecCache(engine);
+  const keeper = createSnapshotKeeper(engine, host);
+  const writer = createWriter(engine, host, specs);
+  const reader = createAggregateReader(engine, host, specs, openStateCache(), keeper.add);
+  const errors = openErrorRecords(engine, host);
+
+  const data: DataService = {
+    writeEvents: writer.writeEvents,
+    readAggregate: reader.readAggregate,
+    readLength: (tenant, aggregateType, id) => readLength(engine, specs, tenant, aggregateType, id),
+    readEvents: (tenant, request) => readEventPage(engine, specs, tenant, request),
+    listAggregates: (tenant, request) => listAggregates(engine, specs, reader, tenant, request),
+    readError: errors.read,
+    recordError: errors.record,
+  };
+  const specService: SpecService = {
+    deploySpec: (tenant, request) => deploySpec(engine, host, specs, tenant, request),
+    readSpec: (tenant) => readSpec(engine, tenant),
+    listSpecs: (tenant) => listSpecs(engine, tenant),
+  };
+  const background: BackgroundService = {
+    async rebuildSnapshots(limit) {
+      const kept = await keeper.drain(limit);
+      return kept + await rebuildSnapshots(engine, host, specs, limit);
+    },
+    sweep: (limit) => sweep(engine, host, limit),
+  };
+
+  async function ping(): Promise<void> {
+    await engine.snapshot((tx) => tx.readVersion());
+  }
+
+  async function close(): Promise<void> {
+    specs.close();
+    await errors.settle();
+  }
+
+  return { data, specs: specService, access, background, ping, close };
 }

@@ -1,5 +1,6 @@
 /** The stored event: its fields, their order, and the one place where it becomes bytes. */
 
+import { Buffer } from "node:buffer";
 import type { JsonObject } from "./json.ts";
 
 export interface PartyReference {
@@ -23,4 +24,57 @@ export interface StoredEvent {
   readonly type: string;
   readonly data: JsonObject;
   readonly metadata: StoredMetadata;
+}
+
+/** An event as it is hashed, stored and returned as `raw`: one text, made once. */
+export interface EncodedEvent {
+  readonly type: string;
+  readonly raw: string;
+  /** Length of `raw` in UTF-8. */
+  readonly bytes: number;
+}
+
+/**
+ * The one place an event becomes text: equal to `JSON.stringify({key, type, data, metadata})`.
+ * `dataJson` and `metadataJson` come ready, for the size check has made one and all events of a
+ * write share the other. JSON escapes lone surrogates, so text and UTF-8 bytes are one to one.
+ */
+export function encodeEvent(
+  key: string,
+  type: string,
+  dataJson: string,
+  metadataJson: string,
+): EncodedEvent {
+  const raw = `{"key":${JSON.stringify(key)},"type":${JSON.stringify(type)},` +
+    `"data":${dataJson},"metadata":${metadataJson}}`;
+  return { type, raw, bytes: Buffer.byteLength(raw) };
+}
+
+/** Metadata as text, in the order that is part of the format. Absent fields are left out. */
+export function encodeMetadata(metadata: StoredMetadata): string {
+  const { actor, target, previous_length, timestamp, idempotency_key } = metadata;
+  return JSON.stringify({
+    actor: { type: actor.type, id: actor.id },
+    target: target && { type: target.type, id: target.id },
+    previous_length,
+    timestamp,
+    idempotency_key,
+  });
+}
+
+/** The event that `raw` holds. */
+export function decodeEvent(raw: string): StoredEvent {
+  return JSON.parse(raw) as StoredEvent;
+}
+
+/** The opaque id of an event and `stream_id` of its write: its index as 12 decimal digits. */
+export function eventId(index: number): string {
+  return String(index).padStart(12, "0");
+}
+
+const EVENT_ID = /^[0-9]{12}$/;
+
+/** The index that an event id names, or undefined when it is none. */
+export function parseEventId(id: string): number | undefined {
+  return EVENT_ID.test(id) ? Number(id) : undefined;
 }

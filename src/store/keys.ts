@@ -14,13 +14,12 @@ const kind = {
   piece: 3,
   aggregate: 4,
   ledger: 5,
-  ledgerDue: 6,
-  snapshot: 7,
-  rebuild: 8,
-  spec: 9,
-  currentSpec: 10,
-  errorRecord: 11,
-  apiKey: 12,
+  snapshot: 6,
+  spec: 7,
+  specDocument: 11,
+  currentSpec: 8,
+  errorRecord: 9,
+  apiKey: 10,
 } as const;
 
 export const keys = {
@@ -36,8 +35,9 @@ export const keys = {
   /** API key id to the hash. */
   apiKeyHash: (id: string): Bytes => pack([0, "api_key_hash", id]),
   user: (email: string): Bytes => pack([0, "user", email]),
-  /** Recent failed logins of one account. */
-  failedLogins: (email: string): Bytes => pack([0, "failed_logins", email]),
+  /** Recent failed logins of one account, by the SHA-256 of its email in hex. */
+  failedLogins: (emailHash: string): Bytes => pack([0, "failed_logins", emailHash]),
+  allFailedLogins: (): KeyRange => rangeOf([0, "failed_logins"]),
   /** Secrets of the deployment, e.g. the operator token secret on clusters. */
   secret: (name: string): Bytes => pack([0, "secret", name]),
   /** Ed25519 key pairs of an instance, oldest first. */
@@ -48,6 +48,20 @@ export const keys = {
   accessVersion: (): Bytes => pack([0, "access_version"]),
   /** Counts spec deployments of all tenants; watched for the same reason. */
   specVersion: (): Bytes => pack([0, "spec_version"]),
+  /** Ledger entries to be looked at again, by hour since 1970. */
+  ledgerDue: (hour: number, tenant: number, idempotencyKey: string): Bytes =>
+    pack([0, "ledger_due", hour, tenant, idempotencyKey]),
+  ledgerDues: (): KeyRange => rangeOf([0, "ledger_due"]),
+  /** Error records to be removed, by hour since 1970. */
+  errorDue: (hour: number, tenant: number, errorId: string): Bytes =>
+    pack([0, "error_due", hour, tenant, errorId]),
+  errorDues: (): KeyRange => rangeOf([0, "error_due"]),
+  /** Streams whose snapshot is to be brought up to date in the background. */
+  rebuild: (tenant: number, stream: string): Bytes => pack([0, "rebuild", tenant, stream]),
+  rebuilds: (): KeyRange => rangeOf([0, "rebuild"]),
+  /** Aggregate types whose handlers changed; the value is the id up to which streams are done. */
+  rebuildType: (tenant: number, type: string): Bytes => pack([0, "rebuild_type", tenant, type]),
+  rebuildTypes: (): KeyRange => rangeOf([0, "rebuild_type"]),
 
   // One tenant.
   head: (tenant: number, stream: string): Bytes => pack([tenant, kind.head, stream]),
@@ -55,8 +69,7 @@ export const keys = {
   /** Consecutive events of one stream, packed; the number is the index of the first. */
   segment: (tenant: number, stream: string, first: number): Bytes =>
     pack([tenant, kind.segment, stream, first]),
-  segments: (tenant: number, stream: string): KeyRange =>
-    rangeOf([tenant, kind.segment, stream]),
+  segments: (tenant: number, stream: string): KeyRange => rangeOf([tenant, kind.segment, stream]),
   /** Part `number` of a value too large for one key, under the key it belongs to. */
   piece: (tenant: number, owner: Bytes, number: number): Bytes =>
     pack([tenant, kind.piece, owner, number]),
@@ -67,25 +80,28 @@ export const keys = {
   aggregates: (tenant: number, type: string): KeyRange => rangeOf([tenant, kind.aggregate, type]),
   ledger: (tenant: number, idempotencyKey: string): Bytes =>
     pack([tenant, kind.ledger, idempotencyKey]),
-  /** When a ledger entry is to be looked at again, by hour since 1970. */
-  ledgerDue: (tenant: number, hour: number, idempotencyKey: string): Bytes =>
-    pack([tenant, kind.ledgerDue, hour, idempotencyKey]),
-  ledgerDues: (tenant: number): KeyRange => rangeOf([tenant, kind.ledgerDue]),
-  /** Folded state of a stream under one fold hash. */
+  /** What the newest snapshot of a stream under one fold hash covers; its state is in parts. */
   snapshot: (tenant: number, stream: string, foldHash: string): Bytes =>
     pack([tenant, kind.snapshot, stream, foldHash]),
-  snapshots: (tenant: number, stream: string): KeyRange =>
-    rangeOf([tenant, kind.snapshot, stream]),
-  /** Streams whose snapshot is to be brought up to date in the background. */
-  rebuild: (tenant: number, stream: string): Bytes => pack([tenant, kind.rebuild, stream]),
-  rebuilds: (tenant: number): KeyRange => rangeOf([tenant, kind.rebuild]),
+  snapshotPart: (
+    tenant: number,
+    stream: string,
+    foldHash: string,
+    length: number,
+    part: number,
+  ): Bytes => pack([tenant, kind.snapshot, stream, foldHash, length, part]),
+  snapshotParts: (tenant: number, stream: string, foldHash: string, length: number): KeyRange =>
+    rangeOf([tenant, kind.snapshot, stream, foldHash, length]),
+  snapshots: (tenant: number, stream: string): KeyRange => rangeOf([tenant, kind.snapshot, stream]),
   spec: (tenant: number, version: number): Bytes => pack([tenant, kind.spec, version]),
   specs: (tenant: number): KeyRange => rangeOf([tenant, kind.spec]),
+  specDocument: (tenant: number, version: number): Bytes =>
+    pack([tenant, kind.specDocument, version]),
   currentSpec: (tenant: number): Bytes => pack([tenant, kind.currentSpec]),
   errorRecord: (tenant: number, errorId: string): Bytes =>
     pack([tenant, kind.errorRecord, errorId]),
   errorRecords: (tenant: number): KeyRange => rangeOf([tenant, kind.errorRecord]),
-  /** The ids of a tenant's API keys, in the order they were made. */
+  /** The hashes of a tenant's API keys, in the order they were made. */
   apiKey: (tenant: number, id: string): Bytes => pack([tenant, kind.apiKey, id]),
   apiKeys: (tenant: number): KeyRange => rangeOf([tenant, kind.apiKey]),
 } as const;

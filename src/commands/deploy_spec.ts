@@ -1,0 +1,81 @@
+/**
+ * Deploys a spec: compile, compare with the current one, make current. Spec: "Versioning",
+ * "Operator endpoints". The comparison and the switch are one transaction, so two deploys at once
+ * cannot both pass against the same predecessor.
+ */
+
+import type { JsonObject } from "../domain/json.ts";
+import { accept, type Outcome, refuse } from "../domain/refusal.ts";
+import { checkCompatibility, describeChanges } from "../domain/spec/compatibility.ts";
+import { compileSpec } from "../domain/spec/compile.ts";
+import type { CompiledSpec } from "../domain/spec/compiled.ts";
+import type { DeployedSpec, DeploySpecRequest } from "../domain/spec/deployment.ts";
+import type { Tenant } from "../domain/tenant.ts";
+import type { Host } from "../host.ts";
+import type { Engine, Transaction } from "../kv/engine.ts";
+import { enqueueTypeRebuild } from "../store/rebuilds.ts";
+import type { SpecCache } from "../store/spec_cache.ts";
+import { readCurrentSpec, type StoredSpec, storeSpec } from "../store/specs.ts";
+
+/** A spec like the current one is a no-op; a dry run tells what would happen and changes nothing. */
+export async function deploySpec(
+  engine: Engine,
+  host: Host,
+  specs: SpecCache,
+  tenant: Tenant,
+  request: DeploySpecRequest,
+): Promise<Outcome<DeployedSpec>> {
+  if (request.force && tenant.environment === "production") {
+    const message = "force is not allowed in production: a production spec stays compatible";
+    return refuse({ kind: "forbidden", message });
+  }
+  const compiled = compileSpec(request.spec);
+  if (!compiled.ok) return refuse({ kind: "spec_invalid", violations: compiled.violations });
+  const { spec, warnings } = compiled;
+  const createdAt = new Date(host.nowMs()).toISOString();
+  const outcome = await engine.transact(async (tx) => {
+    const before = await readCurrentSpec(tx, tenant.number);
+    if (before?.spec_hash === spec.hash) return accept(describe(before, []));
+    const violations = before === undefined || request.force
+      ? []
+      : checkCompatibility(before.spec, spec.document);
+    if (violations.length > 0) return refuse({ kind: "spec_incompatible", violations });
+    const version = (before?.version ?? 0) + 1;
+    const next: StoredSpec = {
+      version,
+      spec_hash: spec.hash,
+      created_at: createdAt,
+      spec: spec.document,
+    };
+    if (!request.dryRun) {
+      storeSpec(tx, tenant.number, next);
+      rebuildChangedTypes(tx, tenant.number, before?.spec, spec);
+    }
+    return accept(describe(next, describeChanges(before?.spec, spec.document)));
+  });
+  specs.forget(tenant.number);
+  return outcome.ok ? accept({ ...outcome.value, warnings }) : outcome;
+}
+
+function describe(
+  { spec_hash, version }: StoredSpec,
+  changes: readonly string[],
+): Omit<DeployedSpec, "warnings"> {
+  return { spec_hash, version, changes };
+}
+
+/** Spec: "Aggregates are rebuilt in the background": those whose handlers are not what they were. */
+function rebuildChangedTypes(
+  tx: Transaction,
+  tenant: number,
+  before: JsonObject | undefined,
+  after: CompiledSpec,
+): void {
+  if (before === undefined) return;
+  const compiled = compileSpec(before);
+  for (const type of after.aggregateTypes.values()) {
+    const old = compiled.ok ? compiled.spec.aggregateTypes.get(type.name) : undefined;
+    if (!type.cached || old === undefined || old.foldHash === type.foldHash) continue;
+    enqueueTypeRebuild(tx, tenant, type.name);
+  }
+}

@@ -1,0 +1,195 @@
+/**
+ * Every check of a write that needs only the spec, in the decided order, for single, batch and
+ * atomic writes alike: types, ids, metadata, data. Pure; OCC follows inside the transaction.
+ */
+
+import { Buffer } from "node:buffer";
+import { explainIdentifier, parseIdentifier } from "./identifier.ts";
+import { isJsonObject } from "./json.ts";
+import { limits } from "./limits.ts";
+import { type CheckedMetadata, checkMetadata, isCount } from "./metadata.ts";
+import type { ExpectedLength } from "./occ.ts";
+import { accept, type FaultPlace, type Outcome, refuse } from "./refusal.ts";
+import type { CompiledAggregateType, CompiledEventType, CompiledSpec } from "./spec/compiled.ts";
+import { type StreamKey, streamKey } from "./stream_key.ts";
+import type { Environment } from "./tenant.ts";
+import type { RequestedEvent, RequestedTarget, WriteRequest } from "./write.ts";
+
+export interface ValidTarget {
+  readonly key: StreamKey;
+  readonly aggregateType: string;
+  readonly id: string;
+  readonly expected: ExpectedLength;
+  readonly events: readonly { readonly type: string; readonly dataJson: string }[];
+}
+
+export interface ValidWrite {
+  readonly targets: readonly ValidTarget[];
+  readonly metadata: CheckedMetadata;
+}
+
+/** All targets are checked before anything is written; the first fault is the answer. */
+export function validateWrite(
+  request: WriteRequest,
+  spec: CompiledSpec,
+  environment: Environment,
+): Outcome<ValidWrite> {
+  const types = checkTypes(request, spec);
+  if (!types.ok) return types;
+  const streams = checkStreams(request, spec);
+  if (!streams.ok) return streams;
+  const metadata = checkMetadata(request.metadata, spec, environment);
+  if (!metadata.ok) return metadata;
+  const guards = checkGuards(request, types.value, metadata.value);
+  if (!guards.ok) return guards;
+  const targets: ValidTarget[] = [];
+  for (const [index, target] of request.targets.entries()) {
+    const events = checkData(request.form, target.events, types.value[index]!, index);
+    if (!events.ok) return events;
+    targets.push({
+      ...streams.value[index]!,
+      expected: guards.value[index]!,
+      events: events.value,
+    });
+  }
+  return accept({ targets, metadata: metadata.value });
+}
+
+/** Where a fault is: events are named in batches, targets in atomic writes. */
+function place(form: WriteRequest["form"], target: number, event?: number): FaultPlace {
+  if (form === "single") return {};
+  return form === "batch" ? { eventIndex: event } : { targetIndex: target, eventIndex: event };
+}
+
+type EventTypes = readonly CompiledEventType[];
+
+function checkTypes(request: WriteRequest, spec: CompiledSpec): Outcome<EventTypes[]> {
+  const found: EventTypes[] = [];
+  for (const [index, target] of request.targets.entries()) {
+    const aggregateType = spec.aggregateTypes.get(target.aggregateType);
+    if (aggregateType === undefined) {
+      const { aggregateType } = target;
+      const where = place(request.form, index);
+      return refuse({ kind: "aggregate_type_unknown", aggregateType, ...where });
+    }
+    const types = checkEventTypes(request.form, target, aggregateType, index);
+    if (!types.ok) return types;
+    found.push(types.value);
+  }
+  return accept(found);
+}
+
+function checkEventTypes(
+  form: WriteRequest["form"],
+  target: RequestedTarget,
+  aggregateType: CompiledAggregateType,
+  targetIndex: number,
+): Outcome<EventTypes> {
+  const types: CompiledEventType[] = [];
+  for (const [index, { type: eventType }] of target.events.entries()) {
+    const where = place(form, targetIndex, index);
+    if (eventType.startsWith("_")) return refuse({ kind: "event_type_reserved", ...where });
+    const type = aggregateType.events.get(eventType);
+    if (type === undefined) {
+      return refuse({
+        kind: "event_type_unknown",
+        aggregateType: target.aggregateType,
+        eventType,
+        ...where,
+      });
+    }
+    if (form === "atomic" && type.hasImplications) {
+      return refuse({ kind: "implications_in_multi_write", targetIndex });
+    }
+    types.push(type);
+  }
+  return accept(types);
+}
+
+type Stream = Pick<ValidTarget, "key" | "aggregateType" | "id">;
+
+function checkStreams(request: WriteRequest, spec: CompiledSpec): Outcome<Stream[]> {
+  const streams: Stream[] = [];
+  const seen = new Set<string>();
+  for (const [index, { aggregateType, id }] of request.targets.entries()) {
+    const where = place(request.form, index);
+    const identifier = parseIdentifier(id, spec.singletons);
+    if (identifier === undefined) {
+      const message = explainIdentifier(id);
+      return refuse({ kind: "identifier_invalid", path: "key", message, ...where });
+    }
+    const key = streamKey(aggregateType, identifier.value);
+    if (seen.has(key)) {
+      const message = `The aggregate '${key}' appears twice; put its events into one target`;
+      return refuse({ kind: "write_invalid", path: `targets.${index}`, message, ...where });
+    }
+    seen.add(key);
+    streams.push({ key, aggregateType, id: identifier.value });
+  }
+  return accept(streams);
+}
+
+function checkGuards(
+  request: WriteRequest,
+  types: readonly EventTypes[],
+  metadata: CheckedMetadata,
+): Outcome<ExpectedLength[]> {
+  const { previousLength, skipOcc } = metadata;
+  if (request.form === "atomic" && previousLength !== undefined) {
+    const path = "metadata.previous_length";
+    const message = `${path} guards one aggregate; set previous_length on each target instead`;
+    return refuse({ kind: "metadata_invalid", path, message });
+  }
+  if (skipOcc) {
+    const strict = types.flat().find((type) => !type.allowSkipOcc);
+    if (strict !== undefined) {
+      const path = "metadata.skip_occ";
+      const message = `Event type '${strict.name}' does not declare allow_skip_occ: true`;
+      return refuse({ kind: "metadata_invalid", path, message });
+    }
+  }
+  const expected: ExpectedLength[] = [];
+  for (const [targetIndex, target] of request.targets.entries()) {
+    const guard = request.form === "atomic" ? target.previousLength : previousLength;
+    if (guard !== undefined && !isCount(guard)) {
+      const path = `targets.${targetIndex}.previous_length`;
+      const message = "previous_length must be a non-negative integer";
+      return refuse({ kind: "write_invalid", path, message, targetIndex });
+    }
+    if (guard !== undefined && skipOcc) {
+      const path = "metadata.skip_occ";
+      const message = "metadata.skip_occ cannot be combined with a target's previous_length";
+      return refuse({ kind: "metadata_invalid", path, message, targetIndex });
+    }
+    expected.push(guard ?? "any");
+  }
+  return accept(expected);
+}
+
+function checkData(
+  form: WriteRequest["form"],
+  events: readonly RequestedEvent[],
+  types: EventTypes,
+  targetIndex: number,
+): Outcome<ValidTarget["events"]> {
+  const valid: { type: string; dataJson: string }[] = [];
+  for (const [index, { type, data: sent }] of events.entries()) {
+    const where = place(form, targetIndex, index);
+    // Only the single form must spell its data out.
+    const data = sent === undefined && form !== "single" ? {} : sent;
+    if (!isJsonObject(data)) {
+      const message = data === undefined ? "data is required" : "data must be an object";
+      return refuse({ kind: "bad_request", message, path: "data", ...where });
+    }
+    const dataJson = JSON.stringify(data);
+    const limit = limits.eventDataBytesMax;
+    if (dataJson.length * 3 > limit && Buffer.byteLength(dataJson) > limit) {
+      const message = `Event data exceeds ${limit} bytes of JSON`;
+      return refuse({ kind: "payload_too_large", message, limit, path: "data", ...where });
+    }
+    const faults = types[index]!.validateData(data);
+    if (faults.length > 0) return refuse({ kind: "schema_validation", faults, ...where });
+    valid.push({ type, dataJson });
+  }
+  return accept(valid);
+}

@@ -1,0 +1,80 @@
+/** Ids of one type, or resolved aggregates. Spec: "GET /{aggregate_type}". */
+
+import { assert } from "../domain/assert.ts";
+import { limits } from "../domain/limits.ts";
+import type { AggregatePage, ListAggregatesRequest, ListedAggregate } from "../domain/reading.ts";
+import { accept, type Outcome, refuse } from "../domain/refusal.ts";
+import type { CompiledAggregateType } from "../domain/spec/compiled.ts";
+import { streamKey } from "../domain/stream_key.ts";
+import type { Tenant } from "../domain/tenant.ts";
+import type { Engine } from "../kv/engine.ts";
+import { listAggregateIds } from "../store/aggregates.ts";
+import type { SpecCache } from "../store/spec_cache.ts";
+import type { AggregateReader } from "./read_aggregate.ts";
+
+/** Longer than any identifier: a cursor above it names nothing. */
+const CURSOR_CHARACTERS_MAX = 256;
+
+export async function listAggregates(
+  engine: Engine,
+  specs: SpecCache,
+  reader: AggregateReader,
+  tenant: Tenant,
+  request: ListAggregatesRequest,
+): Promise<Outcome<AggregatePage>> {
+  const { aggregateType, start } = request;
+  const spec = await specs.current(tenant.number);
+  const type = spec.aggregateTypes.get(aggregateType);
+  if (type === undefined) return refuse({ kind: "aggregate_type_unknown", aggregateType });
+  if (start !== undefined && start.length > CURSOR_CHARACTERS_MAX) {
+    const message = `start must be at most ${CURSOR_CHARACTERS_MAX} characters`;
+    return refuse({ kind: "bad_request", message, path: "start" });
+  }
+  const asked = request.limit ?? limits.listPageDefault;
+  const limit = Math.min(asked, limits.listPageMax);
+  // One more than the page tells exactly whether anything follows it.
+  const found = await engine.snapshot((tx) =>
+    listAggregateIds(tx, tenant.number, aggregateType, { start, limit: limit + 1 })
+  );
+  const ids = found.slice(0, limit);
+  const entries = request.resolve
+    ? await resolveEach(reader, tenant, type, ids, request.synchronous)
+    : accept(ids.map((id): ListedAggregate => ({ id })));
+  if (!entries.ok) return entries;
+  const truncated = entries.value.length < found.length;
+  const nextStart = truncated ? entries.value.at(-1)!.id : undefined;
+  const limitClamped = limit < asked;
+  return accept({ entries: entries.value, limit, limitClamped, truncated, nextStart });
+}
+
+/**
+ * Reads each aggregate within what is left of the request's budget; one that does not fit carries
+ * its error and the rest go on. A page whose states reach the state limit ends early.
+ */
+async function resolveEach(
+  reader: AggregateReader,
+  tenant: Tenant,
+  type: CompiledAggregateType,
+  ids: readonly string[],
+  synchronous: boolean,
+): Promise<Outcome<ListedAggregate[]>> {
+  const entries: ListedAggregate[] = [];
+  let bytesLeft = limits.foldBytesMax;
+  let characters = 0;
+  for (const id of ids) {
+    if (characters >= limits.stateBytesMax) break;
+    const stream = streamKey(type.name, id);
+    const options = { synchronous, bytesMax: bytesLeft };
+    const read = await reader.readState(tenant.number, stream, type, options);
+    if (read.ok) {
+      assert(read.value !== undefined, "an id is listed from its first event on");
+      entries.push({ id, view: read.value.view });
+      bytesLeft -= read.value.bytesRead;
+      characters += read.value.view.dataJson.length;
+      continue;
+    }
+    if (read.refusal.kind !== "fold_budget_exceeded") return read;
+    entries.push({ id, error: "fold_budget_exceeded" });
+  }
+  return accept(entries);
+}

@@ -1,0 +1,184 @@
+/**
+ * One aggregate: cached or synchronous state, or the state as of a time, within the fold budget.
+ * Spec: "GET /{aggregate_type}/{aggregate_id}".
+ */
+
+import { newFoldBudget } from "../domain/handler/budget.ts";
+import { fold } from "../domain/handler/fold.ts";
+import type { JsonObject } from "../domain/json.ts";
+import { limits } from "../domain/limits.ts";
+import type { AggregateView, ReadAggregateRequest } from "../domain/reading.ts";
+import { accept, type Outcome, refuse } from "../domain/refusal.ts";
+import type { CompiledAggregateType } from "../domain/spec/compiled.ts";
+import type { StreamKey } from "../domain/stream_key.ts";
+import type { Tenant } from "../domain/tenant.ts";
+import type { Host } from "../host.ts";
+import type { Engine } from "../kv/engine.ts";
+import { readSnapshot } from "../store/snapshots.ts";
+import type { SpecCache } from "../store/spec_cache.ts";
+import type { StreamHead } from "../store/stream_head.ts";
+import { readHead } from "../store/streams.ts";
+import {
+  bytesToFold,
+  encodeState,
+  eventChunks,
+  type FoldedState,
+  foldStream,
+  type FoldWork,
+  refuseBudget,
+  wasRewritten,
+} from "./fold_stream.ts";
+import { locateStream } from "./locate_stream.ts";
+import type { StateCache } from "./state_cache.ts";
+
+/** Times a read starts again because its stream was rewritten under it. */
+const RESTARTS_MAX = 5;
+/** A state this many stored bytes ahead of its base, and larger than itself, is worth a snapshot. */
+const SNAPSHOT_BYTES_MIN = 64 * 1024;
+
+export interface AggregateReader {
+  readAggregate(tenant: Tenant, request: ReadAggregateRequest): Promise<Outcome<AggregateView>>;
+  /** The state of one stream, reading at most `bytesMax` of events; undefined without events. */
+  readState(
+    tenant: number,
+    stream: StreamKey,
+    type: CompiledAggregateType,
+    options: { readonly synchronous: boolean; readonly bytesMax: number },
+  ): Promise<Outcome<StateRead | undefined>>;
+}
+
+export interface StateRead {
+  readonly view: AggregateView;
+  /** Stored bytes of events that were read for it. */
+  readonly bytesRead: number;
+}
+
+/** `onSnapshotDue` hears of states that the background may keep; it must not wait. */
+export function createAggregateReader(
+  engine: Engine,
+  host: Host,
+  specs: SpecCache,
+  cache: StateCache,
+  onSnapshotDue: (tenant: number, stream: StreamKey, foldHash: string, state: FoldedState) => void,
+): AggregateReader {
+  async function readAggregate(
+    tenant: Tenant,
+    request: ReadAggregateRequest,
+  ): Promise<Outcome<AggregateView>> {
+    const found = specs.current(tenant.number);
+    const spec = found instanceof Promise ? await found : found;
+    const located = locateStream(spec, request.aggregateType, request.id);
+    if (!located.ok) return located;
+    const { type, key, singleton } = located.value;
+    const { synchronous, atSeconds } = request;
+    const bytesMax = limits.foldBytesMax;
+    const read = atSeconds === undefined
+      ? await readState(tenant.number, key, type, { synchronous, bytesMax })
+      : await readStateAt(tenant.number, key, type, atSeconds);
+    if (!read.ok) return read;
+    if (read.value !== undefined) return accept(read.value.view);
+    return singleton ? accept(EMPTY_SINGLETON) : refuse({ kind: "aggregate_missing" });
+  }
+
+  async function readState(
+    tenant: number,
+    stream: StreamKey,
+    type: CompiledAggregateType,
+    { synchronous, bytesMax }: { readonly synchronous: boolean; readonly bytesMax: number },
+  ): Promise<Outcome<StateRead | undefined>> {
+    const caching = type.cached && !synchronous;
+    return await untilUnmoved(async () => {
+      const head = await engine.snapshot((tx) => readHead(tx, tenant, stream));
+      if (head.length === 0) return accept(undefined);
+      const base = caching ? await findBase(tenant, stream, type.foldHash, head) : undefined;
+      if (base?.length === head.length) return accept(stateRead(head, base.stateJson, 0));
+      const work: FoldWork = { tenant, stream, type, head, base };
+      const bytes = bytesToFold(work);
+      if (bytes > bytesMax) return refuseBudget(bytes, bytesMax);
+      const folded = await foldStream(engine, host, work);
+      if (folded === undefined || !folded.ok) return folded;
+      if (caching) {
+        cache.set(tenant, stream, type.foldHash, folded.value);
+        if (bytes >= Math.max(SNAPSHOT_BYTES_MIN, folded.value.stateJson.length)) {
+          onSnapshotDue(tenant, stream, type.foldHash, folded.value);
+        }
+      }
+      return accept(stateRead(head, folded.value.stateJson, bytes));
+    });
+  }
+
+  /** The newest state to start from that is no newer than the head. */
+  async function findBase(
+    tenant: number,
+    stream: StreamKey,
+    foldHash: string,
+    head: StreamHead,
+  ): Promise<FoldedState | undefined> {
+    const cached = cache.get(tenant, stream, foldHash);
+    if (cached !== undefined && isUsable(cached, head)) return cached;
+    // Only a stream that once was worth a snapshot can have one.
+    if (head.bytes < SNAPSHOT_BYTES_MIN) return undefined;
+    const stored = await engine.snapshot((tx) => readSnapshot(tx, tenant, stream, foldHash));
+    return stored !== undefined && isUsable(stored, head) ? stored : undefined;
+  }
+
+  /** Events up to `atSeconds` by their timestamp, in stream order, from the very first. */
+  async function readStateAt(
+    tenant: number,
+    stream: StreamKey,
+    type: CompiledAggregateType,
+    atSeconds: number,
+  ): Promise<Outcome<StateRead | undefined>> {
+    return await untilUnmoved(async () => {
+      const head = await engine.snapshot((tx) => readHead(tx, tenant, stream));
+      if (head.bytes > limits.foldBytesMax) return refuseBudget(head.bytes, limits.foldBytesMax);
+      let state: JsonObject = {};
+      let seen = { length: 0, createdAt: 0, updatedAt: 0 };
+      const work: FoldWork = { tenant, stream, type, head, base: undefined };
+      const budget = newFoldBudget();
+      for await (const chunk of eventChunks(engine, host, work)) {
+        const events = chunk.events.filter(({ metadata }) => metadata.timestamp <= atSeconds);
+        for (const { metadata: { timestamp } } of events) {
+          const createdAt = seen.length === 0 ? timestamp : seen.createdAt;
+          seen = { length: seen.length + 1, createdAt, updatedAt: timestamp };
+        }
+        const folded = fold(type.handlers, state, events, budget);
+        if (!folded.ok) return folded;
+        state = folded.value;
+      }
+      if (await wasRewritten(engine, tenant, stream, head)) return undefined;
+      if (seen.length === 0) return accept(undefined);
+      const dataJson = encodeState(state);
+      if (!dataJson.ok) return dataJson;
+      return accept({ view: { dataJson: dataJson.value, ...seen }, bytesRead: head.bytes });
+    });
+  }
+
+  return { readAggregate, readState };
+}
+
+/** Spec: a singleton without events is read as an empty object. */
+const EMPTY_SINGLETON: AggregateView = {
+  dataJson: "{}",
+  length: 0,
+  createdAt: null,
+  updatedAt: null,
+};
+
+function stateRead(head: StreamHead, dataJson: string, bytesRead: number): StateRead {
+  const { length, createdAt, updatedAt } = head;
+  return { view: { dataJson, length, createdAt, updatedAt }, bytesRead };
+}
+
+function isUsable(state: FoldedState, head: StreamHead): boolean {
+  return state.generation === head.generation && state.length <= head.length;
+}
+
+/** Runs `attempt` again while it gives undefined: the stream was rewritten under it. */
+async function untilUnmoved<T>(attempt: () => Promise<T | undefined>): Promise<T> {
+  for (let tries = 0; tries < RESTARTS_MAX; tries++) {
+    const result = await attempt();
+    if (result !== undefined) return result;
+  }
+  throw new Error("The stream was rewritten again and again while it was read");
+}

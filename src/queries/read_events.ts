@@ -1,0 +1,95 @@
+/** One page of a stream, always oldest first. Spec: "GET .../events", rules 1 to 5. */
+
+import { eventId, parseEventId } from "../domain/event.ts";
+import { limits } from "../domain/limits.ts";
+import type { EventPage, ReadEventsRequest } from "../domain/reading.ts";
+import { accept, type Outcome, refuse } from "../domain/refusal.ts";
+import type { StreamKey } from "../domain/stream_key.ts";
+import type { Tenant } from "../domain/tenant.ts";
+import type { Engine, ReadTransaction } from "../kv/engine.ts";
+import type { SpecCache } from "../store/spec_cache.ts";
+import { type IndexedEvent, readEvents, readEventsBackwards, readHead } from "../store/streams.ts";
+import { locateStream } from "./locate_stream.ts";
+
+export async function readEventPage(
+  engine: Engine,
+  specs: SpecCache,
+  tenant: Tenant,
+  request: ReadEventsRequest,
+): Promise<Outcome<EventPage>> {
+  const found = specs.current(tenant.number);
+  const spec = found instanceof Promise ? await found : found;
+  const located = locateStream(spec, request.aggregateType, request.id);
+  if (!located.ok) return located;
+  const start = request.start === undefined ? undefined : parseEventId(request.start);
+  if (request.start !== undefined && start === undefined) {
+    const message = "start must be the id of an event, as a listing gives it";
+    return refuse({ kind: "bad_request", message, path: "start" });
+  }
+  const asked = request.count ?? limits.eventsPageDefault;
+  const count = Math.min(asked, limits.eventsPageMax);
+  const { key } = located.value;
+  const page = await engine.snapshot((tx) =>
+    request.direction === "forwards"
+      ? pageForwards(tx, tenant.number, key, count, start)
+      : pageBackwards(tx, tenant.number, key, count, start)
+  );
+  return accept({ ...page, countLimit: count, countClamped: count < asked });
+}
+
+type Page = Pick<EventPage, "entries" | "truncated" | "truncatedBy" | "nextStart">;
+
+async function pageForwards(
+  tx: ReadTransaction,
+  tenant: number,
+  key: StreamKey,
+  count: number,
+  start: number | undefined,
+): Promise<Page> {
+  const { length } = await readHead(tx, tenant, key);
+  const from = start === undefined ? 0 : start + 1;
+  const to = Math.min(length, from + count);
+  const window = { from, to, bytesMax: limits.pageBytesMax };
+  const events = withinCeiling(await readEvents(tx, tenant, key, window));
+  const last = events.at(-1);
+  return page(events, last !== undefined && last.index < length - 1, last, count);
+}
+
+async function pageBackwards(
+  tx: ReadTransaction,
+  tenant: number,
+  key: StreamKey,
+  count: number,
+  start: number | undefined,
+): Promise<Page> {
+  const { length } = await readHead(tx, tenant, key);
+  const to = Math.min(length, start ?? length);
+  const window = { from: Math.max(0, to - count), to, bytesMax: limits.pageBytesMax };
+  const newestFirst = (await readEventsBackwards(tx, tenant, key, window)).reverse();
+  const events = withinCeiling(newestFirst).reverse();
+  const first = events[0];
+  return page(events, first !== undefined && first.index > 0, first, count);
+}
+
+/** As many events from the front as the ceiling allows, and at least one. */
+function withinCeiling(events: readonly IndexedEvent[]): IndexedEvent[] {
+  let bytes = 0;
+  const end = events.findIndex((event, index) => {
+    bytes += event.bytes;
+    return index > 0 && bytes > limits.pageBytesMax;
+  });
+  return end === -1 ? [...events] : events.slice(0, end);
+}
+
+/** `edge` is the event from which the next page goes on. */
+function page(
+  events: readonly IndexedEvent[],
+  truncated: boolean,
+  edge: IndexedEvent | undefined,
+  count: number,
+): Page {
+  const entries = events.map(({ index, hash, raw }) => ({ id: eventId(index), hash, raw }));
+  if (!truncated) return { entries, truncated };
+  const truncatedBy = events.length === count ? "count" : "bytes";
+  return { entries, truncated, truncatedBy, nextStart: eventId(edge!.index) };
+}

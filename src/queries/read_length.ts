@@ -1,0 +1,25 @@
+/** The number of events of an aggregate: one small read. Spec: "GET .../length". */
+
+import { accept, type Outcome } from "../domain/refusal.ts";
+import type { Tenant } from "../domain/tenant.ts";
+import type { Engine } from "../kv/engine.ts";
+import type { SpecCache } from "../store/spec_cache.ts";
+import { readHead } from "../store/streams.ts";
+import { locateStream } from "./locate_stream.ts";
+
+/** 0 for an aggregate without events. */
+export async function readLength(
+  engine: Engine,
+  specs: SpecCache,
+  tenant: Tenant,
+  aggregateType: string,
+  id: string,
+): Promise<Outcome<number>> {
+  const found = specs.current(tenant.number);
+  const spec = found instanceof Promise ? await found : found;
+  const located = locateStream(spec, aggregateType, id);
+  if (!located.ok) return located;
+  const { key } = located.value;
+  const head = await engine.snapshot((tx) => readHead(tx, tenant.number, key));
+  return accept(head.length);
+}

@@ -1,0 +1,50 @@
+/** Diagnostics of 5xx answers, kept for a day. Spec: "Error record (diagnostic)". */
+
+import type { ErrorRecord } from "../domain/error_record.ts";
+import { limits } from "../domain/limits.ts";
+import type { ReadTransaction, Transaction } from "../kv/engine.ts";
+import { unpack } from "../kv/tuple.ts";
+import { keys } from "./keys.ts";
+
+const MS_PER_SECOND = 1000;
+const SECONDS_PER_HOUR = 3600;
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+export function storeErrorRecord(tx: Transaction, tenant: number, record: ErrorRecord): void {
+  const ends = Date.parse(record.occurred_at) / MS_PER_SECOND + limits.errorRecordRetentionSeconds;
+  tx.set(keys.errorRecord(tenant, record.error_id), encoder.encode(JSON.stringify(record)));
+  const hour = Math.ceil(ends / SECONDS_PER_HOUR);
+  tx.set(keys.errorDue(hour, tenant, record.error_id), new Uint8Array(0));
+}
+
+/** The record, unless it is missing or older than a day at `nowMs`. */
+export async function readErrorRecord(
+  tx: Pick<ReadTransaction, "get">,
+  tenant: number,
+  errorId: string,
+  nowMs: number,
+): Promise<ErrorRecord | undefined> {
+  const value = await tx.get(keys.errorRecord(tenant, errorId));
+  if (value === undefined) return undefined;
+  const record = JSON.parse(decoder.decode(value)) as ErrorRecord;
+  return isFresh(record, nowMs) ? record : undefined;
+}
+
+export function isFresh(record: ErrorRecord, nowMs: number): boolean {
+  const ageMs = nowMs - Date.parse(record.occurred_at);
+  return ageMs < limits.errorRecordRetentionSeconds * MS_PER_SECOND;
+}
+
+/** Removes up to `limit` records that have ended by `nowMs`; gives how many. */
+export async function sweepErrorRecords(tx: Transaction, nowMs: number, limit: number) {
+  const { begin } = keys.errorDues();
+  const hour = Math.floor(nowMs / MS_PER_SECOND / SECONDS_PER_HOUR);
+  const due = await tx.getRange({ begin, end: keys.errorDue(hour, 0, "") }, { limit });
+  for (const { key } of due) {
+    const [tenant, errorId] = unpack(key).slice(-2) as [number, string];
+    tx.clear(keys.errorRecord(tenant, errorId));
+    tx.clear(key);
+  }
+  return due.length;
+}

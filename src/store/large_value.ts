@@ -1,0 +1,58 @@
+/**
+ * A value above the engine's limit, in pieces. The value under its own key is then a short header
+ * that says how many pieces there are; readers of whole ranges see at once which ones to fetch.
+ */
+
+import { assert } from "../domain/assert.ts";
+import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
+import { kvLimits } from "../kv/engine.ts";
+import { keys } from "./keys.ts";
+
+/** First byte of a header. Plain values must not begin with it: formats and JSON never do. */
+const HEADER = 0xff;
+const HEADER_BYTES = 9;
+
+/** Sets `key` to `value`, however long it is. An older value in pieces must be cleared before. */
+export function setLargeValue(tx: Transaction, tenant: number, key: Bytes, value: Bytes): void {
+  assert(value[0] !== HEADER, "a plain value must not look like the header of a large one");
+  if (value.length <= kvLimits.valueBytesMax) return tx.set(key, value);
+  const size = kvLimits.valueBytesMax;
+  const count = Math.ceil(value.length / size);
+  for (let number = 0; number < count; number++) {
+    const piece = value.slice(number * size, (number + 1) * size);
+    tx.set(keys.piece(tenant, key, number), piece);
+  }
+  const header = new Uint8Array(HEADER_BYTES);
+  header[0] = HEADER;
+  const view = new DataView(header.buffer);
+  view.setUint32(1, count);
+  view.setUint32(5, value.length);
+  tx.set(key, header);
+}
+
+/** The whole of what was found as `value` under `key`. */
+export async function wholeValue(
+  tx: Pick<ReadTransaction, "getRange">,
+  tenant: number,
+  key: Bytes,
+  value: Bytes,
+): Promise<Bytes> {
+  if (value[0] !== HEADER) return value;
+  const view = new DataView(value.buffer, value.byteOffset, value.byteLength);
+  const pieces = await tx.getRange(keys.pieces(tenant, key));
+  assert(pieces.length === view.getUint32(1), "a large value has all its pieces");
+  const whole = new Uint8Array(view.getUint32(5));
+  let offset = 0;
+  for (const piece of pieces) {
+    whole.set(piece.value, offset);
+    offset += piece.value.length;
+  }
+  assert(offset === whole.length, "the pieces of a large value have its length");
+  return whole;
+}
+
+/** Removes the value and its pieces. */
+export function clearLargeValue(tx: Transaction, tenant: number, key: Bytes): void {
+  tx.clear(key);
+  tx.clearRange(keys.pieces(tenant, key));
+}

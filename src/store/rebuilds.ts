@@ -1,0 +1,67 @@
+/** What the background has to fold: single streams, and whole types after a deploy. */
+
+import { type StreamKey, streamKey } from "../domain/stream_key.ts";
+import type { ReadTransaction, Transaction } from "../kv/engine.ts";
+import { unpack } from "../kv/tuple.ts";
+import { keys } from "./keys.ts";
+
+export interface StreamRebuild {
+  readonly tenant: number;
+  readonly stream: StreamKey;
+}
+
+export interface TypeRebuild {
+  readonly tenant: number;
+  readonly type: string;
+  /** The last id that is done; undefined at the start. */
+  readonly done: string | undefined;
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+export function enqueueStreamRebuild(tx: Transaction, tenant: number, stream: StreamKey): void {
+  tx.set(keys.rebuild(tenant, stream), new Uint8Array(0));
+}
+
+export async function listStreamRebuilds(
+  tx: Pick<ReadTransaction, "getRange">,
+  limit: number,
+): Promise<StreamRebuild[]> {
+  const pairs = await tx.getRange(keys.rebuilds(), { limit });
+  return pairs.map(({ key }) => {
+    const [tenant, stream] = unpack(key).slice(-2) as [number, StreamKey];
+    return { tenant, stream };
+  });
+}
+
+export function settleStreamRebuild(tx: Transaction, rebuild: StreamRebuild): void {
+  tx.clear(keys.rebuild(rebuild.tenant, rebuild.stream));
+}
+
+/** A later call for the same type starts it anew. */
+export function enqueueTypeRebuild(tx: Transaction, tenant: number, type: string): void {
+  tx.set(keys.rebuildType(tenant, type), new Uint8Array(0));
+}
+
+export async function nextTypeRebuild(
+  tx: Pick<ReadTransaction, "getRange">,
+): Promise<TypeRebuild | undefined> {
+  const [pair] = await tx.getRange(keys.rebuildTypes(), { limit: 1 });
+  if (pair === undefined) return undefined;
+  const [tenant, type] = unpack(pair.key).slice(-2) as [number, string];
+  const done = pair.value.length === 0 ? undefined : decoder.decode(pair.value);
+  return { tenant, type, done };
+}
+
+/**
+ * Moves a type on: its `ids` become rebuilds of streams, and the cursor goes behind the last of
+ * them; without ids the type is done.
+ */
+export function advanceTypeRebuild(tx: Transaction, work: TypeRebuild, ids: readonly string[]) {
+  for (const id of ids) enqueueStreamRebuild(tx, work.tenant, streamKey(work.type, id));
+  const key = keys.rebuildType(work.tenant, work.type);
+  const last = ids.at(-1);
+  if (last === undefined) tx.clear(key);
+  else tx.set(key, encoder.encode(last));
+}

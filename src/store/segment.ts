@@ -1,0 +1,77 @@
+/**
+ * A segment: consecutive events of one stream in one value, so that ten thousand events are some
+ * dozens of keys. Layout: format byte, count (u32), a length (u32) for each event, a chain hash
+ * (32 bytes) for each event, then the events' bytes.
+ */
+
+import { Buffer } from "node:buffer";
+import { assert } from "../domain/assert.ts";
+import type { ChainHash } from "../domain/audit/chain.ts";
+import type { Bytes } from "../kv/engine.ts";
+
+/** One event of a stream as the store keeps it. */
+export interface ChainedEvent {
+  readonly raw: string;
+  /** Length of `raw` in UTF-8. */
+  readonly bytes: number;
+  readonly hash: ChainHash;
+}
+
+/** Segments are closed at about this size; a larger event is alone in its own. */
+export const SEGMENT_BYTES_TARGET = 64 * 1024;
+
+const FORMAT = 1;
+const PREAMBLE_BYTES = 5;
+const LENGTH_BYTES = 4;
+const HASH_BYTES = 32;
+
+/** What a segment adds to the bytes of each of its events. */
+export const EVENT_OVERHEAD_BYTES = LENGTH_BYTES + HASH_BYTES;
+
+const encoder = new TextEncoder();
+
+export function encodeSegment(events: readonly ChainedEvent[]): Bytes {
+  let size = PREAMBLE_BYTES;
+  for (const event of events) size += EVENT_OVERHEAD_BYTES + event.bytes;
+  const segment = new Uint8Array(size);
+  const view = new DataView(segment.buffer);
+  segment[0] = FORMAT;
+  view.setUint32(1, events.length);
+  let lengthAt = PREAMBLE_BYTES;
+  let hashAt = lengthAt + LENGTH_BYTES * events.length;
+  let rawAt = hashAt + HASH_BYTES * events.length;
+  for (const event of events) {
+    view.setUint32(lengthAt, event.bytes);
+    segment.set(Uint8Array.fromHex(event.hash), hashAt);
+    encoder.encodeInto(event.raw, segment.subarray(rawAt));
+    lengthAt += LENGTH_BYTES;
+    hashAt += HASH_BYTES;
+    rawAt += event.bytes;
+  }
+  assert(rawAt === size, "a segment is filled exactly");
+  return segment;
+}
+
+export function decodeSegment(segment: Bytes): ChainedEvent[] {
+  assert(segment[0] === FORMAT, "a segment has its format");
+  const view = new DataView(segment.buffer, segment.byteOffset, segment.byteLength);
+  const count = view.getUint32(1);
+  const hashesAt = PREAMBLE_BYTES + LENGTH_BYTES * count;
+  const rawAt = hashesAt + HASH_BYTES * count;
+  const body = Buffer.from(segment.buffer, segment.byteOffset + rawAt, segment.length - rawAt);
+  const text = body.toString("utf8");
+  // Where every byte is one character, the events are slices of one string.
+  const sliceable = text.length === body.length;
+  const hashes = segment.subarray(hashesAt, rawAt).toHex();
+  const events: ChainedEvent[] = [];
+  let offset = 0;
+  for (let index = 0; index < count; index++) {
+    const bytes = view.getUint32(PREAMBLE_BYTES + LENGTH_BYTES * index);
+    const end = offset + bytes;
+    const raw = sliceable ? text.slice(offset, end) : body.toString("utf8", offset, end);
+    const hashAt = 2 * HASH_BYTES * index;
+    events.push({ raw, bytes, hash: hashes.slice(hashAt, hashAt + 2 * HASH_BYTES) });
+    offset = end;
+  }
+  return events;
+}

@@ -1,0 +1,86 @@
+/**
+ * The compiled current spec of each tenant. A deploy anywhere touches one watched key, and every
+ * node forgets what it had compiled; a periodic look makes up for a watch that was lost.
+ */
+
+import { LRUCache } from "lru-cache";
+import { assert } from "../domain/assert.ts";
+import { compileSpec } from "../domain/spec/compile.ts";
+import type { CompiledSpec } from "../domain/spec/compiled.ts";
+import type { Engine } from "../kv/engine.ts";
+import { keys } from "./keys.ts";
+import { readCurrentSpec } from "./specs.ts";
+
+/** Compiled specs kept in memory at a time. */
+const SPECS_MAX = 256;
+
+/** What an environment is before its first deploy: no types at all. */
+export const EMPTY_SPEC: CompiledSpec = {
+  hash: "",
+  document: {},
+  aggregateTypes: new Map(),
+  agentTypes: new Set(),
+  targetTypes: new Set(),
+  singletons: new Set(),
+};
+
+export interface SpecCache {
+  /** The current spec of a tenant, by its number; {@link EMPTY_SPEC} before the first deploy. */
+  current(tenant: number): CompiledSpec | Promise<CompiledSpec>;
+  /** Called where a deploy has just committed, so that the next request sees it. */
+  forget(tenant: number): void;
+  close(): void;
+}
+
+export function openSpecCache(engine: Engine): SpecCache {
+  const compiled = new LRUCache<number, CompiledSpec>({ max: SPECS_MAX });
+  const loading = new Map<number, Promise<CompiledSpec>>();
+  let watch = engine.watch(keys.specVersion());
+  let closed = false;
+  follow();
+
+  async function follow(): Promise<void> {
+    while (await watch.changed) {
+      if (closed) return;
+      watch = engine.watch(keys.specVersion());
+      compiled.clear();
+      loading.clear();
+    }
+  }
+
+  async function load(tenant: number): Promise<CompiledSpec> {
+    const stored = await engine.snapshot((tx) => readCurrentSpec(tx, tenant));
+    if (stored === undefined) return EMPTY_SPEC;
+    const result = compileSpec(stored.spec);
+    assert(result.ok, "a deployed spec compiles");
+    return result.spec;
+  }
+
+  function current(tenant: number): CompiledSpec | Promise<CompiledSpec> {
+    const known = compiled.get(tenant);
+    if (known !== undefined) return known;
+    const pending = loading.get(tenant);
+    if (pending !== undefined) return pending;
+    const started = load(tenant);
+    loading.set(tenant, started);
+    started.then((spec) => {
+      // A deploy during the load has taken it off the list: then it may be the old spec.
+      if (loading.get(tenant) === started) compiled.set(tenant, spec);
+    }).catch(() => {}).finally(() => {
+      if (loading.get(tenant) === started) loading.delete(tenant);
+    });
+    return started;
+  }
+
+  function forget(tenant: number): void {
+    compiled.delete(tenant);
+    loading.delete(tenant);
+  }
+
+  function close(): void {
+    closed = true;
+    watch.cancel();
+  }
+
+  return { current, forget, close };
+}

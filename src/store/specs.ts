@@ -1,0 +1,54 @@
+/** Deployed specs: every version of a tenant, and which one is current. */
+
+import { assert } from "../domain/assert.ts";
+import type { JsonObject } from "../domain/json.ts";
+import type { SpecVersion } from "../domain/spec/deployment.ts";
+import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
+import { keys } from "./keys.ts";
+import { setLargeValue, wholeValue } from "./large_value.ts";
+
+export interface StoredSpec extends SpecVersion {
+  readonly spec: JsonObject;
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+type Reads = Pick<ReadTransaction, "get" | "getRange">;
+
+/** The version that is current; undefined before the first deploy. */
+export async function readCurrentVersion(tx: Reads, tenant: number): Promise<number | undefined> {
+  const value = await tx.get(keys.currentSpec(tenant));
+  return value && Number(decoder.decode(value));
+}
+
+export async function readCurrentSpec(tx: Reads, tenant: number): Promise<StoredSpec | undefined> {
+  const version = await readCurrentVersion(tx, tenant);
+  if (version === undefined) return undefined;
+  const header = await tx.get(keys.spec(tenant, version));
+  const key = keys.specDocument(tenant, version);
+  const document = await tx.get(key);
+  assert(header !== undefined && document !== undefined, "the current spec is kept");
+  const text = decoder.decode(await wholeValue(tx, tenant, key, document));
+  return { ...decodeVersion(header), spec: JSON.parse(text) as JsonObject };
+}
+
+/** All versions, oldest first. */
+export async function listSpecVersions(tx: Reads, tenant: number): Promise<SpecVersion[]> {
+  const pairs = await tx.getRange(keys.specs(tenant));
+  return pairs.map(({ value }) => decodeVersion(value));
+}
+
+/** Keeps a new version, makes it current and tells every node that watches. */
+export function storeSpec(tx: Transaction, tenant: number, stored: StoredSpec): void {
+  const { spec, ...version } = stored;
+  tx.set(keys.spec(tenant, version.version), encoder.encode(JSON.stringify(version)));
+  const document = encoder.encode(JSON.stringify(spec));
+  setLargeValue(tx, tenant, keys.specDocument(tenant, version.version), document);
+  tx.set(keys.currentSpec(tenant), encoder.encode(String(version.version)));
+  tx.add(keys.specVersion(), 1n);
+}
+
+function decodeVersion(value: Bytes): SpecVersion {
+  return JSON.parse(decoder.decode(value)) as SpecVersion;
+}

@@ -1,0 +1,179 @@
+/** Streams: the head, appending, and reading events in both directions. Spec: "Event chain hash". */
+
+import { assert } from "../domain/assert.ts";
+import { extendChain } from "../domain/audit/chain.ts";
+import type { EncodedEvent } from "../domain/event.ts";
+import type { StreamKey } from "../domain/stream_key.ts";
+import type { Bytes, KeyRange, KeyValue, ReadTransaction, Transaction } from "../kv/engine.ts";
+import { unpack } from "../kv/tuple.ts";
+import { keys } from "./keys.ts";
+import { setLargeValue, wholeValue } from "./large_value.ts";
+import {
+  type ChainedEvent,
+  decodeSegment,
+  encodeSegment,
+  EVENT_OVERHEAD_BYTES,
+  SEGMENT_BYTES_TARGET,
+} from "./segment.ts";
+import { decodeHead, encodeHead, type StreamHead } from "./stream_head.ts";
+
+/** An event with its 0-based place in the stream. */
+export interface IndexedEvent extends ChainedEvent {
+  readonly index: number;
+}
+
+type Reads = Pick<ReadTransaction, "get" | "getRange">;
+
+export async function readHead(tx: Reads, tenant: number, stream: StreamKey): Promise<StreamHead> {
+  return decodeHead(await tx.get(keys.head(tenant, stream)));
+}
+
+/**
+ * Appends to one stream within one transaction, any number of times, and writes it out once:
+ * all events of the transaction share segments, and the head is set once.
+ */
+export interface StreamAppender {
+  readonly head: StreamHead;
+  /** Gives the index of the first event appended. */
+  append(events: readonly EncodedEvent[], timestamp: number): number;
+  flush(): void;
+}
+
+/** Opens a stream for appending: reads its head, and so guards it. */
+export async function openStream(
+  tx: Transaction,
+  tenant: number,
+  stream: StreamKey,
+): Promise<StreamAppender> {
+  const before = await readHead(tx, tenant, stream);
+  const pending: ChainedEvent[] = [];
+  let head = before;
+
+  function append(events: readonly EncodedEvent[], timestamp: number): number {
+    const first = head.length;
+    let { tip, bytes } = head;
+    for (const event of events) {
+      tip = extendChain(tip, event.raw);
+      bytes += event.bytes;
+      pending.push({ raw: event.raw, bytes: event.bytes, hash: tip });
+    }
+    head = {
+      length: first + events.length,
+      bytes,
+      createdAt: first === 0 ? timestamp : head.createdAt,
+      updatedAt: timestamp,
+      generation: head.generation,
+      tip,
+    };
+    return first;
+  }
+
+  function flush(): void {
+    if (pending.length === 0) return;
+    let first = before.length;
+    for (const events of cutIntoSegments(pending)) {
+      setLargeValue(tx, tenant, keys.segment(tenant, stream, first), encodeSegment(events));
+      first += events.length;
+    }
+    tx.set(keys.head(tenant, stream), encodeHead(head));
+  }
+
+  return {
+    get head() {
+      return head;
+    },
+    append,
+    flush,
+  };
+}
+
+function* cutIntoSegments(events: readonly ChainedEvent[]): Generator<ChainedEvent[]> {
+  let segment: ChainedEvent[] = [];
+  let bytes = 0;
+  for (const event of events) {
+    if (bytes > 0 && bytes + event.bytes > SEGMENT_BYTES_TARGET) {
+      yield segment;
+      segment = [];
+      bytes = 0;
+    }
+    segment.push(event);
+    bytes += event.bytes + EVENT_OVERHEAD_BYTES;
+  }
+  yield segment;
+}
+
+/** Events from index `from` up to but not including `to`, stopped at about `bytesMax`. */
+export interface EventWindow {
+  readonly from: number;
+  readonly to: number;
+  readonly bytesMax: number;
+}
+
+/**
+ * The events of the window, oldest first. Stops after the segment with which `bytesMax` is
+ * reached, so that there is always at least one event.
+ */
+export async function readEvents(
+  tx: Reads,
+  tenant: number,
+  stream: StreamKey,
+  window: EventWindow,
+): Promise<IndexedEvent[]> {
+  if (window.from >= window.to) return [];
+  const range = keys.segments(tenant, stream);
+  // The segment that holds `from` is the last one that begins at or before it.
+  const upToFrom = { begin: range.begin, end: after(keys.segment(tenant, stream, window.from)) };
+  const [holding] = await tx.getRange(upToFrom, { limit: 1, reverse: true });
+  assert(holding !== undefined, "a stream holds every event below its length");
+  const rest: KeyRange = { begin: holding.key, end: keys.segment(tenant, stream, window.to) };
+  const pairs = await tx.getRange(rest, { bytesMax: window.bytesMax });
+  return (await decodeSegments(tx, tenant, pairs, window)).flat();
+}
+
+/** As {@link readEvents}, but the newest of the window when `bytesMax` binds; oldest first too. */
+export async function readEventsBackwards(
+  tx: Reads,
+  tenant: number,
+  stream: StreamKey,
+  window: EventWindow,
+): Promise<IndexedEvent[]> {
+  if (window.from >= window.to) return [];
+  const { begin } = keys.segments(tenant, stream);
+  const range = { begin, end: keys.segment(tenant, stream, window.to) };
+  const limit = window.to - window.from;
+  const pairs = await tx.getRange(range, { reverse: true, bytesMax: window.bytesMax, limit });
+  return (await decodeSegments(tx, tenant, pairs, window)).reverse().flat();
+}
+
+/** One list a segment, in the order of `pairs`. Large events count with their real size. */
+async function decodeSegments(
+  tx: Reads,
+  tenant: number,
+  pairs: readonly KeyValue[],
+  window: EventWindow,
+): Promise<IndexedEvent[][]> {
+  const segments: IndexedEvent[][] = [];
+  let bytes = 0;
+  for (const { key, value } of pairs) {
+    if (bytes >= window.bytesMax) break;
+    const first = unpack(key).at(-1) as number;
+    const events: IndexedEvent[] = [];
+    for (
+      const [offset, event] of decodeSegment(await wholeValue(tx, tenant, key, value)).entries()
+    ) {
+      const index = first + offset;
+      if (index < window.from || index >= window.to) continue;
+      events.push({ index, raw: event.raw, bytes: event.bytes, hash: event.hash });
+      bytes += event.bytes;
+    }
+    if (events.length > 0) segments.push(events);
+  }
+  return segments;
+}
+
+/** The first key after `key`. */
+function after(key: Bytes): Bytes {
+  const next = new Uint8Array(key.length + 1);
+  next.set(key);
+  return next;
+}

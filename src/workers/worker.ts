@@ -1,0 +1,69 @@
+/**
+ * What runs without a request, and the one loop that runs it: drain what is due, wait, again. A
+ * worker is `drain(limit)`; tests call it and need no timer.
+ */
+
+import type { Host } from "../host.ts";
+
+export interface Worker {
+  readonly name: string;
+  /** How long the loop waits after it found nothing to do. */
+  readonly idleMs: number;
+  /** Does up to `limit` of what is due now; gives how much that was. */
+  drain(limit: number): Promise<number>;
+}
+
+export interface RunningWorker {
+  /** Resolves when the drain under way has ended; no further one begins. */
+  stop(): Promise<void>;
+}
+
+/** Pieces of work a drain takes on at a time. */
+const DRAIN_LIMIT = 100;
+/** The wait after a drain that threw, doubled each time up to the last. */
+const BACKOFF_FIRST_MS = 250;
+const BACKOFF_LAST_MS = 30_000;
+
+/** Starts the loop. A drain that throws is logged and tried again later; the loop never ends. */
+export function runWorker(worker: Worker, host: Host): RunningWorker {
+  let stopped = false;
+  let wake = () => {};
+
+  async function run(): Promise<void> {
+    let backoffMs = BACKOFF_FIRST_MS;
+    while (!stopped) {
+      try {
+        const done = await worker.drain(DRAIN_LIMIT);
+        backoffMs = BACKOFF_FIRST_MS;
+        if (done > 0) await host.yieldTurn();
+        else await pause(worker.idleMs);
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error);
+        host.log("error", `The ${worker.name} worker failed and goes on later`, { reason });
+        await pause(backoffMs);
+        backoffMs = Math.min(2 * backoffMs, BACKOFF_LAST_MS);
+      }
+    }
+  }
+
+  function pause(ms: number): Promise<void> {
+    if (stopped) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  const running = run();
+
+  async function stop(): Promise<void> {
+    stopped = true;
+    wake();
+    await running;
+  }
+
+  return { stop };
+}

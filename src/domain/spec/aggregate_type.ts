@@ -1,0 +1,65 @@
+/** One aggregate type of a spec: its event types, their schemas and handlers. */
+
+import { hash } from "node:crypto";
+import { canonicalJson } from "../canonical_json.ts";
+import type { Handler } from "../handler/handler.ts";
+import type { JsonValue } from "../json.ts";
+import type { CompiledAggregateType, CompiledEventType } from "./compiled.ts";
+import { AGGREGATE_TYPE_KEYS, RESERVED_AGGREGATE_TYPES } from "./document.ts";
+import { compileEventType } from "./event_type.ts";
+import type { SchemaCompiler } from "./event_schema.ts";
+import { type FaultList, joinKey } from "./fault_list.ts";
+import { checkTypeName } from "./party_types.ts";
+import { checkKnownKeys, requireObject } from "./shape.ts";
+
+/** Raised when handlers with the same definition begin to fold differently. */
+const FOLD_FORMAT = 1;
+
+/** Checks one entry of `aggregate_types`. What it gives is only of use when nothing was reported. */
+export function compileAggregateType(
+  name: string,
+  value: JsonValue,
+  cached: boolean,
+  schemas: SchemaCompiler,
+  faults: FaultList,
+): CompiledAggregateType {
+  const path = joinKey("aggregate_types", name);
+  checkAggregateTypeName(name, path, faults);
+  const events = new Map<string, CompiledEventType>();
+  const handlers = new Map<string, Handler>();
+  const definitions: [string, JsonValue][] = [];
+  const hint = 'For example {"events": {"was_placed": {"schema": {...}, "handler": [...]}}}.';
+  const definition = requireObject(value, path, hint, faults);
+  if (definition !== undefined) {
+    checkKnownKeys(definition, AGGREGATE_TYPE_KEYS, path, faults);
+    const eventTypes = requireObject(definition.events, `${path}.events`, hint, faults) ?? {};
+    for (const [eventName, eventDefinition] of Object.entries(eventTypes)) {
+      if (faults.isFull()) break;
+      const eventPath = joinKey(`${path}.events`, eventName);
+      const compiled = compileEventType(eventName, eventDefinition, eventPath, schemas, faults);
+      if (compiled.event !== undefined) events.set(eventName, compiled.event);
+      if (compiled.handler === undefined) continue;
+      handlers.set(eventName, compiled.handler);
+      definitions.push([eventName, compiled.handlerDefinition ?? null]);
+    }
+  }
+  return { name, events, handlers, cached, foldHash: hashFold(definitions) };
+}
+
+function checkAggregateTypeName(name: string, path: string, faults: FaultList): void {
+  if (!RESERVED_AGGREGATE_TYPES.has(name)) {
+    return checkTypeName(name, "Aggregate type", path, faults);
+  }
+  faults.add(
+    "aggregate_type_reserved",
+    path,
+    `Aggregate type "${name}" is reserved: /${name} is a path of the service.`,
+    "Choose another name.",
+  );
+}
+
+function hashFold(definitions: readonly [string, JsonValue][]): string {
+  // Entries, not assignments: an event type may be called `__proto__`.
+  const handlers = Object.fromEntries(definitions);
+  return hash("sha256", canonicalJson({ format: FOLD_FORMAT, handlers }), "hex");
+}

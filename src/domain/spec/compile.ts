@@ -1,0 +1,115 @@
+/**
+ * A deployed document becomes a CompiledSpec, or the list of all its faults. Spec: "The spec
+ * (deployed by the operator)".
+ */
+
+import { hash } from "node:crypto";
+import { canonicalJson } from "../canonical_json.ts";
+import { isJsonObject, type JsonObject } from "../json.ts";
+import { limits } from "../limits.ts";
+import type { Violation } from "../refusal.ts";
+import { compileAggregateType } from "./aggregate_type.ts";
+import type { CompiledAggregateType, CompiledSpec } from "./compiled.ts";
+import { ROOT_KEYS } from "./document.ts";
+import { createSchemaCompiler } from "./event_schema.ts";
+import { createFaultList, describeKind, type FaultList } from "./fault_list.ts";
+import { compileModules } from "./modules.ts";
+import { refuseGeoTypes } from "./not_available.ts";
+import { compileAgentTypes, compileTargetTypes } from "./party_types.ts";
+import { checkKnownKeys, isWithinDepth, requireObject } from "./shape.ts";
+import { compileSingletons } from "./singletons.ts";
+
+export type SpecCompilation =
+  | { readonly ok: true; readonly spec: CompiledSpec; readonly warnings: readonly Violation[] }
+  | { readonly ok: false; readonly violations: readonly Violation[] };
+
+/**
+ * Checks the inner `spec` object, as parsed from JSON, and makes it ready for writes and reads.
+ * Reports every fault, up to `limits.violationsMax`; never throws. The document is kept, not copied.
+ */
+export function compileSpec(document: unknown): SpecCompilation {
+  const faults = createFaultList();
+  const warnings = createFaultList();
+  if (!isJsonObject(document)) return { ok: false, violations: [notAnObject(document)] };
+  if (!isWithinDepth(document, limits.jsonDepthMax)) return { ok: false, violations: [tooDeep()] };
+  const spec = compileDocument(document, faults, warnings);
+  if (faults.faults.length > 0) return { ok: false, violations: faults.faults };
+  return { ok: true, spec, warnings: warnings.faults };
+}
+
+function compileDocument(
+  document: JsonObject,
+  faults: FaultList,
+  warnings: FaultList,
+): CompiledSpec {
+  checkRootKeys(document, faults);
+  const agentTypes = compileAgentTypes(document, faults);
+  const targetTypes = compileTargetTypes(document, faults);
+  const singletons = compileSingletons(document, faults, warnings);
+  refuseGeoTypes(document.geo_types, "geo_types", faults);
+  return {
+    hash: hash("sha256", canonicalJson(document), "hex"),
+    document,
+    aggregateTypes: compileAggregateTypes(document, faults),
+    agentTypes,
+    targetTypes,
+    singletons,
+  };
+}
+
+function compileAggregateTypes(
+  document: JsonObject,
+  faults: FaultList,
+): ReadonlyMap<string, CompiledAggregateType> {
+  const hint = 'For example {"order": {"events": {...}}}.';
+  const types = requireObject(document.aggregate_types, "aggregate_types", hint, faults) ?? {};
+  const neverCached = compileModules(document, Object.keys(types), faults);
+  const schemas = createSchemaCompiler();
+  const compiled = new Map<string, CompiledAggregateType>();
+  for (const [name, definition] of Object.entries(types)) {
+    if (faults.isFull()) break;
+    const cached = !neverCached.has(name);
+    compiled.set(name, compileAggregateType(name, definition, cached, schemas, faults));
+  }
+  return compiled;
+}
+
+function checkRootKeys(document: JsonObject, faults: FaultList): void {
+  const { version, ...rest } = document;
+  if (version !== undefined) {
+    faults.add(
+      "version_reserved",
+      "version",
+      'The key "version" is reserved for future use by the platform.',
+      "Remove it; the service numbers the deployed specs itself.",
+    );
+  }
+  if (isJsonObject(document.spec) && document.aggregate_types === undefined) {
+    faults.add(
+      "nested_envelope",
+      "spec",
+      'The spec holds another "spec": the envelope was sent twice.',
+      'Send {"spec": {"aggregate_types": ..., "agent_types": ...}}.',
+    );
+    delete rest.spec;
+  }
+  checkKnownKeys(rest, ROOT_KEYS, "", faults);
+}
+
+function notAnObject(document: unknown): Violation {
+  return {
+    rule: "wrong_type",
+    path: "",
+    message: `The spec must be an object, not ${describeKind(document)}.`,
+    hint: 'Send {"spec": {"aggregate_types": ..., "agent_types": ...}}.',
+  };
+}
+
+function tooDeep(): Violation {
+  return {
+    rule: "too_deep",
+    path: "",
+    message: `The spec nests deeper than ${limits.jsonDepthMax} levels.`,
+    hint: "Move nested schemas into $defs and refer to them with $ref.",
+  };
+}

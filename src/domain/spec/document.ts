@@ -1,0 +1,55 @@
+/**
+ * The shape of a deployed spec: which keys each level has, and how things may be called. Spec: "The
+ * spec (deployed by the operator)"; names as in decisions 2.
+ */
+
+export const ANNOTATIONS = ["title", "description", "examples"] as const;
+
+export const ROOT_KEYS = [
+  "aggregate_types",
+  "agent_types",
+  "target_types",
+  "modules",
+  "geo_types",
+  "singletons",
+  "$schema",
+  ...ANNOTATIONS,
+] as const;
+
+export const AGGREGATE_TYPE_KEYS = ["events", ...ANNOTATIONS] as const;
+
+export const EVENT_TYPE_KEYS = [
+  "schema",
+  "handler",
+  "implications",
+  "allow_skip_occ",
+  "geo",
+  ...ANNOTATIONS,
+] as const;
+
+export const MODULE_KEYS = ["never_cache", "sagas", "listeners"] as const;
+
+/** Aggregate types that would hide a path of the service's own. */
+export const RESERVED_AGGREGATE_TYPES: ReadonlySet<string> = new Set(["api", "health", "metrics"]);
+
+/** Event types that would hide `/{type}/{id}/length` and its neighbours. */
+export const RESERVED_EVENT_TYPES: ReadonlySet<string> = new Set(["length", "events", "audit"]);
+
+/** Singletons that would hide `/{type}/nearby`. */
+export const RESERVED_SINGLETONS: ReadonlySet<string> = new Set(["nearby"]);
+
+const TYPE_NAME = /^[a-z][a-z0-9_]{0,63}$/;
+const SYSTEM_EVENT_NAME = /^_[a-z0-9_]{1,63}$/;
+
+/** Aggregate, event, agent and target types. */
+export function isTypeName(text: string): boolean {
+  return TYPE_NAME.test(text);
+}
+
+/** Event types of the platform, such as `_was_tombstoned`. */
+export function isSystemEventName(text: string): boolean {
+  return SYSTEM_EVENT_NAME.test(text);
+}
+
+export const TYPE_NAME_HINT =
+  "Use 1 to 64 lowercase letters, digits and underscores, starting with a letter.";

@@ -1,0 +1,141 @@
+/** One event type of a spec. Spec: "Event definition". */
+
+import { compileHandler } from "../handler/compile_handler.ts";
+import type { Handler } from "../handler/handler.ts";
+import type { JsonObject, JsonValue } from "../json.ts";
+import type { CompiledEventType } from "./compiled.ts";
+import {
+  EVENT_TYPE_KEYS,
+  isSystemEventName,
+  RESERVED_EVENT_TYPES,
+  TYPE_NAME_HINT,
+} from "./document.ts";
+import type { SchemaCompiler } from "./event_schema.ts";
+import { describeKind, type FaultList, shorten } from "./fault_list.ts";
+import { refuseGeo, refuseImplications, refusesWasmHandler } from "./not_available.ts";
+import { checkTypeName } from "./party_types.ts";
+import { checkKnownKeys, requireObject } from "./shape.ts";
+
+export interface CompiledDefinition {
+  /** Absent for system events, which are never written through the API. */
+  readonly event?: CompiledEventType;
+  readonly handler?: Handler;
+  readonly handlerDefinition?: JsonValue;
+}
+
+/** Checks one event definition. What it gives is only of use when nothing was reported. */
+export function compileEventType(
+  name: string,
+  value: JsonValue,
+  path: string,
+  schemas: SchemaCompiler,
+  faults: FaultList,
+): CompiledDefinition {
+  const isSystemEvent = name.startsWith("_");
+  checkEventTypeName(name, path, faults);
+  const hint = 'For example {"schema": {"type": "object"}, "handler": []}.';
+  const definition = requireObject(value, path, hint, faults);
+  if (definition === undefined) return {};
+  checkKnownKeys(definition, EVENT_TYPE_KEYS, path, faults);
+  checkAllowSkipOcc(definition, path, faults);
+  refuseImplications(definition.implications, `${path}.implications`, faults);
+  refuseGeo(definition.geo, `${path}.geo`, faults);
+  const handler = compileDefinedHandler(definition, isSystemEvent, path, faults);
+  const handlerPart = handler && { handler, handlerDefinition: definition.handler! };
+  if (isSystemEvent) {
+    refuseSystemEventSchema(definition, path, faults);
+    return { ...handlerPart };
+  }
+  const validateData = compileDefinedSchema(definition, path, schemas, faults);
+  const event = validateData && {
+    name,
+    validateData,
+    allowSkipOcc: definition.allow_skip_occ === true,
+    hasImplications: Array.isArray(definition.implications) && definition.implications.length > 0,
+  };
+  return { ...handlerPart, ...(event && { event }) };
+}
+
+function checkEventTypeName(name: string, path: string, faults: FaultList): void {
+  if (RESERVED_EVENT_TYPES.has(name)) {
+    faults.add(
+      "event_type_reserved",
+      path,
+      `Event type "${name}" is reserved: /{aggregate_type}/{aggregate_id}/${name} is a path of ` +
+        "the service.",
+      `Choose another name, for example was_${name}.`,
+    );
+  } else if (!name.startsWith("_")) checkTypeName(name, "Event type", path, faults);
+  else if (!isSystemEventName(name)) {
+    faults.add(
+      "invalid_name",
+      path,
+      `System event type "${shorten(name)}" is not a valid name.`,
+      `After the underscore: ${TYPE_NAME_HINT}`,
+    );
+  }
+}
+
+function checkAllowSkipOcc(definition: JsonObject, path: string, faults: FaultList): void {
+  const value = definition.allow_skip_occ;
+  if (value === undefined || typeof value === "boolean") return;
+  const place = `${path}.allow_skip_occ`;
+  faults.add(
+    "wrong_type",
+    place,
+    `${place} must be true or false, not ${describeKind(value)}.`,
+    "Write true, or leave it out.",
+  );
+}
+
+function compileDefinedHandler(
+  definition: JsonObject,
+  isSystemEvent: boolean,
+  path: string,
+  faults: FaultList,
+): Handler | undefined {
+  const value = definition.handler;
+  const place = `${path}.handler`;
+  if (value === undefined) {
+    if (isSystemEvent) return undefined;
+    faults.add(
+      "missing_key",
+      place,
+      `${place} is required.`,
+      "Write [] for an event that does not change the state.",
+    );
+    return undefined;
+  }
+  if (refusesWasmHandler(value, place, faults)) return undefined;
+  const compiled = compileHandler(value, place);
+  if (compiled.ok) return compiled.handler;
+  faults.addAll(compiled.violations);
+  return undefined;
+}
+
+function compileDefinedSchema(
+  definition: JsonObject,
+  path: string,
+  schemas: SchemaCompiler,
+  faults: FaultList,
+): CompiledEventType["validateData"] | undefined {
+  const place = `${path}.schema`;
+  if (definition.schema !== undefined) return schemas.compile(definition.schema, place, faults);
+  faults.add(
+    "missing_key",
+    place,
+    `${place} is required.`,
+    'Write true to accept any data, or a JSON Schema such as {"type": "object"}.',
+  );
+  return undefined;
+}
+
+function refuseSystemEventSchema(definition: JsonObject, path: string, faults: FaultList): void {
+  if (definition.schema === undefined) return;
+  faults.add(
+    "system_event_schema",
+    `${path}.schema`,
+    "Event types beginning with '_' are written by the platform and must not define a schema.",
+    "Remove the schema; a handler may stay.",
+  );
+}

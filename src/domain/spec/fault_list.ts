@@ -1,0 +1,53 @@
+/** Collects the faults of one document: all of them, up to a bound, each with its path. */
+
+import { limits } from "../limits.ts";
+import type { Violation } from "../refusal.ts";
+
+/** Where faults are reported to while a document is walked. */
+export interface FaultList {
+  readonly faults: readonly Violation[];
+  add(rule: string, path: string, message: string, hint: string): void;
+  addAll(violations: readonly Violation[]): void;
+  /** True when more would be dropped: walks may end early. */
+  isFull(): boolean;
+}
+
+/** An empty list that keeps the first `max` faults. */
+export function createFaultList(max: number = limits.violationsMax): FaultList {
+  const faults: Violation[] = [];
+  const push = (violation: Violation) => {
+    if (faults.length < max) faults.push(violation);
+  };
+  return {
+    faults,
+    add: (rule, path, message, hint) => push({ rule, path, message, hint }),
+    addAll: (violations) => violations.forEach(push),
+    isFull: () => faults.length >= max,
+  };
+}
+
+const PLAIN_KEY = /^[A-Za-z_$][A-Za-z0-9_$-]*$/;
+
+/** `a.b` for plain keys, `a["odd key"]` for others, `b` where there is no parent. */
+export function joinKey(path: string, key: string): string {
+  if (!PLAIN_KEY.test(key)) return `${path}[${JSON.stringify(shorten(key))}]`;
+  return path === "" ? key : `${path}.${key}`;
+}
+
+/** `a[0]`. */
+export function joinIndex(path: string, index: number): string {
+  return `${path}[${index}]`;
+}
+
+/** Foreign text for a message: at most 80 characters of it. */
+export function shorten(text: string): string {
+  return text.length <= 80 ? text : text.slice(0, 77) + "...";
+}
+
+/** "an object", "a string" ... for messages. */
+export function describeKind(value: unknown): string {
+  if (value === null) return "null";
+  if (value === undefined) return "nothing";
+  if (Array.isArray(value)) return "an array";
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}

@@ -1,0 +1,101 @@
+/** Checks that recur at every level of a spec: known keys, lists of unique names. */
+
+import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
+import { describeKind, type FaultList, joinIndex, joinKey, shorten } from "./fault_list.ts";
+import { didYouMean } from "./nearest_name.ts";
+
+/** Reports each key of `object` that is not in `known`; `version` has its own rule at the root. */
+export function checkKnownKeys(
+  object: JsonObject,
+  known: readonly string[],
+  path: string,
+  faults: FaultList,
+): void {
+  for (const key of Object.keys(object)) {
+    if (faults.isFull()) return;
+    if (known.includes(key)) continue;
+    const place = path === "" ? "the spec" : path;
+    faults.add(
+      "unknown_key",
+      joinKey(path, key),
+      `"${shorten(key)}" is not a key of ${place}.`,
+      didYouMean(key, known, `Known keys here: ${known.join(", ")}.`),
+    );
+  }
+}
+
+/** The value as an object, or undefined after reporting that it is none. */
+export function requireObject(
+  value: JsonValue | undefined,
+  path: string,
+  hint: string,
+  faults: FaultList,
+): JsonObject | undefined {
+  if (isJsonObject(value)) return value;
+  const missing = value === undefined;
+  faults.add(
+    missing ? "missing_key" : "wrong_type",
+    path,
+    missing ? `${path} is required.` : `${path} must be an object, not ${describeKind(value)}.`,
+    hint,
+  );
+  return undefined;
+}
+
+/** The strings of a list, each once; whatever is not a string or repeated is reported. */
+export function requireUniqueStrings(
+  value: JsonValue,
+  path: string,
+  hint: string,
+  faults: FaultList,
+): { readonly text: string; readonly path: string }[] {
+  if (!Array.isArray(value)) {
+    faults.add(
+      "wrong_type",
+      path,
+      `${path} must be an array of strings, not ${describeKind(value)}.`,
+      hint,
+    );
+    return [];
+  }
+  const seen = new Map<string, number>();
+  const strings: { text: string; path: string }[] = [];
+  for (const [index, text] of value.entries()) {
+    if (faults.isFull()) break;
+    const place = joinIndex(path, index);
+    if (typeof text !== "string") {
+      faults.add(
+        "wrong_type",
+        place,
+        `${place} must be a string, not ${describeKind(text)}.`,
+        hint,
+      );
+    } else if (seen.has(text)) {
+      faults.add(
+        "duplicate",
+        place,
+        `"${shorten(text)}" is listed twice, first at ${joinIndex(path, seen.get(text)!)}.`,
+        "List each name once.",
+      );
+    } else {
+      seen.set(text, index);
+      strings.push({ text, path: place });
+    }
+  }
+  return strings;
+}
+
+/** True when `value` nests at most `depthMax` arrays and objects. Needs no recursion itself. */
+export function isWithinDepth(value: unknown, depthMax: number): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    const next: unknown[] = [];
+    for (const item of level) {
+      if (typeof item !== "object" || item === null) continue;
+      if (depth >= depthMax) return false;
+      for (const child of Object.values(item)) next.push(child);
+    }
+    level = next;
+  }
+  return true;
+}

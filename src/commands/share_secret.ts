@@ -1,0 +1,17 @@
+/** A random secret that all nodes of a deployment share through the store. */
+
+import type { Host } from "../host.ts";
+import type { Bytes, Engine } from "../kv/engine.ts";
+import { readSecret, storeSecret } from "../store/secrets.ts";
+
+const SECRET_BYTES = 32;
+
+/** The secret of that name; the first node to ask makes it. */
+export function shareSecret(engine: Engine, host: Host, name: string): Promise<Bytes> {
+  const fresh = host.randomBytes(SECRET_BYTES);
+  return engine.transact(async (tx) => {
+    const existing = await readSecret(tx, name);
+    if (existing === undefined) storeSecret(tx, name, fresh);
+    return existing ?? fresh;
+  });
+}

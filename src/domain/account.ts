@@ -1,0 +1,57 @@
+/** Accounts of operators: what an email and a password may be, and when logins are locked. */
+
+import { limits } from "./limits.ts";
+
+const MINUTE_MS = 60_000;
+const EMAIL_CHARACTERS_MAX = 254;
+const PASSWORD_CHARACTERS_MIN = 12;
+const PASSWORD_CHARACTERS_MAX = 256;
+/** A dot-atom before the @ (RFC 5322, 3.2.3), host name labels after it. */
+const EMAIL =
+  /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*@[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/;
+
+/** The one spelling of an account's email, or undefined when it is none. */
+export function normalizeEmail(text: string): string | undefined {
+  const email = text.trim().toLowerCase();
+  const local = email.indexOf("@");
+  const fits = email.length <= EMAIL_CHARACTERS_MAX && local <= 64;
+  return fits && EMAIL.test(email) ? email : undefined;
+}
+
+/** One byte form of a password, however its accents were typed (RFC 8265, 4.2.2). */
+export function normalizePassword(password: string): string {
+  return password.normalize("NFC");
+}
+
+/** What is wrong with a new password, as a sentence; undefined when nothing is. */
+export function explainPassword(password: string): string | undefined {
+  if (password.length <= 2 * PASSWORD_CHARACTERS_MAX) {
+    const characters = [...normalizePassword(password)].length;
+    if (characters >= PASSWORD_CHARACTERS_MIN && characters <= PASSWORD_CHARACTERS_MAX) {
+      return undefined;
+    }
+  }
+  return `password must have ${PASSWORD_CHARACTERS_MIN} to ${PASSWORD_CHARACTERS_MAX} characters`;
+}
+
+export type LoginAttempt =
+  | { readonly kind: "allowed"; readonly attemptsMs: readonly number[] }
+  | { readonly kind: "locked"; readonly retryAfterSeconds: number };
+
+/**
+ * May another password be tried? `attemptsMs` are the earlier tries that did not succeed, oldest
+ * first. A try counts before it is judged, so that many at once are no way around the limit.
+ */
+export function nextLoginAttempt(attemptsMs: readonly number[], nowMs: number): LoginAttempt {
+  const recent = attemptsMs.filter((at) => at > nowMs - MINUTE_MS);
+  if (recent.length < limits.failedLoginsPerMinuteMax) {
+    return { kind: "allowed", attemptsMs: [...recent, nowMs] };
+  }
+  const waitMs = recent[0]! + MINUTE_MS - nowMs;
+  return { kind: "locked", retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) };
+}
+
+/** True when none of the tries counts any more. */
+export function attemptsAreOver(attemptsMs: readonly number[], nowMs: number): boolean {
+  return attemptsMs.every((at) => at <= nowMs - MINUTE_MS);
+}

@@ -1,0 +1,127 @@
+/**
+ * Who holds an API key. The most travelled path of the product, so what is known is remembered:
+ * a call for a remembered key is a pattern match, one SHA-256 and one look-up, about 2 us, and
+ * gives a promise made long before. Keys are found by their hash alone, so no comparison's time
+ * tells anything of a key. Spec: "Authentication", rules 1 to 3.
+ */
+
+import { LRUCache } from "lru-cache";
+import type { KeyHolder } from "../domain/access.ts";
+import { hashApiKey, isApiKey } from "../domain/api_key.ts";
+import { accept, type Outcome, refuse } from "../domain/refusal.ts";
+import type { Environment } from "../domain/tenant.ts";
+import type { Host } from "../host.ts";
+import type { Engine } from "../kv/engine.ts";
+import { readApiKeyByHash } from "../store/api_keys.ts";
+import { readInstance, tenantOf, viewInstance } from "../store/instances.ts";
+import { keys } from "../store/keys.ts";
+import { followVersion } from "./follow_version.ts";
+
+/** About 1 KB each. Unknown keys are not remembered: guesses must not push out real ones. */
+const REMEMBERED_MAX = 10_000;
+
+type Answer = Promise<Outcome<KeyHolder>>;
+
+interface Remembered {
+  readonly environment: Environment;
+  readonly slug: string;
+  /** Infinity while no end is set. */
+  readonly endsMs: number;
+  readonly answer: Answer;
+}
+
+export interface KeyAuthenticator {
+  /**
+   * 401 for what is no key, is unknown or revoked; 403 for a key of another environment, or of
+   * another instance than `slug` names. Throws when the store is away and the key not remembered.
+   */
+  authenticate(token: string, environment: Environment, slug?: string): Answer;
+  /** Forgets everything, at once: to be called after each change made here. */
+  forget(): void;
+  close(): Promise<void>;
+}
+
+const UNKNOWN_KEY: Answer = refused("unauthorized", "Invalid API key");
+const OTHER_ENVIRONMENT: Answer = refused(
+  "forbidden",
+  "The API key belongs to another environment",
+);
+const OTHER_INSTANCE: Answer = refused("forbidden", "The API key belongs to another instance");
+
+export function keyAuthenticator(engine: Engine, host: Host): KeyAuthenticator {
+  const remembered = new LRUCache<string, Remembered>({ max: REMEMBERED_MAX });
+  const loading = new Map<string, Promise<Remembered | undefined>>();
+  let era = 0;
+
+  function forget(): void {
+    // What is being read now may be old already: nobody may join it, and it is not remembered.
+    era++;
+    remembered.clear();
+    loading.clear();
+  }
+
+  const follower = followVersion(engine, host, keys.accessVersion(), forget);
+
+  function load(keyHash: string): Promise<Remembered | undefined> {
+    const joined = loading.get(keyHash);
+    if (joined !== undefined) return joined;
+    const startedIn = era;
+    const read = readHolder(engine, keyHash).then((holder) => {
+      if (holder !== undefined && era === startedIn) remembered.set(keyHash, holder);
+      return holder;
+    }).finally(() => {
+      if (era === startedIn) loading.delete(keyHash);
+    });
+    loading.set(keyHash, read);
+    return read;
+  }
+
+  return {
+    authenticate(token, environment, slug) {
+      if (!isApiKey(token)) return UNKNOWN_KEY;
+      const keyHash = hashApiKey(token);
+      const nowMs = host.nowMs();
+      const holder = follower.isFresh(nowMs) ? remembered.get(keyHash) : undefined;
+      if (holder !== undefined) return judge(holder, environment, slug, nowMs);
+      return load(keyHash).then((found) => judge(found, environment, slug, nowMs));
+    },
+    forget,
+    close: follower.close,
+  };
+}
+
+function judge(
+  holder: Remembered | undefined,
+  environment: Environment,
+  slug: string | undefined,
+  nowMs: number,
+): Answer {
+  if (holder === undefined || nowMs >= holder.endsMs) return UNKNOWN_KEY;
+  if (holder.environment !== environment) return OTHER_ENVIRONMENT;
+  if (slug !== undefined && holder.slug !== slug) return OTHER_INSTANCE;
+  return holder.answer;
+}
+
+function readHolder(engine: Engine, keyHash: string): Promise<Remembered | undefined> {
+  return engine.snapshot(async (tx): Promise<Remembered | undefined> => {
+    const record = await readApiKeyByHash(tx, keyHash);
+    const instance = record && await readInstance(tx, record.instance_id);
+    if (record === undefined || instance === undefined) return undefined;
+    const holder: KeyHolder = {
+      keyId: record.id,
+      instance: viewInstance(instance),
+      tenant: tenantOf(instance, record.environment),
+      scope: record.scope,
+    };
+    return {
+      environment: record.environment,
+      slug: instance.slug,
+      endsMs: record.revoke_at === undefined ? Infinity : Date.parse(record.revoke_at),
+      answer: Promise.resolve(accept(holder)),
+    };
+  });
+}
+
+function refused(kind: "unauthorized" | "forbidden", message: string): Answer {
+  return Promise.resolve(refuse({ kind, message }));
+}

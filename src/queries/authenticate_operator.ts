@@ -1,0 +1,110 @@
+/**
+ * Who holds an operator token: a JWT with HS256, or EdDSA where a public key is configured. The
+ * algorithm is chosen from our list and each has its own key, so neither `none` nor a public key
+ * used as a secret gets through (RFC 8725, 3.1). Spec: "Authentication"; the claims are ours.
+ */
+
+import { type CryptoKey, errors, importJWK, type JWTPayload, jwtVerify } from "jose";
+import { LRUCache } from "lru-cache";
+import type { Operator } from "../domain/access.ts";
+import { assert } from "../domain/assert.ts";
+import { limits } from "../domain/limits.ts";
+import { hashToken } from "../domain/operator.ts";
+import { accept, type Outcome, refuse } from "../domain/refusal.ts";
+import type { Host } from "../host.ts";
+
+export interface TokenKeys {
+  /** HS256: at least 32 bytes. */
+  readonly jwtSecret: Uint8Array;
+  /** EdDSA: a raw Ed25519 public key of 32 bytes. Without it EdDSA tokens are refused. */
+  readonly jwtPublicKey?: Uint8Array;
+}
+
+export interface OperatorAuthenticator {
+  /** 401 malformed, wrongly signed, expired, not yet valid, too long-lived; 403 another role. */
+  authenticate(token: string): Promise<Outcome<Operator>>;
+}
+
+const SECRET_BYTES_MIN = 32;
+const REMEMBERED_MAX = 1_000;
+const TOKEN_CHARACTERS_MAX = 8_192;
+
+interface Verified {
+  readonly operator: Operator;
+  readonly endsMs: number;
+}
+
+export function operatorAuthenticator(host: Host, tokenKeys: TokenKeys): OperatorAuthenticator {
+  assert(tokenKeys.jwtSecret.length >= SECRET_BYTES_MIN, "the token secret has 32 bytes or more");
+  const remembered = new LRUCache<string, Verified>({ max: REMEMBERED_MAX });
+  const verify = tokenVerifier(tokenKeys);
+  return {
+    async authenticate(token) {
+      if (token.length > TOKEN_CHARACTERS_MAX) return unauthorized("Invalid operator token");
+      const nowMs = host.nowMs();
+      const tokenHash = hashToken(token);
+      const known = remembered.get(tokenHash);
+      if (known !== undefined && nowMs < known.endsMs) return accept(known.operator);
+      const outcome = await verify(token, nowMs);
+      if (!outcome.ok) return outcome;
+      remembered.set(tokenHash, outcome.value);
+      return accept(outcome.value.operator);
+    },
+  };
+}
+
+function tokenVerifier({ jwtSecret, jwtPublicKey }: TokenKeys) {
+  const algorithms = jwtPublicKey === undefined ? ["HS256"] : ["HS256", "EdDSA"];
+  const publicKey = jwtPublicKey && importPublicKey(jwtPublicKey);
+
+  async function keyFor({ alg }: { alg?: string }): Promise<Uint8Array | CryptoKey> {
+    if (alg === "HS256") return jwtSecret;
+    assert(publicKey !== undefined, "an algorithm without a key is not on the list");
+    return await publicKey;
+  }
+
+  return async function verify(token: string, nowMs: number): Promise<Outcome<Verified>> {
+    const currentDate = new Date(nowMs);
+    try {
+      const { payload } = await jwtVerify(token, keyFor, { algorithms, currentDate });
+      return judgeClaims(payload, nowMs);
+    } catch (error) {
+      if (error instanceof errors.JWTExpired) return unauthorized("The token has expired");
+      if (error instanceof errors.JOSEError) return unauthorized("Invalid operator token");
+      throw error;
+    }
+  };
+}
+
+/** The claims of a token whose signature, `exp` and `nbf` hold. */
+function judgeClaims(claims: JWTPayload, nowMs: number): Outcome<Verified> {
+  const { sub, exp, role, instances } = claims;
+  const endsMaxSeconds = Math.ceil(nowMs / 1000) + limits.tokenLifetimeSecondsMax;
+  if (exp === undefined || exp > endsMaxSeconds) {
+    return unauthorized("The token must have an exp at most 24 hours ahead");
+  }
+  if (typeof sub !== "string" || sub === "") return unauthorized("The token must have a sub");
+  if (role !== "operator") {
+    return refuse({ kind: "forbidden", message: "The token does not have the role 'operator'" });
+  }
+  if (instances === undefined) {
+    return accept({ operator: { subject: sub }, endsMs: exp * 1000 });
+  }
+  if (!isListOfStrings(instances)) {
+    return unauthorized("The token's instances must be a list of ids");
+  }
+  return accept({ operator: { subject: sub, instances }, endsMs: exp * 1000 });
+}
+
+async function importPublicKey(raw: Uint8Array): Promise<CryptoKey> {
+  const x = raw.toBase64({ alphabet: "base64url", omitPadding: true });
+  return await importJWK({ kty: "OKP", crv: "Ed25519", x }, "EdDSA") as CryptoKey;
+}
+
+function isListOfStrings(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === "string");
+}
+
+function unauthorized(message: string): Outcome<never> {
+  return refuse({ kind: "unauthorized", message });
+}

@@ -1,0 +1,85 @@
+/**
+ * API keys. The record of a key is found by the SHA-256 of its secret text; the text itself is
+ * kept nowhere. A revoked key is gone from all three places.
+ */
+
+import type { ApiKeyView, Scope } from "../domain/access.ts";
+import type { Environment } from "../domain/tenant.ts";
+import type { ReadTransaction, Transaction } from "../kv/engine.ts";
+import { bumpAccessVersion } from "./access_version.ts";
+import { decodeRecord, encodeRecord } from "./json_record.ts";
+import { keys } from "./keys.ts";
+
+export interface ApiKeyRecord {
+  /** Begins with its time of making, so that ids sort by age. */
+  readonly id: string;
+  readonly name: string;
+  readonly scope: Scope;
+  readonly environment: Environment;
+  readonly instance_id: string;
+  /** The tenant's number. */
+  readonly tenant: number;
+  readonly created_at: string;
+  /** ISO 8601 UTC; from then on the key is as good as revoked. */
+  readonly revoke_at?: string;
+}
+
+/** A record with the hash under which it is kept. */
+export interface StoredApiKey {
+  readonly record: ApiKeyRecord;
+  /** 64 lowercase hex characters. */
+  readonly hash: string;
+}
+
+type PointReads = Pick<ReadTransaction, "get">;
+
+export async function readApiKeyByHash(
+  tx: PointReads,
+  hash: string,
+): Promise<ApiKeyRecord | undefined> {
+  const value = await tx.get(keys.apiKeyByHash(Uint8Array.fromHex(hash)));
+  return value && decodeRecord<ApiKeyRecord>(value);
+}
+
+export async function readApiKeyById(
+  tx: PointReads,
+  id: string,
+): Promise<StoredApiKey | undefined> {
+  const hash = (await tx.get(keys.apiKeyHash(id)))?.toHex();
+  const record = hash === undefined ? undefined : await readApiKeyByHash(tx, hash);
+  return record && { record, hash: hash! };
+}
+
+/** A tenant's keys, oldest first. */
+export async function listApiKeyRecords(
+  tx: ReadTransaction,
+  tenant: number,
+): Promise<ApiKeyRecord[]> {
+  const hashes = await tx.getRange(keys.apiKeys(tenant));
+  const records = await Promise.all(
+    hashes.map(({ value }) => readApiKeyByHash(tx, value.toHex())),
+  );
+  return records.filter((record) => record !== undefined);
+}
+
+/** Stores a new key, or a record changed under the same hash. */
+export function storeApiKey(tx: Transaction, { record, hash }: StoredApiKey): void {
+  const hashBytes = Uint8Array.fromHex(hash);
+  tx.set(keys.apiKeyByHash(hashBytes), encodeRecord(record));
+  tx.set(keys.apiKeyHash(record.id), hashBytes);
+  tx.set(keys.apiKey(record.tenant, record.id), hashBytes);
+  bumpAccessVersion(tx);
+}
+
+export function removeApiKey(tx: Transaction, { record, hash }: StoredApiKey): void {
+  tx.clear(keys.apiKeyByHash(Uint8Array.fromHex(hash)));
+  tx.clear(keys.apiKeyHash(record.id));
+  tx.clear(keys.apiKey(record.tenant, record.id));
+  bumpAccessVersion(tx);
+}
+
+/** What may be listed of a key. */
+export function viewApiKey(record: ApiKeyRecord): ApiKeyView {
+  const { id, name, scope, environment, created_at, revoke_at } = record;
+  return { id, name, scope, environment, created_at, ...(revoke_at && { revoke_at }) };
+}

@@ -1,0 +1,67 @@
+/** Instances, their slugs and the numbers of their three tenants. */
+
+import type { Instance, Tier } from "../domain/access.ts";
+import { type Environment, ENVIRONMENTS, type Tenant } from "../domain/tenant.ts";
+import type { ReadTransaction, Transaction } from "../kv/engine.ts";
+import { bumpAccessVersion } from "./access_version.ts";
+import { decodeRecord, encodeRecord } from "./json_record.ts";
+import { keys } from "./keys.ts";
+
+export interface InstanceRecord extends Instance {
+  /** The number that opens the keys of each environment. */
+  readonly tenants: Readonly<Record<Environment, number>>;
+}
+
+const decoder = new TextDecoder();
+const encoder = new TextEncoder();
+
+export async function readInstance(
+  tx: Pick<ReadTransaction, "get">,
+  id: string,
+): Promise<InstanceRecord | undefined> {
+  const value = await tx.get(keys.instance(id));
+  return value && decodeRecord<InstanceRecord>(value);
+}
+
+export async function isSlugTaken(tx: ReadTransaction, slug: string): Promise<boolean> {
+  return await tx.get(keys.slug(slug)) !== undefined;
+}
+
+/** In the order of their ids; at most `limit`. */
+export async function listInstances(
+  tx: Pick<ReadTransaction, "getRange">,
+  limit?: number,
+): Promise<InstanceRecord[]> {
+  const pairs = await tx.getRange(keys.instances(), limit === undefined ? {} : { limit });
+  return pairs.map(({ value }) => decodeRecord<InstanceRecord>(value));
+}
+
+/** Stores a new instance with three tenant numbers never given out before. */
+export async function storeInstance(tx: Transaction, instance: Instance): Promise<InstanceRecord> {
+  const count = await tx.get(keys.tenantCount());
+  const given = count === undefined ? 0 : Number(decoder.decode(count));
+  const [production, staging, test] = ENVIRONMENTS.map((_, index) => given + index + 1);
+  const tenants = { production: production!, staging: staging!, test: test! };
+  const record: InstanceRecord = { ...instance, tenants };
+  tx.set(keys.tenantCount(), encoder.encode(String(given + ENVIRONMENTS.length)));
+  tx.set(keys.instance(instance.id), encodeRecord(record));
+  tx.set(keys.slug(instance.slug), encoder.encode(instance.id));
+  bumpAccessVersion(tx);
+  return record;
+}
+
+export function updateTier(tx: Transaction, record: InstanceRecord, tier: Tier): InstanceRecord {
+  const updated: InstanceRecord = { ...record, tier };
+  tx.set(keys.instance(record.id), encodeRecord(updated));
+  bumpAccessVersion(tx);
+  return updated;
+}
+
+export function tenantOf(record: InstanceRecord, environment: Environment): Tenant {
+  return { instanceId: record.id, environment, number: record.tenants[environment] };
+}
+
+/** What others may see of an instance: all but its tenant numbers. */
+export function viewInstance({ id, slug, tier, created_at }: InstanceRecord): Instance {
+  return { id, slug, tier, created_at };
+}

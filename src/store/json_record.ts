@@ -1,0 +1,15 @@
+/** Small records kept as JSON text under one key each. */
+
+import type { Bytes } from "../kv/engine.ts";
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+export function encodeRecord(record: object): Bytes {
+  return encoder.encode(JSON.stringify(record));
+}
+
+/** The record as it was stored; only our own functions write under these keys. */
+export function decodeRecord<T>(value: Bytes): T {
+  return JSON.parse(decoder.decode(value)) as T;
+}

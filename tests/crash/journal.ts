@@ -1,0 +1,80 @@
+/**
+ * What the clients of a crash run remember: every write they sent and what they heard of it. The
+ * journal is the oracle; it lives in the driver's memory, where a killed server cannot reach it.
+ */
+
+/** `data` of every event sent; the token is in no other event of the run. */
+export interface EventData {
+  readonly token: string;
+  readonly amount: number;
+  readonly note: string;
+}
+
+export interface SentEvent {
+  readonly type: string;
+  readonly data: EventData;
+}
+
+export interface SentTarget {
+  readonly aggregateType: string;
+  readonly id: string;
+  readonly events: readonly SentEvent[];
+  readonly previousLength?: number;
+}
+
+/**
+ * acknowledged: a 201 was heard, so it must be there. refused: a 4xx was heard, so it must not.
+ * unknown: the server died first; it may be there, but whole.
+ */
+export type Outcome = "acknowledged" | "refused" | "unknown";
+
+export interface Operation {
+  readonly number: number;
+  readonly form: "single" | "batch" | "atomic";
+  readonly targets: readonly SentTarget[];
+  readonly idempotencyKey?: string;
+  readonly skipOcc?: boolean;
+  outcome: Outcome;
+  /** For each target the ids its events were given; known once acknowledged. */
+  streamIds?: readonly (readonly string[])[];
+}
+
+/** Where an event of the journal was found: its position in its stream, from 0. */
+export interface Place {
+  readonly operation: Operation;
+  readonly target: number;
+  readonly event: number;
+  position?: number;
+  id?: string;
+}
+
+export interface Journal {
+  readonly operations: readonly Operation[];
+  /** Notes a write about to be sent, as unknown. */
+  record(operation: Pick<Operation, "form" | "targets" | "idempotencyKey" | "skipOcc">): Operation;
+  placeOf(token: string): Place | undefined;
+  placesOf(operation: Operation): readonly Place[];
+}
+
+export function createJournal(): Journal {
+  const operations: Operation[] = [];
+  const places = new Map<string, Place>();
+  return {
+    operations,
+    record(sent) {
+      const operation: Operation = { ...sent, number: operations.length, outcome: "unknown" };
+      operations.push(operation);
+      operation.targets.forEach(({ events }, target) =>
+        events.forEach(({ data }, event) => places.set(data.token, { operation, target, event }))
+      );
+      return operation;
+    },
+    placeOf: (token) => places.get(token),
+    placesOf: (operation) =>
+      operation.targets.flatMap(({ events }) => events.map(({ data }) => places.get(data.token)!)),
+  };
+}
+
+export function keyOf(target: { readonly aggregateType: string; readonly id: string }): string {
+  return `${target.aggregateType}:${target.id}`;
+}

@@ -1,0 +1,161 @@
+/**
+ * What each stream must hold, and the judgement of what a restarted server shows of it: pure
+ * functions over the journal and the listed entries. Spec: "Event chain hash", idempotency life
+ * cycle, atomic and batch writes "all or none".
+ */
+
+import { createHash } from "node:crypto";
+import { type Journal, keyOf, type Operation, type Place } from "./journal.ts";
+
+/** One entry of `GET .../events?raw=true`. */
+export interface ListedEntry {
+  readonly id: string;
+  readonly hash: string;
+  readonly raw: string;
+}
+
+/** What has been seen of a stream, and its state as the handlers of the crash spec fold it. */
+export interface StreamModel {
+  readonly key: string;
+  /** The chain hash after each event: it stands for every byte up to there. */
+  readonly hashes: string[];
+  lastId?: string;
+  state: { count: number; sum: number; last?: string };
+}
+
+export function createStreamModel(key: string): StreamModel {
+  return { key, hashes: [], state: { count: 0, sum: 0 } };
+}
+
+export function chainHash(previous: string | undefined, raw: string): string {
+  return createHash("sha256").update((previous ?? "") + raw).digest("hex");
+}
+
+/** Takes entries that follow what the model holds; gives what is wrong with them. */
+export function absorbEntries(
+  stream: StreamModel,
+  entries: readonly ListedEntry[],
+  journal: Journal,
+): string[] {
+  const faults: string[] = [];
+  for (const entry of entries) {
+    const position = stream.hashes.length;
+    const where = `${stream.key} event ${position}`;
+    const hash = chainHash(stream.hashes.at(-1), entry.raw);
+    if (hash !== entry.hash) faults.push(`${where}: chain hash ${entry.hash}, computed ${hash}`);
+    stream.hashes.push(entry.hash);
+    stream.lastId = entry.id;
+    const event = parseEvent(entry.raw);
+    if (event === undefined) {
+      faults.push(`${where}: raw is not an event: ${entry.raw.slice(0, 200)}`);
+      continue;
+    }
+    const place = journal.placeOf(event.data.token);
+    if (place === undefined) {
+      faults.push(`${where}: nobody sent it: ${entry.raw.slice(0, 200)}`);
+      continue;
+    }
+    faults.push(...entryFaults(stream, event, place).map((fault) => `${where}: ${fault}`));
+    place.position = position;
+    place.id = entry.id;
+    fold(stream, event);
+  }
+  return faults;
+}
+
+interface ParsedEvent {
+  readonly key: string;
+  readonly type: string;
+  readonly data: { readonly token: string; readonly amount: number };
+  readonly metadata: { readonly idempotency_key?: string; readonly previous_length?: number };
+}
+
+function parseEvent(raw: string): ParsedEvent | undefined {
+  try {
+    const event = JSON.parse(raw);
+    return typeof event?.data?.token === "string" && event.metadata !== null ? event : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function entryFaults(stream: StreamModel, event: ParsedEvent, place: Place): string[] {
+  const { operation } = place;
+  const target = operation.targets[place.target]!;
+  const sent = target.events[place.event]!;
+  const faults: string[] = [];
+  const expect = (holds: boolean, fault: string) => holds || faults.push(fault);
+  expect(
+    event.key === stream.key && keyOf(target) === stream.key,
+    `it belongs to ${keyOf(target)}`,
+  );
+  expect(event.type === sent.type, `type ${event.type}, sent ${sent.type}`);
+  expect(JSON.stringify(event.data) === JSON.stringify(sent.data), "other data than sent");
+  expect(
+    event.metadata.idempotency_key === operation.idempotencyKey,
+    `idempotency key ${event.metadata.idempotency_key}, sent ${operation.idempotencyKey}`,
+  );
+  expect(operation.outcome !== "refused", `write ${operation.number} was refused`);
+  expect(
+    place.position === undefined,
+    `write ${operation.number} has a second effect; the first is event ${place.position}`,
+  );
+  return faults;
+}
+
+function fold(stream: StreamModel, event: ParsedEvent): void {
+  const sign = event.type === "was_debited" ? -1 : 1;
+  const { count, sum } = stream.state;
+  stream.state = { count: count + 1, sum: sum + sign * event.data.amount, last: event.data.token };
+}
+
+/** After all streams of a write were absorbed: is it there whole, or not at all, as it must be? */
+export function operationFaults(operation: Operation, journal: Journal): string[] {
+  const places = journal.placesOf(operation);
+  const found = places.filter((place) => place.position !== undefined);
+  const name = `write ${operation.number} (${operation.form}, ${operation.outcome})`;
+  if (found.length === 0) {
+    return operation.outcome === "acknowledged" ? [`${name} is lost`] : [];
+  }
+  if (found.length < places.length) {
+    return [`${name} is there in part: ${found.length} of ${places.length} events`];
+  }
+  const faults: string[] = [];
+  for (const place of places) {
+    const before = places.find((other) =>
+      other.target === place.target && other.event === place.event - 1
+    );
+    if (before !== undefined && place.position !== before.position! + 1) {
+      faults.push(`${name}: event ${place.event} of target ${place.target} is out of order`);
+    }
+    const id = operation.streamIds?.[place.target]?.[place.event];
+    if (operation.outcome === "acknowledged" && id !== place.id) {
+      faults.push(`${name}: acknowledged as stream id ${id}, found at ${place.id}`);
+    }
+    const guard = operation.targets[place.target]!.previousLength;
+    if (place.event === 0 && guard !== undefined && guard !== place.position) {
+      faults.push(`${name}: guarded by length ${guard}, landed at ${place.position}`);
+    }
+  }
+  return faults;
+}
+
+export function isPresent(operation: Operation, journal: Journal): boolean {
+  return journal.placesOf(operation).every((place) => place.position !== undefined);
+}
+
+/** The whole stream again, from its first event: every byte is as it was seen before. */
+export function wholeStreamFaults(stream: StreamModel, entries: readonly ListedEntry[]): string[] {
+  const faults: string[] = [];
+  if (entries.length !== stream.hashes.length) {
+    faults.push(`${stream.key}: ${entries.length} events, seen before ${stream.hashes.length}`);
+  }
+  let hash: string | undefined;
+  for (const [position, entry] of entries.entries()) {
+    hash = chainHash(hash, entry.raw);
+    if (hash === entry.hash && hash === stream.hashes[position]) continue;
+    faults.push(`${stream.key} event ${position}: not the bytes seen before`);
+    break;
+  }
+  return faults;
+}

@@ -1,0 +1,70 @@
+/** Spec: "Event (as stored and as listed)"; the field order is part of the format. */
+
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import fc from "fast-check";
+import {
+  decodeEvent,
+  encodeEvent,
+  encodeMetadata,
+  eventId,
+  parseEventId,
+} from "../../src/domain/event.ts";
+import type { JsonObject } from "../../src/domain/json.ts";
+
+const actor = { type: "user", id: "global" };
+
+Deno.test("encodeEvent() is the JSON of key, type, data, metadata in this order", () => {
+  const data = { total: 12.5, note: 'say "hi"' };
+  const metadata = encodeMetadata({ actor, timestamp: 1700000000 });
+  const event = encodeEvent("order:global", "was_placed", JSON.stringify(data), metadata);
+  const expected = '{"key":"order:global","type":"was_placed",' +
+    '"data":{"total":12.5,"note":"say \\"hi\\""},' +
+    '"metadata":{"actor":{"type":"user","id":"global"},"timestamp":1700000000}}';
+  assert.equal(event.raw, expected);
+  assert.equal(event.bytes, expected.length);
+});
+
+Deno.test("encodeEvent() equals JSON.stringify of the whole event, and decodes to it", () => {
+  fc.assert(fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (data) => {
+    const sent = JSON.parse(JSON.stringify(data)) as JsonObject;
+    const metadata = { actor, timestamp: 1 };
+    const whole = { key: "order:global", type: "was_noted", data: sent, metadata };
+    const json = JSON.stringify(sent);
+    const event = encodeEvent(whole.key, whole.type, json, encodeMetadata(metadata));
+    assert.equal(event.raw, JSON.stringify(whole));
+    assert.equal(event.bytes, Buffer.from(event.raw, "utf8").length);
+    assert.deepEqual(decodeEvent(event.raw), JSON.parse(JSON.stringify(whole)));
+  }));
+});
+
+Deno.test("encodeMetadata() keeps the decided order and leaves out what is absent", () => {
+  const full = encodeMetadata({
+    idempotency_key: "k-1",
+    timestamp: 5,
+    previous_length: 0,
+    target: { id: "4F7K2M9QX", type: "customer" },
+    actor: { id: "global", type: "user" },
+  });
+  const expected = '{"actor":{"type":"user","id":"global"},' +
+    '"target":{"type":"customer","id":"4F7K2M9QX"},"previous_length":0,"timestamp":5,' +
+    '"idempotency_key":"k-1"}';
+  assert.equal(full, expected);
+  assert.equal(
+    encodeMetadata({ actor, timestamp: 5 }),
+    '{"actor":{"type":"user","id":"global"},"timestamp":5}',
+  );
+});
+
+Deno.test("eventId() is the index as 12 decimal digits, and parseEventId() reads it back", () => {
+  assert.equal(eventId(0), "000000000000");
+  assert.equal(eventId(41), "000000000041");
+  for (const index of [0, 1, 999, 123_456_789_012]) {
+    assert.equal(parseEventId(eventId(index)), index);
+  }
+});
+
+Deno.test("parseEventId() takes 12 digits and nothing else", () => {
+  const others = ["", "0", "00000000000", "0000000000000", "-00000000001", "00000000000a", "1e5"];
+  for (const text of others) assert.equal(parseEventId(text), undefined);
+});

@@ -1,0 +1,206 @@
+/**
+ * A real server as a child process: `main.ts serve` on free loopback ports, on a data folder of
+ * its own or on one given, ready when this returns; stopped politely or killed like a power cut.
+ */
+
+export type EnvironmentName = "production" | "staging" | "test";
+
+/** What the server writes into its data folder at its first start. */
+export interface Credentials {
+  readonly instance_id: string;
+  readonly slug: string;
+  readonly base_urls: Readonly<Record<EnvironmentName, string>>;
+  readonly keys: Readonly<
+    Record<EnvironmentName, { readonly read: string; readonly write: string }>
+  >;
+  readonly operator_token: string;
+}
+
+export interface ServerOptions {
+  /** Kept when the server ends. Without it: a temporary folder that `remove` removes. */
+  readonly dataDir?: string;
+  /** More environment variables; they win over those set here. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** A command put in front, such as `taskset -c 0`; it must become the server by `exec`. */
+  readonly wrapper?: readonly string[];
+  /** Options for the runtime, put before its permissions. */
+  readonly runtimeOptions?: readonly string[];
+  readonly readyTimeoutMs?: number;
+  /** False: return at once; `ready()` waits. */
+  readonly waitForReady?: boolean;
+}
+
+export interface ServerProcess {
+  readonly pid: number;
+  readonly dataDir: string;
+  readonly baseUrls: Readonly<Record<EnvironmentName, string>>;
+  /** From `credentials.json`; to be read when the server is ready. */
+  readonly credentials: Credentials;
+  /** Milliseconds from the start of the process to its first answer that it is ready. */
+  readonly startMs: number;
+  /** Resolves when `/health/ready` says 200; rejects with the log when the process ends before. */
+  ready(): Promise<void>;
+  /** SIGTERM; resolves with the exit code when the process has ended, at most after 15 s. */
+  stop(): Promise<number>;
+  /** SIGKILL; resolves when the process is gone. */
+  kill(): Promise<void>;
+  /** The last 64 KiB of what the process printed. */
+  output(): string;
+  /** Kills what still runs and removes a temporary data folder. */
+  remove(): Promise<void>;
+}
+
+const ROOT = new URL("../../", import.meta.url);
+const LOG_CHARACTERS_MAX = 64 * 1024;
+
+export async function startServer(options: ServerOptions = {}): Promise<ServerProcess> {
+  const dataDir = options.dataDir ?? await Deno.makeTempDir({ prefix: "daybook_" });
+  const port = freePorts();
+  const startedAt = performance.now();
+  const command = [
+    ...(options.wrapper ?? []),
+    Deno.execPath(),
+    "run",
+    ...(options.runtimeOptions ?? []),
+    ...await startPermissions(),
+    "main.ts",
+    "serve",
+  ];
+  const child = new Deno.Command(command[0]!, {
+    args: command.slice(1),
+    cwd: ROOT,
+    env: {
+      DAYBOOK_DATA_DIR: dataDir,
+      DAYBOOK_HOST: "127.0.0.1",
+      DAYBOOK_PORT: String(port),
+      NO_COLOR: "1",
+      ...options.env,
+    },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const server = handle(child, dataDir, options, port, startedAt);
+  if (options.waitForReady !== false) {
+    await server.ready().catch(async (error) => {
+      await server.remove();
+      throw error;
+    });
+  }
+  return server;
+}
+
+function handle(
+  child: Deno.ChildProcess,
+  dataDir: string,
+  options: ServerOptions,
+  port: number,
+  startedAt: number,
+): ServerProcess {
+  const log = { text: "" };
+  const drained = Promise.all([drain(child.stdout, log), drain(child.stderr, log)]);
+  const life = { ended: false, startMs: NaN };
+  const killOnExit = () => signal(child, "SIGKILL");
+  const status = child.status.then(async (status) => {
+    await drained;
+    life.ended = true;
+    globalThis.removeEventListener("unload", killOnExit);
+    return status;
+  });
+  globalThis.addEventListener("unload", killOnExit);
+  const baseUrls = {
+    production: `http://127.0.0.1:${port}`,
+    staging: `http://127.0.0.1:${port + 1}`,
+    test: `http://127.0.0.1:${port + 2}`,
+  };
+
+  return {
+    pid: child.pid,
+    dataDir,
+    baseUrls,
+    get credentials() {
+      return JSON.parse(Deno.readTextFileSync(`${dataDir}/credentials.json`)) as Credentials;
+    },
+    get startMs() {
+      return life.startMs;
+    },
+    async ready() {
+      const until = startedAt + (options.readyTimeoutMs ?? 30_000);
+      while (!await answersReady(`${baseUrls.test}/health/ready`)) {
+        if (life.ended) throw new Error(`the server ended before it was ready:\n${log.text}`);
+        if (performance.now() > until) {
+          throw new Error(`the server was not ready in time:\n${log.text}`);
+        }
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      life.startMs = performance.now() - startedAt;
+    },
+    async stop() {
+      signal(child, "SIGTERM");
+      const timer = setTimeout(() => signal(child, "SIGKILL"), 15_000);
+      const { code } = await status;
+      clearTimeout(timer);
+      return code;
+    },
+    async kill() {
+      signal(child, "SIGKILL");
+      await status;
+    },
+    output: () => log.text,
+    async remove() {
+      if (!life.ended) signal(child, "SIGKILL");
+      await status;
+      if (options.dataDir === undefined) await Deno.remove(dataDir, { recursive: true });
+    },
+  };
+}
+
+async function answersReady(url: string): Promise<boolean> {
+  try {
+    const reply = await fetch(url, { signal: AbortSignal.timeout(2_000) });
+    await reply.body?.cancel();
+    return reply.status === 200;
+  } catch {
+    return false;
+  }
+}
+
+async function drain(stream: ReadableStream<Uint8Array>, log: { text: string }): Promise<void> {
+  for await (const text of stream.pipeThrough(new TextDecoderStream())) {
+    log.text = (log.text + text).slice(-LOG_CHARACTERS_MAX);
+  }
+}
+
+/** A process that has ended meanwhile is no error. */
+function signal(child: Deno.ChildProcess, name: Deno.Signal): void {
+  try {
+    child.kill(name);
+  } catch (error) {
+    if (!(error instanceof TypeError) && !(error instanceof Deno.errors.NotFound)) throw error;
+  }
+}
+
+/** The server gets the permissions that the `start` task gives it, no more. */
+async function startPermissions(): Promise<string[]> {
+  const config = JSON.parse(await Deno.readTextFile(new URL("deno.json", ROOT)));
+  const words = (config.tasks.start as string).split(" ");
+  return words.filter((word) => word.startsWith("--"));
+}
+
+/** The first of three free ports in a row: production, staging and test. */
+function freePorts(): number {
+  for (let attempt = 0; attempt < 200; attempt++) {
+    const first = 20_000 + Math.floor(Math.random() * 12_000);
+    if ([first, first + 1, first + 2].every(isFree)) return first;
+  }
+  throw new Error("no three free ports in a row");
+}
+
+function isFree(port: number): boolean {
+  try {
+    Deno.listen({ hostname: "127.0.0.1", port }).close();
+    return true;
+  } catch {
+    return false;
+  }
+}

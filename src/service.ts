@@ -40,7 +40,7 @@ import { readEventPage } from "./queries/read_events.ts";
 import { readLength } from "./queries/read_length.ts";
 import { listSpecs, readSpec } from "./queries/read_spec.ts";
 import { openStateCache } from "./queries/state_cache.ts";
-import { openSpecCache } from "./store/spec_cache.ts";
+import { openSpecCache } from "./queries/current_spec.ts";
 
 export interface DataService {
   writeEvents(tenant: Tenant, request: WriteRequest): Promise<Outcome<Written>>;
@@ -119,7 +119,7 @@ export interface Service {
 
 /** `createAccess` is handed in ready, for its secrets come from outside the store. */
 export function createService(engine: Engine, host: Host, access: AccessService): Service {
-  const specs = openSpecCache(engine);
+  const specs = openSpecCache(engine, host);
   const keeper = createSnapshotKeeper(engine, host);
   const writer = createWriter(engine, host, specs);
   const reader = createAggregateReader(engine, host, specs, openStateCache(), keeper.add);
@@ -152,7 +152,7 @@ export function createService(engine: Engine, host: Host, access: AccessService)
   }
 
   async function close(): Promise<void> {
-    specs.close();
+    await specs.close();
     await errors.settle();
   }
 

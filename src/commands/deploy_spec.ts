@@ -14,7 +14,7 @@ import type { Tenant } from "../domain/tenant.ts";
 import type { Host } from "../host.ts";
 import type { Engine, Transaction } from "../kv/engine.ts";
 import { enqueueTypeRebuild } from "../store/rebuilds.ts";
-import type { SpecCache } from "../store/spec_cache.ts";
+import type { SpecCache } from "../queries/current_spec.ts";
 import { readCurrentSpec, type StoredSpec, storeSpec } from "../store/specs.ts";
 
 /** A spec like the current one is a no-op; a dry run tells what would happen and changes nothing. */

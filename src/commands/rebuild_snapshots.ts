@@ -21,7 +21,7 @@ import {
   type StreamRebuild,
 } from "../store/rebuilds.ts";
 import { readSnapshot, saveSnapshot } from "../store/snapshots.ts";
-import type { SpecCache } from "../store/spec_cache.ts";
+import type { SpecCache } from "../queries/current_spec.ts";
 import { readHead } from "../store/streams.ts";
 
 /** A rebuild is saved each time it has folded so many stored bytes: a crash loses no more. */

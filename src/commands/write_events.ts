@@ -14,7 +14,7 @@ import type { WriteRequest, Written } from "../domain/write.ts";
 import type { Engine } from "../kv/engine.ts";
 import { lookUpLedger, touchLedger } from "../store/idempotency.ts";
 import { EVENT_OVERHEAD_BYTES } from "../store/segment.ts";
-import type { SpecCache } from "../store/spec_cache.ts";
+import type { SpecCache } from "../queries/current_spec.ts";
 import type { PreparedTarget, PreparedWrite } from "./append_writes.ts";
 import { createCombiner } from "./combine.ts";
 
@@ -43,8 +43,7 @@ export function createWriter(engine: Engine, host: Host, specs: SpecCache): Writ
 
   async function execute(tenant: Tenant, request: WriteRequest): Promise<Outcome<Written>> {
     const now = Math.floor(host.nowMs() / MS_PER_SECOND);
-    const found = specs.current(tenant.number);
-    const spec = found instanceof Promise ? await found : found;
+    const spec = await specs.current(tenant.number);
     const valid = validateWrite(request, spec, tenant.environment);
     const prepared = valid.ok ? prepareWrite(request, valid.value, now) : valid;
     if (!prepared.ok) return await answerFromLedger(tenant, request, now) ?? prepared;

@@ -9,7 +9,7 @@ import { streamKey } from "../domain/stream_key.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type { Engine } from "../kv/engine.ts";
 import { listAggregateIds } from "../store/aggregates.ts";
-import type { SpecCache } from "../store/spec_cache.ts";
+import type { SpecCache } from "./current_spec.ts";
 import type { AggregateReader } from "./read_aggregate.ts";
 
 /** Longer than any identifier: a cursor above it names nothing. */

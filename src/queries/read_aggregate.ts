@@ -15,7 +15,7 @@ import type { Tenant } from "../domain/tenant.ts";
 import type { Host } from "../host.ts";
 import type { Engine } from "../kv/engine.ts";
 import { readSnapshot } from "../store/snapshots.ts";
-import type { SpecCache } from "../store/spec_cache.ts";
+import type { SpecCache } from "./current_spec.ts";
 import type { StreamHead } from "../store/stream_head.ts";
 import { readHead } from "../store/streams.ts";
 import {
@@ -65,8 +65,7 @@ export function createAggregateReader(
     tenant: Tenant,
     request: ReadAggregateRequest,
   ): Promise<Outcome<AggregateView>> {
-    const found = specs.current(tenant.number);
-    const spec = found instanceof Promise ? await found : found;
+    const spec = await specs.current(tenant.number);
     const located = locateStream(spec, request.aggregateType, request.id);
     if (!located.ok) return located;
     const { type, key, singleton } = located.value;

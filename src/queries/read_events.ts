@@ -7,7 +7,7 @@ import { accept, type Outcome, refuse } from "../domain/refusal.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type { Engine, ReadTransaction } from "../kv/engine.ts";
-import type { SpecCache } from "../store/spec_cache.ts";
+import type { SpecCache } from "./current_spec.ts";
 import { type IndexedEvent, readEvents, readEventsBackwards, readHead } from "../store/streams.ts";
 import { locateStream } from "./locate_stream.ts";
 
@@ -17,8 +17,7 @@ export async function readEventPage(
   tenant: Tenant,
   request: ReadEventsRequest,
 ): Promise<Outcome<EventPage>> {
-  const found = specs.current(tenant.number);
-  const spec = found instanceof Promise ? await found : found;
+  const spec = await specs.current(tenant.number);
   const located = locateStream(spec, request.aggregateType, request.id);
   if (!located.ok) return located;
   const start = request.start === undefined ? undefined : parseEventId(request.start);

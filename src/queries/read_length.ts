@@ -3,7 +3,7 @@
 import { accept, type Outcome } from "../domain/refusal.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type { Engine } from "../kv/engine.ts";
-import type { SpecCache } from "../store/spec_cache.ts";
+import type { SpecCache } from "./current_spec.ts";
 import { readHead } from "../store/streams.ts";
 import { locateStream } from "./locate_stream.ts";
 
@@ -15,8 +15,7 @@ export async function readLength(
   aggregateType: string,
   id: string,
 ): Promise<Outcome<number>> {
-  const found = specs.current(tenant.number);
-  const spec = found instanceof Promise ? await found : found;
+  const spec = await specs.current(tenant.number);
   const located = locateStream(spec, aggregateType, id);
   if (!located.ok) return located;
   const { key } = located.value;

@@ -1,15 +1,17 @@
 /**
- * The compiled current spec of each tenant. A deploy anywhere touches one watched key, and every
- * node forgets what it had compiled; a periodic look makes up for a watch that was lost.
+ * The compiled current spec of each tenant. A deploy anywhere touches one followed key, and every
+ * node then forgets what it had compiled.
  */
 
 import { LRUCache } from "lru-cache";
 import { assert } from "../domain/assert.ts";
 import { compileSpec } from "../domain/spec/compile.ts";
 import type { CompiledSpec } from "../domain/spec/compiled.ts";
+import type { Host } from "../host.ts";
 import type { Engine } from "../kv/engine.ts";
-import { keys } from "./keys.ts";
-import { readCurrentSpec } from "./specs.ts";
+import { keys } from "../store/keys.ts";
+import { readCurrentSpec } from "../store/specs.ts";
+import { followVersion } from "./follow_version.ts";
 
 /** Compiled specs kept in memory at a time. */
 const SPECS_MAX = 256;
@@ -29,24 +31,17 @@ export interface SpecCache {
   current(tenant: number): CompiledSpec | Promise<CompiledSpec>;
   /** Called where a deploy has just committed, so that the next request sees it. */
   forget(tenant: number): void;
-  close(): void;
+  /** Resolves when nothing of it runs any more. */
+  close(): Promise<void>;
 }
 
-export function openSpecCache(engine: Engine): SpecCache {
+export function openSpecCache(engine: Engine, host: Host): SpecCache {
   const compiled = new LRUCache<number, CompiledSpec>({ max: SPECS_MAX });
   const loading = new Map<number, Promise<CompiledSpec>>();
-  let watch = engine.watch(keys.specVersion());
-  let closed = false;
-  follow();
-
-  async function follow(): Promise<void> {
-    while (await watch.changed) {
-      if (closed) return;
-      watch = engine.watch(keys.specVersion());
-      compiled.clear();
-      loading.clear();
-    }
-  }
+  const follower = followVersion(engine, host, keys.specVersion(), () => {
+    compiled.clear();
+    loading.clear();
+  });
 
   async function load(tenant: number): Promise<CompiledSpec> {
     const stored = await engine.snapshot((tx) => readCurrentSpec(tx, tenant));
@@ -77,10 +72,5 @@ export function openSpecCache(engine: Engine): SpecCache {
     loading.delete(tenant);
   }
 
-  function close(): void {
-    closed = true;
-    watch.cancel();
-  }
-
-  return { current, forget, close };
+  return { current, forget, close: follower.close };
 }

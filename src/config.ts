@@ -1,0 +1,318 @@
+/**
+ * Settings: environment variables in, one checked Config out. The only reader of Deno.env. All
+ * faults are found at once; each names the variable, what is wrong and an example.
+ */
+
+import ipaddr from "ipaddr.js";
+
+export interface Config {
+  readonly store: "sqlite" | "foundationdb";
+  readonly dataDir: string;
+  /** Undefined: FoundationDB's own default. */
+  readonly fdbClusterFile?: string;
+  readonly host: string;
+  /** Production; staging and test listen on the next two. 0: the system chooses all three. */
+  readonly port: number;
+  /** With it there is one port, and the Host header decides. Lowercase. */
+  readonly baseDomain?: string;
+  /** Paths of PEM files. */
+  readonly tls?: { readonly certPath: string; readonly keyPath: string };
+  /** Undefined: a random one is kept with the data. At least 32 bytes. */
+  readonly jwtSecret?: Uint8Array;
+  /** A raw Ed25519 public key of 32 bytes: EdDSA tokens are accepted too. */
+  readonly jwtPublicKey?: Uint8Array;
+  readonly roles: { readonly api: boolean; readonly worker: boolean };
+  readonly anchorIntervalSeconds: number;
+  /** Requests per minute and client address. */
+  readonly ipLimitPerMinute: number;
+  /** Address ranges in CIDR form. */
+  readonly trustedProxies: readonly string[];
+  readonly allowPrivateWebhooks: boolean;
+  /** What stands for `SVC` in header names. */
+  readonly headerPrefix: string;
+  /** Make an instance and its keys on an empty store. */
+  readonly bootstrap: boolean;
+}
+
+export type ParsedConfig =
+  | { readonly ok: true; readonly config: Config }
+  | { readonly ok: false; readonly problems: readonly string[] };
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** Every variable we read, with an example of a good value. */
+const EXAMPLES = {
+  DAYBOOK_STORE: "sqlite",
+  DAYBOOK_DATA_DIR: "./data",
+  FDB_CLUSTER_FILE: "/etc/foundationdb/fdb.cluster",
+  DAYBOOK_HOST: "127.0.0.1",
+  DAYBOOK_PORT: "8000",
+  DAYBOOK_BASE_DOMAIN: "daybook.example.com",
+  DAYBOOK_TLS_CERT: "/etc/daybook/cert.pem",
+  DAYBOOK_TLS_KEY: "/etc/daybook/key.pem",
+  DAYBOOK_JWT_SECRET: "the output of `openssl rand -hex 32`",
+  DAYBOOK_JWT_PUBLIC_KEY: "the 64 hex characters of a raw Ed25519 public key, or its PEM text",
+  DAYBOOK_ROLES: "api,worker",
+  DAYBOOK_ANCHOR_INTERVAL_S: "3600",
+  DAYBOOK_IP_LIMIT: "30000",
+  DAYBOOK_TRUSTED_PROXIES: "10.0.0.0/8,192.168.1.7",
+  DAYBOOK_ALLOW_PRIVATE_WEBHOOKS: "false",
+  DAYBOOK_HEADER_PREFIX: "SVC",
+  DAYBOOK_BOOTSTRAP: "true",
+} as const;
+type Name = keyof typeof EXAMPLES;
+
+/** Their values are never printed. */
+const SECRET_NAMES: ReadonlySet<Name> = new Set<Name>(["DAYBOOK_JWT_SECRET"]);
+const SECRET_BYTES_MIN = 32;
+const PORT_MAX = 65_535;
+const INTERVAL_SECONDS_MAX = 366 * 24 * 3600;
+const COUNT_MAX = 2_147_483_647;
+const HOST_NAME =
+  /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/;
+const HEADER_PREFIX = /^[A-Za-z](?:[A-Za-z0-9-]{0,38}[A-Za-z0-9])?$/;
+/** How the DER form of an Ed25519 public key begins (RFC 8410, section 4), in hex. */
+const ED25519_DER_START = "302a300506032b6570032100";
+
+/** Reads the environment of this process. */
+export function readConfig(): ParsedConfig {
+  return parseConfig(Deno.env.toObject());
+}
+
+/** An empty value counts as none, as in compose files and unit files. */
+export function parseConfig(env: Env): ParsedConfig {
+  const problems = unknownNames(env);
+
+  function read<T, F>(
+    name: Name,
+    fallback: F,
+    wanted: string,
+    parse: (text: string) => T | undefined,
+  ) {
+    const text = env[name]?.trim();
+    if (text === undefined || text === "") return fallback;
+    const value = parse(text);
+    if (value !== undefined) return value;
+    const shown = SECRET_NAMES.has(name) ? "the value" : `'${text}'`;
+    problems.push(`${name}: ${shown} is not ${wanted}. Example: ${EXAMPLES[name]}`);
+    return fallback;
+  }
+
+  const baseDomain = read("DAYBOOK_BASE_DOMAIN", undefined, "a host name", parseHostName);
+  const portMax = baseDomain === undefined ? PORT_MAX - 2 : PORT_MAX;
+  const config: Config = {
+    store: read("DAYBOOK_STORE", "sqlite", "sqlite or foundationdb", parseStore),
+    dataDir: read("DAYBOOK_DATA_DIR", "./data", "a path", parsePath),
+    fdbClusterFile: read("FDB_CLUSTER_FILE", undefined, "a path", parsePath),
+    host: read("DAYBOOK_HOST", "127.0.0.1", "an IP address or a host name", parseHost),
+    port: read("DAYBOOK_PORT", 8000, `a number from 0 to ${portMax}`, integer(0, portMax)),
+    baseDomain,
+    tls: readTls(env, problems),
+    jwtSecret: read(
+      "DAYBOOK_JWT_SECRET",
+      undefined,
+      `at least ${SECRET_BYTES_MIN} bytes long`,
+      parseSecret,
+    ),
+    jwtPublicKey: read(
+      "DAYBOOK_JWT_PUBLIC_KEY",
+      undefined,
+      "an Ed25519 public key",
+      parsePublicKey,
+    ),
+    roles: read(
+      "DAYBOOK_ROLES",
+      { api: true, worker: true },
+      "a list of api and worker",
+      parseRoles,
+    ),
+    anchorIntervalSeconds: read(
+      "DAYBOOK_ANCHOR_INTERVAL_S",
+      3600,
+      `a number of seconds from 1 to ${INTERVAL_SECONDS_MAX}`,
+      integer(1, INTERVAL_SECONDS_MAX),
+    ),
+    ipLimitPerMinute: read(
+      "DAYBOOK_IP_LIMIT",
+      30_000,
+      `a number from 1 to ${COUNT_MAX}`,
+      integer(1, COUNT_MAX),
+    ),
+    trustedProxies: read(
+      "DAYBOOK_TRUSTED_PROXIES",
+      [],
+      "a list of addresses and address ranges",
+      parseRanges,
+    ),
+    allowPrivateWebhooks: read("DAYBOOK_ALLOW_PRIVATE_WEBHOOKS", false, "true or false", parseFlag),
+    headerPrefix: read(
+      "DAYBOOK_HEADER_PREFIX",
+      "SVC",
+      "1 to 40 letters, digits and '-' that begin with a letter",
+      (text) => HEADER_PREFIX.test(text) ? text : undefined,
+    ),
+    bootstrap: read("DAYBOOK_BOOTSTRAP", true, "true or false", parseFlag),
+  };
+  return problems.length === 0 ? { ok: true, config } : { ok: false, problems };
+}
+
+/** What to warn of when keys would travel in the clear; undefined when they do not. */
+export function plainTextWarning(config: Config): string | undefined {
+  if (config.tls !== undefined || isLoopback(config.host)) return undefined;
+  return `DAYBOOK_HOST is ${config.host}, which others can reach, and there is no TLS here: ` +
+    "API keys travel in the clear unless TLS ends in front of this server. " +
+    "Set DAYBOOK_TLS_CERT and DAYBOOK_TLS_KEY, or put a TLS proxy in front.";
+}
+
+/** Where clients find the environments of the instance `slug`. */
+export function baseUrls(config: Config, slug: string): Record<
+  "production" | "staging" | "test",
+  string
+> {
+  const { baseDomain, port } = config;
+  if (baseDomain === undefined) {
+    const start = `${config.tls ? "https" : "http"}://${reachableHost(config.host)}`;
+    const at = (offset: number) => `${start}:${port === 0 ? 0 : port + offset}`;
+    return { production: at(0), staging: at(1), test: at(2) };
+  }
+  const [scheme, ending] = publicScheme(config, baseDomain);
+  const at = (label: string) => `${scheme}://${label}.${baseDomain}${ending}`;
+  return { production: at(slug), staging: at(`${slug}-staging`), test: at(`${slug}-test`) };
+}
+
+/** Scheme and port under a base domain: where TLS is not ours, it ends in front, on port 443. */
+function publicScheme({ tls, port }: Config, baseDomain: string): [string, string] {
+  if (tls !== undefined) return ["https", port === 443 ? "" : `:${port}`];
+  const isLocal = baseDomain === "localhost" || baseDomain.endsWith(".localhost");
+  return isLocal ? ["http", port === 80 ? "" : `:${port}`] : ["https", ""];
+}
+
+/** A host as it stands in an address; "all interfaces" is reached through this machine's own. */
+function reachableHost(host: string): string {
+  if (host === "0.0.0.0" || host === "::") return "localhost";
+  return host.includes(":") ? `[${host}]` : host;
+}
+
+function isLoopback(host: string): boolean {
+  if (host === "localhost" || host.endsWith(".localhost")) return true;
+  return ipaddr.isValid(host) && ipaddr.process(host).range() === "loopback";
+}
+
+function readTls(env: Env, problems: string[]): Config["tls"] {
+  const certPath = env.DAYBOOK_TLS_CERT?.trim() || undefined;
+  const keyPath = env.DAYBOOK_TLS_KEY?.trim() || undefined;
+  if (certPath !== undefined && keyPath !== undefined) return { certPath, keyPath };
+  if (certPath === keyPath) return undefined;
+  const [set, missing]: [Name, Name] = certPath === undefined
+    ? ["DAYBOOK_TLS_KEY", "DAYBOOK_TLS_CERT"]
+    : ["DAYBOOK_TLS_CERT", "DAYBOOK_TLS_KEY"];
+  problems.push(`${missing}: missing, but ${set} is set. Example: ${EXAMPLES[missing]}`);
+  return undefined;
+}
+
+/** One problem for each variable that looks like ours and is not: most likely a typing error. */
+function unknownNames(env: Env): string[] {
+  const known = Object.keys(EXAMPLES);
+  const unknown = Object.keys(env).filter((name) =>
+    name.startsWith("DAYBOOK_") && !known.includes(name)
+  );
+  return unknown.sort().map((name) => {
+    const byDistance = known.map((other) => ({ other, distance: editDistance(name, other) }))
+      .sort((a, b) => a.distance - b.distance);
+    const { other, distance } = byDistance[0]!;
+    const advice = distance <= 4
+      ? `did you mean ${other}? Example: ${other}=${EXAMPLES[other as Name]}`
+      : `known are ${known.join(", ")}`;
+    return `${name}: there is no such setting; ${advice}`;
+  });
+}
+
+/** Levenshtein distance: single-character insertions, deletions and replacements. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, row[j]! + 1, next[j - 1]! + 1));
+    }
+    row = next;
+  }
+  return row[b.length]!;
+}
+
+function parseStore(text: string): Config["store"] | undefined {
+  return text === "sqlite" || text === "foundationdb" ? text : undefined;
+}
+
+function parsePath(text: string): string | undefined {
+  return text.includes("\0") ? undefined : text;
+}
+
+function parseHostName(text: string): string | undefined {
+  const name = text.toLowerCase();
+  return HOST_NAME.test(name) && !isIpv4(name) ? name : undefined;
+}
+
+function parseHost(text: string): string | undefined {
+  if (isIpv4(text) || ipaddr.IPv6.isValid(text)) return text;
+  // Digits and dots that make no address would be taken for a name and fail much later.
+  return /^[\d.]+$/.test(text) ? undefined : parseHostName(text);
+}
+
+function isIpv4(text: string): boolean {
+  return ipaddr.IPv4.isValidFourPartDecimal(text);
+}
+
+function integer(min: number, max: number): (text: string) => number | undefined {
+  return (text) => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
+    return value >= min && value <= max ? value : undefined;
+  };
+}
+
+function parseFlag(text: string): boolean | undefined {
+  if (text === "true" || text === "1") return true;
+  return text === "false" || text === "0" ? false : undefined;
+}
+
+function parseSecret(text: string): Uint8Array | undefined {
+  const bytes = new TextEncoder().encode(text);
+  return bytes.length >= SECRET_BYTES_MIN ? bytes : undefined;
+}
+
+/** A raw key in hex, or PEM text, in which `\n` may stand for the line ends. */
+function parsePublicKey(text: string): Uint8Array | undefined {
+  if (/^[0-9a-fA-F]{64}$/.test(text)) return Uint8Array.fromHex(text);
+  const pem = /^-----BEGIN PUBLIC KEY-----([A-Za-z0-9+/=\s]+)-----END PUBLIC KEY-----$/;
+  const body = pem.exec(text.replaceAll("\\n", "\n"))?.[1];
+  try {
+    const der = Uint8Array.fromBase64(body ?? "").toHex();
+    const isEd25519 = der.startsWith(ED25519_DER_START) && der.length === 88;
+    return isEd25519 ? Uint8Array.fromHex(der.slice(ED25519_DER_START.length)) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function parseRoles(text: string): Config["roles"] | undefined {
+  const names = text.split(",").map((name) => name.trim());
+  if (!names.every((name) => name === "api" || name === "worker")) return undefined;
+  return { api: names.includes("api"), worker: names.includes("worker") };
+}
+
+/** Single addresses become ranges of one. */
+function parseRanges(text: string): readonly string[] | undefined {
+  const ranges = text.split(",").map((part) => part.trim()).filter((part) => part !== "")
+    .map(parseRange);
+  return ranges.every((range) => range !== undefined) ? ranges : undefined;
+}
+
+function parseRange(text: string): string | undefined {
+  const [address, bits, ...rest] = text.split("/");
+  const isV6 = ipaddr.IPv6.isValid(address!);
+  if (rest.length > 0 || (!isV6 && !isIpv4(address!))) return undefined;
+  const bitsMax = isV6 ? 128 : 32;
+  if (bits === undefined) return `${address}/${bitsMax}`;
+  return integer(0, bitsMax)(bits) === undefined ? undefined : text;
+}

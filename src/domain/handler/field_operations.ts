@@ -1,0 +1,178 @@
+/**
+ * Operations on one key or element: `set`, `merge`, `increment`, `decrement`, `remove` without a
+ * `where`, and the same at `target[key]`: `set_at`, `merge_at`, `increment_at`, `remove_at`.
+ * Decisions, section 9.
+ *
+ * - Null counts as missing wherever something is written, as a missing path is null when read.
+ * - `merge` of a value that is no object does nothing. `increment` by what is no number does nothing.
+ * - With the target `""`, `set` and `merge` write the whole state; a state is no number, so
+ *   `increment` does nothing, and `remove` is refused, for the state is no key of anything.
+ */
+
+import type { JsonObject, JsonValue } from "../json.ts";
+import { addFault, childSite, type Site } from "./evaluation.ts";
+import { checkFields, doNothing, type Operation, type OperationCompiler } from "./operation.ts";
+import { readStep } from "./path.ts";
+import { keyedPlace, openExisting, openForWriting, type Place, staticPlace } from "./place.ts";
+import { removeStep, targetAt, writeStep } from "./target.ts";
+import { type Template, templateAt } from "./template.ts";
+import { isObject, moveFields } from "./value.ts";
+
+export function compileSet(fields: JsonObject, site: Site): Operation {
+  const at = valueAndTarget(fields, site);
+  if (at === undefined) return doNothing;
+  return at.place === undefined ? setState(at.value) : setPlace(at.place, at.value);
+}
+
+export function compileMerge(fields: JsonObject, site: Site): Operation {
+  const at = valueAndTarget(fields, site);
+  if (at === undefined) return doNothing;
+  return at.place === undefined ? mergeState(at.value) : mergePlace(at.place, at.value);
+}
+
+function valueAndTarget(fields: JsonObject, site: Site) {
+  const complete = checkFields(fields, ["target", "value"], [], site);
+  const place = staticPlaceOf(fields, site);
+  const value = templateOf(fields, "value", site);
+  return complete ? { place, value } : undefined;
+}
+
+export function compileSetAt(fields: JsonObject, site: Site): Operation {
+  const complete = checkFields(fields, ["target", "key", "value"], [], site);
+  const place = keyedPlaceOf(fields, site);
+  const value = templateOf(fields, "value", site);
+  return complete ? setPlace(place, value) : doNothing;
+}
+
+export function compileMergeAt(fields: JsonObject, site: Site): Operation {
+  const complete = checkFields(fields, ["target", "key", "value"], [], site);
+  const place = keyedPlaceOf(fields, site);
+  const value = templateOf(fields, "value", site);
+  return complete ? mergePlace(place, value) : doNothing;
+}
+
+/** `increment` with the sign 1, `decrement` with -1. */
+export function incrementCompiler(sign: 1 | -1): OperationCompiler {
+  return (fields, site) => {
+    const complete = checkFields(fields, ["target"], ["by"], site);
+    const place = staticPlaceOf(fields, site);
+    const by = templateOf(fields, "by", site, 1);
+    return complete && place !== undefined ? incrementPlace(place, by, sign) : doNothing;
+  };
+}
+
+export function compileIncrementAt(fields: JsonObject, site: Site): Operation {
+  const complete = checkFields(fields, ["target", "key"], ["by"], site);
+  const place = keyedPlaceOf(fields, site);
+  const by = templateOf(fields, "by", site, 1);
+  return complete ? incrementPlace(place, by, 1) : doNothing;
+}
+
+/** `remove` without a `where`; its fields have been checked. */
+export function compileRemoveKey(fields: JsonObject, site: Site): Operation {
+  if (fields["target"] === "") {
+    addFault(
+      childSite(site, "target"),
+      "target_invalid",
+      "The whole state is no key that could be removed",
+      'To empty the state write {"set": {"target": "", "value": {}}}',
+    );
+    return doNothing;
+  }
+  const place = staticPlaceOf(fields, site);
+  return place === undefined ? doNothing : removePlace(place);
+}
+
+export function compileRemoveAt(fields: JsonObject, site: Site): Operation {
+  const complete = checkFields(fields, ["target", "key"], [], site);
+  const place = keyedPlaceOf(fields, site);
+  return complete ? removePlace(place) : doNothing;
+}
+
+/** The place of the field `target`; what is absent has been reported by `checkFields`. */
+export function staticPlaceOf(fields: JsonObject, site: Site): Place | undefined {
+  return staticPlace(targetAt(fieldOr(fields, "target", ""), childSite(site, "target")));
+}
+
+function keyedPlaceOf(fields: JsonObject, site: Site): Place {
+  const target = targetAt(fieldOr(fields, "target", ""), childSite(site, "target"));
+  return keyedPlace(target, fieldOr(fields, "key", ""), site);
+}
+
+/** The template of a field, or of `otherwise` where it is absent. */
+export function templateOf(
+  fields: JsonObject,
+  name: string,
+  site: Site,
+  otherwise: JsonValue = null,
+): Template {
+  return templateAt(fieldOr(fields, name, otherwise), childSite(site, name));
+}
+
+/** A field of a definition; own properties only, also where `fields` is no object after all. */
+export function fieldOr(fields: JsonObject, name: string, otherwise: JsonValue): JsonValue {
+  if (!isObject(fields) || !Object.hasOwn(fields, name)) return otherwise;
+  return fields[name] as JsonValue;
+}
+
+function setState(template: Template): Operation {
+  return (evaluation) => {
+    const value = template.build(evaluation, 1);
+    if (isObject(value)) evaluation.state = value;
+  };
+}
+
+function setPlace(place: Place, template: Template): Operation {
+  return (evaluation) => {
+    const segment = place.segmentOf(evaluation);
+    if (segment === undefined) return;
+    const value = template.build(evaluation, place.level);
+    if (value === undefined) return;
+    const container = openForWriting(evaluation, place, segment);
+    if (container !== undefined) writeStep(evaluation, container, segment, value);
+  };
+}
+
+function mergeState(template: Template): Operation {
+  return (evaluation) => {
+    const value = template.build(evaluation, 1);
+    if (isObject(value)) moveFields(evaluation.state, value);
+  };
+}
+
+function mergePlace(place: Place, template: Template): Operation {
+  return (evaluation) => {
+    const segment = place.segmentOf(evaluation);
+    if (segment === undefined) return;
+    const value = template.build(evaluation, place.level);
+    if (!isObject(value)) return;
+    const container = openForWriting(evaluation, place, segment);
+    if (container === undefined) return;
+    const current = readStep(container, segment) ?? null;
+    if (current === null) writeStep(evaluation, container, segment, value);
+    else if (isObject(current)) moveFields(current, value);
+  };
+}
+
+function incrementPlace(place: Place, template: Template, sign: 1 | -1): Operation {
+  return (evaluation) => {
+    const segment = place.segmentOf(evaluation);
+    const by = template.view(evaluation);
+    if (segment === undefined || typeof by !== "number" || !Number.isFinite(by)) return;
+    const container = openForWriting(evaluation, place, segment);
+    if (container === undefined) return;
+    const current = readStep(container, segment) ?? 0;
+    if (typeof current !== "number") return;
+    // Adding 0 turns -0, which JSON text cannot hold, into 0.
+    const sum = current + sign * by + 0;
+    if (Number.isFinite(sum)) writeStep(evaluation, container, segment, sum);
+  };
+}
+
+function removePlace(place: Place): Operation {
+  return (evaluation) => {
+    const segment = place.segmentOf(evaluation);
+    const container = openExisting(evaluation, place);
+    if (segment !== undefined && container !== undefined) removeStep(container, segment);
+  };
+}

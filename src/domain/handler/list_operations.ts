@@ -1,0 +1,223 @@
+/**
+ * Operations on the array at a target: `append`, `append_unique`, `filter`, `remove` with a `where`,
+ * `map`, `update_where`, `upsert`. Decisions, section 9.
+ *
+ * - `append`, `append_unique` and `upsert` take a missing or null target for `[]`. The others find
+ *   nothing to change there. A target of another type: nothing happens.
+ * - `map` and `update_where` make all new values from the state as it was before the operation, and
+ *   only then put them in place. When an optional path is missing for one element, the whole
+ *   operation is skipped.
+ * - `key` names a field of the elements (a dotted path inside them). Where the value or an element
+ *   has no such field the two are not the same; an explicit null equals a null.
+ * - `upsert` needs an object as its value and merges, shallow, into the first such element.
+ * - `update_where` merges an object into a matching object, shallow; in all other cases it replaces.
+ */
+
+import type { JsonObject, JsonValue } from "../json.ts";
+import { charge, SLOT_BYTES, STEP_BYTES } from "./budget.ts";
+import { childSite, type Evaluation, type Site, withNames } from "./evaluation.ts";
+import { compileRemoveKey, fieldOr, staticPlaceOf, templateOf } from "./field_operations.ts";
+import { bindingNameAt, checkFields, doNothing, type Operation } from "./operation.ts";
+import { readStep, walker } from "./path.ts";
+import { openExisting, openForWriting, type Place } from "./place.ts";
+import { fieldPathAt, writeStep } from "./target.ts";
+import { type Template, templateAt } from "./template.ts";
+import { equalValues, isObject, moveFields } from "./value.ts";
+import { ITEM_NAME, type Matcher, whereAt } from "./where.ts";
+
+/** The field by which two elements are the same; undefined where it is not there. */
+type KeyOf = (element: JsonValue, evaluation: Evaluation) => JsonValue | undefined;
+
+export function compileAppend(fields: JsonObject, site: Site): Operation {
+  const complete = checkFields(fields, ["target", "value"], [], site);
+  const place = staticPlaceOf(fields, site);
+  const value = templateOf(fields, "value", site);
+  return complete && place !== undefined ? pushing(place, value, () => true) : doNothing;
+}
+
+export function compileAppendUnique(fields: JsonObject, site: Site): Operation {
+  const complete = checkFields(fields, ["target", "value"], ["key"], site);
+  const place = staticPlaceOf(fields, site);
+  const value = templateOf(fields, "value", site);
+  const key = Object.hasOwn(fields, "key") ? keyOfAt(fields, site) : undefined;
+  if (!complete || place === undefined) return doNothing;
+  return pushing(place, value, (element, list, evaluation) => {
+    return !list.some((other) => isSame(other, element, key, evaluation));
+  });
+}
+
+export function compileUpsert(fields: JsonObject, site: Site): Operation {
+  const complete = checkFields(fields, ["target", "key", "value"], [], site);
+  const place = staticPlaceOf(fields, site);
+  const value = templateOf(fields, "value", site);
+  const key = keyOfAt(fields, site);
+  if (!complete || place === undefined) return doNothing;
+  return pushing(place, value, (element, list, evaluation) => {
+    if (!isObject(element)) return false;
+    const match = list.find((other) => hasSameKey(other, element, key, evaluation));
+    if (!isObject(match)) return true;
+    moveFields(match, element);
+    return false;
+  });
+}
+
+/** `remove` in both its forms: with a `where` elements of an array, without one a key. */
+export function compileRemove(fields: JsonObject, site: Site): Operation {
+  if (!checkFields(fields, ["target"], ["where"], site)) return doNothing;
+  if (!Object.hasOwn(fields, "where")) return compileRemoveKey(fields, site);
+  const place = staticPlaceOf(fields, site);
+  const where = whereAt(fieldOr(fields, "where", null), childSite(site, "where"));
+  return place === undefined ? doNothing : keeping(place, where, false);
+}
+
+export function compileFilter(fields: JsonObject, site: Site): Operation {
+  const complete = checkFields(fields, ["target", "where"], [], site);
+  const place = staticPlaceOf(fields, site);
+  if (!complete) return doNothing;
+  const where = whereAt(fieldOr(fields, "where", null), childSite(site, "where"));
+  return place === undefined ? doNothing : keeping(place, where, true);
+}
+
+export function compileMap(fields: JsonObject, site: Site): Operation {
+  const complete = checkFields(fields, ["target", "value"], ["as"], site);
+  const place = staticPlaceOf(fields, site);
+  const name = bindingNameAt(fieldOr(fields, "as", ITEM_NAME), childSite(site, "as"));
+  const slot = site.scope.names.length;
+  const named = withNames(site, [name ?? ITEM_NAME]);
+  const value = templateAt(fieldOr(fields, "value", null), childSite(named, "value"));
+  if (!complete || place === undefined) return doNothing;
+  return (evaluation) => {
+    const list = listAt(evaluation, place);
+    if (list === undefined) return;
+    const built = buildEach(list, undefined, value, slot, place.level + 1, evaluation);
+    if (built === undefined) return;
+    for (const [index, each] of built.entries()) list[index] = each as JsonValue;
+  };
+}
+
+export function compileUpdateWhere(fields: JsonObject, site: Site): Operation {
+  const complete = checkFields(fields, ["target", "where", "value"], [], site);
+  const place = staticPlaceOf(fields, site);
+  const slot = site.scope.names.length;
+  const named = withNames(site, [ITEM_NAME]);
+  const value = templateAt(fieldOr(fields, "value", null), childSite(named, "value"));
+  if (!complete) return doNothing;
+  const where = whereAt(fieldOr(fields, "where", null), childSite(site, "where"));
+  if (place === undefined) return doNothing;
+  return (evaluation) => {
+    const list = listAt(evaluation, place);
+    const matches = list && where(list, evaluation);
+    if (list === undefined || matches === undefined) return;
+    const built = buildEach(list, matches, value, slot, place.level + 1, evaluation);
+    if (built === undefined) return;
+    for (const [index, each] of built.entries()) if (each !== undefined) update(list, index, each);
+  };
+}
+
+function update(list: JsonValue[], index: number, value: JsonValue): void {
+  const element = list[index];
+  if (isObject(element) && isObject(value)) moveFields(element, value);
+  else list[index] = value;
+}
+
+/** The array at a place; undefined where there is none. */
+function listAt(evaluation: Evaluation, place: Place): JsonValue[] | undefined {
+  const container = openExisting(evaluation, place);
+  const segment = place.segmentOf(evaluation);
+  if (container === undefined || segment === undefined) return undefined;
+  const list = readStep(container, segment);
+  return Array.isArray(list) ? list : undefined;
+}
+
+/** Pushes the value where `isWanted` says so; a missing or null target is an empty array. */
+function pushing(
+  place: Place,
+  template: Template,
+  isWanted: (element: JsonValue, list: JsonValue[], evaluation: Evaluation) => boolean,
+): Operation {
+  return (evaluation) => {
+    const segment = place.segmentOf(evaluation);
+    const element = template.build(evaluation, place.level + 1);
+    if (segment === undefined || element === undefined) return;
+    if (!isWanted(element, NO_ELEMENTS, evaluation)) return;
+    const container = openForWriting(evaluation, place, segment);
+    if (container === undefined) return;
+    const list = readStep(container, segment) ?? null;
+    if (list === null) {
+      writeStep(evaluation, container, segment, [element]);
+    } else if (Array.isArray(list) && isWanted(element, list, evaluation)) {
+      charge(evaluation.budget, SLOT_BYTES);
+      list.push(element);
+    }
+  };
+}
+
+const NO_ELEMENTS: JsonValue[] = [];
+
+/** Keeps the elements that match (`wanted`) or those that do not. */
+function keeping(place: Place, where: Matcher, wanted: boolean): Operation {
+  return (evaluation) => {
+    const list = listAt(evaluation, place);
+    const matches = list && where(list, evaluation);
+    if (list === undefined || matches === undefined) return;
+    let kept = 0;
+    for (let index = 0; index < matches.length; index++) {
+      if (matches[index] === wanted) list[kept++] = list[index] as JsonValue;
+    }
+    list.length = kept;
+  };
+}
+
+/** One new value for each (matching) element, undefined for the others; undefined: skip. */
+function buildEach(
+  list: readonly JsonValue[],
+  matches: readonly boolean[] | undefined,
+  template: Template,
+  slot: number,
+  level: number,
+  evaluation: Evaluation,
+): readonly (JsonValue | undefined)[] | undefined {
+  const built: (JsonValue | undefined)[] = [];
+  for (const [index, element] of list.entries()) {
+    charge(evaluation.budget, STEP_BYTES);
+    if (matches !== undefined && matches[index] !== true) {
+      built.push(undefined);
+      continue;
+    }
+    evaluation.bindings[slot] = element;
+    const value = template.build(evaluation, level);
+    if (value === undefined) return undefined;
+    built.push(value);
+  }
+  return built;
+}
+
+function keyOfAt(fields: JsonObject, site: Site): KeyOf {
+  const key = fieldPathAt(fieldOr(fields, "key", "key"), childSite(site, "key"), "field_invalid");
+  return walker(key ?? []);
+}
+
+function isSame(
+  left: JsonValue,
+  right: JsonValue,
+  key: KeyOf | undefined,
+  evaluation: Evaluation,
+): boolean {
+  charge(evaluation.budget, STEP_BYTES);
+  if (equalValues(left, right, evaluation.budget)) return true;
+  return key !== undefined && hasSameKey(left, right, key, evaluation);
+}
+
+function hasSameKey(
+  left: JsonValue,
+  right: JsonValue,
+  key: KeyOf,
+  evaluation: Evaluation,
+): boolean {
+  charge(evaluation.budget, STEP_BYTES);
+  if (!isObject(left) || !isObject(right)) return false;
+  const leftKey = key(left, evaluation);
+  const rightKey = key(right, evaluation);
+  if (leftKey === undefined || rightKey === undefined) return false;
+  return equalValues(leftKey, rightKey, evaluation.budget);
+}

@@ -1,0 +1,199 @@
+/**
+ * Value paths: strings that read from the event, the state or a bound name. Decisions, section 9,
+ * "Paths".
+ *
+ * - `$.data...`, `$.metadata...`, `$.key`, `$.id`, `$.type` read the event; `$.id` is what follows
+ *   the first `:` of the key. `@` is the whole state, `@.x` and `@["x"]` parts of it. `$name` reads
+ *   a bound name.
+ * - **Which strings are paths.** Every string that starts with `$` or `@` is meant as a path: one
+ *   that is not (`"$5.00"`, `"$total"` with no such name, `"@home"`) is refused at deploy with the
+ *   hint to write `{"$literal": ...}`, so that a misspelt path never becomes a text by accident.
+ * - **Missing** is where nothing is: no such own property, no such element, a step into a scalar.
+ *   An explicit null is a value: `exists` finds it, and a trailing `?` does not skip it.
+ * - `[*]` gives the list of all elements, one level however often it stands in a path; what is
+ *   missing inside an element is null in its place; where `[*]` finds no array the path is
+ *   missing (inside a further `[*]`, that element adds nothing).
+ */
+
+import type { StoredEvent } from "../event.ts";
+import type { JsonObject, JsonValue } from "../json.ts";
+import { charge, SLOT_BYTES } from "./budget.ts";
+import { addFault, type Evaluation, type Site } from "./evaluation.ts";
+import { parseSegments, type Segment } from "./segments.ts";
+import { isContainer, ownField } from "./value.ts";
+
+/** Gives what is there, not a copy; undefined where nothing is. */
+export type Reader = (evaluation: Evaluation) => JsonValue | undefined;
+
+export interface ValuePath {
+  readonly read: Reader;
+  /** A trailing `?`: a missing value skips the operation instead of being null. */
+  readonly optional: boolean;
+  /** Whether it reads the state, which operations change in place. */
+  readonly fromState: boolean;
+}
+
+const EVENT_ROOTS = ["data", "metadata", "key", "id", "type"] as const;
+const NAME_ROOT = /^\$([A-Za-z_][A-Za-z0-9_]*)/;
+const LITERAL_HINT = 'For the text itself write {"$literal": "..."}';
+
+/** True for each string that must be a path: those that start with `$` or `@`. */
+export function looksLikePath(text: string): boolean {
+  return text.startsWith("$") || text.startsWith("@");
+}
+
+/** Compiles one path; undefined when it is none, with the fault recorded. */
+export function valuePathAt(text: string, site: Site): ValuePath | undefined {
+  if (text.startsWith("@")) return statePath(text, site);
+  if (text.startsWith("$.")) return eventPath(text, site);
+  const name = NAME_ROOT.exec(text)?.[1];
+  if (name !== undefined) return namePath(text, name, site);
+  addFault(
+    site,
+    "path_invalid",
+    `"${excerpt(text)}" is not a path`,
+    `Paths start with "$.data", "$.metadata", "$.key", "$.id", "$.type", "@" or a bound "$name". ${LITERAL_HINT}`,
+  );
+  return undefined;
+}
+
+function statePath(text: string, site: Site): ValuePath | undefined {
+  if (!site.scope.state) {
+    addFault(
+      site,
+      "path_root_unknown",
+      `"${excerpt(text)}" reads the state, which is not there in this place`,
+      `Only handlers have a state. ${LITERAL_HINT}`,
+    );
+    return undefined;
+  }
+  const parsed = stepsAt(text, 1, site);
+  if (parsed === undefined) return undefined;
+  const walk = walker(parsed.segments);
+  return {
+    read: (evaluation) => walk(evaluation.state, evaluation),
+    optional: parsed.optional,
+    fromState: true,
+  };
+}
+
+function eventPath(text: string, site: Site): ValuePath | undefined {
+  const parsed = stepsAt(text, 1, site);
+  if (parsed === undefined) return undefined;
+  const root = EVENT_ROOTS.find((each) => each === parsed.segments[0]?.name);
+  if (root === undefined) {
+    addFault(
+      site,
+      "path_root_unknown",
+      `"${excerpt(text)}" reads a part that no event has`,
+      `An event has $.data, $.metadata, $.key, $.id and $.type. ${LITERAL_HINT}`,
+    );
+    return undefined;
+  }
+  const walk = walker(parsed.segments.slice(1));
+  const rootOf = eventRoot(root);
+  return {
+    read: (evaluation) => walk(rootOf(evaluation.event), evaluation),
+    optional: parsed.optional,
+    fromState: false,
+  };
+}
+
+function eventRoot(root: typeof EVENT_ROOTS[number]): (event: StoredEvent) => JsonValue {
+  switch (root) {
+    case "data":
+      return (event) => event.data;
+    case "metadata":
+      // The stored metadata is JSON; only its type is narrower.
+      return (event) => event.metadata as unknown as JsonObject;
+    case "key":
+      return (event) => event.key;
+    case "type":
+      return (event) => event.type;
+    case "id":
+      return (event) => event.key.slice(event.key.indexOf(":") + 1);
+  }
+}
+
+function namePath(text: string, name: string, site: Site): ValuePath | undefined {
+  const slot = site.scope.names.lastIndexOf(name);
+  if (slot === -1) {
+    const known = site.scope.names.map((each) => `$${each}`).join(", ");
+    addFault(
+      site,
+      "name_unknown",
+      `"${excerpt(text)}" is not a path: nothing binds $${name} here`,
+      `${known === "" ? "No names are bound here" : `Bound here: ${known}`}. ${LITERAL_HINT}`,
+    );
+    return undefined;
+  }
+  const parsed = stepsAt(text, 1 + name.length, site);
+  if (parsed === undefined) return undefined;
+  const walk = walker(parsed.segments);
+  return {
+    read: (evaluation) => walk(evaluation.bindings[slot], evaluation),
+    optional: parsed.optional,
+    fromState: false,
+  };
+}
+
+function stepsAt(text: string, from: number, site: Site) {
+  const parsed = parseSegments(text.slice(from));
+  if (parsed.ok) return parsed;
+  addFault(
+    site,
+    "path_invalid",
+    `"${excerpt(text)}" is not a path: ${parsed.message}`,
+    `Steps are .field, ["odd key"], [0] and [*]. ${LITERAL_HINT}`,
+  );
+  return undefined;
+}
+
+/** The first characters of a text, for messages. */
+export function excerpt(text: string): string {
+  return text.length > 60 ? `${text.slice(0, 60)}...` : text;
+}
+
+type Walk = (from: JsonValue | undefined, evaluation: Evaluation) => JsonValue | undefined;
+
+/** Compiles the steps after a root. */
+export function walker(segments: readonly Segment[]): Walk {
+  const every = segments.findIndex((segment) => segment.every);
+  if (every !== -1) return everyWalker(segments, every);
+  const [first, second] = segments;
+  if (first === undefined) return (from) => from;
+  if (second === undefined) return (from) => readStep(from, first);
+  if (segments.length === 2) return (from) => readStep(readStep(from, first), second);
+  return (from) => {
+    let value = from;
+    for (const segment of segments) value = readStep(value, segment);
+    return value;
+  };
+}
+
+/** One step into a value: own properties of objects, elements of arrays, nothing else. */
+export function readStep(value: JsonValue | undefined, segment: Segment): JsonValue | undefined {
+  if (!isContainer(value)) return undefined;
+  if (Array.isArray(value)) return segment.index === -1 ? undefined : value[segment.index];
+  return segment.name === undefined ? undefined : ownField(value, segment.name);
+}
+
+function everyWalker(segments: readonly Segment[], every: number): Walk {
+  const before = walker(segments.slice(0, every));
+  const rest = segments.slice(every + 1);
+  const nested = rest.some((segment) => segment.every);
+  const after = walker(rest);
+  return (from, evaluation) => {
+    const list = before(from, evaluation);
+    if (!Array.isArray(list)) return undefined;
+    const found: JsonValue[] = [];
+    for (const element of list) {
+      charge(evaluation.budget, SLOT_BYTES);
+      const value = after(element, evaluation);
+      // With a further [*] inside, each element gives a list of its own.
+      if (!nested) found.push(value ?? null);
+      else if (Array.isArray(value)) { for (const each of value) found.push(each); }
+    }
+    return found;
+  };
+}

@@ -1,0 +1,196 @@
+/**
+ * Predicates: `eq`/`equals`, `ne`/`not_equals`, `gt`, `gte`, `lt`, `lte`, `in`, `not_in`,
+ * `exists`, `and`, `or`, `not`. Decisions, section 9, "Predicates".
+ *
+ * - Equality is deep and never converts: 1 is not "1". The order of keys does not matter.
+ * - Ordering compares two numbers, or two strings by UTF-16 code units; otherwise it is false.
+ * - `in` is false where its second operand is no list; `ne`, `not_in` are the exact negations.
+ * - `exists` is true for an explicit null: it asks for presence.
+ * - `and`, `or` go from left to right, stop as soon as they can, and have at least one part.
+ * - Where a path with a trailing `?` is missing in a part that was asked, the operation around the
+ *   predicate is skipped; as a `condition` of its own, that counts as false.
+ */
+
+import type { JsonValue } from "../json.ts";
+import { isJsonObject } from "../json.ts";
+import { charge, STEP_BYTES } from "./budget.ts";
+import { addFault, childSite, type Evaluation, type Site } from "./evaluation.ts";
+import type { FoldBudget } from "./handler.ts";
+import { looksLikePath, valuePathAt } from "./path.ts";
+import { type Template, templateAt } from "./template.ts";
+import { equalValues, isContainer } from "./value.ts";
+
+/** A compiled predicate. Undefined: an optional path was missing, so skip the operation. */
+export type Predicate = (evaluation: Evaluation) => boolean | undefined;
+
+type Comparison = (left: JsonValue, right: JsonValue, budget: FoldBudget) => boolean;
+
+const equal: Comparison = (left, right, budget) => equalValues(left, right, budget);
+const unequal: Comparison = (left, right, budget) => !equalValues(left, right, budget);
+
+const COMPARISONS: Readonly<Record<string, Comparison>> = {
+  eq: equal,
+  equals: equal,
+  ne: unequal,
+  not_equals: unequal,
+  gt: (left, right) => compareOrder(left, right) > 0,
+  gte: (left, right) => compareOrder(left, right) >= 0,
+  lt: (left, right) => compareOrder(left, right) < 0,
+  lte: (left, right) => compareOrder(left, right) <= 0,
+};
+
+export const PREDICATE_NAMES = [
+  ...Object.keys(COMPARISONS),
+  ...["in", "not_in", "exists", "and", "or", "not"],
+];
+
+const never: Predicate = () => false;
+const HINT = `Predicates: ${PREDICATE_NAMES.join(", ")}`;
+
+/** -1, 0 or 1; NaN, which every comparison finds false, where the two have no order. */
+function compareOrder(left: JsonValue, right: JsonValue): number {
+  if (typeof left === "number" && typeof right === "number") return Math.sign(left - right);
+  if (typeof left !== "string" || typeof right !== "string") return NaN;
+  return left === right ? 0 : left < right ? -1 : 1;
+}
+
+/** Compiles one predicate; faults are recorded, and what is faulty compiles to false. */
+export function predicateAt(definition: JsonValue, site: Site): Predicate {
+  if (!isJsonObject(definition)) {
+    addFault(site, "predicate_invalid", "A predicate is an object", 'E.g. {"eq": [a, b]}');
+    return never;
+  }
+  const names = Object.keys(definition);
+  const name = names[0];
+  if (name === undefined || names.length > 1) {
+    addFault(
+      site,
+      "predicate_invalid",
+      `A predicate has exactly one key; this one has ${names.length}`,
+      'Join several with {"and": [...]} or {"or": [...]}',
+    );
+    return never;
+  }
+  return namedPredicate(name, definition[name] as JsonValue, childSite(site, name));
+}
+
+function namedPredicate(name: string, operand: JsonValue, site: Site): Predicate {
+  if (Object.hasOwn(COMPARISONS, name)) {
+    return comparisonPredicate(COMPARISONS[name] as Comparison, operand, site);
+  }
+  switch (name) {
+    case "in":
+      return membership(operand, true, site);
+    case "not_in":
+      return membership(operand, false, site);
+    case "exists":
+      return existence(operand, site);
+    case "and":
+      return joined(operand, false, site);
+    case "or":
+      return joined(operand, true, site);
+    case "not":
+      return negation(predicateAt(operand, site));
+    default:
+      addFault(site, "predicate_unknown", `There is no predicate "${name}"`, HINT);
+      return never;
+  }
+}
+
+/** Two operands as templates; undefined, with the fault recorded, where there are not two. */
+function pairAt(operand: JsonValue, site: Site): readonly [Template, Template] | undefined {
+  if (!Array.isArray(operand) || operand.length !== 2) {
+    addFault(
+      site,
+      "arity_invalid",
+      "This predicate takes a list of exactly two operands",
+      'E.g. ["$.data.status", "paid"]',
+    );
+    return undefined;
+  }
+  return [
+    templateAt(operand[0] as JsonValue, childSite(site, 0)),
+    templateAt(operand[1] as JsonValue, childSite(site, 1)),
+  ];
+}
+
+function comparisonPredicate(compare: Comparison, operand: JsonValue, site: Site): Predicate {
+  const pair = pairAt(operand, site);
+  if (pair === undefined) return never;
+  const [first, second] = pair;
+  return (evaluation) => {
+    const left = first.view(evaluation);
+    const right = second.view(evaluation);
+    if (left === undefined || right === undefined) return undefined;
+    return compare(left, right, evaluation.budget);
+  };
+}
+
+function membership(operand: JsonValue, wanted: boolean, site: Site): Predicate {
+  const pair = pairAt(operand, site);
+  if (pair === undefined) return never;
+  const [first, second] = pair;
+  const constants = scalarSet(second.constant);
+  return (evaluation) => {
+    const value = first.view(evaluation);
+    if (value === undefined) return undefined;
+    if (constants !== undefined) return constants.has(value) === wanted;
+    const list = second.view(evaluation);
+    if (list === undefined) return undefined;
+    return isElement(value, list, evaluation.budget) === wanted;
+  };
+}
+
+/** A constant list of scalars is looked up, however long it is. */
+function scalarSet(constant: JsonValue | undefined): ReadonlySet<JsonValue> | undefined {
+  if (!Array.isArray(constant) || constant.some(isContainer)) return undefined;
+  return new Set(constant);
+}
+
+function isElement(value: JsonValue, list: JsonValue, budget: FoldBudget): boolean {
+  if (!Array.isArray(list)) return false;
+  for (const element of list) {
+    charge(budget, STEP_BYTES);
+    if (equalValues(value, element, budget)) return true;
+  }
+  return false;
+}
+
+function existence(operand: JsonValue, site: Site): Predicate {
+  const explicit = isJsonObject(operand) && Object.keys(operand).length === 1 &&
+    Object.hasOwn(operand, "$");
+  const text = explicit ? operand["$"] : operand;
+  if (typeof text !== "string" || !looksLikePath(text)) {
+    addFault(site, "path_invalid", '"exists" takes a path', 'E.g. {"exists": "$.data.note"}');
+    return never;
+  }
+  const path = valuePathAt(text, explicit ? childSite(site, "$") : site);
+  return path === undefined ? never : (evaluation) => path.read(evaluation) !== undefined;
+}
+
+function joined(operand: JsonValue, decisive: boolean, site: Site): Predicate {
+  if (!Array.isArray(operand) || operand.length === 0) {
+    addFault(
+      site,
+      "arity_invalid",
+      "This predicate takes a list of at least one predicate",
+      'E.g. [{"exists": "@.total"}, {"gt": ["@.total", 0]}]',
+    );
+    return never;
+  }
+  const parts = operand.map((each, index) => predicateAt(each, childSite(site, index)));
+  return (evaluation) => {
+    for (const part of parts) {
+      const result = part(evaluation);
+      if (result !== !decisive) return result;
+    }
+    return !decisive;
+  };
+}
+
+function negation(inner: Predicate): Predicate {
+  return (evaluation) => {
+    const result = inner(evaluation);
+    return result === undefined ? undefined : !result;
+  };
+}

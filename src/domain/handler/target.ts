@@ -1,0 +1,170 @@
+/**
+ * Targets: where in the state an operation writes. Decisions, section 9: "`target` is a dotted path
+ * in the state", "Where the target has the wrong type the operation does nothing. Whatever writes
+ * creates missing parents".
+ *
+ * - Steps are as in value paths (`items.0.name`, `items[0]`, `totals["odd key"]`), without a root,
+ *   `[*]` or `?`. The first key stands without a dot. `""` is the whole state.
+ * - A parent that is missing or null is created: as an array where the next step is `[0]`, else as
+ *   an object. A parent that is a scalar, an array asked for a key or an object asked for an `[index]`
+ *   has the wrong type.
+ * - In an array an index may be one past the end, which appends; beyond that it has the wrong type,
+ *   for an array has no holes.
+ */
+
+import type { JsonValue } from "../json.ts";
+import { charge, CONTAINER_BYTES, SLOT_BYTES, STEP_BYTES } from "./budget.ts";
+import { addFault, type Evaluation, type Site } from "./evaluation.ts";
+import { excerpt, readStep } from "./path.ts";
+import { parseSegments, type Segment } from "./segments.ts";
+import { type Container, isContainer, putField } from "./value.ts";
+
+export interface Target {
+  readonly segments: readonly Segment[];
+  /** The level that a container written at the target has in the state, whose root is 1. */
+  readonly level: number;
+}
+
+const ROOT: Target = { segments: [], level: 1 };
+
+/** Compiles a target; faults are recorded, and what is faulty compiles to the whole state. */
+export function targetAt(definition: JsonValue, site: Site): Target {
+  if (definition === "") return ROOT;
+  const segments = fieldPathAt(definition, site, "target_invalid");
+  return segments === undefined ? ROOT : { segments, level: segments.length + 1 };
+}
+
+/**
+ * Compiles a path without a root, such as a target or the field of an element in `where` and `key`:
+ * at least one step, no `[*]`, no `?`. Undefined, with the fault recorded, when it is none.
+ */
+export function fieldPathAt(
+  definition: JsonValue,
+  site: Site,
+  rule: "target_invalid" | "field_invalid",
+): readonly Segment[] | undefined {
+  const fault = typeof definition === "string"
+    ? parseFieldPath(definition)
+    : { message: "It is not a string", hint: "" };
+  if (Array.isArray(fault)) return fault;
+  const { message, hint } = fault as Fault;
+  const shown = typeof definition === "string" ? `"${excerpt(definition)}" is invalid: ` : "";
+  addFault(
+    site,
+    rule,
+    `${shown}${message}`,
+    hint || 'Write it as "lines", "address.city", "lines[0]"',
+  );
+  return undefined;
+}
+
+interface Fault {
+  readonly message: string;
+  readonly hint: string;
+}
+
+function parseFieldPath(text: string): readonly Segment[] | Fault {
+  if (text.startsWith("$") || text.startsWith("@")) {
+    return {
+      message: 'it starts with "$" or "@"',
+      hint: 'It is a path inside the state or element: write "status", not "@.status". ' +
+        'For a key that starts so, write ["$key"]',
+    };
+  }
+  const parsed = parseSegments(text.startsWith("[") ? text : `.${text}`);
+  if (!parsed.ok) return { message: parsed.message, hint: "" };
+  if (parsed.optional) {
+    return { message: 'a "?" has no meaning here', hint: "Put it behind the path of the value" };
+  }
+  if (parsed.segments.some((segment) => segment.every)) {
+    return {
+      message: '"[*]" has no meaning here',
+      hint: 'Change several elements with "map" or "update_where"',
+    };
+  }
+  return parsed.segments;
+}
+
+/**
+ * The container that `segments` lead to. With `next`, the step to be taken in it, what is missing on
+ * the way is created; without, nothing is. Undefined, with nothing changed, where the way is blocked.
+ */
+export function openContainer(
+  evaluation: Evaluation,
+  segments: readonly Segment[],
+  next: Segment | undefined,
+): Container | undefined {
+  let container: Container = evaluation.state;
+  for (let index = 0; index < segments.length; index++) {
+    const segment = segments[index] as Segment;
+    const child = readStep(container, segment);
+    if (isContainer(child)) {
+      container = child;
+    } else if (next !== undefined && (child === undefined || child === null)) {
+      if (!accepts(container, segment)) return undefined;
+      const rest = [...segments.slice(index + 1), next];
+      const fresh = createPath(evaluation, rest);
+      if (fresh === undefined) return undefined;
+      writeStep(evaluation, container, segment, fresh.top);
+      return fresh.bottom;
+    } else {
+      return undefined;
+    }
+  }
+  return container;
+}
+
+/** New containers, one in the other, for these steps; undefined where an array would have a hole. */
+function createPath(
+  evaluation: Evaluation,
+  steps: readonly Segment[],
+): { top: Container; bottom: Container } | undefined {
+  if (steps.some((step) => step.name === undefined && step.index > 0)) return undefined;
+  const [first, ...rest] = steps;
+  const top = emptyFor(first);
+  let bottom = top;
+  let step = first as Segment;
+  for (const next of rest) {
+    const inner = emptyFor(next);
+    writeStep(evaluation, bottom, step, inner);
+    bottom = inner;
+    step = next;
+  }
+  return { top, bottom };
+}
+
+function emptyFor(step: Segment | undefined): Container {
+  return step !== undefined && step.name === undefined ? [] : {};
+}
+
+/** Whether something can be written there: a key of an object, an index of an array or one past. */
+export function accepts(container: Container, segment: Segment): boolean {
+  return Array.isArray(container)
+    ? segment.index !== -1 && segment.index <= container.length
+    : segment.name !== undefined;
+}
+
+/** Writes where {@link accepts} is true; an existing key keeps its place. Charged. */
+export function writeStep(
+  evaluation: Evaluation,
+  container: Container,
+  segment: Segment,
+  value: JsonValue,
+): void {
+  charge(evaluation.budget, STEP_BYTES);
+  const isNew = readStep(container, segment) === undefined;
+  if (isNew) {
+    charge(evaluation.budget, CONTAINER_BYTES + SLOT_BYTES + (segment.name?.length ?? 0));
+  }
+  if (Array.isArray(container)) container[segment.index] = value;
+  else putField(container, segment.name as string, value);
+}
+
+/** Removes a key of an object or an element of an array; what is not there stays so. */
+export function removeStep(container: Container, segment: Segment): void {
+  if (!Array.isArray(container)) {
+    if (segment.name !== undefined) delete container[segment.name];
+  } else if (segment.index !== -1 && segment.index < container.length) {
+    container.splice(segment.index, 1);
+  }
+}

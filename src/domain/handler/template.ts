@@ -1,0 +1,190 @@
+/**
+ * Templates: any JSON in which strings that are paths are resolved at every depth. Decisions,
+ * section 9, "Templates".
+ *
+ * - Keys are never paths. A string that starts with `$` or `@` must be a path (see `path.ts`).
+ * - An object whose keys start with `$` is an operator and has no other key: `{"$": path}`,
+ *   `{"$merge": [...]}`, `{"$literal": x}`. Any other `$` key is refused; literal data with such
+ *   keys goes into `$literal`.
+ * - `$merge` merges its parts, shallow, the later over the earlier. Parts that turn out to be no
+ *   objects add nothing, so the result is always an object.
+ * - Where a path with a trailing `?` is missing, anywhere inside, the whole template is missing and
+ *   the operation around it is skipped.
+ */
+
+import type { JsonObject, JsonValue } from "../json.ts";
+import { isJsonObject } from "../json.ts";
+import { charge, checkLevel, CONTAINER_BYTES, SLOT_BYTES } from "./budget.ts";
+import { addFault, childSite, type Evaluation, type Site } from "./evaluation.ts";
+import { looksLikePath, type ValuePath, valuePathAt } from "./path.ts";
+import { copyValue, isObject, moveFields, putField } from "./value.ts";
+
+/** A compiled template. Undefined as a result: an optional path was missing, so skip. */
+export interface Template {
+  /** The value to look at, at once: it may be part of the state, the event or the spec. */
+  readonly view: (evaluation: Evaluation) => JsonValue | undefined;
+  /**
+   * A fresh copy that shares nothing, to be put at `level` of the state (its root is 1); charged.
+   * Throws `StateTooLarge`.
+   */
+  readonly build: (evaluation: Evaluation, level: number) => JsonValue | undefined;
+  /** The value to keep while operations change the state: as `view`, but copied from the state. */
+  readonly keep: (evaluation: Evaluation) => JsonValue | undefined;
+  /** The value, where it is the same for every event. */
+  readonly constant: JsonValue | undefined;
+}
+
+/** Compiles one template; faults are recorded, and what is faulty compiles to null. */
+export function templateAt(definition: JsonValue, site: Site): Template {
+  if (typeof definition === "string" && looksLikePath(definition)) {
+    return pathTemplate(definition, site);
+  }
+  if (Array.isArray(definition)) return arrayTemplate(definition, site);
+  if (!isJsonObject(definition)) return scalarTemplate(definition, site);
+  const operator = Object.keys(definition).find((key) => key.startsWith("$"));
+  return operator === undefined
+    ? objectTemplate(definition, site)
+    : operatorTemplate(definition, operator, site);
+}
+
+function scalarTemplate(definition: JsonValue, site: Site): Template {
+  if (typeof definition === "number" && !Number.isFinite(definition)) {
+    addFault(site, "number_invalid", "The number is too large", "Use a number JSON can hold");
+  }
+  return constantTemplate(definition);
+}
+
+function constantTemplate(definition: JsonValue): Template {
+  // A definition is checked for depth before it is compiled; its own copy costs no fold anything.
+  const constant = copyValue(definition, 1, { bytesLeft: Infinity });
+  const view = () => constant;
+  const isScalar = typeof constant !== "object" && typeof constant !== "string";
+  const build = isScalar
+    ? view
+    : (evaluation: Evaluation, level: number) => copyValue(constant, level, evaluation.budget);
+  return { view, build, keep: view, constant };
+}
+
+function pathTemplate(text: string, site: Site): Template {
+  const path = valuePathAt(text, site);
+  if (path === undefined) return constantTemplate(null);
+  const view = viewOf(path);
+  function build(evaluation: Evaluation, level: number) {
+    const value = view(evaluation);
+    return value === undefined ? undefined : copyValue(value, level, evaluation.budget);
+  }
+  const keep = path.fromState ? (evaluation: Evaluation) => build(evaluation, 1) : view;
+  return { view, build, keep, constant: undefined };
+}
+
+function viewOf(path: ValuePath): (evaluation: Evaluation) => JsonValue | undefined {
+  if (path.optional) return path.read;
+  return (evaluation) => {
+    const value = path.read(evaluation);
+    return value === undefined ? null : value;
+  };
+}
+
+function arrayTemplate(definition: readonly JsonValue[], site: Site): Template {
+  const children = definition.map((each, index) => templateAt(each, childSite(site, index)));
+  if (children.every((child) => child.constant !== undefined)) {
+    return constantTemplate(children.map((child) => child.constant as JsonValue));
+  }
+  return builtTemplate((evaluation, level) => {
+    checkLevel(level);
+    charge(evaluation.budget, CONTAINER_BYTES + SLOT_BYTES * children.length);
+    const built: JsonValue[] = [];
+    for (const child of children) {
+      const value = child.build(evaluation, level + 1);
+      if (value === undefined) return undefined;
+      built.push(value);
+    }
+    return built;
+  });
+}
+
+function objectTemplate(definition: JsonObject, site: Site): Template {
+  const fields = Object.keys(definition).map((name) => ({
+    name,
+    child: templateAt(definition[name] as JsonValue, childSite(site, name)),
+  }));
+  if (fields.every((field) => field.child.constant !== undefined)) {
+    const constant: JsonObject = {};
+    for (const { name, child } of fields) putField(constant, name, child.constant as JsonValue);
+    return constantTemplate(constant);
+  }
+  const text = fields.reduce((sum, field) => sum + field.name.length, 0);
+  const bytes = CONTAINER_BYTES + SLOT_BYTES * fields.length + text;
+  return builtTemplate((evaluation, level) => {
+    checkLevel(level);
+    charge(evaluation.budget, bytes);
+    const built: JsonObject = {};
+    for (const { name, child } of fields) {
+      const value = child.build(evaluation, level + 1);
+      if (value === undefined) return undefined;
+      putField(built, name, value);
+    }
+    return built;
+  });
+}
+
+/** A template that makes a new value each time; looking at it means making it. */
+function builtTemplate(build: Template["build"]): Template {
+  const view = (evaluation: Evaluation) => build(evaluation, 1);
+  return { view, build, keep: view, constant: undefined };
+}
+
+function operatorTemplate(definition: JsonObject, operator: string, site: Site): Template {
+  const known = operator === "$" || operator === "$merge" || operator === "$literal";
+  if (!known || Object.keys(definition).length > 1) {
+    addFault(
+      known ? site : childSite(site, operator),
+      "template_operator_invalid",
+      known
+        ? `"${operator}" stands beside other keys`
+        : `"${operator}" is no template operator; keys that start with "$" are reserved`,
+      'Operators are {"$": path}, {"$merge": [...]} and {"$literal": x}, each alone in its object',
+    );
+    return constantTemplate(null);
+  }
+  const operand = definition[operator] as JsonValue;
+  const inside = childSite(site, operator);
+  if (operator === "$literal") return literalTemplate(operand, inside);
+  return operator === "$" ? explicitPath(operand, inside) : mergeTemplate(operand, inside);
+}
+
+function literalTemplate(operand: JsonValue, site: Site): Template {
+  return Array.isArray(operand) || isJsonObject(operand)
+    ? constantTemplate(operand)
+    : scalarTemplate(operand, site);
+}
+
+function explicitPath(operand: JsonValue, site: Site): Template {
+  if (typeof operand === "string") return pathTemplate(operand, site);
+  addFault(site, "path_invalid", "The path is not a string", 'Write {"$": "$.data.field"}');
+  return constantTemplate(null);
+}
+
+function mergeTemplate(operand: JsonValue, site: Site): Template {
+  if (!Array.isArray(operand) || operand.length === 0) {
+    addFault(
+      site,
+      "template_operator_invalid",
+      '"$merge" takes a list of at least one template',
+      'Write {"$merge": ["$.data", {"status": "placed"}]}',
+    );
+    return constantTemplate(null);
+  }
+  const parts = operand.map((each, index) => templateAt(each, childSite(site, index)));
+  return builtTemplate((evaluation, level) => {
+    checkLevel(level);
+    charge(evaluation.budget, CONTAINER_BYTES);
+    const merged: JsonObject = {};
+    for (const part of parts) {
+      const value = part.build(evaluation, level);
+      if (value === undefined) return undefined;
+      if (isObject(value)) moveFields(merged, value);
+    }
+    return merged;
+  });
+}

@@ -1,0 +1,82 @@
+/**
+ * `where`: which elements of an array are meant. Decisions, section 9: `{field: template, ...}` (all
+ * equal) or a predicate; the element is `$item`.
+ *
+ * - An object whose only key is a predicate's name is a predicate; a field of that name is compared
+ *   by `{"eq": ["$item.in", ...]}`.
+ * - Fields are dotted paths inside the element, so `address.city` and `["odd key"]` work. A missing
+ *   field is null. An element that is no object matches no fields, only predicates.
+ * - `{}` is refused: it would mean every element, hardly ever by intent.
+ */
+
+import type { JsonObject, JsonValue } from "../json.ts";
+import { isJsonObject } from "../json.ts";
+import { charge, STEP_BYTES } from "./budget.ts";
+import { addFault, childSite, type Evaluation, type Site, withNames } from "./evaluation.ts";
+import { walker } from "./path.ts";
+import { type Predicate, PREDICATE_NAMES, predicateAt } from "./predicate.ts";
+import { fieldPathAt } from "./target.ts";
+import { templateAt } from "./template.ts";
+import { equalValues, isObject } from "./value.ts";
+
+/** The name of the element in `where`, and in `map` without an `as`. */
+export const ITEM_NAME = "item";
+
+/** Which elements of a list match, by index; undefined: skip the operation. Changes nothing. */
+export type Matcher = (
+  list: readonly JsonValue[],
+  evaluation: Evaluation,
+) => readonly boolean[] | undefined;
+
+/** Compiles a `where`; faults are recorded, and what is faulty matches nothing. */
+export function whereAt(definition: JsonValue, site: Site): Matcher {
+  const slot = site.scope.names.length;
+  const matches = elementTest(definition, withNames(site, [ITEM_NAME]), slot);
+  return (list, evaluation) => {
+    const results: boolean[] = [];
+    for (const element of list) {
+      charge(evaluation.budget, STEP_BYTES);
+      evaluation.bindings[slot] = element;
+      const result = matches(evaluation);
+      if (result === undefined) return undefined;
+      results.push(result);
+    }
+    return results;
+  };
+}
+
+function elementTest(definition: JsonValue, site: Site, slot: number): Predicate {
+  const names = isJsonObject(definition) ? Object.keys(definition) : [];
+  if (!isJsonObject(definition) || names.length === 0) {
+    addFault(
+      site,
+      "where_invalid",
+      '"where" is an object of fields to compare, or a predicate',
+      'E.g. {"sku": "$.data.sku"} or {"gt": ["$item.qty", 0]}',
+    );
+    return () => false;
+  }
+  if (names.length === 1 && PREDICATE_NAMES.includes(names[0] as string)) {
+    return predicateAt(definition, site);
+  }
+  return fieldsTest(definition, site, slot);
+}
+
+function fieldsTest(definition: JsonObject, site: Site, slot: number): Predicate {
+  const fields = Object.keys(definition).map((name) => {
+    const inside = childSite(site, name);
+    const read = walker(fieldPathAt(name, inside, "field_invalid") ?? []);
+    return { read, template: templateAt(definition[name] as JsonValue, inside) };
+  });
+  return (evaluation) => {
+    const element = evaluation.bindings[slot];
+    let all = isObject(element);
+    for (const { read, template } of fields) {
+      const wanted = template.view(evaluation);
+      if (wanted === undefined) return undefined;
+      if (!all) continue;
+      all = equalValues(read(element, evaluation) ?? null, wanted, evaluation.budget);
+    }
+    return all;
+  };
+}

@@ -50,8 +50,8 @@ const EXAMPLES = {
   DAYBOOK_BASE_DOMAIN: "daybook.example.com",
   DAYBOOK_TLS_CERT: "/etc/daybook/cert.pem",
   DAYBOOK_TLS_KEY: "/etc/daybook/key.pem",
-  DAYBOOK_JWT_SECRET: "the output of `openssl rand -hex 32`",
-  DAYBOOK_JWT_PUBLIC_KEY: "the 64 hex characters of a raw Ed25519 public key, or its PEM text",
+  DAYBOOK_JWT_SECRET: "$(openssl rand -hex 32)",
+  DAYBOOK_JWT_PUBLIC_KEY: "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
   DAYBOOK_ROLES: "api,worker",
   DAYBOOK_ANCHOR_INTERVAL_S: "3600",
   DAYBOOK_IP_LIMIT: "30000",
@@ -82,22 +82,7 @@ export function readConfig(): ParsedConfig {
 /** An empty value counts as none, as in compose files and unit files. */
 export function parseConfig(env: Env): ParsedConfig {
   const problems = unknownNames(env);
-
-  function read<T, F>(
-    name: Name,
-    fallback: F,
-    wanted: string,
-    parse: (text: string) => T | undefined,
-  ) {
-    const text = env[name]?.trim();
-    if (text === undefined || text === "") return fallback;
-    const value = parse(text);
-    if (value !== undefined) return value;
-    const shown = SECRET_NAMES.has(name) ? "the value" : `'${text}'`;
-    problems.push(`${name}: ${shown} is not ${wanted}. Example: ${EXAMPLES[name]}`);
-    return fallback;
-  }
-
+  const read = reader(env, problems);
   const baseDomain = read("DAYBOOK_BASE_DOMAIN", undefined, "a host name", parseHostName);
   const portMax = baseDomain === undefined ? PORT_MAX - 2 : PORT_MAX;
   const config: Config = {
@@ -117,7 +102,7 @@ export function parseConfig(env: Env): ParsedConfig {
     jwtPublicKey: read(
       "DAYBOOK_JWT_PUBLIC_KEY",
       undefined,
-      "an Ed25519 public key",
+      "an Ed25519 public key: 64 hex characters, or PEM text",
       parsePublicKey,
     ),
     roles: read(
@@ -154,6 +139,24 @@ export function parseConfig(env: Env): ParsedConfig {
     bootstrap: read("DAYBOOK_BOOTSTRAP", true, "true or false", parseFlag),
   };
   return problems.length === 0 ? { ok: true, config } : { ok: false, problems };
+}
+
+/** Reads one setting, or notes what is wrong with it and goes on with the fallback. */
+function reader(env: Env, problems: string[]) {
+  return function read<T, F>(
+    name: Name,
+    fallback: F,
+    wanted: string,
+    parse: (text: string) => T | undefined,
+  ): T | F {
+    const text = env[name]?.trim();
+    if (text === undefined || text === "") return fallback;
+    const value = parse(text);
+    if (value !== undefined) return value;
+    const shown = SECRET_NAMES.has(name) ? "the value" : `'${text}'`;
+    problems.push(`${name}: ${shown} is not ${wanted}. Example: ${name}=${EXAMPLES[name]}`);
+    return fallback;
+  };
 }
 
 /** What to warn of when keys would travel in the clear; undefined when they do not. */
@@ -206,7 +209,7 @@ function readTls(env: Env, problems: string[]): Config["tls"] {
   const [set, missing]: [Name, Name] = certPath === undefined
     ? ["DAYBOOK_TLS_KEY", "DAYBOOK_TLS_CERT"]
     : ["DAYBOOK_TLS_CERT", "DAYBOOK_TLS_KEY"];
-  problems.push(`${missing}: missing, but ${set} is set. Example: ${EXAMPLES[missing]}`);
+  problems.push(`${missing}: missing, but ${set} is set. Example: ${missing}=${EXAMPLES[missing]}`);
   return undefined;
 }
 

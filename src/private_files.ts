@@ -1,0 +1,102 @@
+/** The two files in the data folder that hold secrets: both of mode 0600, both written whole. */
+
+import type { Credentials, CredentialsPlace } from "./commands/bootstrap.ts";
+import type { Host } from "./host.ts";
+
+const OWNER_ONLY = 0o600;
+const OTHERS = 0o077;
+const SECRET_BYTES = 32;
+const SECRET_TEXT = /^[0-9a-f]{64}$/;
+
+/** Keys of the first start: `credentials.json`, with `.pending` at its end until they are real. */
+export function credentialsFile(dataDir: string): CredentialsPlace & { readonly path: string } {
+  const path = `${dataDir}/credentials.json`;
+  const pending = `${path}.pending`;
+  return {
+    path,
+    async readPending() {
+      const text = await readIfThere(pending);
+      try {
+        return text === undefined ? undefined : JSON.parse(text) as Credentials;
+      } catch {
+        // It is written whole, so this is none of ours; a new start replaces it.
+        return undefined;
+      }
+    },
+    writePending: (credentials) =>
+      writePrivateFile(pending, JSON.stringify(credentials, undefined, 2) + "\n"),
+    async publish() {
+      await Deno.rename(pending, path);
+      await syncFolder(dataDir);
+    },
+    discardPending: () => Deno.remove(pending),
+  };
+}
+
+/** The secret of operator tokens in `jwt_secret`; made on the first call, 32 bytes. */
+export async function readOrMakeJwtSecret(dataDir: string, host: Host): Promise<Uint8Array> {
+  const path = `${dataDir}/jwt_secret`;
+  const existing = await readIfThere(path);
+  if (existing !== undefined) return await decodeSecret(path, existing);
+  const made = `${path}.${host.randomBytes(8).toHex()}`;
+  await writePrivateFile(made, host.randomBytes(SECRET_BYTES).toHex() + "\n");
+  try {
+    // Unlike a rename, a link never replaces what another process made meanwhile.
+    await Deno.link(made, path);
+    await syncFolder(dataDir);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
+  } finally {
+    await Deno.remove(made);
+  }
+  return await decodeSecret(path, await Deno.readTextFile(path));
+}
+
+async function decodeSecret(path: string, text: string): Promise<Uint8Array> {
+  const hex = text.trim();
+  if (!SECRET_TEXT.test(hex)) {
+    throw new Error(`${path} must hold 64 hex characters; remove it to have a new one made`);
+  }
+  const { mode } = await Deno.stat(path);
+  if (((mode ?? 0) & OTHERS) !== 0) await Deno.chmod(path, OWNER_ONLY);
+  return Uint8Array.fromHex(hex);
+}
+
+/** Writes under another name, syncs, renames: a reader sees the old file or the new one, whole. */
+async function writePrivateFile(path: string, text: string): Promise<void> {
+  const folder = path.slice(0, path.lastIndexOf("/"));
+  await Deno.mkdir(folder, { recursive: true, mode: 0o700 });
+  const part = `${path}.part`;
+  const options = { write: true, create: true, truncate: true, mode: OWNER_ONLY };
+  const file = await Deno.open(part, options);
+  try {
+    // `mode` counts only for a file that was not there.
+    await Deno.chmod(part, OWNER_ONLY);
+    const bytes = new TextEncoder().encode(text);
+    for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
+    await file.sync();
+  } finally {
+    file.close();
+  }
+  await Deno.rename(part, path);
+  await syncFolder(folder);
+}
+
+/** Makes a rename outlive a power cut. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await Deno.open(folder, { read: true });
+  try {
+    await handle.sync();
+  } finally {
+    handle.close();
+  }
+}
+
+async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await Deno.readTextFile(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}

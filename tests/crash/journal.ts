@@ -65,7 +65,10 @@ export function createJournal(): Journal {
       const operation: Operation = { ...sent, number: operations.length, outcome: "unknown" };
       operations.push(operation);
       operation.targets.forEach(({ events }, target) =>
-        events.forEach(({ data }, event) => places.set(data.token, { operation, target, event }))
+        events.forEach(({ data }, event) => {
+          if (places.has(data.token)) throw new Error(`token ${data.token} was sent before`);
+          places.set(data.token, { operation, target, event });
+        })
       );
       return operation;
     },

@@ -46,6 +46,8 @@ export function createRandom(seed: number): Random {
       return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-` +
         `${variant}${hex.slice(17, 20)}-${hex.slice(20)}`;
     },
-    fork: (label) => createRandom((seed ^ Math.imul(label + 1, 0x85ebca6b)) >>> 0),
+    // Multiplied at each level, so that part 2 of part 3 is not part 3 of part 2.
+    fork: (label) =>
+      createRandom((Math.imul(seed, 0x85ebca6b) + Math.imul(label + 1, 0x9e3779b1)) >>> 0),
   };
 }

@@ -1,0 +1,236 @@
+/**
+ * Kills a real server again and again while clients write, and checks after each restart that the
+ * store keeps its promises. One seed fixes what is sent and when the server dies; how the two meet
+ * is up to the operating system. One data folder lives through all rounds, so it also grows.
+ */
+
+import { type ServerProcess, startServer } from "../support/server_process.ts";
+import { connectApi } from "./api.ts";
+import { type Check, FINAL_CHECKS, STANDARD_CHECKS } from "./checks.ts";
+import { runClients } from "./clients.ts";
+import { createJournal, type Journal, type Operation } from "./journal.ts";
+import { createRandom, type Random } from "./random.ts";
+import type { StreamModel } from "./stream_model.ts";
+import { CRASH_SPEC, STANDARD_MIX, type Workload } from "./workload.ts";
+
+export interface CrashOptions {
+  readonly seed: number;
+  /** How many times the server is killed. */
+  readonly rounds: number;
+  readonly connections?: number;
+  /** The server dies this long after the load begins, at most. */
+  readonly loadMsMax?: number;
+  readonly mix?: readonly Workload[];
+  readonly spec?: unknown;
+  /** After each restart; and after the last one. */
+  readonly checks?: readonly Check[];
+  readonly finalChecks?: readonly Check[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly log?: (line: string) => void;
+}
+
+export interface CrashReport {
+  readonly seed: number;
+  readonly kills: number;
+  readonly acknowledged: number;
+  /** Writes whose answer the kill cut off, and how many of them had landed. */
+  readonly cutOff: number;
+  readonly cutOffLanded: number;
+  readonly events: number;
+  readonly streams: number;
+  readonly seconds: number;
+  /** Empty when all promises were kept. The data folder is kept when they were not. */
+  readonly faults: readonly string[];
+  readonly dataDir: string;
+}
+
+/** Everything that lives longer than one server. */
+interface Run {
+  readonly options: CrashOptions;
+  readonly random: Random;
+  readonly dataDir: string;
+  readonly journal: Journal;
+  readonly streams: Map<string, StreamModel>;
+  readonly pool: readonly string[];
+  readonly ownIds: readonly string[];
+  readonly faults: string[];
+  kills: number;
+  cutOff: number;
+  cutOffLanded: number;
+}
+
+const POOL_STREAMS = 24;
+const KILLS_AT_START = 0.15;
+const FAULTS_SHOWN_MAX = 20;
+
+export async function runCrashes(options: CrashOptions): Promise<CrashReport> {
+  const startedAt = performance.now();
+  const run = await begin(options);
+  let server = await firstStart(run);
+  try {
+    let written: Operation[] = [];
+    for (let round = 0; run.kills < options.rounds && run.faults.length === 0; round++) {
+      const random = run.random.fork(round);
+      written = await loadAndKill(run, server, random);
+      if (run.kills < options.rounds && random.chance(KILLS_AT_START)) {
+        await killWhileStarting(run, random);
+      }
+      server = await restart(run);
+      options.log?.(describe(run, written, server));
+      await checkLife(run, server, written, random, options.checks ?? STANDARD_CHECKS);
+    }
+    if (run.faults.length === 0) server = await stopAndCheckAll(run, server, written);
+  } catch (error) {
+    run.faults.push(String(error));
+  } finally {
+    await server.kill();
+  }
+  if (run.faults.length === 0) await Deno.remove(run.dataDir, { recursive: true });
+  return report(run, (performance.now() - startedAt) / 1000);
+}
+
+async function begin(options: CrashOptions): Promise<Run> {
+  const random = createRandom(options.seed);
+  return {
+    options,
+    random,
+    dataDir: await Deno.makeTempDir({ prefix: "daybook_crash_" }),
+    journal: createJournal(),
+    streams: new Map(),
+    pool: ["global", ...Array.from({ length: POOL_STREAMS - 1 }, () => random.uuid())],
+    ownIds: Array.from({ length: options.connections ?? 8 }, () => random.uuid()),
+    faults: [],
+    kills: 0,
+    cutOff: 0,
+    cutOffLanded: 0,
+  };
+}
+
+/** The very first start is killed too: keys and credentials must survive it or be made again. */
+async function firstStart(run: Run): Promise<ServerProcess> {
+  if (run.options.rounds > 1) await killWhileStarting(run, run.random);
+  const server = await restart(run);
+  const api = connectApi(server);
+  await api.deploySpec(run.options.spec ?? CRASH_SPEC);
+  api.close();
+  return server;
+}
+
+async function restart(run: Run): Promise<ServerProcess> {
+  return await startServer({ dataDir: run.dataDir, env: run.options.env });
+}
+
+async function killWhileStarting(run: Run, random: Random): Promise<void> {
+  const server = await startServer({
+    dataDir: run.dataDir,
+    env: run.options.env,
+    waitForReady: false,
+  });
+  await pause(50 + random.below(600));
+  await server.kill();
+  run.kills++;
+}
+
+/** Clients write until the server is killed at a moment of the seed's choosing. */
+async function loadAndKill(
+  run: Run,
+  server: ServerProcess,
+  random: Random,
+): Promise<Operation[]> {
+  const { journal, options } = run;
+  const firstOperation = journal.operations.length;
+  const api = connectApi(server);
+  let isDying = false;
+  const clients = runClients({
+    api,
+    journal,
+    mix: options.mix ?? STANDARD_MIX,
+    pool: run.pool,
+    own: run.ownIds.map((id) => ({
+      id,
+      length: run.streams.get(`account:${id}`)?.hashes.length ?? 0,
+    })),
+    random,
+    dying: () => isDying,
+  });
+  await pause(5 + random.fork(-2).below(options.loadMsMax ?? 250));
+  isDying = true;
+  await server.kill();
+  run.kills++;
+  run.faults.push(...await clients);
+  api.close();
+  return journal.operations.slice(firstOperation);
+}
+
+async function checkLife(
+  run: Run,
+  server: ServerProcess,
+  written: readonly Operation[],
+  random: Random,
+  checks: readonly Check[],
+): Promise<void> {
+  const { journal, streams } = run;
+  const api = connectApi(server);
+  const unknown = written.filter(({ outcome }) => outcome === "unknown");
+  run.cutOff += unknown.length;
+  for (const [index, { name, run: check }] of checks.entries()) {
+    const found = await check({ api, server, journal, streams, written, random });
+    if (index === 0) run.cutOffLanded += unknown.filter((o) => isLanded(o, journal)).length;
+    run.faults.push(...found.map((fault) => `after kill ${run.kills}, ${name}: ${fault}`));
+    if (found.length > 0) break;
+  }
+  unknown.forEach((operation) => settle(operation, journal));
+  api.close();
+}
+
+/** What a restarted server does not show is gone for good: it must not appear later. */
+function settle(operation: Operation, journal: Journal): void {
+  if (operation.outcome !== "unknown") return;
+  operation.outcome = isLanded(operation, journal) ? "acknowledged" : "refused";
+  operation.streamIds = operation.targets.map((_, target) =>
+    journal.placesOf(operation).filter((place) => place.target === target).map(({ id }) => id ?? "")
+  );
+}
+
+function isLanded(operation: Operation, journal: Journal): boolean {
+  return journal.placesOf(operation).some(({ position }) => position !== undefined);
+}
+
+/** An orderly stop must lose nothing either; then everything is read once more from the start. */
+async function stopAndCheckAll(
+  run: Run,
+  server: ServerProcess,
+  written: readonly Operation[],
+): Promise<ServerProcess> {
+  const code = await server.stop();
+  if (code !== 0) run.faults.push(`the orderly stop ended with code ${code}: ${server.output()}`);
+  const last = await restart(run);
+  await checkLife(run, last, written, run.random, run.options.finalChecks ?? FINAL_CHECKS);
+  return last;
+}
+
+function describe(run: Run, written: readonly Operation[], server: ServerProcess): string {
+  const count = (outcome: string) => written.filter((o) => o.outcome === outcome).length;
+  return `kill ${run.kills}: ${count("acknowledged")} acknowledged, ${count("unknown")} cut off; ` +
+    `restarted in ${Math.round(server.startMs)} ms`;
+}
+
+function report(run: Run, seconds: number): CrashReport {
+  const { journal, streams, faults, kills, cutOff, cutOffLanded, dataDir } = run;
+  return {
+    seed: run.options.seed,
+    kills,
+    acknowledged: journal.operations.filter(({ outcome }) => outcome === "acknowledged").length,
+    cutOff,
+    cutOffLanded,
+    events: [...streams.values()].reduce((sum, { hashes }) => sum + hashes.length, 0),
+    streams: streams.size,
+    seconds,
+    faults: faults.slice(0, FAULTS_SHOWN_MAX),
+    dataDir,
+  };
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}

@@ -1,0 +1,21 @@
+/** Durability and atomicity, tried with `kill -9` on the real server under load. */
+
+import assert from "node:assert/strict";
+import { runCrashes } from "./crash_driver.ts";
+
+Deno.test("a server killed again and again under load keeps every promise it acknowledged", async () => {
+  const seed = Number(Deno.env.get("DAYBOOK_CRASH_SEED") ?? Math.floor(Math.random() * 2 ** 31));
+  const rounds = Number(Deno.env.get("DAYBOOK_CRASH_ROUNDS") ?? 40);
+  console.log(
+    `crash seed ${seed}: repeat with deno task crash -- --seed ${seed} --rounds ${rounds}`,
+  );
+  const report = await runCrashes({ seed, rounds });
+  const { kills, acknowledged, cutOff, cutOffLanded, events, seconds } = report;
+  console.log(
+    `${kills} kills in ${seconds.toFixed(0)} s: ${acknowledged} writes acknowledged, ` +
+      `${cutOff} cut off (${cutOffLanded} of them had landed), ${events} events`,
+  );
+  assert.deepEqual(report.faults, [], `seed ${seed}, data kept in ${report.dataDir}`);
+  assert.equal(kills, rounds);
+  assert.ok(acknowledged > rounds, "the load was too small to prove anything");
+});

@@ -1,0 +1,46 @@
+/**
+ * Keys as strings with one character a byte, so that they can be keys of a Map and be compared
+ * with `<`: the order of such strings is the byte order of the keys. Used inside the engine only.
+ */
+
+import { Buffer } from "node:buffer";
+import type { Bytes } from "./engine.ts";
+
+/** A half-open range of keys as text. */
+export interface TextRange {
+  readonly begin: string;
+  readonly end: string;
+}
+
+const latin1Slice = (Buffer.prototype as unknown as {
+  latin1Slice(this: Uint8Array, begin: number, end: number): string;
+}).latin1Slice;
+
+/** The text of a key. */
+export function textOf(bytes: Uint8Array): string {
+  return latin1Slice.call(bytes, 0, bytes.length);
+}
+
+/** The key of a text. */
+export function bytesOf(text: string): Bytes {
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  return bytes;
+}
+
+/** The first key after this one. */
+export function textAfter(text: string): string {
+  return text + "\0";
+}
+
+/** Index of the first text that is not below `target`. */
+export function lowerBound(sorted: readonly string[], target: string): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (sorted[middle]! < target) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

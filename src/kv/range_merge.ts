@@ -1,0 +1,88 @@
+/**
+ * A range read as its transaction must see it: the stored pairs with the transaction's own writes
+ * laid over them, cut at a limit. Says where it stopped, for only what was read is guarded.
+ */
+
+import type { Bytes, KeyValue, RangeOptions } from "./engine.ts";
+import { textAfter, textOf, type TextRange } from "./byte_text.ts";
+import {
+  addToCounter,
+  isCleared,
+  type Write,
+  type WriteBuffer,
+  writesWithin,
+} from "./write_buffer.ts";
+
+export interface MergedRange {
+  readonly pairs: KeyValue[];
+  /** The part of the range that the pairs are the whole content of. */
+  readonly read: TextRange;
+}
+
+/**
+ * Lays own writes over stored pairs.
+ * @param stored the pairs of the range, in the direction of `options.reverse`; read lazily.
+ */
+export function mergeRange(
+  stored: Iterable<KeyValue>,
+  buffer: WriteBuffer,
+  range: TextRange,
+  options: RangeOptions,
+): MergedRange {
+  const reverse = options.reverse ?? false;
+  const own = writesWithin(buffer, range);
+  if (reverse) own.reverse();
+  const cut = openCut(options);
+  let next = 0;
+  for (const pair of stored) {
+    const text = textOf(pair.key);
+    while (next < own.length && !cut.full && isBefore(own[next]![0], text, reverse)) {
+      take(cut, own[next++]![1], undefined);
+    }
+    if (cut.full) break;
+    if (next < own.length && own[next]![0] === text) take(cut, own[next++]![1], pair.value);
+    else if (buffer.cleared.length === 0 || !isCleared(buffer, text)) {
+      push(cut, { key: pair.key, value: pair.value });
+    }
+    if (cut.full) break;
+  }
+  while (next < own.length && !cut.full) take(cut, own[next++]![1], undefined);
+  return { pairs: cut.pairs, read: readPart(cut, range, reverse) };
+}
+
+/** Pairs up to a limit of number and of bytes. */
+interface Cut {
+  readonly pairs: KeyValue[];
+  readonly limit: number;
+  readonly bytesMax: number;
+  bytes: number;
+  full: boolean;
+}
+
+function openCut({ limit = Infinity, bytesMax = Infinity }: RangeOptions): Cut {
+  return { pairs: [], limit, bytesMax, bytes: 0, full: limit <= 0 };
+}
+
+function push(cut: Cut, pair: KeyValue): void {
+  cut.pairs.push(pair);
+  cut.bytes += pair.key.length + pair.value.length;
+  cut.full = cut.pairs.length >= cut.limit || cut.bytes >= cut.bytesMax;
+}
+
+function take(cut: Cut, write: Write, below: Bytes | undefined): void {
+  const { key, value, delta } = write;
+  if (delta !== undefined) push(cut, { key, value: addToCounter(below, delta) });
+  else if (value !== undefined) push(cut, { key, value });
+}
+
+function readPart(cut: Cut, range: TextRange, reverse: boolean): TextRange {
+  if (!cut.full) return range;
+  const last = cut.pairs.at(-1);
+  if (last === undefined) return { begin: range.begin, end: range.begin };
+  const text = textOf(last.key);
+  return reverse ? { begin: text, end: range.end } : { begin: range.begin, end: textAfter(text) };
+}
+
+function isBefore(a: string, b: string, reverse: boolean): boolean {
+  return reverse ? a > b : a < b;
+}

@@ -1,0 +1,274 @@
+/**
+ * THE EMBEDDED ENGINE: serializable transactions over one SQLite file, all on the calling thread.
+ *
+ * A body reads at one version and buffers its writes. Commits that wait are checked for conflicts
+ * in order and go together into one SQLite transaction with one fsync; only then is any of them
+ * acknowledged. Those that lost run again. See `README.md` for why it keeps the port's contract.
+ */
+
+import {
+  type Bytes,
+  type Engine,
+  EngineClosed,
+  EngineUnavailable,
+  kvLimits,
+  type ReadTransaction,
+  type Transaction,
+  type Watch,
+} from "./engine.ts";
+import * as occ from "./conflict_log.ts";
+import { applyGroup } from "./group_change.ts";
+import { refuseExpired } from "./size_limits.ts";
+import { openSqliteFile, type SqliteFile, type SqliteFileOptions } from "./sqlite_file.ts";
+import { SqliteTransaction, type TransactionHome } from "./sqlite_transaction.ts";
+import { openViews, type SqliteViews } from "./sqlite_views.ts";
+import { openWatches } from "./watches.ts";
+
+export interface SqliteEngineOptions extends SqliteFileOptions {
+  /** A clock that only goes forward, in milliseconds. */
+  readonly nowMs?: () => number;
+}
+
+type Result = "committed" | "conflict";
+
+/** A transaction whose body is done, waiting for its group. */
+interface Waiting {
+  readonly tx: SqliteTransaction;
+  resolve(result: Result): void;
+  reject(error: Error): void;
+}
+
+/** Losing for so long, a transaction gives up. */
+const conflictsMaxMs = 10_000;
+/** So many attempts follow on each other without a pause. */
+const hastyAttempts = 100;
+/** Bodies that take longer than a transaction may last are run so often. */
+const expirationsMax = 3;
+/** The stamp has two bytes for the order within a group. */
+const groupTransactionsMax = 10_000;
+/** Frames in the log from which on it is moved to the database. */
+const checkpointFrames = 1000;
+/** Beyond so many frames no old version is held any longer: each keeps the log from its end. */
+const logFramesMax = 32_768;
+
+/**
+ * Opens the store in the file `path`, making it if there is none.
+ * @throws {StoreInUse} when another process or engine has it open.
+ */
+export function openSqliteEngine(options: SqliteEngineOptions): Engine {
+  return new SqliteEngine(openSqliteFile(options), options.nowMs ?? (() => performance.now()));
+}
+
+class SqliteEngine implements Engine {
+  readonly #file: SqliteFile;
+  readonly #views: SqliteViews;
+  readonly #home: TransactionHome;
+  readonly #nowMs: () => number;
+  readonly #watches = openWatches();
+  readonly #log = occ.emptyConflictLog();
+  #version: number;
+  #queue: Waiting[] = [];
+  #isScheduled = false;
+  #isCheckpointing = false;
+  #running = 0;
+  #closing: Promise<void> | undefined;
+  #isClosed = false;
+  #onIdle: (() => void) | undefined;
+
+  constructor(file: SqliteFile, nowMs: () => number) {
+    this.#file = file;
+    this.#nowMs = nowMs;
+    this.#version = file.readVersion();
+    this.#log.floor = this.#version;
+    this.#views = openViews(file);
+    this.#home = { views: this.#views, nowMs, isClosed: () => this.#isClosed };
+  }
+
+  transact<T>(body: (tx: Transaction) => Promise<T>): Promise<T> {
+    return this.#run(() => this.#transact(body));
+  }
+
+  snapshot<T>(body: (tx: ReadTransaction) => Promise<T>): Promise<T> {
+    return this.#run(async () => {
+      const tx = new SqliteTransaction(this.#home);
+      try {
+        const { get, getRange } = tx.unguarded;
+        return await body({ get, getRange, readVersion: () => tx.readVersion() });
+      } finally {
+        tx.end();
+      }
+    });
+  }
+
+  watch(key: Bytes): Watch {
+    this.#refuseClosed();
+    return this.#watches.add(key);
+  }
+
+  close(): Promise<void> {
+    return this.#closing ??= this.#close();
+  }
+
+  async #close(): Promise<void> {
+    if (this.#running > 0) await this.#untilIdle();
+    this.#isClosed = true;
+    this.#watches.close();
+    this.#views.close();
+    this.#file.close();
+  }
+
+  /** Until nothing runs; what is older than a transaction may be is not waited for. */
+  #untilIdle(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, kvLimits.transactionSecondsMax * 1000);
+      this.#onIdle = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  async #run<T>(work: () => Promise<T>): Promise<T> {
+    this.#refuseClosed();
+    this.#running++;
+    try {
+      return await work();
+    } finally {
+      this.#running--;
+      if (this.#running === 0) this.#onIdle?.();
+    }
+  }
+
+  async #transact<T>(body: (tx: Transaction) => Promise<T>): Promise<T> {
+    const startedMs = this.#nowMs();
+    let expirations = 0;
+    for (let attempt = 1;; attempt++) {
+      const tx = new SqliteTransaction(this.#home);
+      try {
+        const value = await body(tx);
+        tx.end();
+        if (!tx.isExpired && await this.#commit(tx) === "committed") return value;
+      } catch (error) {
+        tx.end();
+        // What a body throws because its reads were refused is no word of its own.
+        if (!tx.isExpired) throw error;
+      }
+      if (tx.isExpired) expirations++;
+      if (expirations >= expirationsMax) refuseExpired();
+      if (!tx.isExpired && this.#nowMs() - startedMs > conflictsMaxMs) {
+        throw new EngineUnavailable(
+          `The transaction lost against others ${attempt} times in ${
+            conflictsMaxMs / 1000
+          } seconds`,
+        );
+      }
+      await backOff(attempt);
+    }
+  }
+
+  #commit(tx: SqliteTransaction): Result | Promise<Result> {
+    // What only read has seen one version, and so is where that version is in the order.
+    if (!tx.hasWrites) return "committed";
+    tx.checkSize();
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ tx, resolve, reject });
+      this.#schedule();
+    });
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => this.#commitGroup());
+  }
+
+  #commitGroup(): void {
+    this.#isScheduled = false;
+    if (this.#isClosed) {
+      const waiting = this.#queue.splice(0);
+      for (const { reject } of waiting) reject(new EngineClosed("The engine is closed"));
+      return;
+    }
+    const group = this.#queue.splice(0, groupTransactionsMax);
+    const version = this.#version + 1;
+    const written = occ.openWrittenGroup();
+    const accepted: Waiting[] = [];
+    for (const one of group) {
+      const { guards, readsAt } = one.tx;
+      if (readsAt !== undefined && occ.conflicts(this.#log, written, guards, readsAt)) {
+        one.resolve("conflict");
+        continue;
+      }
+      one.tx.stampAndNote(version, accepted.length, written);
+      accepted.push(one);
+    }
+    if (accepted.length > 0) this.#store(version, accepted, written);
+    if (this.#queue.length > 0) this.#schedule();
+  }
+
+  /** Makes a group durable and acknowledges it, or rejects all of it. */
+  #store(version: number, accepted: readonly Waiting[], written: occ.WrittenGroup): void {
+    let failure: EngineUnavailable | undefined;
+    try {
+      this.#views.beforeCommit(this.#nowMs());
+      this.#file.commit(version, (change) => {
+        applyGroup(change, accepted.map(({ tx }) => tx.buffer));
+      });
+      this.#version = version;
+    } catch (cause) {
+      failure = new EngineUnavailable("The store cannot be written", { cause });
+      this.#version = this.#storedVersion();
+    }
+    this.#views.afterCommit(this.#version);
+    if (this.#version === version) {
+      occ.recordGroup(this.#log, version, written, this.#oldestReadVersion());
+      this.#watches.notify(written);
+    }
+    for (const one of accepted) {
+      if (failure === undefined) one.resolve("committed");
+      else one.reject(failure);
+    }
+    if (failure === undefined) this.#scheduleCheckpoint();
+  }
+
+  /** After a commit that failed only the store knows whether it took place. */
+  #storedVersion(): number {
+    try {
+      return this.#file.readVersion();
+    } catch {
+      return this.#version;
+    }
+  }
+
+  /** Later, for the replies go first. */
+  #scheduleCheckpoint(): void {
+    if (this.#isCheckpointing || this.#file.logFrames() < checkpointFrames) return;
+    this.#isCheckpointing = true;
+    setImmediate(() => {
+      this.#isCheckpointing = false;
+      if (this.#isClosed) return;
+      try {
+        this.#file.checkpoint();
+      } catch {
+        // Nothing is lost, the log only grows; the next commit tries again and reports.
+      }
+      if (this.#file.logFrames() > logFramesMax) this.#views.giveUpPinned();
+    });
+  }
+
+  #oldestReadVersion(): number {
+    let oldest = this.#views.oldestVersion(this.#version);
+    for (const { tx } of this.#queue) oldest = Math.min(oldest, tx.readsAt ?? oldest);
+    return oldest;
+  }
+
+  #refuseClosed(): void {
+    if (this.#closing !== undefined) throw new EngineClosed("The engine is closed");
+  }
+}
+
+/** Losers go again at once, in the order they lost, so that one of them wins; then more slowly. */
+function backOff(attempt: number): Promise<void> | undefined {
+  if (attempt < hastyAttempts) return undefined;
+  return new Promise((resolve) => setTimeout(resolve, Math.min(attempt - hastyAttempts, 50)));
+}

@@ -1,0 +1,226 @@
+/**
+ * The file under the SQLite engine: its schema, its connections and the SQL, and nothing of
+ * transactions or conflicts. One table of pairs in byte order, one row of facts about the store.
+ */
+
+import { DatabaseSync } from "node:sqlite";
+import { dirname } from "node:path";
+import type { Bytes, KeyValue } from "./engine.ts";
+import { bytesOf, type TextRange } from "./byte_text.ts";
+import { lockStore } from "./sqlite_lock.ts";
+
+/** Raised when stores of this build could not be read by the build before. */
+const formatVersion = 1;
+/** Chosen by measurement, as the sizes below; see `README.md`. */
+const pageBytes = 8192;
+const writerCacheKiB = 32 * 1024;
+const readerCacheKiB = 1024;
+/** Rows set by one call of SQLite, largest first: fewer calls cost less. */
+const rowsPerCall = [32, 8, 1] as const;
+
+/** Reads at whatever version the connection under it is. */
+export interface StoredPairs {
+  get(key: Bytes): Bytes | undefined;
+  /** Pairs in order, backwards if `reverse`, at most `limit`. Must be read at once. */
+  scan(range: TextRange, reverse: boolean, limit: number): Iterable<KeyValue>;
+}
+
+/** A connection that can hold an old version. */
+export interface SqliteReader extends StoredPairs {
+  /** Holds on to the newest version until `unpin`. */
+  pin(): void;
+  unpin(): void;
+  close(): void;
+}
+
+/** What a commit does to the store. */
+export interface StoreChange {
+  get(key: Bytes): Bytes | undefined;
+  clear(key: Bytes): void;
+  clearRange(range: TextRange): void;
+  /** Keys and values by turns. */
+  setAll(pairs: Bytes[]): void;
+}
+
+export interface SqliteFile extends StoredPairs {
+  readonly path: string;
+  /** Version of the last commit, as stored. */
+  readVersion(): number;
+  /** One SQLite transaction, durable when this returns; undone when it throws. */
+  commit(version: number, apply: (change: StoreChange) => void): void;
+  openReader(): SqliteReader;
+  /** Pages in the log, whether or not they were moved to the database already. */
+  logFrames(): number;
+  /** Moves what it can from the log to the database. */
+  checkpoint(): void;
+  close(): void;
+}
+
+export interface SqliteFileOptions {
+  /** The database file; its folder is made when missing. */
+  readonly path: string;
+  /** Largest size of the database file, in pages. For tests of a full disk. */
+  readonly pagesMax?: number;
+}
+
+/**
+ * Opens or makes the file.
+ * @throws {StoreInUse} when somebody has it open.
+ * @throws {Error} when a newer build wrote it.
+ */
+export function openSqliteFile({ path, pagesMax }: SqliteFileOptions): SqliteFile {
+  Deno.mkdirSync(dirname(path), { recursive: true });
+  const lock = lockStore(path);
+  try {
+    const db = new DatabaseSync(path);
+    try {
+      prepareSchema(db, path);
+      if (pagesMax !== undefined) db.exec(`PRAGMA max_page_count = ${pagesMax}`);
+      return buildFile(db, path, lock);
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+function prepareSchema(db: DatabaseSync, path: string): void {
+  db.exec(`
+    PRAGMA page_size = ${pageBytes};
+    PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = FULL;
+    PRAGMA wal_autocheckpoint = 0;
+    PRAGMA cache_size = -${writerCacheKiB};
+    BEGIN IMMEDIATE;
+    CREATE TABLE IF NOT EXISTS store (
+      id INTEGER PRIMARY KEY CHECK (id = 1), format INTEGER NOT NULL, version INTEGER NOT NULL
+    );
+    INSERT OR IGNORE INTO store VALUES (1, ${formatVersion}, 0);
+    CREATE TABLE IF NOT EXISTS kv (k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID;
+    COMMIT`);
+  const row = db.prepare("SELECT format FROM store").get() as { format: number };
+  if (row.format > formatVersion) {
+    throw new Error(
+      `The store ${path} has format ${row.format}; this build reads up to ${formatVersion}. ` +
+        "A newer build wrote it: run that build, or restore a copy made before the upgrade",
+    );
+  }
+}
+
+function buildFile(db: DatabaseSync, path: string, lock: { release(): void }): SqliteFile {
+  const pairs = preparePairs(db);
+  const version = db.prepare("SELECT version FROM store");
+  const begin = db.prepare("BEGIN");
+  const beginWrite = db.prepare("BEGIN IMMEDIATE");
+  const commit = db.prepare("COMMIT");
+  const logFrames = db.prepare("PRAGMA wal_checkpoint(NOOP)");
+  const checkpoint = db.prepare("PRAGMA wal_checkpoint(PASSIVE)");
+  const change = prepareChange(db, pairs);
+  const setVersion = db.prepare("UPDATE store SET version = ?");
+
+  /** Between commits a read transaction stays open: each read saves taking and giving a lock. */
+  function endReading(): void {
+    if (db.isTransaction) commit.run();
+  }
+  begin.run();
+  return {
+    path,
+    ...pairs,
+    readVersion: () => (version.get() as { version: number }).version,
+    commit(number, apply) {
+      try {
+        // A new transaction sees whether all of the log was moved and may then start it anew.
+        endReading();
+        beginWrite.run();
+        apply(change);
+        setVersion.run(number);
+        commit.run();
+      } catch (error) {
+        if (db.isTransaction) db.exec("ROLLBACK");
+        throw error;
+      } finally {
+        if (!db.isTransaction) begin.run();
+      }
+    },
+    openReader: () => openReader(path),
+    logFrames: () => (logFrames.get() as { log: number }).log,
+    checkpoint() {
+      endReading();
+      try {
+        checkpoint.get();
+      } finally {
+        begin.run();
+      }
+    },
+    close() {
+      try {
+        endReading();
+        db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+      } catch {
+        // The log is as durable as the database; the next start moves it.
+      } finally {
+        db.close();
+        lock.release();
+      }
+    },
+  };
+}
+
+function preparePairs(db: DatabaseSync): StoredPairs {
+  const get = db.prepare("SELECT v FROM kv WHERE k = ?");
+  const scan = "SELECT k AS key, v AS value FROM kv WHERE k >= ? AND k < ? ORDER BY k";
+  const forward = db.prepare(`${scan} LIMIT ?`);
+  const backward = db.prepare(`${scan} DESC LIMIT ?`);
+  return {
+    get(key) {
+      const row = get.get(key) as { v: Bytes } | undefined;
+      return row?.v;
+    },
+    scan(range, reverse, limit) {
+      const statement = reverse ? backward : forward;
+      const rows = statement.iterate(bytesOf(range.begin), bytesOf(range.end), limit);
+      return rows as unknown as Iterable<KeyValue>;
+    },
+  };
+}
+
+function prepareChange(db: DatabaseSync, stored: StoredPairs): StoreChange {
+  const clear = db.prepare("DELETE FROM kv WHERE k = ?");
+  const clearRange = db.prepare("DELETE FROM kv WHERE k >= ? AND k < ?");
+  const sets = rowsPerCall.map((rows) => {
+    const values = Array(rows).fill("(?, ?)").join(", ");
+    const sql = `INSERT INTO kv VALUES ${values} ON CONFLICT (k) DO UPDATE SET v = excluded.v`;
+    return { values: 2 * rows, statement: db.prepare(sql) };
+  });
+  return {
+    get: stored.get,
+    clear: (key) => void clear.run(key),
+    clearRange: ({ begin, end }) => void clearRange.run(bytesOf(begin), bytesOf(end)),
+    setAll(pairs) {
+      let from = 0;
+      for (const { values, statement } of sets) {
+        for (; pairs.length - from >= values; from += values) {
+          statement.run(...pairs.slice(from, from + values));
+        }
+      }
+    },
+  };
+}
+
+function openReader(path: string): SqliteReader {
+  const db = new DatabaseSync(path, { readOnly: true });
+  db.exec(`PRAGMA cache_size = -${readerCacheKiB}`);
+  return {
+    ...preparePairs(db),
+    pin() {
+      db.exec("BEGIN");
+      // SQLite takes its version with the first read.
+      db.prepare("SELECT version FROM store").get();
+    },
+    unpin: () => db.exec("COMMIT"),
+    close: () => db.close(),
+  };
+}

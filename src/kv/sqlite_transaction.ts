@@ -1,0 +1,230 @@
+/**
+ * One attempt of one transaction on the SQLite engine: reads at its version with its own writes
+ * laid over them, and collects guards and writes for the commit. Reads are synchronous inside, so
+ * their promises are resolved already and a body runs to its end without a turn of the event loop.
+ */
+
+import type { Bytes, KeyRange, KeyValue, RangeOptions, ReadTransaction } from "./engine.ts";
+import { EngineClosed, EngineUnavailable, kvLimits, type Transaction } from "./engine.ts";
+import { textOf, type TextRange } from "./byte_text.ts";
+import type { Guards, WrittenGroup } from "./conflict_log.ts";
+import { mergeRange } from "./range_merge.ts";
+import { checkKey, checkKeyBytes, checkTransactionBytes, checkValue } from "./size_limits.ts";
+import { refuseExpired } from "./size_limits.ts";
+import type { StoredPairs } from "./sqlite_file.ts";
+import type { SqliteViews, View } from "./sqlite_views.ts";
+import * as own from "./write_buffer.ts";
+
+const stampBytes = 10;
+const ageMaxMs = kvLimits.transactionSecondsMax * 1000;
+
+/** What a transaction needs of its engine. */
+export interface TransactionHome {
+  readonly views: SqliteViews;
+  nowMs(): number;
+  isClosed(): boolean;
+}
+
+export class SqliteTransaction implements Transaction {
+  readonly #home: TransactionHome;
+  readonly #guards: Guards = { keys: new Set(), ranges: [] };
+  readonly #buffer = own.emptyWriteBuffer();
+  readonly unguarded: Pick<ReadTransaction, "get" | "getRange">;
+  #startedMs = 0;
+  #view: View | undefined;
+  #isOver = false;
+  #isExpired = false;
+
+  constructor(home: TransactionHome) {
+    this.#home = home;
+    this.unguarded = {
+      get: (key) => resolved(() => this.#get(key, false)),
+      getRange: (range, options) => resolved(() => this.#getRange(range, options, false)),
+    };
+  }
+
+  get(key: Bytes): Promise<Bytes | undefined> {
+    return resolved(() => this.#get(key, true));
+  }
+
+  getRange(range: KeyRange, options?: RangeOptions): Promise<KeyValue[]> {
+    return resolved(() => this.#getRange(range, options, true));
+  }
+
+  readVersion(): Promise<bigint> {
+    return resolved(() => {
+      this.#pairs();
+      return BigInt(this.#view!.version);
+    });
+  }
+
+  set(key: Bytes, value: Bytes): void {
+    this.#refuseOver();
+    checkKey(key);
+    checkValue(value);
+    own.putWrite(this.#buffer, key, value);
+  }
+
+  clear(key: Bytes): void {
+    this.#refuseOver();
+    checkKey(key);
+    own.putWrite(this.#buffer, key, undefined);
+  }
+
+  clearRange({ begin, end }: KeyRange): void {
+    this.#refuseOver();
+    own.clearWrites(this.#buffer, { begin: textOf(begin), end: textOf(end) });
+  }
+
+  add(key: Bytes, delta: bigint): void {
+    this.#refuseOver();
+    checkKey(key);
+    own.addWrite(this.#buffer, key, delta);
+  }
+
+  setStamped(prefix: Bytes, suffix: Bytes, value: Bytes): void {
+    this.#refuseOver();
+    checkKeyBytes(prefix.length + stampBytes + suffix.length);
+    if (prefix.length > 0) checkKey(prefix);
+    checkValue(value);
+    this.#buffer.stamped.push({ prefix, suffix, value });
+  }
+
+  // What follows is for the engine alone.
+
+  get buffer(): own.WriteBuffer {
+    return this.#buffer;
+  }
+
+  get guards(): Guards {
+    return this.#guards;
+  }
+
+  /** Undefined when nothing was read at a version. */
+  get readsAt(): number | undefined {
+    return this.#view?.version;
+  }
+
+  /** Whether a read was refused for the transaction's age, or its commit would be. */
+  get isExpired(): boolean {
+    return this.#isExpired || (this.hasWrites && this.#isTooOld());
+  }
+
+  get hasWrites(): boolean {
+    return own.hasWrites(this.#buffer);
+  }
+
+  /** Ends reading and writing; the guards and writes stay for the commit. */
+  end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    if (this.#view !== undefined) this.#home.views.leave(this.#view);
+  }
+
+  /** @throws {EngineLimitExceeded} when all that it writes and guards is too much. */
+  checkSize(): void {
+    checkTransactionBytes(countBytes(this.#buffer, this.#guards));
+  }
+
+  /** Completes the stamped keys and notes all that this writes. */
+  stampAndNote(version: number, order: number, written: WrittenGroup): void {
+    const stamp = new Uint8Array(stampBytes);
+    const view = new DataView(stamp.buffer);
+    view.setBigUint64(0, BigInt(version));
+    view.setUint16(8, order);
+    for (const { prefix, suffix, value } of this.#buffer.stamped) {
+      const key = new Uint8Array(prefix.length + stampBytes + suffix.length);
+      key.set(prefix);
+      key.set(stamp, prefix.length);
+      key.set(suffix, prefix.length + stampBytes);
+      own.putWrite(this.#buffer, key, value);
+    }
+    for (const text of this.#buffer.writes.keys()) written.keys.add(text);
+    for (const range of this.#buffer.cleared) written.ranges.push(range);
+  }
+
+  #get(key: Bytes, isGuarded: boolean): Bytes | undefined {
+    this.#refuseOver();
+    checkKey(key);
+    const text = textOf(key);
+    const write = this.#buffer.writes.get(text);
+    if (write !== undefined && write.delta === undefined) return write.value;
+    if (write === undefined && own.isCleared(this.#buffer, text)) return undefined;
+    const stored = this.#reading((pairs) => pairs.get(key));
+    if (isGuarded) this.#guards.keys.add(text);
+    return write === undefined ? stored : own.addToCounter(stored, write.delta!);
+  }
+
+  #getRange(range: KeyRange, options: RangeOptions = {}, isGuarded: boolean): KeyValue[] {
+    this.#refuseOver();
+    const wanted: TextRange = { begin: textOf(range.begin), end: textOf(range.end) };
+    if (wanted.begin >= wanted.end) return [];
+    const { pairs, read } = this.#reading((stored) => {
+      const rows = stored.scan(wanted, options.reverse ?? false, this.#rowsToScan(options));
+      return mergeRange(rows, this.#buffer, wanted, options);
+    });
+    if (isGuarded) this.#guards.ranges.push(...own.unownedParts(this.#buffer, read));
+    return pairs;
+  }
+
+  /** Own clears may hide rows: then there is no telling how many it takes to fill the limit. */
+  #rowsToScan({ limit = -1 }: RangeOptions): number {
+    return this.#buffer.writes.size === 0 && this.#buffer.cleared.length === 0 ? limit : -1;
+  }
+
+  #reading<T>(read: (pairs: StoredPairs) => T): T {
+    const pairs = this.#pairs();
+    try {
+      return read(pairs);
+    } catch (error) {
+      throw new EngineUnavailable("The store cannot be read", { cause: error });
+    }
+  }
+
+  #pairs(): StoredPairs {
+    this.#refuseOver();
+    if (this.#view === undefined) {
+      this.#startedMs = this.#home.nowMs();
+      this.#view = this.#home.views.join(this.#startedMs);
+    }
+    const pairs = this.#view.pairs;
+    if (pairs === undefined || this.#isTooOld()) {
+      this.#isExpired = true;
+      refuseExpired();
+    }
+    return pairs;
+  }
+
+  #isTooOld(): boolean {
+    return this.#view !== undefined && this.#home.nowMs() - this.#startedMs > ageMaxMs;
+  }
+
+  #refuseOver(): void {
+    if (this.#home.isClosed()) throw new EngineClosed("The engine is closed");
+    if (this.#isOver) throw new Error("The transaction is over: its body returned or threw");
+  }
+}
+
+/** As FoundationDB counts: what is written once as such and once as what it may conflict with. */
+function countBytes(buffer: own.WriteBuffer, guards: Guards): number {
+  let count = 0;
+  for (const { key, value, delta } of buffer.writes.values()) {
+    const written = value !== undefined ? value.length : delta !== undefined ? 8 : key.length + 1;
+    count += 3 * key.length + 1 + written;
+  }
+  for (const { prefix, suffix, value } of buffer.stamped) {
+    count += 3 * (prefix.length + stampBytes + suffix.length) + 1 + value.length;
+  }
+  for (const { begin, end } of buffer.cleared) count += 2 * (begin.length + end.length);
+  for (const key of guards.keys) count += 2 * key.length + 1;
+  for (const { begin, end } of guards.ranges) count += begin.length + end.length;
+  return count;
+}
+
+function resolved<T>(read: () => T): Promise<T> {
+  try {
+    return Promise.resolve(read());
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}

@@ -1,0 +1,37 @@
+/** Spec: "Write metadata (client-writable)"; every line of "Checking a write" on metadata. */
+
+import assert from "node:assert/strict";
+import { checkMetadata } from "../../src/domain/metadata.ts";
+import type { CompiledSpec } from "../../src/domain/spec/compiled.ts";
+import type { Environment } from "../../src/domain/tenant.ts";
+import cases from "../golden/metadata/metadata.json" with { type: "json" };
+
+const spec: CompiledSpec = {
+  hash: "",
+  document: {},
+  aggregateTypes: new Map(),
+  agentTypes: new Set(["user", "admin"]),
+  targetTypes: new Set(["customer"]),
+  singletons: new Set(["main"]),
+};
+
+for (const { name, metadata, environment, accept, refuse } of cases) {
+  Deno.test(`checkMetadata(): ${name}`, () => {
+    const checked = checkMetadata(metadata, spec, (environment ?? "test") as Environment);
+    if (accept !== undefined) {
+      assert.ok(checked.ok, `refused: ${JSON.stringify(checked)}`);
+      assert.deepEqual(JSON.parse(JSON.stringify(checked.value)), accept);
+    } else {
+      assert.ok(!checked.ok, "accepted");
+      assert.deepEqual(JSON.parse(JSON.stringify(checked.refusal)), refuse);
+    }
+  });
+}
+
+Deno.test("checkMetadata() refuses metadata that is absent with 400", () => {
+  const checked = checkMetadata(undefined, spec, "test");
+  assert.deepEqual(checked, {
+    ok: false,
+    refusal: { kind: "bad_request", message: "metadata is required", path: "metadata" },
+  });
+});

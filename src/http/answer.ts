@@ -1,0 +1,29 @@
+/** The one place where an answer becomes a `Response`: JSON text, status and the headers of all. */
+
+/** Sends JSON text that is ready. Every answer carries the request id and the CORS origin. */
+export function sendText(
+  requestId: string,
+  status: number,
+  json: string,
+  headers?: Record<string, string>,
+): Response {
+  const all: Record<string, string> = {
+    "content-type": "application/json",
+    "x-request-id": requestId,
+    "access-control-allow-origin": "*",
+  };
+  return new Response(json, {
+    status,
+    headers: headers === undefined ? all : Object.assign(all, headers),
+  });
+}
+
+/** Sends `body` with `ok: true` before its fields. */
+export function sendOk(requestId: string, body: object, status = 200): Response {
+  return sendText(requestId, status, JSON.stringify({ ok: true, ...body }));
+}
+
+/** The same answer without its body, for `HEAD`. */
+export function withoutBody(response: Response): Response {
+  return new Response(null, { status: response.status, headers: response.headers });
+}

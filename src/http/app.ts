@@ -1,0 +1,118 @@
+/**
+ * The edge as one application: every request passes the same steps in the decided order. Paths and
+ * who may call them are in `paths.ts`. Hono carries the steps; its own routing is not used, for a
+ * path with a wrong method must answer 405 and broken percent-encoding 400.
+ */
+
+import { Hono } from "hono";
+import type { Host } from "../host.ts";
+import type { Service } from "../service.ts";
+import { accept, type Outcome, refuse } from "../domain/refusal.ts";
+import { withoutBody } from "./answer.ts";
+import type { AppOptions, Call, Edge, Place } from "./call.ts";
+import { parseAddress } from "./decode/path.ts";
+import { answerFailure } from "./failure.ts";
+import { authenticateCaller, authenticateHolder } from "./middleware/authenticate.ts";
+import { answerPreflight } from "./middleware/cors.ts";
+import { createPlaces } from "./middleware/place.ts";
+import { createRequestIds } from "./middleware/request_id.ts";
+import { PATHS } from "./paths.ts";
+import { sendRefusal } from "./reply.ts";
+import { createRouter, type Route } from "./route.ts";
+
+const findPath = createRouter(PATHS);
+
+/** What the server tells about a connection. Absent where a request is put in by hand. */
+export type Connection = { readonly remoteAddr?: Deno.Addr } | undefined;
+
+/** The application of one listener, or of all hosts of a base domain. */
+export function createApp(
+  service: Service,
+  host: Host,
+  options: AppOptions,
+): Hono<{ Bindings: Connection }> {
+  const edge: Edge = { service, host, options };
+  const nextRequestId = createRequestIds(host);
+  const findPlace = createPlaces(options.environment);
+
+  async function answer(request: Request, connection: Connection): Promise<Response> {
+    const requestId = nextRequestId(request.headers.get("x-request-id"));
+    if (request.method === "OPTIONS") return answerPreflight(requestId);
+    const found = findRoute(request, findPlace);
+    if (!found.ok) return sendRefusal(requestId, found.refusal);
+    const call: Call = { request, requestId, peer: peerOf(connection), ...found.value };
+    try {
+      return await answerCall(edge, call, found.value.handler);
+    } catch (error) {
+      return answerFailure(edge, call, error);
+    }
+  }
+
+  const app = new Hono<{ Bindings: Connection }>({ getPath: () => "/" });
+  app.all("/", async ({ req: { raw }, env }) => {
+    const response = await answer(raw, env);
+    return raw.method === "HEAD" ? withoutBody(response) : response;
+  });
+  return app;
+}
+
+function peerOf(connection: Connection): string {
+  const address = connection?.remoteAddr;
+  return address !== undefined && "hostname" in address ? address.hostname : "";
+}
+
+type Found = Pick<Call, "params" | "query" | "place" | "route"> & { readonly handler: Route };
+
+/** Path, method, host: 400 for a broken path, 404 for an unknown one, 405 for a wrong method. */
+function findRoute(request: Request, findPlace: (host: string) => Outcome<Place>): Outcome<Found> {
+  const { host, segments, query } = parseAddress(request.url);
+  if (segments === undefined) {
+    return refuse({ kind: "bad_request", message: "Malformed percent-encoding in the path" });
+  }
+  const found = findPath(segments);
+  if (found === undefined) return noSuchPath();
+  const { path, params } = found;
+  const method = request.method === "HEAD" ? "GET" : request.method;
+  const handler = path.methods.get(method);
+  if (handler === undefined) return refuse({ kind: "method_not_allowed", allow: path.allow });
+  const route = `${method} ${path.pattern}`;
+  const place = findPlace(host);
+  if (handler.access === "health") {
+    const anywhere: Place = { environment: "test", servesData: false };
+    return accept({ params, query, route, handler, place: place.ok ? place.value : anywhere });
+  }
+  if (!place.ok) return place;
+  const isData = handler.access === "read" || handler.access === "write";
+  if (isData && !place.value.servesData) {
+    const message = "This host answers operator calls only; data is under the instance's own host";
+    return refuse({ kind: "not_found", message });
+  }
+  return accept({ params, query, route, handler, place: place.value });
+}
+
+function noSuchPath() {
+  return refuse({ kind: "not_found", message: "No such path" });
+}
+
+/** Key or token, then the handler. */
+async function answerCall(edge: Edge, call: Call, route: Route): Promise<Response> {
+  const { access } = edge.service;
+  const header = call.request.headers.get("authorization");
+  switch (route.access) {
+    case "health":
+    case "open":
+      return await route.run(edge, call);
+    case "operator": {
+      const caller = await authenticateCaller(access, header);
+      if (!caller.ok) return sendRefusal(call.requestId, caller.refusal);
+      return await route.run(edge, call, caller.value);
+    }
+    case "read":
+    case "write": {
+      const holder = await authenticateHolder(access, header, call.place, route.access);
+      if (!holder.ok) return sendRefusal(call.requestId, holder.refusal);
+      call.tenant = holder.value.tenant;
+      return await route.run(edge, call, holder.value.tenant);
+    }
+  }
+}

@@ -1,0 +1,57 @@
+/** One request under way, and what all requests share. Made by `app.ts`, read by every route. */
+
+import type { Host } from "../host.ts";
+import type { Service } from "../service.ts";
+import type { Environment, Tenant } from "../domain/tenant.ts";
+
+/** How the environment of a request is found. Spec: "Base address `{base_url}`". */
+export type EnvironmentSource =
+  /** One app per port. */
+  | { readonly kind: "listener"; readonly environment: Environment }
+  /** One port: `<slug>.<base>`, `<slug>-staging.<base>`, `<slug>-test.<base>`, `api.<base>`. */
+  | { readonly kind: "host"; readonly baseDomain: string };
+
+export interface AppOptions {
+  /** What stands for `SVC` in header names. */
+  readonly headerPrefix: string;
+  readonly environment: EnvironmentSource;
+  /** The caller's address, given that of the peer and the `X-Forwarded-For` header. */
+  readonly clientAddress: (peer: string, forwardedFor: string | null) => string;
+}
+
+/** What every request shares. */
+export interface Edge {
+  readonly service: Service;
+  readonly host: Host;
+  readonly options: AppOptions;
+}
+
+/** Where a request arrived. */
+export interface Place {
+  readonly environment: Environment;
+  /** The instance that the host name names; undefined where only the key tells. */
+  readonly slug?: string;
+  /** False on `api.<base>`, which answers operator calls alone. */
+  readonly servesData: boolean;
+}
+
+export interface Call {
+  readonly request: Request;
+  readonly requestId: string;
+  /** Path parameters, decoded, in the order of the pattern. */
+  readonly params: readonly string[];
+  /** What follows `?`, as sent. */
+  readonly query: string;
+  readonly place: Place;
+  /** `POST /{type}/{id}`, for error records. */
+  readonly route: string;
+  /** The other end of the connection; a proxy, perhaps. */
+  readonly peer: string;
+  /** Set as soon as the key is known, so that a later failure is recorded where it belongs. */
+  tenant?: Tenant;
+}
+
+/** The caller's own address, behind whatever proxies are trusted. For the log. */
+export function callerAddress(edge: Edge, call: Call): string {
+  return edge.options.clientAddress(call.peer, call.request.headers.get("x-forwarded-for"));
+}

@@ -1,0 +1,34 @@
+/** The `X-Idempotency-Key` header and the hash of the body it stands for. Spec: exact texts. */
+
+import { hash } from "node:crypto";
+import { canonicalJson } from "../../domain/canonical_json.ts";
+import type { JsonObject } from "../../domain/json.ts";
+import { limits } from "../../domain/limits.ts";
+import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import type { IdempotencyClaim } from "../../domain/write.ts";
+
+const PRINTABLE_ASCII = /^[\x20-\x7e]*$/;
+
+/** The claim of a keyed write; undefined without the header. */
+export function decodeIdempotency(
+  header: string | null,
+  body: JsonObject,
+): Outcome<IdempotencyClaim | undefined> {
+  if (header === null) return accept(undefined);
+  const message = findKeyFault(header);
+  if (message !== undefined) return refuse({ kind: "idempotency_key_invalid", message });
+  return accept({ key: header, bodyHash: hash("sha256", canonicalJson(body)) });
+}
+
+function findKeyFault(key: string): string | undefined {
+  // The server joins repeated headers this way, and nothing tells the two apart.
+  if (key.includes(", ")) return "Multiple X-Idempotency-Key headers not allowed";
+  if (key.length === 0) return "Idempotency key cannot be empty";
+  if (key.length > limits.idempotencyKeyCharactersMax) {
+    return `Idempotency key exceeds ${limits.idempotencyKeyCharactersMax} character limit`;
+  }
+  if (!PRINTABLE_ASCII.test(key)) {
+    return "Idempotency key contains invalid characters (must be printable ASCII)";
+  }
+  return undefined;
+}

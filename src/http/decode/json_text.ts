@@ -1,0 +1,125 @@
+/**
+ * JSON text to a value that holds exactly what was sent, or the reason it cannot. One pass over the
+ * text finds everything `JSON.parse` would hide (depth, numbers, repeated keys); only a text that
+ * looks suspicious pays for the exact search in `json_fault.ts`. Decided in "Checking a write".
+ */
+
+import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/json.ts";
+import { limits } from "../../domain/limits.ts";
+import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import { findJsonFault } from "./json_fault.ts";
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COLON = 0x3a;
+const BYTE_ORDER_MARK = 0xfeff;
+/** Every integer of at most 15 digits is exact, so a shorter literal needs no second look. */
+const SAFE_NUMBER_CHARACTERS = 15;
+
+/** What one pass over a JSON text tells without understanding it. */
+export interface TextSurvey {
+  /** Colons outside strings: the number of keys, repeated ones included. */
+  readonly keys: number;
+  readonly depth: number;
+  /** A number long enough, or with an exponent, that a double may not hold it. */
+  readonly doubtfulNumber: boolean;
+}
+
+/** Parses a request's body. Refuses with 400 and, where it is known, the dotted path. */
+export function parseJsonObject(text: string): Outcome<JsonObject> {
+  if (text.length === 0) return badRequest("Request body is empty");
+  if (text.charCodeAt(0) === BYTE_ORDER_MARK) {
+    return badRequest("Request body must not begin with a byte order mark");
+  }
+  const survey = surveyText(text);
+  // Before parsing, so that nothing below ever recurses deeper than this.
+  if (survey.depth > limits.jsonDepthMax) return refuseFault(text);
+  let value: JsonValue;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return refuseFault(text);
+  }
+  if (!isJsonObject(value)) return badRequest("Request body must be a JSON object");
+  if (survey.doubtfulNumber || survey.keys !== countKeys(value)) {
+    const fault = findJsonFault(text);
+    if (fault !== undefined) return badRequest(fault.message, fault.path);
+  }
+  return accept(value);
+}
+
+function refuseFault(text: string) {
+  const fault = findJsonFault(text);
+  return badRequest(fault?.message ?? "Request body is not valid JSON", fault?.path);
+}
+
+function badRequest(message: string, path?: string) {
+  return refuse({ kind: "bad_request", message, path });
+}
+
+/** Exact for valid JSON; for any other text the figures mean nothing, but it still ends. */
+export function surveyText(text: string): TextSurvey {
+  let keys = 0;
+  let open = 0;
+  let depth = 0;
+  let doubtfulNumber = false;
+  const end = text.length;
+  for (let at = 0; at < end; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) {
+      at = closingQuote(text, at);
+    } else if (code === COLON) {
+      keys++;
+    } else if (isDigit(code)) {
+      const start = at;
+      while (isNumberCharacter(text.charCodeAt(at + 1))) at++;
+      if (at - start >= SAFE_NUMBER_CHARACTERS) doubtfulNumber = true;
+    } else if (code === 0x7b || code === 0x5b) {
+      if (++open > depth) depth = open;
+    } else if (code === 0x7d || code === 0x5d) {
+      open--;
+    } else if (code === 0x65 || code === 0x45) {
+      // An exponent follows a digit; the letter e of `true` and `false` does not.
+      if (isDigit(text.charCodeAt(at - 1))) doubtfulNumber = true;
+    }
+  }
+  return { keys, depth, doubtfulNumber };
+}
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
+}
+
+/** A digit or a point. */
+function isNumberCharacter(code: number): boolean {
+  return (code >= 0x30 && code <= 0x39) || code === 0x2e;
+}
+
+/** Where the string that opens at `open` ends; the end of the text where it never does. */
+function closingQuote(text: string, open: number): number {
+  let at = open + 1;
+  for (; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) return at;
+    if (code === BACKSLASH) at++;
+  }
+  return at;
+}
+
+/** All keys of all objects in `value`, which nests at most `limits.jsonDepthMax` deep. */
+export function countKeys(value: JsonValue): number {
+  if (typeof value !== "object" || value === null) return 0;
+  let count = 0;
+  if (Array.isArray(value)) {
+    for (const element of value) {
+      if (typeof element === "object" && element !== null) count += countKeys(element);
+    }
+    return count;
+  }
+  for (const key in value) {
+    count++;
+    const member = value[key];
+    if (typeof member === "object" && member !== null) count += countKeys(member);
+  }
+  return count;
+}

@@ -1,0 +1,83 @@
+/** Bodies and queries of operator calls: known fields only, each of its type, and the environment. */
+
+import type { JsonObject, JsonValue } from "../../domain/json.ts";
+import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import { type Environment, parseEnvironment } from "../../domain/tenant.ts";
+import { readJsonBody } from "./body.ts";
+import { findUnknownKey } from "./write.ts";
+
+type FieldType = "string" | "boolean" | "any";
+
+/** Name to type; a name ending in `?` may be absent. */
+export type FieldTable = Readonly<Record<string, FieldType>>;
+
+type FieldValue<F> = F extends "string" ? string : F extends "boolean" ? boolean : JsonValue;
+
+/** A body that has passed {@link checkFields} with the table `T`. */
+export type Fields<T extends FieldTable> =
+  & { readonly [K in keyof T as K extends `${string}?` ? never : K]: FieldValue<T[K]> }
+  & { readonly [K in keyof T as K extends `${infer N}?` ? N : never]?: FieldValue<T[K]> };
+
+/** Reads the body of `request` as an object with the fields of `table` and no others. */
+export async function readFields<const T extends FieldTable>(
+  request: Request,
+  table: T,
+): Promise<Outcome<Fields<T>>> {
+  const body = await readJsonBody(request);
+  return body.ok ? checkFields(body.value, table) : body;
+}
+
+/** Passes `body` when it has the fields of `table` and no others; else 400 with the path. */
+export function checkFields<const T extends FieldTable>(
+  body: JsonObject,
+  table: T,
+): Outcome<Fields<T>> {
+  const names = Object.keys(table);
+  const unknown = findUnknownKey(body, new Set(names.map(bareName)));
+  if (unknown !== undefined) return badField(unknown, `Unknown field: ${unknown}`);
+  for (const name of names) {
+    const field = bareName(name);
+    const value: JsonValue | undefined = body[field];
+    const type = table[name]!;
+    if (value === undefined) {
+      if (!name.endsWith("?")) return badField(field, `${field} is required`);
+    } else if (type !== "any" && typeof value !== type) {
+      return badField(field, `${field} must be a ${type}`);
+    }
+  }
+  return accept(body as unknown as Fields<T>);
+}
+
+function bareName(name: string): string {
+  return name.replace("?", "");
+}
+
+function badField(path: string, message: string) {
+  return refuse({ kind: "bad_request", path, message });
+}
+
+/**
+ * The environment an operator call names in its body or query. `prod` means `production`; left out,
+ * it is `otherwise`. Two different ones are refused, for one of them is a mistake.
+ */
+export function decodeEnvironment(
+  query: string,
+  bodyEnvironment: string | undefined,
+  otherwise: Environment,
+): Outcome<Environment> {
+  const asked = [new URLSearchParams(query).get("environment"), bodyEnvironment ?? null];
+  const found = new Set<Environment>();
+  for (const text of asked) {
+    if (text === null) continue;
+    const environment = parseEnvironment(text);
+    if (environment === undefined) {
+      return badField("environment", "environment must be production, staging or test");
+    }
+    found.add(environment);
+  }
+  if (found.size > 1) {
+    return badField("environment", "environment differs between the body and the query");
+  }
+  const [environment = otherwise] = found;
+  return accept(environment);
+}

@@ -1,0 +1,43 @@
+/**
+ * The path and query parts of a request's address. Segments are decoded once and one by one, so a
+ * percent-encoded slash is part of an id and never a separator.
+ */
+
+export interface Address {
+  /** Host name in lower case, without port and final dot. */
+  readonly host: string;
+  /** Decoded path segments; undefined where the percent-encoding is broken. */
+  readonly segments: readonly string[] | undefined;
+  /** What follows `?`, as sent. */
+  readonly query: string;
+}
+
+/** Takes `url` apart: absolute, as `Request.url` gives it. */
+export function parseAddress(url: string): Address {
+  const hostStart = url.indexOf("://") + 3;
+  const hash = url.indexOf("#", hostStart);
+  const end = hash < 0 ? url.length : hash;
+  const mark = url.indexOf("?", hostStart);
+  const pathEnd = mark < 0 || mark > end ? end : mark;
+  const slash = url.indexOf("/", hostStart);
+  const pathStart = slash < 0 || slash > pathEnd ? pathEnd : slash;
+  return {
+    host: hostName(url.slice(hostStart, pathStart)),
+    segments: decodeSegments(url.slice(pathStart + 1, pathEnd)),
+    query: pathEnd === end ? "" : url.slice(pathEnd + 1, end),
+  };
+}
+
+function hostName(authority: string): string {
+  return authority.toLowerCase().replace(/:[0-9]*$/, "").replace(/\.$/, "");
+}
+
+function decodeSegments(path: string): readonly string[] | undefined {
+  const segments = path.split("/");
+  if (!path.includes("%")) return segments;
+  try {
+    return segments.map(decodeURIComponent);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * What was thrown, as a 5xx: an error record, `x-error-id` and a hint what to try. The exception
+ * itself, with its stack, goes to the log alone. Spec: "Errors", rows 500 and 503 of the decisions.
+ */
+
+import type { JsonObject } from "../domain/json.ts";
+import { sendText } from "./answer.ts";
+import { type Call, callerAddress, type Edge } from "./call.ts";
+
+/** How the engine names its outages; the edge may not know the engine itself. */
+const OUTAGES: ReadonlySet<string> = new Set(["EngineUnavailable", "EngineClosed"]);
+const RETRY_AFTER_SECONDS = 1;
+const EVENT_KEY_PREFIX = "/{type}/{id}";
+const EVENT_TYPE_PATTERN = "/{type}/{id}/{event}";
+/** Ids and types come from the client and are kept, so they are cut. */
+const CONTEXT_CHARACTERS_MAX = 200;
+
+/** True when the store is away, false for a fault of ours. */
+export function isOutage(error: unknown): boolean {
+  return error instanceof Error && OUTAGES.has(error.name);
+}
+
+/** Logs and records `error`, thrown while answering `call`, and answers 500 or 503. */
+export function answerFailure(edge: Edge, call: Call, error: unknown): Response {
+  const outage = isOutage(error);
+  const errorType = outage ? "unavailable" : "internal";
+  const context = describeContext(call);
+  const subject = describeSubject(call.route, context);
+  const message = outage
+    ? `Store unavailable: ${subject} could not be answered`
+    : `Internal error: ${subject} failed`;
+  const errorId = edge.service.data.recordError(call.tenant, {
+    error_type: errorType,
+    message,
+    context,
+    request_id: call.requestId,
+  });
+  edge.host.log("error", message, {
+    request_id: call.requestId,
+    error_id: errorId,
+    ...context,
+    client: callerAddress(edge, call),
+    exception: describeException(error),
+  });
+  const hint = outage ? outageHint(call.request.method) : internalHint(errorId);
+  const body = { ok: false, error: message, error_type: errorType, hint, context };
+  const headers: Record<string, string> = { "x-error-id": errorId };
+  if (outage) headers["retry-after"] = String(RETRY_AFTER_SECONDS);
+  const json = JSON.stringify({ ...body, error_id: errorId });
+  return sendText(call.requestId, outage ? 503 : 500, json, headers);
+}
+
+function describeContext({ route, params }: Call): JsonObject {
+  const context: JsonObject = { operation: route };
+  const pattern = route.slice(route.indexOf("/"));
+  if (pattern.startsWith(EVENT_KEY_PREFIX)) {
+    context.event_key = `${params[0]}:${params[1]}`.slice(0, CONTEXT_CHARACTERS_MAX);
+  }
+  if (pattern === EVENT_TYPE_PATTERN) {
+    context.event_type = (params[2] ?? "").slice(0, CONTEXT_CHARACTERS_MAX);
+  }
+  return context;
+}
+
+function describeSubject(route: string, { event_key: key, event_type: type }: JsonObject): string {
+  const event = type === undefined ? "" : ` on event '${type}'`;
+  const stream = key === undefined ? "" : ` of '${key}'`;
+  return `${route}${event}${stream}`;
+}
+
+function describeException(error: unknown): string {
+  return error instanceof Error ? error.stack ?? `${error.name}: ${error.message}` : String(error);
+}
+
+function outageHint(method: string): string {
+  const wait = `Retry after ${RETRY_AFTER_SECONDS} s.`;
+  if (method !== "POST") return wait;
+  return `${wait} A write may have landed all the same: repeat it with the same ` +
+    "X-Idempotency-Key, or read the stream's length first.";
+}
+
+function internalHint(errorId: string): string {
+  return "The fault is the service's, not the request's. Retry once; if it comes back, read " +
+    `GET /_errors/${errorId} within 24 hours and give its id to the operator.`;
+}

@@ -1,0 +1,58 @@
+/** Who is calling: an API key for data, an operator token for the rest. Spec: "Authentication". */
+
+import type { KeyHolder, Operator } from "../../domain/access.ts";
+import { type Outcome, refuse } from "../../domain/refusal.ts";
+import type { AccessService } from "../../service.ts";
+import type { Place } from "../call.ts";
+
+const BEARER = /^Bearer +([^\s,]+)$/i;
+const API_KEY_PREFIX = "dbk_";
+const JWT = /^[\w-]+\.[\w-]+\.[\w-]*$/;
+
+/** 401 without a valid key, 403 for another environment or a read key on a write. */
+export async function authenticateHolder(
+  access: AccessService,
+  header: string | null,
+  place: Place,
+  needed: "read" | "write",
+): Promise<Outcome<KeyHolder>> {
+  const token = bearerToken(header);
+  if (token === undefined) {
+    return unauthorized("API key required: send the header 'Authorization: Bearer <API_KEY>'");
+  }
+  if (JWT.test(token)) {
+    return unauthorized(
+      "This call needs an API key (Authorization: Bearer dbk_...), but an operator token (JWT) " +
+        "was sent",
+    );
+  }
+  const holder = await access.authenticateKey(token, place.environment, place.slug);
+  if (!holder.ok || needed === "read" || holder.value.scope === "write") return holder;
+  const message = "This API key has scope 'read'; this call needs a key with scope 'write'";
+  return refuse({ kind: "forbidden", message });
+}
+
+/** 401 without a valid operator token, 403 for another role. */
+export async function authenticateCaller(
+  access: AccessService,
+  header: string | null,
+): Promise<Outcome<Operator>> {
+  const token = bearerToken(header);
+  if (token === undefined) {
+    return unauthorized("Operator token required: send the header 'Authorization: Bearer <JWT>'");
+  }
+  if (token.startsWith(API_KEY_PREFIX)) {
+    return unauthorized(
+      "This call needs an operator token (Authorization: Bearer <JWT>), but an API key was sent",
+    );
+  }
+  return await access.authenticateOperator(token);
+}
+
+function bearerToken(header: string | null): string | undefined {
+  return header === null ? undefined : BEARER.exec(header)?.[1];
+}
+
+function unauthorized(message: string) {
+  return refuse({ kind: "unauthorized", message });
+}

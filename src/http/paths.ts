@@ -1,0 +1,44 @@
+/** Every path of the API, in the order in which they are tried. Spec: "Endpoints". */
+
+import { operator, path, type PathRoutes, read, type Route, write } from "./route.ts";
+import { listAggregates, readAggregate, readLength } from "./routes/aggregate.ts";
+import { addUser, logIn } from "./routes/accounts.ts";
+import {
+  issueApiKey,
+  listApiKeys,
+  revokeApiKey,
+  rotateApiKey,
+  scheduleRevocation,
+} from "./routes/api_keys.ts";
+import { readError } from "./routes/errors.ts";
+import { readEvents } from "./routes/events.ts";
+import { answerLive, answerReady } from "./routes/health.ts";
+import { changeTier, createInstance, listInstances, readInstance } from "./routes/instances.ts";
+import { deploySpec, listSpecs, readSpec } from "./routes/specs.ts";
+import { writeAtomic, writeBatch, writeSingle } from "./routes/write.ts";
+
+const live: Route = { access: "health", run: answerLive };
+const ready: Route = { access: "health", run: answerReady };
+const login: Route = { access: "open", run: logIn };
+
+export const PATHS: readonly PathRoutes[] = [
+  path("/health/live", { GET: live }),
+  path("/health/ready", { GET: ready }),
+  path("/api/login", { POST: login }),
+  path("/api/users", { POST: operator(addUser) }),
+  path("/api/instances", { GET: operator(listInstances), POST: operator(createInstance) }),
+  path("/api/instances/{id}", { GET: operator(readInstance), PATCH: operator(changeTier) }),
+  path("/api/instances/{id}/spec", { GET: operator(readSpec), POST: operator(deploySpec) }),
+  path("/api/instances/{id}/specs", { GET: operator(listSpecs) }),
+  path("/api/instances/{id}/keys", { GET: operator(listApiKeys), POST: operator(issueApiKey) }),
+  path("/api/keys/{id}", { DELETE: operator(revokeApiKey) }),
+  path("/api/keys/{id}/rotate", { POST: operator(rotateApiKey) }),
+  path("/api/keys/{id}/schedule_revocation", { POST: operator(scheduleRevocation) }),
+  path("/_atomic-write", { POST: write(writeAtomic) }),
+  path("/_errors/{id}", { GET: read(readError) }),
+  path("/{type}", { GET: read(listAggregates) }),
+  path("/{type}/{id}", { GET: read(readAggregate), POST: write(writeBatch) }),
+  path("/{type}/{id}/length", { GET: read(readLength) }),
+  path("/{type}/{id}/events", { GET: read(readEvents) }),
+  path("/{type}/{id}/{event}", { POST: write(writeSingle) }),
+];

@@ -1,0 +1,105 @@
+/**
+ * Routes as data: a path pattern, its methods, and who may call each. A path that is known answers
+ * 405 with `Allow` to any other method; the rest is 404. Decided in "Checking a write".
+ */
+
+import type { Operator } from "../domain/access.ts";
+import type { Tenant } from "../domain/tenant.ts";
+import type { Call, Edge } from "./call.ts";
+
+type Answer = Response | Promise<Response>;
+type DataHandler = (edge: Edge, call: Call, tenant: Tenant) => Answer;
+type OperatorHandler = (edge: Edge, call: Call, operator: Operator) => Answer;
+
+/** `health`: no key, on any host. `open`: no key. `read`, `write`: API key. `operator`: JWT. */
+export type Route =
+  | { readonly access: "health" | "open"; readonly run: (edge: Edge, call: Call) => Answer }
+  | { readonly access: "read" | "write"; readonly run: DataHandler }
+  | { readonly access: "operator"; readonly run: OperatorHandler };
+
+export function read(run: DataHandler): Route {
+  return { access: "read", run };
+}
+
+export function write(run: DataHandler): Route {
+  return { access: "write", run };
+}
+
+export function operator(run: OperatorHandler): Route {
+  return { access: "operator", run };
+}
+
+/** One path with its methods. */
+export interface PathRoutes {
+  readonly pattern: string;
+  readonly methods: ReadonlyMap<string, Route>;
+  /** The value of `Allow`. */
+  readonly allow: string;
+}
+
+/** `pattern` holds fixed segments and parameters in braces, e.g. `/{type}/{id}/length`. */
+export function path(pattern: string, methods: Record<string, Route>): PathRoutes {
+  return {
+    pattern,
+    methods: new Map(Object.entries(methods)),
+    allow: Object.keys(methods).join(", "),
+  };
+}
+
+export interface FoundPath {
+  readonly path: PathRoutes;
+  readonly params: readonly string[];
+}
+
+/** Finds the first path, in the order given, that fits the decoded segments. */
+export type Router = (segments: readonly string[]) => FoundPath | undefined;
+
+/** First segments that are never an aggregate type. Decided in "Identifiers". */
+const RESERVED_TYPES: ReadonlySet<string> = new Set(["api", "health", "metrics"]);
+
+interface Matcher {
+  readonly path: PathRoutes;
+  /** A fixed segment, or undefined for a parameter. */
+  readonly parts: readonly (string | undefined)[];
+}
+
+export function createRouter(paths: readonly PathRoutes[]): Router {
+  const byLength = new Map<number, Matcher[]>();
+  for (const path of paths) {
+    const parts = path.pattern.slice(1).split("/")
+      .map((part) => part.startsWith("{") ? undefined : part);
+    const matchers = byLength.get(parts.length) ?? [];
+    matchers.push({ path, parts });
+    byLength.set(parts.length, matchers);
+  }
+  return (segments) => {
+    for (const { path, parts } of byLength.get(segments.length) ?? []) {
+      const params = matchSegments(parts, segments);
+      if (params !== undefined) return { path, params };
+    }
+    return undefined;
+  };
+}
+
+function matchSegments(
+  parts: readonly (string | undefined)[],
+  segments: readonly string[],
+): string[] | undefined {
+  const params: string[] = [];
+  for (let index = 0; index < parts.length; index++) {
+    const part = parts[index];
+    const segment = segments[index]!;
+    if (part !== undefined) {
+      if (part !== segment) return undefined;
+      continue;
+    }
+    if (segment === "" || (index === 0 && !mayBeType(segment))) return undefined;
+    params.push(segment);
+  }
+  return params;
+}
+
+/** Only aggregate types stand first as a parameter; other areas begin with `_` or are reserved. */
+function mayBeType(segment: string): boolean {
+  return !segment.startsWith("_") && !RESERVED_TYPES.has(segment);
+}

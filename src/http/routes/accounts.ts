@@ -1,0 +1,38 @@
+/** Operators' accounts: login and new users. Decided in "Operator API". */
+
+import type { Operator } from "../../domain/access.ts";
+import { type Outcome, refuse } from "../../domain/refusal.ts";
+import { type Call, callerAddress, type Edge } from "../call.ts";
+import { readFields } from "../decode/operator.ts";
+import { sendOutcome, sendRefusal } from "../reply.ts";
+
+const CREDENTIALS = { email: "string", password: "string" } as const;
+
+/** `POST /api/login` answers with an operator token. */
+export async function logIn(edge: Edge, call: Call): Promise<Response> {
+  const body = await readFields(call.request, CREDENTIALS);
+  if (!body.ok) return sendRefusal(call.requestId, body.refusal);
+  const outcome = await edge.service.access.login(body.value.email, body.value.password);
+  if (!outcome.ok) {
+    const client = callerAddress(edge, call);
+    edge.host.log("warn", "Login refused", { request_id: call.requestId, client });
+  }
+  return sendOutcome(call.requestId, outcome);
+}
+
+/** EXT `POST /api/users`. */
+export async function addUser(edge: Edge, call: Call, operator: Operator): Promise<Response> {
+  const allowed = checkUnrestricted(operator);
+  if (!allowed.ok) return sendRefusal(call.requestId, allowed.refusal);
+  const body = await readFields(call.request, CREDENTIALS);
+  if (!body.ok) return sendRefusal(call.requestId, body.refusal);
+  const outcome = await edge.service.access.addUser(body.value.email, body.value.password);
+  return sendOutcome(call.requestId, outcome, 201);
+}
+
+/** What concerns the whole deployment is not for a token that names single instances. */
+export function checkUnrestricted(operator: Operator): Outcome<Operator> {
+  if (operator.instances === undefined) return { ok: true, value: operator };
+  const message = "This call needs an operator token that is not restricted to instances";
+  return refuse({ kind: "forbidden", message });
+}

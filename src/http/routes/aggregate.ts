@@ -1,0 +1,38 @@
+/** Reads of aggregates: state, length, listing. Spec: `GET /{type}/{id}`, `/length`, `GET /{type}`. */
+
+import type { Tenant } from "../../domain/tenant.ts";
+import { sendText } from "../answer.ts";
+import type { Call, Edge } from "../call.ts";
+import { decodeAggregateQuery, decodeListQuery } from "../decode/query.ts";
+import { aggregateBody, aggregatePageBody } from "../read_body.ts";
+import { sendRefusal } from "../reply.ts";
+
+/** `GET /{type}/{id}`. */
+export async function readAggregate(edge: Edge, call: Call, tenant: Tenant): Promise<Response> {
+  const { requestId, params: [aggregateType = "", id = ""] } = call;
+  const query = decodeAggregateQuery(call.query);
+  if (!query.ok) return sendRefusal(requestId, query.refusal);
+  const request = { aggregateType, id, ...query.value };
+  const outcome = await edge.service.data.readAggregate(tenant, request);
+  if (!outcome.ok) return sendRefusal(requestId, outcome.refusal);
+  return sendText(requestId, 200, aggregateBody(outcome.value));
+}
+
+/** `GET /{type}/{id}/length`. */
+export async function readLength(edge: Edge, call: Call, tenant: Tenant): Promise<Response> {
+  const { requestId, params: [aggregateType = "", id = ""] } = call;
+  const outcome = await edge.service.data.readLength(tenant, aggregateType, id);
+  if (!outcome.ok) return sendRefusal(requestId, outcome.refusal);
+  return sendText(requestId, 200, `{"ok":true,"length":${outcome.value}}`);
+}
+
+/** `GET /{type}`. */
+export async function listAggregates(edge: Edge, call: Call, tenant: Tenant): Promise<Response> {
+  const { requestId, params: [aggregateType = ""] } = call;
+  const query = decodeListQuery(call.query);
+  if (!query.ok) return sendRefusal(requestId, query.refusal);
+  const request = { aggregateType, ...query.value };
+  const outcome = await edge.service.data.listAggregates(tenant, request);
+  if (!outcome.ok) return sendRefusal(requestId, outcome.refusal);
+  return sendText(requestId, 200, aggregatePageBody(outcome.value, query.value.resolve));
+}

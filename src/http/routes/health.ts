@@ -1,0 +1,15 @@
+/** Liveness and readiness, for load balancers: no key, on every host. */
+
+import { sendOk } from "../answer.ts";
+import type { Call, Edge } from "../call.ts";
+
+/** `GET /health/live`: the process answers. */
+export function answerLive(_edge: Edge, call: Call): Response {
+  return sendOk(call.requestId, {});
+}
+
+/** `GET /health/ready`: the store answers too; what `ping` throws becomes a 503. */
+export async function answerReady(edge: Edge, call: Call): Promise<Response> {
+  await edge.service.ping();
+  return sendOk(call.requestId, {});
+}

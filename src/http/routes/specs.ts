@@ -1,0 +1,70 @@
+/** Specs: deploy, read, history. Spec: "The spec (deployed by the operator)", "Operator endpoints". */
+
+import { Buffer } from "node:buffer";
+import type { Operator } from "../../domain/access.ts";
+import type { JsonValue } from "../../domain/json.ts";
+import { limits } from "../../domain/limits.ts";
+import { sendOk } from "../answer.ts";
+import type { Call, Edge } from "../call.ts";
+import { readFields } from "../decode/operator.ts";
+import { decodePageQuery } from "../decode/query.ts";
+import { pageOf } from "../list_page.ts";
+import { sendOutcome, sendRefusal } from "../reply.ts";
+import { findOperatorTenant } from "./operator_tenant.ts";
+
+const ENVELOPE = {
+  spec: "any",
+  "force?": "boolean",
+  "dry_run?": "boolean",
+  "environment?": "string",
+} as const;
+/** Versions in cursors sort as their numbers do. */
+const VERSION_DIGITS = 12;
+
+/** `POST /api/instances/{id}/spec` `{spec, force?, dry_run?, environment?}`. */
+export async function deploySpec(edge: Edge, call: Call, operator: Operator) {
+  const { requestId } = call;
+  const body = await readFields(call.request, ENVELOPE);
+  if (!body.ok) return sendRefusal(requestId, body.refusal);
+  const { spec, force = false, dry_run: dryRun = false, environment } = body.value;
+  // What counts is the spec, not the white space it was sent with.
+  if (exceedsSpecLimit(spec)) {
+    const limit = limits.specBytesMax;
+    const message = `Spec exceeds ${limit} bytes`;
+    return sendRefusal(requestId, { kind: "payload_too_large", message, limit, path: "spec" });
+  }
+  if (typeof spec !== "object" || spec === null || Array.isArray(spec)) {
+    const message = "spec must be an object";
+    return sendRefusal(requestId, { kind: "bad_request", message, path: "spec" });
+  }
+  const tenant = await findOperatorTenant(edge, call, operator, environment);
+  if (!tenant.ok) return sendRefusal(requestId, tenant.refusal);
+  const request = { spec, force, dryRun };
+  return sendOutcome(requestId, await edge.service.specs.deploySpec(tenant.value, request));
+}
+
+function exceedsSpecLimit(spec: JsonValue): boolean {
+  return Buffer.byteLength(JSON.stringify(spec)) > limits.specBytesMax;
+}
+
+/** `GET /api/instances/{id}/spec?environment=`: the current one. */
+export async function readSpec(edge: Edge, call: Call, operator: Operator) {
+  const tenant = await findOperatorTenant(edge, call, operator);
+  if (!tenant.ok) return sendRefusal(call.requestId, tenant.refusal);
+  return sendOutcome(call.requestId, await edge.service.specs.readSpec(tenant.value));
+}
+
+/** `GET /api/instances/{id}/specs?environment=`: all versions, oldest first. */
+export async function listSpecs(edge: Edge, call: Call, operator: Operator) {
+  const query = decodePageQuery(new URLSearchParams(call.query));
+  if (!query.ok) return sendRefusal(call.requestId, query.refusal);
+  const tenant = await findOperatorTenant(edge, call, operator);
+  if (!tenant.ok) return sendRefusal(call.requestId, tenant.refusal);
+  const outcome = await edge.service.specs.listSpecs(tenant.value);
+  if (!outcome.ok) return sendRefusal(call.requestId, outcome.refusal);
+  return sendOk(call.requestId, pageOf(outcome.value, versionCursor, query.value));
+}
+
+function versionCursor({ version }: { readonly version: number }): string {
+  return String(version).padStart(VERSION_DIGITS, "0");
+}

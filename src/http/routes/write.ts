@@ -1,0 +1,53 @@
+/** The three writes: decode, call, reply. Spec: single, batch and atomic write of "Endpoints". */
+
+import type { JsonObject } from "../../domain/json.ts";
+import type { Outcome } from "../../domain/refusal.ts";
+import type { Tenant } from "../../domain/tenant.ts";
+import type { WriteRequest } from "../../domain/write.ts";
+import type { Call, Edge } from "../call.ts";
+import { readJsonBody } from "../decode/body.ts";
+import { decodeIdempotency } from "../decode/idempotency.ts";
+import { decodeAtomic, decodeBatch, type DecodedWrite, decodeSingle } from "../decode/write.ts";
+import { sendRefusal } from "../reply.ts";
+import { sendWritten } from "../written.ts";
+
+/** `POST /{type}/{id}/{event}`. */
+export function writeSingle(edge: Edge, call: Call, tenant: Tenant): Promise<Response> {
+  return writeForm(edge, call, tenant, "single", (body) => decodeSingle(call.params, body));
+}
+
+/** `POST /{type}/{id}`. */
+export function writeBatch(edge: Edge, call: Call, tenant: Tenant): Promise<Response> {
+  return writeForm(edge, call, tenant, "batch", (body) => decodeBatch(call.params, body));
+}
+
+/** `POST /_atomic-write`. */
+export function writeAtomic(edge: Edge, call: Call, tenant: Tenant): Promise<Response> {
+  return writeForm(edge, call, tenant, "atomic", decodeAtomic);
+}
+
+async function writeForm(
+  edge: Edge,
+  call: Call,
+  tenant: Tenant,
+  form: WriteRequest["form"],
+  decode: (body: JsonObject) => Outcome<DecodedWrite>,
+): Promise<Response> {
+  const { request, requestId } = call;
+  const body = await readJsonBody(request);
+  if (!body.ok) return sendRefusal(requestId, body.refusal);
+  const idempotency = decodeIdempotency(request.headers.get("x-idempotency-key"), body.value);
+  if (!idempotency.ok) return sendRefusal(requestId, idempotency.refusal);
+  const decoded = decode(body.value);
+  if (!decoded.ok) return sendRefusal(requestId, decoded.refusal);
+  const { targets, metadata } = decoded.value;
+  const outcome = await edge.service.data.writeEvents(tenant, {
+    form,
+    targets,
+    metadata,
+    idempotency: idempotency.value,
+    requestId,
+  });
+  if (!outcome.ok) return sendRefusal(requestId, outcome.refusal);
+  return sendWritten(requestId, outcome.value);
+}

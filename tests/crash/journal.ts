@@ -39,6 +39,9 @@ export interface Operation {
   streamIds?: readonly (readonly string[])[];
 }
 
+/** A write about to be sent. */
+export type Write = Pick<Operation, "form" | "targets" | "idempotencyKey" | "skipOcc">;
+
 /** Where an event of the journal was found: its position in its stream, from 0. */
 export interface Place {
   readonly operation: Operation;
@@ -51,7 +54,7 @@ export interface Place {
 export interface Journal {
   readonly operations: readonly Operation[];
   /** Notes a write about to be sent, as unknown. */
-  record(operation: Pick<Operation, "form" | "targets" | "idempotencyKey" | "skipOcc">): Operation;
+  record(write: Write): Operation;
   placeOf(token: string): Place | undefined;
   placesOf(operation: Operation): readonly Place[];
 }

@@ -3,8 +3,7 @@
  * mixes several by weight. Another workload plugs in as one more row of the mix.
  */
 
-import type { EventData, SentEvent, SentTarget } from "./journal.ts";
-import type { Operation } from "./journal.ts";
+import type { EventData, SentEvent, SentTarget, Write } from "./journal.ts";
 import type { Random } from "./random.ts";
 
 /** What a workload may look at: one client connection of one life of the server. */
@@ -18,8 +17,6 @@ export interface ClientContext {
   readonly event: () => SentEvent;
   readonly idempotencyKey: () => string;
 }
-
-export type Write = Pick<Operation, "form" | "targets" | "idempotencyKey" | "skipOcc">;
 
 export interface Workload {
   readonly name: string;

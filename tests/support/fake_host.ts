@@ -1,0 +1,33 @@
+/** A host for tests: a clock that is set by hand, bytes from a seed, and a log that is kept. */
+
+import { createHash } from "node:crypto";
+import type { Host, LogLevel } from "../../src/host.ts";
+
+export interface FakeHost extends Host {
+  /** Milliseconds since 1970; set it to move time. */
+  timeMs: number;
+  readonly lines: { level: LogLevel; message: string; fields: Record<string, unknown> }[];
+}
+
+/** Starts at 2026-01-01T00:00:00Z. The same seed gives the same bytes in the same order. */
+export function fakeHost(seed = "daybook"): FakeHost {
+  let draws = 0;
+  const host: FakeHost = {
+    timeMs: Date.UTC(2026, 0, 1),
+    lines: [],
+    nowMs: () => host.timeMs,
+    yieldTurn: () => new Promise((resolve) => setTimeout(resolve, 0)),
+    randomBytes(length) {
+      const bytes = new Uint8Array(length);
+      for (let at = 0; at < length; at += 32) {
+        const block = createHash("sha256").update(`${seed}:${draws++}`).digest();
+        bytes.set(block.subarray(0, Math.min(32, length - at)), at);
+      }
+      return bytes;
+    },
+    log(level, message, fields = {}) {
+      host.lines.push({ level, message, fields });
+    },
+  };
+  return host;
+}

@@ -1,4 +1,4 @@
-/** The world outside, as an argument: the clock, randomness and the log. Only here are they real. */
+/** The world outside, as an argument: clock, randomness, network, log. Only here are they real. */
 
 import { setImmediate } from "node:timers";
 
@@ -9,6 +9,8 @@ export interface Host {
   nowMs(): number;
   /** Cryptographically random bytes. */
   randomBytes(length: number): Uint8Array<ArrayBuffer>;
+  /** An outgoing request. */
+  fetch(request: Request): Promise<Response>;
   /** Ends the current turn of the event loop, so that a long computation lets others in. */
   yieldTurn(): Promise<void>;
   /** One structured line. Fields never hold secrets: no keys, tokens, passwords or bodies. */
@@ -20,6 +22,7 @@ export function systemHost(): Host {
   return {
     nowMs: () => Date.now(),
     randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
+    fetch: (request) => fetch(request),
     yieldTurn: () => new Promise((resolve) => setImmediate(resolve)),
     log(level, message, fields = {}) {
       const line = { time: new Date().toISOString(), level, message, ...fields };

@@ -1,0 +1,34 @@
+/** The command line of Daybook. What each command does is in `src/cli/`. */
+
+import { Command } from "commander";
+import { printToken } from "./src/cli/print_token.ts";
+import { serve } from "./src/cli/serve.ts";
+import { addUser } from "./src/cli/add_user.ts";
+
+const SETTINGS =
+  "\nSettings are environment variables (DAYBOOK_PORT, DAYBOOK_DATA_DIR, ...): see README.md";
+
+const program = new Command("daybook")
+  .description("An event-sourced backend: immutable events in, folded state out, proof included.")
+  .addHelpText("after", SETTINGS)
+  .showHelpAfterError("(--help lists commands and options)");
+
+program.command("serve")
+  .description("Run the server: production, staging and test, each on its own address.")
+  .addHelpText("after", SETTINGS)
+  .action(serve);
+
+program.command("token")
+  .description("Print an operator token for the deployment whose data folder or secret is set.")
+  .option("--subject <name>", "who the token is for", "operator")
+  .option("--instance <id...>", "only these instances (default: all)")
+  .option("--hours <number>", "how long it lives, at most 24", "24")
+  .action(printToken);
+
+program.command("user").description("Manage the accounts that may log in.")
+  .command("add <email>")
+  .description("Add an account that may log in. The password is asked for at the terminal.")
+  .option("--password-stdin", "read the password from standard input")
+  .action(addUser);
+
+await program.parseAsync(Deno.args, { from: "user" });

@@ -1,0 +1,83 @@
+/**
+ * `user add`: a new account that may log in. Where a server on this machine has the embedded store
+ * open, it is asked to do it, so nothing has to be stopped.
+ */
+
+import { createAccess } from "../access.ts";
+import { mintOperatorToken } from "../commands/operator_token.ts";
+import { baseUrls, type Config } from "../config.ts";
+import { type Host, systemHost } from "../host.ts";
+import type { Engine } from "../kv/engine.ts";
+import { openEngine } from "../kv/open_engine.ts";
+import { readPassword, readPasswordFromPipe } from "./read_password.ts";
+import { EXIT_FAILED, exitWith, reasonOf, settingsOrExit, tokenSecret } from "./settings.ts";
+import { sendRefusal } from "../http/reply.ts";
+
+/** Any slug will do: operator calls are answered on every address. */
+const ANY_SLUG = "default";
+const NO_REQUEST = "cli";
+
+interface UserOptions {
+  readonly passwordStdin?: boolean;
+}
+
+export async function addUser(email: string, options: UserOptions): Promise<void> {
+  const config = settingsOrExit();
+  const host = systemHost();
+  const password = options.passwordStdin ? await readPasswordFromPipe() : readPassword();
+  try {
+    const refused = await addHere(config, host, email, password);
+    if (refused !== undefined) exitWith(EXIT_FAILED, `The account was not added: ${refused}`);
+  } catch (error) {
+    exitWith(EXIT_FAILED, `The account was not added: ${reasonOf(error)}`);
+  }
+  console.log(`Added ${email}. Log in with POST /api/login.`);
+  Deno.exit(0);
+}
+
+/** Gives why it was refused, or undefined when it was done. */
+async function addHere(
+  config: Config,
+  host: Host,
+  email: string,
+  password: string,
+): Promise<string | undefined> {
+  let engine: Engine;
+  try {
+    engine = await openEngine(config);
+  } catch (error) {
+    if (!(error instanceof Error) || error.name !== "StoreInUse") throw error;
+    return await askServer(config, host, email, password);
+  }
+  const jwtSecret = await tokenSecret(config, host, () => Promise.resolve(engine));
+  const access = createAccess(engine, host, { jwtSecret });
+  const outcome = await access.addUser(email, password);
+  await access.close();
+  await engine.close();
+  if (outcome.ok) return undefined;
+  const { error } = await sendRefusal(NO_REQUEST, outcome.refusal).json();
+  return error;
+}
+
+async function askServer(
+  config: Config,
+  host: Host,
+  email: string,
+  password: string,
+): Promise<string | undefined> {
+  const unused = () => Promise.reject(new Error("The store is in use by a running server"));
+  const secret = await tokenSecret(config, host, unused);
+  const { token } = await mintOperatorToken({ secret, subject: "cli", nowMs: host.nowMs() });
+  // Straight to the port: a base domain is then named in the Host header alone.
+  const { production } = baseUrls({ ...config, baseDomain: undefined }, ANY_SLUG);
+  const headers = new Headers({
+    "authorization": `Bearer ${token}`,
+    "content-type": "application/json",
+  });
+  if (config.baseDomain !== undefined) headers.set("host", `api.${config.baseDomain}`);
+  const body = JSON.stringify({ email, password });
+  const request = new Request(`${production}/api/users`, { method: "POST", headers, body });
+  const response = await host.fetch(request);
+  const { ok, error } = await response.json();
+  return ok ? undefined : error;
+}

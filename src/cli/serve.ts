@@ -1,0 +1,128 @@
+/** `serve`: the composition root. Opens everything, runs until told to stop, closes in order. */
+
+import { type Access, createAccess } from "../access.ts";
+import { bootstrap, FIRST_SLUG } from "../commands/bootstrap.ts";
+import { baseUrls, type Config, plainTextWarning } from "../config.ts";
+import { type Host, systemHost } from "../host.ts";
+import { clientAddress, parseAddressRanges } from "../http/client_address.ts";
+import { type RunningServer, startServer } from "../http/serve.ts";
+import type { Engine } from "../kv/engine.ts";
+import { openEngine } from "../kv/open_engine.ts";
+import { credentialsFile } from "../private_files.ts";
+import { createService, type Service } from "../service.ts";
+import { snapshotWorker } from "../workers/snapshots.ts";
+import { sweeper } from "../workers/sweeper.ts";
+import { type RunningWorker, runWorker } from "../workers/worker.ts";
+import { EXIT_FAILED, exitWith, reasonOf, settingsOrExit, tokenSecret } from "./settings.ts";
+
+/** Requests under way when the stop begins have so long to end. */
+const STOP_GRACE_MS = 7_000;
+/** After this the process ends whatever still runs. Decided: exit within 10 s. */
+const STOP_DEADLINE_MS = 9_500;
+
+interface Running {
+  readonly engine: Engine;
+  readonly access: Access;
+  readonly service: Service;
+  readonly server: RunningServer | undefined;
+  readonly workers: readonly RunningWorker[];
+}
+
+export async function serve(): Promise<void> {
+  const config = settingsOrExit();
+  const host = systemHost();
+  const warning = plainTextWarning(config);
+  if (warning !== undefined) host.log("warn", warning);
+  let running: Running;
+  try {
+    running = await start(config, host);
+  } catch (error) {
+    exitWith(EXIT_FAILED, `Daybook cannot start: ${reasonOf(error)}`);
+  }
+  const signal = await stopSignal();
+  host.log("info", `Stopping on ${signal}`);
+  const deadline = setTimeout(() => {
+    host.log("error", "Stopping took too long; ending now");
+    Deno.exit(EXIT_FAILED);
+  }, STOP_DEADLINE_MS);
+  await stop(running);
+  clearTimeout(deadline);
+  host.log("info", "Stopped");
+  Deno.exit(0);
+}
+
+async function start(config: Config, host: Host): Promise<Running> {
+  const tls = config.tls && {
+    cert: await Deno.readTextFile(config.tls.certPath),
+    key: await Deno.readTextFile(config.tls.keyPath),
+  };
+  const engine = await openEngine(config);
+  const jwtSecret = await tokenSecret(config, host, () => Promise.resolve(engine));
+  const access = createAccess(engine, host, { jwtSecret, jwtPublicKey: config.jwtPublicKey });
+  const service = createService(engine, host, access);
+  const credentials = credentialsFile(config.dataDir);
+  const made = config.bootstrap &&
+    await bootstrap(engine, host, credentials, {
+      jwtSecret,
+      baseUrls: baseUrls(config, FIRST_SLUG),
+    });
+  const server = config.roles.api ? await listen(config, host, service, tls) : undefined;
+  const workers = config.roles.worker
+    ? [snapshotWorker(service), sweeper(service)].map((worker) => runWorker(worker, host))
+    : [];
+  announce(config, server, made ? credentials.path : undefined);
+  return { engine, access, service, server, workers };
+}
+
+function listen(
+  config: Config,
+  host: Host,
+  service: Service,
+  tls: { readonly cert: string; readonly key: string } | undefined,
+): Promise<RunningServer> {
+  const trusted = parseAddressRanges(config.trustedProxies);
+  return startServer(service, host, {
+    hostname: config.host,
+    port: config.port,
+    baseDomain: config.baseDomain,
+    tls,
+    headerPrefix: config.headerPrefix,
+    clientAddress: (peer, forwardedFor) => clientAddress(peer, forwardedFor, trusted),
+  });
+}
+
+/** For people, on standard output; the log of the machine goes to standard error. */
+function announce(
+  config: Config,
+  server: RunningServer | undefined,
+  credentialsPath: string | undefined,
+): void {
+  const lines = ["Daybook is ready."];
+  for (const { environment, url } of server?.addresses ?? []) {
+    const what = environment ?? `all hosts of ${config.baseDomain}`;
+    lines.push(`  ${what.padEnd(12)}${url}`);
+  }
+  if (server === undefined) lines.push("  worker only: no address");
+  lines.push(`  data        ${config.dataDir}`);
+  if (credentialsPath !== undefined) {
+    lines.push(`First start: API keys and an operator token are in ${credentialsPath}`);
+  }
+  console.log(lines.join("\n"));
+}
+
+function stopSignal(): Promise<Deno.Signal> {
+  return new Promise((resolve) => {
+    for (const signal of ["SIGTERM", "SIGINT"] as const) {
+      Deno.addSignalListener(signal, () => resolve(signal));
+    }
+  });
+}
+
+/** From the edge inwards: nothing is closed while something before it may still need it. */
+async function stop({ engine, access, service, server, workers }: Running): Promise<void> {
+  await server?.stop(STOP_GRACE_MS);
+  await Promise.all(workers.map((worker) => worker.stop()));
+  await service.close();
+  await access.close();
+  await engine.close();
+}

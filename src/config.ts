@@ -288,7 +288,7 @@ function parseSecret(text: string): Uint8Array | undefined {
 function parsePublicKey(text: string): Uint8Array | undefined {
   if (/^[0-9a-fA-F]{64}$/.test(text)) return Uint8Array.fromHex(text);
   const pem = /^-----BEGIN PUBLIC KEY-----([A-Za-z0-9+/=\s]+)-----END PUBLIC KEY-----$/;
-  const body = pem.exec(text.replaceAll("\\n", "\n"))?.[1];
+  const body = pem.exec(text.replaceAll("\\n", "\n").trim())?.[1];
   try {
     const der = Uint8Array.fromBase64(body ?? "").toHex();
     const isEd25519 = der.startsWith(ED25519_DER_START) && der.length === 88;

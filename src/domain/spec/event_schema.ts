@@ -3,13 +3,19 @@
  * Spec: "Event definition", field `schema`; `format` is asserted, as decisions 3 say.
  */
 
-import { Ajv2020 } from "ajv/dist/2020.js";
-import addFormatsModule from "ajv-formats";
-import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import { canonicalJson } from "../canonical_json.ts";
+import type { JsonObject, JsonValue } from "../json.ts";
 import { limits } from "../limits.ts";
 import type { DataFault } from "../refusal.ts";
-import { describeKind, type FaultList } from "./fault_list.ts";
-import { describeDataFault } from "./schema/data_fault.ts";
+import type { FaultList } from "./fault_list.ts";
+import { checkSchema } from "./schema/check.ts";
+import { describeDataFaults } from "./schema/data_fault.ts";
+import { NUMBER_FORMATS, OPAQUE_FORMATS, TEXT_FORMATS } from "./schema/formats.ts";
+import { installKeywords } from "./schema/keywords.ts";
+import { compilePattern } from "./schema/pattern.ts";
+import { rewriteSchema } from "./schema/rewrite.ts";
+import { spend, type StepBudget, STEPS_MAX, StepsExhausted } from "./schema/step_budget.ts";
 
 export type ValidateData = (data: JsonObject) => readonly DataFault[];
 
@@ -19,36 +25,122 @@ export interface SchemaCompiler {
   compile(schema: JsonValue, path: string, faults: FaultList): ValidateData | undefined;
 }
 
+/** Schemas within all event schemas of one spec, each different schema counted once. */
+const PLACES_MAX = 20_000;
+
+interface Compiling {
+  readonly ajv: Ajv2020;
+  readonly budget: StepBudget;
+  /** By canonical text: event types often share a schema. */
+  readonly validators: Map<string, ValidateData>;
+  placesLeft: number;
+}
+
 export function createSchemaCompiler(): SchemaCompiler {
-  const ajv = new Ajv2020({ strict: false, allErrors: true, logger: false, ownProperties: true });
-  // The package is CommonJS: its function is the module itself at run time.
-  (addFormatsModule as unknown as (ajv: Ajv2020) => void)(ajv);
-  return { compile: (schema, path, faults) => compileSchema(ajv, schema, path, faults) };
+  const budget: StepBudget = { left: STEPS_MAX };
+  const ajv = createAjv(budget);
+  const compiling: Compiling = { ajv, budget, validators: new Map(), placesLeft: PLACES_MAX };
+  return { compile: (schema, path, faults) => compileSchema(schema, path, faults, compiling) };
+}
+
+/** Schemas reach it checked and rewritten, so its own strictness and meta-schemas are off. */
+function createAjv(budget: StepBudget): Ajv2020 {
+  const ajv = new Ajv2020({
+    strict: false,
+    meta: false,
+    validateSchema: false,
+    addUsedSchema: false,
+    logger: false,
+    allErrors: true,
+    // `constructor` and the like are never found on a prototype.
+    ownProperties: true,
+    // A large definition is compiled once, however often it is referred to.
+    inlineRefs: false,
+    code: { regExp: linearRegExp(budget) },
+  });
+  installKeywords(ajv, budget);
+  for (const [name, validate] of TEXT_FORMATS) ajv.addFormat(name, validate);
+  for (const [name, validate] of NUMBER_FORMATS) ajv.addFormat(name, { type: "number", validate });
+  for (const name of OPAQUE_FORMATS) ajv.addFormat(name, true);
+  return ajv;
+}
+
+function linearRegExp(budget: StepBudget) {
+  function regExp(source: string) {
+    const compiled = compilePattern(source);
+    if (!compiled.ok) throw new Error(`unchecked pattern: ${source}`);
+    const { pattern } = compiled;
+    const test = (text: string) => {
+      spend(budget, 1 + Math.ceil(text.length * pattern.size / 64));
+      return pattern.test(text);
+    };
+    return { test, toString: () => source };
+  }
+  // Only read when validators are written out as source text, which ours never are.
+  return Object.assign(regExp, { code: "compilePattern" }) as never;
 }
 
 function compileSchema(
-  ajv: Ajv2020,
   schema: JsonValue,
   path: string,
   faults: FaultList,
+  compiling: Compiling,
 ): ValidateData | undefined {
-  if (typeof schema !== "boolean" && !isJsonObject(schema)) {
+  const text = canonicalJson(schema);
+  const shared = compiling.validators.get(text);
+  if (shared !== undefined) return shared;
+  const references = checkSchema(schema, path, faults);
+  if (references === undefined) return undefined;
+  compiling.placesLeft -= references.places.size;
+  if (compiling.placesLeft < 0) {
     faults.add(
-      "schema_invalid",
+      "schema_too_large",
       path,
-      `A schema must be an object, true or false, not ${describeKind(schema)}.`,
-      "Write true to accept any data.",
+      `The schemas of this spec hold more than ${PLACES_MAX} schemas together.`,
+      "Describe less; event types with exactly the same schema count once.",
     );
     return undefined;
   }
+  const validate = compileRewritten(rewriteSchema(references), path, faults, compiling);
+  if (validate !== undefined) compiling.validators.set(text, validate);
+  return validate;
+}
+
+function compileRewritten(
+  schema: JsonObject | boolean,
+  path: string,
+  faults: FaultList,
+  { ajv, budget }: Compiling,
+): ValidateData | undefined {
   try {
     const validate = ajv.compile(schema);
-    return (data) => {
-      if (validate(data)) return [];
-      return (validate.errors ?? []).slice(0, limits.schemaDetailsMax).map(describeDataFault);
-    };
+    return (data) => validateWithin(budget, validate, data);
   } catch (error) {
-    faults.add("schema_invalid", path, (error as Error).message, "See JSON Schema 2020-12.");
+    // Nothing known gets here; if something does, the deploy is refused rather than the server hurt.
+    faults.add(
+      "schema_invalid",
+      path,
+      `The schema cannot be compiled: ${(error as Error).message}.`,
+      "Simplify the schema.",
+    );
     return undefined;
+  }
+}
+
+function validateWithin(
+  budget: StepBudget,
+  validate: ValidateFunction,
+  data: JsonObject,
+): readonly DataFault[] {
+  budget.left = STEPS_MAX;
+  try {
+    if (validate(data)) return [];
+    return describeDataFaults(validate.errors ?? [], limits.schemaDetailsMax);
+  } catch (error) {
+    if (!(error instanceof StepsExhausted) && !(error instanceof RangeError)) throw error;
+    return [{ path: "data", message: "takes too much work to check against its schema" }];
+  } finally {
+    // The errors hold on to the data; the validator lives as long as the spec.
+    validate.errors = null;
   }
 }

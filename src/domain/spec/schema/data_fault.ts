@@ -4,14 +4,26 @@
  */
 
 import type { ErrorObject } from "ajv";
+import { canonicalJson } from "../../canonical_json.ts";
+import type { JsonValue } from "../../json.ts";
 import type { DataFault } from "../../refusal.ts";
+import { unescapePointer } from "./vocabulary.ts";
 
 /** Longest path given back; a longer one is cut, for keys may be as long as the data. */
 const PATH_CHARACTERS_MAX = 500;
 
-/** One fault of the validator, e.g. `{path: "data.lines.0.qty", message: "must be >= 1"}`. */
-export function describeDataFault(error: ErrorObject): DataFault {
-  return { path: faultPath(error), message: faultMessage(error) };
+/**
+ * The first `max` faults of the validator, e.g. `{path: "data.lines.0.qty", message: "must be >= 1"}`,
+ * in the order found, each once.
+ */
+export function describeDataFaults(errors: readonly ErrorObject[], max: number): DataFault[] {
+  const faults = new Map<string, DataFault>();
+  for (const error of errors) {
+    if (faults.size >= max) break;
+    const fault = { path: faultPath(error), message: faultMessage(error) };
+    faults.set(JSON.stringify(fault), fault);
+  }
+  return [...faults.values()];
 }
 
 function faultPath(error: ErrorObject): string {
@@ -39,10 +51,6 @@ function ownProperty(error: ErrorObject): string | undefined {
   }
 }
 
-function unescapePointer(segment: string): string {
-  return segment.replaceAll("~1", "/").replaceAll("~0", "~");
-}
-
 const MESSAGES: Readonly<Record<string, (params: Record<string, unknown>) => string>> = {
   required: () => "is required",
   dependentRequired: (params) => `is required when ${params.property} is present`,
@@ -65,6 +73,9 @@ const MESSAGES: Readonly<Record<string, (params: Record<string, unknown>) => str
   not: () => "has a form that is not allowed",
   if: (params) => `must match the "${params.failingKeyword}" form`,
   format: (params) => `must be a valid ${params.format}`,
+  enum: (params) => `must be one of ${listValues(params.allowed as JsonValue[])}`,
+  const: (params) => `must be ${listValues([params.allowed as JsonValue])}`,
+  multipleOf: (params) => `must be a multiple of ${params.allowed}`,
 };
 
 function faultMessage(error: ErrorObject): string {
@@ -72,6 +83,14 @@ function faultMessage(error: ErrorObject): string {
     ? MESSAGES[error.keyword]!(error.params)
     : error.message ?? "is not valid";
   return message.length <= 300 ? message : message.slice(0, 297) + "...";
+}
+
+/** At most ten values and 200 characters: the list may be as long as the schema. */
+function listValues(values: readonly JsonValue[]): string {
+  const shown = values.slice(0, 10).map((value) => canonicalJson(value));
+  if (values.length > shown.length) shown.push("...");
+  const text = shown.join(", ");
+  return text.length <= 200 ? text : text.slice(0, 197) + "...";
 }
 
 function withArticle(type: unknown): string {

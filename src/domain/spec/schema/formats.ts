@@ -1,0 +1,123 @@
+/**
+ * The values of `format`, all of which are asserted. Most come from ajv-formats; each is guarded by
+ * the longest text it can have, so that no regular expression ever runs over a hostile 100 KB.
+ */
+
+import { fullFormats } from "ajv-formats/dist/formats.js";
+
+type Test = (text: string) => boolean;
+
+/** Longest valid text, in characters: from the format's own rules where they have one. */
+const LONGEST: ReadonlyMap<string, number> = new Map([
+  ["date", 10],
+  ["iso-time", 64],
+  ["iso-date-time", 80],
+  ["email", 320],
+  ["ipv4", 15],
+  ["ipv6", 45],
+  ["uri", 8_192],
+  ["uri-reference", 8_192],
+  ["uri-template", 8_192],
+  ["url", 2_048],
+  ["json-pointer", 102_400],
+  ["json-pointer-uri-fragment", 102_400],
+  ["relative-json-pointer", 102_400],
+]);
+
+/** Every known format with its test. Formats of numbers and opaque text are not among them. */
+export const TEXT_FORMATS: ReadonlyMap<string, Test> = new Map<string, Test>([
+  ...[...LONGEST].map(([name, longest]): [string, Test] => [name, guarded(name, longest)]),
+  ["time", (text) => text.length <= 64 && isTime(text)],
+  ["date-time", isDateTime],
+  ["duration", isDuration],
+  ["hostname", isHostname],
+  ["uuid", (text) => UUID.test(text)],
+  ["regex", isRegex],
+  ["byte", isBase64],
+]);
+
+/** Formats of numbers. */
+export const NUMBER_FORMATS: ReadonlyMap<string, (value: number) => boolean> = new Map<
+  string,
+  (value: number) => boolean
+>([
+  ["int32", (value) => Number.isInteger(value) && value >= -(2 ** 31) && value < 2 ** 31],
+  ["int64", (value) => Number.isInteger(value) && value >= -(2 ** 63) && value < 2 ** 63],
+  ["float", () => true],
+  ["double", () => true],
+]);
+
+/** Formats that say how to show a text, not what it may be. */
+export const OPAQUE_FORMATS: readonly string[] = ["password", "binary"];
+
+export const FORMAT_NAMES: readonly string[] = [
+  ...TEXT_FORMATS.keys(),
+  ...NUMBER_FORMATS.keys(),
+  ...OPAQUE_FORMATS,
+];
+
+function guarded(name: string, longest: number): Test {
+  const test = testOf(name);
+  return (text) => text.length <= longest && test(text);
+}
+
+function testOf(name: string): Test {
+  const format: unknown = (fullFormats as Record<string, unknown>)[name];
+  const validate = format instanceof RegExp || typeof format === "function"
+    ? format
+    : (format as { validate: RegExp | Test }).validate;
+  return validate instanceof RegExp ? (text) => validate.test(text) : validate as Test;
+}
+
+const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+const TIME = /^(\d\d):(\d\d):(\d\d)(?:\.\d+)?(?:z|([+-])(\d\d):(\d\d))$/i;
+const isDate = testOf("date");
+
+/** RFC 3339 `full-time`; second 60 only where a leap second can be, at 23:59 UTC. */
+function isTime(text: string): boolean {
+  const parts = TIME.exec(text);
+  if (parts === null) return false;
+  const [hour, minute, second] = [Number(parts[1]), Number(parts[2]), Number(parts[3])];
+  const [offsetHour, offsetMinute] = [Number(parts[5] ?? 0), Number(parts[6] ?? 0)];
+  if (hour > 23 || minute > 59 || offsetHour > 23 || offsetMinute > 59) return false;
+  if (second < 60) return true;
+  const offset = (offsetHour * 60 + offsetMinute) * (parts[4] === "-" ? -1 : 1);
+  const minuteOfDay = (hour * 60 + minute - offset + 2 * 1440) % 1440;
+  return second === 60 && minuteOfDay === 1439;
+}
+
+/** RFC 3339 `date-time`. */
+function isDateTime(text: string): boolean {
+  if (text.length > 80 || !/^.{10}t/i.test(text)) return false;
+  return isDate(text.slice(0, 10)) && isTime(text.slice(11));
+}
+
+/** RFC 3339 appendix A: units in order and without gaps, or weeks alone. */
+function isDuration(text: string): boolean {
+  if (text.length > 128) return false;
+  const time = "T(?:\\d+H(?:\\d+M(?:\\d+S)?)?|\\d+M(?:\\d+S)?|\\d+S)";
+  const date = "(?:\\d+Y(?:\\d+M(?:\\d+D)?)?|\\d+M(?:\\d+D)?|\\d+D)";
+  return new RegExp(`^P(?:\\d+W|${date}(?:${time})?|${time})$`).test(text);
+}
+
+/** RFC 1123: labels of 1 to 63 letters, digits and inner hyphens, 253 characters in all. */
+function isHostname(text: string): boolean {
+  return text.length <= 253 &&
+    text.split(".").every((label) => /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i.test(label));
+}
+
+const REGEX_CHARACTERS_MAX = 8_192;
+
+function isRegex(text: string): boolean {
+  if (text.length > REGEX_CHARACTERS_MAX) return false;
+  try {
+    new RegExp(text, "u");
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isBase64(text: string): boolean {
+  return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
+}

@@ -1,0 +1,140 @@
+/**
+ * Keywords that ajv brings and we replace: its own take quadratic time, round, or trip over data
+ * with keys such as `valueOf`. And one of ours, `x-steps`, which the rewriting puts into every
+ * schema and which no deployed schema may use.
+ */
+
+import { _, type Ajv2020, type KeywordCxt, type Name } from "ajv/dist/2020.js";
+import { canonicalJson } from "../../canonical_json.ts";
+import type { JsonObject, JsonValue } from "../../json.ts";
+import { isMultipleOf } from "./exact_multiple.ts";
+import { spend, type StepBudget } from "./step_budget.ts";
+
+/** Characters of text that cost one step when they are compared or measured. */
+const TEXT_PER_STEP = 32;
+
+/** What an error says of these keywords: the schema's own value. */
+const error = {
+  message: "is not allowed",
+  params: ({ schemaCode }: { schemaCode: unknown }) => _`{allowed: ${schemaCode as Name}}`,
+};
+
+/** Replaces the keywords of `ajv`; all its validators then spend from `budget`. */
+export function installKeywords(ajv: Ajv2020, budget: StepBudget): void {
+  for (const keyword of ["enum", "const", "uniqueItems", "multipleOf"]) ajv.removeKeyword(keyword);
+  ajv.addKeyword({
+    keyword: "enum",
+    error,
+    schemaType: "array",
+    code: (cxt) => failUnless(cxt, isOneOf(cxt.schema, budget)),
+  });
+  ajv.addKeyword({
+    keyword: "const",
+    error,
+    code: (cxt) => failUnless(cxt, isOneOf([cxt.schema], budget)),
+  });
+  ajv.addKeyword({
+    keyword: "uniqueItems",
+    error,
+    type: "array",
+    schemaType: "boolean",
+    code: (cxt) => {
+      if (cxt.schema) failUnless(cxt, (items: JsonValue[]) => hasUniqueItems(items, budget));
+    },
+  });
+  ajv.addKeyword({
+    keyword: "multipleOf",
+    error,
+    type: "number",
+    schemaType: "number",
+    code: (cxt) => failUnless(cxt, (value: number) => isMultipleOf(value, cxt.schema)),
+  });
+  ajv.addKeyword({
+    keyword: "x-steps",
+    schemaType: "number",
+    code: (cxt) => chargeSteps(cxt, budget),
+  });
+}
+
+function failUnless(cxt: KeywordCxt, test: (value: never) => boolean): void {
+  const name = cxt.gen.scopeValue("func", { ref: test });
+  cxt.fail(_`!${name}(${cxt.data})`);
+}
+
+function isOneOf(values: readonly JsonValue[], budget: StepBudget): (value: JsonValue) => boolean {
+  const scalars = new Set(values.filter(isScalar));
+  const composites = new Set(values.filter((value) => !isScalar(value)).map(canonicalJson));
+  return (value) => {
+    if (isScalar(value)) return scalars.has(value);
+    return composites.size > 0 && composites.has(canonicalText(value, budget));
+  };
+}
+
+function hasUniqueItems(items: readonly JsonValue[], budget: StepBudget): boolean {
+  spend(budget, items.length);
+  const scalars = new Set<JsonValue>();
+  const composites = new Set<string>();
+  let compositeCount = 0;
+  for (const item of items) {
+    if (isScalar(item)) scalars.add(item);
+    else {
+      compositeCount++;
+      composites.add(canonicalText(item, budget));
+    }
+  }
+  return scalars.size + composites.size === items.length &&
+    composites.size === compositeCount;
+}
+
+function isScalar(value: JsonValue): boolean {
+  return typeof value !== "object" || value === null;
+}
+
+function canonicalText(value: JsonValue, budget: StepBudget): string {
+  const text = canonicalJson(value);
+  spend(budget, Math.ceil(text.length / TEXT_PER_STEP));
+  return text;
+}
+
+/** Keywords that read a whole string, or look at each key of an object. */
+const READS_TEXT = ["minLength", "maxLength", "format"];
+const READS_KEYS = [
+  "additionalProperties",
+  "patternProperties",
+  "propertyNames",
+  "unevaluatedProperties",
+  "minProperties",
+  "maxProperties",
+];
+
+function chargeSteps(cxt: KeywordCxt, budget: StepBudget): void {
+  const { gen, data, schema } = cxt;
+  const parent = cxt.parentSchema as JsonObject;
+  const has = (keyword: string) => Object.hasOwn(parent, keyword);
+  const readsKeys = READS_KEYS.some(has);
+  if (!READS_TEXT.some(has) && !readsKeys) {
+    const spendFixed = gen.scopeValue("func", { ref: () => spend(budget, schema) });
+    gen.code(_`${spendFixed}()`);
+    return;
+  }
+  const charge = (value: JsonValue) => {
+    let steps = schema;
+    if (typeof value === "string") steps += value.length / TEXT_PER_STEP;
+    else if (readsKeys && typeof value === "object" && value !== null && !Array.isArray(value)) {
+      steps += Object.keys(value).length;
+    }
+    spend(budget, steps);
+  };
+  gen.code(_`${gen.scopeValue("func", { ref: charge })}(${data})`);
+}
+
+/** What one visit of this schema costs before its data is known. */
+export function fixedSteps(schema: JsonObject): number {
+  let steps = 1;
+  for (const keyword of ["required", "properties", "patternProperties", "dependentRequired"]) {
+    const value = schema[keyword];
+    // A long list costs a pass over it at each visit; a short one is part of the visit.
+    if (typeof value === "object" && value !== null) steps += Object.keys(value).length / 8;
+  }
+  return Math.ceil(steps);
+}

@@ -1,0 +1,137 @@
+/**
+ * Finds what `$ref` and `$dynamicRef` mean inside one schema: base URIs, anchors and JSON Pointers.
+ * Nothing is ever fetched; a reference that leaves the schema has no target.
+ *
+ * Schemas are named by their JSON Pointer from the root, not by object identity, for one object may
+ * stand in two places.
+ */
+
+import { isJsonObject, type JsonValue } from "../../json.ts";
+import { escapePointer, subschemasOf, unescapePointer } from "./vocabulary.ts";
+
+/** Base of a schema without `$id`. Never fetched, never shown. */
+const ROOT_URI = "event-schema:///";
+
+interface Place {
+  readonly schema: JsonValue;
+  readonly base: string;
+}
+
+export interface References {
+  /** Every schema within the root, the root itself first, by pointer. */
+  readonly places: ReadonlyMap<string, Place>;
+  /** `$id`s and anchors that occur twice: pointer of the second. */
+  readonly duplicates: ReadonlyMap<string, string>;
+  /** The pointer of what `reference`, standing in the schema at `from`, means; or undefined. */
+  resolve(reference: string, from: string): string | undefined;
+  /** True when `reference` names another document, not a place missing in this one. */
+  isRemote(reference: string, from: string): boolean;
+  /** True when the anchor is dynamic in several resources: which one is meant shows at run time. */
+  isDynamic(reference: string, from: string): boolean;
+}
+
+interface Found {
+  readonly places: Map<string, Place>;
+  /** Absolute URI without fragment, to the pointer of the resource's root. */
+  readonly resources: Map<string, string>;
+  /** `<uri>#<anchor>` to pointer. */
+  readonly anchors: Map<string, string>;
+  /** How many resources have this dynamic anchor. */
+  readonly dynamicAnchors: Map<string, number>;
+  readonly duplicates: Map<string, string>;
+}
+
+/** Walks the schema once. It must nest no deeper than `limits.jsonDepthMax`. */
+export function findReferences(root: JsonValue): References {
+  const found: Found = {
+    places: new Map(),
+    resources: new Map([[ROOT_URI, ""]]),
+    anchors: new Map(),
+    dynamicAnchors: new Map(),
+    duplicates: new Map(),
+  };
+  visit(root, "", ROOT_URI, found);
+  return {
+    places: found.places,
+    duplicates: found.duplicates,
+    resolve: (reference, from) => resolve(reference, from, found),
+    isRemote: (reference, from) => {
+      const uri = absoluteUri(reference, found.places.get(from)?.base ?? ROOT_URI);
+      return uri !== undefined && !found.resources.has(withoutFragment(uri));
+    },
+    isDynamic: (reference, from) => isDynamic(reference, from, found),
+  };
+}
+
+function visit(schema: JsonValue, pointer: string, outerBase: string, found: Found): void {
+  if (!isJsonObject(schema)) {
+    found.places.set(pointer, { schema, base: outerBase });
+    return;
+  }
+  let base = outerBase;
+  if (typeof schema.$id === "string") {
+    const uri = absoluteUri(schema.$id, outerBase);
+    if (uri !== undefined) {
+      base = withoutFragment(uri);
+      claim(found.resources, base, pointer, found);
+    }
+  }
+  found.places.set(pointer, { schema, base });
+  const { $anchor, $dynamicAnchor } = schema;
+  if (typeof $anchor === "string") claim(found.anchors, `${base}#${$anchor}`, pointer, found);
+  if (typeof $dynamicAnchor === "string") {
+    claim(found.anchors, `${base}#${$dynamicAnchor}`, pointer, found);
+    const count = found.dynamicAnchors.get($dynamicAnchor) ?? 0;
+    found.dynamicAnchors.set($dynamicAnchor, count + 1);
+  }
+  for (const child of subschemasOf(schema)) {
+    visit(child.schema, pointer + child.pointer, base, found);
+  }
+}
+
+function claim(names: Map<string, string>, name: string, pointer: string, found: Found): void {
+  const owner = names.get(name);
+  if (owner !== undefined && owner !== pointer) found.duplicates.set(pointer, name);
+  else names.set(name, pointer);
+}
+
+function resolve(reference: string, from: string, found: Found): string | undefined {
+  const uri = absoluteUri(reference, found.places.get(from)?.base ?? ROOT_URI);
+  if (uri === undefined) return undefined;
+  const resource = found.resources.get(withoutFragment(uri));
+  if (resource === undefined) return undefined;
+  const fragment = decodeFragment(uri);
+  if (fragment === undefined) return undefined;
+  if (fragment === "") return resource;
+  if (!fragment.startsWith("/")) return found.anchors.get(`${withoutFragment(uri)}#${fragment}`);
+  // Spelt as our own pointers are, whatever the reference's own escapes were.
+  const segments = fragment.slice(1).split("/").map((part) => escapePointer(unescapePointer(part)));
+  const pointer = resource + "/" + segments.join("/");
+  return found.places.has(pointer) ? pointer : undefined;
+}
+
+function isDynamic(reference: string, from: string, found: Found): boolean {
+  const uri = absoluteUri(reference, found.places.get(from)?.base ?? ROOT_URI);
+  const fragment = uri === undefined ? undefined : decodeFragment(uri);
+  if (fragment === undefined || fragment.startsWith("/")) return false;
+  return (found.dynamicAnchors.get(fragment) ?? 0) > 1;
+}
+
+function absoluteUri(reference: string, base: string): string | undefined {
+  return URL.parse(reference, base)?.href;
+}
+
+function withoutFragment(uri: string): string {
+  const hash = uri.indexOf("#");
+  return hash === -1 ? uri : uri.slice(0, hash);
+}
+
+function decodeFragment(uri: string): string | undefined {
+  const hash = uri.indexOf("#");
+  if (hash === -1) return "";
+  try {
+    return decodeURIComponent(uri.slice(hash + 1));
+  } catch {
+    return undefined;
+  }
+}

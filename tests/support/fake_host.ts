@@ -1,4 +1,4 @@
-/** A host for tests: a clock that is set by hand, bytes from a seed, and a log that is kept. */
+/** A host for tests: a clock and answers set by hand, bytes from a seed, and a log that is kept. */
 
 import { createHash } from "node:crypto";
 import type { Host, LogLevel } from "../../src/host.ts";
@@ -6,6 +6,8 @@ import type { Host, LogLevel } from "../../src/host.ts";
 export interface FakeHost extends Host {
   /** Milliseconds since 1970; set it to move time. */
   timeMs: number;
+  /** What the world answers to `fetch`; until it is set, nobody can be reached. */
+  respond: (request: Request) => Promise<Response>;
   readonly lines: { level: LogLevel; message: string; fields: Record<string, unknown> }[];
 }
 
@@ -15,7 +17,9 @@ export function fakeHost(seed = "daybook"): FakeHost {
   const host: FakeHost = {
     timeMs: Date.UTC(2026, 0, 1),
     lines: [],
+    respond: () => Promise.reject(new TypeError("nobody can be reached")),
     nowMs: () => host.timeMs,
+    fetch: (request) => host.respond(request),
     yieldTurn: () => new Promise((resolve) => setTimeout(resolve, 0)),
     randomBytes(length) {
       const bytes = new Uint8Array(length);

@@ -30,7 +30,7 @@ export function charge(budget: FoldBudget, bytes: number): void {
   }
 }
 
-/** Throws {@link StateTooLarge} for a container at a level deeper than a state may nest; the state is level 1. */
+/** Throws {@link StateTooLarge} for a container deeper than a state may nest; the root is 1. */
 export function checkLevel(level: number): void {
   if (level > limits.stateDepthMax) {
     throw new StateTooLarge(`The state nests deeper than ${limits.stateDepthMax} levels`);

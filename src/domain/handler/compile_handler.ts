@@ -1,7 +1,8 @@
 /**
  * From a definition in the spec to a closure, with every fault it has; the entry points of the tick
  * language for handlers, and of its predicates and templates for implications and sagas.
- * Decisions, section 9: "Mistakes of form are refused at deploy with the path of the offending node".
+ * Decisions, section 9: "Mistakes of form ... are refused at deploy with the path of the offending
+ * node".
  */
 
 import type { JsonValue } from "../json.ts";

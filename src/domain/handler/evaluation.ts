@@ -23,7 +23,7 @@ export interface Scope {
 /** The scope of a handler: the event, the state, and no names yet. */
 export const HANDLER_SCOPE: Scope = { state: true, names: [] };
 
-/** What an expression sees. `bindings[i]` is the value of `scope.names[i]`; undefined is missing. */
+/** What an expression sees. `bindings[i]` is the value of `scope.names[i]`; undefined: missing. */
 export interface Evaluation {
   state: JsonObject;
   readonly event: StoredEvent;

@@ -4,7 +4,7 @@
  * Decisions, section 9.
  *
  * - Null counts as missing wherever something is written, as a missing path is null when read.
- * - `merge` of a value that is no object does nothing. `increment` by what is no number does nothing.
+ * - `merge` of what is no object and `increment` by what is no number do nothing.
  * - With the target `""`, `set` and `merge` write the whole state; a state is no number, so
  *   `increment` does nothing, and `remove` is refused, for the state is no key of anything.
  */

@@ -10,7 +10,7 @@ import { accept, type Outcome, refuse } from "../refusal.ts";
 import { type FoldBudget, type Handler, StateTooLarge } from "./handler.ts";
 import { isStateWithinLimits, measureState } from "./measure.ts";
 
-/** What may be charged between two measurements: memory never holds more than this beside a state. */
+/** What may be charged between two measurements, beside a state that is within its limit. */
 const WINDOW_BYTES = 3 * limits.stateBytesMax;
 /** Charges after which the state is measured, in mid-fold and at the end of it. */
 const MEASURE_AFTER_BYTES = limits.stateBytesMax;

@@ -1,6 +1,6 @@
 /**
- * Operations on the array at a target: `append`, `append_unique`, `filter`, `remove` with a `where`,
- * `map`, `update_where`, `upsert`. Decisions, section 9.
+ * Operations on the array at a target: `append`, `append_unique`, `filter`, `remove` with a
+ * `where`, `map`, `update_where`, `upsert`. Decisions, section 9.
  *
  * - `append`, `append_unique` and `upsert` take a missing or null target for `[]`. The others find
  *   nothing to change there. A target of another type: nothing happens.
@@ -10,7 +10,7 @@
  * - `key` names a field of the elements (a dotted path inside them). Where the value or an element
  *   has no such field the two are not the same; an explicit null equals a null.
  * - `upsert` needs an object as its value and merges, shallow, into the first such element.
- * - `update_where` merges an object into a matching object, shallow; in all other cases it replaces.
+ * - `update_where` merges an object into a matching object, shallow; all else it replaces.
  */
 
 import type { JsonObject, JsonValue } from "../json.ts";

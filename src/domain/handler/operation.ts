@@ -44,7 +44,7 @@ export function checkFields(
 
 const BINDING_NAME = /^\$?([A-Za-z_][A-Za-z0-9_]*)$/;
 
-/** A name to bind, written with or without its `$`; undefined, with the fault recorded, for others. */
+/** A name to bind, with or without its `$`; undefined, with the fault recorded, for others. */
 export function bindingNameAt(definition: JsonValue, site: Site): string | undefined {
   const name = typeof definition === "string" ? BINDING_NAME.exec(definition)?.[1] : undefined;
   if (name === undefined) {

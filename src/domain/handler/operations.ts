@@ -2,14 +2,14 @@
  * The table of all tick operations, and the two that hold others: the conditional and `let`.
  * Decisions, section 9.
  *
- * - An operation is an object with one key, its name: `{"set": {"target": "status", "value": 1}}`.
+ * - An operation is an object with one key, its name: `{"set": {"target": "n", "value": 1}}`.
  *   Two names in one object are refused, for their order would depend on the order of keys.
  * - Wherever operations stand (`handler`, `then`, `else`) one object or a list will do.
  * - The templates of one `let` do not see each other's names, whatever their order. They are
  *   evaluated before `then` runs and keep their values while it changes the state. A name, written
  *   with or without its `$`, hides an outer one.
- * - Where a condition or a `let` needs a missing path with a `?`, the whole block is skipped, `else`
- *   too.
+ * - Where a condition or a `let` needs a missing path with a `?`, the whole block is skipped,
+ *   `else` too.
  */
 
 import type { JsonObject, JsonValue } from "../json.ts";

@@ -25,8 +25,13 @@ export type Predicate = (evaluation: Evaluation) => boolean | undefined;
 
 type Comparison = (left: JsonValue, right: JsonValue, budget: FoldBudget) => boolean;
 
-const equal: Comparison = (left, right, budget) => equalValues(left, right, budget);
-const unequal: Comparison = (left, right, budget) => !equalValues(left, right, budget);
+function equal(left: JsonValue, right: JsonValue, budget: FoldBudget): boolean {
+  return equalValues(left, right, budget);
+}
+
+function unequal(left: JsonValue, right: JsonValue, budget: FoldBudget): boolean {
+  return !equalValues(left, right, budget);
+}
 
 const COMPARISONS: Readonly<Record<string, Comparison>> = {
   eq: equal,
@@ -44,7 +49,10 @@ export const PREDICATE_NAMES = [
   ...["in", "not_in", "exists", "and", "or", "not"],
 ];
 
-const never: Predicate = () => false;
+function never(): false {
+  return false;
+}
+
 const HINT = `Predicates: ${PREDICATE_NAMES.join(", ")}`;
 
 /** -1, 0 or 1; NaN, which every comparison finds false, where the two have no order. */

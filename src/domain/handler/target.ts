@@ -6,8 +6,8 @@
  * - Steps are as in value paths (`items.0.name`, `items[0]`, `totals["odd key"]`), without a root,
  *   `[*]` or `?`. The first key stands without a dot. `""` is the whole state.
  * - A parent that is missing or null is created: as an array where the next step is `[0]`, else as
- *   an object. A parent that is a scalar, an array asked for a key or an object asked for an `[index]`
- *   has the wrong type.
+ *   an object. A parent that is a scalar, an array asked for a key or an object asked for an
+ *   `[index]` has the wrong type.
  * - In an array an index may be one past the end, which appends; beyond that it has the wrong type,
  *   for an array has no holes.
  */
@@ -86,8 +86,9 @@ function parseFieldPath(text: string): readonly Segment[] | Fault {
 }
 
 /**
- * The container that `segments` lead to. With `next`, the step to be taken in it, what is missing on
- * the way is created; without, nothing is. Undefined, with nothing changed, where the way is blocked.
+ * The container that `segments` lead to. With `next`, the step to be taken in it, what is missing
+ * on the way is created; without, nothing is. Undefined, with nothing changed, where the way is
+ * blocked.
  */
 export function openContainer(
   evaluation: Evaluation,
@@ -114,7 +115,7 @@ export function openContainer(
   return container;
 }
 
-/** New containers, one in the other, for these steps; undefined where an array would have a hole. */
+/** New containers, one in the other, for these steps; undefined where one would have a hole. */
 function createPath(
   evaluation: Evaluation,
   steps: readonly Segment[],

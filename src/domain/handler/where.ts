@@ -1,6 +1,6 @@
 /**
- * `where`: which elements of an array are meant. Decisions, section 9: `{field: template, ...}` (all
- * equal) or a predicate; the element is `$item`.
+ * `where`: which elements of an array are meant. Decisions, section 9: `{field: template, ...}`
+ * (all equal) or a predicate; the element is `$item`.
  *
  * - An object whose only key is a predicate's name is a predicate; a field of that name is compared
  *   by `{"eq": ["$item.in", ...]}`.

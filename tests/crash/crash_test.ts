@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { runCrashes } from "./crash_driver.ts";
 
-Deno.test("a server killed again and again under load keeps every promise it acknowledged", async () => {
+Deno.test("a server killed under load, again and again, keeps what it acknowledged", async () => {
   const seed = Number(Deno.env.get("DAYBOOK_CRASH_SEED") ?? Math.floor(Math.random() * 2 ** 31));
   const rounds = Number(Deno.env.get("DAYBOOK_CRASH_ROUNDS") ?? 40);
   console.log(

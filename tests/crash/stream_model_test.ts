@@ -1,4 +1,4 @@
-/** The crash driver's judgement: a store that lost, doubled, split or changed something is caught. */
+/** The judgement of the crash driver: a store that lost, doubled or changed something is caught. */
 
 import assert from "node:assert/strict";
 import { createJournal, type Journal, type Operation, type Outcome } from "./journal.ts";
@@ -41,7 +41,7 @@ function listed(events: readonly { token: string; note?: string; key?: string }[
   });
 }
 
-Deno.test("absorbEntries() and operationFaults() accept a stream that holds what was sent", () => {
+Deno.test("absorbEntries() and operationFaults() accept a stream of what was sent", () => {
   const journal = createJournal();
   const operation = send(journal, ["a", "b"], "acknowledged");
   const stream = createStreamModel(KEY);
@@ -64,7 +64,7 @@ Deno.test("operationFaults() catches a write that is there in part", () => {
   assert.match(operationFaults(operation, journal)[0]!, /there in part: 1 of 2/);
 });
 
-Deno.test("operationFaults() catches events in another order, or at other ids than answered", () => {
+Deno.test("operationFaults() catches another order, and other ids than answered", () => {
   const journal = createJournal();
   const operation = send(journal, ["a", "b"], "acknowledged");
   absorbEntries(createStreamModel(KEY), listed([{ token: "b" }, { token: "a" }]), journal);

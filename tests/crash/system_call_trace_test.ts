@@ -37,7 +37,7 @@ Deno.test("checkSyncOrder() catches an acknowledgement before its write, or with
   }
 });
 
-Deno.test("checkSyncOrder() does not take a sync that began earlier, failed, or is still running", () => {
+Deno.test("checkSyncOrder() takes no sync that began earlier, failed or still runs", () => {
   const cases = [
     [ASK, `103 fdatasync(${WAL} <unfinished ...>`, STORE, "103 <... fdatasync resumed>) = 0"],
     [ASK, STORE, `102 fdatasync(${WAL}) = -1 EIO (Input/output error)`],

@@ -45,6 +45,6 @@ Deno.test("count_results counts a run without a summary as one failure", async (
   assert.equal(await countResults("", 0), "0 1");
 });
 
-Deno.test("count_results counts a run that failed without a failed test as one failure", async () => {
+Deno.test("count_results counts a failed run without a failed test as one", async () => {
   assert.equal(await countResults("ok | 10 passed | 0 failed (1s)\n", 124), "10 1");
 });

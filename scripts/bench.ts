@@ -1,0 +1,255 @@
+/**
+ * `deno task bench`: one table of what the server does on one core, with the load generator on
+ * another; durable, schema check, idempotency ledger and hash chain on. `--quick` leaves out what
+ * needs 5 million stored events; `--json FILE` also writes the raw figures. Targets are ours.
+ */
+
+import { parseArgs } from "node:util";
+import { type ServerProcess, startServer } from "../tests/support/server_process.ts";
+import { measureFold } from "./bench/fold_measure.ts";
+import { openConnection } from "./bench/http_connection.ts";
+import { percentiles } from "./bench/load.ts";
+import {
+  describeMachine,
+  measureSync,
+  pinLoadGenerator,
+  residentMemory,
+  serverWrapper,
+} from "./bench/machine.ts";
+import * as measures from "./bench/server_measures.ts";
+import { formatTable, isMet, type Row } from "./bench/table.ts";
+
+interface Bench {
+  readonly rows: Row[];
+  readonly wrapper: readonly string[];
+  readonly dataDir: string;
+  readonly isQuick: boolean;
+  noopGet: number;
+  noopPost: number;
+  singlesAtStart: number;
+}
+
+function add(bench: Bench, row: Row): void {
+  bench.rows.push(row);
+  console.error(`  ${row.name}: ${row.value.toFixed(2)} ${row.unit}`);
+}
+
+async function measureYardsticks(bench: Bench): Promise<void> {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr as Deno.NetAddr;
+  listener.close();
+  const noopServer = new URL("bench/noop_server.ts", import.meta.url).pathname;
+  const command = [...bench.wrapper, Deno.execPath(), "run", "-A", noopServer, String(port)];
+  const child = new Deno.Command(command[0]!, { args: command.slice(1) }).spawn();
+  try {
+    await waitForPort(port);
+    const { get, post } = await measures.measureNoop(port, bench.isQuick ? 2 : 3);
+    [bench.noopGet, bench.noopPost] = [get.requestsPerSecond, post.requestsPerSecond];
+    const note = "Hono alone";
+    add(bench, { name: "no-op GET, 64", value: bench.noopGet, unit: "req/s", latency: get, note });
+    add(bench, {
+      name: "no-op POST, 64",
+      value: bench.noopPost,
+      unit: "req/s",
+      latency: post,
+      note,
+    });
+  } finally {
+    child.kill("SIGKILL");
+    await child.status;
+  }
+  const syncs = percentiles(measureSync(bench.dataDir, 300));
+  const note = "4 KiB append, fdatasync";
+  add(bench, { name: "raw fsync", value: syncs.p50, unit: "ms", latency: syncs, note });
+}
+
+async function waitForPort(port: number): Promise<void> {
+  for (let attempt = 0; attempt < 500; attempt++) {
+    try {
+      return (await openConnection(port)).close();
+    } catch {
+      await pause(10);
+    }
+  }
+  throw new Error("the no-op server did not start");
+}
+
+async function measureWrites(bench: Bench, server: ServerProcess): Promise<void> {
+  const target = measures.targetOf(server);
+  const seconds = bench.isQuick ? 5 : 8;
+  await measures.fillStreams(target, 20);
+  const singles = await measures.measureSingles(target, 64, seconds);
+  bench.singlesAtStart = singles.requestsPerSecond;
+  add(bench, {
+    name: "single POST, 64, 5,000 streams",
+    value: singles.requestsPerSecond,
+    unit: "req/s",
+    target: { atLeast: 6_000 },
+    p99BelowMs: 30,
+    noop: bench.noopPost,
+    latency: singles,
+    note: "100,000 stored; goal 10,000",
+  });
+  const alone = await measures.measureSingles(target, 1, 2);
+  add(bench, {
+    name: "single POST, 1 connection",
+    value: alone.requestsPerSecond,
+    unit: "req/s",
+    latency: alone,
+    note: "one sync each",
+  });
+  const hot = await measures.measureHotStream(target, bench.isQuick ? 4 : 6);
+  add(bench, {
+    name: "single POST, 64, one hot stream",
+    value: hot.requestsPerSecond,
+    unit: "req/s",
+    target: { atLeast: 5_000 },
+    noop: bench.noopPost,
+    latency: hot,
+    note: "unguarded",
+  });
+  add(bench, {
+    name: "batch of 10,000 events, 2",
+    value: await measures.measureBatches(target, 1_000_000),
+    unit: "events/s",
+    target: { atLeast: 60_000 },
+    note: "one stream to 1,000,000",
+  });
+}
+
+async function measureReads(bench: Bench, server: ServerProcess): Promise<void> {
+  const target = measures.targetOf(server);
+  const aggregates = await measures.measureAggregates(target, bench.isQuick ? 3 : 4);
+  add(bench, {
+    name: "cached GET aggregate, 64",
+    value: aggregates.requestsPerSecond,
+    unit: "req/s",
+    target: { atLeast: 15_000 },
+    noop: bench.noopGet,
+    latency: aggregates,
+    note: "1,000 streams; goal 30,000",
+  });
+  const { one, big } = await measures.measureLengths(target);
+  for (const [result, events] of [[one, "1 event"], [big, "1,000,000 events"]] as const) {
+    add(bench, {
+      name: `GET /length of ${events}, 64`,
+      value: result.requestsPerSecond,
+      unit: "req/s",
+      noop: bench.noopGet,
+      latency: result,
+    });
+  }
+  add(bench, {
+    name: "/length, 1 to 1,000,000 events",
+    value: one.requestsPerSecond / big.requestsPerSecond,
+    unit: "x",
+    target: { below: 1.2 },
+  });
+  const listing = await measures.measureListing(target, bench.isQuick ? 3 : 4);
+  add(bench, {
+    name: "raw listing, pages of 5,000, 2",
+    value: listing.unitsPerSecond,
+    unit: "events/s",
+    target: { atLeast: 150_000 },
+    latency: listing,
+  });
+  add(bench, {
+    name: "tick fold, in process",
+    value: measureFold(),
+    unit: "events/s",
+    target: { atLeast: 700_000 },
+  });
+}
+
+/** What changes, or must not, when 5 million events are stored. */
+async function measureFull(bench: Bench, server: ServerProcess): Promise<ServerProcess> {
+  const startedAt = performance.now();
+  await measures.fillStreams(measures.targetOf(server), 800);
+  const fillRate = measures.STREAMS * 800 / (performance.now() - startedAt) * 1000;
+  add(bench, { name: "fill, batches of 800, 4", value: fillRate, unit: "events/s" });
+  const singles = await measures.measureSingles(measures.targetOf(server), 64, 8);
+  add(bench, {
+    name: "single POST, 64, 5,000,000 stored",
+    value: singles.requestsPerSecond,
+    unit: "req/s",
+    noop: bench.noopPost,
+    latency: singles,
+  });
+  add(bench, {
+    name: "its rate to that at 100,000 stored",
+    value: singles.requestsPerSecond / bench.singlesAtStart,
+    unit: "x",
+    target: { atLeast: 0.85 },
+  });
+  await server.stop();
+  return await start(bench, "5,000,000 stored");
+}
+
+async function start(bench: Bench, note: string): Promise<ServerProcess> {
+  const server = await startServer({ dataDir: bench.dataDir, wrapper: bench.wrapper });
+  add(bench, {
+    name: "start to ready",
+    value: server.startMs,
+    unit: "ms",
+    target: { below: 1_000 },
+    note,
+  });
+  await pause(2_000);
+  add(bench, {
+    name: "idle memory",
+    value: await residentMemory(server.pid),
+    unit: "MiB",
+    target: { below: 200 },
+    note,
+  });
+  return server;
+}
+
+async function runAll(bench: Bench): Promise<void> {
+  await measureYardsticks(bench);
+  let server = await start(bench, "empty");
+  try {
+    await measures.deployBenchSpec(server);
+    await measureWrites(bench, server);
+    await measureReads(bench, server);
+    const value = await residentMemory(server.pid);
+    add(bench, { name: "memory after this load", value, unit: "MiB" });
+    if (!bench.isQuick) server = await measureFull(bench, server);
+  } finally {
+    await server.kill();
+  }
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({
+    args: Deno.args.filter((argument) => argument !== "--"),
+    options: { quick: { type: "boolean", default: false }, json: { type: "string" } },
+  });
+  const isPinned = await pinLoadGenerator();
+  const machine = await describeMachine(isPinned);
+  const bench: Bench = {
+    rows: [],
+    wrapper: serverWrapper(isPinned),
+    dataDir: await Deno.makeTempDir({ prefix: "daybook_bench_" }),
+    isQuick: values.quick,
+    noopGet: NaN,
+    noopPost: NaN,
+    singlesAtStart: NaN,
+  };
+  const startedAt = performance.now();
+  try {
+    await runAll(bench);
+  } finally {
+    const seconds = Math.round((performance.now() - startedAt) / 1000);
+    console.log(`\n${machine.join("\n")}\n\n${formatTable(bench.rows)}\n\n${seconds} s in all`);
+    await Deno.remove(bench.dataDir, { recursive: true });
+  }
+  if (values.json !== undefined) {
+    const rows = bench.rows.map((row) => ({ ...row, met: isMet(row) }));
+    await Deno.writeTextFile(values.json, JSON.stringify({ machine, rows }, undefined, 2));
+  }
+}

@@ -1,0 +1,104 @@
+/** Closed loops: N connections, each asks, waits for the reply, and asks again; latency of all. */
+
+import { bodyText, openConnection, type Reply } from "./http_connection.ts";
+
+export interface LoadOptions {
+  readonly port: number;
+  readonly connections: number;
+  /** Measured time, after the warm-up. */
+  readonly seconds: number;
+  readonly warmupSeconds?: number;
+  readonly expectedStatus: number;
+  /** The parts of the next request of a connection; they must stay as they are until the reply. */
+  readonly next: (connection: number) => readonly Uint8Array[];
+  /** Sees each reply; what it gives is added to `units`. Without it: 1 for each. */
+  readonly onReply?: (reply: Reply, connection: number) => number;
+}
+
+export interface LoadResult {
+  readonly requests: number;
+  readonly requestsPerSecond: number;
+  readonly unitsPerSecond: number;
+  /** Milliseconds. */
+  readonly p50: number;
+  readonly p95: number;
+  readonly p99: number;
+  readonly max: number;
+}
+
+/** Runs the loops; throws when a reply has another status than expected. */
+export async function runLoad(options: LoadOptions): Promise<LoadResult> {
+  const { connections, seconds, warmupSeconds = 1 } = options;
+  const tally = { units: 0, latencies: [] as number[] };
+  const begin = performance.now() + warmupSeconds * 1000;
+  const end = begin + seconds * 1000;
+  await Promise.all(
+    Array.from({ length: connections }, (_, index) => runLoop(options, index, begin, end, tally)),
+  );
+  return {
+    requests: tally.latencies.length,
+    requestsPerSecond: tally.latencies.length / seconds,
+    unitsPerSecond: tally.units / seconds,
+    ...percentiles(tally.latencies),
+  };
+}
+
+async function runLoop(
+  options: LoadOptions,
+  index: number,
+  begin: number,
+  end: number,
+  tally: { units: number; latencies: number[] },
+): Promise<void> {
+  const connection = await openConnection(options.port);
+  let sentAt = performance.now();
+  while (sentAt < end) {
+    const reply = await connection.exchange(...options.next(index));
+    const heardAt = performance.now();
+    if (reply.status !== options.expectedStatus) {
+      throw new Error(`expected ${options.expectedStatus}: ${reply.status} ${bodyText(reply)}`);
+    }
+    const units = options.onReply === undefined ? 1 : options.onReply(reply, index);
+    if (heardAt >= begin && heardAt <= end) {
+      tally.latencies.push(heardAt - sentAt);
+      tally.units += units;
+    }
+    sentAt = performance.now();
+  }
+  connection.close();
+}
+
+/** The same loops for a fixed amount of work: each connection asks until `next` gives nothing. */
+export async function runWork(
+  options: Pick<LoadOptions, "port" | "connections" | "expectedStatus"> & {
+    readonly next: (connection: number) => readonly Uint8Array[] | undefined;
+  },
+): Promise<{ seconds: number; requests: number }> {
+  const startedAt = performance.now();
+  let requests = 0;
+  await Promise.all(
+    Array.from({ length: options.connections }, async (_, index) => {
+      const connection = await openConnection(options.port);
+      for (;;) {
+        const parts = options.next(index);
+        if (parts === undefined) break;
+        const reply = await connection.exchange(...parts);
+        if (reply.status !== options.expectedStatus) {
+          throw new Error(`expected ${options.expectedStatus}: ${reply.status} ${bodyText(reply)}`);
+        }
+        requests++;
+      }
+      connection.close();
+    }),
+  );
+  return { seconds: (performance.now() - startedAt) / 1000, requests };
+}
+
+export function percentiles(
+  latencies: readonly number[],
+): Pick<LoadResult, "p50" | "p95" | "p99" | "max"> {
+  const sorted = Float64Array.from(latencies).sort();
+  const at = (share: number) =>
+    sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;
+  return { p50: at(0.5), p95: at(0.95), p99: at(0.99), max: at(1) };
+}

@@ -1,0 +1,221 @@
+/** What is measured over HTTP on a real server, durable, with schema check, ledger and chain. */
+
+import type { ServerProcess } from "../../tests/support/server_process.ts";
+import { bodyText, type HttpConnection, openConnection, type Reply } from "./http_connection.ts";
+import { type LoadResult, runLoad, runWork } from "./load.ts";
+import {
+  batchBody,
+  BENCH_SPEC,
+  type RequestBuilder,
+  requestBuilder,
+  streamId,
+} from "./requests.ts";
+
+export const STREAMS = 5_000;
+const CONNECTIONS = 64;
+const BIG_STREAM = streamId(900_000);
+const ONE_EVENT_STREAM = streamId(900_001);
+
+export interface Target {
+  readonly port: number;
+  readonly requests: RequestBuilder;
+}
+
+/** Test environment of the server, with its write key. */
+export function targetOf(server: ServerProcess): Target {
+  const port = Number(new URL(server.baseUrls.test).port);
+  return { port, requests: requestBuilder(server.credentials.keys.test.write) };
+}
+
+export async function deployBenchSpec(server: ServerProcess): Promise<void> {
+  const { instance_id, operator_token } = server.credentials;
+  const reply = await fetch(`${server.baseUrls.test}/api/instances/${instance_id}/spec`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${operator_token}`, "content-type": "application/json" },
+    body: JSON.stringify({ environment: "test", spec: BENCH_SPEC }),
+  });
+  const text = await reply.text();
+  if (!reply.ok) throw new Error(`deploying the spec: ${reply.status} ${text}`);
+}
+
+/** Single events over 5,000 streams in turn, each with an idempotency key of its own. */
+export async function measureSingles(
+  { port, requests }: Target,
+  connections: number,
+  seconds: number,
+): Promise<LoadResult> {
+  let number = 0;
+  return await runLoad({
+    port,
+    connections,
+    seconds,
+    warmupSeconds: 2,
+    expectedStatus: 201,
+    next: () => requests.single(streamId(number % STREAMS), number++),
+  });
+}
+
+export async function measureHotStream(
+  { port, requests }: Target,
+  seconds: number,
+): Promise<LoadResult> {
+  let number = 0;
+  return await runLoad({
+    port,
+    connections: CONNECTIONS,
+    seconds,
+    expectedStatus: 201,
+    next: () => requests.single("global", number++),
+  });
+}
+
+/** Appends the same number of events to each of the 5,000 streams, in batches. */
+export async function fillStreams(
+  { port, requests }: Target,
+  eventsEach: number,
+): Promise<void> {
+  const batchEvents = Math.min(eventsEach, 1_000);
+  const body = batchBody(batchEvents);
+  const batches = Math.ceil(eventsEach / batchEvents) * STREAMS;
+  let number = 0;
+  await runWork({
+    port,
+    connections: 4,
+    expectedStatus: 201,
+    next: () => number < batches ? requests.batch(streamId(number++ % STREAMS), body) : undefined,
+  });
+}
+
+/** Fills one stream to the given length by batches of 10,000; gives events per second. */
+export async function measureBatches(
+  { port, requests }: Target,
+  events: number,
+): Promise<number> {
+  const body = batchBody(10_000);
+  let left = events / 10_000;
+  const { seconds } = await runWork({
+    port,
+    connections: 2,
+    expectedStatus: 201,
+    next: () => left-- > 0 ? requests.batch(BIG_STREAM, body) : undefined,
+  });
+  return events / seconds;
+}
+
+export async function measureAggregates(
+  { port, requests }: Target,
+  seconds: number,
+): Promise<LoadResult> {
+  const prepared = Array.from({ length: 1_000 }, (_, i) => requests.get(`/account/${streamId(i)}`));
+  let number = 0;
+  return await runLoad({
+    port,
+    connections: CONNECTIONS,
+    seconds,
+    warmupSeconds: 2,
+    expectedStatus: 200,
+    next: () => prepared[number++ % prepared.length]!,
+  });
+}
+
+/** `/length` of a stream of one event and of the big one, in turns so that both see the same. */
+export async function measureLengths(
+  { port, requests }: Target,
+): Promise<{ readonly one: LoadResult; readonly big: LoadResult }> {
+  const writer = await openConnection(port);
+  const lengthOf = async (stream: string, reader: HttpConnection) => {
+    const reply = await reader.exchange(...requests.get(`/account/${stream}/length`));
+    return JSON.parse(bodyText(reply)).length as number;
+  };
+  if (await lengthOf(ONE_EVENT_STREAM, writer) === 0) {
+    await writer.exchange(...requests.single(ONE_EVENT_STREAM, 1));
+  }
+  const [one, big] = [await lengthOf(ONE_EVENT_STREAM, writer), await lengthOf(BIG_STREAM, writer)];
+  if (one !== 1 || big < 1_000_000) throw new Error(`lengths are ${one} and ${big}`);
+  writer.close();
+  const runs: Record<string, LoadResult[]> = { [ONE_EVENT_STREAM]: [], [BIG_STREAM]: [] };
+  for (let turn = 0; turn < 3; turn++) {
+    for (const stream of [ONE_EVENT_STREAM, BIG_STREAM]) {
+      const request = requests.get(`/account/${stream}/length`);
+      const options = { port, connections: CONNECTIONS, seconds: 1, warmupSeconds: 0.3 };
+      runs[stream]!.push(await runLoad({ ...options, expectedStatus: 200, next: () => request }));
+    }
+  }
+  return { one: middle(runs[ONE_EVENT_STREAM]!), big: middle(runs[BIG_STREAM]!) };
+}
+
+function middle(runs: readonly LoadResult[]): LoadResult {
+  return [...runs].sort((a, b) => a.requestsPerSecond - b.requestsPerSecond)[runs.length >> 1]!;
+}
+
+/** Raw pages of 5,000 through the big stream, over and over; the unit is one event. */
+export async function measureListing(
+  { port, requests }: Target,
+  seconds: number,
+): Promise<LoadResult> {
+  const path = `/account/${BIG_STREAM}/events?raw=true&count=5000`;
+  const starts = new Map<number, string | undefined>();
+  return await runLoad({
+    port,
+    connections: 2,
+    seconds,
+    expectedStatus: 200,
+    next: (connection) => {
+      const start = starts.get(connection);
+      return requests.get(start === undefined ? path : `${path}&start=${start}`);
+    },
+    onReply: (reply, connection) => {
+      starts.set(connection, nextStart(reply));
+      return countEntries(reply);
+    },
+  });
+}
+
+function nextStart(reply: Reply): string | undefined {
+  const tail = reply.bytes.subarray(Math.max(reply.bodyStart, reply.bodyEnd - 400), reply.bodyEnd);
+  return /"next_start":"([^"]+)"/.exec(new TextDecoder().decode(tail))?.[1];
+}
+
+/** Counted, not believed: entries have one `hash` each, and event data here has none. */
+function countEntries(reply: Reply): number {
+  const mark = new TextEncoder().encode(`"hash":"`);
+  const { bytes, bodyEnd } = reply;
+  let count = 0;
+  for (let at = reply.bodyStart; at + mark.length <= bodyEnd; at++) {
+    at = bytes.indexOf(0x22, at);
+    if (at < 0 || at >= bodyEnd) break;
+    if (mark.every((byte, offset) => bytes[at + offset] === byte)) count++;
+  }
+  return count;
+}
+
+/** The no-op route under the load that the real routes get. */
+export async function measureNoop(port: number, seconds: number): Promise<{
+  readonly get: LoadResult;
+  readonly post: LoadResult;
+}> {
+  const requests = requestBuilder("no-key");
+  const getRequest = requests.get("/noop");
+  let number = 0;
+  const options = { port, connections: CONNECTIONS, seconds };
+  const get = await runLoad({ ...options, expectedStatus: 200, next: () => getRequest });
+  const post = await runLoad({
+    ...options,
+    expectedStatus: 201,
+    next: () => {
+      const [bytes] = requests.single("x", number++);
+      return [renamed(bytes!)];
+    },
+  });
+  return { get, post };
+}
+
+/** The same bytes asked of `/noop`: body, headers and their cost stay as they are. */
+function renamed(request: Uint8Array): Uint8Array {
+  const path = new TextEncoder().encode("POST /noop");
+  const space = request.indexOf(0x20, 5);
+  const out = new Uint8Array(path.length + request.length - space);
+  out.set(path);
+  out.set(request.subarray(space), path.length);
+  return out;
+}

@@ -1,6 +1,6 @@
 /**
  * `unevaluatedItems` where the validator would not do what the draft says: beside `contains`, and with
- * `items` in a branch that may or may not apply. Refused at deploy, so that no event is judged wrongly.
+ * `items` or `prefixItems` in a branch that may or may not apply. Refused at deploy, so that no event is judged wrongly.
  */
 
 import { isJsonObject } from "../../json.ts";
@@ -39,7 +39,9 @@ function findUnreliable(start: string, references: References): string | undefin
     const schema = references.places.get(pointer)?.schema;
     if (!isJsonObject(schema)) continue;
     if (schema.contains !== undefined) return "contains";
-    if (isConditional && schema.items !== undefined) return "items in a branch";
+    if (isConditional && (schema.items ?? schema.prefixItems) !== undefined) {
+      return "items or prefixItems in a branch";
+    }
     for (const child of sameValue(pointer, references)) {
       pending.push([child, isConditional || CONDITIONAL.test(child)]);
     }

@@ -1,0 +1,167 @@
+/**
+ * What a schema says of one value, gathered from the schema itself, from what it refers to and from
+ * its `allOf`: so that a schema moved into `$defs` is still the same schema.
+ */
+
+import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
+import type { References } from "./references.ts";
+import { escapePointer } from "./vocabulary.ts";
+
+/** One schema of a document, by its pointer. */
+export interface SchemaAt {
+  readonly references: References;
+  readonly pointer: string;
+}
+
+export interface SchemaView {
+  /** True where no value is valid at all. */
+  readonly isFalse: boolean;
+  /** The types a value may have, without `integer` where `number` is; undefined: any. */
+  readonly types: ReadonlySet<string> | undefined;
+  /** True when `type` itself says so, not only `const`, `enum` or the branches. */
+  readonly declaresType: boolean;
+  readonly required: ReadonlySet<string>;
+  readonly properties: ReadonlyMap<string, SchemaAt>;
+  /** False when `additionalProperties` or `unevaluatedProperties` is false. */
+  readonly isOpen: boolean;
+  /** Held schemas that are compared one by one: `items`, `prefixItems/0`, `then` ... */
+  readonly held: ReadonlyMap<string, SchemaAt>;
+  readonly branches: ReadonlyMap<"anyOf" | "oneOf", readonly SchemaAt[]>;
+}
+
+/** What the schema says, or undefined where the pointer leads to no schema. */
+export function viewSchema(at: SchemaAt): SchemaView {
+  const parts = partsOf(at, new Set());
+  const types = parts.map((part) => typesOf(part)).filter((type) => type !== undefined);
+  return {
+    isFalse: parts.some(({ references, pointer }) => isNever(schemaAt({ references, pointer }))),
+    types: types.length === 0 ? undefined : types.reduce(intersect),
+    declaresType: parts.some((part) => objectAt(part).type !== undefined),
+    required: new Set(parts.flatMap((part) => stringsOf(objectAt(part).required))),
+    properties: collect(parts, (part) => membersOf(part, "properties")),
+    isOpen: !parts.some((part) => {
+      const { additionalProperties, unevaluatedProperties } = objectAt(part);
+      return [additionalProperties, unevaluatedProperties].some((schema) =>
+        schema !== undefined && isNever(schema)
+      );
+    }),
+    held: collect(parts, heldBy),
+    branches: new Map((["anyOf", "oneOf"] as const).map((keyword) => [
+      keyword,
+      parts.flatMap((part) => [...membersOf(part, keyword).values()]),
+    ])),
+  };
+}
+
+export function schemaAt({ references, pointer }: SchemaAt): JsonValue {
+  return references.places.get(pointer)?.schema ?? true;
+}
+
+function objectAt(at: SchemaAt): JsonObject {
+  const schema = schemaAt(at);
+  return isJsonObject(schema) ? schema : {};
+}
+
+/** `false`, or `{"not": true}`, or `{"not": {}}`. */
+function isNever(schema: JsonValue): boolean {
+  if (schema === false) return true;
+  if (!isJsonObject(schema) || schema.not === undefined) return false;
+  return schema.not === true || (isJsonObject(schema.not) && Object.keys(schema.not).length === 0);
+}
+
+/** The schema and all that always hold with it. */
+function partsOf(at: SchemaAt, seen: Set<string>): SchemaAt[] {
+  if (seen.has(at.pointer)) return [];
+  seen.add(at.pointer);
+  const { references, pointer } = at;
+  const schema = objectAt(at);
+  const parts = [at];
+  for (const reference of [schema.$ref, schema.$dynamicRef]) {
+    if (typeof reference !== "string") continue;
+    const target = references.resolve(reference, pointer);
+    if (target !== undefined) parts.push(...partsOf({ references, pointer: target }, seen));
+  }
+  for (const part of membersOf(at, "allOf").values()) parts.push(...partsOf(part, seen));
+  return parts;
+}
+
+function membersOf({ references, pointer }: SchemaAt, keyword: string): Map<string, SchemaAt> {
+  const value = objectAt({ references, pointer })[keyword];
+  const keys = typeof value === "object" && value !== null ? Object.keys(value) : [];
+  return new Map(
+    keys.map((
+      key,
+    ) => [key, { references, pointer: `${pointer}/${keyword}/${escapePointer(key)}` }]),
+  );
+}
+
+const HELD_SINGLY = ["items", "additionalProperties", "unevaluatedProperties", "then", "else"];
+const HELD_BY_NAME = ["prefixItems", "patternProperties", "dependentSchemas"];
+
+function heldBy(at: SchemaAt): Map<string, SchemaAt> {
+  const held = new Map<string, SchemaAt>();
+  const schema = objectAt(at);
+  for (const keyword of HELD_SINGLY) {
+    if (schema[keyword] === undefined) continue;
+    held.set(keyword, { references: at.references, pointer: `${at.pointer}/${keyword}` });
+  }
+  for (const keyword of HELD_BY_NAME) {
+    for (const [key, member] of membersOf(at, keyword)) held.set(`${keyword}.${key}`, member);
+  }
+  return held;
+}
+
+/** The first part that says something of a name speaks for it. */
+function collect(
+  parts: readonly SchemaAt[],
+  read: (part: SchemaAt) => Map<string, SchemaAt>,
+): Map<string, SchemaAt> {
+  const all = new Map<string, SchemaAt>();
+  for (const part of parts) {
+    for (const [name, at] of read(part)) if (!all.has(name)) all.set(name, at);
+  }
+  return all;
+}
+
+function stringsOf(value: JsonValue | undefined): string[] {
+  return [value ?? []].flat().filter((item) => typeof item === "string");
+}
+
+/** By `type`, else by the values of `const` and `enum`, else by the branches if all say. */
+function typesOf(at: SchemaAt, depth = 0): ReadonlySet<string> | undefined {
+  const schema = objectAt(at);
+  if (schema.type !== undefined) return simplify(stringsOf(schema.type));
+  if (schema.const !== undefined) return simplify([typeOfValue(schema.const)]);
+  if (Array.isArray(schema.enum)) return simplify(schema.enum.map(typeOfValue));
+  for (const keyword of ["anyOf", "oneOf"]) {
+    const branches = [...membersOf(at, keyword).values()];
+    if (branches.length === 0 || depth > 8) continue;
+    const types = branches.map((branch) =>
+      partsOf(branch, new Set()).map((part) => typesOf(part, depth + 1)).find((type) => type)
+    );
+    if (types.every((type) => type !== undefined)) {
+      return simplify(types.flatMap((type) => [...type]));
+    }
+  }
+  return undefined;
+}
+
+function typeOfValue(value: JsonValue): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "array";
+  return Number.isInteger(value) ? "integer" : typeof value;
+}
+
+function simplify(types: readonly string[]): ReadonlySet<string> {
+  const set = new Set(types);
+  if (set.has("number")) set.delete("integer");
+  return set;
+}
+
+function intersect(a: ReadonlySet<string>, b: ReadonlySet<string>): ReadonlySet<string> {
+  const both = new Set([...a].filter((type) => b.has(type)));
+  if (a.has("integer") && b.has("number") || a.has("number") && b.has("integer")) {
+    both.add("integer");
+  }
+  return both;
+}

@@ -8,8 +8,8 @@
 import { limits } from "../limits.ts";
 import { type FoldBudget, StateTooLarge } from "./handler.ts";
 
-/** What one fold may charge in all; about five seconds of the worst work a handler can ask for. */
-export const FOLD_BUDGET_BYTES = 32 * limits.stateBytesMax;
+/** What one fold may charge in all; a few seconds of the worst work a handler can ask for. */
+export const FOLD_BUDGET_BYTES = 16 * limits.stateBytesMax;
 
 /** Charged for an object, an array, a key or an element beside the text it holds: their heap. */
 export const CONTAINER_BYTES = 24;

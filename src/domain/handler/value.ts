@@ -135,8 +135,8 @@ function equalObjects(
   budget: FoldBudget,
   level: number,
 ): boolean {
+  // Values before counts: two objects that differ mostly differ in their first field.
   const names = Object.keys(left);
-  if (names.length !== Object.keys(right).length) return false;
   for (const name of names) {
     charge(budget, STEP_BYTES);
     if (!Object.hasOwn(right, name)) return false;
@@ -144,5 +144,5 @@ function equalObjects(
       return false;
     }
   }
-  return true;
+  return names.length === Object.keys(right).length;
 }

@@ -1,0 +1,44 @@
+/** Spec: "Error record retention": 24 hours. */
+
+import assert from "node:assert/strict";
+import {
+  readErrorRecord,
+  storeErrorRecord,
+  sweepErrorRecords,
+} from "../../src/store/error_records.ts";
+import { keys } from "../../src/store/keys.ts";
+import { withTemporaryEngine } from "../support/temporary_engine.ts";
+
+const START_MS = Date.UTC(2026, 0, 1, 12, 30);
+const DAY_MS = 24 * 3600 * 1000;
+const record = {
+  error_id: "err_1",
+  error_type: "internal",
+  message: "What failed",
+  context: { event_key: "order:global" },
+  request_id: "request-1",
+  occurred_at: new Date(START_MS).toISOString(),
+};
+
+Deno.test("readErrorRecord() gives the record for 24 hours to the millisecond", async () => {
+  await withTemporaryEngine(async (engine) => {
+    await engine.transact((tx) => Promise.resolve(storeErrorRecord(tx, 1, record)));
+    const read = (nowMs: number, tenant = 1) =>
+      engine.snapshot((tx) => readErrorRecord(tx, tenant, "err_1", nowMs));
+    assert.deepEqual(await read(START_MS), record);
+    assert.deepEqual(await read(START_MS + DAY_MS - 1), record);
+    assert.equal(await read(START_MS + DAY_MS), undefined);
+    assert.equal(await read(START_MS, 2), undefined, "another tenant does not see it");
+  });
+});
+
+Deno.test("sweepErrorRecords() removes ended records and nothing before their end", async () => {
+  await withTemporaryEngine(async (engine) => {
+    await engine.transact((tx) => Promise.resolve(storeErrorRecord(tx, 1, record)));
+    const sweep = (nowMs: number) => engine.transact((tx) => sweepErrorRecords(tx, nowMs, 10));
+    assert.equal(await sweep(START_MS + DAY_MS - 1), 0);
+    assert.equal(await sweep(START_MS + DAY_MS + 2 * 3600 * 1000), 1);
+    assert.equal(await engine.snapshot((tx) => tx.get(keys.errorRecord(1, "err_1"))), undefined);
+    assert.equal(await sweep(START_MS + 2 * DAY_MS), 0);
+  });
+});

@@ -1,0 +1,108 @@
+/** Spec: "Idempotency key lifecycle": the ledger's part of it. */
+
+import assert from "node:assert/strict";
+import type { Written } from "../../src/domain/write.ts";
+import type { Engine } from "../../src/kv/engine.ts";
+import {
+  lookUpLedger,
+  recordInLedger,
+  sweepLedger,
+  touchLedger,
+} from "../../src/store/idempotency.ts";
+import { keys } from "../../src/store/keys.ts";
+import { withTemporaryEngine } from "../support/temporary_engine.ts";
+
+const DAY = 24 * 3600;
+const START = 1_767_225_600;
+const claim = { key: "order-7", bodyHash: "aa".repeat(32) };
+const written: Written = {
+  form: "batch",
+  targets: [{ key: "order:global", first: 3, count: 2 }],
+  impliedCount: 0,
+  replayed: false,
+  requestId: "request-1",
+};
+
+function record(engine: Engine, now = START, tenant = 1): Promise<void> {
+  return engine.transact((tx) => Promise.resolve(recordInLedger(tx, tenant, claim, written, now)));
+}
+
+function lookUp(engine: Engine, now: number, change = {}, tenant = 1) {
+  return engine.snapshot((tx) => lookUpLedger(tx, tenant, { ...claim, ...change }, now));
+}
+
+Deno.test("lookUpLedger() has not seen a key that nobody used", async () => {
+  await withTemporaryEngine(async (engine) => {
+    assert.deepEqual(await lookUp(engine, START), { kind: "unseen" });
+  });
+});
+
+Deno.test("lookUpLedger() gives the whole answer of the write that landed", async () => {
+  await withTemporaryEngine(async (engine) => {
+    await record(engine);
+    const answer = await lookUp(engine, START + 5);
+    assert.deepEqual(answer, { kind: "recorded", written: { ...written, replayed: true } });
+  });
+});
+
+Deno.test("lookUpLedger() tells another body apart", async () => {
+  await withTemporaryEngine(async (engine) => {
+    await record(engine);
+    const answer = await lookUp(engine, START, { bodyHash: "bb".repeat(32) });
+    assert.deepEqual(answer, { kind: "mismatch" });
+  });
+});
+
+Deno.test("lookUpLedger() keeps instances and environments apart", async () => {
+  await withTemporaryEngine(async (engine) => {
+    await record(engine, START, 1);
+    assert.deepEqual(await lookUp(engine, START, {}, 2), { kind: "unseen" });
+  });
+});
+
+Deno.test("lookUpLedger() keeps a key for 24 hours to the second", async () => {
+  await withTemporaryEngine(async (engine) => {
+    await record(engine);
+    assert.equal((await lookUp(engine, START + DAY - 1)).kind, "recorded");
+    assert.equal((await lookUp(engine, START + DAY)).kind, "unseen");
+  });
+});
+
+Deno.test("touchLedger() starts the 24 hours anew", async () => {
+  await withTemporaryEngine(async (engine) => {
+    await record(engine);
+    await engine.transact((tx) => touchLedger(tx, 1, claim, START + DAY - 1));
+    assert.equal((await lookUp(engine, START + 2 * DAY - 2)).kind, "recorded");
+    assert.equal((await lookUp(engine, START + 2 * DAY - 1)).kind, "unseen");
+  });
+});
+
+Deno.test("sweepLedger() removes ended entries and their due marks, and no other", async () => {
+  await withTemporaryEngine(async (engine) => {
+    await record(engine);
+    const later = { ...claim, key: "order-8" };
+    const soon = START + 3 * 3600;
+    await engine.transact((tx) => Promise.resolve(recordInLedger(tx, 1, later, written, soon)));
+    const now = START + DAY + 2 * 3600;
+    assert.equal(await engine.transact((tx) => sweepLedger(tx, now, 100)), 1);
+    const left = await engine.snapshot(async (tx) => [
+      await tx.get(keys.ledger(1, claim.key)) === undefined,
+      await tx.get(keys.ledger(1, later.key)) === undefined,
+      (await tx.getRange(keys.ledgerDues())).length,
+    ]);
+    assert.deepEqual(left, [true, false, 1]);
+  });
+});
+
+Deno.test("sweepLedger() spares an entry that was used again, and finds it a day later", async () => {
+  await withTemporaryEngine(async (engine) => {
+    await record(engine);
+    await engine.transact((tx) => touchLedger(tx, 1, claim, START + 20 * 3600));
+    assert.equal(await engine.transact((tx) => sweepLedger(tx, START + DAY + 7200, 100)), 1);
+    assert.equal((await lookUp(engine, START + DAY + 7200)).kind, "recorded");
+    const end = START + 20 * 3600 + DAY + 7200;
+    assert.equal(await engine.transact((tx) => sweepLedger(tx, end, 100)), 1);
+    assert.equal(await engine.snapshot((tx) => tx.get(keys.ledger(1, claim.key))), undefined);
+    assert.equal(await engine.transact((tx) => sweepLedger(tx, end, 100)), 0);
+  });
+});

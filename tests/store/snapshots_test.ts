@@ -1,0 +1,61 @@
+/** Folded states kept beside their streams. */
+
+import assert from "node:assert/strict";
+import { streamKey } from "../../src/domain/stream_key.ts";
+import type { Engine } from "../../src/kv/engine.ts";
+import { keys } from "../../src/store/keys.ts";
+import { readSnapshot, readSnapshotHeader, saveSnapshot } from "../../src/store/snapshots.ts";
+import { withTemporaryEngine } from "../support/temporary_engine.ts";
+
+const stream = streamKey("order", "global");
+
+function snapshot(length: number, characters: number) {
+  const stateJson = JSON.stringify({ fill: "é".repeat(characters) });
+  return { length, bytes: 100 * length, generation: 0, stateJson };
+}
+
+function read(engine: Engine, foldHash: string) {
+  return engine.snapshot((tx) => readSnapshot(tx, 1, stream, foldHash));
+}
+
+for (const characters of [0, 49_990, 60_000, 3_000_000]) {
+  Deno.test(`readSnapshot() gives back a state of ${2 * characters} bytes`, async () => {
+    await withTemporaryEngine(async (engine) => {
+      const saved = snapshot(3, characters);
+      await saveSnapshot(engine, 1, stream, "f1", saved);
+      const found = await read(engine, "f1");
+      assert.equal(found?.stateJson, saved.stateJson);
+      assert.deepEqual([found?.length, found?.bytes, found?.generation], [3, 300, 0]);
+    });
+  });
+}
+
+Deno.test("readSnapshot() finds nothing under another fold hash", async () => {
+  await withTemporaryEngine(async (engine) => {
+    await saveSnapshot(engine, 1, stream, "f1", snapshot(3, 5));
+    assert.equal(await read(engine, "f2"), undefined);
+  });
+});
+
+Deno.test("saveSnapshot() removes every other snapshot of the stream", async () => {
+  await withTemporaryEngine(async (engine) => {
+    await saveSnapshot(engine, 1, stream, "f1", snapshot(3, 200_000));
+    await saveSnapshot(engine, 1, stream, "f2", snapshot(4, 5));
+    await saveSnapshot(engine, 1, stream, "f2", snapshot(9, 5));
+    assert.equal(await read(engine, "f1"), undefined);
+    assert.equal((await read(engine, "f2"))?.length, 9);
+    const left = await engine.snapshot((tx) => tx.getRange(keys.snapshots(1, stream)));
+    assert.equal(left.length, 2, "one header and one part");
+  });
+});
+
+Deno.test("readSnapshot() takes a snapshot with a missing part for none", async () => {
+  await withTemporaryEngine(async (engine) => {
+    await saveSnapshot(engine, 1, stream, "f1", snapshot(3, 200_000));
+    const part = keys.snapshotPart(1, stream, "f1", 3, 1);
+    await engine.transact((tx) => Promise.resolve(tx.clear(part)));
+    assert.equal(await read(engine, "f1"), undefined);
+    const header = await engine.snapshot((tx) => readSnapshotHeader(tx, 1, stream, "f1"));
+    assert.equal(header?.length, 3);
+  });
+});

@@ -1,0 +1,45 @@
+/** Deployed specs and which one is current. */
+
+import assert from "node:assert/strict";
+import { keys } from "../../src/store/keys.ts";
+import { listSpecVersions, readCurrentSpec, storeSpec } from "../../src/store/specs.ts";
+import { withTemporaryEngine } from "../support/temporary_engine.ts";
+
+function stored(version: number, fill: string) {
+  const spec = { agent_types: ["user"], description: fill };
+  return { version, spec_hash: `hash-${version}`, created_at: "2026-01-01T00:00:00.000Z", spec };
+}
+
+Deno.test("readCurrentSpec() gives the last one stored, also one of a megabyte", async () => {
+  await withTemporaryEngine(async (engine) => {
+    assert.equal(await engine.snapshot((tx) => readCurrentSpec(tx, 1)), undefined);
+    for (const [version, size] of [[1, 10], [2, 1_000_000], [3, 0]] as const) {
+      const spec = stored(version, "x".repeat(size));
+      await engine.transact((tx) => Promise.resolve(storeSpec(tx, 1, spec)));
+      assert.deepEqual(await engine.snapshot((tx) => readCurrentSpec(tx, 1)), spec);
+    }
+    assert.equal(await engine.snapshot((tx) => readCurrentSpec(tx, 2)), undefined);
+  });
+});
+
+Deno.test("listSpecVersions() gives the history, oldest first", async () => {
+  await withTemporaryEngine(async (engine) => {
+    for (let version = 1; version <= 12; version++) {
+      await engine.transact((tx) => Promise.resolve(storeSpec(tx, 1, stored(version, ""))));
+    }
+    const versions = await engine.snapshot((tx) => listSpecVersions(tx, 1));
+    assert.deepEqual(
+      versions.map(({ version }) => version),
+      Array.from({ length: 12 }, (_, index) => index + 1),
+    );
+    assert.equal("spec" in versions[0]!, false);
+  });
+});
+
+Deno.test("storeSpec() touches the key that every node watches", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const watch = engine.watch(keys.specVersion());
+    await engine.transact((tx) => Promise.resolve(storeSpec(tx, 1, stored(1, ""))));
+    assert.equal(await watch.changed, true);
+  });
+});

@@ -16,6 +16,7 @@ import {
   type Transaction,
   type Watch,
 } from "./engine.ts";
+import { type Checkpoints, openCheckpoints } from "./checkpoints.ts";
 import * as occ from "./conflict_log.ts";
 import { applyGroup } from "./group_change.ts";
 import { refuseExpired } from "./size_limits.ts";
@@ -46,11 +47,6 @@ const hastyAttempts = 100;
 const expirationsMax = 3;
 /** The stamp has two bytes for the order within a group. */
 const groupTransactionsMax = 10_000;
-/** Frames in the log from which on it is moved to the database. */
-const checkpointFrames = 1000;
-/** Beyond so many frames no old version is held any longer: each keeps the log from its end. */
-const logFramesMax = 32_768;
-
 /**
  * Opens the store in the file `path`, making it if there is none.
  * @throws {StoreInUse} when another process or engine has it open.
@@ -62,6 +58,7 @@ export function openSqliteEngine(options: SqliteEngineOptions): Engine {
 class SqliteEngine implements Engine {
   readonly #file: SqliteFile;
   readonly #views: SqliteViews;
+  readonly #checkpoints: Checkpoints;
   readonly #home: TransactionHome;
   readonly #nowMs: () => number;
   readonly #watches = openWatches();
@@ -69,7 +66,6 @@ class SqliteEngine implements Engine {
   #version: number;
   #queue: Waiting[] = [];
   #isScheduled = false;
-  #isCheckpointing = false;
   #running = 0;
   #closing: Promise<void> | undefined;
   #isClosed = false;
@@ -81,6 +77,7 @@ class SqliteEngine implements Engine {
     this.#version = file.readVersion();
     this.#log.floor = this.#version;
     this.#views = openViews(file);
+    this.#checkpoints = openCheckpoints(file, () => this.#views.giveUpPinned());
     this.#home = { views: this.#views, nowMs, isClosed: () => this.#isClosed };
   }
 
@@ -112,6 +109,7 @@ class SqliteEngine implements Engine {
   async #close(): Promise<void> {
     if (this.#running > 0) await this.#untilIdle();
     this.#isClosed = true;
+    await this.#checkpoints.close();
     this.#watches.close();
     this.#views.close();
     this.#file.close();
@@ -228,7 +226,7 @@ class SqliteEngine implements Engine {
       if (failure === undefined) one.resolve("committed");
       else one.reject(failure);
     }
-    if (failure === undefined) this.#scheduleCheckpoint();
+    if (failure === undefined) this.#checkpoints.afterCommit();
   }
 
   /** After a commit that failed only the store knows whether it took place. */
@@ -238,22 +236,6 @@ class SqliteEngine implements Engine {
     } catch {
       return this.#version;
     }
-  }
-
-  /** Later, for the replies go first. */
-  #scheduleCheckpoint(): void {
-    if (this.#isCheckpointing || this.#file.logFrames() < checkpointFrames) return;
-    this.#isCheckpointing = true;
-    setImmediate(() => {
-      this.#isCheckpointing = false;
-      if (this.#isClosed) return;
-      try {
-        this.#file.checkpoint();
-      } catch {
-        // Nothing is lost, the log only grows; the next commit tries again and reports.
-      }
-      if (this.#file.logFrames() > logFramesMax) this.#views.giveUpPinned();
-    });
   }
 
   #oldestReadVersion(): number {

@@ -15,6 +15,8 @@ const formatVersion = 1;
 const pageBytes = 8192;
 const writerCacheKiB = 32 * 1024;
 const readerCacheKiB = 1024;
+/** Nobody holds a lock for long, but a checkpoint and a reader may meet. */
+const busyTimeoutMs = 2000;
 /** Rows set by one call of SQLite, largest first: fewer calls cost less. */
 const rowsPerCall = [32, 8, 1] as const;
 
@@ -72,7 +74,7 @@ export function openSqliteFile({ path, pagesMax }: SqliteFileOptions): SqliteFil
   Deno.mkdirSync(dirname(path), { recursive: true });
   const lock = lockStore(path);
   try {
-    const db = new DatabaseSync(path);
+    const db = new DatabaseSync(path, { timeout: busyTimeoutMs });
     try {
       prepareSchema(db, path);
       if (pagesMax !== undefined) db.exec(`PRAGMA max_page_count = ${pagesMax}`);
@@ -99,7 +101,7 @@ function prepareSchema(db: DatabaseSync, path: string): void {
       id INTEGER PRIMARY KEY CHECK (id = 1), format INTEGER NOT NULL, version INTEGER NOT NULL
     );
     INSERT OR IGNORE INTO store VALUES (1, ${formatVersion}, 0);
-    CREATE TABLE IF NOT EXISTS kv (k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS kv (k BLOB PRIMARY KEY NOT NULL, v BLOB NOT NULL);
     COMMIT`);
   const row = db.prepare("SELECT format FROM store").get() as { format: number };
   if (row.format > formatVersion) {
@@ -116,7 +118,8 @@ function buildFile(db: DatabaseSync, path: string, lock: { release(): void }): S
   const begin = db.prepare("BEGIN");
   const beginWrite = db.prepare("BEGIN IMMEDIATE");
   const commit = db.prepare("COMMIT");
-  const logFrames = db.prepare("PRAGMA wal_checkpoint(NOOP)");
+  const countFrames = db.prepare("PRAGMA wal_checkpoint(NOOP)");
+  let frames = 0;
   const checkpoint = db.prepare("PRAGMA wal_checkpoint(PASSIVE)");
   const change = prepareChange(db, pairs);
   const setVersion = db.prepare("UPDATE store SET version = ?");
@@ -124,6 +127,14 @@ function buildFile(db: DatabaseSync, path: string, lock: { release(): void }): S
   /** Between commits a read transaction stays open: each read saves taking and giving a lock. */
   function endReading(): void {
     if (db.isTransaction) commit.run();
+  }
+  function countLogFrames(): number {
+    try {
+      return (countFrames.get() as { log: number }).log;
+    } catch {
+      // The commit before is done whatever this says, and the next one counts again.
+      return frames;
+    }
   }
   begin.run();
   return {
@@ -138,6 +149,8 @@ function buildFile(db: DatabaseSync, path: string, lock: { release(): void }): S
         apply(change);
         setVersion.run(number);
         commit.run();
+        // Only after a commit: in the middle of reading SQLite does not tell.
+        frames = countLogFrames();
       } catch (error) {
         if (db.isTransaction) db.exec("ROLLBACK");
         throw error;
@@ -146,7 +159,7 @@ function buildFile(db: DatabaseSync, path: string, lock: { release(): void }): S
       }
     },
     openReader: () => openReader(path),
-    logFrames: () => (logFrames.get() as { log: number }).log,
+    logFrames: () => frames,
     checkpoint() {
       endReading();
       try {
@@ -211,7 +224,7 @@ function prepareChange(db: DatabaseSync, stored: StoredPairs): StoreChange {
 }
 
 function openReader(path: string): SqliteReader {
-  const db = new DatabaseSync(path, { readOnly: true });
+  const db = new DatabaseSync(path, { readOnly: true, timeout: busyTimeoutMs });
   db.exec(`PRAGMA cache_size = -${readerCacheKiB}`);
   return {
     ...preparePairs(db),

@@ -1,0 +1,131 @@
+/**
+ * An engine that fails on demand, over any engine. Without faults it is exactly the engine below.
+ * A lost reply is answered as a client library on a network would: it runs the body again, and
+ * `src/kv/exactly_once.ts` finds out what landed.
+ */
+
+import type { Engine, Transaction } from "../../src/kv/engine.ts";
+import { EngineUnavailable } from "../../src/kv/engine.ts";
+import { CommitUnknown, transactExactlyOnce } from "../../src/kv/exactly_once.ts";
+
+/** What happens to one commit. */
+export type Fault =
+  /** The commit landed or did not, nobody hears; the engine tries again by itself. */
+  | { readonly kind: "lose_reply"; readonly landed: boolean }
+  /** The body runs again so many times, as after real conflicts. */
+  | { readonly kind: "conflict"; readonly times: number }
+  /** The caller sees EngineUnavailable. */
+  | { readonly kind: "unavailable"; readonly landed: boolean }
+  /** The commit comes so much later, and may then really conflict. */
+  | { readonly kind: "delay"; readonly milliseconds: number };
+
+/**
+ * The fault of each commit, counted from 0; reruns after a lost reply count, transactions that
+ * write nothing do not. A list has no faults beyond its end.
+ */
+export type FaultPlan = readonly (Fault | undefined)[] | ((commit: number) => Fault | undefined);
+
+export interface FaultyOptions {
+  /** While this gives true every call fails as unavailable. */
+  readonly isAway?: () => boolean;
+  /** Milliseconds since 1970, for the markers of attempts. */
+  readonly nowMs?: () => number;
+}
+
+/** Thrown inside the engine below to make it drop a transaction; never leaves this file. */
+class Dropped extends Error {
+  override readonly name = "Dropped";
+}
+
+/** Wraps `inner`; closing closes both. */
+export function faultyEngine(
+  inner: Engine,
+  plan: FaultPlan = [],
+  { isAway = () => false, nowMs = () => 0 }: FaultyOptions = {},
+): Engine {
+  const faultOf = typeof plan === "function" ? plan : (commit: number) => plan[commit];
+  let commits = 0;
+  let calls = 0;
+
+  function refuseAway(): void {
+    if (isAway()) throw new EngineUnavailable("The store is away (a planned fault)");
+  }
+
+  async function attempt<T>(body: (tx: Transaction) => Promise<T>): Promise<T> {
+    let fault: Fault | undefined;
+    let isChosen = false;
+    let conflicts = 0;
+    for (;;) {
+      try {
+        const value = await inner.transact(async (tx) => {
+          const watched = watchingWrites(tx);
+          const value = await body(watched.tx);
+          if (!watched.hasWritten()) return value;
+          if (!isChosen) fault = faultOf(commits++);
+          isChosen = true;
+          if (fault?.kind === "delay") await sleep(fault.milliseconds);
+          const isDropped = fault !== undefined && "landed" in fault && !fault.landed;
+          const isConflict = fault?.kind === "conflict" && conflicts++ < fault.times;
+          if (isDropped || isConflict) throw new Dropped();
+          return value;
+        });
+        if (fault !== undefined) failAfterCommit(fault);
+        return value;
+      } catch (error) {
+        if (!(error instanceof Dropped)) throw error;
+        failAfterCommit(fault!);
+      }
+    }
+  }
+
+  return {
+    async transact(body) {
+      refuseAway();
+      const id = new Uint8Array(16);
+      new DataView(id.buffer).setUint32(12, calls++);
+      const unmarked = typeof plan !== "function" && plan.length === 0;
+      if (unmarked) return await inner.transact(body);
+      return await transactExactlyOnce(attempt, body, {
+        id,
+        nowMs: nowMs(),
+      });
+    },
+    async snapshot(body) {
+      refuseAway();
+      return await inner.snapshot(body);
+    },
+    watch: (key) => inner.watch(key),
+    close: () => inner.close(),
+  };
+}
+
+function failAfterCommit(fault: Fault): void {
+  if (fault.kind === "lose_reply") throw new CommitUnknown("The reply was lost (a planned fault)");
+  if (fault.kind === "unavailable") {
+    throw new EngineUnavailable("The store went away (a planned fault)");
+  }
+}
+
+function watchingWrites(tx: Transaction): { tx: Transaction; hasWritten(): boolean } {
+  let written = false;
+  return {
+    hasWritten: () => written,
+    tx: {
+      unguarded: tx.unguarded,
+      get: (key) => tx.get(key),
+      getRange: (range, options) => tx.getRange(range, options),
+      readVersion: () => tx.readVersion(),
+      set: (key, value) => (written = true, tx.set(key, value)),
+      clear: (key) => (written = true, tx.clear(key)),
+      clearRange: (range) => (written = true, tx.clearRange(range)),
+      add: (key, delta) => (written = true, tx.add(key, delta)),
+      setStamped: (prefix, suffix, value) => (
+        written = true, tx.setStamped(prefix, suffix, value)
+      ),
+    },
+  };
+}
+
+function sleep(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}

@@ -9,13 +9,13 @@ import { limits } from "../limits.ts";
 import { type FoldBudget, StateTooLarge } from "./handler.ts";
 
 /** What one fold may charge in all; a few seconds of the worst work a handler can ask for. */
-export const FOLD_BUDGET_BYTES = 16 * limits.stateBytesMax;
+export const FOLD_BUDGET_BYTES = 32 * limits.stateBytesMax;
 
 /** Charged for an object, an array, a key or an element beside the text it holds: their heap. */
-export const CONTAINER_BYTES = 24;
-export const SLOT_BYTES = 12;
+export const CONTAINER_BYTES = 64;
+export const SLOT_BYTES = 16;
 /** Charged for an operation carried out and for an element looked at: their time. */
-export const STEP_BYTES = 4;
+export const STEP_BYTES = 8;
 
 /** A full budget, for one fold. */
 export function newFoldBudget(): FoldBudget {

@@ -77,8 +77,11 @@ export function copyValue(
 function copyArray(array: readonly JsonValue[], level: number, budget: FoldBudget): JsonValue[] {
   checkLevel(level);
   charge(budget, CONTAINER_BYTES + SLOT_BYTES * array.length);
-  const copy: JsonValue[] = [];
-  for (const element of array) copy.push(copyValue(element, level + 1, budget));
+  // A slice has just the room it needs; an array that grows by pushing has more.
+  const copy = array.slice();
+  for (let index = 0; index < copy.length; index++) {
+    copy[index] = copyValue(copy[index], level + 1, budget);
+  }
   return copy;
 }
 

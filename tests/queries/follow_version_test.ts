@@ -1,0 +1,107 @@
+/** Following a counter, so that memory is forgotten in time. */
+
+import { equal } from "node:assert/strict";
+import { type Engine, EngineUnavailable } from "../../src/kv/engine.ts";
+import { followVersion } from "../../src/queries/follow_version.ts";
+import { bumpAccessVersion } from "../../src/store/access_version.ts";
+import { keys } from "../../src/store/keys.ts";
+import { fakeHost } from "../support/fake_host.ts";
+import { withTemporaryEngine } from "../support/temporary_engine.ts";
+
+const key = keys.accessVersion();
+
+function bump(engine: Engine): Promise<void> {
+  return engine.transact((tx) => Promise.resolve(bumpAccessVersion(tx)));
+}
+
+/** Waits up to three seconds for what another turn of the event loop will bring. */
+async function until(condition: () => boolean, what: string): Promise<void> {
+  for (let waited = 0; !condition(); waited += 5) {
+    if (waited > 3_000) throw new Error(`${what} did not happen`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+Deno.test("followVersion() tells of the first reading and of each change after it", async () => {
+  await withTemporaryEngine(async (engine) => {
+    let changes = 0;
+    const follower = followVersion(engine, fakeHost(), key, () => changes++);
+    await until(() => changes === 1, "the first reading");
+    for (let change = 2; change <= 5; change++) {
+      await bump(engine);
+      await until(() => changes === change, `change ${change}`);
+    }
+    await follower.close();
+    await bump(engine);
+    equal(changes, 5);
+  });
+});
+
+Deno.test("followVersion() sees a change within two seconds although no watch speaks", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const deaf: Engine = {
+      ...bind(engine),
+      watch() {
+        let cancel = () => {};
+        const changed = new Promise<boolean>((resolve) => cancel = () => resolve(false));
+        return { changed, cancel };
+      },
+    };
+    let changes = 0;
+    const follower = followVersion(deaf, fakeHost(), key, () => changes++);
+    await until(() => changes === 1, "the first reading");
+    await bump(engine);
+    await until(() => changes === 2, "the change");
+    await follower.close();
+  });
+});
+
+Deno.test("isFresh() holds for four seconds after a reading and not before the first", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const host = fakeHost();
+    let isRead = false;
+    const follower = followVersion(engine, host, key, () => isRead = true);
+    equal(follower.isFresh(host.timeMs), false);
+    await until(() => isRead && follower.isFresh(host.timeMs), "the first reading");
+    equal(follower.isFresh(host.timeMs + 3_999), true);
+    equal(follower.isFresh(host.timeMs + 4_000), false);
+    await follower.close();
+  });
+});
+
+Deno.test("isFresh() ends while the store is away and returns with it", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const host = fakeHost();
+    let isAway = false;
+    const flaky: Engine = {
+      ...bind(engine),
+      snapshot: (body) =>
+        isAway ? Promise.reject(new EngineUnavailable("away")) : engine.snapshot(body),
+    };
+    const follower = followVersion(flaky, host, key, () => {});
+    await until(() => follower.isFresh(host.timeMs), "the first reading");
+    isAway = true;
+    host.timeMs += 4_000;
+    equal(follower.isFresh(host.timeMs), false);
+    isAway = false;
+    await until(() => follower.isFresh(host.timeMs), "the return");
+    await follower.close();
+  });
+});
+
+Deno.test("close() leaves nothing running, also on an engine closed before", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const follower = followVersion(engine, fakeHost(), key, () => {});
+    await engine.close();
+    await follower.close();
+  });
+});
+
+function bind(engine: Engine): Engine {
+  return {
+    transact: (body) => engine.transact(body),
+    snapshot: (body) => engine.snapshot(body),
+    watch: (watched) => engine.watch(watched),
+    close: () => engine.close(),
+  };
+}

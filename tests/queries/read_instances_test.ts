@@ -1,0 +1,48 @@
+/** What an operator sees of instances. */
+
+import { deepEqual, equal } from "node:assert/strict";
+import { listInstances, readInstance, resolveTenant } from "../../src/queries/read_instances.ts";
+import { accepted, anyOperator, makeInstance, refusal } from "../support/access_fixtures.ts";
+import { fakeHost } from "../support/fake_host.ts";
+import { withTemporaryEngine } from "../support/temporary_engine.ts";
+
+Deno.test("listInstances() gives those the token covers, without tenant numbers", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const host = fakeHost();
+    const a = await makeInstance(engine, host, "a");
+    const b = await makeInstance(engine, host, "b");
+    const all = await listInstances(engine, anyOperator);
+    deepEqual(all.toSorted((x, y) => x.slug < y.slug ? -1 : 1), [a, b]);
+    deepEqual(await listInstances(engine, { subject: "x", instances: [b.id, "none"] }), [b]);
+  });
+});
+
+Deno.test("readInstance() is 403 where the token covers it not, else 404 where it is not", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const made = await makeInstance(engine, fakeHost(), "a");
+    deepEqual(accepted(await readInstance(engine, anyOperator, made.id)), made);
+    equal(refusal(await readInstance(engine, anyOperator, "none")).kind, "not_found");
+    const limited = { subject: "x", instances: ["other"] };
+    equal(refusal(await readInstance(engine, limited, made.id)).kind, "forbidden");
+    equal(refusal(await readInstance(engine, limited, "none")).kind, "forbidden");
+    equal(refusal(await readInstance(engine, limited, "other")).kind, "not_found");
+  });
+});
+
+Deno.test("resolveTenant() needs no id where there is one instance, and one where there are more", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const host = fakeHost();
+    const resolve = (id?: string) => resolveTenant(engine, anyOperator, id, "test");
+    equal(refusal(await resolve()).kind, "not_found");
+    const a = await makeInstance(engine, host, "a");
+    deepEqual(accepted(await resolve()), { instanceId: a.id, environment: "test", number: 3 });
+    const b = await makeInstance(engine, host, "b");
+    const several = refusal(await resolve());
+    equal(several.kind === "bad_request" && several.path, "instance_id");
+    deepEqual(accepted(await resolve(b.id)), { instanceId: b.id, environment: "test", number: 6 });
+    const limited = { subject: "x", instances: [b.id] };
+    const only = accepted(await resolveTenant(engine, limited, undefined, "staging"));
+    deepEqual(only, { instanceId: b.id, environment: "staging", number: 5 });
+    equal(refusal(await resolveTenant(engine, limited, a.id, "test")).kind, "forbidden");
+  });
+});

@@ -1,0 +1,169 @@
+/** The first start, and the first start that dies halfway. */
+
+import { deepEqual, equal, match, rejects } from "node:assert/strict";
+import {
+  bootstrap,
+  type Credentials,
+  type CredentialsPlace,
+} from "../../src/commands/bootstrap.ts";
+import { ENVIRONMENTS } from "../../src/domain/tenant.ts";
+import type { Engine } from "../../src/kv/engine.ts";
+import { keyAuthenticator } from "../../src/queries/authenticate_key.ts";
+import { operatorAuthenticator } from "../../src/queries/authenticate_operator.ts";
+import { listApiKeys } from "../../src/queries/list_api_keys.ts";
+import { listInstances } from "../../src/queries/read_instances.ts";
+import { readCurrentSigningKey } from "../../src/store/signing_keys.ts";
+import { accepted, anyOperator, makeInstance } from "../support/access_fixtures.ts";
+import { failCommit, runTwice } from "../support/failing_commit.ts";
+import { fakeHost } from "../support/fake_host.ts";
+import { withTemporaryEngine } from "../support/temporary_engine.ts";
+
+const jwtSecret = new Uint8Array(32).fill(4);
+const baseUrls = {
+  production: "http://127.0.0.1:8000",
+  staging: "http://127.0.0.1:8001",
+  test: "http://127.0.0.1:8002",
+};
+const options = { jwtSecret, baseUrls };
+
+interface Memory extends CredentialsPlace {
+  pending?: Credentials;
+  published?: Credentials;
+}
+
+/** A place that keeps credentials in memory, through crashes too. */
+function memory(): Memory {
+  const place: Memory = {
+    readPending: () => Promise.resolve(place.pending),
+    writePending(credentials) {
+      place.pending = credentials;
+      return Promise.resolve();
+    },
+    publish() {
+      place.published = place.pending;
+      delete place.pending;
+      return Promise.resolve();
+    },
+    discardPending() {
+      delete place.pending;
+      return Promise.resolve();
+    },
+  };
+  return place;
+}
+
+/** Every key of the credentials opens its environment with its scope, and nothing else is there. */
+async function checkCredentials(engine: Engine, credentials: Credentials): Promise<void> {
+  const host = fakeHost();
+  const authenticator = keyAuthenticator(engine, host);
+  const instances = await listInstances(engine, anyOperator);
+  equal(instances.length, 1);
+  equal(instances[0]!.id, credentials.instance_id);
+  for (const environment of ENVIRONMENTS) {
+    for (const scope of ["read", "write"] as const) {
+      const key = credentials.keys[environment][scope];
+      const holder = accepted(await authenticator.authenticate(key, environment, "default"));
+      equal(holder.scope, scope);
+      equal(holder.tenant.environment, environment);
+      equal((await listApiKeys(engine, holder.tenant)).length, 2);
+    }
+  }
+  await authenticator.close();
+  const operators = operatorAuthenticator(host, { jwtSecret });
+  accepted(await operators.authenticate(credentials.operator_token));
+}
+
+Deno.test("bootstrap() on an empty store makes `default`, its keys and its signing key", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const place = memory();
+    equal(await bootstrap(engine, fakeHost(), place, options), true);
+    await checkCredentials(engine, place.published!);
+    equal(place.pending, undefined);
+    const [instance] = await listInstances(engine, anyOperator);
+    deepEqual([instance?.slug, instance?.tier], ["default", "unlimited"]);
+    const signing = await engine.snapshot((tx) => readCurrentSigningKey(tx, instance!.id));
+    match(signing!.public_key, /^[0-9a-f]{64}$/);
+  });
+});
+
+Deno.test("bootstrap() gives credentials of exactly the documented shape", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const place = memory();
+    await bootstrap(engine, fakeHost(), place, options);
+    const { instance_id, keys, operator_token, ...rest } = place.published!;
+    deepEqual(rest, { slug: "default", base_urls: baseUrls });
+    match(instance_id, /^[0-9a-f-]{36}$/);
+    equal(operator_token.split(".").length, 3);
+    deepEqual(Object.keys(keys), ["production", "staging", "test"]);
+    for (const pair of Object.values(keys)) deepEqual(Object.keys(pair), ["read", "write"]);
+    const all = Object.values(keys).flatMap((pair) => Object.values(pair));
+    equal(new Set(all).size, 6);
+  });
+});
+
+Deno.test("bootstrap() leaves a store in use alone, and its credentials too", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const place = memory();
+    await makeInstance(engine, fakeHost(), "acme");
+    equal(await bootstrap(engine, fakeHost("again"), place, options), false);
+    deepEqual([place.pending, place.published], [undefined, undefined]);
+    equal((await listInstances(engine, anyOperator)).length, 1);
+  });
+});
+
+Deno.test("bootstrap() at every later start does nothing", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const place = memory();
+    await bootstrap(engine, fakeHost(), place, options);
+    const first = place.published!;
+    equal(await bootstrap(engine, fakeHost("second"), place, options), false);
+    equal(place.published, first);
+    await checkCredentials(engine, first);
+  });
+});
+
+for (const landed of [false, true]) {
+  Deno.test(`bootstrap() that dies in its commit is made good by the next (landed: ${landed})`, async () => {
+    await withTemporaryEngine(async (engine) => {
+      const place = memory();
+      const dying = failCommit(engine, 1, landed);
+      await rejects(bootstrap(dying, fakeHost(), place, options), { name: "EngineUnavailable" });
+      equal(place.published, undefined);
+      equal(await bootstrap(engine, fakeHost("second"), place, options), true);
+      equal(place.pending, undefined);
+      await checkCredentials(engine, place.published!);
+    });
+  });
+}
+
+Deno.test("bootstrap() that dies before its file has a name is made good by the next", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const place = memory();
+    const dying = { ...place, publish: () => Promise.reject(new Error("power cut")) };
+    await rejects(bootstrap(engine, fakeHost(), dying, options), /power cut/);
+    equal(await bootstrap(engine, fakeHost("second"), place, options), true);
+    await checkCredentials(engine, place.published!);
+  });
+});
+
+Deno.test("bootstrap() on two nodes at once is won by one, and the other keeps no keys", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const places = [memory(), memory()];
+    const won = await Promise.all(
+      places.map((place, node) => bootstrap(engine, fakeHost(`node${node}`), place, options)),
+    );
+    equal(won.filter((is) => is).length, 1);
+    const winner = places[won.indexOf(true)]!;
+    const loser = places[won.indexOf(false)]!;
+    deepEqual([loser.pending, loser.published], [undefined, undefined]);
+    await checkCredentials(engine, winner.published!);
+  });
+});
+
+Deno.test("bootstrap() makes one instance although its transaction runs again", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const place = memory();
+    await bootstrap(runTwice(engine), fakeHost(), place, options);
+    await checkCredentials(engine, place.published!);
+  });
+});

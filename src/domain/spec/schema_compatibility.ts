@@ -84,7 +84,8 @@ function keepsType(
     return false;
   }
   if (after === undefined || isRoot && after.has("object")) return true;
-  const isSame = before !== undefined && before.size === after.size && isWithin(before, after);
+  const isSame = before !== undefined && before.size === after.size &&
+    [...before].every((type) => after.has(type));
   const isWider = before !== undefined && isWithin(before, after);
   const bothDeclared = was.declaresType && is.declaresType;
   if (isSame || (isWider && !bothDeclared)) return true;

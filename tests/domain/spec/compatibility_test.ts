@@ -1,0 +1,110 @@
+/** The blocked changes of "Versioning", and the lines that describe a redeploy. */
+
+import assert from "node:assert/strict";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../src/domain/json.ts";
+import { checkCompatibility, describeChanges } from "../../../src/domain/spec/compatibility.ts";
+import { compileSpec } from "../../../src/domain/spec/compile.ts";
+import { copyOfExampleSpec, exampleSpec } from "../../support/example_spec.ts";
+
+interface SchemaCase {
+  readonly name: string;
+  readonly before: JsonValue;
+  readonly after: JsonValue;
+  /** `<rule> <path below the schema>`. */
+  readonly blocked: readonly string[];
+}
+
+const cases: SchemaCase[] = JSON.parse(
+  Deno.readTextFileSync(new URL("../../golden/spec/compatibility.json", import.meta.url)),
+);
+
+function specWith(schema: JsonValue): JsonObject {
+  return {
+    aggregate_types: { order: { events: { was_placed: { schema, handler: [] } } } },
+    agent_types: ["user"],
+  };
+}
+
+for (const { name, before, after, blocked } of cases) {
+  const verb = blocked.length === 0 ? "allows" : "blocks";
+  Deno.test(`checkCompatibility() ${verb} ${name}`, () => {
+    assert(compileSpec(specWith(before)).ok, "before must be a valid spec");
+    assert(compileSpec(specWith(after)).ok, "after must be a valid spec");
+    const violations = checkCompatibility(specWith(before), specWith(after));
+    const prefix = "aggregate_types.order.events.was_placed.schema";
+    const found = violations.map(({ rule, path }) => `${rule} ${path.slice(prefix.length)}`);
+    assert.deepEqual(found, blocked);
+    assert(violations.every(({ message, hint }) => message !== "" && hint !== ""));
+  });
+}
+
+function events(spec: JsonObject, type: string): JsonObject {
+  const types = spec.aggregate_types;
+  assert(isJsonObject(types) && isJsonObject(types[type]) && isJsonObject(types[type].events));
+  return types[type].events;
+}
+
+Deno.test("checkCompatibility() accepts a spec after itself", () => {
+  assert.deepEqual(checkCompatibility(exampleSpec, copyOfExampleSpec()), []);
+});
+
+Deno.test("checkCompatibility() blocks removing an aggregate type", () => {
+  const after = copyOfExampleSpec();
+  delete (after.aggregate_types as JsonObject).customer;
+  const [violation] = checkCompatibility(exampleSpec, after);
+  assert.equal(violation?.rule, "aggregate_type_removed");
+  assert.equal(violation?.path, "aggregate_types.customer");
+});
+
+Deno.test("checkCompatibility() blocks removing an event type", () => {
+  const after = copyOfExampleSpec();
+  delete events(after, "order").was_paid;
+  const [violation] = checkCompatibility(exampleSpec, after);
+  assert.equal(violation?.rule, "event_type_removed");
+  assert.equal(violation?.path, "aggregate_types.order.events.was_paid");
+});
+
+Deno.test("checkCompatibility() allows new aggregate types, new event types and changed handlers", () => {
+  const after = copyOfExampleSpec();
+  (after.aggregate_types as JsonObject).invoice = { events: {} };
+  events(after, "order").was_shipped = { schema: true, handler: [] };
+  (events(after, "order").was_placed as JsonObject).handler = [];
+  delete events(after, "order")._was_tombstoned;
+  assert.deepEqual(checkCompatibility(exampleSpec, after), []);
+});
+
+Deno.test("checkCompatibility() ends on choices nested in choices, within its bound of pairs", () => {
+  let before: JsonValue = { type: "string" };
+  let after: JsonValue = { type: "integer" };
+  for (let depth = 0; depth < 10; depth++) {
+    const wrap = (schema: JsonValue) => ({ properties: { a: schema } });
+    before = { anyOf: [1, 2, 3, 4].map(() => wrap(before)) };
+    after = { anyOf: [1, 2, 3, 4].map(() => wrap(after)) };
+    if (depth > 3) [before, after] = [wrap(before), wrap(after)];
+    if (JSON.stringify(before).length > 50_000) break;
+  }
+  assert(checkCompatibility(specWith(before), specWith(after)).length > 0);
+});
+
+Deno.test("describeChanges() lists what a first deploy adds, event type by event type", () => {
+  const lines = describeChanges(undefined, exampleSpec);
+  assert(lines.includes("added aggregate_types.order.events.was_placed"));
+  assert(lines.includes("added agent_types"));
+});
+
+Deno.test("describeChanges() is empty for the same spec with its keys in another order", () => {
+  const reversed = Object.fromEntries(Object.entries(copyOfExampleSpec()).reverse());
+  assert.deepEqual(describeChanges(exampleSpec, reversed), []);
+});
+
+Deno.test("describeChanges() names the part that changed, was added or was removed", () => {
+  const after = copyOfExampleSpec();
+  (events(after, "order").was_placed as JsonObject).handler = [];
+  events(after, "order").was_shipped = { schema: true, handler: [] };
+  delete after.singletons;
+  assert.deepEqual(describeChanges(exampleSpec, after).sort(), [
+    "added aggregate_types.order.events.was_shipped",
+    "changed aggregate_types.order.events.was_placed.handler",
+    "removed singletons",
+  ]);
+});

@@ -1,0 +1,230 @@
+/** What a deployed spec may say: every rule of "The spec" and of decisions 2, as golden cases. */
+
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../src/domain/json.ts";
+import { limits } from "../../../src/domain/limits.ts";
+import type { CompiledSpec } from "../../../src/domain/spec/compiled.ts";
+import { compileSpec } from "../../../src/domain/spec/compile.ts";
+import type { Violation } from "../../../src/domain/refusal.ts";
+import { copyOfExampleSpec, exampleSpec } from "../../support/example_spec.ts";
+
+interface InvalidSpec {
+  readonly name: string;
+  readonly set?: string;
+  readonly to?: JsonValue;
+  readonly remove?: string;
+  readonly replace?: JsonValue;
+  readonly rule: string;
+  readonly path: string;
+  readonly hint?: string;
+}
+
+function readGolden<T>(name: string): T {
+  return JSON.parse(
+    Deno.readTextFileSync(new URL(`../../golden/spec/${name}.json`, import.meta.url)),
+  );
+}
+
+/** The example spec with one place changed or removed. */
+function mutate({ set, to, remove, replace }: InvalidSpec): JsonValue {
+  if (replace !== undefined) return replace;
+  const spec = copyOfExampleSpec();
+  const keys = (set ?? remove!).split(".");
+  let holder: JsonObject = spec;
+  for (const key of keys.slice(0, -1)) {
+    const next = holder[key];
+    assert(isJsonObject(next));
+    holder = next;
+  }
+  if (set === undefined) delete holder[keys.at(-1)!];
+  else holder[keys.at(-1)!] = to!;
+  return spec;
+}
+
+function violationsOf(document: unknown): readonly Violation[] {
+  const compiled = compileSpec(document);
+  return compiled.ok ? [] : compiled.violations;
+}
+
+function mustCompile(document: unknown): CompiledSpec {
+  const compiled = compileSpec(document);
+  assert(compiled.ok, JSON.stringify(compiled));
+  return compiled.spec;
+}
+
+function assertFault(violations: readonly Violation[], wanted: InvalidSpec, prefix = ""): void {
+  const found = violations.find(({ rule, path }) =>
+    rule === wanted.rule && path === prefix + wanted.path
+  );
+  assert(found, JSON.stringify(violations, null, 1));
+  assert(found.message !== "" && found.hint !== "");
+  if (wanted.hint !== undefined) assert.equal(found.hint, wanted.hint);
+}
+
+for (const invalid of readGolden<InvalidSpec[]>("invalid_spec")) {
+  Deno.test(`compileSpec() refuses ${invalid.name}`, () => {
+    assertFault(violationsOf(mutate(invalid)), invalid);
+  });
+}
+
+for (const invalid of readGolden<(InvalidSpec & { schema: JsonValue })[]>("invalid_schema")) {
+  Deno.test(`compileSpec() refuses, as an event schema, ${invalid.name}`, () => {
+    const spec = {
+      aggregate_types: { a: { events: { b: { schema: invalid.schema, handler: [] } } } },
+      agent_types: ["user"],
+    };
+    assertFault(violationsOf(spec), invalid, "aggregate_types.a.events.b.schema");
+  });
+}
+
+Deno.test("compileSpec() accepts the example spec without warnings", () => {
+  const compiled = compileSpec(exampleSpec);
+  assert(compiled.ok);
+  assert.deepEqual(compiled.warnings, []);
+  const { spec } = compiled;
+  assert.deepEqual([...spec.singletons], ["global", "main"]);
+  assert.deepEqual([...spec.agentTypes], ["user", "admin"]);
+  assert.deepEqual([...spec.targetTypes], ["customer"]);
+  const order = spec.aggregateTypes.get("order")!;
+  assert.equal(order.cached, true);
+  assert.equal(spec.aggregateTypes.get("inventory")!.cached, false);
+  assert.equal(order.events.get("was_noted")!.allowSkipOcc, true);
+  assert.equal(order.events.get("was_placed")!.allowSkipOcc, false);
+  assert.equal(order.events.get("was_placed")!.hasImplications, false);
+});
+
+Deno.test("compileSpec() gives a system event's handler, but no event type to write", () => {
+  const order = mustCompile(exampleSpec).aggregateTypes.get("order")!;
+  assert(order.handlers.has("_was_tombstoned"));
+  assert(!order.events.has("_was_tombstoned"));
+});
+
+Deno.test("compileSpec() lets a system event omit its handler", () => {
+  const spec = copyOfExampleSpec();
+  const types = spec.aggregate_types as { order: { events: JsonObject } };
+  types.order.events._was_tombstoned = {};
+  assert(!mustCompile(spec).aggregateTypes.get("order")!.handlers.has("_was_tombstoned"));
+});
+
+Deno.test("compileSpec() accepts annotations at the root, on aggregate types and on event types", () => {
+  const annotations = { title: "T", description: "D", examples: [1] };
+  const event = { ...annotations, schema: true, handler: [] };
+  const spec = {
+    ...annotations,
+    $schema: "anything",
+    aggregate_types: { a: { ...annotations, events: { b: event } } },
+    agent_types: ["user"],
+  };
+  assert.equal(mustCompile(spec).document, spec);
+});
+
+Deno.test("compileSpec() accepts empty implications, sagas, listeners and geo types", () => {
+  mustCompile({
+    aggregate_types: {
+      a: { events: { b: { schema: {}, handler: [], implications: [], geo: {} } } },
+    },
+    agent_types: ["user"],
+    geo_types: {},
+    modules: { never_cache: [], sagas: {}, listeners: {} },
+  });
+});
+
+Deno.test("compileSpec() warns of singletons that break the naming conventions, and keeps them", () => {
+  const uuid = "9b2d7e4a-1c3f-4a5b-8c6d-0e1f2a3b4c5d";
+  const spec = { ...copyOfExampleSpec(), singletons: ["global", "inventory", uuid, "a-b"] };
+  const compiled = compileSpec(spec);
+  assert(compiled.ok);
+  assert.deepEqual(compiled.warnings.map(({ rule }) => rule), [
+    "singleton_global",
+    "singleton_like_identifier",
+    "singleton_like_identifier",
+    "singleton_naming",
+  ]);
+  assert(compiled.spec.singletons.has("inventory"));
+});
+
+Deno.test("compileSpec() reports several faults at once, and at most the limit", () => {
+  const several = violationsOf({ version: 1, agent_types: [], extra: 1 });
+  assert.deepEqual(
+    several.map(({ rule }) => rule).sort(),
+    ["empty_list", "missing_key", "unknown_key", "version_reserved"],
+  );
+  const keys = Array.from({ length: 500 }, (_, index) => [`key_${index}`, 1]);
+  assert.equal(violationsOf(Object.fromEntries(keys)).length, limits.violationsMax);
+});
+
+Deno.test("compileSpec() hashes the document without regard to the order of keys", () => {
+  const reversed = Object.fromEntries(Object.entries(copyOfExampleSpec()).reverse());
+  assert.equal(mustCompile(reversed).hash, mustCompile(exampleSpec).hash);
+  assert.match(mustCompile(exampleSpec).hash, /^[0-9a-f]{64}$/);
+});
+
+Deno.test("compileSpec() hashes annotations and $schema too, but folds without them", () => {
+  const before = mustCompile(exampleSpec);
+  for (const key of ["title", "description", "examples", "$schema"]) {
+    const after = mustCompile({ ...copyOfExampleSpec(), [key]: "changed" });
+    assert.notEqual(after.hash, before.hash);
+    assert.equal(
+      after.aggregateTypes.get("order")!.foldHash,
+      before.aggregateTypes.get("order")!.foldHash,
+    );
+  }
+});
+
+Deno.test("compileSpec() changes the fold hash of just the type whose handler changes", () => {
+  const spec = copyOfExampleSpec();
+  const types = spec.aggregate_types as { order: { events: { was_paid: JsonObject } } };
+  types.order.events.was_paid.handler = [];
+  const [before, after] = [mustCompile(exampleSpec), mustCompile(spec)];
+  const foldHash = (compiled: CompiledSpec, name: string) =>
+    compiled.aggregateTypes.get(name)!.foldHash;
+  assert.notEqual(foldHash(after, "order"), foldHash(before, "order"));
+  assert.equal(foldHash(after, "customer"), foldHash(before, "customer"));
+});
+
+Deno.test("compileSpec() counts a handler of an event called __proto__ in the fold hash", () => {
+  const specOf = (target: string) =>
+    JSON.parse(
+      `{"agent_types":["u"],"aggregate_types":{"a":{"events":{"__proto__":` +
+        `{"handler":{"set":{"target":"${target}","value":1}}}}}}}`,
+    );
+  const hashes = ["x", "y"].map((target) =>
+    mustCompile(specOf(target)).aggregateTypes.get("a")!.foldHash
+  );
+  assert.notEqual(hashes[0], hashes[1]);
+});
+
+Deno.test("compileSpec() refuses a document that nests too deep, however deep", () => {
+  const root: JsonObject = {};
+  let inner = root;
+  for (let depth = 0; depth < 100_000; depth++) inner = inner.a = {};
+  assert.deepEqual(violationsOf(root).map(({ rule }) => rule), ["too_deep"]);
+});
+
+Deno.test("compileSpec() never throws, whatever the JSON", () => {
+  fc.assert(fc.property(fc.jsonValue(), (document) => {
+    compileSpec(document);
+  }));
+});
+
+/** Every place of a document, as the keys that lead to it. */
+function placesOf(value: JsonValue, place: string[] = []): string[][] {
+  if (typeof value !== "object" || value === null) return [place];
+  const inner = Object.entries(value).flatMap(([key, item]) => placesOf(item, [...place, key]));
+  return [place, ...inner];
+}
+
+Deno.test("compileSpec() never throws on the example spec with any one place replaced", () => {
+  const places = placesOf(exampleSpec).filter((place) => place.length > 0);
+  fc.assert(
+    fc.property(fc.constantFrom(...places), fc.jsonValue({ maxDepth: 2 }), (place, value) => {
+      const spec = copyOfExampleSpec();
+      let holder = spec as Record<string, JsonValue>;
+      for (const key of place.slice(0, -1)) holder = holder[key] as JsonObject;
+      holder[place.at(-1)!] = value as JsonValue;
+      compileSpec(spec);
+    }),
+    { numRuns: 300 },
+  );
+});

@@ -43,7 +43,7 @@ async function measureYardsticks(bench: Bench): Promise<void> {
   const child = new Deno.Command(command[0]!, { args: command.slice(1) }).spawn();
   try {
     await waitForPort(port);
-    const { get, post } = await measures.measureNoop(port, bench.isQuick ? 2 : 3);
+    const { get, post } = await measures.measureNoop(port, child.pid, bench.isQuick ? 2 : 3);
     [bench.noopGet, bench.noopPost] = [get.requestsPerSecond, post.requestsPerSecond];
     const note = "Hono alone";
     add(bench, { name: "no-op GET, 64", value: bench.noopGet, unit: "req/s", latency: get, note });

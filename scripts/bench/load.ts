@@ -1,6 +1,7 @@
 /** Closed loops: N connections, each asks, waits for the reply, and asks again; latency of all. */
 
 import { bodyText, openConnection, type Reply } from "./http_connection.ts";
+import { processorMicros } from "./machine.ts";
 
 export interface LoadOptions {
   readonly port: number;
@@ -11,6 +12,8 @@ export interface LoadOptions {
   readonly expectedStatus: number;
   /** The parts of the next request of a connection; they must stay as they are until the reply. */
   readonly next: (connection: number) => readonly Uint8Array[];
+  /** The server's process: its processor time is put in relation to the requests. */
+  readonly serverPid?: number;
   /** Sees each reply; what it gives is added to `units`. Without it: 1 for each. */
   readonly onReply?: (reply: Reply, connection: number) => number;
 }
@@ -19,6 +22,8 @@ export interface LoadResult {
   readonly requests: number;
   readonly requestsPerSecond: number;
   readonly unitsPerSecond: number;
+  /** Processor time of the server for one unit, all its threads together. */
+  readonly serverMicrosPerUnit: number;
   /** Milliseconds. */
   readonly p50: number;
   readonly p95: number;
@@ -32,6 +37,7 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   const tally = { units: 0, latencies: [] as number[] };
   const begin = performance.now() + warmupSeconds * 1000;
   const end = begin + seconds * 1000;
+  const serverMicros = processorTimeBetween(options.serverPid, begin, end);
   await Promise.all(
     Array.from({ length: connections }, (_, index) => runLoop(options, index, begin, end, tally)),
   );
@@ -39,8 +45,25 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
     requests: tally.latencies.length,
     requestsPerSecond: tally.latencies.length / seconds,
     unitsPerSecond: tally.units / seconds,
+    serverMicrosPerUnit: await serverMicros / tally.units,
     ...percentiles(tally.latencies),
   };
+}
+
+async function processorTimeBetween(
+  pid: number | undefined,
+  begin: number,
+  end: number,
+): Promise<number> {
+  if (pid === undefined) return NaN;
+  await pause(begin - performance.now());
+  const before = processorMicros(pid);
+  await pause(end - performance.now());
+  return processorMicros(pid) - before;
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
 async function runLoop(
@@ -52,20 +75,23 @@ async function runLoop(
 ): Promise<void> {
   const connection = await openConnection(options.port);
   let sentAt = performance.now();
-  while (sentAt < end) {
-    const reply = await connection.exchange(...options.next(index));
-    const heardAt = performance.now();
-    if (reply.status !== options.expectedStatus) {
-      throw new Error(`expected ${options.expectedStatus}: ${reply.status} ${bodyText(reply)}`);
+  try {
+    while (sentAt < end) {
+      const reply = await connection.exchange(...options.next(index));
+      const heardAt = performance.now();
+      if (reply.status !== options.expectedStatus) {
+        throw new Error(`expected ${options.expectedStatus}: ${reply.status} ${bodyText(reply)}`);
+      }
+      const units = options.onReply === undefined ? 1 : options.onReply(reply, index);
+      if (heardAt >= begin && heardAt <= end) {
+        tally.latencies.push(heardAt - sentAt);
+        tally.units += units;
+      }
+      sentAt = performance.now();
     }
-    const units = options.onReply === undefined ? 1 : options.onReply(reply, index);
-    if (heardAt >= begin && heardAt <= end) {
-      tally.latencies.push(heardAt - sentAt);
-      tally.units += units;
-    }
-    sentAt = performance.now();
+  } finally {
+    connection.close();
   }
-  connection.close();
 }
 
 /** The same loops for a fixed amount of work: each connection asks until `next` gives nothing. */

@@ -52,6 +52,13 @@ export function measureSync(folder: string, count: number): number[] {
   return times;
 }
 
+/** Processor time that a process has used, in microseconds; Linux counts it in hundredths. */
+export function processorMicros(pid: number): number {
+  const stat = Deno.readTextFileSync(`/proc/${pid}/stat`);
+  const [user, system] = stat.slice(stat.lastIndexOf(")") + 2).split(" ").slice(11, 13);
+  return (Number(user) + Number(system)) * 10_000;
+}
+
 /** Resident memory of a process in MiB. */
 export async function residentMemory(pid: number): Promise<number> {
   const status = await readOr(`/proc/${pid}/status`, "");

@@ -18,13 +18,15 @@ const ONE_EVENT_STREAM = streamId(900_001);
 
 export interface Target {
   readonly port: number;
+  readonly serverPid: number;
   readonly requests: RequestBuilder;
 }
 
 /** Test environment of the server, with its write key. */
 export function targetOf(server: ServerProcess): Target {
   const port = Number(new URL(server.baseUrls.test).port);
-  return { port, requests: requestBuilder(server.credentials.keys.test.write) };
+  const requests = requestBuilder(server.credentials.keys.test.write);
+  return { port, serverPid: server.pid, requests };
 }
 
 export async function deployBenchSpec(server: ServerProcess): Promise<void> {
@@ -40,13 +42,14 @@ export async function deployBenchSpec(server: ServerProcess): Promise<void> {
 
 /** Single events over 5,000 streams in turn, each with an idempotency key of its own. */
 export async function measureSingles(
-  { port, requests }: Target,
+  { port, serverPid, requests }: Target,
   connections: number,
   seconds: number,
 ): Promise<LoadResult> {
   let number = 0;
   return await runLoad({
     port,
+    serverPid,
     connections,
     seconds,
     warmupSeconds: 2,
@@ -56,12 +59,13 @@ export async function measureSingles(
 }
 
 export async function measureHotStream(
-  { port, requests }: Target,
+  { port, serverPid, requests }: Target,
   seconds: number,
 ): Promise<LoadResult> {
   let number = 0;
   return await runLoad({
     port,
+    serverPid,
     connections: CONNECTIONS,
     seconds,
     expectedStatus: 201,
@@ -103,13 +107,14 @@ export async function measureBatches(
 }
 
 export async function measureAggregates(
-  { port, requests }: Target,
+  { port, serverPid, requests }: Target,
   seconds: number,
 ): Promise<LoadResult> {
   const prepared = Array.from({ length: 1_000 }, (_, i) => requests.get(`/account/${streamId(i)}`));
   let number = 0;
   return await runLoad({
     port,
+    serverPid,
     connections: CONNECTIONS,
     seconds,
     warmupSeconds: 2,
@@ -120,7 +125,7 @@ export async function measureAggregates(
 
 /** `/length` of a stream of one event and of the big one, in turns so that both see the same. */
 export async function measureLengths(
-  { port, requests }: Target,
+  { port, serverPid, requests }: Target,
 ): Promise<{ readonly one: LoadResult; readonly big: LoadResult }> {
   const writer = await openConnection(port);
   const lengthOf = async (stream: string, reader: HttpConnection) => {
@@ -137,7 +142,7 @@ export async function measureLengths(
   for (let turn = 0; turn < 3; turn++) {
     for (const stream of [ONE_EVENT_STREAM, BIG_STREAM]) {
       const request = requests.get(`/account/${stream}/length`);
-      const options = { port, connections: CONNECTIONS, seconds: 1, warmupSeconds: 0.3 };
+      const options = { port, serverPid, connections: CONNECTIONS, seconds: 1, warmupSeconds: 0.3 };
       runs[stream]!.push(await runLoad({ ...options, expectedStatus: 200, next: () => request }));
     }
   }
@@ -150,13 +155,14 @@ function middle(runs: readonly LoadResult[]): LoadResult {
 
 /** Raw pages of 5,000 through the big stream, over and over; the unit is one event. */
 export async function measureListing(
-  { port, requests }: Target,
+  { port, serverPid, requests }: Target,
   seconds: number,
 ): Promise<LoadResult> {
   const path = `/account/${BIG_STREAM}/events?raw=true&count=5000`;
   const starts = new Map<number, string | undefined>();
   return await runLoad({
     port,
+    serverPid,
     connections: 2,
     seconds,
     expectedStatus: 200,
@@ -178,26 +184,21 @@ function nextStart(reply: Reply): string | undefined {
 
 /** Counted, not believed: entries have one `hash` each, and event data here has none. */
 function countEntries(reply: Reply): number {
-  const mark = new TextEncoder().encode(`"hash":"`);
-  const { bytes, bodyEnd } = reply;
+  const text = bodyText(reply);
   let count = 0;
-  for (let at = reply.bodyStart; at + mark.length <= bodyEnd; at++) {
-    at = bytes.indexOf(0x22, at);
-    if (at < 0 || at >= bodyEnd) break;
-    if (mark.every((byte, offset) => bytes[at + offset] === byte)) count++;
-  }
+  for (let at = text.indexOf('hash":"'); at >= 0; at = text.indexOf('hash":"', at + 1)) count++;
   return count;
 }
 
 /** The no-op route under the load that the real routes get. */
-export async function measureNoop(port: number, seconds: number): Promise<{
+export async function measureNoop(port: number, serverPid: number, seconds: number): Promise<{
   readonly get: LoadResult;
   readonly post: LoadResult;
 }> {
   const requests = requestBuilder("no-key");
   const getRequest = requests.get("/noop");
   let number = 0;
-  const options = { port, connections: CONNECTIONS, seconds };
+  const options = { port, serverPid, connections: CONNECTIONS, seconds };
   const get = await runLoad({ ...options, expectedStatus: 200, next: () => getRequest });
   const post = await runLoad({
     ...options,

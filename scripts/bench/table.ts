@@ -1,6 +1,14 @@
-/** The one table: a row for each measure, with its target and how far it is from a no-op. */
+/**
+ * The one table: a row for each measure, with its target, how far it is from a no-op, and the
+ * processor time of the server for one unit, which says the same on a busy machine.
+ */
 
 import type { LoadResult } from "./load.ts";
+
+/** Of a load's result what the table shows beside its rate. */
+export type Latency =
+  & Pick<LoadResult, "p50" | "p95" | "p99" | "max">
+  & Partial<Pick<LoadResult, "serverMicrosPerUnit">>;
 
 export interface Row {
   readonly name: string;
@@ -10,7 +18,7 @@ export interface Row {
   readonly target?: { readonly atLeast: number } | { readonly below: number };
   /** The no-op rate that this one is put in relation to. */
   readonly noop?: number;
-  readonly latency?: Pick<LoadResult, "p50" | "p95" | "p99" | "max">;
+  readonly latency?: Latency;
   readonly p99BelowMs?: number;
   readonly note?: string;
 }
@@ -58,6 +66,7 @@ function cellsOf(row: Row): string[] {
     targetText(row),
     met === undefined ? "" : met ? "yes" : "NO",
     row.noop === undefined ? "" : (row.value / row.noop).toFixed(2),
+    percentile(latency?.serverMicrosPerUnit),
     percentile(latency?.p50),
     percentile(latency?.p95),
     percentile(latency?.p99),

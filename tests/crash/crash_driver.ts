@@ -153,7 +153,7 @@ async function loadAndKill(
     random,
     dying: () => isDying,
   });
-  await pause(5 + random.fork(-2).below(options.loadMsMax ?? 250));
+  await pause(5 + random.fork(-2).below(options.loadMsMax ?? 500));
   isDying = true;
   await server.kill();
   run.kills++;

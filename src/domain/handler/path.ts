@@ -175,7 +175,8 @@ export function walker(segments: readonly Segment[]): Walk {
 export function readStep(value: JsonValue | undefined, segment: Segment): JsonValue | undefined {
   if (!isContainer(value)) return undefined;
   if (Array.isArray(value)) return segment.index === -1 ? undefined : value[segment.index];
-  return segment.name === undefined ? undefined : ownField(value, segment.name);
+  if (segment.name === undefined) return undefined;
+  return segment.inherited ? ownField(value, segment.name) : value[segment.name];
 }
 
 function everyWalker(segments: readonly Segment[], every: number): Walk {

@@ -14,6 +14,8 @@ export interface Segment {
   readonly name: string | undefined;
   /** The index, for arrays; -1 where the segment is no index. */
   readonly index: number;
+  /** Whether objects inherit something of that name, so that only `Object.hasOwn` tells. */
+  readonly inherited: boolean;
   /** `[*]`: every element. */
   readonly every: boolean;
 }
@@ -30,7 +32,12 @@ const INDEX = /^(?:0|[1-9][0-9]{0,8})$/;
 
 /** The segment for a key that is known only when it runs, such as that of `set_at`. */
 export function nameSegment(name: string): Segment {
-  return { name, index: INDEX.test(name) ? Number(name) : -1, every: false };
+  return keySegment(name, INDEX.test(name) ? Number(name) : -1);
+}
+
+function keySegment(name: string, index: number): Segment {
+  const inherited = name === "__proto__" || name in Object.prototype;
+  return { name, index, inherited, every: false };
 }
 
 /** Parses everything after the root, e.g. `.data.lines[0].sku?`; the empty text has no segments. */
@@ -69,12 +76,17 @@ function scanBracket(text: string, position: number): Step | undefined {
   if (match === null) return undefined;
   const end = BRACKET.lastIndex;
   const [, every, index, quoted, single] = match;
-  if (every !== undefined) return { segment: { name: undefined, index: -1, every: true }, end };
+  if (every !== undefined) {
+    return { segment: { name: undefined, index: -1, inherited: false, every: true }, end };
+  }
   if (index !== undefined) {
-    return { segment: { name: undefined, index: Number(index), every: false }, end };
+    return {
+      segment: { name: undefined, index: Number(index), inherited: false, every: false },
+      end,
+    };
   }
   const name = single ?? parseQuoted(quoted as string);
-  return name === undefined ? undefined : { segment: { name, index: -1, every: false }, end };
+  return name === undefined ? undefined : { segment: keySegment(name, -1), end };
 }
 
 function parseQuoted(text: string): string | undefined {

@@ -1,4 +1,4 @@
-/** The entry points of the tick language: scopes, limits of a definition, and what JSON cannot hold. */
+/** The entry points of the tick language: scopes, limits of a definition, odd numbers. */
 
 import { deepStrictEqual, notStrictEqual, ok, strictEqual } from "node:assert/strict";
 import type { StoredEvent } from "../../../src/domain/event.ts";
@@ -65,13 +65,13 @@ Deno.test("compilePredicate() holds or not; a missing optional path counts as no
   strictEqual(compiled.predicate(evaluationOf({})), false);
 });
 
-Deno.test("compilePredicate() reports its faults under the path it was given", () => {
+Deno.test("compilePredicate() reports its faults under the given path", () => {
   const compiled = compilePredicate({ eq: ["$.data.a"] }, "implications[0].condition", SAGA);
   ok(!compiled.ok);
   strictEqual(compiled.violations[0]?.path, "implications[0].condition.eq");
 });
 
-Deno.test("compileHandler() accepts 64 levels and refuses the 65th, however deep it goes on", () => {
+Deno.test("compileHandler() accepts 64 levels and refuses more, however deep", () => {
   function nested(levels: number): JsonValue {
     let value: JsonValue = 1;
     for (let level = 0; level < levels; level++) value = [value];

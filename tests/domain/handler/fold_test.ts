@@ -174,10 +174,3 @@ Deno.test("fold() takes its charges from the budget, so that several folds can s
   ok(budget.bytesLeft <= FOLD_BUDGET_BYTES - 1_000);
   ok(isRefused(fold(handlers, {}, [eventOf({ text: "x" })], { bytesLeft: 10 })));
 });
-
-Deno.test("measureState() stops at a state that is too large and says so", () => {
-  const text = "x".repeat(limits.stateBytesMax);
-  ok(measureState({ text }).bytes > limits.stateBytesMax);
-  strictEqual(measureState({ text: text.slice(11) }).bytes, limits.stateBytesMax);
-  ok(measureState({ text, more: { text, again: [text] } }).bytes > limits.stateBytesMax);
-});

@@ -1,4 +1,4 @@
-/** Random JSON, events and valid tick handlers, over a few keys so that they meet. For properties. */
+/** Random JSON, events and valid tick handlers for properties; few keys, so that they meet. */
 
 import fc from "fast-check";
 import type { StoredEvent } from "../../../src/domain/event.ts";

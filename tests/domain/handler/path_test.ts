@@ -1,0 +1,5 @@
+/** The golden cases of value paths. */
+
+import { testGolden } from "./golden.ts";
+
+testGolden("paths");

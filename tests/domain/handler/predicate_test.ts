@@ -1,0 +1,5 @@
+/** The golden cases of predicates. */
+
+import { testGolden } from "./golden.ts";
+
+testGolden("predicates");

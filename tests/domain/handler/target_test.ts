@@ -1,0 +1,5 @@
+/** The golden cases of targets. */
+
+import { testGolden } from "./golden.ts";
+
+testGolden("targets");

@@ -1,0 +1,5 @@
+/** The golden cases of templates. */
+
+import { testGolden } from "./golden.ts";
+
+testGolden("templates");

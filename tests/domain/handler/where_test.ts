@@ -1,0 +1,5 @@
+/** The golden cases of `where`. */
+
+import { testGolden } from "./golden.ts";
+
+testGolden("where");

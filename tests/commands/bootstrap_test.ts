@@ -14,7 +14,7 @@ import { listApiKeys } from "../../src/queries/list_api_keys.ts";
 import { listInstances } from "../../src/queries/read_instances.ts";
 import { readCurrentSigningKey } from "../../src/store/signing_keys.ts";
 import { accepted, anyOperator, makeInstance } from "../support/access_fixtures.ts";
-import { failCommit, runTwice } from "../support/failing_commit.ts";
+import { faultyEngine } from "../support/faulty_engine.ts";
 import { fakeHost } from "../support/fake_host.ts";
 import { withTemporaryEngine } from "../support/temporary_engine.ts";
 
@@ -73,7 +73,7 @@ async function checkCredentials(engine: Engine, credentials: Credentials): Promi
   accepted(await operators.authenticate(credentials.operator_token));
 }
 
-Deno.test("bootstrap() on an empty store makes `default`, its keys and its signing key", async () => {
+Deno.test("bootstrap() on an empty store makes `default`, its keys, its signing key", async () => {
   await withTemporaryEngine(async (engine) => {
     const place = memory();
     equal(await bootstrap(engine, fakeHost(), place, options), true);
@@ -123,10 +123,10 @@ Deno.test("bootstrap() at every later start does nothing", async () => {
 });
 
 for (const landed of [false, true]) {
-  Deno.test(`bootstrap() that dies in its commit is made good by the next (landed: ${landed})`, async () => {
+  Deno.test(`bootstrap() that dies in its commit is made good later (${landed})`, async () => {
     await withTemporaryEngine(async (engine) => {
       const place = memory();
-      const dying = failCommit(engine, 1, landed);
+      const dying = faultyEngine(engine, [{ kind: "unavailable", landed }]);
       await rejects(bootstrap(dying, fakeHost(), place, options), { name: "EngineUnavailable" });
       equal(place.published, undefined);
       equal(await bootstrap(engine, fakeHost("second"), place, options), true);
@@ -146,7 +146,7 @@ Deno.test("bootstrap() that dies before its file has a name is made good by the 
   });
 });
 
-Deno.test("bootstrap() on two nodes at once is won by one, and the other keeps no keys", async () => {
+Deno.test("bootstrap() on two nodes at once is won by one; the other keeps no keys", async () => {
   await withTemporaryEngine(async (engine) => {
     const places = [memory(), memory()];
     const won = await Promise.all(
@@ -163,7 +163,12 @@ Deno.test("bootstrap() on two nodes at once is won by one, and the other keeps n
 Deno.test("bootstrap() makes one instance although its transaction runs again", async () => {
   await withTemporaryEngine(async (engine) => {
     const place = memory();
-    await bootstrap(runTwice(engine), fakeHost(), place, options);
+    await bootstrap(
+      faultyEngine(engine, () => ({ kind: "conflict", times: 1 })),
+      fakeHost(),
+      place,
+      options,
+    );
     await checkCredentials(engine, place.published!);
   });
 });

@@ -46,7 +46,7 @@ Deno.test("verify() is never true without an account", async () => {
   equal(await passwordHasher().verify("correct horse battery", undefined), false);
 });
 
-Deno.test("hash() keeps salt and cost beside the hash; another salt gives another hash", async () => {
+Deno.test("hash() keeps salt and cost; another salt gives another hash", async () => {
   const hasher = passwordHasher();
   const one = await hasher.hash("correct horse battery", new Uint8Array(16).fill(1));
   const two = await hasher.hash("correct horse battery", new Uint8Array(16).fill(2));

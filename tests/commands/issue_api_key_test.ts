@@ -110,7 +110,7 @@ Deno.test("scheduleRevocation() sets, and sets anew, when a key ends", async () 
   });
 });
 
-Deno.test("scheduleRevocation() refuses what is no UTC time, no day, or not in the future", async () => {
+Deno.test("scheduleRevocation() refuses what is no UTC time or not in the future", async () => {
   await withTemporaryEngine(async (engine) => {
     const host = fakeHost();
     const { id } = await makeKey(engine, host, await makeTenant(engine, host));
@@ -152,7 +152,7 @@ Deno.test("a key whose end has come cannot be rotated or scheduled, only revoked
   });
 });
 
-Deno.test("revokeApiKey() ends a key and takes it off the list; a second time it is 404", async () => {
+Deno.test("revokeApiKey() ends a key and takes it off the list; then it is 404", async () => {
   await withTemporaryEngine(async (engine) => {
     const host = fakeHost();
     const tenant = await makeTenant(engine, host);
@@ -164,7 +164,7 @@ Deno.test("revokeApiKey() ends a key and takes it off the list; a second time it
   });
 });
 
-Deno.test("no key of an instance the token does not cover is rotated, scheduled or revoked", async () => {
+Deno.test("no key of an instance that the token does not cover can be changed", async () => {
   await withTemporaryEngine(async (engine) => {
     const host = fakeHost();
     const { id, key } = await makeKey(engine, host, await makeTenant(engine, host));

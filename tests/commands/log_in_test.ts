@@ -32,7 +32,7 @@ Deno.test("login() gives a token of 24 hours that works", async () => {
   });
 });
 
-Deno.test("login() says the same of a wrong password, an unknown account and no email", async () => {
+Deno.test("login() says the same of wrong passwords, unknown accounts and no email", async () => {
   await withAccounts(async (accounts) => {
     accepted(await addUser(accounts, EMAIL, PASSWORD));
     const refusals = [
@@ -80,7 +80,7 @@ for (const email of [EMAIL, "nobody@example.com"]) {
   });
 }
 
-Deno.test("of thirty logins at once ten are tried: asking in parallel is no way around", async () => {
+Deno.test("of thirty logins at once ten are tried: haste is no way around", async () => {
   await withAccounts(async (accounts) => {
     accepted(await addUser(accounts, EMAIL, PASSWORD));
     const quick = { ...accounts, hasher: { ...accounts.hasher, verify: never } };

@@ -35,7 +35,7 @@ Deno.test("mintOperatorToken() names instances and a shorter life where asked", 
   deepEqual([claims.instances, claims.exp], [["a"], issued + 60]);
 });
 
-Deno.test("mintOperatorToken() makes no token that would outlive 24 hours, or be over", async () => {
+Deno.test("mintOperatorToken() makes no token that outlives 24 hours, or is over", async () => {
   for (const lifetimeSeconds of [0, -1, 86_401]) {
     const request = { secret, subject: "ops", nowMs, lifetimeSeconds };
     await rejects(mintOperatorToken(request), { name: "Bug" });

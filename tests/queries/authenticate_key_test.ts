@@ -98,7 +98,7 @@ Deno.test("authenticate() refuses with 403 another environment and another insta
   });
 });
 
-Deno.test("authenticate() asks the store once for a key, however often and at once it is used", async () => {
+Deno.test("authenticate() asks the store once for a key, however often it is used", async () => {
   await withNode(async ({ engine, host, node, reads }) => {
     const { key } = await makeKey(engine, host, await makeTenant(engine, host));
     await until(async () => {
@@ -114,7 +114,7 @@ Deno.test("authenticate() asks the store once for a key, however often and at on
   });
 });
 
-Deno.test("authenticate() does not remember unknown keys: one issued later works at once", async () => {
+Deno.test("authenticate() remembers no unknown keys: one issued later works", async () => {
   await withNode(async ({ engine, host, node }) => {
     const tenant = await makeTenant(engine, host);
     const twin = fakeHost("twin");
@@ -126,7 +126,7 @@ Deno.test("authenticate() does not remember unknown keys: one issued later works
   });
 });
 
-Deno.test("authenticate() refuses a scheduled key from its time on, to the millisecond", async () => {
+Deno.test("authenticate() refuses a scheduled key from its very millisecond on", async () => {
   await withNode(async ({ engine, host, node }) => {
     const { id, key } = await makeKey(engine, host, await makeTenant(engine, host));
     const at = "2026-01-01T00:00:02.500Z";
@@ -178,7 +178,7 @@ Deno.test("what was read before forget() is not remembered after it", async () =
   });
 });
 
-Deno.test("while the store is away a remembered key works for 4 s, and then no key does", async () => {
+Deno.test("while the store is away a remembered key works for 4 s, then none", async () => {
   await withNode(async ({ engine, host, node, setAway }) => {
     const { key } = await makeKey(engine, host, await makeTenant(engine, host));
     await until(async () => {

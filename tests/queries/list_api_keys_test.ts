@@ -6,7 +6,7 @@ import { makeKey, makeTenant } from "../support/access_fixtures.ts";
 import { fakeHost } from "../support/fake_host.ts";
 import { withTemporaryEngine } from "../support/temporary_engine.ts";
 
-Deno.test("listApiKeys() gives the keys of one environment, oldest first, never the key", async () => {
+Deno.test("listApiKeys() gives one environment's keys, oldest first, never the key", async () => {
   await withTemporaryEngine(async (engine) => {
     const host = fakeHost();
     const tenant = await makeTenant(engine, host);

@@ -17,7 +17,7 @@ Deno.test("listInstances() gives those the token covers, without tenant numbers"
   });
 });
 
-Deno.test("readInstance() is 403 where the token covers it not, else 404 where it is not", async () => {
+Deno.test("readInstance() is 403 where the token does not cover it, else 404", async () => {
   await withTemporaryEngine(async (engine) => {
     const made = await makeInstance(engine, fakeHost(), "a");
     deepEqual(accepted(await readInstance(engine, anyOperator, made.id)), made);
@@ -29,7 +29,7 @@ Deno.test("readInstance() is 403 where the token covers it not, else 404 where i
   });
 });
 
-Deno.test("resolveTenant() needs no id where there is one instance, and one where there are more", async () => {
+Deno.test("resolveTenant() needs an id only where there are several instances", async () => {
   await withTemporaryEngine(async (engine) => {
     const host = fakeHost();
     const resolve = (id?: string) => resolveTenant(engine, anyOperator, id, "test");

@@ -1,0 +1,119 @@
+/** Spec: "Versioning" and the deploy endpoint. */
+
+import assert from "node:assert/strict";
+import type { JsonObject } from "../../src/domain/json.ts";
+import type { Tenant } from "../../src/domain/tenant.ts";
+import type { Service } from "../../src/service.ts";
+import { copyOfExampleSpec, exampleSpec } from "../support/example_spec.ts";
+import { noteWrite, refusalOf, uuid, valueOf, withService } from "../support/service_fixture.ts";
+
+function deploy(service: Service, tenant: Tenant, spec: unknown, change = {}) {
+  return service.specs.deploySpec(tenant, { spec, force: false, dryRun: false, ...change });
+}
+
+/** The example spec without its inventory: a blocked change. */
+function withoutInventory(): JsonObject {
+  const spec = copyOfExampleSpec();
+  delete (spec.aggregate_types as JsonObject).inventory;
+  delete spec.modules;
+  return spec;
+}
+
+Deno.test("deploySpec() numbers versions and lists them, oldest first", async () => {
+  await withService(async ({ service, tenants: { test } }) => {
+    const second = { ...copyOfExampleSpec(), title: "Second" };
+    const deployed = valueOf(await deploy(service, test, second));
+    assert.equal(deployed.version, 2);
+    assert.ok(deployed.changes.length > 0);
+    const versions = valueOf(await service.specs.listSpecs(test));
+    assert.deepEqual(versions.map(({ version }) => version), [1, 2]);
+    const current = valueOf(await service.specs.readSpec(test));
+    assert.deepEqual([current.spec, current.spec_hash], [second, deployed.spec_hash]);
+  });
+});
+
+Deno.test("deploySpec() of the current spec changes nothing, also with its keys in another order", async () => {
+  await withService(async ({ service, tenants: { test } }) => {
+    const reordered = Object.fromEntries(Object.entries(exampleSpec).reverse());
+    const deployed = valueOf(await deploy(service, test, reordered));
+    assert.deepEqual([deployed.version, deployed.changes], [1, []]);
+    assert.equal(valueOf(await service.specs.listSpecs(test)).length, 1);
+  });
+});
+
+Deno.test("deploySpec() refuses an invalid spec and keeps the current one", async () => {
+  await withService(async ({ service, tenants: { test } }) => {
+    for (const spec of [undefined, null, [], "x", { agent_types: [] }]) {
+      assert.equal(refusalOf(await deploy(service, test, spec)).kind, "spec_invalid");
+    }
+    assert.equal(valueOf(await service.specs.readSpec(test)).version, 1);
+  });
+});
+
+Deno.test("deploySpec() refuses a blocked change everywhere", async () => {
+  await withService(async ({ service, tenants }) => {
+    for (const tenant of Object.values(tenants)) {
+      const refusal = refusalOf(await deploy(service, tenant, withoutInventory()));
+      assert.equal(refusal.kind, "spec_incompatible");
+      assert.equal(valueOf(await service.specs.readSpec(tenant)).version, 1);
+    }
+  });
+});
+
+Deno.test("deploySpec() with force passes a blocked change on staging and test, never in production", async () => {
+  await withService(async ({ service, tenants: { production, staging, test } }) => {
+    for (const tenant of [staging, test]) {
+      const forced = valueOf(await deploy(service, tenant, withoutInventory(), { force: true }));
+      assert.equal(forced.version, 2);
+    }
+    const refusal = refusalOf(await deploy(service, production, exampleSpec, { force: true }));
+    assert.equal(refusal.kind, "forbidden");
+  });
+});
+
+Deno.test("deploySpec() as a dry run tells the outcome and deploys nothing", async () => {
+  await withService(async ({ service, tenants: { test } }) => {
+    const next = { ...copyOfExampleSpec(), title: "Next" };
+    const dry = valueOf(await deploy(service, test, next, { dryRun: true }));
+    assert.equal(dry.version, 2);
+    assert.equal(valueOf(await service.specs.readSpec(test)).version, 1);
+    const blocked = await deploy(service, test, withoutInventory(), { dryRun: true });
+    assert.equal(refusalOf(blocked).kind, "spec_incompatible");
+  });
+});
+
+Deno.test("deploySpec() lets exactly one of two incompatible deploys at once follow the other", async () => {
+  await withService(async ({ service, tenants: { test } }) => {
+    const added = copyOfExampleSpec();
+    (added.aggregate_types as JsonObject).parcel = { events: {} };
+    const outcomes = await Promise.all([
+      deploy(service, test, added),
+      deploy(service, test, { ...copyOfExampleSpec(), title: "Without parcel" }),
+    ]);
+    assert.equal(outcomes.filter(({ ok }) => ok).length, 1);
+    const current = valueOf(await service.specs.readSpec(test));
+    assert.equal(current.version, 2);
+  });
+});
+
+Deno.test("deploySpec() is in force for the very next write", async () => {
+  await withService(async ({ service, tenants: { test } }) => {
+    valueOf(await service.data.writeEvents(test, noteWrite(uuid(1), "a")));
+    const spec = { ...copyOfExampleSpec(), agent_types: ["robot"] };
+    valueOf(await deploy(service, test, spec));
+    const refusal = refusalOf(await service.data.writeEvents(test, noteWrite(uuid(1), "b")));
+    assert.equal(refusal.kind, "metadata_invalid");
+  });
+});
+
+Deno.test("readSpec() of an environment without a spec is not found, and its types are unknown", async () => {
+  await withService(async ({ service, access }) => {
+    const instance = valueOf(await access.createInstance("empty", "unlimited"));
+    const operator = { subject: "test" };
+    const tenant = valueOf(await access.resolveTenant(operator, instance.id, "test"));
+    assert.equal(refusalOf(await service.specs.readSpec(tenant)).kind, "not_found");
+    assert.deepEqual(valueOf(await service.specs.listSpecs(tenant)), []);
+    const refusal = refusalOf(await service.data.writeEvents(tenant, noteWrite(uuid(1), "a")));
+    assert.equal(refusal.kind, "aggregate_type_unknown");
+  });
+});

@@ -31,7 +31,7 @@ function namesIn(folder: string): string[] {
   return Array.from(Deno.readDirSync(folder), ({ name }) => name).sort();
 }
 
-Deno.test("credentialsFile() has the credentials under their name only once published", async () => {
+Deno.test("credentialsFile() gives credentials their name only once published", async () => {
   await withFolder(async (root) => {
     const folder = `${root}/made/when/needed`;
     const file = credentialsFile(folder);
@@ -45,7 +45,7 @@ Deno.test("credentialsFile() has the credentials under their name only once publ
   });
 });
 
-Deno.test("credentialsFile() is readable by its owner alone, before and after publishing", async () => {
+Deno.test("credentialsFile() is the owner's alone, before and after publishing", async () => {
   await withFolder(async (folder) => {
     const file = credentialsFile(folder);
     await Deno.writeTextFile(`${file.path}.pending.part`, "left by a crash", { mode: 0o644 });
@@ -105,7 +105,7 @@ Deno.test("readOrMakeJwtSecret() takes a file others may read back to its owner"
   });
 });
 
-Deno.test("readOrMakeJwtSecret() refuses a damaged file rather than use a weak secret", async () => {
+Deno.test("readOrMakeJwtSecret() refuses a damaged file: no weak secrets", async () => {
   await withFolder(async (folder) => {
     for (const text of ["", "ab", "zz".repeat(32)]) {
       await Deno.writeTextFile(`${folder}/jwt_secret`, text);

@@ -23,7 +23,7 @@ Deno.test("formatApiKey() gives dbk_0_, prod, staging or test, and 43 characters
   );
 });
 
-Deno.test("formatApiKey() holds every secret, the smallest and the largest too, in 43 digits", () => {
+Deno.test("formatApiKey() holds the smallest and the largest secret in 43 digits", () => {
   const smallest = formatApiKey("test", new Uint8Array(32));
   const largest = formatApiKey("test", new Uint8Array(32).fill(0xff));
   equal(smallest, `dbk_0_test_${"0".repeat(43)}`);

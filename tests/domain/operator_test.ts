@@ -3,7 +3,7 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { hashToken, mayOperate, refuseOtherInstance } from "../../src/domain/operator.ts";
 
-Deno.test("mayOperate() lets a token without instances touch all, with instances only those", () => {
+Deno.test("mayOperate() lets a token touch all instances, or only those it names", () => {
   const all = { subject: "a@example.com" };
   const two = { subject: "a@example.com", instances: ["x", "y"] };
   const none = { subject: "a@example.com", instances: [] };

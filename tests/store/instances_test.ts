@@ -23,7 +23,7 @@ function accessVersion(engine: Engine) {
   return engine.snapshot((tx) => tx.get(keys.accessVersion()));
 }
 
-Deno.test("storeInstance() gives each instance three tenant numbers of its own, from 1", async () => {
+Deno.test("storeInstance() gives each instance three numbers of its own, from 1", async () => {
   await withTemporaryEngine(async (engine) => {
     const a = await engine.transact((tx) => storeInstance(tx, instance("a", "first")));
     const b = await engine.transact((tx) => storeInstance(tx, instance("b", "second")));
@@ -47,7 +47,7 @@ Deno.test("storeInstance() gives no number twice when twenty are made at once", 
   });
 });
 
-Deno.test("readInstance() finds what storeInstance() kept; isSlugTaken() knows its slug", async () => {
+Deno.test("readInstance() finds what was stored; isSlugTaken() knows its slug", async () => {
   await withTemporaryEngine(async (engine) => {
     const stored = await engine.transact((tx) => storeInstance(tx, instance("a", "first")));
     await engine.snapshot(async (tx) => {

@@ -12,7 +12,7 @@ function key(number: number): SigningKeyRecord {
   return { number, public_key: "aa", private_key: "bb", created_at: "2026-01-01T00:00:00.000Z" };
 }
 
-Deno.test("readCurrentSigningKey() gives the newest key of its instance, beyond number 9 too", async () => {
+Deno.test("readCurrentSigningKey() gives the newest key, beyond number 9 too", async () => {
   await withTemporaryEngine(async (engine) => {
     await engine.transact((tx) => {
       for (let number = 1; number <= 11; number++) storeSigningKey(tx, "a", key(number));

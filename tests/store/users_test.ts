@@ -40,7 +40,7 @@ Deno.test("readLoginAttempts() gives what was stored until it is cleared", async
   });
 });
 
-Deno.test("storeLoginAttempts() does not let guesses at ever new emails fill the store", async () => {
+Deno.test("storeLoginAttempts() lets no guesses at ever new emails fill the store", async () => {
   await withTemporaryEngine(async (engine) => {
     for (let minute = 0; minute < 300; minute++) {
       const nowMs = minute * 60_000;

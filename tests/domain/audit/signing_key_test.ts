@@ -14,7 +14,7 @@ const VECTORS: readonly (readonly [privateKey: string, publicKey: string])[] = [
   ],
 ];
 
-Deno.test("publicKeyOf() gives the public keys of RFC 8032, section 7.1, tests 1 and 2", async () => {
+Deno.test("publicKeyOf() gives the public keys of RFC 8032, 7.1, tests 1 and 2", async () => {
   for (const [privateKey, publicKey] of VECTORS) {
     const seed = Uint8Array.fromHex(privateKey);
     equal(seed.length, SIGNING_SEED_BYTES);

@@ -1,0 +1,104 @@
+/** Background folding: growing streams, types whose handlers changed, states that reads folded. */
+
+import assert from "node:assert/strict";
+import type { JsonObject } from "../../src/domain/json.ts";
+import { streamKey } from "../../src/domain/stream_key.ts";
+import type { Tenant } from "../../src/domain/tenant.ts";
+import type { Engine } from "../../src/kv/engine.ts";
+import type { Service } from "../../src/service.ts";
+import { keys } from "../../src/store/keys.ts";
+import { listStreamRebuilds } from "../../src/store/rebuilds.ts";
+import { copyOfExampleSpec } from "../support/example_spec.ts";
+import { orderWrite, uuid, valueOf, withService } from "../support/service_fixture.ts";
+
+async function writeNotes(service: Service, tenant: Tenant, id: string, count: number) {
+  const note = { type: "was_noted", data: { text: "x".repeat(900) } };
+  const events = Array.from({ length: count }, () => note);
+  valueOf(await service.data.writeEvents(tenant, orderWrite(id, events)));
+}
+
+async function drain(service: Service): Promise<void> {
+  for (let step = 0; step < 100; step++) {
+    if (await service.background.rebuildSnapshots(10) === 0) return;
+  }
+  assert.fail("the background found work again and again");
+}
+
+/** The lengths that the snapshots of a stream stand at. */
+async function snapshotLengths(engine: Engine, tenant: Tenant, id: string): Promise<number[]> {
+  const range = keys.snapshots(tenant.number, streamKey("order", id));
+  const pairs = await engine.snapshot((tx) => tx.getRange(range));
+  const texts = pairs.map(({ value }) => new TextDecoder().decode(value));
+  return texts.filter((text) => text.startsWith('{"length"')).map((text) =>
+    JSON.parse(text).length
+  );
+}
+
+function renamed(): JsonObject {
+  const spec = copyOfExampleSpec();
+  // deno-lint-ignore no-explicit-any
+  const { was_noted } = (spec.aggregate_types as any).order.events;
+  was_noted.handler = { append: { target: "remarks", value: "$.data.text" } };
+  return spec;
+}
+
+Deno.test("a stream is put on the list when it passes another 4 MiB, and folded once", async () => {
+  await withService(async ({ service, engine, tenants: { test } }) => {
+    await writeNotes(service, test, uuid(1), 3_700);
+    assert.equal((await engine.snapshot((tx) => listStreamRebuilds(tx, 10))).length, 0);
+    await writeNotes(service, test, uuid(1), 300);
+    assert.equal((await engine.snapshot((tx) => listStreamRebuilds(tx, 10))).length, 1);
+    await drain(service);
+    assert.deepEqual(await snapshotLengths(engine, test, uuid(1)), [4_000]);
+    assert.equal((await engine.snapshot((tx) => listStreamRebuilds(tx, 10))).length, 0);
+  });
+});
+
+Deno.test("a state that a read has folded from many events is kept", async () => {
+  await withService(async ({ service, engine, tenants: { test } }) => {
+    const fill = { type: "was_viewed", data: { fill: "x".repeat(900) } };
+    const events = Array.from({ length: 100 }, () => fill);
+    valueOf(await service.data.writeEvents(test, orderWrite(uuid(1), events)));
+    const request = { aggregateType: "order", id: uuid(1), synchronous: false };
+    valueOf(await service.data.readAggregate(test, request));
+    await drain(service);
+    assert.deepEqual(await snapshotLengths(engine, test, uuid(1)), [100]);
+  });
+});
+
+Deno.test("a deploy that changes handlers folds the type's larger streams anew", async () => {
+  await withService(async ({ service, engine, tenants: { test } }) => {
+    for (let n = 0; n < 5; n++) await writeNotes(service, test, uuid(n), n === 4 ? 1 : 100);
+    valueOf(await service.specs.deploySpec(test, { spec: renamed(), force: false, dryRun: false }));
+    await drain(service);
+    const lengths = [];
+    for (let n = 0; n < 5; n++) lengths.push(...await snapshotLengths(engine, test, uuid(n)));
+    assert.deepEqual(lengths, [100, 100, 100, 100], "the stream of one event needs none");
+    const request = { aggregateType: "order", id: uuid(0), synchronous: false };
+    const view = valueOf(await service.data.readAggregate(test, request));
+    assert.equal(JSON.parse(view.dataJson).remarks.length, 100);
+  });
+});
+
+Deno.test("a deploy that leaves the handlers as they are folds nothing", async () => {
+  await withService(async ({ service, tenants: { test } }) => {
+    await writeNotes(service, test, uuid(1), 100);
+    const spec = { ...copyOfExampleSpec(), title: "Only the title" };
+    valueOf(await service.specs.deploySpec(test, { spec, force: false, dryRun: false }));
+    assert.equal(await service.background.rebuildSnapshots(10), 0);
+  });
+});
+
+Deno.test("rebuilding after a deploy goes through more ids than one step takes", async () => {
+  await withService(async ({ service, engine, tenants: { test } }) => {
+    const ids = Array.from({ length: 450 }, (_, n) => uuid(n));
+    for (const id of ids) {
+      const event = { type: "was_viewed", data: {} };
+      valueOf(await service.data.writeEvents(test, orderWrite(id, [event])));
+    }
+    await writeNotes(service, test, uuid(449), 100);
+    valueOf(await service.specs.deploySpec(test, { spec: renamed(), force: false, dryRun: false }));
+    await drain(service);
+    assert.deepEqual(await snapshotLengths(engine, test, uuid(449)), [101]);
+  });
+});

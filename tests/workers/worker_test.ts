@@ -1,0 +1,58 @@
+/** The one loop of all workers. */
+
+import assert from "node:assert/strict";
+import { runWorker, type Worker } from "../../src/workers/worker.ts";
+import { fakeHost } from "../support/fake_host.ts";
+
+/** A worker that finds the given amounts of work, one a drain, and then nothing. */
+function scripted(amounts: (number | Error)[]): { worker: Worker; drained: () => Promise<void> } {
+  let finish = () => {};
+  const drained = new Promise<void>((resolve) => finish = resolve);
+  const worker: Worker = {
+    name: "scripted",
+    idleMs: 60_000,
+    drain() {
+      const amount = amounts.shift();
+      if (amount === undefined) finish();
+      if (amount instanceof Error) return Promise.reject(amount);
+      return Promise.resolve(amount ?? 0);
+    },
+  };
+  return { worker, drained: () => drained };
+}
+
+Deno.test("runWorker() drains until nothing is due, and stops at once while it waits", async () => {
+  const { worker, drained } = scripted([3, 2, 1]);
+  const running = runWorker(worker, fakeHost());
+  await drained();
+  await running.stop();
+});
+
+Deno.test("runWorker() logs a drain that throws, and goes on", async () => {
+  const host = fakeHost();
+  const { worker, drained } = scripted([1, new Error("the store is away"), 1]);
+  const running = runWorker(worker, host);
+  await drained();
+  await running.stop();
+  assert.deepEqual(host.lines.map(({ level, message, fields }) => [level, message, fields]), [
+    ["error", "The scripted worker failed and goes on later", { reason: "the store is away" }],
+  ]);
+});
+
+Deno.test("runWorker() lets a drain under way end before it stops, and begins no other", async () => {
+  let ends = 0;
+  let begins = 0;
+  const worker: Worker = {
+    name: "slow",
+    idleMs: 0,
+    async drain() {
+      begins++;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      ends++;
+      return 1;
+    },
+  };
+  const running = runWorker(worker, fakeHost());
+  await running.stop();
+  assert.deepEqual([begins, ends], [1, 1]);
+});

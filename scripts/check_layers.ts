@@ -34,21 +34,33 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     imports: [],
     packages: {
       "node:sqlite": ["src/kv"],
+      "node:worker_threads": ["src/kv"],
+      "node:path": ["src/kv"],
       "node:buffer": ["src/kv"],
       "fdb-tuple": ["src/kv/tuple.ts"],
       "foundationdb": ["src/kv/foundationdb.ts"],
     },
   },
   "src/store": {
-    imports: ["src/domain", "src/kv/tuple.ts"],
-    types: ["src/kv/engine.ts"],
+    imports: ["src/domain", "src/kv/tuple.ts", "src/kv/engine.ts"],
     packages: { "node:crypto": ["src/store"], "node:buffer": ["src/store"] },
   },
   "src/wasm": { imports: ["src/domain"] },
-  "src/host.ts": { imports: [] },
+  "src/host.ts": { imports: [], packages: { "node:timers": ["src/host.ts"] } },
   "src/config.ts": { imports: ["src/domain"], packages: { "ipaddr.js": ["src/config.ts"] } },
-  "src/commands": {
+  "src/queries": {
     imports: ["src/domain", "src/store", "src/wasm"],
+    types: ["src/host.ts", "src/kv/engine.ts"],
+    packages: {
+      "jose": ["src/queries"],
+      "lru-cache": ["src/queries"],
+      "node:crypto": ["src/queries"],
+      "node:buffer": ["src/queries"],
+    },
+  },
+  // A command may ask what a query asks: the current spec, the folded state of a stream.
+  "src/commands": {
+    imports: ["src/domain", "src/store", "src/wasm", "src/queries"],
     types: ["src/host.ts", "src/kv/engine.ts"],
     packages: {
       "jose": ["src/commands"],
@@ -57,15 +69,15 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
       "node:buffer": ["src/commands"],
     },
   },
-  "src/queries": {
-    imports: ["src/domain", "src/store", "src/wasm"],
-    types: ["src/host.ts", "src/kv/engine.ts"],
-    packages: { "lru-cache": ["src/queries"], "jose": ["src/queries"] },
-  },
   "src/service.ts": {
     imports: ["src/domain", "src/commands", "src/queries"],
     types: ["src/host.ts", "src/kv/engine.ts"],
   },
+  "src/access.ts": {
+    imports: ["src/domain", "src/commands", "src/queries"],
+    types: ["src/host.ts", "src/kv/engine.ts", "src/service.ts"],
+  },
+  "src/private_files.ts": { imports: [], types: ["src/commands", "src/host.ts"] },
   "src/workers": { imports: ["src/domain"], types: ["src/service.ts", "src/host.ts"] },
   "src/http": {
     imports: ["src/domain"],
@@ -77,6 +89,8 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
       "node:buffer": ["src/http"],
     },
   },
+  // Composition: what each command line starts, and with what.
+  "src/cli": { imports: ["src"] },
   "main.ts": { imports: ["src"], packages: { "commander": ["main.ts"] } },
 };
 

@@ -32,19 +32,20 @@ export function checkStyle(
 /** `src/a/b.ts` is tested by `tests/a/b_test.ts`, or by the neighbour that the table names. */
 function untested(sources: readonly Source[], neighbours: readonly Neighbour[]): Fault[] {
   const paths = new Set(sources.map((source) => source.path));
+  const lonely = sources.filter((source) =>
+    rules.within(source.path, "src") && !rules.declaresOnlyTypes(source) &&
+    !paths.has(mirrorOf(source.path))
+  );
   const faults: Fault[] = [];
-  for (const { file, test, reason } of neighbours) {
-    const stale = !paths.has(file) || !paths.has(test) || paths.has(mirrorOf(file));
-    if (!stale && reason !== "") continue;
-    const message = `the row for ${file} is out of date, or gives no reason`;
+  for (const { place, test, reason } of neighbours) {
+    const isNeeded = lonely.some((source) => rules.within(source.path, place));
+    if (isNeeded && paths.has(test) && reason !== "") continue;
+    const message = `the row for ${place} is not needed, names no test, or gives no reason`;
     faults.push({ path: "scripts/checks/style_tables.ts", line: 1, rule: "neighbour", message });
   }
-  const covered = new Set(neighbours.map((neighbour) => neighbour.file));
-  for (const source of sources) {
-    if (!rules.within(source.path, "src") || rules.declaresOnlyTypes(source)) continue;
-    const mirror = mirrorOf(source.path);
-    if (paths.has(mirror) || covered.has(source.path)) continue;
-    faults.push(rules.fault(source, 1, "untested", `there is no ${mirror}`));
+  for (const source of lonely) {
+    if (neighbours.some(({ place }) => rules.within(source.path, place))) continue;
+    faults.push(rules.fault(source, 1, "untested", `there is no ${mirrorOf(source.path)}`));
   }
   return faults;
 }

@@ -7,6 +7,7 @@ import {
   FILE_LINES_MAX,
   FUNCTION_LINES_MAX,
   LINE_COLUMNS_MAX,
+  LONG_TEXT_COLUMNS,
   REFUSED_CALLS,
   REFUSED_NAMES,
   REFUSED_PROPERTIES,
@@ -23,15 +24,35 @@ export function fileLength(source: Source): Fault[] {
   return [fault(source, row[1], "file_length", `${lines} lines, at most ${row[1]}`)];
 }
 
-/** Counts from the first line of the declaration, its doc comment left out, to the last. */
+/**
+ * Counts from the first line of the declaration, its doc comment left out, to the last. A function
+ * within counts for itself: of it the outer one is charged one line.
+ */
 export function functionLength(source: Source): Fault[] {
   return collect(source, (node) => {
-    if (!ts.isFunctionLike(node) || !("body" in node) || node.body === undefined) return undefined;
-    const first = lineOf(source, node.getStart(source.tree));
-    const lines = lineOf(source, node.getEnd()) - first + 1;
+    if (!isFunctionWithBody(node)) return undefined;
+    const lines = spanOf(source, node) + 1 - linesOfInnerFunctions(source, node);
     if (lines <= FUNCTION_LINES_MAX) return undefined;
     return ["function_length", `${lines} lines, at most ${FUNCTION_LINES_MAX}`];
   });
+}
+
+function isFunctionWithBody(node: ts.Node): boolean {
+  return ts.isFunctionLike(node) && "body" in node && node.body !== undefined;
+}
+
+function spanOf(source: Source, node: ts.Node): number {
+  return lineOf(source, node.getEnd()) - lineOf(source, node.getStart(source.tree));
+}
+
+function linesOfInnerFunctions(source: Source, node: ts.Node): number {
+  let lines = 0;
+  ts.forEachChild(node, (child) => {
+    lines += isFunctionWithBody(child)
+      ? spanOf(source, child)
+      : linesOfInnerFunctions(source, child);
+  });
+  return lines;
 }
 
 export function pathNames(source: Source): Fault[] {
@@ -84,12 +105,12 @@ export function headerComment(source: Source): Fault[] {
   return [fault(source, 1, "header", "the file does not open with a doc comment")];
 }
 
-/** A line may be longer where a string, template, pattern or address crosses the limit. */
+/** A line may be longer where it holds a long string, template, pattern or address. */
 export function lineLength(source: Source): Fault[] {
   const lines = source.text.split("\n");
   const long = lines.flatMap((line, index) => line.length > LINE_COLUMNS_MAX ? [index] : []);
   if (long.length === 0) return [];
-  const excused = linesCrossedByText(source);
+  const excused = linesWithLongText(source);
   return long
     .filter((index) => !excused.has(index) && !/https?:\/\/\S{40}/.test(lines[index]!))
     .map((index) => {
@@ -98,8 +119,8 @@ export function lineLength(source: Source): Fault[] {
     });
 }
 
-function linesCrossedByText(source: Source): Set<number> {
-  const crossed = new Set<number>();
+function linesWithLongText(source: Source): Set<number> {
+  const held = new Set<number>();
   walk(source, (node) => {
     const isText = ts.isStringLiteralLike(node) || ts.isTemplateExpression(node) ||
       ts.isTemplateHead(node) || ts.isTemplateMiddleOrTemplateTail(node) ||
@@ -110,10 +131,10 @@ function linesCrossedByText(source: Source): Set<number> {
     for (let line = start.line; line <= end.line; line++) {
       const from = line === start.line ? start.character : 0;
       const to = line === end.line ? end.character : Infinity;
-      if (from < LINE_COLUMNS_MAX && to >= LINE_COLUMNS_MAX) crossed.add(line);
+      if (to - from >= LONG_TEXT_COLUMNS) held.add(line);
     }
   });
-  return crossed;
+  return held;
 }
 
 export function unfinishedWork(source: Source): Fault[] {

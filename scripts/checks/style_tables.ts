@@ -9,6 +9,8 @@ export const FILE_LINES_MAX: readonly (readonly [folder: string, lines: number])
 ];
 export const FUNCTION_LINES_MAX = 70;
 export const LINE_COLUMNS_MAX = 100;
+/** A string of so many columns excuses the line it is on: it cannot be broken well. */
+export const LONG_TEXT_COLUMNS = 40;
 
 /** Names that say nothing about what is inside. */
 export const REFUSED_NAMES: ReadonlySet<string> = new Set([
@@ -44,7 +46,8 @@ export const CLASS_FOLDERS: readonly string[] = ["src/kv", "src/wasm", "tests", 
 export const UNFINISHED_WORDS: readonly string[] = ["TO" + "DO", "FIX" + "ME", "X" + "XX"];
 
 export interface Neighbour {
-  readonly file: string;
+  /** A file, or a folder for all files in it. */
+  readonly place: string;
   /** The test that covers it, and why it has none of its own. */
   readonly test: string;
   readonly reason: string;

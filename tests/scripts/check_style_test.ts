@@ -95,7 +95,7 @@ Deno.test("checkStyle() wants a doc comment at the head of each file", () => {
   }
 });
 
-Deno.test("checkStyle() allows 100 columns, and more only where text crosses the limit", () => {
+Deno.test("checkStyle() allows 100 columns, and more only where a long text is", () => {
   const name = "a".repeat(94);
   assert.deepEqual(brokenBy("src/a.ts", `${HEADER}${name} = 1;\n`), []);
   assert.deepEqual(brokenBy("src/a.ts", `${HEADER}${name}a = 1;\n`), []);
@@ -140,6 +140,13 @@ Deno.test("checkStyle() wants `function` at top level, # for private, classes fo
   assert.deepEqual(brokenBy("src/kv/a.ts", `${HEADER}class A { private b = 1; }`), ["private:2"]);
 });
 
+Deno.test("checkStyle() counts a function within another for itself", () => {
+  const inner = `  function b() {\n${"    step();\n".repeat(60)}  }\n`;
+  const outer = (steps: number) => `function a() {\n${inner}${"  step();\n".repeat(steps)}}\n`;
+  assert.deepEqual(brokenBy("src/a.ts", HEADER + outer(67)), []);
+  assert.deepEqual(brokenBy("src/a.ts", HEADER + outer(68)), ["function_length:2"]);
+});
+
 function rulesOfTree(files: readonly string[], neighbours: readonly Neighbour[]): string[] {
   const sources = files.map((path) => parseSource(path, `${HEADER}export const a = 1;`));
   return checkStyle(sources, neighbours).map((fault) => fault.rule);
@@ -148,12 +155,16 @@ function rulesOfTree(files: readonly string[], neighbours: readonly Neighbour[])
 Deno.test("checkStyle() wants a test for each file of src, or a neighbour that covers it", () => {
   assert.deepEqual(rulesOfTree(["src/kv/a.ts"], []), ["untested"]);
   assert.deepEqual(rulesOfTree(["src/kv/a.ts", "tests/kv/a_test.ts"], []), []);
-  const row = { file: "src/kv/a.ts", test: "tests/kv/b_test.ts", reason: "a is half of b" };
+  const row = { place: "src/kv/a.ts", test: "tests/kv/b_test.ts", reason: "a is half of b" };
   assert.deepEqual(rulesOfTree(["src/kv/a.ts", "tests/kv/b_test.ts"], [row]), []);
   assert.deepEqual(rulesOfTree(["tests/kv/b_test.ts"], [row]), ["neighbour"]);
   assert.deepEqual(rulesOfTree(["src/kv/a.ts"], [row]), ["neighbour"]);
   const both = ["src/kv/a.ts", "tests/kv/a_test.ts", "tests/kv/b_test.ts"];
   assert.deepEqual(rulesOfTree(both, [row]), ["neighbour"]);
+  const folder = { ...row, place: "src/kv" };
+  const three = ["src/kv/a.ts", "src/kv/c.ts", "tests/kv/b_test.ts"];
+  assert.deepEqual(rulesOfTree(three, [folder]), []);
+  assert.deepEqual(rulesOfTree(three, [{ ...folder, reason: "" }]), ["neighbour"]);
 });
 
 Deno.test("checkStyle() wants no test for a file that declares only types", () => {

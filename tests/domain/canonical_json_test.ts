@@ -1,0 +1,63 @@
+/** One text for all JSON that says the same. */
+
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { canonicalJson } from "../../src/domain/canonical_json.ts";
+import { isJsonObject, type JsonValue } from "../../src/domain/json.ts";
+
+function reverseKeys(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(reverseKeys);
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).reverse().map(([key, item]) => [key, reverseKeys(item)]),
+  );
+}
+
+const jsonValue = fc.jsonValue({ maxDepth: 5 }).map((value) => value as JsonValue);
+
+Deno.test("canonicalJson() sorts keys at every level and writes no white space", () => {
+  assert.equal(
+    canonicalJson({ b: [{ d: 1, c: null }], a: "x" }),
+    '{"a":"x","b":[{"c":null,"d":1}]}',
+  );
+});
+
+Deno.test("canonicalJson() sorts number-like keys as text", () => {
+  assert.equal(canonicalJson({ 10: 1, 9: 2, a: 3 }), '{"10":1,"9":2,"a":3}');
+});
+
+Deno.test("canonicalJson() keeps keys such as __proto__ and constructor", () => {
+  const value = JSON.parse('{"constructor":1,"__proto__":{"b":1,"a":2}}');
+  assert.equal(canonicalJson(value), '{"__proto__":{"a":2,"b":1},"constructor":1}');
+});
+
+Deno.test("canonicalJson() gives text that means the same value", () => {
+  fc.assert(fc.property(jsonValue, (value) => {
+    const text = canonicalJson(value);
+    // JSON itself has no negative zero: compared as JSON text reads it.
+    assert.deepEqual(JSON.parse(text), JSON.parse(JSON.stringify(value)));
+  }));
+});
+
+Deno.test("canonicalJson() does not depend on the order of keys", () => {
+  fc.assert(fc.property(jsonValue, (value) => {
+    assert.equal(canonicalJson(reverseKeys(value)), canonicalJson(value));
+  }));
+});
+
+Deno.test("canonicalJson() writes the same below and above its recursion bound", () => {
+  fc.assert(
+    fc.property(jsonValue, (value) => {
+      let nested: JsonValue = value;
+      for (let depth = 0; depth < 250; depth++) nested = [nested];
+      assert.equal(canonicalJson(nested), "[".repeat(250) + canonicalJson(value) + "]".repeat(250));
+    }),
+    { numRuns: 30 },
+  );
+});
+
+Deno.test("canonicalJson() writes 100,000 levels without overflowing the stack", () => {
+  let value: JsonValue = 1;
+  for (let depth = 0; depth < 100_000; depth++) value = { a: value };
+  assert.equal(canonicalJson(value).length, 100_000 * 6 + 1);
+});

@@ -1,0 +1,23 @@
+/** The embedded engine joins the contract. What only it promises is in `tests/kv/sqlite_test.ts`. */
+
+import { join } from "node:path";
+import { openSqliteEngine } from "../../src/kv/sqlite.ts";
+import { temporaryEngine } from "../support/temporary_engine.ts";
+import { engineContract } from "./engine_contract.ts";
+
+engineContract("sqlite", async () => {
+  const { engine, directory, dispose } = await temporaryEngine();
+  let current = engine;
+  return {
+    engine,
+    async reopen() {
+      await current.close();
+      current = openSqliteEngine({ path: join(directory, "store.sqlite") });
+      return current;
+    },
+    async dispose() {
+      await current.close();
+      await dispose();
+    },
+  };
+});

@@ -13,19 +13,49 @@ export function canonicalJson(value: JsonValue): string {
   return write(value, 0);
 }
 
+/** Text that JSON writes as it is: no quote, backslash, control character or surrogate. */
+const PLAIN_TEXT = /^[ !#-[\]-~]*$/;
+
+/** Entering the language's own JSON writer costs more than a short text itself. */
+const SHORT_CHARACTERS = 64;
+
+function quote(text: string): string {
+  return text.length <= SHORT_CHARACTERS && PLAIN_TEXT.test(text)
+    ? '"' + text + '"'
+    : JSON.stringify(text);
+}
+
+function writeScalar(value: null | boolean | number | string): string {
+  if (typeof value === "string") return quote(value);
+  // Adding 0 to a negative zero gives the zero that JSON knows.
+  if (typeof value === "number" && Number.isFinite(value)) return "" + (value + 0);
+  return JSON.stringify(value);
+}
+
 function write(value: JsonValue, depth: number): string {
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  if (typeof value !== "object" || value === null) return writeScalar(value);
   if (depth === RECURSION_DEPTH_MAX) return writeDeep(value);
   if (Array.isArray(value)) return writeArray(value, depth);
   // A key such as `__proto__` is an own property here, and reading an own property is safe.
-  const keys = Object.keys(value);
-  if (keys.length > 1) keys.sort();
+  const keys = sortKeys(Object.keys(value));
   let text = "{";
   for (let index = 0; index < keys.length; index++) {
     const key = keys[index]!;
-    text += (index === 0 ? "" : ",") + JSON.stringify(key) + ":" + write(value[key]!, depth + 1);
+    text += (index === 0 ? "" : ",") + quote(key) + ":" + write(value[key]!, depth + 1);
   }
   return text + "}";
+}
+
+/** By insertion: most objects have few keys, where it is several times faster than `sort`. */
+function sortKeys(keys: string[]): string[] {
+  if (keys.length > 16) return keys.sort();
+  for (let index = 1; index < keys.length; index++) {
+    const key = keys[index]!;
+    let place = index;
+    for (; place > 0 && keys[place - 1]! > key; place--) keys[place] = keys[place - 1]!;
+    keys[place] = key;
+  }
+  return keys;
 }
 
 function writeArray(value: JsonValue[], depth: number): string {
@@ -45,7 +75,7 @@ function writeDeep(root: JsonValue): string {
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     if ("text" in next) pieces.push(next.text);
     else if (typeof next.value !== "object" || next.value === null) {
-      pieces.push(JSON.stringify(next.value));
+      pieces.push(writeScalar(next.value));
     } else pushParts(next.value, pending);
   }
   return pieces.join("");
@@ -59,7 +89,7 @@ function pushParts(value: JsonValue[] | { [key: string]: JsonValue }, pending: P
   for (let index = keys.length - 1; index >= 0; index--) {
     const key = keys[index]!;
     pending.push({ value: isArray ? value[key as number]! : (value as never)[key] });
-    const name = isArray ? "" : JSON.stringify(key) + ":";
+    const name = isArray ? "" : quote(String(key)) + ":";
     pending.push({ text: (index === 0 ? "" : ",") + name });
   }
   pending.push({ text: isArray ? "[" : "{" });

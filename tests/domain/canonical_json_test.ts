@@ -26,6 +26,23 @@ Deno.test("canonicalJson() sorts number-like keys as text", () => {
   assert.equal(canonicalJson({ 10: 1, 9: 2, a: 3 }), '{"10":1,"9":2,"a":3}');
 });
 
+Deno.test("canonicalJson() sorts few keys and many keys alike", () => {
+  for (const count of [2, 16, 17, 40]) {
+    const keys = Array.from({ length: count }, (_, index) => `k${(index * 7) % count}\u00e9"`);
+    const value = Object.fromEntries(keys.map((key) => [key, 1]));
+    const sorted = Object.fromEntries(Object.keys(value).sort().map((key) => [key, 1]));
+    assert.equal(canonicalJson(value), JSON.stringify(sorted));
+  }
+});
+
+Deno.test("canonicalJson() writes scalars as JSON does", () => {
+  for (
+    const value of [0, -0, 1e21, 1e-7, "\u2028", "\ud83d", '"', "\\", "x".repeat(100), null, true]
+  ) {
+    assert.equal(canonicalJson(value), JSON.stringify(value));
+  }
+});
+
 Deno.test("canonicalJson() keeps keys such as __proto__ and constructor", () => {
   const value = JSON.parse('{"constructor":1,"__proto__":{"b":1,"a":2}}');
   assert.equal(canonicalJson(value), '{"__proto__":{"a":2,"b":1},"constructor":1}');

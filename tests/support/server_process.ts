@@ -127,7 +127,10 @@ function handle(
     async ready() {
       const until = startedAt + (options.readyTimeoutMs ?? 30_000);
       while (!await answersReady(`${baseUrls.test}/health/ready`)) {
-        if (life.ended) throw new Error(`the server ended before it was ready:\n${log.text}`);
+        if (life.ended) {
+          const { code, signal } = await status;
+          throw new Error(`the server ended (${signal ?? code}) before it was ready:\n${log.text}`);
+        }
         if (performance.now() > until) {
           throw new Error(`the server was not ready in time:\n${log.text}`);
         }

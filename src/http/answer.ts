@@ -23,7 +23,11 @@ export function sendOk(requestId: string, body: object, status = 200): Response 
   return sendText(requestId, status, JSON.stringify({ ok: true, ...body }));
 }
 
-/** The same answer without its body, for `HEAD`. */
-export function withoutBody(response: Response): Response {
-  return new Response(null, { status: response.status, headers: response.headers });
+/** The same answer without its body but with its length, for `HEAD`. */
+export async function withoutBody(response: Response): Promise<Response> {
+  const { status, headers } = response;
+  if (response.body !== null) {
+    headers.set("content-length", String((await response.bytes()).length));
+  }
+  return new Response(null, { status, headers });
 }

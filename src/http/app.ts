@@ -51,7 +51,7 @@ export function createApp(
   const app = new Hono<{ Bindings: Connection }>({ getPath: () => "/" });
   app.all("/", async ({ req: { raw }, env }) => {
     const response = await answer(raw, env);
-    return raw.method === "HEAD" ? withoutBody(response) : response;
+    return raw.method === "HEAD" ? await withoutBody(response) : response;
   });
   return app;
 }

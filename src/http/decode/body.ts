@@ -56,15 +56,12 @@ export function checkContentType(header: string | null): Outcome<void> {
 
 async function readBytes(request: Request, bytesMax: number): Promise<Outcome<Uint8Array>> {
   const declared = request.headers.get("content-length");
-  const { headers } = request;
   if (declared !== null && DECIMAL.test(declared) && Number(declared) > bytesMax) {
     return tooLarge(bytesMax);
   }
   try {
-    // A declared length is enforced by the server below; with chunks beside it, it means nothing.
-    if (declared === null || headers.has("transfer-encoding")) {
-      return await readStream(request, bytesMax);
-    }
+    if (declared === null) return await readStream(request, bytesMax);
+    // The server enforces a declared length, and refuses one that has chunks beside it.
     const bytes = await request.bytes();
     return bytes.length > bytesMax ? tooLarge(bytesMax) : accept(bytes);
   } catch {

@@ -1,0 +1,43 @@
+/** Which path a request is. */
+
+import assert from "node:assert/strict";
+import { createRouter, operator, path, read, write } from "../../src/http/route.ts";
+
+function answer(): Response {
+  return new Response();
+}
+
+const find = createRouter([
+  path("/api/things/{id}", { GET: operator(answer), DELETE: operator(answer) }),
+  path("/_fixed", { POST: write(answer) }),
+  path("/{type}", { GET: read(answer) }),
+  path("/{type}/{id}/length", { GET: read(answer) }),
+  path("/{type}/{id}/{event}", { POST: write(answer) }),
+]);
+
+Deno.test("createRouter() tries the paths in order and gives the parameters in order", () => {
+  assert.equal(find(["a", "b", "length"])?.path.pattern, "/{type}/{id}/length");
+  assert.deepEqual(find(["a", "b", "length"])?.params, ["a", "b"]);
+  assert.deepEqual(find(["a", "b", "c"])?.params, ["a", "b", "c"]);
+});
+
+Deno.test("createRouter() takes no reserved first segment for an aggregate type", () => {
+  for (const first of ["api", "health", "metrics", "_x", "_"]) {
+    assert.equal(find([first]), undefined);
+    assert.equal(find([first, "b", "c"]), undefined);
+  }
+  assert.equal(find(["_fixed"])?.path.pattern, "/_fixed");
+});
+
+Deno.test("createRouter() finds nothing for an empty segment or another number of them", () => {
+  for (
+    const segments of [[], [""], ["a", "", "c"], ["a", "b", ""], ["a", "b"], ["a", "b", "c", "d"]]
+  ) {
+    assert.equal(find(segments), undefined);
+  }
+});
+
+Deno.test("path() lists its methods for Allow in the order given", () => {
+  assert.equal(find(["api", "things", "7"])?.path.allow, "GET, DELETE");
+  assert.equal(find(["a"])?.path.methods.has("constructor"), false);
+});

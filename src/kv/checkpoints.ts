@@ -10,6 +10,8 @@ import type { SqliteFile } from "./sqlite_file.ts";
 export interface Checkpoints {
   /** Starts a pass if the log is long enough. */
   afterCommit(): void;
+  /** How long to wait before the next commit, in milliseconds: longer as the log grows. */
+  delayMs(): number;
   /** Waits for the pass that runs and ends the worker. */
   close(): Promise<void>;
 }
@@ -18,8 +20,13 @@ export interface Checkpoints {
 const startFrames = 2000;
 /** So many take a few milliseconds on the committing thread. */
 const finishFrames = 800;
+/** From here on commits wait for the passes: many short pauses instead of a long one. */
+const slowFrames = 8000;
+const delayMsMax = 10;
+/** A pass that takes longer is not waited for when closing: SQLite can be stopped anywhere. */
+const passMsMax = 30_000;
 /** A log so long is finished there however long that takes, and old versions are given up. */
-const logFramesMax = 40_000;
+const logFramesMax = 25_000;
 
 /** @param giveUpOldVersions ends what reads at old versions: while it does, no log can end. */
 export function openCheckpoints(file: SqliteFile, giveUpOldVersions: () => void): Checkpoints {
@@ -66,13 +73,25 @@ export function openCheckpoints(file: SqliteFile, giveUpOldVersions: () => void)
     }
   }
 
+  function passEnd(): Promise<void> {
+    return new Promise((resolve) => {
+      // The worker alone does not keep the process from ending; the timer does.
+      const timer = setTimeout(resolve, passMsMax);
+      onIdle = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
   return {
     afterCommit() {
       if (!isBusy && file.logFrames() >= startFrames) start();
     },
+    delayMs: () => Math.min(delayMsMax, Math.ceil((file.logFrames() - slowFrames) / 1000)),
     async close() {
       isClosed = true;
-      if (isBusy) await new Promise<void>((resolve) => onIdle = resolve);
+      if (isBusy) await passEnd();
       await worker?.terminate();
     },
   };

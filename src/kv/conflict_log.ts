@@ -39,23 +39,28 @@ export function openWrittenGroup(): WrittenGroup {
   return { keys: new Set(), ranges: [], order: undefined };
 }
 
-/** Whether anything guarded was written by a version after `readVersion` or by `pending`. */
-export function conflicts(
+/**
+ * Finds something guarded that a version after `readVersion` or `pending` wrote.
+ * @returns the key, or the begin of the range, where it conflicts; undefined when nowhere.
+ */
+export function findConflict(
   log: ConflictLog,
   pending: WrittenGroup,
   guards: Guards,
   readVersion: number,
-): boolean {
-  if (guards.keys.size === 0 && guards.ranges.length === 0) return false;
-  if (readVersion < log.floor) return true;
-  if (touches(pending, guards)) return true;
+): string | undefined {
+  if (guards.keys.size === 0 && guards.ranges.length === 0) return undefined;
+  if (readVersion < log.floor) return "";
+  const found = findTouched(pending, guards);
+  if (found !== undefined) return found;
   for (let i = log.groups.length - 1; i >= 0; i--) {
     const { version, written } = log.groups[i]!;
-    if (version <= readVersion) return false;
+    if (version <= readVersion) return undefined;
     if (guards.ranges.length > 0) written.order ??= [...written.keys].sort();
-    if (touches(written, guards)) return true;
+    const found = findTouched(written, guards);
+    if (found !== undefined) return found;
   }
-  return false;
+  return undefined;
 }
 
 /** Remembers a durable group for as long as somebody reads at a version before it. */
@@ -79,18 +84,18 @@ export function recordGroup(
   if (drop > 0) log.groups.splice(0, drop);
 }
 
-function touches(written: WrittenGroup, guards: Guards): boolean {
+function findTouched(written: WrittenGroup, guards: Guards): string | undefined {
   for (const key of guards.keys) {
-    if (written.keys.has(key)) return true;
-    for (const { begin, end } of written.ranges) if (begin <= key && key < end) return true;
+    if (written.keys.has(key)) return key;
+    for (const { begin, end } of written.ranges) if (begin <= key && key < end) return key;
   }
   for (const range of guards.ranges) {
-    if (touchesRange(written, range)) return true;
+    if (touchesRange(written, range)) return range.begin;
     for (const { begin, end } of written.ranges) {
-      if (begin < range.end && range.begin < end) return true;
+      if (begin < range.end && range.begin < end) return range.begin;
     }
   }
-  return false;
+  return undefined;
 }
 
 function touchesRange(written: WrittenGroup, { begin, end }: TextRange): boolean {

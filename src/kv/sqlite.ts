@@ -23,6 +23,7 @@ import { refuseExpired } from "./size_limits.ts";
 import { openSqliteFile, type SqliteFile, type SqliteFileOptions } from "./sqlite_file.ts";
 import { SqliteTransaction, type TransactionHome } from "./sqlite_transaction.ts";
 import { openViews, type SqliteViews } from "./sqlite_views.ts";
+import { openTurns } from "./turns.ts";
 import { openWatches } from "./watches.ts";
 
 export interface SqliteEngineOptions extends SqliteFileOptions {
@@ -30,19 +31,18 @@ export interface SqliteEngineOptions extends SqliteFileOptions {
   readonly nowMs?: () => number;
 }
 
-type Result = "committed" | "conflict";
+/** Where a commit conflicts: the text of a key. Undefined when it took place. */
+type Conflict = string | undefined;
 
 /** A transaction whose body is done, waiting for its group. */
 interface Waiting {
   readonly tx: SqliteTransaction;
-  resolve(result: Result): void;
+  resolve(conflict: Conflict): void;
   reject(error: Error): void;
 }
 
 /** Losing for so long, a transaction gives up. */
 const conflictsMaxMs = 10_000;
-/** So many attempts follow on each other without a pause. */
-const hastyAttempts = 100;
 /** Bodies that take longer than a transaction may last are run so often. */
 const expirationsMax = 3;
 /** The stamp has two bytes for the order within a group. */
@@ -62,6 +62,7 @@ class SqliteEngine implements Engine {
   readonly #home: TransactionHome;
   readonly #nowMs: () => number;
   readonly #watches = openWatches();
+  readonly #turns = openTurns();
   readonly #log = occ.emptyConflictLog();
   #version: number;
   #queue: Waiting[] = [];
@@ -140,33 +141,43 @@ class SqliteEngine implements Engine {
   async #transact<T>(body: (tx: Transaction) => Promise<T>): Promise<T> {
     const startedMs = this.#nowMs();
     let expirations = 0;
+    let endTurn: (() => void) | undefined;
     for (let attempt = 1;; attempt++) {
       const tx = new SqliteTransaction(this.#home);
+      let conflict: Conflict;
       try {
         const value = await body(tx);
         tx.end();
-        if (!tx.isExpired && await this.#commit(tx) === "committed") return value;
+        if (!tx.isExpired) {
+          conflict = await this.#commit(tx);
+          if (conflict === undefined) return value;
+        }
       } catch (error) {
         tx.end();
         // What a body throws because its reads were refused is no word of its own.
         if (!tx.isExpired) throw error;
+      } finally {
+        endTurn?.();
+        endTurn = undefined;
       }
-      if (tx.isExpired) expirations++;
-      if (expirations >= expirationsMax) refuseExpired();
-      if (!tx.isExpired && this.#nowMs() - startedMs > conflictsMaxMs) {
+      if (conflict === undefined) {
+        if (++expirations >= expirationsMax) refuseExpired();
+        continue;
+      }
+      if (this.#nowMs() - startedMs > conflictsMaxMs) {
         throw new EngineUnavailable(
           `The transaction lost against others ${attempt} times in ${
             conflictsMaxMs / 1000
           } seconds`,
         );
       }
-      await backOff(attempt);
+      endTurn = await this.#turns.take(conflict);
     }
   }
 
-  #commit(tx: SqliteTransaction): Result | Promise<Result> {
+  #commit(tx: SqliteTransaction): Promise<Conflict> | undefined {
     // What only read has seen one version, and so is where that version is in the order.
-    if (!tx.hasWrites) return "committed";
+    if (!tx.hasWrites) return undefined;
     tx.checkSize();
     return new Promise((resolve, reject) => {
       this.#queue.push({ tx, resolve, reject });
@@ -177,7 +188,9 @@ class SqliteEngine implements Engine {
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    setImmediate(() => this.#commitGroup());
+    const delayMs = this.#checkpoints.delayMs();
+    if (delayMs > 0) setTimeout(() => this.#commitGroup(), delayMs);
+    else setImmediate(() => this.#commitGroup());
   }
 
   #commitGroup(): void {
@@ -193,8 +206,11 @@ class SqliteEngine implements Engine {
     const accepted: Waiting[] = [];
     for (const one of group) {
       const { guards, readsAt } = one.tx;
-      if (readsAt !== undefined && occ.conflicts(this.#log, written, guards, readsAt)) {
-        one.resolve("conflict");
+      const conflict = readsAt === undefined
+        ? undefined
+        : occ.findConflict(this.#log, written, guards, readsAt);
+      if (conflict !== undefined) {
+        one.resolve(conflict);
         continue;
       }
       one.tx.stampAndNote(version, accepted.length, written);
@@ -223,7 +239,7 @@ class SqliteEngine implements Engine {
       this.#watches.notify(written);
     }
     for (const one of accepted) {
-      if (failure === undefined) one.resolve("committed");
+      if (failure === undefined) one.resolve(undefined);
       else one.reject(failure);
     }
     if (failure === undefined) this.#checkpoints.afterCommit();
@@ -247,10 +263,4 @@ class SqliteEngine implements Engine {
   #refuseClosed(): void {
     if (this.#closing !== undefined) throw new EngineClosed("The engine is closed");
   }
-}
-
-/** Losers go again at once, in the order they lost, so that one of them wins; then more slowly. */
-function backOff(attempt: number): Promise<void> | undefined {
-  if (attempt < hastyAttempts) return undefined;
-  return new Promise((resolve) => setTimeout(resolve, Math.min(attempt - hastyAttempts, 50)));
 }

@@ -12,7 +12,7 @@ import { lockStore } from "./sqlite_lock.ts";
 /** Raised when stores of this build could not be read by the build before. */
 const formatVersion = 1;
 /** Chosen by measurement, as the sizes below; see `README.md`. */
-const pageBytes = 8192;
+const pageBytes = 4096;
 const writerCacheKiB = 32 * 1024;
 const readerCacheKiB = 1024;
 /** Nobody holds a lock for long, but a checkpoint and a reader may meet. */

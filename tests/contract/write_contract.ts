@@ -79,7 +79,7 @@ export function writeContract(test: EngineTest): void {
       for (const key of keys.toReversed()) tx.set(key, key);
       return Promise.resolve();
     });
-    const all = { begin: new Uint8Array(), end: Uint8Array.of(0xff) };
+    const all = { begin: new Uint8Array(), end: Uint8Array.of(0xfe) };
     const pairs = await engine.snapshot((tx) => tx.getRange(all));
     assert.deepEqual(pairs.map(({ key }) => key), keys);
     const back = await engine.snapshot((tx) => tx.getRange(all, { reverse: true }));

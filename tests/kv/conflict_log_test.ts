@@ -9,20 +9,20 @@ function written(...keys: string[]): occ.WrittenGroup {
 
 const nothing = occ.openWrittenGroup();
 
-Deno.test("conflicts() looks at versions after the read, and at the group in the making", () => {
+Deno.test("findConflict() looks at versions after the read, and at the group in the making", () => {
   const log = occ.emptyConflictLog();
   for (const [version, key] of [[1, "a"], [2, "b"], [3, "c"]] as const) {
     occ.recordGroup(log, version, written(key), 0);
   }
   const guards = { keys: new Set(["b"]), ranges: [] };
-  assert.equal(occ.conflicts(log, nothing, guards, 1), true);
-  assert.equal(occ.conflicts(log, nothing, guards, 2), false);
-  assert.equal(occ.conflicts(log, written("b"), guards, 3), true);
+  assert.equal(occ.findConflict(log, nothing, guards, 1) !== undefined, true);
+  assert.equal(occ.findConflict(log, nothing, guards, 2), undefined);
+  assert.equal(occ.findConflict(log, written("b"), guards, 3) !== undefined, true);
   const range = { keys: new Set<string>(), ranges: [{ begin: "aa", end: "c" }] };
-  assert.equal(occ.conflicts(log, nothing, range, 0), true);
-  assert.equal(occ.conflicts(log, nothing, range, 2), false);
-  assert.equal(occ.conflicts(log, written("b"), range, 3), true);
-  assert.equal(occ.conflicts(log, written("c"), range, 3), false);
+  assert.equal(occ.findConflict(log, nothing, range, 0) !== undefined, true);
+  assert.equal(occ.findConflict(log, nothing, range, 2), undefined);
+  assert.equal(occ.findConflict(log, written("b"), range, 3) !== undefined, true);
+  assert.equal(occ.findConflict(log, written("c"), range, 3), undefined);
 });
 
 Deno.test("recordGroup() forgets what no reader needs; older reads then conflict", () => {
@@ -31,8 +31,8 @@ Deno.test("recordGroup() forgets what no reader needs; older reads then conflict
   occ.recordGroup(log, 2, written("b"), 1);
   assert.deepEqual(log.groups.map(({ version }) => version), [2]);
   const guards = { keys: new Set(["untouched"]), ranges: [] };
-  assert.equal(occ.conflicts(log, nothing, guards, 0), true);
-  assert.equal(occ.conflicts(log, nothing, guards, 1), false);
+  assert.equal(occ.findConflict(log, nothing, guards, 0) !== undefined, true);
+  assert.equal(occ.findConflict(log, nothing, guards, 1), undefined);
 });
 
 Deno.test("recordGroup() is bounded whoever reads, and what it dropped conflicts", () => {
@@ -43,6 +43,6 @@ Deno.test("recordGroup() is bounded whoever reads, and what it dropped conflicts
   }
   assert.equal(log.keyCount, 1_000_000);
   const guards = { keys: new Set(["untouched"]), ranges: [] };
-  assert.equal(occ.conflicts(log, nothing, guards, 0), true);
-  assert.equal(occ.conflicts(log, nothing, guards, 2), false);
+  assert.equal(occ.findConflict(log, nothing, guards, 0) !== undefined, true);
+  assert.equal(occ.findConflict(log, nothing, guards, 2), undefined);
 });

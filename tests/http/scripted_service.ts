@@ -1,7 +1,7 @@
 /** A Service that answers what a test tells it and remembers what it was asked. */
 
 import type { Service } from "../../src/service.ts";
-import type { Host } from "../../src/host.ts";
+import { type Host, systemHost } from "../../src/host.ts";
 import type { AppOptions } from "../../src/http/call.ts";
 import { createApp } from "../../src/http/app.ts";
 import type { Environment, Tenant } from "../../src/domain/tenant.ts";
@@ -100,9 +100,9 @@ function refused(kind: string, message: string) {
 export function quietHost(): Host & { readonly lines: unknown[][] } {
   const lines: unknown[][] = [];
   return {
+    ...systemHost(),
     nowMs: () => 1_800_000_000_000,
     randomBytes: (length) => new Uint8Array(length),
-    yieldTurn: () => Promise.resolve(),
     log: (...line) => void lines.push(line),
     lines,
   };

@@ -11,7 +11,7 @@ export interface Config {
   /** Undefined: FoundationDB's own default. */
   readonly fdbClusterFile?: string;
   readonly host: string;
-  /** Production; staging and test listen on the next two. 0: the system chooses all three. */
+  /** Production; staging and test listen on the next two. */
   readonly port: number;
   /** With it there is one port, and the Host header decides. Lowercase. */
   readonly baseDomain?: string;
@@ -90,7 +90,7 @@ export function parseConfig(env: Env): ParsedConfig {
     dataDir: read("DAYBOOK_DATA_DIR", "./data", "a path", parsePath),
     fdbClusterFile: read("FDB_CLUSTER_FILE", undefined, "a path", parsePath),
     host: read("DAYBOOK_HOST", "127.0.0.1", "an IP address or a host name", parseHost),
-    port: read("DAYBOOK_PORT", 8000, `a number from 0 to ${portMax}`, integer(0, portMax)),
+    port: read("DAYBOOK_PORT", 8000, `a number from 1 to ${portMax}`, integer(1, portMax)),
     baseDomain,
     tls: readTls(env, problems),
     jwtSecret: read(
@@ -175,7 +175,7 @@ export function baseUrls(config: Config, slug: string): Record<
   const { baseDomain, port } = config;
   if (baseDomain === undefined) {
     const start = `${config.tls ? "https" : "http"}://${reachableHost(config.host)}`;
-    const at = (offset: number) => `${start}:${port === 0 ? 0 : port + offset}`;
+    const at = (offset: number) => `${start}:${port + offset}`;
     return { production: at(0), staging: at(1), test: at(2) };
   }
   const [scheme, ending] = publicScheme(config, baseDomain);

@@ -17,7 +17,7 @@ import { enqueueTypeRebuild } from "../store/rebuilds.ts";
 import type { SpecCache } from "../queries/current_spec.ts";
 import { readCurrentSpec, type StoredSpec, storeSpec } from "../store/specs.ts";
 
-/** A spec like the current one is a no-op; a dry run tells what would happen and changes nothing. */
+/** A spec like the current one is a no-op; a dry run tells what would happen and does nothing. */
 export async function deploySpec(
   engine: Engine,
   host: Host,
@@ -64,7 +64,7 @@ function describe(
   return { spec_hash, version, changes };
 }
 
-/** Spec: "Aggregates are rebuilt in the background": those whose handlers are not what they were. */
+/** Spec: "Aggregates are rebuilt in the background": those whose handlers have changed. */
 function rebuildChangedTypes(
   tx: Transaction,
   tenant: number,

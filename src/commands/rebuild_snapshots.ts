@@ -57,7 +57,7 @@ async function stepType(engine: Engine): Promise<number> {
   });
 }
 
-/** Folds one stream from its newest snapshot to its head. What cannot be folded is left as it is. */
+/** Folds one stream from its newest snapshot to its head. What cannot be folded stays as it is. */
 async function rebuildStream(
   engine: Engine,
   host: Host,

@@ -87,7 +87,7 @@ function prepareWrite(
   return accept({ form, targets, bytes, timestamp, now, requestId, idempotency });
 }
 
-/** Only the first event of a guarded write carries `previous_length`. Spec: "Stored-only metadata". */
+/** Only the first event of a guarded write has `previous_length`. Spec: "Stored-only metadata". */
 function prepareTarget(target: ValidTarget, metadata: StoredMetadata): PreparedTarget {
   const { key, aggregateType, id, expected } = target;
   const plain = encodeMetadata(metadata);

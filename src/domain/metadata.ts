@@ -29,7 +29,7 @@ const SYSTEM_AGENT_IDS: ReadonlySet<string> = new Set([
 const WRITABLE = new Set(["actor", "target", "previous_length", "skip_occ", "timestamp"]);
 const STAMPED = new Set(["idempotency_key", "implied_by", "scheduled", "geo", "saga"]);
 
-/** Checks `metadata` as sent. Refuses with 400 for what is missing, with 422 and a path otherwise. */
+/** Checks `metadata` as sent. Refuses with 400 what is missing, with 422 and a path the rest. */
 export function checkMetadata(
   metadata: unknown,
   spec: CompiledSpec,

@@ -71,7 +71,7 @@ export interface SqliteFileOptions {
  * @throws {Error} when a newer build wrote it.
  */
 export function openSqliteFile({ path, pagesMax }: SqliteFileOptions): SqliteFile {
-  Deno.mkdirSync(dirname(path), { recursive: true });
+  makePrivately(path);
   const lock = lockStore(path);
   try {
     const db = new DatabaseSync(path, { timeout: busyTimeoutMs });
@@ -87,6 +87,12 @@ export function openSqliteFile({ path, pagesMax }: SqliteFileOptions): SqliteFil
     lock.release();
     throw error;
   }
+}
+
+/** Signing keys are in it: for the owner alone. SQLite gives its side files the same mode. */
+function makePrivately(path: string): void {
+  Deno.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  Deno.openSync(path, { create: true, append: true, mode: 0o600 }).close();
 }
 
 function prepareSchema(db: DatabaseSync, path: string): void {

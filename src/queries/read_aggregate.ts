@@ -33,7 +33,7 @@ import type { StateCache } from "./state_cache.ts";
 
 /** Times a read starts again because its stream was rewritten under it. */
 const RESTARTS_MAX = 5;
-/** A state this many stored bytes ahead of its base, and larger than itself, is worth a snapshot. */
+/** A state is worth a snapshot this many stored bytes after its base, or its own size if larger. */
 const SNAPSHOT_BYTES_MIN = 64 * 1024;
 
 export interface AggregateReader {

@@ -44,7 +44,7 @@ export const keys = {
   signingKey: (instanceId: string, number: number): Bytes =>
     pack([0, "signing_key", instanceId, number]),
   signingKeys: (instanceId: string): KeyRange => rangeOf([0, "signing_key", instanceId]),
-  /** Counts changes of keys, tiers and instances; watched, so that every node forgets its caches. */
+  /** Counts changes of keys, tiers and instances; watched, so every node forgets its caches. */
   accessVersion: (): Bytes => pack([0, "access_version"]),
   /** Counts spec deployments of all tenants; watched for the same reason. */
   specVersion: (): Bytes => pack([0, "spec_version"]),

@@ -1,4 +1,4 @@
-/** Streams: the head, appending, and reading events in both directions. Spec: "Event chain hash". */
+/** Streams: head, appending, and reading events in both directions. Spec: "Event chain hash". */
 
 import { assert } from "../domain/assert.ts";
 import { extendChain } from "../domain/audit/chain.ts";

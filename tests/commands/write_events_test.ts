@@ -16,7 +16,9 @@ import {
   withService,
 } from "../support/service_fixture.ts";
 
-const guarded = (previous_length: number) => ({ actor: ACTOR, previous_length });
+function guarded(previous_length: number) {
+  return { actor: ACTOR, previous_length };
+}
 
 async function length(service: Service, tenant: Tenant, id: string): Promise<number> {
   return valueOf(await service.data.readLength(tenant, "order", id));

@@ -77,7 +77,7 @@ function packIntoScratch(elements: readonly TupleElement[]): number {
 function copyScratch(length: number, extra: number): Bytes {
   const copy = new Uint8Array(length + extra);
   // Below this size a loop beats the call into the runtime.
-  if (length > 48) copy.set(scratch.subarray(0, length));
+  if (length > 64) copy.set(scratch.subarray(0, length));
   else for (let i = 0; i < length; i++) copy[i] = scratch[i]!;
   return copy;
 }
@@ -126,8 +126,11 @@ function putEscaped(first: number, content: Uint8Array, at: number): number {
 }
 
 function putInteger(value: number, at: number): number {
-  if (!Number.isSafeInteger(value)) throw new RangeError(`A key cannot hold the number ${value}`);
   reserve(at, integerBytesMax);
+  if (value > 0 && value <= 0xffff_ffff && Math.floor(value) === value) {
+    return putSmallInteger(value, at);
+  }
+  if (!Number.isSafeInteger(value)) throw new RangeError(`A key cannot hold the number ${value}`);
   const magnitude = Math.abs(value);
   let size = 0;
   for (let rest = magnitude; rest > 0; rest = Math.floor(rest / 256)) size++;
@@ -140,6 +143,17 @@ function putInteger(value: number, at: number): number {
     rest = high;
   }
   return at + 1 + size;
+}
+
+/** The integers nearly all keys have: positive, of up to 32 bits. */
+function putSmallInteger(value: number, at: number): number {
+  const size = value > 0xffffff ? 4 : value > 0xffff ? 3 : value > 0xff ? 2 : 1;
+  scratch[at++] = code.zero + size;
+  if (size > 3) scratch[at++] = value >>> 24;
+  if (size > 2) scratch[at++] = value >>> 16;
+  if (size > 1) scratch[at++] = value >>> 8;
+  scratch[at++] = value;
+  return at;
 }
 
 function unpackInteger(bytes: Uint8Array, at: number, size: number, negative: boolean): number {

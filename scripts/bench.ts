@@ -215,6 +215,11 @@ async function runAll(bench: Bench): Promise<void> {
     const value = await residentMemory(server.pid);
     add(bench, { name: "memory after this load", value, unit: "MiB" });
     if (!bench.isQuick) server = await measureFull(bench, server);
+  } catch (error) {
+    // The server has a moment to end, if it is ending: then that is the cause.
+    await pause(200);
+    console.error(`server: ${server.howItEnded() ?? "still running"}\n${server.output()}`);
+    throw error;
   } finally {
     await server.kill();
   }

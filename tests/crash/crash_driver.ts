@@ -155,6 +155,8 @@ async function loadAndKill(
   });
   await pause(5 + random.fork(-2).below(options.loadMsMax ?? 500));
   isDying = true;
+  const end = server.howItEnded();
+  if (end !== undefined) run.faults.push(`the server ended by itself: ${end}\n${server.output()}`);
   await server.kill();
   run.kills++;
   run.faults.push(...await clients);

@@ -44,6 +44,8 @@ export interface ServerProcess {
   stop(): Promise<number>;
   /** SIGKILL; resolves when the process is gone. */
   kill(): Promise<void>;
+  /** The exit code or the signal that ended the process; undefined while it runs. */
+  howItEnded(): string | undefined;
   /** The last 64 KiB of what the process printed. */
   output(): string;
   /** Kills what still runs and removes a temporary data folder. */
@@ -99,11 +101,11 @@ function handle(
 ): ServerProcess {
   const log = { text: "" };
   const drained = Promise.all([drain(child.stdout, log), drain(child.stderr, log)]);
-  const life = { ended: false, startMs: NaN };
+  const life: { ended?: string; startMs: number } = { startMs: NaN };
   const killOnExit = () => signal(child, "SIGKILL");
   const status = child.status.then(async (status) => {
     await drained;
-    life.ended = true;
+    life.ended = status.signal ?? `code ${status.code}`;
     globalThis.removeEventListener("unload", killOnExit);
     return status;
   });
@@ -127,9 +129,8 @@ function handle(
     async ready() {
       const until = startedAt + (options.readyTimeoutMs ?? 30_000);
       while (!await answersReady(`${baseUrls.test}/health/ready`)) {
-        if (life.ended) {
-          const { code, signal } = await status;
-          throw new Error(`the server ended (${signal ?? code}) before it was ready:\n${log.text}`);
+        if (life.ended !== undefined) {
+          throw new Error(`the server ended (${life.ended}) before it was ready:\n${log.text}`);
         }
         if (performance.now() > until) {
           throw new Error(`the server was not ready in time:\n${log.text}`);
@@ -149,9 +150,10 @@ function handle(
       signal(child, "SIGKILL");
       await status;
     },
+    howItEnded: () => life.ended,
     output: () => log.text,
     async remove() {
-      if (!life.ended) signal(child, "SIGKILL");
+      if (life.ended === undefined) signal(child, "SIGKILL");
       await status;
       if (options.dataDir === undefined) await Deno.remove(dataDir, { recursive: true });
     },

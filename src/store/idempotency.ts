@@ -6,14 +6,14 @@
 import { limits } from "../domain/limits.ts";
 import type { IdempotencyClaim, Written } from "../domain/write.ts";
 import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
-import { unpack } from "../kv/tuple.ts";
+import { pack, unpack } from "../kv/tuple.ts";
 import { keys } from "./keys.ts";
 
 /** What the ledger keeps of a write: enough to answer a replay word for word. */
 interface LedgerEntry {
   /** Unix seconds of the last use; the entry ends a day later. */
   readonly used: number;
-  readonly body: string;
+  readonly bodyHash: string;
   readonly written: Omit<Written, "replayed">;
 }
 
@@ -23,8 +23,7 @@ export type LedgerAnswer =
   | { readonly kind: "recorded"; readonly written: Written };
 
 const SECONDS_PER_HOUR = 3600;
-const encoder = new TextEncoder();
-const decoder = new TextDecoder();
+const NO_SUFFIX = new Uint8Array(0);
 
 /** What the ledger knows of `claim` at `now` (Unix seconds). An expired entry is unseen. */
 export async function lookUpLedger(
@@ -35,7 +34,7 @@ export async function lookUpLedger(
 ): Promise<LedgerAnswer> {
   const entry = await readEntry(tx, tenant, claim.key);
   if (entry === undefined || isExpired(entry, now)) return { kind: "unseen" };
-  if (entry.body !== claim.bodyHash) return { kind: "mismatch" };
+  if (entry.bodyHash !== claim.bodyHash) return { kind: "mismatch" };
   return { kind: "recorded", written: { ...entry.written, replayed: true } };
 }
 
@@ -48,8 +47,8 @@ export function recordInLedger(
   now: number,
 ): void {
   const { replayed: _, ...kept } = written;
-  setEntry(tx, tenant, claim.key, { used: now, body: claim.bodyHash, written: kept });
-  tx.set(keys.ledgerDue(dueHour(now), tenant, claim.key), new Uint8Array(0));
+  setEntry(tx, tenant, claim.key, { used: now, bodyHash: claim.bodyHash, written: kept });
+  setDue(tx, tenant, claim.key, now);
 }
 
 /** A replay starts the entry's day anew. The due list finds out by itself. */
@@ -70,17 +69,22 @@ export async function touchLedger(
  */
 export async function sweepLedger(tx: Transaction, now: number, limit: number): Promise<number> {
   const { begin } = keys.ledgerDues();
-  const end = keys.ledgerDue(Math.floor(now / SECONDS_PER_HOUR), 0, "");
+  const end = keys.ledgerDue(Math.floor(now / SECONDS_PER_HOUR));
   const due = await tx.getRange({ begin, end }, { limit });
-  for (const { key } of due) {
-    const [tenant, idempotencyKey] = unpack(key).slice(-2) as [number, string];
+  for (const { key, value } of due) {
+    const [tenant, idempotencyKey] = unpack(value) as [number, string];
     tx.clear(key);
     const entry = await readEntry(tx, tenant, idempotencyKey);
     if (entry === undefined) continue;
-    if (isExpired(entry, now)) clearEntry(tx, tenant, idempotencyKey);
-    else tx.set(keys.ledgerDue(dueHour(entry.used), tenant, idempotencyKey), new Uint8Array(0));
+    if (isExpired(entry, now)) tx.clear(keys.ledger(tenant, idempotencyKey));
+    else setDue(tx, tenant, idempotencyKey, entry.used);
   }
   return due.length;
+}
+
+/** In commit order within the hour, so that marks of many writes lie side by side. */
+function setDue(tx: Transaction, tenant: number, idempotencyKey: string, used: number): void {
+  tx.setStamped(keys.ledgerDue(dueHour(used)), NO_SUFFIX, pack([tenant, idempotencyKey]));
 }
 
 function isExpired(entry: LedgerEntry, now: number): boolean {
@@ -97,14 +101,39 @@ async function readEntry(
   tenant: number,
   idempotencyKey: string,
 ): Promise<LedgerEntry | undefined> {
-  const value: Bytes | undefined = await tx.get(keys.ledger(tenant, idempotencyKey));
-  return value && JSON.parse(decoder.decode(value)) as LedgerEntry;
+  const value = await tx.get(keys.ledger(tenant, idempotencyKey));
+  return value && decodeEntry(value);
 }
 
-function setEntry(tx: Transaction, tenant: number, idempotencyKey: string, entry: LedgerEntry) {
-  tx.set(keys.ledger(tenant, idempotencyKey), encoder.encode(JSON.stringify(entry)));
+function setEntry(
+  tx: Transaction,
+  tenant: number,
+  idempotencyKey: string,
+  entry: LedgerEntry,
+): void {
+  tx.set(keys.ledger(tenant, idempotencyKey), encodeEntry(entry));
 }
 
-function clearEntry(tx: Transaction, tenant: number, idempotencyKey: string): void {
-  tx.clear(keys.ledger(tenant, idempotencyKey));
+/** A tuple: a third of the size of JSON, and written for every keyed event. */
+function encodeEntry({ used, bodyHash, written }: LedgerEntry): Bytes {
+  const { form, requestId, impliedCount, targets } = written;
+  const places = targets.flatMap(({ key, first, count }) => [key, first, count]);
+  return pack([used, Uint8Array.fromHex(bodyHash), form, requestId, impliedCount, ...places]);
+}
+
+function decodeEntry(value: Bytes): LedgerEntry {
+  const [used, bodyHash, form, requestId, impliedCount, ...places] = unpack(value) as [
+    number,
+    Bytes,
+    Written["form"],
+    string,
+    number,
+    ...(string | number)[],
+  ];
+  const targets: { key: string; first: number; count: number }[] = [];
+  for (let at = 0; at < places.length; at += 3) {
+    const [key, first, count] = places.slice(at, at + 3) as [string, number, number];
+    targets.push({ key, first, count });
+  }
+  return { used, bodyHash: bodyHash.toHex(), written: { form, targets, impliedCount, requestId } };
 }

@@ -9,18 +9,20 @@ import { pack, rangeOf } from "../kv/tuple.ts";
 
 /** Second part of every tenant key. Numbers, for they are in every key; never reused. */
 const kind = {
-  head: 1,
-  segment: 2,
-  piece: 3,
-  aggregate: 4,
-  ledger: 5,
-  snapshot: 6,
-  spec: 7,
-  specDocument: 11,
+  stream: 1,
+  piece: 2,
+  aggregate: 3,
+  ledger: 4,
+  snapshot: 5,
+  spec: 6,
+  specDocument: 7,
   currentSpec: 8,
   errorRecord: 9,
   apiKey: 10,
 } as const;
+
+/** What a stream is made of, in this order: an append then changes one page of a tree, not two. */
+const part = { segment: 0, head: 1 } as const;
 
 export const keys = {
   // The whole deployment.
@@ -48,9 +50,8 @@ export const keys = {
   accessVersion: (): Bytes => pack([0, "access_version"]),
   /** Counts spec deployments of all tenants; watched for the same reason. */
   specVersion: (): Bytes => pack([0, "spec_version"]),
-  /** Ledger entries to be looked at again, by hour since 1970. */
-  ledgerDue: (hour: number, tenant: number, idempotencyKey: string): Bytes =>
-    pack([0, "ledger_due", hour, tenant, idempotencyKey]),
+  /** Before the commit stamps of ledger entries to be looked at again in an hour since 1970. */
+  ledgerDue: (hour: number): Bytes => pack([0, "ledger_due", hour]),
   ledgerDues: (): KeyRange => rangeOf([0, "ledger_due"]),
   /** Error records to be removed, by hour since 1970. */
   errorDue: (hour: number, tenant: number, errorId: string): Bytes =>
@@ -64,12 +65,12 @@ export const keys = {
   rebuildTypes: (): KeyRange => rangeOf([0, "rebuild_type"]),
 
   // One tenant.
-  head: (tenant: number, stream: string): Bytes => pack([tenant, kind.head, stream]),
-  heads: (tenant: number): KeyRange => rangeOf([tenant, kind.head]),
   /** Consecutive events of one stream, packed; the number is the index of the first. */
   segment: (tenant: number, stream: string, first: number): Bytes =>
-    pack([tenant, kind.segment, stream, first]),
-  segments: (tenant: number, stream: string): KeyRange => rangeOf([tenant, kind.segment, stream]),
+    pack([tenant, kind.stream, stream, part.segment, first]),
+  segments: (tenant: number, stream: string): KeyRange =>
+    rangeOf([tenant, kind.stream, stream, part.segment]),
+  head: (tenant: number, stream: string): Bytes => pack([tenant, kind.stream, stream, part.head]),
   /** Part `number` of a value too large for one key, under the key it belongs to. */
   piece: (tenant: number, owner: Bytes, number: number): Bytes =>
     pack([tenant, kind.piece, owner, number]),

@@ -110,9 +110,4 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     test: "tests/queries/read_aggregate_test.ts",
     reason: "parts of reading an aggregate",
   },
-  {
-    place: "src/http",
-    test: "tests/http/app_test.ts",
-    reason: "parts of the edge, each seen through whole requests",
-  },
 ];

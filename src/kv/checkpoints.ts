@@ -26,7 +26,7 @@ const delayMsMax = 10;
 /** A pass that takes longer is not waited for when closing: SQLite can be stopped anywhere. */
 const passMsMax = 30_000;
 /** A log so long is finished there however long that takes, and old versions are given up. */
-const logFramesMax = 25_000;
+const logFramesMax = 16_000;
 
 /** @param giveUpOldVersions ends what reads at old versions: while it does, no log can end. */
 export function openCheckpoints(file: SqliteFile, giveUpOldVersions: () => void): Checkpoints {

@@ -13,8 +13,9 @@ import { checkSchema } from "./schema/check.ts";
 import { describeDataFaults } from "./schema/data_fault.ts";
 import { NUMBER_FORMATS, OPAQUE_FORMATS, TEXT_FORMATS } from "./schema/formats.ts";
 import { installKeywords } from "./schema/keywords.ts";
-import { compilePattern } from "./schema/pattern.ts";
+import { createPatternSet, type PatternSet } from "./schema/pattern_set.ts";
 import { rewriteSchema } from "./schema/rewrite.ts";
+import { countParts } from "./schema/schema_size.ts";
 import { spend, type StepBudget, STEPS_MAX, StepsExhausted } from "./schema/step_budget.ts";
 
 export type ValidateData = (data: JsonObject) => readonly DataFault[];
@@ -25,26 +26,36 @@ export interface SchemaCompiler {
   compile(schema: JsonValue, path: string, faults: FaultList): ValidateData | undefined;
 }
 
-/** Schemas within all event schemas of one spec, each different schema counted once. */
-const PLACES_MAX = 6_000;
+/**
+ * What all event schemas of one spec may hold: schemas, keywords and listed names, each different
+ * event schema counted once. Keeps a deploy from holding up all other requests for over a second.
+ */
+const PARTS_MAX = 25_000;
 
 interface Compiling {
   readonly ajv: Ajv2020;
   readonly budget: StepBudget;
   /** By canonical text: event types often share a schema. */
   readonly validators: Map<string, ValidateData>;
-  placesLeft: number;
+  readonly patterns: PatternSet;
+  partsLeft: number;
 }
 
 export function createSchemaCompiler(): SchemaCompiler {
   const budget: StepBudget = { left: STEPS_MAX };
-  const ajv = createAjv(budget);
-  const compiling: Compiling = { ajv, budget, validators: new Map(), placesLeft: PLACES_MAX };
+  const patterns = createPatternSet();
+  const compiling: Compiling = {
+    ajv: createAjv(budget, patterns),
+    budget,
+    validators: new Map(),
+    patterns,
+    partsLeft: PARTS_MAX,
+  };
   return { compile: (schema, path, faults) => compileSchema(schema, path, faults, compiling) };
 }
 
 /** Schemas reach it checked and rewritten, so its own strictness and meta-schemas are off. */
-function createAjv(budget: StepBudget): Ajv2020 {
+function createAjv(budget: StepBudget, patterns: PatternSet): Ajv2020 {
   const ajv = new Ajv2020({
     strict: false,
     meta: false,
@@ -52,11 +63,13 @@ function createAjv(budget: StepBudget): Ajv2020 {
     addUsedSchema: false,
     logger: false,
     allErrors: true,
+    // Faults are put into words by ourselves; leaving these out halves the time to compile.
+    messages: false,
     // `constructor` and the like are never found on a prototype.
     ownProperties: true,
     // A large definition is compiled once, however often it is referred to.
     inlineRefs: false,
-    code: { regExp: linearRegExp(budget), optimize: false },
+    code: { regExp: linearRegExp(budget, patterns), optimize: false },
   });
   installKeywords(ajv, budget);
   for (const [name, validate] of TEXT_FORMATS) ajv.addFormat(name, validate);
@@ -65,9 +78,9 @@ function createAjv(budget: StepBudget): Ajv2020 {
   return ajv;
 }
 
-function linearRegExp(budget: StepBudget) {
+function linearRegExp(budget: StepBudget, patterns: PatternSet) {
   function regExp(source: string) {
-    const compiled = compilePattern(source);
+    const compiled = patterns.compile(source);
     if (!compiled.ok) throw new Error(`unchecked pattern: ${source}`);
     const { pattern } = compiled;
     const test = (text: string) => {
@@ -89,14 +102,15 @@ function compileSchema(
   const text = canonicalJson(schema);
   const shared = compiling.validators.get(text);
   if (shared !== undefined) return shared;
-  const references = checkSchema(schema, path, faults);
+  const references = checkSchema(schema, path, compiling.patterns, faults);
   if (references === undefined) return undefined;
-  compiling.placesLeft -= references.places.size;
-  if (compiling.placesLeft < 0) {
+  compiling.partsLeft -= countParts(references);
+  if (compiling.partsLeft < 0) {
     faults.add(
       "schema_too_large",
       path,
-      `The schemas of this spec hold more than ${PLACES_MAX} schemas together.`,
+      `The event schemas of this spec have more than ${PARTS_MAX} parts (schemas, keywords and ` +
+        "required names) together.",
       "Describe less; event types with exactly the same schema count once.",
     );
     return undefined;

@@ -7,6 +7,8 @@ import type { ErrorObject } from "ajv";
 import { canonicalJson } from "../../canonical_json.ts";
 import type { JsonValue } from "../../json.ts";
 import type { DataFault } from "../../refusal.ts";
+import type { ChoiceParams } from "./choice.ts";
+import { arrangeFaults } from "./choice_faults.ts";
 import { unescapePointer } from "./vocabulary.ts";
 
 /** Longest path given back; a longer one is cut, for keys may be as long as the data. */
@@ -14,11 +16,11 @@ const PATH_CHARACTERS_MAX = 500;
 
 /**
  * The first `max` faults of the validator, e.g. `{path: "data.lines.0.qty", message: "must be >= 1"}`,
- * in the order found, each once.
+ * in the order found, a choice before its branches, each once.
  */
 export function describeDataFaults(errors: readonly ErrorObject[], max: number): DataFault[] {
   const faults = new Map<string, DataFault>();
-  for (const error of errors) {
+  for (const error of arrangeFaults(errors)) {
     if (faults.size >= max) break;
     const fault = { path: faultPath(error), message: faultMessage(error) };
     faults.set(JSON.stringify(fault), fault);
@@ -67,10 +69,24 @@ const MESSAGES: Readonly<Record<string, (params: Record<string, unknown>) => str
   minProperties: (params) => `must have at least ${count(params.limit, "property", "properties")}`,
   maxProperties: (params) => `must have at most ${count(params.limit, "property", "properties")}`,
   uniqueItems: () => "must not have the same item twice",
-  anyOf: () => "must match at least one of the allowed forms",
-  oneOf: (params) =>
-    params.passingSchemas ? "matches more than one form" : "must match exactly one allowed form",
+  anyOf: (params) =>
+    `matches none of the ${(params as unknown as ChoiceParams).ends.length} allowed forms`,
+  oneOf: (params) => {
+    const { passing, ends } = params as unknown as ChoiceParams;
+    if (passing === null) return `matches none of the ${ends.length} allowed forms`;
+    return `matches more than one of the forms of which only one may match`;
+  },
   not: () => "has a form that is not allowed",
+  minimum: compared,
+  maximum: compared,
+  exclusiveMinimum: compared,
+  exclusiveMaximum: compared,
+  pattern: (params) => `must match the pattern ${JSON.stringify(params.pattern)}`,
+  contains: (params) => {
+    const least = `must contain at least ${count(params.minContains, "valid item")}`;
+    return params.maxContains === undefined ? least : `${least} and at most ${params.maxContains}`;
+  },
+  items: (params) => `must have at most ${count(params.limit, "item")}`,
   if: (params) => `must match the "${params.failingKeyword}" form`,
   format: (params) => `must be a valid ${params.format}`,
   enum: (params) => `must be one of ${listValues(params.allowed as JsonValue[])}`,
@@ -78,10 +94,14 @@ const MESSAGES: Readonly<Record<string, (params: Record<string, unknown>) => str
   multipleOf: (params) => `must be a multiple of ${params.allowed}`,
 };
 
+function compared(params: Record<string, unknown>): string {
+  return `must be ${params.comparison} ${params.limit}`;
+}
+
 function faultMessage(error: ErrorObject): string {
   const message = Object.hasOwn(MESSAGES, error.keyword)
     ? MESSAGES[error.keyword]!(error.params)
-    : error.message ?? "is not valid";
+    : "is not valid";
   return message.length <= 300 ? message : message.slice(0, 297) + "...";
 }
 

@@ -4,9 +4,10 @@
  * schema and which no deployed schema may use.
  */
 
-import { _, type Ajv2020, type KeywordCxt, type Name } from "ajv/dist/2020.js";
+import { _, type Ajv2020, type Code, type KeywordCxt, type Name, nil } from "ajv/dist/2020.js";
 import { canonicalJson } from "../../canonical_json.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
+import { installChoices } from "./choice.ts";
 import { isMultipleOf } from "./exact_multiple.ts";
 import { spend, type StepBudget } from "./step_budget.ts";
 
@@ -21,7 +22,11 @@ const error = {
 
 /** Replaces the keywords of `ajv`; all its validators then spend from `budget`. */
 export function installKeywords(ajv: Ajv2020, budget: StepBudget): void {
+  installChoices(ajv);
   for (const keyword of ["enum", "const", "uniqueItems", "multipleOf"]) ajv.removeKeyword(keyword);
+  // One function each for all schemas: ajv's time grows with the square of what a schema refers to.
+  const isUnique = (items: readonly JsonValue[]) => hasUniqueItems(items, budget);
+  const charge = { fixed: (steps: number) => spend(budget, steps), bySize: chargeBySize(budget) };
   ajv.addKeyword({
     keyword: "enum",
     error,
@@ -39,7 +44,7 @@ export function installKeywords(ajv: Ajv2020, budget: StepBudget): void {
     type: "array",
     schemaType: "boolean",
     code: (cxt) => {
-      if (cxt.schema) failUnless(cxt, (items: JsonValue[]) => hasUniqueItems(items, budget));
+      if (cxt.schema) failUnless(cxt, isUnique);
     },
   });
   ajv.addKeyword({
@@ -47,18 +52,23 @@ export function installKeywords(ajv: Ajv2020, budget: StepBudget): void {
     error,
     type: "number",
     schemaType: "number",
-    code: (cxt) => failUnless(cxt, (value: number) => isMultipleOf(value, cxt.schema)),
+    code: (cxt) => failUnless(cxt, isMultipleOf, _`, ${cxt.schema}`),
   });
   ajv.addKeyword({
     keyword: "x-steps",
     schemaType: "number",
-    code: (cxt) => chargeSteps(cxt, budget),
+    code: (cxt) => chargeSteps(cxt, charge),
   });
 }
 
-function failUnless(cxt: KeywordCxt, test: (value: never) => boolean): void {
+/** `more` is what the test is given beside the data: code that begins with a comma. */
+function failUnless(
+  cxt: KeywordCxt,
+  test: (...values: never[]) => boolean,
+  more: Code = nil,
+): void {
   const name = cxt.gen.scopeValue("func", { ref: test });
-  cxt.fail(_`!${name}(${cxt.data})`);
+  cxt.fail(_`!${name}(${cxt.data}${more})`);
 }
 
 function isOneOf(values: readonly JsonValue[], budget: StepBudget): (value: JsonValue) => boolean {
@@ -107,25 +117,30 @@ const READS_KEYS = [
   "maxProperties",
 ];
 
-function chargeSteps(cxt: KeywordCxt, budget: StepBudget): void {
+interface Charge {
+  readonly fixed: (steps: number) => void;
+  readonly bySize: (value: JsonValue, steps: number, readsKeys: boolean) => void;
+}
+
+function chargeSteps(cxt: KeywordCxt, charge: Charge): void {
   const { gen, data, schema } = cxt;
   const parent = cxt.parentSchema as JsonObject;
   const has = (keyword: string) => Object.hasOwn(parent, keyword);
   const readsKeys = READS_KEYS.some(has);
-  if (!READS_TEXT.some(has) && !readsKeys) {
-    const spendFixed = gen.scopeValue("func", { ref: () => spend(budget, schema) });
-    gen.code(_`${spendFixed}()`);
-    return;
-  }
-  const charge = (value: JsonValue) => {
-    let steps = schema;
+  if (READS_TEXT.some(has) || readsKeys) {
+    const bySize = gen.scopeValue("func", { ref: charge.bySize });
+    gen.code(_`${bySize}(${data}, ${schema}, ${readsKeys})`);
+  } else gen.code(_`${gen.scopeValue("func", { ref: charge.fixed })}(${schema})`);
+}
+
+function chargeBySize(budget: StepBudget): Charge["bySize"] {
+  return (value, steps, readsKeys) => {
     if (typeof value === "string") steps += value.length / TEXT_PER_STEP;
     else if (readsKeys && typeof value === "object" && value !== null && !Array.isArray(value)) {
       steps += Object.keys(value).length;
     }
     spend(budget, steps);
   };
-  gen.code(_`${gen.scopeValue("func", { ref: charge })}(${data})`);
 }
 
 /** What one visit of this schema costs before its data is known. */

@@ -6,6 +6,7 @@
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
+import { CONDITION_MARK } from "./choice.ts";
 import { fixedSteps } from "./keywords.ts";
 import type { References } from "./references.ts";
 import { escapePointer, type Holds, KEYWORDS } from "./vocabulary.ts";
@@ -33,6 +34,8 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
 
 interface Rewriting {
   readonly references: References;
+  /** Pointers of all schemas that some reference means. */
+  readonly targets: ReadonlySet<string>;
   /** Pointer of each schema that is referred to, to its name in the result's `$defs`. */
   readonly names: Map<string, string>;
   /** Pointers that have a name and are not rewritten yet. */
@@ -46,14 +49,40 @@ export function rewriteSchema(references: References): JsonObject | boolean {
     isJsonObject(schema) &&
     (schema.unevaluatedProperties !== undefined || schema.unevaluatedItems !== undefined)
   );
-  const rewriting: Rewriting = { references, names: new Map(), pending: [], hasUnevaluated };
-  const root = rewriteAt("", rewriting);
+  const rewriting: Rewriting = {
+    references,
+    targets: findTargets(references),
+    names: new Map(),
+    pending: [],
+    hasUnevaluated,
+  };
+  const root = rewriteChild("", rewriting);
   if (typeof root === "boolean") return root;
   const definitions: JsonObject = {};
   for (let next = rewriting.pending.pop(); next !== undefined; next = rewriting.pending.pop()) {
     definitions[rewriting.names.get(next)!] = rewriteAt(next, rewriting);
   }
   return { ...root, $defs: definitions };
+}
+
+function findTargets(references: References): Set<string> {
+  const targets = new Set<string>();
+  for (const [pointer, { schema }] of references.places) {
+    if (!isJsonObject(schema)) continue;
+    for (const reference of [schema.$ref, schema.$dynamicRef]) {
+      if (typeof reference === "string") targets.add(references.resolve(reference, pointer)!);
+    }
+  }
+  return targets;
+}
+
+/**
+ * The schema itself, or its name where one is needed anyway: so that each schema is compiled once,
+ * however many references lead into the schemas around it.
+ */
+function rewriteChild(pointer: string, rewriting: Rewriting): JsonObject | boolean {
+  const isNamed = rewriting.targets.has(pointer);
+  return isNamed ? { $ref: nameOf(pointer, rewriting) } : rewriteAt(pointer, rewriting);
 }
 
 function rewriteAt(pointer: string, rewriting: Rewriting): JsonObject | boolean {
@@ -88,15 +117,15 @@ function rewriteHeld(
   place: string,
   rewriting: Rewriting,
 ): JsonValue {
-  if (holds === "schema") return rewriteAt(place, rewriting);
+  if (holds === "schema") return rewriteChild(place, rewriting);
   if (holds === "list") {
-    return (value as JsonValue[]).map((_, index) => rewriteAt(`${place}/${index}`, rewriting));
+    return (value as JsonValue[]).map((_, index) => rewriteChild(`${place}/${index}`, rewriting));
   }
   // Entries, not assignments: a key may be `__proto__`.
   return Object.fromEntries(
     Object.keys(value as JsonObject).map((key) => [
       key,
-      rewriteAt(`${place}/${escapePointer(key)}`, rewriting),
+      rewriteChild(`${place}/${escapePointer(key)}`, rewriting),
     ]),
   );
 }
@@ -120,6 +149,7 @@ function replaceCondition(schema: JsonObject, pointer: string, rewriting: Rewrit
   // By name, not by copy: nested conditions would double the schema at each level.
   const condition = { $ref: nameOf(`${pointer}/if`, rewriting) };
   const choice = {
+    [CONDITION_MARK]: true,
     anyOf: [
       { allOf: [condition, schema.then ?? true] },
       { allOf: [{ not: condition }, schema.else ?? true] },

@@ -1,0 +1,66 @@
+/**
+ * `anyOf` and `oneOf`, told apart by branch: the validator's own versions mix the faults of all
+ * branches, so each choice also records where the faults of each of its branches end.
+ */
+
+import {
+  _,
+  type Ajv2020,
+  type CodeKeywordDefinition,
+  type KeywordCxt,
+  Name,
+} from "ajv/dist/2020.js";
+
+/** Set by the rewriting on an `anyOf` that stands for an `if`; no deployed schema may use it. */
+export const CONDITION_MARK = "x-condition";
+
+/** What the error of a choice says of itself. */
+export interface ChoiceParams {
+  /** For each branch, how many of the faults just before this one come from it or one before it. */
+  readonly ends: readonly number[];
+  /** Of `oneOf`: null, or the two branches that both match. */
+  readonly passing: readonly number[] | null;
+  readonly isCondition: boolean;
+}
+
+/** The validator's count of faults so far, by the name it has in generated code. */
+const FAULT_COUNT = new Name("errors");
+
+/** Replaces both keywords of `ajv`; what they accept stays as it was. */
+export function installChoices(ajv: Ajv2020): void {
+  for (const keyword of ["anyOf", "oneOf"]) {
+    const original = ajv.getKeyword(keyword) as CodeKeywordDefinition;
+    ajv.removeKeyword(keyword);
+    ajv.addKeyword({
+      ...original,
+      keyword,
+      error: {
+        message: "matches no form",
+        params: ({ params, parentSchema }) => {
+          const isCondition = parentSchema?.[CONDITION_MARK] === true;
+          const passing = params.passing ?? null;
+          return _`{ends: ${params.ends}, passing: ${passing}, isCondition: ${isCondition}}`;
+        },
+      },
+      code: (cxt) => {
+        recordEnds(cxt);
+        original.code(cxt);
+      },
+    });
+  }
+}
+
+/** Generates, after the code of each branch, a note of how many faults there are by then. */
+function recordEnds(cxt: KeywordCxt): void {
+  const { gen, errsCount } = cxt;
+  const ends = gen.const("_ends", _`[]`);
+  const setParams = cxt.setParams.bind(cxt);
+  cxt.setParams = (params, assign) => setParams({ ...params, ends }, assign);
+  cxt.setParams({});
+  const subschema = cxt.subschema.bind(cxt);
+  cxt.subschema = (branch, valid) => {
+    const inner = subschema(branch, valid);
+    gen.code(_`${ends}.push(${FAULT_COUNT} - ${errsCount})`);
+    return inner;
+  };
+}

@@ -1,0 +1,91 @@
+/**
+ * The order in which faults are told where a value matches no form of an `anyOf` or `oneOf`: first
+ * the choice itself, then what keeps the value from the form that it comes nearest to.
+ */
+
+import type { ErrorObject } from "ajv";
+import type { ChoiceParams } from "./choice.ts";
+
+/** A fault and, where it is a choice, what each of its branches found. */
+interface Found {
+  readonly error: ErrorObject;
+  readonly branches: readonly (readonly Found[])[];
+}
+
+/** The validator's errors with each choice before its branches, of which the nearest one is kept. */
+export function arrangeFaults(errors: readonly ErrorObject[]): ErrorObject[] {
+  return parse(errors, 0, errors.length).flatMap(tell);
+}
+
+/** Reads backwards, for the validator reports a choice after its branches. */
+function parse(errors: readonly ErrorObject[], first: number, end: number): Found[] {
+  const found: Found[] = [];
+  for (let at = end - 1; at >= first; at--) {
+    const error = errors[at]!;
+    const choice = choiceOf(error);
+    if (choice === undefined) {
+      found.push({ error, branches: [] });
+      continue;
+    }
+    const start = at - (choice.ends.at(-1) ?? 0);
+    const branches = choice.ends.map((branchEnd, index) =>
+      parse(errors, start + (choice.ends[index - 1] ?? 0), start + branchEnd)
+    );
+    found.push({ error, branches });
+    at = start;
+  }
+  return found.reverse();
+}
+
+function choiceOf(error: ErrorObject): ChoiceParams | undefined {
+  const isChoice = error.keyword === "anyOf" || error.keyword === "oneOf";
+  return isChoice ? error.params as ChoiceParams : undefined;
+}
+
+function tell({ error, branches }: Found): ErrorObject[] {
+  const choice = choiceOf(error);
+  if (choice === undefined) return [error];
+  // Two forms match: what the others miss would only mislead.
+  if (choice.passing !== null) return [error];
+  if (choice.isCondition) return branchOfCondition(branches).flatMap(tell);
+  return [error, ...nearestBranch(branches).flatMap(tell)];
+}
+
+/** Either "if and then" or "not if and else": the one whose `if` side holds is meant. */
+function branchOfCondition(branches: readonly (readonly Found[])[]): readonly Found[] {
+  const [whenTrue = [], whenFalse = []] = branches;
+  const holds = whenFalse.some(({ error }) => error.schemaPath.endsWith("/anyOf/1/allOf/0/not"));
+  return holds ? whenTrue : whenFalse;
+}
+
+/** The branch that the value's fixed properties select, or that it goes deepest into. */
+function nearestBranch(branches: readonly (readonly Found[])[]): readonly Found[] {
+  let best: readonly Found[] = [];
+  let bestRank: readonly number[] = [];
+  for (const branch of branches) {
+    const isOther = branch.some(({ error }) => error.keyword === "const");
+    const depth = branch.reduce((least, { error }) => Math.min(least, depthOf(error)), Infinity);
+    const rank = [isOther ? 0 : 1, depth, -branch.length];
+    if (bestRank.length > 0 && compareRanks(rank, bestRank) <= 0) continue;
+    [best, bestRank] = [branch, rank];
+  }
+  return best;
+}
+
+function compareRanks(a: readonly number[], b: readonly number[]): number {
+  const index = a.findIndex((value, place) => value !== b[place]);
+  return index === -1 ? 0 : a[index]! - b[index]!;
+}
+
+/** A missing or unwanted property lies one level below the object that was looked at. */
+const ABOUT_A_PROPERTY = new Set([
+  "required",
+  "dependentRequired",
+  "additionalProperties",
+  "unevaluatedProperties",
+]);
+
+function depthOf(error: ErrorObject): number {
+  const below = ABOUT_A_PROPERTY.has(error.keyword) ? 1 : 0;
+  return error.instancePath.split("/").length + below;
+}

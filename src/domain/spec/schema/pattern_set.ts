@@ -1,0 +1,84 @@
+/**
+ * The patterns of one spec: each compiled once, and bounded as a whole, in the time to compile them
+ * and in the memory that matching them keeps.
+ */
+
+import { compilePattern, type LinearPattern, type PatternCompilation } from "./pattern.ts";
+
+/**
+ * What all patterns of a spec may come to, in instructions of the engine; a plain pattern such as
+ * `^[A-Z]{2}-[0-9]{1,8}$` has some 20. Compiling takes up to 20 microseconds for each.
+ */
+export const INSTRUCTIONS_MAX = 20_000;
+
+/** What matching may keep between two events, in bytes as the engine reckons them. */
+export const CACHE_BYTES_MAX = 8 * 1024 * 1024;
+
+export interface PatternSet {
+  /** Like {@link compilePattern}; also refuses what no longer fits. Never throws. */
+  compile(source: string): PatternCompilation;
+  /** What matching keeps now, in bytes as the engine reckons them. */
+  cacheBytes(): number;
+}
+
+interface Member {
+  readonly pattern: LinearPattern;
+  cacheBytes: number;
+}
+
+export function createPatternSet(): PatternSet {
+  const compiled = new Map<string, PatternCompilation>();
+  const members: Member[] = [];
+  let instructionsLeft = INSTRUCTIONS_MAX;
+  let held = 0;
+
+  function release(): void {
+    for (const member of members) {
+      if (member.cacheBytes > 0) member.pattern.clearCache();
+      member.cacheBytes = 0;
+    }
+    held = 0;
+  }
+
+  function bounded(pattern: LinearPattern): LinearPattern {
+    const member = { pattern, cacheBytes: 0 };
+    members.push(member);
+    const test = (text: string) => {
+      const found = pattern.test(text);
+      const cacheBytes = pattern.cacheBytes();
+      held += cacheBytes - member.cacheBytes;
+      member.cacheBytes = cacheBytes;
+      if (held > CACHE_BYTES_MAX) release();
+      return found;
+    };
+    return { ...pattern, test };
+  }
+
+  function compileNew(source: string): PatternCompilation {
+    if (instructionsLeft <= 0) return tooMany();
+    const result = compilePattern(source);
+    // What is refused took its time all the same.
+    instructionsLeft -= result.work;
+    if (!result.ok) return result;
+    return instructionsLeft < 0 ? tooMany() : { ...result, pattern: bounded(result.pattern) };
+  }
+
+  return {
+    compile: (source) => {
+      const result = compiled.get(source) ?? compileNew(source);
+      compiled.set(source, result);
+      return result;
+    },
+    cacheBytes: () => held,
+  };
+}
+
+function tooMany(): PatternCompilation {
+  return {
+    ok: false,
+    work: 0,
+    message: "is one too many: the patterns of a spec may come to " +
+      `${INSTRUCTIONS_MAX} instructions together, counted once for each different pattern`,
+    hint: "Use smaller repeat counts and fewer different patterns; check lengths with maxLength.",
+  };
+}

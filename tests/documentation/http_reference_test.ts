@@ -1,0 +1,147 @@
+/** Keeps src/http/README.md true: every path, every refusal, every text, every example. */
+
+import assert from "node:assert/strict";
+import type { Refusal } from "../../src/domain/refusal.ts";
+import { PATHS } from "../../src/http/paths.ts";
+import { describeRefusal } from "../../src/http/reply.ts";
+import { codeOf, readText, sectionOf, tableRows } from "./markdown.ts";
+
+const REFERENCE = readText("src/http/README.md");
+
+/** Where a text has a number: the table has a name instead. */
+function named(text: string): number {
+  return text as unknown as number;
+}
+
+type Samples = { readonly [K in Refusal["kind"]]: Extract<Refusal, { readonly kind: K }> };
+
+const message = "varies";
+const path = "metadata";
+const violation = { rule: "unknown_key", path: "x", message: "<first message>", hint: "" };
+const types = { aggregateType: "<aggregate_type>", eventType: "<event_type>" };
+const lengths = { length: named("<n>"), expected: named("<m>") };
+
+/** One refusal of every kind; a new kind does not compile until it is here. */
+const SAMPLES: Samples = {
+  bad_request: { kind: "bad_request", message },
+  unauthorized: { kind: "unauthorized", message },
+  forbidden: { kind: "forbidden", message },
+  not_found: { kind: "not_found", message },
+  aggregate_type_unknown: { kind: "aggregate_type_unknown", ...types },
+  event_type_unknown: { kind: "event_type_unknown", ...types },
+  event_type_reserved: { kind: "event_type_reserved" },
+  aggregate_missing: { kind: "aggregate_missing" },
+  method_not_allowed: { kind: "method_not_allowed", allow: "GET" },
+  identifier_invalid: { kind: "identifier_invalid", path, message },
+  metadata_invalid: { kind: "metadata_invalid", path, message },
+  write_invalid: { kind: "write_invalid", path, message },
+  schema_validation: { kind: "schema_validation", faults: [{ path: "data", message }] },
+  occ_conflict: { kind: "occ_conflict", ...lengths },
+  occ_conflict_atomic: { kind: "occ_conflict_atomic", key: "order:global", ...lengths },
+  implications_in_multi_write: { kind: "implications_in_multi_write", targetIndex: 0 },
+  idempotency_key_invalid: { kind: "idempotency_key_invalid", message },
+  idempotency_mismatch: { kind: "idempotency_mismatch" },
+  idempotency_in_progress: { kind: "idempotency_in_progress" },
+  payload_too_large: { kind: "payload_too_large", message, limit: 1 },
+  fold_budget_exceeded: { kind: "fold_budget_exceeded", message, bytes: 2, limit: 1 },
+  spec_invalid: { kind: "spec_invalid", violations: [violation] },
+  spec_incompatible: { kind: "spec_incompatible", violations: [violation] },
+  operator_input_invalid: { kind: "operator_input_invalid", path, message },
+  already_exists: { kind: "already_exists", path, message },
+  login_locked: { kind: "login_locked", retryAfterSeconds: 1 },
+};
+
+Deno.test("the API reference lists every path with each of its methods, and no others", () => {
+  const rows = tableRows(sectionOf(REFERENCE, "## All endpoints"));
+  const listed = rows.map(([call]) => /^\[`([^`]+)`\]/.exec(call!)?.[1]);
+  const built = PATHS.flatMap(({ pattern, methods }) =>
+    [...methods.keys()].map((method) => `${method} ${pattern}`)
+  );
+  // The reference calls every path parameter by its name in the router, so the texts are equal.
+  assert.deepEqual(listed.toSorted(), built.toSorted());
+});
+
+Deno.test("the API reference says who may call each path", () => {
+  const words = { read: "read key", write: "write key", operator: "operator" };
+  const rows = tableRows(sectionOf(REFERENCE, "## All endpoints"));
+  for (const { pattern, methods } of PATHS) {
+    for (const [method, { access }] of methods) {
+      const row = rows.find(([call]) => call!.startsWith(`[\`${method} ${pattern}\`]`));
+      const expected = access === "health" || access === "open" ? "none" : words[access];
+      assert.equal(row?.[1], expected, `${method} ${pattern}`);
+    }
+  }
+});
+
+Deno.test("the API reference has every refusal with its status, error_type and text", () => {
+  const rows = tableRows(sectionOf(REFERENCE, "## All errors"));
+  for (const [kind, refusal] of Object.entries(SAMPLES)) {
+    const row = rows.find(([cell, status]) => codeOf(cell) === kind && /^\d/.test(status!));
+    assert.ok(row !== undefined, `the table of errors has a row for ${kind}`);
+    const { status, body } = describeRefusal(refusal);
+    assert.ok(row[1]!.startsWith(String(status)), `${kind}: status ${status}`);
+    assert.equal(codeOf(row[2]) ?? row[2], body.error_type ?? "none", `${kind}: error_type`);
+    assert.equal(codeOf(row[3]) ?? row[3], body.error, `${kind}: error`);
+    for (const field of ["violations", "details", "limit", "bytes", "current_length", "key"]) {
+      if (field in body) assert.ok(row.join(" ").includes(`\`${field}\``), `${kind}: ${field}`);
+    }
+  }
+});
+
+Deno.test("the API reference has no refusal that does not exist", () => {
+  const kinds = tableRows(sectionOf(REFERENCE, "## All errors")).map(([cell]) => codeOf(cell));
+  for (const kind of kinds) assert.ok(kind === undefined || kind in SAMPLES, kind);
+});
+
+const LITERAL = /"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`/;
+/** One literal, or several with a plus between them. */
+const LITERALS = new RegExp(`(?:${LITERAL.source})(?:\\s*\\+\\s*(?:${LITERAL.source}))*`, "g");
+
+/** All texts of the sources, joined where they are, as patterns for a whole text. */
+function textsOfSources(): RegExp[] {
+  const folders = ["src/http", "src/domain", "src/commands", "src/queries"];
+  return folders.flatMap(readSources).flatMap((source) =>
+    (source.match(LITERALS) ?? []).map((joined) => {
+      const parts = joined.match(new RegExp(LITERAL, "g")) ?? [];
+      return patternOf(parts.map((part) => part.slice(1, -1)).join(""));
+    })
+  );
+}
+
+function patternOf(text: string): RegExp {
+  const parts = text.split(/\$\{[^}]*\}/).map((part) =>
+    part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
+  );
+  // A text that is nothing but a value would fit everything.
+  const isTooVague = parts.join("").replaceAll("\\", "").length < 8;
+  return isTooVague ? /^$/ : new RegExp(`^${parts.join(".+")}$`, "s");
+}
+
+function readSources(folder: string): string[] {
+  const root = new URL("../../", import.meta.url);
+  return [...Deno.readDirSync(new URL(folder, root))].flatMap(({ name, isDirectory }) => {
+    const inner = `${folder}/${name}`;
+    if (isDirectory) return readSources(inner);
+    return name.endsWith(".ts") ? [readText(inner)] : [];
+  });
+}
+
+Deno.test("each text of an error in the API reference is one that the sources have", () => {
+  const patterns = textsOfSources();
+  const texts = tableRows(sectionOf(REFERENCE, "### Texts")).map(([, text]) => codeOf(text)!);
+  assert.ok(texts.length > 100, "the table of texts is found");
+  for (const text of texts) {
+    assert.ok(patterns.some((pattern) => pattern.test(text)), `no source says: ${text}`);
+  }
+});
+
+Deno.test("every link inside the API reference leads somewhere", () => {
+  const anchors = new Set(
+    [...REFERENCE.matchAll(/^#+ (.*)$/gm)].map(([, title]) =>
+      title!.toLowerCase().replace(/[^\w\- ]/g, "").replaceAll(" ", "-")
+    ),
+  );
+  for (const [, target] of REFERENCE.matchAll(/\]\(#([^)]+)\)/g)) {
+    assert.ok(anchors.has(target!), `#${target}`);
+  }
+});

@@ -15,7 +15,7 @@ import { NUMBER_FORMATS, OPAQUE_FORMATS, TEXT_FORMATS } from "./schema/formats.t
 import { installKeywords } from "./schema/keywords.ts";
 import { createPatternSet, type PatternSet } from "./schema/pattern_set.ts";
 import { rewriteSchema } from "./schema/rewrite.ts";
-import { countParts } from "./schema/schema_size.ts";
+import { countParts, PARTS } from "./schema/schema_size.ts";
 import { spend, type StepBudget, STEPS_MAX, StepsExhausted } from "./schema/step_budget.ts";
 
 export type ValidateData = (data: JsonObject) => readonly DataFault[];
@@ -27,8 +27,7 @@ export interface SchemaCompiler {
 }
 
 /**
- * What all event schemas of one spec may hold: schemas, keywords and listed names, each different
- * event schema counted once. Keeps a deploy from holding up all other requests for over a second.
+ * Parts of all event schemas of one spec, each different schema counted once. Keeps a deploy from holding up all other requests for over a second.
  */
 const PARTS_MAX = 25_000;
 
@@ -109,8 +108,8 @@ function compileSchema(
     faults.add(
       "schema_too_large",
       path,
-      `The event schemas of this spec have more than ${PARTS_MAX} parts (schemas, keywords and ` +
-        "required names) together.",
+      `The event schemas of this spec have more than ${PARTS_MAX} parts (${PARTS}) ` +
+        "together.",
       "Describe less; event types with exactly the same schema count once.",
     );
     return undefined;

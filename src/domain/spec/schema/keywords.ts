@@ -25,18 +25,19 @@ export function installKeywords(ajv: Ajv2020, budget: StepBudget): void {
   installChoices(ajv);
   for (const keyword of ["enum", "const", "uniqueItems", "multipleOf"]) ajv.removeKeyword(keyword);
   // One function each for all schemas: ajv's time grows with the square of what a schema refers to.
+  const allowed = createAllowedValues(budget);
   const isUnique = (items: readonly JsonValue[]) => hasUniqueItems(items, budget);
   const charge = { fixed: (steps: number) => spend(budget, steps), bySize: chargeBySize(budget) };
   ajv.addKeyword({
     keyword: "enum",
     error,
     schemaType: "array",
-    code: (cxt) => failUnless(cxt, isOneOf(cxt.schema, budget)),
+    code: (cxt) => failUnless(cxt, allowed.has, _`, ${allowed.add(cxt.schema)}`),
   });
   ajv.addKeyword({
     keyword: "const",
     error,
-    code: (cxt) => failUnless(cxt, isOneOf([cxt.schema], budget)),
+    code: (cxt) => failUnless(cxt, allowed.has, _`, ${allowed.add([cxt.schema])}`),
   });
   ajv.addKeyword({
     keyword: "uniqueItems",
@@ -71,12 +72,20 @@ function failUnless(
   cxt.fail(_`!${name}(${cxt.data}${more})`);
 }
 
-function isOneOf(values: readonly JsonValue[], budget: StepBudget): (value: JsonValue) => boolean {
-  const scalars = new Set(values.filter(isScalar));
-  const composites = new Set(values.filter((value) => !isScalar(value)).map(canonicalJson));
-  return (value) => {
-    if (isScalar(value)) return scalars.has(value);
-    return composites.size > 0 && composites.has(canonicalText(value, budget));
+/** The lists of `enum` and `const`, each by a number that stands for it in generated code. */
+function createAllowedValues(budget: StepBudget) {
+  const lists: { scalars: Set<JsonValue>; composites: Set<string> }[] = [];
+  return {
+    add: (values: readonly JsonValue[]): number => {
+      const composites = values.filter((value) => !isScalar(value)).map(canonicalJson);
+      lists.push({ scalars: new Set(values.filter(isScalar)), composites: new Set(composites) });
+      return lists.length - 1;
+    },
+    has: (value: JsonValue, list: number): boolean => {
+      const { scalars, composites } = lists[list]!;
+      if (isScalar(value)) return scalars.has(value);
+      return composites.size > 0 && composites.has(canonicalText(value, budget));
+    },
   };
 }
 

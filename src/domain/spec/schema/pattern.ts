@@ -37,6 +37,9 @@ const LINEAR_CHARACTERS_MAX = 200_000;
 /** As much of it as takes the time of one instruction. */
 const LINEAR_CHARACTERS_PER_INSTRUCTION = 200;
 
+/** What the smallest pattern takes, in instructions. */
+const WORK_MIN = 10;
+
 /** Thrown inside this file only. */
 class PatternFault extends Error {
   readonly hint: string;
@@ -48,7 +51,7 @@ class PatternFault extends Error {
 
 /** Translates and compiles one pattern; never throws. */
 export function compilePattern(source: string): PatternCompilation {
-  let work = source.length / LINEAR_CHARACTERS_PER_INSTRUCTION;
+  let work = WORK_MIN + source.length / LINEAR_CHARACTERS_PER_INSTRUCTION;
   try {
     if (source.length > CHARACTERS_MAX) {
       throw new PatternFault(
@@ -59,7 +62,7 @@ export function compilePattern(source: string): PatternCompilation {
     const linear = translate(source);
     const compiled = compileLinear(linear);
     const size = compiled.programSize();
-    work = size + linear.length / LINEAR_CHARACTERS_PER_INSTRUCTION;
+    work = WORK_MIN + size + linear.length / LINEAR_CHARACTERS_PER_INSTRUCTION;
     if (size > SIZE_MAX) {
       throw new PatternFault("is too large once its repeats are unrolled", SMALLER);
     }

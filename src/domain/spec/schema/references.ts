@@ -63,6 +63,20 @@ export function findReferences(root: JsonValue): References {
   };
 }
 
+/** The pointers of all schemas that some reference means. */
+export function findTargets(references: References): ReadonlySet<string> {
+  const targets = new Set<string>();
+  for (const [pointer, { schema }] of references.places) {
+    if (!isJsonObject(schema)) continue;
+    for (const reference of [schema.$ref, schema.$dynamicRef]) {
+      if (typeof reference !== "string") continue;
+      const target = references.resolve(reference, pointer);
+      if (target !== undefined) targets.add(target);
+    }
+  }
+  return targets;
+}
+
 function visit(schema: JsonValue, pointer: string, outerBase: string, found: Found): void {
   if (!isJsonObject(schema)) {
     found.places.set(pointer, { schema, base: outerBase });

@@ -8,7 +8,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { CONDITION_MARK } from "./choice.ts";
 import { fixedSteps } from "./keywords.ts";
-import type { References } from "./references.ts";
+import { findTargets, type References } from "./references.ts";
 import { escapePointer, type Holds, KEYWORDS } from "./vocabulary.ts";
 
 /** What says nothing about data, or is replaced on the way. */
@@ -63,17 +63,6 @@ export function rewriteSchema(references: References): JsonObject | boolean {
     definitions[rewriting.names.get(next)!] = rewriteAt(next, rewriting);
   }
   return { ...root, $defs: definitions };
-}
-
-function findTargets(references: References): Set<string> {
-  const targets = new Set<string>();
-  for (const [pointer, { schema }] of references.places) {
-    if (!isJsonObject(schema)) continue;
-    for (const reference of [schema.$ref, schema.$dynamicRef]) {
-      if (typeof reference === "string") targets.add(references.resolve(reference, pointer)!);
-    }
-  }
-  return targets;
 }
 
 /**

@@ -1,11 +1,17 @@
 /** How much there is in a schema, in the unit that compiling takes its time by. */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
-import type { References } from "./references.ts";
+import { findTargets, type References } from "./references.ts";
+
+/** What a count of parts counts, for the texts of faults. */
+export const PARTS = "schemas, keywords and listed names, and ten for each target of a $ref";
+
+/** A schema that is referred to becomes a function of its own. */
+const PARTS_PER_TARGET = 10;
 
 /** Schemas, their keywords, and the names that some keywords list: each is code to generate. */
 export function countParts(references: References): number {
-  let parts = 0;
+  let parts = PARTS_PER_TARGET * findTargets(references).size;
   for (const { schema } of references.places.values()) {
     parts += 1;
     if (isJsonObject(schema)) parts += Object.keys(schema).length + listedNames(schema);

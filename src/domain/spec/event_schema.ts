@@ -14,7 +14,7 @@ import { describeDataFaults } from "./schema/data_fault.ts";
 import { NUMBER_FORMATS, OPAQUE_FORMATS, TEXT_FORMATS } from "./schema/formats.ts";
 import { installKeywords } from "./schema/keywords.ts";
 import { createPatternSet, type PatternSet } from "./schema/pattern_set.ts";
-import { rewriteSchema } from "./schema/rewrite.ts";
+import { rewriteSchema, usesUnevaluated } from "./schema/rewrite.ts";
 import { countParts, PARTS } from "./schema/schema_size.ts";
 import { spend, type StepBudget, STEPS_MAX, StepsExhausted } from "./schema/step_budget.ts";
 
@@ -114,6 +114,7 @@ function compileSchema(
     );
     return undefined;
   }
+  compiling.ajv.opts.unevaluated = usesUnevaluated(references);
   const validate = compileRewritten(rewriteSchema(references), path, faults, compiling);
   if (validate !== undefined) compiling.validators.set(text, validate);
   return validate;

@@ -69,13 +69,8 @@ const MESSAGES: Readonly<Record<string, (params: Record<string, unknown>) => str
   minProperties: (params) => `must have at least ${count(params.limit, "property", "properties")}`,
   maxProperties: (params) => `must have at most ${count(params.limit, "property", "properties")}`,
   uniqueItems: () => "must not have the same item twice",
-  anyOf: (params) =>
-    `matches none of the ${(params as unknown as ChoiceParams).ends.length} allowed forms`,
-  oneOf: (params) => {
-    const { passing, ends } = params as unknown as ChoiceParams;
-    if (passing === null) return `matches none of the ${ends.length} allowed forms`;
-    return `matches more than one of the forms of which only one may match`;
-  },
+  anyOf: choiceMessage,
+  oneOf: choiceMessage,
   not: () => "has a form that is not allowed",
   minimum: compared,
   maximum: compared,
@@ -93,6 +88,13 @@ const MESSAGES: Readonly<Record<string, (params: Record<string, unknown>) => str
   const: (params) => `must be ${listValues([params.allowed as JsonValue])}`,
   multipleOf: (params) => `must be a multiple of ${params.allowed}`,
 };
+
+function choiceMessage(params: Record<string, unknown>): string {
+  const { passing, ends } = params as unknown as ChoiceParams;
+  if (passing !== null) return "matches more than one of the forms of which only one may match";
+  if (ends.length === 1) return "does not match the one allowed form";
+  return `matches none of the ${ends.length} allowed forms`;
+}
 
 function compared(params: Record<string, unknown>): string {
   return `must be ${params.comparison} ${params.limit}`;

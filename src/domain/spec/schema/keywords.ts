@@ -4,7 +4,7 @@
  * schema and which no deployed schema may use.
  */
 
-import { _, type Ajv2020, type Code, type KeywordCxt, type Name, nil } from "ajv/dist/2020.js";
+import { _, type Ajv2020, type Code, type KeywordCxt, Name, nil } from "ajv/dist/2020.js";
 import { canonicalJson } from "../../canonical_json.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { installChoices } from "./choice.ts";
@@ -57,9 +57,26 @@ export function installKeywords(ajv: Ajv2020, budget: StepBudget): void {
   });
   ajv.addKeyword({
     keyword: "x-steps",
+    before: firstKeyword(ajv),
     schemaType: "number",
-    code: (cxt) => chargeSteps(cxt, charge),
+    code: (cxt) => {
+      if (cxt.it.opts.unevaluated) startEvaluated(cxt);
+      chargeSteps(cxt, charge);
+    },
   });
+}
+
+function firstKeyword(ajv: Ajv2020): string {
+  return ajv.RULES.rules.find(({ type }) => type === undefined)!.rules[0]!.keyword;
+}
+
+/**
+ * Begins the record of evaluated properties before any branch runs. ajv would begin it in the first
+ * branch, and so count what a branch that fails has evaluated; and on an object with a prototype,
+ * where `constructor` is always there.
+ */
+function startEvaluated({ gen, it }: KeywordCxt): void {
+  it.props = gen.var("props", _`{__proto__: null}`);
 }
 
 /** `more` is what the test is given beside the data: code that begins with a comma. */

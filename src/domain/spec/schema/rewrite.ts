@@ -45,16 +45,12 @@ interface Rewriting {
 
 /** The schema for ajv. `references` must come from a schema without faults. */
 export function rewriteSchema(references: References): JsonObject | boolean {
-  const hasUnevaluated = [...references.places.values()].some(({ schema }) =>
-    isJsonObject(schema) &&
-    (schema.unevaluatedProperties !== undefined || schema.unevaluatedItems !== undefined)
-  );
   const rewriting: Rewriting = {
     references,
     targets: findTargets(references),
     names: new Map(),
     pending: [],
-    hasUnevaluated,
+    hasUnevaluated: usesUnevaluated(references),
   };
   const root = rewriteChild("", rewriting);
   if (typeof root === "boolean") return root;
@@ -63,6 +59,14 @@ export function rewriteSchema(references: References): JsonObject | boolean {
     definitions[rewriting.names.get(next)!] = rewriteAt(next, rewriting);
   }
   return { ...root, $defs: definitions };
+}
+
+/** True when the validator must keep a record of what each schema evaluates. */
+export function usesUnevaluated(references: References): boolean {
+  return [...references.places.values()].some(({ schema }) =>
+    isJsonObject(schema) &&
+    (schema.unevaluatedProperties !== undefined || schema.unevaluatedItems !== undefined)
+  );
 }
 
 /**
@@ -139,9 +143,10 @@ function replaceCondition(schema: JsonObject, pointer: string, rewriting: Rewrit
   const condition = { $ref: nameOf(`${pointer}/if`, rewriting) };
   const choice = {
     [CONDITION_MARK]: true,
+    "x-steps": 1,
     anyOf: [
-      { allOf: [condition, schema.then ?? true] },
-      { allOf: [{ not: condition }, schema.else ?? true] },
+      { "x-steps": 1, allOf: [condition, schema.then ?? true] },
+      { "x-steps": 1, allOf: [{ not: condition }, schema.else ?? true] },
     ],
   };
   for (const keyword of ["if", "then", "else"]) delete schema[keyword];

@@ -1,6 +1,7 @@
 /**
  * `anyOf` and `oneOf`, told apart by branch: the validator's own versions mix the faults of all
- * branches, so each choice also records where the faults of each of its branches end.
+ * branches, so each choice also records where the faults of each of its branches end. And `not` and
+ * `if`, made whole.
  */
 
 import {
@@ -44,6 +45,26 @@ export function installChoices(ajv: Ajv2020): void {
       },
       code: (cxt) => {
         recordEnds(cxt);
+        original.code(cxt);
+      },
+    });
+  }
+}
+
+/**
+ * Makes `not` and `if` check all of what they hold. ajv stops at the first fault there, and then takes
+ * an array that is shorter than its `prefixItems` for valid, whatever keyword comes after.
+ */
+export function installWholeConditions(ajv: Ajv2020): void {
+  for (const keyword of ["not", "if"]) {
+    const original = ajv.getKeyword(keyword) as CodeKeywordDefinition;
+    ajv.removeKeyword(keyword);
+    ajv.addKeyword({
+      ...original,
+      keyword,
+      code: (cxt) => {
+        const subschema = cxt.subschema.bind(cxt);
+        cxt.subschema = (branch, valid) => subschema({ ...branch, allErrors: true }, valid);
         original.code(cxt);
       },
     });

@@ -9,6 +9,7 @@ import type { JsonValue } from "../../json.ts";
 import type { DataFault } from "../../refusal.ts";
 import type { ChoiceParams } from "./choice.ts";
 import { arrangeFaults } from "./choice_faults.ts";
+import { CONTAINS_UNBOUNDED } from "./rewrite.ts";
 import { unescapePointer } from "./vocabulary.ts";
 
 /** Longest path given back; a longer one is cut, for keys may be as long as the data. */
@@ -79,7 +80,9 @@ const MESSAGES: Readonly<Record<string, (params: Record<string, unknown>) => str
   pattern: (params) => `must match the pattern ${JSON.stringify(params.pattern)}`,
   contains: (params) => {
     const least = `must contain at least ${count(params.minContains, "valid item")}`;
-    return params.maxContains === undefined ? least : `${least} and at most ${params.maxContains}`;
+    return params.maxContains === CONTAINS_UNBOUNDED
+      ? least
+      : `${least} and at most ${params.maxContains}`;
   },
   items: (params) => `must have at most ${count(params.limit, "item")}`,
   if: (params) => `must match the "${params.failingKeyword}" form`,

@@ -7,7 +7,7 @@
 import { _, type Ajv2020, type Code, type KeywordCxt, Name, nil } from "ajv/dist/2020.js";
 import { canonicalJson } from "../../canonical_json.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
-import { installChoices } from "./choice.ts";
+import { installChoices, installWholeConditions } from "./choice.ts";
 import { isMultipleOf } from "./exact_multiple.ts";
 import { spend, type StepBudget } from "./step_budget.ts";
 
@@ -23,6 +23,7 @@ const error = {
 /** Replaces the keywords of `ajv`; all its validators then spend from `budget`. */
 export function installKeywords(ajv: Ajv2020, budget: StepBudget): void {
   installChoices(ajv);
+  installWholeConditions(ajv);
   for (const keyword of ["enum", "const", "uniqueItems", "multipleOf"]) ajv.removeKeyword(keyword);
   // One function each for all schemas: ajv's time grows with the square of what a schema refers to.
   const allowed = createAllowedValues(budget);

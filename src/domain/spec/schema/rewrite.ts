@@ -95,6 +95,7 @@ function rewriteAt(pointer: string, rewriting: Rewriting): JsonObject | boolean 
   }
   replaceCondition(result, pointer, rewriting);
   moveProtoProperty(result);
+  boundContains(result);
   return result;
 }
 
@@ -151,6 +152,16 @@ function replaceCondition(schema: JsonObject, pointer: string, rewriting: Rewrit
   };
   for (const keyword of ["if", "then", "else"]) delete schema[keyword];
   schema.allOf = [...(schema.allOf as JsonValue[] ?? []), choice];
+}
+
+/** Stands for no `maxContains`; more items than any event has. */
+export const CONTAINS_UNBOUNDED = 2 ** 32;
+
+/**
+ * Without `maxContains`, ajv answers for an empty array what it answered for the array before it.
+ */
+function boundContains(schema: JsonObject): void {
+  if (schema.contains !== undefined) schema.maxContains ??= CONTAINS_UNBOUNDED;
 }
 
 /** ajv passes over a property called `__proto__`, but not over a pattern that means it. */

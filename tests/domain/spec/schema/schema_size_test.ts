@@ -1,0 +1,41 @@
+/** Parts of a schema, and what the caps on them say. */
+
+import assert from "node:assert/strict";
+import type { JsonValue } from "../../../../src/domain/json.ts";
+import { createSchemaCompiler } from "../../../../src/domain/spec/event_schema.ts";
+import { createFaultList } from "../../../../src/domain/spec/fault_list.ts";
+import { findReferences } from "../../../../src/domain/spec/schema/references.ts";
+import { countParts } from "../../../../src/domain/spec/schema/schema_size.ts";
+
+const parts = (schema: JsonValue) => countParts(findReferences(schema));
+
+Deno.test("countParts() counts schemas, keywords, listed names and targets of references", () => {
+  assert.equal(parts(true), 1);
+  assert.equal(parts({ type: "string", maxLength: 3 }), 3);
+  assert.equal(parts({ required: ["a", "b"] }), 4);
+  assert.equal(parts({ dependentRequired: { a: ["b", "c"] } }), 5);
+  assert.equal(parts({ properties: { a: true, b: { minimum: 1 } } }), 5);
+  assert.equal(parts({ $ref: "#/$defs/a", $defs: { a: true } }), 14);
+});
+
+function wide(count: number, title: string): JsonValue {
+  const names = Array.from({ length: count }, (_, index) => [`p${index}`, { type: "string" }]);
+  return { title, properties: Object.fromEntries(names) };
+}
+
+Deno.test("an event schema beyond 10,000 parts is refused, and the text says the limit", () => {
+  const faults = createFaultList();
+  assert.equal(createSchemaCompiler().compile(wide(5_000, "x"), "s", faults), undefined);
+  assert.equal(faults.faults[0]?.rule, "schema_too_large");
+  assert.match(faults.faults[0].message, /10003 parts.*at most 10000/);
+});
+
+Deno.test("the event schemas of a spec beyond 25,000 parts are refused together", () => {
+  const faults = createFaultList();
+  const compiler = createSchemaCompiler();
+  for (const title of ["a", "b"]) assert(compiler.compile(wide(4_900, title), "s", faults));
+  assert(compiler.compile(wide(4_900, "a"), "s", faults), "the same schema counts once");
+  assert.equal(compiler.compile(wide(4_900, "c"), "s", faults), undefined);
+  assert.equal(faults.faults[0]?.rule, "schema_too_large");
+  assert.match(faults.faults[0].message, /more than 25000 parts/);
+});

@@ -15,7 +15,9 @@ import { checkKnownKeys, requireObject } from "./shape.ts";
 /** Raised when handlers with the same definition begin to fold differently. */
 const FOLD_FORMAT = 1;
 
-/** Checks one entry of `aggregate_types`. What it gives is only of use when nothing was reported. */
+/**
+ * Checks one entry of `aggregate_types`. What it gives is only of use when nothing was reported.
+ */
 export function compileAggregateType(
   name: string,
   value: JsonValue,

@@ -25,7 +25,8 @@ export type SpecCompilation =
 
 /**
  * Checks the inner `spec` object, as parsed from JSON, and makes it ready for writes and reads.
- * Reports every fault, up to `limits.violationsMax`; never throws. The document is kept, not copied.
+ * Reports every fault, up to `limits.violationsMax`; never throws. The document is kept, not
+ * copied.
  */
 export function compileSpec(document: unknown): SpecCompilation {
   const faults = createFaultList();

@@ -27,9 +27,10 @@ export interface SchemaCompiler {
 }
 
 /**
- * Parts of all event schemas of one spec, each different schema counted once. Keeps a deploy from holding up all other requests for over a second.
+ * Parts of all event schemas of one spec, each different schema counted once. Keeps a deploy from
+ * holding up all other requests for over a second.
  */
-const PARTS_MAX = 25_000;
+const PARTS_MAX = 20_000;
 
 interface Compiling {
   readonly ajv: Ajv2020;
@@ -130,7 +131,7 @@ function compileRewritten(
     const validate = ajv.compile(schema);
     return (data) => validateWithin(budget, validate, data);
   } catch (error) {
-    // Nothing known gets here; if something does, the deploy is refused rather than the server hurt.
+    // Nothing known gets here; if it does, the deploy is refused rather than the server hurt.
     faults.add(
       "schema_invalid",
       path,

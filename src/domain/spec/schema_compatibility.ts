@@ -1,10 +1,11 @@
 /**
- * Compares two versions of one event schema, through every nested schema. Spec: "Versioning", blocked
- * changes 3 to 5.
+ * Compares two versions of one event schema, through every nested schema. Spec: "Versioning",
+ * blocked changes 3 to 5.
  *
- * What counts: a type that was declared may not become another declared one, wider or not; a property
- * whose type was open may not be given one. Dropping a type, a property or a whole schema is allowed:
- * keeping a retired event type with a permissive schema is what the contract itself advises.
+ * What counts: a type that was declared may not become another declared one, wider or not; a
+ * property whose type was open may not be given one. Dropping a type, a property or a whole schema
+ * is allowed: keeping a retired event type with a permissive schema is what the contract itself
+ * advises.
  */
 
 import { canonicalJson } from "../canonical_json.ts";
@@ -24,7 +25,9 @@ interface Comparison {
   readonly work: { pairsLeft: number };
 }
 
-/** Reports each blocked change between `before` and `after`, both valid schemas of an event type. */
+/**
+ * Reports each blocked change between `before` and `after`, both valid schemas of an event type.
+ */
 export function compareEventSchemas(
   before: JsonValue,
   after: JsonValue,

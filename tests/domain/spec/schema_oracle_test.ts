@@ -26,7 +26,9 @@ function readCases(vocabulary: string): SchemaCase[] {
 
 type Verdict = (value: JsonValue) => boolean;
 
-/** Our verdict on any value, though the data of an event is an object: it asks for no type itself. */
+/**
+ * Our verdict on any value, though the data of an event is an object: it asks for no type itself.
+ */
 function ours(schema: JsonValue): Verdict {
   const faults = createFaultList();
   const validate = createSchemaCompiler().compile(schema, "schema", faults);

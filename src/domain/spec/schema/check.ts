@@ -31,7 +31,9 @@ interface Place {
   readonly faults: FaultList;
 }
 
-/** The schema's references, for what comes next, or undefined after reporting at least one fault. */
+/**
+ * The schema's references, for what comes next, or undefined after reporting at least one fault.
+ */
 export function checkSchema(
   root: JsonValue,
   path: string,

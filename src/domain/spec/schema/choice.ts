@@ -52,8 +52,8 @@ export function installChoices(ajv: Ajv2020): void {
 }
 
 /**
- * Makes `not` and `if` check all of what they hold. ajv stops at the first fault there, and then takes
- * an array that is shorter than its `prefixItems` for valid, whatever keyword comes after.
+ * Makes `not` and `if` check all of what they hold. ajv stops at the first fault there, and then
+ * takes an array that is shorter than its `prefixItems` for valid, whatever keyword comes after.
  */
 export function installWholeConditions(ajv: Ajv2020): void {
   for (const keyword of ["not", "if"]) {

@@ -12,7 +12,9 @@ interface Found {
   readonly branches: readonly (readonly Found[])[];
 }
 
-/** The validator's errors with each choice before its branches, of which the nearest one is kept. */
+/**
+ * The validator's errors with each choice before its branches, of which the nearest one is kept.
+ */
 export function arrangeFaults(errors: readonly ErrorObject[]): ErrorObject[] {
   return parse(errors, 0, errors.length).flatMap(tell);
 }

@@ -1,6 +1,7 @@
 /**
- * What the validator found, put into words for the sender of an event: a dotted path and a sentence.
- * Decisions 3: a missing or unwanted property is named by its own path, `data` where the root fails.
+ * What the validator found, put into words for the sender of an event: a dotted path and a
+ * sentence. Decisions 3: a missing or unwanted property is named by its own path, `data` where the
+ * root fails.
  */
 
 import type { ErrorObject } from "ajv";
@@ -16,8 +17,8 @@ import { unescapePointer } from "./vocabulary.ts";
 const PATH_CHARACTERS_MAX = 500;
 
 /**
- * The first `max` faults of the validator, e.g. `{path: "data.lines.0.qty", message: "must be >= 1"}`,
- * in the order found, a choice before its branches, each once.
+ * The first `max` faults of the validator, e.g. `{path: "data.lines.0.qty", message: "must be >=
+ * 1"}`, in the order found, a choice before its branches, each once.
  */
 export function describeDataFaults(errors: readonly ErrorObject[], max: number): DataFault[] {
   const faults = new Map<string, DataFault>();

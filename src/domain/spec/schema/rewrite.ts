@@ -1,8 +1,8 @@
 /**
  * A checked schema in the form that the validator compiles: references by one plain name each,
- * annotations and `$id`s left out, `__proto__` as a pattern, and the price of a visit in each schema.
- * Reading the references ourselves keeps two event types with the same `$id` apart, and ajv's own
- * registry empty.
+ * annotations and `$id`s left out, `__proto__` as a pattern, and the price of a visit in each
+ * schema. Reading the references ourselves keeps two event types with the same `$id` apart, and
+ * ajv's own registry empty.
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
@@ -135,8 +135,9 @@ function nameOf(pointer: string, rewriting: Rewriting): string {
 }
 
 /**
- * ajv loses what an `if` and its branches evaluate when one of them is absent. As a choice of "if and
- * then" or "not if and else" nothing is lost; the messages are poorer, so only where it matters.
+ * ajv loses what an `if` and its branches evaluate when one of them is absent. As a choice of "if
+ * and then" or "not if and else" nothing is lost; the messages are poorer, so only where it
+ * matters.
  */
 function replaceCondition(schema: JsonObject, pointer: string, rewriting: Rewriting): void {
   if (schema.if === undefined || !rewriting.hasUnevaluated) return;

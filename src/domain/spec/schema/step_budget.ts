@@ -1,7 +1,7 @@
 /**
- * How much work checking one event may take. Counted in steps, never in time, so that the same event
- * has the same answer everywhere: nested `anyOf`s and recursive `$ref`s can ask for exponential work
- * from small data. One step is about one visit of one schema to one value.
+ * How much work checking one event may take. Counted in steps, never in time, so that the same
+ * event has the same answer everywhere: nested `anyOf`s and recursive `$ref`s can ask for
+ * exponential work from small data. One step is about one visit of one schema to one value.
  */
 
 /** Far above ordinary use (100 KB of small numbers take some 100,000), and well below a second. */

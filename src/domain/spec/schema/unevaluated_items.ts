@@ -1,6 +1,7 @@
 /**
- * `unevaluatedItems` where the validator would not do what the draft says: beside `contains`, and with
- * `items` or `prefixItems` in a branch that may or may not apply. Refused at deploy, so that no event is judged wrongly.
+ * `unevaluatedItems` where the validator would not do what the draft says: beside `contains`, and
+ * with `items` or `prefixItems` in a branch that may or may not apply. Refused at deploy, so that
+ * no event is judged wrongly.
  */
 
 import { isJsonObject } from "../../json.ts";

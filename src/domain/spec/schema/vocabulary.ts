@@ -32,7 +32,9 @@ export const SIMPLE_TYPES = [
   "string",
 ] as const;
 
-const isString = (value: JsonValue): value is string => typeof value === "string";
+function isString(value: JsonValue): value is string {
+  return typeof value === "string";
+}
 
 function isUniqueStrings(value: JsonValue): boolean {
   return Array.isArray(value) && value.every(isString) && new Set(value).size === value.length;

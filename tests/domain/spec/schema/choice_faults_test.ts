@@ -1,4 +1,6 @@
-/** Where a value matches no form of a choice: the choice first, then the form it comes nearest to. */
+/**
+ * Where a value matches no form of a choice: the choice first, then the form it comes nearest to.
+ */
 
 import assert from "node:assert/strict";
 import type { JsonObject, JsonValue } from "../../../../src/domain/json.ts";

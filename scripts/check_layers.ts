@@ -34,6 +34,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     imports: [],
     packages: {
       "node:sqlite": ["src/kv"],
+      "lru-cache": ["src/kv/recent_values.ts"],
       "node:worker_threads": ["src/kv"],
       "node:path": ["src/kv"],
       "node:buffer": ["src/kv"],

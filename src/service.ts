@@ -32,7 +32,7 @@ import { deploySpec } from "./commands/deploy_spec.ts";
 import { createSnapshotKeeper } from "./commands/keep_snapshots.ts";
 import { rebuildSnapshots } from "./commands/rebuild_snapshots.ts";
 import { openErrorRecords } from "./commands/record_error.ts";
-import { sweep } from "./commands/sweep.ts";
+import { createSweeper } from "./commands/sweep.ts";
 import { createWriter } from "./commands/write_events.ts";
 import { listAggregates } from "./queries/list_aggregates.ts";
 import { createAggregateReader } from "./queries/read_aggregate.ts";
@@ -144,7 +144,7 @@ export function createService(engine: Engine, host: Host, access: AccessService)
       const kept = await keeper.drain(limit);
       return kept + await rebuildSnapshots(engine, host, specs, limit);
     },
-    sweep: (limit) => sweep(engine, host, limit),
+    sweep: createSweeper(engine, host).sweep,
   };
 
   async function ping(): Promise<void> {

@@ -9,7 +9,7 @@ import type { Host } from "../host.ts";
 import type { Service } from "../service.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
 import { withoutBody } from "./answer.ts";
-import type { AppOptions, Call, Edge, Place } from "./call.ts";
+import type { AppOptions, Call, Connection, Edge, Place } from "./call.ts";
 import { parseAddress } from "./decode/path.ts";
 import { answerFailure } from "./failure.ts";
 import { authenticateCaller, authenticateHolder } from "./middleware/authenticate.ts";
@@ -21,9 +21,6 @@ import { sendRefusal } from "./reply.ts";
 import { createRouter, type Route } from "./route.ts";
 
 const findPath = createRouter(PATHS);
-
-/** What the server tells about a connection. Absent where a request is put in by hand. */
-export type Connection = { readonly remoteAddr?: Deno.Addr } | undefined;
 
 /** The application of one listener, or of all hosts of a base domain. */
 export function createApp(
@@ -40,7 +37,7 @@ export function createApp(
     if (request.method === "OPTIONS") return answerPreflight(requestId);
     const found = findRoute(request, findPlace);
     if (!found.ok) return sendRefusal(requestId, found.refusal);
-    const call: Call = { request, requestId, peer: peerOf(connection), ...found.value };
+    const call: Call = { request, requestId, connection, ...found.value };
     try {
       return await answerCall(edge, call, found.value.handler);
     } catch (error) {
@@ -54,11 +51,6 @@ export function createApp(
     return raw.method === "HEAD" ? await withoutBody(response) : response;
   });
   return app;
-}
-
-function peerOf(connection: Connection): string {
-  const address = connection?.remoteAddr;
-  return address !== undefined && "hostname" in address ? address.hostname : "";
 }
 
 type Found = Pick<Call, "params" | "query" | "place" | "route"> & { readonly handler: Route };

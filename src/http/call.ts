@@ -35,6 +35,12 @@ export interface Place {
   readonly servesData: boolean;
 }
 
+/**
+ * What the server tells about a connection. Absent where a request is put in by hand. Its address
+ * is made anew each time it is asked for, so only what shows it should ask.
+ */
+export type Connection = { readonly remoteAddr?: Deno.Addr } | undefined;
+
 export interface Call {
   readonly request: Request;
   readonly requestId: string;
@@ -45,13 +51,15 @@ export interface Call {
   readonly place: Place;
   /** `POST /{type}/{id}`, for error records. */
   readonly route: string;
-  /** The other end of the connection; a proxy, perhaps. */
-  readonly peer: string;
+  readonly connection: Connection;
   /** Set as soon as the key is known, so that a later failure is recorded where it belongs. */
   tenant?: Tenant;
 }
 
 /** The caller's own address, behind whatever proxies are trusted. For the log. */
 export function callerAddress(edge: Edge, call: Call): string {
-  return edge.options.clientAddress(call.peer, call.request.headers.get("x-forwarded-for"));
+  const address = call.connection?.remoteAddr;
+  // The other end may be a proxy, or no network address at all.
+  const peer = address !== undefined && "hostname" in address ? address.hostname : "";
+  return edge.options.clientAddress(peer, call.request.headers.get("x-forwarded-for"));
 }

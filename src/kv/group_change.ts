@@ -24,7 +24,7 @@ export function applyGroup(change: StoreChange, buffers: Iterable<WriteBuffer>):
         continue;
       }
       const before = net.get(text);
-      const base = before === undefined ? change.get(key) : before.value;
+      const base = before === undefined ? change.get(key, text) : before.value;
       net.set(text, { key, value: addToCounter(base, delta) });
     }
   }
@@ -37,6 +37,7 @@ function putNet(change: StoreChange, net: Net): void {
   // Neighbours in the tree one after the other: the same pages are found again in the cache.
   for (const text of [...net.keys()].sort()) {
     const { key, value } = net.get(text)!;
+    change.note(text, value);
     if (value === undefined) change.clear(key);
     else pairs.push(key, value);
   }

@@ -7,6 +7,7 @@ import { DatabaseSync } from "node:sqlite";
 import { dirname } from "node:path";
 import type { Bytes, KeyValue } from "./engine.ts";
 import { bytesOf, type TextRange } from "./byte_text.ts";
+import { openRecentValues, type RecentValues } from "./recent_values.ts";
 import { lockStore } from "./sqlite_lock.ts";
 
 /** Raised when stores of this build could not be read by the build before. */
@@ -22,7 +23,8 @@ const rowsPerCall = [32, 8, 1] as const;
 
 /** Reads at whatever version the connection under it is. */
 export interface StoredPairs {
-  get(key: Bytes): Bytes | undefined;
+  /** `text` is the key as text. */
+  get(key: Bytes, text: string): Bytes | undefined;
   /** Pairs in order, backwards if `reverse`, at most `limit`. Must be read at once. */
   scan(range: TextRange, reverse: boolean, limit: number): Iterable<KeyValue>;
 }
@@ -37,11 +39,13 @@ export interface SqliteReader extends StoredPairs {
 
 /** What a commit does to the store. */
 export interface StoreChange {
-  get(key: Bytes): Bytes | undefined;
+  get(key: Bytes, text: string): Bytes | undefined;
   clear(key: Bytes): void;
   clearRange(range: TextRange): void;
   /** Keys and values by turns. */
   setAll(pairs: Bytes[]): void;
+  /** Says what becomes of a key: told for each key that is set or cleared by itself. */
+  note(text: string, value: Bytes | undefined): void;
 }
 
 export interface SqliteFile extends StoredPairs {
@@ -127,7 +131,8 @@ function buildFile(db: DatabaseSync, path: string, lock: { release(): void }): S
   const countFrames = db.prepare("PRAGMA wal_checkpoint(NOOP)");
   let frames = 0;
   const checkpoint = db.prepare("PRAGMA wal_checkpoint(PASSIVE)");
-  const change = prepareChange(db, pairs);
+  const recent = openRecentValues();
+  const change = prepareChange(db, pairs, recent);
   const setVersion = db.prepare("UPDATE store SET version = ?");
 
   /** Between commits a read transaction stays open: each read saves taking and giving a lock. */
@@ -145,7 +150,8 @@ function buildFile(db: DatabaseSync, path: string, lock: { release(): void }): S
   begin.run();
   return {
     path,
-    ...pairs,
+    scan: pairs.scan,
+    get: (key, text) => recent.get(text) ?? recent.keep(text, pairs.get(key, text)),
     readVersion: () => (version.get() as { version: number }).version,
     commit(number, apply) {
       try {
@@ -158,6 +164,7 @@ function buildFile(db: DatabaseSync, path: string, lock: { release(): void }): S
         // Only after a commit: in the middle of reading SQLite does not tell.
         frames = countLogFrames();
       } catch (error) {
+        recent.forgetAll();
         if (db.isTransaction) db.exec("ROLLBACK");
         throw error;
       } finally {
@@ -206,7 +213,11 @@ function preparePairs(db: DatabaseSync): StoredPairs {
   };
 }
 
-function prepareChange(db: DatabaseSync, stored: StoredPairs): StoreChange {
+function prepareChange(
+  db: DatabaseSync,
+  stored: StoredPairs,
+  recent: RecentValues,
+): StoreChange {
   const clear = db.prepare("DELETE FROM kv WHERE k = ?");
   const clearRange = db.prepare("DELETE FROM kv WHERE k >= ? AND k < ?");
   const sets = rowsPerCall.map((rows) => {
@@ -217,7 +228,11 @@ function prepareChange(db: DatabaseSync, stored: StoredPairs): StoreChange {
   return {
     get: stored.get,
     clear: (key) => void clear.run(key),
-    clearRange: ({ begin, end }) => void clearRange.run(bytesOf(begin), bytesOf(end)),
+    clearRange({ begin, end }) {
+      recent.forgetAll();
+      clearRange.run(bytesOf(begin), bytesOf(end));
+    },
+    note: recent.change,
     setAll(pairs) {
       let from = 0;
       for (const { values, statement } of sets) {

@@ -150,7 +150,7 @@ export class SqliteTransaction implements Transaction {
     const write = this.#buffer.writes.get(text);
     if (write !== undefined && write.delta === undefined) return write.value;
     if (write === undefined && own.isCleared(this.#buffer, text)) return undefined;
-    const stored = this.#reading((pairs) => pairs.get(key));
+    const stored = this.#reading((pairs) => pairs.get(key, text));
     if (isGuarded) this.#guards.keys.add(text);
     return write === undefined ? stored : own.addToCounter(stored, write.delta!);
   }

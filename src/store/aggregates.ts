@@ -1,8 +1,8 @@
 /** The index of ids behind the aggregate listing: byte-wise order of the canonical id. */
 
 import type { ReadTransaction, Transaction } from "../kv/engine.ts";
-import { pack, unpack } from "../kv/tuple.ts";
-import { keys } from "./keys.ts";
+import { unpack } from "../kv/tuple.ts";
+import { keyAfter, keys } from "./keys.ts";
 
 const PRESENT = new Uint8Array(0);
 
@@ -19,14 +19,9 @@ export async function listAggregateIds(
   page: { readonly start?: string; readonly limit: number },
 ): Promise<string[]> {
   const range = keys.aggregates(tenant, type);
-  const begin = page.start === undefined ? range.begin : justAfter(tenant, type, page.start);
+  const begin = page.start === undefined
+    ? range.begin
+    : keyAfter(keys.aggregate(tenant, type, page.start));
   const pairs = await tx.getRange({ begin, end: range.end }, { limit: page.limit });
   return pairs.map(({ key }) => unpack(key).at(-1) as string);
-}
-
-function justAfter(tenant: number, type: string, id: string) {
-  const key = keys.aggregate(tenant, type, id);
-  const next = new Uint8Array(key.length + 1);
-  next.set(key);
-  return next;
 }

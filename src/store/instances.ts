@@ -36,10 +36,15 @@ export async function listInstances(
   return pairs.map(({ value }) => decodeRecord<InstanceRecord>(value));
 }
 
+/** How many tenant numbers have been given out: 1 up to this are in use. */
+export async function readTenantCount(tx: Pick<ReadTransaction, "get">): Promise<number> {
+  const count = await tx.get(keys.tenantCount());
+  return count === undefined ? 0 : Number(decoder.decode(count));
+}
+
 /** Stores a new instance with three tenant numbers never given out before. */
 export async function storeInstance(tx: Transaction, instance: Instance): Promise<InstanceRecord> {
-  const count = await tx.get(keys.tenantCount());
-  const given = count === undefined ? 0 : Number(decoder.decode(count));
+  const given = await readTenantCount(tx);
   const [production, staging, test] = ENVIRONMENTS.map((_, index) => given + index + 1);
   const tenants = { production: production!, staging: staging!, test: test! };
   const record: InstanceRecord = { ...instance, tenants };

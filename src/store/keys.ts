@@ -50,9 +50,6 @@ export const keys = {
   accessVersion: (): Bytes => pack([0, "access_version"]),
   /** Counts spec deployments of all tenants; watched for the same reason. */
   specVersion: (): Bytes => pack([0, "spec_version"]),
-  /** Before the commit stamps of ledger entries to be looked at again in an hour since 1970. */
-  ledgerDue: (hour: number): Bytes => pack([0, "ledger_due", hour]),
-  ledgerDues: (): KeyRange => rangeOf([0, "ledger_due"]),
   /** Error records to be removed, by hour since 1970. */
   errorDue: (hour: number, tenant: number, errorId: string): Bytes =>
     pack([0, "error_due", hour, tenant, errorId]),
@@ -81,6 +78,7 @@ export const keys = {
   aggregates: (tenant: number, type: string): KeyRange => rangeOf([tenant, kind.aggregate, type]),
   ledger: (tenant: number, idempotencyKey: string): Bytes =>
     pack([tenant, kind.ledger, idempotencyKey]),
+  ledgers: (tenant: number): KeyRange => rangeOf([tenant, kind.ledger]),
   /** What the newest snapshot of a stream under one fold hash covers; its state is in parts. */
   snapshot: (tenant: number, stream: string, foldHash: string): Bytes =>
     pack([tenant, kind.snapshot, stream, foldHash]),
@@ -106,3 +104,10 @@ export const keys = {
   apiKey: (tenant: number, id: string): Bytes => pack([tenant, kind.apiKey, id]),
   apiKeys: (tenant: number): KeyRange => rangeOf([tenant, kind.apiKey]),
 } as const;
+
+/** The first key after `key`. */
+export function keyAfter(key: Bytes): Bytes {
+  const next = new Uint8Array(key.length + 1);
+  next.set(key);
+  return next;
+}

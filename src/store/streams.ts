@@ -4,9 +4,9 @@ import { assert } from "../domain/assert.ts";
 import { extendChain } from "../domain/audit/chain.ts";
 import type { EncodedEvent } from "../domain/event.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
-import type { Bytes, KeyRange, KeyValue, ReadTransaction, Transaction } from "../kv/engine.ts";
+import type { KeyRange, KeyValue, ReadTransaction, Transaction } from "../kv/engine.ts";
 import { unpack } from "../kv/tuple.ts";
-import { keys } from "./keys.ts";
+import { keyAfter, keys } from "./keys.ts";
 import { setLargeValue, wholeValue } from "./large_value.ts";
 import {
   type ChainedEvent,
@@ -122,7 +122,7 @@ export async function readEvents(
   if (window.from >= window.to) return [];
   const range = keys.segments(tenant, stream);
   // The segment that holds `from` is the last one that begins at or before it.
-  const upToFrom = { begin: range.begin, end: after(keys.segment(tenant, stream, window.from)) };
+  const upToFrom = { begin: range.begin, end: keyAfter(keys.segment(tenant, stream, window.from)) };
   const [holding] = await tx.getRange(upToFrom, { limit: 1, reverse: true });
   assert(holding !== undefined, "a stream holds every event below its length");
   const rest: KeyRange = { begin: holding.key, end: keys.segment(tenant, stream, window.to) };
@@ -169,11 +169,4 @@ async function decodeSegments(
     if (events.length > 0) segments.push(events);
   }
   return segments;
-}
-
-/** The first key after `key`. */
-function after(key: Bytes): Bytes {
-  const next = new Uint8Array(key.length + 1);
-  next.set(key);
-  return next;
 }

@@ -1,0 +1,40 @@
+/**
+ * Small values read lately, so that a hot key, such as the head of a busy stream, costs no call of
+ * SQLite. The engine owns its file alone and tells of every change, so what is here is what is
+ * stored. Used by `sqlite_file.ts` for reads of the newest version.
+ */
+
+import { LRUCache } from "lru-cache";
+import type { Bytes } from "./engine.ts";
+
+export interface RecentValues {
+  get(text: string): Bytes | undefined;
+  /** Keeps a value just read, if it is small enough, and gives it back. */
+  keep(text: string, value: Bytes | undefined): Bytes | undefined;
+  /** A commit sets or, without a value, removes the key. */
+  change(text: string, value: Bytes | undefined): void;
+  /** For changes that do not name their keys, and for commits that failed. */
+  forgetAll(): void;
+}
+
+/** About 400 bytes each with their keys. */
+const entriesMax = 20_000;
+const valueBytesMax = 128;
+
+export function openRecentValues(): RecentValues {
+  const values = new LRUCache<string, Bytes>({ max: entriesMax });
+  return {
+    get: (text) => values.get(text),
+    keep(text, value) {
+      if (value !== undefined && value.length <= valueBytesMax) values.set(text, value);
+      return value;
+    },
+    change(text, value) {
+      // What nobody has read does not push out what somebody did.
+      if (!values.has(text)) return;
+      if (value === undefined || value.length > valueBytesMax) values.delete(text);
+      else values.set(text, value);
+    },
+    forgetAll: () => values.clear(),
+  };
+}

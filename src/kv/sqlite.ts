@@ -190,7 +190,7 @@ class SqliteEngine implements Engine {
     this.#isScheduled = true;
     const delayMs = this.#checkpoints.delayMs();
     if (delayMs > 0) setTimeout(() => this.#commitGroup(), delayMs);
-    else setImmediate(() => this.#commitGroup());
+    else setImmediate(() => setImmediate(() => this.#commitGroup()));
   }
 
   #commitGroup(): void {

@@ -128,6 +128,12 @@ export class SqliteTransaction implements Transaction {
 
   /** Completes the stamped keys and notes all that this writes. */
   stampAndNote(version: number, order: number, written: WrittenGroup): void {
+    if (this.#buffer.stamped.length > 0) this.#putStamped(version, order);
+    for (const text of this.#buffer.writes.keys()) written.keys.add(text);
+    for (const range of this.#buffer.cleared) written.ranges.push(range);
+  }
+
+  #putStamped(version: number, order: number): void {
     const stamp = new Uint8Array(stampBytes);
     const view = new DataView(stamp.buffer);
     view.setBigUint64(0, BigInt(version));
@@ -139,8 +145,6 @@ export class SqliteTransaction implements Transaction {
       key.set(suffix, prefix.length + stampBytes);
       own.putWrite(this.#buffer, key, value);
     }
-    for (const text of this.#buffer.writes.keys()) written.keys.add(text);
-    for (const range of this.#buffer.cleared) written.ranges.push(range);
   }
 
   #get(key: Bytes, isGuarded: boolean): Bytes | undefined {

@@ -62,7 +62,7 @@ Deno.test("the README's first session works as printed", async () => {
   const server = await startServer();
   try {
     const printed = await runInOneShell(steps.map(({ command }) => adapt(command, server)));
-    for (const [index, { command, answer }] of steps.entries()) {
+    for (const [index, { answer }] of steps.entries()) {
       assert.doesNotMatch(printed[index]!, /"ok":false/.test(answer ?? "") ? /^$/ : /"ok":false/);
       if (answer !== undefined) assert.match(printed[index]!, patternOf(answer));
     }

@@ -5,7 +5,7 @@
 
 import type { JsonValue } from "./json.ts";
 
-/** Levels written by plain recursion, which is fastest; what nests deeper goes over a heap stack. */
+/** Levels written by plain recursion, the fastest; what nests deeper goes over a heap stack. */
 const RECURSION_DEPTH_MAX = 200;
 
 /** `{"b":1,"a":[2]}` gives `{"a":[2],"b":1}`. Never overflows the stack, however deep the value. */

@@ -1,4 +1,4 @@
-/** The embedded engine joins the contract. What only it promises is in `tests/kv/sqlite_test.ts`. */
+/** The embedded engine joins the contract. What only it promises: `tests/kv/sqlite_test.ts`. */
 
 import { join } from "node:path";
 import { openSqliteEngine } from "../../src/kv/sqlite.ts";

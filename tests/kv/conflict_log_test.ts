@@ -1,4 +1,4 @@
-/** The log of recent writes: what it remembers, what it forgets, and that forgetting is refusing. */
+/** The log of recent writes: what it remembers and forgets, and that forgetting is refusing. */
 
 import assert from "node:assert/strict";
 import * as occ from "../../src/kv/conflict_log.ts";

@@ -1,4 +1,4 @@
-/** An empty engine on SQLite in a folder that goes away: what every test uses that needs a store. */
+/** An empty engine on SQLite in a folder that goes away, for every test that needs a store. */
 
 import { join } from "node:path";
 import type { Engine } from "../../src/kv/engine.ts";

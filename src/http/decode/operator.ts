@@ -1,4 +1,4 @@
-/** Bodies and queries of operator calls: known fields only, each of its type, and the environment. */
+/** Bodies and queries of operator calls: known fields only, each of its type; the environment. */
 
 import type { JsonObject, JsonValue } from "../../domain/json.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";

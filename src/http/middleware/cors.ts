@@ -1,4 +1,4 @@
-/** Browsers' preflight. Spec: "Conventions", CORS. The origin header is on every other answer too. */
+/** Browsers' preflight. Spec: "Conventions", CORS. The origin header is on every answer. */
 
 /** 204 with the three headers; needs no key and asks for no path. */
 export function answerPreflight(requestId: string): Response {

@@ -11,7 +11,7 @@ const ENDINGS: readonly (readonly [ending: string, environment: Environment])[] 
   ["-test", "test"],
 ];
 const OPERATOR_LABEL = "api";
-/** A host name of DNS is at most so long; the rest of a longer one is not repeated to its sender. */
+/** A host name of DNS is at most so long; the rest of a longer one is not sent back. */
 const HOST_CHARACTERS_SHOWN = 253;
 
 /** Gives the place a host name stands for, or refuses an unknown one with 404. */

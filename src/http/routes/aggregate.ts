@@ -1,4 +1,4 @@
-/** Reads of aggregates: state, length, listing. Spec: `GET /{type}/{id}`, `/length`, `GET /{type}`. */
+/** Reads of aggregates: state, length, listing. Spec: "GET /{aggregate_type}/{aggregate_id}". */
 
 import type { Tenant } from "../../domain/tenant.ts";
 import { sendText } from "../answer.ts";

@@ -1,4 +1,4 @@
-/** Specs: deploy, read, history. Spec: "The spec (deployed by the operator)", "Operator endpoints". */
+/** Specs: deploy, read, history. Spec: "The spec", "Operator endpoints". */
 
 import { Buffer } from "node:buffer";
 import type { Operator } from "../../domain/access.ts";

@@ -1,4 +1,4 @@
-/** The `X-Idempotency-Key` header. Spec: exact messages; life cycle "keys sorted before hashing". */
+/** The `X-Idempotency-Key` header. Spec: exact messages; "keys sorted before hashing". */
 
 import assert from "node:assert/strict";
 import { decodeIdempotency } from "../../../src/http/decode/idempotency.ts";

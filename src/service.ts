@@ -25,7 +25,7 @@ import type {
 import type { DeployedSpec, DeploySpecRequest, SpecVersion } from "./domain/spec/deployment.ts";
 import type { Outcome } from "./domain/refusal.ts";
 import type { Environment, Tenant } from "./domain/tenant.ts";
-import type { WriteRequest, Written } from "./domain/write.ts";
+import type { IdempotencyClaim, WriteRequest, Written } from "./domain/write.ts";
 import type { Host } from "./host.ts";
 import type { Engine } from "./kv/engine.ts";
 import { deploySpec } from "./commands/deploy_spec.ts";
@@ -44,6 +44,11 @@ import { openSpecCache } from "./queries/current_spec.ts";
 
 export interface DataService {
   writeEvents(tenant: Tenant, request: WriteRequest): Promise<Outcome<Written>>;
+  /** What the ledger answers to a keyed body that is no write; undefined when it knows nothing. */
+  answerRecorded(
+    tenant: Tenant,
+    claim: IdempotencyClaim,
+  ): Promise<Outcome<Written> | undefined>;
   readAggregate(tenant: Tenant, request: ReadAggregateRequest): Promise<Outcome<AggregateView>>;
   readLength(tenant: Tenant, aggregateType: string, id: string): Promise<Outcome<number>>;
   readEvents(tenant: Tenant, request: ReadEventsRequest): Promise<Outcome<EventPage>>;
@@ -127,6 +132,7 @@ export function createService(engine: Engine, host: Host, access: AccessService)
 
   const data: DataService = {
     writeEvents: writer.writeEvents,
+    answerRecorded: writer.answerRecorded,
     readAggregate: reader.readAggregate,
     readLength: (tenant, aggregateType, id) => readLength(engine, specs, tenant, aggregateType, id),
     readEvents: (tenant, request) => readEventPage(engine, specs, tenant, request),

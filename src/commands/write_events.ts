@@ -10,7 +10,7 @@ import { limits } from "../domain/limits.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import { validateWrite, type ValidTarget, type ValidWrite } from "../domain/validate_write.ts";
-import type { WriteRequest, Written } from "../domain/write.ts";
+import type { IdempotencyClaim, WriteRequest, Written } from "../domain/write.ts";
 import type { Engine } from "../kv/engine.ts";
 import { lookUpLedger, touchLedger } from "../store/idempotency.ts";
 import { EVENT_OVERHEAD_BYTES } from "../store/segment.ts";
@@ -22,6 +22,11 @@ const MS_PER_SECOND = 1000;
 
 export interface Writer {
   writeEvents(tenant: Tenant, request: WriteRequest): Promise<Outcome<Written>>;
+  /** What the ledger answers to a keyed body that is no write; undefined when it knows nothing. */
+  answerRecorded(
+    tenant: Tenant,
+    claim: IdempotencyClaim,
+  ): Promise<Outcome<Written> | undefined>;
 }
 
 export function createWriter(engine: Engine, host: Host, specs: SpecCache): Writer {
@@ -31,7 +36,7 @@ export function createWriter(engine: Engine, host: Host, specs: SpecCache): Writ
 
   async function writeEvents(tenant: Tenant, request: WriteRequest): Promise<Outcome<Written>> {
     if (request.idempotency === undefined) return await execute(tenant, request);
-    const claim = `${tenant.number}/${request.idempotency.key}`;
+    const claim = inFlightName(tenant, request.idempotency);
     if (inFlight.has(claim)) return refuse({ kind: "idempotency_in_progress" });
     inFlight.add(claim);
     try {
@@ -46,25 +51,42 @@ export function createWriter(engine: Engine, host: Host, specs: SpecCache): Writ
     const spec = await specs.current(tenant.number);
     const valid = validateWrite(request, spec, tenant.environment);
     const prepared = valid.ok ? prepareWrite(request, valid.value, now) : valid;
-    if (!prepared.ok) return await answerFromLedger(tenant, request, now) ?? prepared;
+    if (!prepared.ok) {
+      const { idempotency } = request;
+      const recorded = idempotency && await answerFromLedger(tenant, idempotency, now);
+      return recorded ?? prepared;
+    }
     return await combiner.submit(tenant.number, prepared.value);
   }
 
   /** A recorded key answers even where a later spec would refuse its body. */
   async function answerFromLedger(
     tenant: Tenant,
-    { idempotency }: WriteRequest,
+    claim: IdempotencyClaim,
     now: number,
   ): Promise<Outcome<Written> | undefined> {
-    if (idempotency === undefined) return undefined;
-    const answer = await engine.snapshot((tx) => lookUpLedger(tx, tenant.number, idempotency, now));
+    const answer = await engine.snapshot((tx) => lookUpLedger(tx, tenant.number, claim, now));
     if (answer.kind === "unseen") return undefined;
     if (answer.kind === "mismatch") return refuse({ kind: "idempotency_mismatch" });
-    await engine.transact((tx) => touchLedger(tx, tenant.number, idempotency, now));
+    await engine.transact((tx) => touchLedger(tx, tenant.number, claim, now));
     return accept(answer.written);
   }
 
-  return { writeEvents };
+  async function answerRecorded(
+    tenant: Tenant,
+    claim: IdempotencyClaim,
+  ): Promise<Outcome<Written> | undefined> {
+    if (inFlight.has(inFlightName(tenant, claim))) {
+      return refuse({ kind: "idempotency_in_progress" });
+    }
+    return await answerFromLedger(tenant, claim, Math.floor(host.nowMs() / MS_PER_SECOND));
+  }
+
+  return { writeEvents, answerRecorded };
+}
+
+function inFlightName(tenant: Tenant, { key }: IdempotencyClaim): string {
+  return `${tenant.number}/${key}`;
 }
 
 /** Makes the bytes of every event, once: reruns of the transaction only place them. */

@@ -37,8 +37,13 @@ export type Refusal =
   )
   | { readonly kind: "unauthorized"; readonly message: string }
   | { readonly kind: "forbidden"; readonly message: string }
-  | ({ readonly kind: "not_found"; readonly message: string })
-  | ({ readonly kind: "aggregate_type_unknown"; readonly aggregateType: string } & FaultPlace)
+  | { readonly kind: "not_found"; readonly message: string; readonly hint?: string }
+  | ({
+    readonly kind: "aggregate_type_unknown";
+    readonly aggregateType: string;
+    /** True where the environment has no spec at all yet. */
+    readonly beforeFirstSpec?: true;
+  } & FaultPlace)
   | ({
     readonly kind: "event_type_unknown";
     readonly aggregateType: string;

@@ -10,7 +10,12 @@ import { limits } from "./limits.ts";
 import { type CheckedMetadata, checkMetadata, isCount } from "./metadata.ts";
 import type { ExpectedLength } from "./occ.ts";
 import { accept, type FaultPlace, type Outcome, refuse } from "./refusal.ts";
-import type { CompiledAggregateType, CompiledEventType, CompiledSpec } from "./spec/compiled.ts";
+import {
+  type CompiledAggregateType,
+  type CompiledEventType,
+  type CompiledSpec,
+  refuseAggregateType,
+} from "./spec/compiled.ts";
 import { type StreamKey, streamKey } from "./stream_key.ts";
 import type { Environment } from "./tenant.ts";
 import type { RequestedEvent, RequestedTarget, WriteRequest } from "./write.ts";
@@ -68,9 +73,7 @@ function checkTypes(request: WriteRequest, spec: CompiledSpec): Outcome<EventTyp
   for (const [index, target] of request.targets.entries()) {
     const aggregateType = spec.aggregateTypes.get(target.aggregateType);
     if (aggregateType === undefined) {
-      const { aggregateType } = target;
-      const where = place(request.form, index);
-      return refuse({ kind: "aggregate_type_unknown", aggregateType, ...where });
+      return refuseAggregateType(spec, target.aggregateType, place(request.form, index));
     }
     const types = checkEventTypes(request.form, target, aggregateType, index);
     if (!types.ok) return types;

@@ -62,7 +62,7 @@ function findRoute(request: Request, findPlace: (host: string) => Outcome<Place>
     return refuse({ kind: "bad_request", message: "Malformed percent-encoding in the path" });
   }
   const found = findPath(segments);
-  if (found === undefined) return noSuchPath();
+  if (found === undefined) return noSuchPath(segments);
   const { path, params } = found;
   const method = request.method === "HEAD" ? "GET" : request.method;
   const handler = path.methods.get(method);
@@ -82,8 +82,10 @@ function findRoute(request: Request, findPlace: (host: string) => Outcome<Place>
   return accept({ params, query, route, handler, place: place.value });
 }
 
-function noSuchPath() {
-  return refuse({ kind: "not_found", message: "No such path" });
+function noSuchPath(segments: readonly string[]) {
+  const isSlashAway = segments.at(-1) === "" && findPath(segments.slice(0, -1)) !== undefined;
+  const hint = isSlashAway ? "The path exists without the slash at its end" : undefined;
+  return refuse({ kind: "not_found", message: "No such path", hint });
 }
 
 /** Key or token, then the handler. */

@@ -42,7 +42,9 @@ export function answerFailure(edge: Edge, call: Call, error: unknown): Response 
     client: callerAddress(edge, call),
     exception: describeException(error),
   });
-  const hint = outage ? outageHint(call.request.method) : internalHint(errorId);
+  const hint = outage
+    ? outageHint(call.request.method)
+    : internalHint(errorId, call.tenant !== undefined);
   const body = { ok: false, error: message, error_type: errorType, hint, context };
   const headers: Record<string, string> = { "x-error-id": errorId };
   if (outage) headers["retry-after"] = String(RETRY_AFTER_SECONDS);
@@ -79,7 +81,10 @@ function outageHint(method: string): string {
     "X-Idempotency-Key, or read the stream's length first.";
 }
 
-function internalHint(errorId: string): string {
-  return "The fault is the service's, not the request's. Retry once; if it comes back, read " +
-    `GET /_errors/${errorId} within 24 hours and give its id to the operator.`;
+/** Only what belongs to an instance and environment can be read there; the rest is in the log. */
+function internalHint(errorId: string, isReadable: boolean): string {
+  const next = isReadable
+    ? `read GET /_errors/${errorId} within 24 hours and give its id to the operator`
+    : `give the id ${errorId} to the operator, who finds it in the log`;
+  return `The fault is the service's, not the request's. Retry once; if it comes back, ${next}.`;
 }

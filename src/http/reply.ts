@@ -29,6 +29,9 @@ export function sendOutcome(
   return sendOk(requestId, outcome.value ?? {}, status);
 }
 
+const BEFORE_FIRST_SPEC = "No spec is deployed to this environment yet: " +
+  "POST /api/instances/{id}/spec deploys one";
+
 type Table = {
   readonly [Kind in Refusal["kind"]]: (
     refusal: Extract<Refusal, { readonly kind: Kind }>,
@@ -42,10 +45,11 @@ const TABLE: Table = {
     headers: { "www-authenticate": "Bearer" },
   }),
   forbidden: ({ message }) => reply(403, "forbidden", message),
-  not_found: ({ message }) => reply(404, "not_found", message),
+  not_found: ({ message, hint }) => reply(404, "not_found", message, { hint }),
   aggregate_type_unknown(refusal) {
     const text = `Aggregate type '${refusal.aggregateType}' not found in spec`;
-    return reply(unknownTypeStatus(refusal), "not_found", text, place(refusal));
+    const hint = refusal.beforeFirstSpec && BEFORE_FIRST_SPEC;
+    return reply(unknownTypeStatus(refusal), "not_found", text, { ...place(refusal), hint });
   },
   event_type_unknown(refusal) {
     const { aggregateType, eventType } = refusal;

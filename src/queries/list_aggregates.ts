@@ -4,7 +4,7 @@ import { assert } from "../domain/assert.ts";
 import { limits } from "../domain/limits.ts";
 import type { AggregatePage, ListAggregatesRequest, ListedAggregate } from "../domain/reading.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
-import type { CompiledAggregateType } from "../domain/spec/compiled.ts";
+import { type CompiledAggregateType, refuseAggregateType } from "../domain/spec/compiled.ts";
 import { streamKey } from "../domain/stream_key.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type { Engine } from "../kv/engine.ts";
@@ -25,7 +25,7 @@ export async function listAggregates(
   const { aggregateType, start } = request;
   const spec = await specs.current(tenant.number);
   const type = spec.aggregateTypes.get(aggregateType);
-  if (type === undefined) return refuse({ kind: "aggregate_type_unknown", aggregateType });
+  if (type === undefined) return refuseAggregateType(spec, aggregateType);
   if (start !== undefined && start.length > CURSOR_CHARACTERS_MAX) {
     const message = `start must be at most ${CURSOR_CHARACTERS_MAX} characters`;
     return refuse({ kind: "bad_request", message, path: "start" });

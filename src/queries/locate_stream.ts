@@ -2,7 +2,11 @@
 
 import { explainIdentifier, parseIdentifier } from "../domain/identifier.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
-import type { CompiledAggregateType, CompiledSpec } from "../domain/spec/compiled.ts";
+import {
+  type CompiledAggregateType,
+  type CompiledSpec,
+  refuseAggregateType,
+} from "../domain/spec/compiled.ts";
 import { type StreamKey, streamKey } from "../domain/stream_key.ts";
 
 export interface LocatedStream {
@@ -20,7 +24,7 @@ export function locateStream(
   id: string,
 ): Outcome<LocatedStream> {
   const type = spec.aggregateTypes.get(aggregateType);
-  if (type === undefined) return refuse({ kind: "aggregate_type_unknown", aggregateType });
+  if (type === undefined) return refuseAggregateType(spec, aggregateType);
   const identifier = parseIdentifier(id, spec.singletons);
   if (identifier === undefined) {
     const message = explainIdentifier(id);

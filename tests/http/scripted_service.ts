@@ -49,6 +49,7 @@ export function scriptService(script: Script = {}): ScriptedService {
     }),
     recordError: () => "err_1",
     ping: () => undefined,
+    answerRecorded: () => undefined,
   };
   const half = new Proxy({}, {
     get: (_target, method: string) => (...given: never[]) => {

@@ -1,11 +1,14 @@
 /** A spec that has been checked: what writes and reads ask, ready to be asked. */
 
 import type { JsonObject } from "../json.ts";
-import type { DataFault } from "../refusal.ts";
+import { type DataFault, type FaultPlace, refuse } from "../refusal.ts";
 import type { Handler } from "../handler/handler.ts";
 
 export interface CompiledSpec {
-  /** SHA-256 (hex) of the document as canonical JSON (keys sorted), annotations included. */
+  /**
+   * SHA-256 (hex) of the document as canonical JSON (keys sorted), annotations included; empty for
+   * an environment before its first deploy.
+   */
   readonly hash: string;
   readonly document: JsonObject;
   readonly aggregateTypes: ReadonlyMap<string, CompiledAggregateType>;
@@ -32,4 +35,14 @@ export interface CompiledEventType {
   readonly validateData: (data: JsonObject) => readonly DataFault[];
   readonly allowSkipOcc: boolean;
   readonly hasImplications: boolean;
+}
+
+/** Refuses an aggregate type that `spec` does not have, and tells whether there is a spec at all. */
+export function refuseAggregateType(
+  spec: CompiledSpec,
+  aggregateType: string,
+  place: FaultPlace = {},
+) {
+  const refusal = { kind: "aggregate_type_unknown", aggregateType, ...place } as const;
+  return refuse(spec.hash === "" ? { ...refusal, beforeFirstSpec: true } : refusal);
 }

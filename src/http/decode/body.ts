@@ -22,10 +22,22 @@ export async function readJsonBody(
   const type = checkContentType(request.headers.get("content-type"));
   if (!type.ok) return type;
   const bytes = await readBytes(request, bytesMax);
-  if (!bytes.ok) return bytes;
+  return bytes.ok ? parseBytes(bytes.value) : bytes;
+}
+
+/** As {@link readJsonBody}, but a body may be left out: then it is an object without fields. */
+export async function readOptionalJsonBody(request: Request): Promise<Outcome<JsonObject>> {
+  const bytes = await readBytes(request, limits.requestBodyBytesMax);
+  if (bytes.ok && bytes.value.length === 0) return accept({});
+  const type = checkContentType(request.headers.get("content-type"));
+  if (!type.ok) return type;
+  return bytes.ok ? parseBytes(bytes.value) : bytes;
+}
+
+function parseBytes(bytes: Uint8Array): Outcome<JsonObject> {
   let text: string;
   try {
-    text = utf8.decode(bytes.value);
+    text = utf8.decode(bytes);
   } catch {
     return badRequest("Request body is not valid UTF-8");
   }

@@ -8,6 +8,8 @@ import type { Place } from "../call.ts";
 const BEARER = /^Bearer +([^\s,]+)$/i;
 const API_KEY_PREFIX = "dbk_";
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]*$/;
+/** A credential of either kind where the scheme should stand. */
+const BARE_CREDENTIAL = /^\s*(?:dbk_[^\s,]*|[\w-]+\.[\w-]+\.[\w-]*)\s*$/;
 
 /** 401 without a valid key, 403 for another environment or a read key on a write. */
 export async function authenticateHolder(
@@ -18,7 +20,11 @@ export async function authenticateHolder(
 ): Promise<Outcome<KeyHolder>> {
   const token = bearerToken(header);
   if (token === undefined) {
-    return unauthorized("API key required: send the header 'Authorization: Bearer <API_KEY>'");
+    return unauthorized(
+      isBare(header)
+        ? "The scheme is missing: send the header 'Authorization: Bearer <API_KEY>'"
+        : "API key required: send the header 'Authorization: Bearer <API_KEY>'",
+    );
   }
   if (JWT.test(token)) {
     return unauthorized(
@@ -39,7 +45,11 @@ export async function authenticateCaller(
 ): Promise<Outcome<Operator>> {
   const token = bearerToken(header);
   if (token === undefined) {
-    return unauthorized("Operator token required: send the header 'Authorization: Bearer <JWT>'");
+    return unauthorized(
+      isBare(header)
+        ? "The scheme is missing: send the header 'Authorization: Bearer <JWT>'"
+        : "Operator token required: send the header 'Authorization: Bearer <JWT>'",
+    );
   }
   if (token.startsWith(API_KEY_PREFIX)) {
     return unauthorized(
@@ -51,6 +61,10 @@ export async function authenticateCaller(
 
 function bearerToken(header: string | null): string | undefined {
   return header === null ? undefined : BEARER.exec(header)?.[1];
+}
+
+function isBare(header: string | null): boolean {
+  return header !== null && BARE_CREDENTIAL.test(header);
 }
 
 function unauthorized(message: string) {

@@ -3,7 +3,8 @@
 import type { Operator } from "../../domain/access.ts";
 import { sendOk } from "../answer.ts";
 import type { Call, Edge } from "../call.ts";
-import { readFields } from "../decode/operator.ts";
+import { readOptionalJsonBody } from "../decode/body.ts";
+import { checkFields, readFields } from "../decode/operator.ts";
 import { decodePageQuery } from "../decode/query.ts";
 import { pageOf } from "../list_page.ts";
 import { sendOutcome, sendRefusal } from "../reply.ts";
@@ -40,6 +41,10 @@ export async function issueApiKey(edge: Edge, call: Call, operator: Operator) {
 /** `POST /api/keys/{id}/rotate`: a new key in place of the old one. */
 export async function rotateApiKey(edge: Edge, call: Call, operator: Operator) {
   const [keyId = ""] = call.params;
+  const body = await readOptionalJsonBody(call.request);
+  if (!body.ok) return sendRefusal(call.requestId, body.refusal);
+  const fields = checkFields(body.value, {});
+  if (!fields.ok) return sendRefusal(call.requestId, fields.refusal);
   const outcome = await edge.service.access.rotateApiKey(operator, keyId);
   return sendOutcome(call.requestId, outcome, 201);
 }

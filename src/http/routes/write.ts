@@ -3,7 +3,7 @@
 import type { JsonObject } from "../../domain/json.ts";
 import type { Outcome } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
-import type { WriteRequest } from "../../domain/write.ts";
+import type { WriteRequest, Written } from "../../domain/write.ts";
 import type { Call, Edge } from "../call.ts";
 import { readJsonBody } from "../decode/body.ts";
 import { decodeIdempotency } from "../decode/idempotency.ts";
@@ -39,7 +39,12 @@ async function writeForm(
   const idempotency = decodeIdempotency(request.headers.get("x-idempotency-key"), body.value);
   if (!idempotency.ok) return sendRefusal(requestId, idempotency.refusal);
   const decoded = decode(body.value);
-  if (!decoded.ok) return sendRefusal(requestId, decoded.refusal);
+  if (!decoded.ok) {
+    // Decided in "Checking a write": a recorded key answers whatever is wrong with its body.
+    const claim = idempotency.value;
+    const recorded = claim && await edge.service.data.answerRecorded(tenant, claim);
+    return sendWrite(requestId, recorded ?? decoded);
+  }
   const { targets, metadata } = decoded.value;
   const outcome = await edge.service.data.writeEvents(tenant, {
     form,
@@ -48,6 +53,10 @@ async function writeForm(
     idempotency: idempotency.value,
     requestId,
   });
+  return sendWrite(requestId, outcome);
+}
+
+function sendWrite(requestId: string, outcome: Outcome<Written>): Response {
   if (!outcome.ok) return sendRefusal(requestId, outcome.refusal);
   return sendWritten(requestId, outcome.value);
 }

@@ -17,16 +17,16 @@ export interface Checkpoints {
 }
 
 /** Pages in the log from which on a pass is worth it. */
-const startFrames = 4000;
+const startFrames = 3000;
 /** So many take some 10 ms on the committing thread; 800 took 100 in a database of 3 GB. */
 const finishFrames = 200;
 /** From here on commits wait for the passes: many short pauses instead of a long one. */
-const slowFrames = 16_000;
+const slowFrames = 8000;
 const delayMsMax = 10;
 /** A pass that takes longer is not waited for when closing: SQLite can be stopped anywhere. */
 const passMsMax = 30_000;
 /** A log so long is finished there however long that takes, and old versions are given up. */
-const logFramesMax = 24_000;
+const logFramesMax = 16_000;
 
 /** @param giveUpOldVersions ends what reads at old versions: while it does, no log can end. */
 export function openCheckpoints(file: SqliteFile, giveUpOldVersions: () => void): Checkpoints {

@@ -14,7 +14,7 @@ import { lockStore } from "./sqlite_lock.ts";
 const formatVersion = 1;
 /** Chosen by measurement, as the sizes below; see `README.md`. */
 const pageBytes = 4096;
-const writerCacheKiB = 32 * 1024;
+const writerCacheKiB = 64 * 1024;
 const readerCacheKiB = 1024;
 /** Nobody holds a lock for long, but a checkpoint and a reader may meet. */
 const busyTimeoutMs = 2000;

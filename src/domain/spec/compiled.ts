@@ -37,7 +37,7 @@ export interface CompiledEventType {
   readonly hasImplications: boolean;
 }
 
-/** Refuses an aggregate type that `spec` does not have, and tells whether there is a spec at all. */
+/** Refuses an aggregate type that `spec` does not have, and tells whether there is one at all. */
 export function refuseAggregateType(
   spec: CompiledSpec,
   aggregateType: string,

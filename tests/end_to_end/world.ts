@@ -1,0 +1,186 @@
+/**
+ * The whole product in one process: the real HTTP application over a real service on a temporary
+ * store, one instance `shop` with keys in each environment. Every answer that a test gets through
+ * it is also held against what the contract says of all answers.
+ */
+
+import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import { type Access, createAccess } from "../../src/access.ts";
+import type { JsonObject } from "../../src/domain/json.ts";
+import { type Environment, ENVIRONMENTS, type Tenant } from "../../src/domain/tenant.ts";
+import { createApp } from "../../src/http/app.ts";
+import type { EnvironmentSource } from "../../src/http/call.ts";
+import type { Engine } from "../../src/kv/engine.ts";
+import { createService, type Service } from "../../src/service.ts";
+import { accepted, anyOperator, makeInstance, makeKey } from "../support/access_fixtures.ts";
+import { type FakeHost, fakeHost } from "../support/fake_host.ts";
+import { temporaryEngine } from "../support/temporary_engine.ts";
+import { worldSpec } from "./world_spec.ts";
+
+export interface WorldOptions {
+  /** Deployed to every environment; null deploys none. */
+  readonly spec?: JsonObject | null;
+  /** Puts something between the service and the engine, such as faults. */
+  readonly wrap?: (engine: Engine) => Engine;
+  /** Raw Ed25519 key of 32 bytes for EdDSA tokens. */
+  readonly jwtPublicKey?: Uint8Array;
+}
+
+export interface SendOptions {
+  /** The listener that gets the request. Default: test. */
+  readonly environment?: Environment;
+  /** Instead of a listener's: `host` decides, below the base domain `example.com`. */
+  readonly host?: string;
+  /** Left out: the write key, or under `/api/` the operator's token. null: none. */
+  readonly token?: string | null;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A text or bytes are sent as they are, anything else as JSON. */
+  readonly body?: unknown;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  // deno-lint-ignore no-explicit-any -- a test says what it expects of the body
+  readonly body: any;
+}
+
+export interface World {
+  readonly host: FakeHost;
+  readonly service: Service;
+  readonly access: Access;
+  readonly engine: Engine;
+  readonly instanceId: string;
+  readonly tenants: Readonly<Record<Environment, Tenant>>;
+  readonly keys: Readonly<Record<Environment, { readonly read: string; readonly write: string }>>;
+  /** A token for everything. */
+  readonly operator: string;
+  send(method: string, path: string, options?: SendOptions): Promise<Answer>;
+}
+
+export const SECRET = new Uint8Array(32).fill(7);
+/** The second at which every world begins: 2026-01-01T00:00:00Z. */
+export const START = 1_767_225_600;
+
+/** Runs `body` in a new world; all of it is gone afterwards. */
+export async function withWorld(
+  body: (world: World) => Promise<void>,
+  options: WorldOptions = {},
+): Promise<void> {
+  const { engine: inner, dispose } = await temporaryEngine();
+  const engine = options.wrap?.(inner) ?? inner;
+  const host = fakeHost();
+  const { jwtPublicKey } = options;
+  const access = createAccess(engine, host, { jwtSecret: SECRET, jwtPublicKey });
+  const service = createService(engine, host, access);
+  try {
+    const { id } = await makeInstance(inner, host, "shop");
+    const tenants = {} as Record<Environment, Tenant>;
+    const keys = {} as Record<Environment, { read: string; write: string }>;
+    const spec = options.spec === undefined ? worldSpec : options.spec;
+    for (const environment of ENVIRONMENTS) {
+      const tenant = accepted(await access.resolveTenant(anyOperator, id, environment));
+      tenants[environment] = tenant;
+      const read = (await makeKey(inner, host, tenant, "read")).key;
+      const write = (await makeKey(inner, host, tenant, "write")).key;
+      keys[environment] = { read, write };
+      if (spec === null) continue;
+      accepted(await service.specs.deploySpec(tenant, { spec, force: false, dryRun: false }));
+    }
+    const operator = signToken(operatorClaims());
+    const send = sender(
+      service,
+      host,
+      (environment, isOperators) => isOperators ? operator : keys[environment].write,
+    );
+    await body({ host, service, access, engine, instanceId: id, tenants, keys, operator, send });
+  } finally {
+    await service.close();
+    await access.close();
+    await dispose();
+  }
+}
+
+type Credential = (environment: Environment, isOperators: boolean) => string;
+
+function sender(service: Service, host: FakeHost, credential: Credential): World["send"] {
+  const apps = new Map<string, ReturnType<typeof createApp>>();
+  const appOf = (name: string, environment: EnvironmentSource) => {
+    const clientAddress = (peer: string) => peer;
+    const known = apps.get(name) ??
+      createApp(service, host, { headerPrefix: "SVC", environment, clientAddress });
+    apps.set(name, known);
+    return known;
+  };
+  return async (method, path, options = {}) => {
+    const { environment = "test", host: hostName } = options;
+    const app = hostName === undefined
+      ? appOf(environment, { kind: "listener", environment })
+      : appOf("host", { kind: "host", baseDomain: "example.com" });
+    const { token = credential(environment, path.startsWith("/api/")) } = options;
+    const url = `http://${hostName ?? "127.0.0.1:8002"}${path}`;
+    const response = await app.request(makeRequest(method, url, token, options));
+    const text = await response.text();
+    const answer = { status: response.status, headers: response.headers, text };
+    const isJson = response.headers.get("content-type") === "application/json" && text !== "";
+    const body = isJson ? JSON.parse(text) : undefined;
+    checkEveryAnswer(method, { ...answer, body });
+    return { ...answer, body };
+  };
+}
+
+function makeRequest(
+  method: string,
+  url: string,
+  token: string | null,
+  { headers, body }: SendOptions,
+): Request {
+  const all = new Headers();
+  if (token !== null) all.set("authorization", `Bearer ${token}`);
+  if (body !== undefined) all.set("content-type", "application/json");
+  for (const [name, value] of Object.entries(headers ?? {})) {
+    if (value === "") all.delete(name);
+    // An empty idempotency key is a case of its own.
+    if (value !== "" || name === "x-idempotency-key") all.set(name, value);
+  }
+  const isRaw = typeof body === "string" || body instanceof Uint8Array || body === undefined;
+  return new Request(url, {
+    method,
+    headers: all,
+    body: isRaw ? body as BodyInit | undefined : JSON.stringify(body),
+  });
+}
+
+/** What the contract says of all answers: `ok`, the origin header, the request id, error ids. */
+function checkEveryAnswer(method: string, { status, headers, text, body }: Answer): void {
+  assert.equal(headers.get("access-control-allow-origin"), "*", "every answer has CORS");
+  assert.match(headers.get("x-request-id") ?? "", /^[A-Za-z0-9_-]{1,64}$/, "request id");
+  assert.equal(headers.has("x-error-id"), status >= 500, "exactly the 5xx have an error id");
+  if (method === "OPTIONS" || method === "HEAD") {
+    assert.equal(text, "");
+    return;
+  }
+  assert.equal(headers.get("content-type"), "application/json", text);
+  assert.equal(body.ok, status < 400, text);
+  assert.ok(text.startsWith('{"ok":'), "ok comes first");
+  if (status >= 400) assert.equal(typeof body.error, "string", text);
+  if (status === 401) assert.equal(headers.get("www-authenticate"), "Bearer");
+  assert.ok(!/\bat .*:\d+|\/work|\/tmp|\.ts\b/.test(text) || status < 500, "no stack, no path");
+}
+
+export function operatorClaims(change: JsonObject = {}): JsonObject {
+  return { sub: "ops@example.com", role: "operator", exp: START + 3_600, ...change };
+}
+
+/** A JWT by RFC 7519 and RFC 7515, made here so that the product's own signer is not its judge. */
+export function signToken(claims: JsonObject, header: JsonObject = { alg: "HS256" }): string {
+  const part = (value: JsonObject) => bytesToBase64Url(JSON.stringify(value));
+  const signed = `${part(header)}.${part(claims)}`;
+  return `${signed}.${createHmac("sha256", SECRET).update(signed).digest("base64url")}`;
+}
+
+function bytesToBase64Url(text: string): string {
+  return new TextEncoder().encode(text).toBase64({ alphabet: "base64url", omitPadding: true });
+}

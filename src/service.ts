@@ -107,7 +107,8 @@ export interface AccessService {
 
 /** What workers drive. Each gives how much it found to do. */
 export interface BackgroundService {
-  rebuildSnapshots(limit: number): Promise<number>;
+  /** May take long, and so ends early once `isStopping` says so. */
+  rebuildSnapshots(limit: number, isStopping?: () => boolean): Promise<number>;
   sweep(limit: number): Promise<number>;
 }
 
@@ -125,7 +126,7 @@ export interface Service {
 /** `createAccess` is handed in ready, for its secrets come from outside the store. */
 export function createService(engine: Engine, host: Host, access: AccessService): Service {
   const specs = openSpecCache(engine, host);
-  const keeper = createSnapshotKeeper(engine, host);
+  const keeper = createSnapshotKeeper(engine, host, specs);
   const writer = createWriter(engine, host, specs);
   const reader = createAggregateReader(engine, host, specs, openStateCache(), keeper.add);
   const errors = openErrorRecords(engine, host);
@@ -146,9 +147,9 @@ export function createService(engine: Engine, host: Host, access: AccessService)
     listSpecs: (tenant) => listSpecs(engine, tenant),
   };
   const background: BackgroundService = {
-    async rebuildSnapshots(limit) {
-      const kept = await keeper.drain(limit);
-      return kept + await rebuildSnapshots(engine, host, specs, limit);
+    async rebuildSnapshots(limit, isStopping = () => false) {
+      const kept = await keeper.drain(limit, isStopping);
+      return kept + await rebuildSnapshots(engine, host, specs, limit, isStopping);
     },
     sweep: createSweeper(engine, host).sweep,
   };

@@ -64,7 +64,7 @@ function describe(
   return { spec_hash, version, changes };
 }
 
-/** Spec: "Aggregates are rebuilt in the background": those whose handlers have changed. */
+/** Spec: "Aggregates are rebuilt in the background": those folded anew or in another way. */
 function rebuildChangedTypes(
   tx: Transaction,
   tenant: number,
@@ -75,7 +75,8 @@ function rebuildChangedTypes(
   const compiled = compileSpec(before);
   for (const type of after.aggregateTypes.values()) {
     const old = compiled.ok ? compiled.spec.aggregateTypes.get(type.name) : undefined;
-    if (!type.cached || old === undefined || old.foldHash === type.foldHash) continue;
+    // A type that was not there or not cached has no snapshots, or old ones, of streams it had.
+    if (!type.cached || (old?.cached && old.foldHash === type.foldHash)) continue;
     enqueueTypeRebuild(tx, tenant, type.name);
   }
 }

@@ -3,14 +3,18 @@
  * states are kept in memory only: losing one costs a fold, never an answer.
  */
 
-import type { StreamKey } from "../domain/stream_key.ts";
+import { LRUCache } from "lru-cache";
+import { splitStreamKey, type StreamKey } from "../domain/stream_key.ts";
 import type { Host } from "../host.ts";
 import type { Engine } from "../kv/engine.ts";
+import type { SpecCache } from "../queries/current_spec.ts";
 import type { FoldedState } from "../queries/fold_stream.ts";
 import { readSnapshotHeader, saveSnapshot } from "../store/snapshots.ts";
+import { isCurrentSpec } from "../store/specs.ts";
 
-/** States that wait to be saved; one more pushes out the oldest. */
+/** States that wait to be saved, and their characters; more push out the oldest. */
 const WAITING_MAX = 256;
+const WAITING_CHARACTERS_MAX = 16 * 1024 * 1024;
 /** A larger state is left to the rebuild of growing streams. */
 const STATE_CHARACTERS_MAX = 1024 * 1024;
 
@@ -23,35 +27,52 @@ interface DueSnapshot {
 
 export interface SnapshotKeeper {
   add(tenant: number, stream: StreamKey, foldHash: string, state: FoldedState): void;
-  /** Saves up to `limit` of the waiting states; gives how many there were. */
-  drain(limit: number): Promise<number>;
+  /** Saves up to `limit` of the waiting states, fewer once `isStopping`; gives how many. */
+  drain(limit: number, isStopping: () => boolean): Promise<number>;
 }
 
-export function createSnapshotKeeper(engine: Engine, host: Host): SnapshotKeeper {
-  const waiting = new Map<string, DueSnapshot>();
+export function createSnapshotKeeper(
+  engine: Engine,
+  host: Host,
+  specs: SpecCache,
+): SnapshotKeeper {
+  const waiting = new LRUCache<string, DueSnapshot>({
+    max: WAITING_MAX,
+    maxSize: WAITING_CHARACTERS_MAX,
+    sizeCalculation: ({ state }) => state.stateJson.length,
+  });
 
   function add(tenant: number, stream: StreamKey, foldHash: string, state: FoldedState): void {
     if (state.stateJson.length > STATE_CHARACTERS_MAX) return;
     waiting.set(`${tenant}/${stream}`, { tenant, stream, foldHash, state });
-    if (waiting.size > WAITING_MAX) waiting.delete(waiting.keys().next().value!);
   }
 
-  async function drain(limit: number): Promise<number> {
+  async function drain(limit: number, isStopping: () => boolean): Promise<number> {
     let done = 0;
-    for (const [name, due] of waiting) {
-      if (done === limit) break;
-      waiting.delete(name);
-      done++;
-      await save(due);
+    for (; done < limit && !isStopping(); done++) {
+      const oldest = waiting.pop();
+      if (oldest === undefined) break;
+      await save(oldest);
       await host.yieldTurn();
     }
     return done;
   }
 
   async function save({ tenant, stream, foldHash, state }: DueSnapshot): Promise<void> {
+    // A state folded before a deploy must not take the place of one folded after it.
+    const spec = await specs.current(tenant);
+    if (spec.aggregateTypes.get(splitStreamKey(stream).type)?.foldHash !== foldHash) return;
     const kept = await engine.snapshot((tx) => readSnapshotHeader(tx, tenant, stream, foldHash));
     const newer = kept?.generation === state.generation && kept.length >= state.length;
-    if (!newer) await saveSnapshot(engine, tenant, stream, foldHash, state);
+    if (newer) return;
+    await saveSnapshot(
+      engine,
+      tenant,
+      stream,
+      foldHash,
+      state,
+      (tx) => isCurrentSpec(tx, tenant, spec.hash),
+    );
   }
 
   return { add, drain };

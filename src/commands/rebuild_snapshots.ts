@@ -7,11 +7,16 @@
 import { newFoldBudget } from "../domain/handler/budget.ts";
 import { fold } from "../domain/handler/fold.ts";
 import type { JsonObject } from "../domain/json.ts";
-import type { CompiledAggregateType } from "../domain/spec/compiled.ts";
+import type { CompiledSpec } from "../domain/spec/compiled.ts";
 import { splitStreamKey } from "../domain/stream_key.ts";
 import type { Host } from "../host.ts";
-import type { Engine } from "../kv/engine.ts";
-import { encodeState, eventChunks, type FoldedState } from "../queries/fold_stream.ts";
+import type { Engine, Transaction } from "../kv/engine.ts";
+import {
+  encodeState,
+  eventChunks,
+  type FoldedState,
+  type FoldWork,
+} from "../queries/fold_stream.ts";
 import { listAggregateIds } from "../store/aggregates.ts";
 import {
   advanceTypeRebuild,
@@ -21,8 +26,10 @@ import {
   type StreamRebuild,
 } from "../store/rebuilds.ts";
 import { readSnapshot, saveSnapshot } from "../store/snapshots.ts";
+import { isCurrentSpec } from "../store/specs.ts";
 import type { SpecCache } from "../queries/current_spec.ts";
 import { readHead } from "../store/streams.ts";
+import { REBUILD_EVERY_BYTES } from "./append_writes.ts";
 
 /** A rebuild is saved each time it has folded so many stored bytes: a crash loses no more. */
 const SAVE_EVERY_BYTES = 16 * 1024 * 1024;
@@ -31,19 +38,44 @@ const STREAM_BYTES_MIN = 64 * 1024;
 /** Ids of a type looked at in one step. */
 const TYPE_STEP_IDS = 200;
 
-/** Does up to `limit` streams, or one step of a type; gives how many pieces of work it found. */
+/**
+ * Does up to `limit` streams, or one step of a type; gives how many pieces of work it found. Ends
+ * early, between two chunks, once `isStopping` says so: what is not done stays on the list.
+ */
 export async function rebuildSnapshots(
   engine: Engine,
   host: Host,
   specs: SpecCache,
   limit: number,
+  isStopping: () => boolean,
 ): Promise<number> {
   const streams = await engine.snapshot((tx) => listStreamRebuilds(tx, limit));
   for (const work of streams) {
-    await rebuildStream(engine, host, specs, work);
-    await engine.transact((tx) => Promise.resolve(settleStreamRebuild(tx, work)));
+    const spec = await specs.current(work.tenant);
+    const bytes = await rebuildStream(engine, host, spec, work, isStopping);
+    if (isStopping()) break;
+    const isDone = await engine.transact((tx) => settle(tx, work, spec, bytes));
+    // Left on the list: the spec may have been an old one, kept until this node hears of a deploy.
+    if (!isDone) specs.forget(work.tenant);
   }
   return streams.length > 0 ? streams.length : await stepType(engine);
+}
+
+/**
+ * Takes a stream off the list that was folded under `spec` up to so many stored bytes, unless
+ * another spec is current by now or the stream has grown by as much as puts it on the list.
+ */
+async function settle(
+  tx: Transaction,
+  work: StreamRebuild,
+  spec: CompiledSpec,
+  bytes: number,
+): Promise<boolean> {
+  if (!await isCurrentSpec(tx, work.tenant, spec.hash)) return false;
+  const head = await readHead(tx.unguarded, work.tenant, work.stream);
+  if (head.bytes - bytes >= REBUILD_EVERY_BYTES) return false;
+  await settleStreamRebuild(tx, work);
+  return true;
 }
 
 async function stepType(engine: Engine): Promise<number> {
@@ -57,39 +89,53 @@ async function stepType(engine: Engine): Promise<number> {
   });
 }
 
-/** Folds one stream from its newest snapshot to its head. What cannot be folded stays as it is. */
+/**
+ * Folds one stream from its newest snapshot to its head. What cannot be folded stays as it is.
+ * Gives the stored bytes up to which nothing is left to do.
+ */
 async function rebuildStream(
   engine: Engine,
   host: Host,
-  specs: SpecCache,
+  spec: CompiledSpec,
   { tenant, stream }: StreamRebuild,
-): Promise<void> {
-  const spec = await specs.current(tenant);
+  isStopping: () => boolean,
+): Promise<number> {
   const type = spec.aggregateTypes.get(splitStreamKey(stream).type);
-  if (type === undefined || !type.cached) return;
+  if (type === undefined || !type.cached) return Infinity;
   const [head, base] = await engine.snapshot(async (tx) => [
     await readHead(tx, tenant, stream),
     await readSnapshot(tx, tenant, stream, type.foldHash),
   ]);
   const usable = base?.generation === head.generation ? base : undefined;
-  if (head.bytes - (usable?.bytes ?? 0) < STREAM_BYTES_MIN) return;
-  for await (
-    const folded of foldInSteps(engine, host, { tenant, stream, type, head, base: usable })
-  ) {
-    await saveSnapshot(engine, tenant, stream, type.foldHash, folded);
+  if (head.bytes - (usable?.bytes ?? 0) < STREAM_BYTES_MIN) return head.bytes;
+  const work: FoldWork = { tenant, stream, type, head, base: usable };
+  for await (const folded of foldInSteps(engine, host, work, isStopping)) {
+    await saveSnapshot(
+      engine,
+      tenant,
+      stream,
+      type.foldHash,
+      folded,
+      (tx) => isCurrentSpec(tx, tenant, spec.hash),
+    );
   }
+  return head.bytes;
 }
 
-type Work = Parameters<typeof eventChunks>[2] & { readonly type: CompiledAggregateType };
-
 /** The state after every {@link SAVE_EVERY_BYTES}, and at the head. */
-async function* foldInSteps(engine: Engine, host: Host, work: Work): AsyncGenerator<FoldedState> {
+async function* foldInSteps(
+  engine: Engine,
+  host: Host,
+  work: FoldWork,
+  isStopping: () => boolean,
+): AsyncGenerator<FoldedState> {
   const { head, base, type } = work;
   let state: JsonObject = base === undefined ? {} : JSON.parse(base.stateJson);
   let length = base?.length ?? 0;
   let bytes = base?.bytes ?? 0;
   let saved = bytes;
   for await (const chunk of eventChunks(engine, host, work)) {
+    if (isStopping()) return;
     const folded = fold(type.handlers, state, chunk.events, newFoldBudget());
     if (!folded.ok) return;
     state = folded.value;

@@ -48,7 +48,8 @@ export function openSpecCache(engine: Engine, host: Host): SpecCache {
     if (stored === undefined) return EMPTY_SPEC;
     const result = compileSpec(stored.spec);
     assert(result.ok, "a deployed spec compiles");
-    return result.spec;
+    // The hash as stored names the spec on all nodes, also on one whose build hashes otherwise.
+    return { ...result.spec, hash: stored.spec_hash };
   }
 
   function current(tenant: number): CompiledSpec | Promise<CompiledSpec> {

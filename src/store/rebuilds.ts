@@ -35,8 +35,10 @@ export async function listStreamRebuilds(
   });
 }
 
-export function settleStreamRebuild(tx: Transaction, rebuild: StreamRebuild): void {
-  tx.clear(keys.rebuild(rebuild.tenant, rebuild.stream));
+/** Guarded: when the stream is put on the list at this moment, it stays there. */
+export async function settleStreamRebuild(tx: Transaction, rebuild: StreamRebuild): Promise<void> {
+  const key = keys.rebuild(rebuild.tenant, rebuild.stream);
+  if (await tx.get(key) !== undefined) tx.clear(key);
 }
 
 /** A later call for the same type starts it anew. */

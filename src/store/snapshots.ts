@@ -61,32 +61,62 @@ export async function readSnapshot(
   return { ...header, stateJson: decoder.decode(state) };
 }
 
-/** Saves a snapshot and removes every other one of the stream. Opens its own transactions. */
+/**
+ * Saves a snapshot and removes every other one of the stream. Opens its own transactions. Gives
+ * false, and changes nothing, where a newer one is there, where another node saves one of this
+ * stream at the same time, and where `isWanted`, asked in the last transaction, says no.
+ */
 export async function saveSnapshot(
   engine: Engine,
   tenant: number,
   stream: StreamKey,
   foldHash: string,
   snapshot: Omit<Snapshot, "stateBytes">,
-): Promise<void> {
-  const { stateJson, ...position } = snapshot;
+  isWanted: (tx: Transaction) => Promise<boolean> = () => Promise.resolve(true),
+): Promise<boolean> {
+  const { stateJson, length, ...position } = snapshot;
   const state = encoder.encode(stateJson);
   const parts = Math.ceil(state.length / PART_BYTES);
-  for (let first = 0; first < parts; first += PARTS_PER_TRANSACTION) {
-    const end = Math.min(parts, first + PARTS_PER_TRANSACTION);
-    await engine.transact((tx) => {
-      for (let part = first; part < end; part++) {
-        const value = state.slice(part * PART_BYTES, (part + 1) * PART_BYTES);
-        tx.set(keys.snapshotPart(tenant, stream, foldHash, snapshot.length, part), value);
-      }
-      if (end === parts) {
-        clearOthers(tx, tenant, stream, foldHash, snapshot.length);
-        const header: SnapshotHeader = { ...position, stateBytes: state.length };
-        tx.set(keys.snapshot(tenant, stream, foldHash), encoder.encode(JSON.stringify(header)));
-      }
-      return Promise.resolve();
-    });
+  const before = await engine.snapshot((tx) => readSnapshotHeader(tx, tenant, stream, foldHash));
+  if (before !== undefined && isNewer(before, snapshot)) return false;
+
+  function setParts(tx: Transaction, first: number, end: number): Promise<void> {
+    for (let part = first; part < end; part++) {
+      const value = state.slice(part * PART_BYTES, (part + 1) * PART_BYTES);
+      tx.set(keys.snapshotPart(tenant, stream, foldHash, length, part), value);
+    }
+    return Promise.resolve();
   }
+
+  let first = 0;
+  for (; parts - first > PARTS_PER_TRANSACTION; first += PARTS_PER_TRANSACTION) {
+    await engine.transact((tx) => setParts(tx, first, first + PARTS_PER_TRANSACTION));
+  }
+  return await engine.transact(async (tx) => {
+    const now = await readSnapshotHeader(tx, tenant, stream, foldHash);
+    // Who saved meanwhile has removed the parts of this one.
+    if (!isSame(now, before) || !await isWanted(tx)) {
+      if (now?.length !== length) {
+        tx.clearRange(keys.snapshotParts(tenant, stream, foldHash, length));
+      }
+      return false;
+    }
+    await setParts(tx, first, parts);
+    clearOthers(tx, tenant, stream, foldHash, length);
+    const header: SnapshotHeader = { length, ...position, stateBytes: state.length };
+    tx.set(keys.snapshot(tenant, stream, foldHash), encoder.encode(JSON.stringify(header)));
+    return true;
+  });
+}
+
+type Position = Pick<SnapshotHeader, "length" | "generation">;
+
+function isNewer(a: Position, b: Position): boolean {
+  return a.generation > b.generation || (a.generation === b.generation && a.length > b.length);
+}
+
+function isSame(a: Position | undefined, b: Position | undefined): boolean {
+  return a?.generation === b?.generation && a?.length === b?.length;
 }
 
 function clearOthers(

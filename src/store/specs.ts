@@ -22,6 +22,17 @@ export async function readCurrentVersion(tx: Reads, tenant: number): Promise<num
   return value && Number(decoder.decode(value));
 }
 
+/**
+ * Whether the spec of that hash is the current one (`""`: none is). Guarded: what a transaction
+ * does because of it is not done when a deploy comes between.
+ */
+export async function isCurrentSpec(tx: Reads, tenant: number, hash: string): Promise<boolean> {
+  const version = await readCurrentVersion(tx, tenant);
+  if (version === undefined) return hash === "";
+  const header = await tx.get(keys.spec(tenant, version));
+  return header !== undefined && decodeVersion(header).spec_hash === hash;
+}
+
 export async function readCurrentSpec(tx: Reads, tenant: number): Promise<StoredSpec | undefined> {
   const version = await readCurrentVersion(tx, tenant);
   if (version === undefined) return undefined;

@@ -9,6 +9,6 @@ export function snapshotWorker(service: Service): Worker {
   return {
     name: "snapshots",
     idleMs: IDLE_MS,
-    drain: (limit) => service.background.rebuildSnapshots(limit),
+    drain: (limit, isStopping) => service.background.rebuildSnapshots(limit, isStopping),
   };
 }

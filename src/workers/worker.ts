@@ -9,8 +9,11 @@ export interface Worker {
   readonly name: string;
   /** How long the loop waits after it found nothing to do. */
   readonly idleMs: number;
-  /** Does up to `limit` of what is due now; gives how much that was. */
-  drain(limit: number): Promise<number>;
+  /**
+   * Does up to `limit` of what is due now; gives how much that was. What takes long ends early
+   * once `isStopping` says so: the process has ten seconds to end.
+   */
+  drain(limit: number, isStopping?: () => boolean): Promise<number>;
 }
 
 export interface RunningWorker {
@@ -33,7 +36,7 @@ export function runWorker(worker: Worker, host: Host): RunningWorker {
     let backoffMs = BACKOFF_FIRST_MS;
     while (!stopped) {
       try {
-        const done = await worker.drain(DRAIN_LIMIT);
+        const done = await worker.drain(DRAIN_LIMIT, () => stopped);
         backoffMs = BACKOFF_FIRST_MS;
         if (done > 0) await host.yieldTurn();
         else await pause(worker.idleMs);

@@ -8,8 +8,17 @@ import type { Engine } from "../../src/kv/engine.ts";
 import type { Service } from "../../src/service.ts";
 import { keys } from "../../src/store/keys.ts";
 import { listStreamRebuilds } from "../../src/store/rebuilds.ts";
+import { compileSpec } from "../../src/domain/spec/compile.ts";
+import { createService } from "../../src/service.ts";
+import { readSnapshot } from "../../src/store/snapshots.ts";
 import { copyOfExampleSpec } from "../support/example_spec.ts";
-import { orderWrite, uuid, valueOf, withService } from "../support/service_fixture.ts";
+import {
+  orderWrite,
+  type ServiceFixture,
+  uuid,
+  valueOf,
+  withService,
+} from "../support/service_fixture.ts";
 
 async function writeNotes(service: Service, tenant: Tenant, id: string, count: number) {
   const note = { type: "was_noted", data: { text: "x".repeat(900) } };
@@ -100,5 +109,107 @@ Deno.test("rebuilding after a deploy goes through more ids than one step takes",
     valueOf(await service.specs.deploySpec(test, { spec: renamed(), force: false, dryRun: false }));
     await drain(service);
     assert.deepEqual(await snapshotLengths(engine, test, uuid(449)), [101]);
+  });
+});
+
+Deno.test("a type that becomes cached again is folded, for it has no snapshots", async () => {
+  await withService(async ({ service, engine, tenants: { test } }) => {
+    const uncached = { ...copyOfExampleSpec(), modules: { never_cache: ["order"] } };
+    for (const spec of [uncached, copyOfExampleSpec()]) {
+      await writeNotes(service, test, uuid(1), 100);
+      valueOf(await service.specs.deploySpec(test, { spec, force: false, dryRun: false }));
+    }
+    await drain(service);
+    assert.deepEqual(await snapshotLengths(engine, test, uuid(1)), [200]);
+  });
+});
+
+Deno.test("a type that comes back after it was taken out by force is folded", async () => {
+  await withService(async ({ service, engine, tenants: { test } }) => {
+    await writeNotes(service, test, uuid(1), 100);
+    const without = copyOfExampleSpec();
+    // deno-lint-ignore no-explicit-any
+    delete (without.aggregate_types as any).order;
+    for (const spec of [without, renamed()]) {
+      valueOf(await service.specs.deploySpec(test, { spec, force: true, dryRun: false }));
+      await drain(service);
+    }
+    assert.deepEqual(await snapshotLengths(engine, test, uuid(1)), [100]);
+  });
+});
+
+Deno.test("a rebuild that is told to stop leaves its stream on the list", async () => {
+  await withService(async ({ service, engine, tenants: { test } }) => {
+    await writeNotes(service, test, uuid(1), 4_700);
+    let asked = 0;
+    await service.background.rebuildSnapshots(10, () => ++asked > 2);
+    assert.deepEqual(await snapshotLengths(engine, test, uuid(1)), []);
+    await drain(service);
+    assert.deepEqual(await snapshotLengths(engine, test, uuid(1)), [4_700]);
+  });
+});
+
+/** Another node on the same store, that has not heard of what is deployed from now on. */
+async function withDeafNode(
+  { engine, host, access, tenants: { test } }: ServiceFixture,
+  body: (node: Service) => Promise<void>,
+): Promise<void> {
+  const deaf: Engine = {
+    transact: (work) => engine.transact(work),
+    snapshot: (work) => engine.snapshot(work),
+    watch() {
+      const { promise, resolve } = Promise.withResolvers<boolean>();
+      return { changed: promise, cancel: () => resolve(false) };
+    },
+    close: () => engine.close(),
+  };
+  const node = createService(deaf, host, access);
+  await host.yieldTurn();
+  valueOf(await node.data.readLength(test, "order", uuid(1)));
+  try {
+    await body(node);
+  } finally {
+    await node.close();
+  }
+}
+
+/** The length of the snapshot under the handlers of {@link renamed}. */
+async function renamedLength(engine: Engine, tenant: Tenant, id: string) {
+  const compiled = compileSpec(renamed());
+  assert.ok(compiled.ok);
+  const { foldHash } = compiled.spec.aggregateTypes.get("order")!;
+  const stream = streamKey("order", id);
+  return (await engine.snapshot((tx) => readSnapshot(tx, tenant.number, stream, foldHash)))?.length;
+}
+
+Deno.test("a node that has not heard of a deploy does not take streams off the list", async () => {
+  await withService(async (fixture) => {
+    const { service, engine, tenants: { test } } = fixture;
+    await writeNotes(service, test, uuid(1), 100);
+    await withDeafNode(fixture, async (node) => {
+      const request = { spec: renamed(), force: false, dryRun: false };
+      valueOf(await service.specs.deploySpec(test, request));
+      assert.equal(await service.background.rebuildSnapshots(10), 1, "the type's step");
+      assert.equal(await node.background.rebuildSnapshots(10), 1, "the stream");
+      await drain(service);
+      assert.equal(await renamedLength(engine, test, uuid(1)), 100);
+    });
+  });
+});
+
+Deno.test("a node that has not heard of a deploy keeps no state folded before it", async () => {
+  await withService(async (fixture) => {
+    const { service, engine, tenants: { test } } = fixture;
+    await writeNotes(service, test, uuid(1), 100);
+    await withDeafNode(fixture, async (node) => {
+      const request = { spec: renamed(), force: false, dryRun: false };
+      valueOf(await service.specs.deploySpec(test, request));
+      const read = { aggregateType: "order", id: uuid(1), synchronous: false };
+      valueOf(await node.data.readAggregate(test, read));
+      await drain(service);
+      assert.equal(await renamedLength(engine, test, uuid(1)), 100);
+      await drain(node);
+      assert.equal(await renamedLength(engine, test, uuid(1)), 100);
+    });
   });
 });

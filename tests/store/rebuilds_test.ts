@@ -20,7 +20,7 @@ Deno.test("a stream is on the list once, until it is settled", async () => {
     }
     const listed = await engine.snapshot((tx) => listStreamRebuilds(tx, 10));
     assert.deepEqual(listed, [{ tenant: 7, stream }]);
-    await engine.transact((tx) => Promise.resolve(settleStreamRebuild(tx, listed[0]!)));
+    await engine.transact((tx) => settleStreamRebuild(tx, listed[0]!));
     assert.deepEqual(await engine.snapshot((tx) => listStreamRebuilds(tx, 10)), []);
   });
 });

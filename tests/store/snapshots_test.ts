@@ -59,3 +59,53 @@ Deno.test("readSnapshot() takes a snapshot with a missing part for none", async 
     assert.equal(header?.length, 3);
   });
 });
+
+/** Runs `meanwhile` once, between the first two transactions of what is done with the engine. */
+function interrupted(engine: Engine, meanwhile: () => Promise<unknown>): Engine {
+  let calls = 0;
+  return {
+    async transact(body) {
+      if (calls++ === 1) await meanwhile();
+      return await engine.transact(body);
+    },
+    snapshot: (body) => engine.snapshot(body),
+    watch: (key) => engine.watch(key),
+    close: () => engine.close(),
+  };
+}
+
+for (const other of [5, 7, 9]) {
+  Deno.test(`saveSnapshot() at 7 leaves a whole one when another node saves at ${other} meanwhile`, async () => {
+    await withTemporaryEngine(async (engine) => {
+      const large = 2_100_000;
+      const node = interrupted(
+        engine,
+        () => saveSnapshot(engine, 1, stream, "f1", snapshot(other, large)),
+      );
+      assert.equal(await saveSnapshot(node, 1, stream, "f1", snapshot(7, large)), false);
+      assert.equal((await read(engine, "f1"))?.length, other);
+      const left = await engine.snapshot((tx) => tx.getRange(keys.snapshots(1, stream)));
+      assert.equal(left.length, 1 + 43, "one header and the parts it counts");
+    });
+  });
+}
+
+Deno.test("saveSnapshot() does not put an older snapshot in the place of a newer one", async () => {
+  await withTemporaryEngine(async (engine) => {
+    await saveSnapshot(engine, 1, stream, "f1", snapshot(9, 5));
+    assert.equal(await saveSnapshot(engine, 1, stream, "f1", snapshot(8, 5)), false);
+    assert.equal((await read(engine, "f1"))?.length, 9);
+  });
+});
+
+Deno.test("saveSnapshot() changes nothing when in the end it is not wanted", async () => {
+  await withTemporaryEngine(async (engine) => {
+    await saveSnapshot(engine, 1, stream, "f1", snapshot(9, 5));
+    const unwanted = () => Promise.resolve(false);
+    const large = snapshot(8, 2_100_000);
+    assert.equal(await saveSnapshot(engine, 1, stream, "f2", large, unwanted), false);
+    assert.equal((await read(engine, "f1"))?.length, 9);
+    const left = await engine.snapshot((tx) => tx.getRange(keys.snapshots(1, stream)));
+    assert.equal(left.length, 2);
+  });
+});

@@ -66,28 +66,38 @@ export interface LedgerCursor {
   readonly after?: string;
 }
 
+/** What one step of a sweep has done. */
+export interface LedgerSweep {
+  readonly removed: number;
+  /** Where to go on; undefined when the tenant is done. */
+  readonly next: LedgerCursor | undefined;
+}
+
 /**
- * Removes the ended ones of the next `limit` entries of a tenant; gives where to go on, or
- * undefined when the tenant is done. Walking the ledger is cheaper than a due mark for each write.
+ * Removes the ended ones of the next `limit` entries of a tenant. Walking the ledger is cheaper
+ * than a due mark for each write.
  */
 export async function sweepLedger(
   tx: Transaction,
   { tenant, after }: LedgerCursor,
   now: number,
   limit: number,
-): Promise<LedgerCursor | undefined> {
+): Promise<LedgerSweep> {
   const all = keys.ledgers(tenant);
   const begin = after === undefined ? all.begin : keyAfter(keys.ledger(tenant, after));
   const pairs = await tx.unguarded.getRange({ begin, end: all.end }, { limit });
+  let removed = 0;
   for (const { key, value } of pairs) {
     if (!isExpired(decodeEntry(value), now)) continue;
     // Guarded now: a replay at this moment keeps the entry.
     const current = await tx.get(key);
-    if (current !== undefined && isExpired(decodeEntry(current), now)) tx.clear(key);
+    if (current === undefined || !isExpired(decodeEntry(current), now)) continue;
+    tx.clear(key);
+    removed++;
   }
   const last = pairs.at(-1);
-  if (last === undefined || pairs.length < limit) return undefined;
-  return { tenant, after: unpack(last.key).at(-1) as string };
+  if (last === undefined || pairs.length < limit) return { removed, next: undefined };
+  return { removed, next: { tenant, after: unpack(last.key).at(-1) as string } };
 }
 
 function isExpired(entry: LedgerEntry, now: number): boolean {

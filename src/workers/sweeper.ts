@@ -1,4 +1,7 @@
-/** Removes what is older than its day, a little at a time: about 2,000 ledger entries a second. */
+/**
+ * Removes what is older than its day, a little at a time: about 2,000 ledger entries a second are
+ * looked at, and more where many have ended.
+ */
 
 import type { Service } from "../service.ts";
 import type { Worker } from "./worker.ts";

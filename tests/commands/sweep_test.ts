@@ -7,7 +7,7 @@ import { noteWrite, uuid, valueOf, withService } from "../support/service_fixtur
 
 const DAY_MS = 24 * 3600 * 1000;
 
-/** Often enough to come round all tenants; gives how many error records were removed. */
+/** Often enough to come round all tenants; gives what it found worth going on for. */
 async function sweepAll(service: Service): Promise<number> {
   let removed = 0;
   for (let call = 0; call < 20; call++) removed += await service.background.sweep(2);
@@ -24,12 +24,28 @@ Deno.test("sweep() removes ended ledger entries and error records", async () => 
     assert.equal(await sweepAll(service), 0);
     assert.equal((await engine.snapshot((tx) => tx.getRange(keys.ledgers(test.number)))).length, 1);
     host.timeMs += DAY_MS + 2 * 3600 * 1000;
-    assert.equal(await sweepAll(service), 1);
+    assert.equal(await sweepAll(service), 2, "the record and the entry");
     const left = await engine.snapshot(async (tx) => [
       await tx.get(keys.ledger(test.number, "k-1")),
       await tx.get(keys.errorRecord(test.number, errorId)),
     ]);
     assert.deepEqual(left, [undefined, undefined]);
     assert.equal(valueOf(await service.data.readLength(test, "order", uuid(1))), 1);
+  });
+});
+
+Deno.test("sweep() asks to go on at once where half of the ledger it looked at had ended", async () => {
+  await withService(async ({ service, host, tenants: { test } }) => {
+    for (let n = 0; n < 4; n++) {
+      if (n === 2) host.timeMs += DAY_MS / 2;
+      const idempotency = { key: `k-${n}`, bodyHash: "aa".repeat(32) };
+      valueOf(await service.data.writeEvents(test, noteWrite(uuid(1), "a", { idempotency })));
+    }
+    host.timeMs += DAY_MS / 2;
+    const calls = [];
+    for (let call = 0; call < test.number + 2; call++) {
+      calls.push(await service.background.sweep(2));
+    }
+    assert.deepEqual(calls.filter((removed) => removed > 0), [2], calls.join());
   });
 });

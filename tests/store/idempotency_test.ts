@@ -92,12 +92,15 @@ Deno.test("sweepLedger() removes ended entries and no other, in steps", async ()
     }
     let cursor: LedgerCursor | undefined = { tenant: 1 };
     let steps = 0;
+    let removed = 0;
     while (cursor !== undefined) {
       const from: LedgerCursor = cursor;
-      cursor = await engine.transact((tx) => sweepLedger(tx, from, START + DAY, 3));
+      const sweep = await engine.transact((tx) => sweepLedger(tx, from, START + DAY, 3));
+      cursor = sweep.next;
+      removed += sweep.removed;
       steps++;
     }
-    assert.equal(steps, 4);
+    assert.deepEqual([steps, removed], [4, 5]);
     for (const [n, key] of names.entries()) assert.equal(await isKept(engine, key), n % 2 === 1);
   });
 });

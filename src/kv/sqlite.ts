@@ -3,7 +3,8 @@
  *
  * A body reads at one version and buffers its writes. Commits that wait are checked for conflicts
  * in order and go together into one SQLite transaction with one fsync; only then is any of them
- * acknowledged. Those that lost run again. See `README.md` for why it keeps the port's contract.
+ * acknowledged. The fsync is waited for, not blocked on: meanwhile other bodies run, but nothing
+ * they have seen leaves the engine before it is durable. Those that lost run again. See `README.md` for why it keeps the port's contract.
  */
 
 import {
@@ -65,6 +66,11 @@ class SqliteEngine implements Engine {
   readonly #turns = openTurns();
   readonly #log = occ.emptyConflictLog();
   #version: number;
+  /** The newest version that is on the disk: `#version`, or the one before while that is synced. */
+  #durableVersion: number;
+  #syncing: Promise<void> | undefined;
+  /** Set when a sync failed: what is on the disk is not known any more, so nothing goes on. */
+  #broken: EngineUnavailable | undefined;
   #queue: Waiting[] = [];
   #isScheduled = false;
   #running = 0;
@@ -76,6 +82,7 @@ class SqliteEngine implements Engine {
     this.#file = file;
     this.#nowMs = nowMs;
     this.#version = file.readVersion();
+    this.#durableVersion = this.#version;
     this.#log.floor = this.#version;
     this.#views = openViews(file);
     this.#checkpoints = openCheckpoints(file, () => this.#views.giveUpPinned());
@@ -91,7 +98,9 @@ class SqliteEngine implements Engine {
       const tx = new SqliteTransaction(this.#home);
       try {
         const { get, getRange } = tx.unguarded;
-        return await body({ get, getRange, readVersion: () => tx.readVersion() });
+        const value = await body({ get, getRange, readVersion: () => tx.readVersion() });
+        await this.#untilDurable(tx);
+        return value;
       } finally {
         tx.end();
       }
@@ -110,6 +119,7 @@ class SqliteEngine implements Engine {
   async #close(): Promise<void> {
     if (this.#running > 0) await this.#untilIdle();
     this.#isClosed = true;
+    await this.#syncing;
     await this.#checkpoints.close();
     this.#watches.close();
     this.#views.close();
@@ -150,7 +160,10 @@ class SqliteEngine implements Engine {
         tx.end();
         if (!tx.isExpired) {
           conflict = await this.#commit(tx);
-          if (conflict === undefined) return value;
+          if (conflict === undefined) {
+            await this.#untilDurable(tx);
+            return value;
+          }
         }
       } catch (error) {
         tx.end();
@@ -186,7 +199,8 @@ class SqliteEngine implements Engine {
   }
 
   #schedule(): void {
-    if (this.#isScheduled) return;
+    // What waits during a sync is the next group.
+    if (this.#isScheduled || this.#syncing !== undefined) return;
     this.#isScheduled = true;
     const delayMs = this.#checkpoints.delayMs();
     if (delayMs > 0) setTimeout(() => this.#commitGroup(), delayMs);
@@ -220,7 +234,7 @@ class SqliteEngine implements Engine {
     if (this.#queue.length > 0) this.#schedule();
   }
 
-  /** Makes a group durable and acknowledges it, or rejects all of it. */
+  /** Writes a group and has it synced and acknowledged, or rejects all of it. */
   #store(version: number, accepted: readonly Waiting[], written: occ.WrittenGroup): void {
     let failure: EngineUnavailable | undefined;
     try {
@@ -236,13 +250,42 @@ class SqliteEngine implements Engine {
     this.#views.afterCommit(this.#version);
     if (this.#version === version) {
       occ.recordGroup(this.#log, version, written, this.#oldestReadVersion());
-      this.#watches.notify(written);
     }
-    for (const one of accepted) {
-      if (failure === undefined) one.resolve(undefined);
-      else one.reject(failure);
+    if (failure !== undefined) { for (const one of accepted) one.reject(failure); }
+    // A commit that landed although it threw is seen by readers, so it is synced all the same.
+    const acknowledged = failure === undefined ? accepted : [];
+    if (this.#version === version) this.#syncing = this.#sync(version, acknowledged, written);
+  }
+
+  /** Never rejects: a sync that fails breaks the engine. */
+  async #sync(
+    version: number,
+    accepted: readonly Waiting[],
+    written: occ.WrittenGroup,
+  ): Promise<void> {
+    try {
+      await this.#file.syncLog();
+      this.#durableVersion = version;
+    } catch (cause) {
+      const message = "The disk did not confirm a write; restart the server to see what is kept";
+      this.#broken = new EngineUnavailable(message, { cause });
     }
-    if (failure === undefined) this.#checkpoints.afterCommit();
+    this.#syncing = undefined;
+    if (this.#broken !== undefined) {
+      for (const one of [...accepted, ...this.#queue.splice(0)]) one.reject(this.#broken);
+      return;
+    }
+    this.#watches.notify(written);
+    for (const one of accepted) one.resolve(undefined);
+    this.#checkpoints.afterCommit();
+    if (this.#queue.length > 0) this.#schedule();
+  }
+
+  /** What was read of a commit that is still being synced must not be told before it is kept. */
+  async #untilDurable({ readsAt }: SqliteTransaction): Promise<void> {
+    if (readsAt === undefined || readsAt <= this.#durableVersion) return;
+    await this.#syncing;
+    if (this.#broken !== undefined) throw this.#broken;
   }
 
   /** After a commit that failed only the store knows whether it took place. */
@@ -261,6 +304,7 @@ class SqliteEngine implements Engine {
   }
 
   #refuseClosed(): void {
+    if (this.#broken !== undefined) throw this.#broken;
     if (this.#closing !== undefined) throw new EngineClosed("The engine is closed");
   }
 }

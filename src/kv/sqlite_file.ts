@@ -52,8 +52,10 @@ export interface SqliteFile extends StoredPairs {
   readonly path: string;
   /** Version of the last commit, as stored. */
   readVersion(): number;
-  /** One SQLite transaction, durable when this returns; undone when it throws. */
+  /** One SQLite transaction, undone when this throws; durable only after `syncLog`. */
   commit(version: number, apply: (change: StoreChange) => void): void;
+  /** Resolves when every commit made before the call is on the disk. On a thread of the runtime. */
+  syncLog(): Promise<void>;
   openReader(): SqliteReader;
   /** Pages in the log, whether or not they were moved to the database already. */
   logFrames(): number;
@@ -67,6 +69,8 @@ export interface SqliteFileOptions {
   readonly path: string;
   /** Largest size of the database file, in pages. For tests of a full disk. */
   readonly pagesMax?: number;
+  /** Syncs the log in the place of the disk. For tests of a slow and of a failing one. */
+  readonly syncLog?: (log: Deno.FsFile) => Promise<void>;
 }
 
 /**
@@ -74,7 +78,8 @@ export interface SqliteFileOptions {
  * @throws {StoreInUse} when somebody has it open.
  * @throws {Error} when a newer build wrote it.
  */
-export function openSqliteFile({ path, pagesMax }: SqliteFileOptions): SqliteFile {
+export function openSqliteFile(options: SqliteFileOptions): SqliteFile {
+  const { path, pagesMax } = options;
   makePrivately(path);
   const lock = lockStore(path);
   try {
@@ -82,7 +87,7 @@ export function openSqliteFile({ path, pagesMax }: SqliteFileOptions): SqliteFil
     try {
       prepareSchema(db, path);
       if (pagesMax !== undefined) db.exec(`PRAGMA max_page_count = ${pagesMax}`);
-      return buildFile(db, path, lock);
+      return buildFile(db, options, lock);
     } catch (error) {
       db.close();
       throw error;
@@ -122,7 +127,11 @@ function prepareSchema(db: DatabaseSync, path: string): void {
   }
 }
 
-function buildFile(db: DatabaseSync, path: string, lock: { release(): void }): SqliteFile {
+function buildFile(
+  db: DatabaseSync,
+  { path, syncLog = (log) => log.syncData() }: SqliteFileOptions,
+  lock: { release(): void },
+): SqliteFile {
   const pairs = preparePairs(db);
   const version = db.prepare("SELECT version FROM store");
   const begin = db.prepare("BEGIN");
@@ -147,6 +156,9 @@ function buildFile(db: DatabaseSync, path: string, lock: { release(): void }): S
       return frames;
     }
   }
+  // Commits leave the fsync of the log to `syncLog`; checkpoints still sync before they move pages.
+  db.exec("PRAGMA synchronous = NORMAL");
+  const log = Deno.openSync(`${path}-wal`, { read: true, write: true });
   begin.run();
   return {
     path,
@@ -171,6 +183,7 @@ function buildFile(db: DatabaseSync, path: string, lock: { release(): void }): S
         if (!db.isTransaction) begin.run();
       }
     },
+    syncLog: () => syncLog(log),
     openReader: () => openReader(path),
     logFrames: () => frames,
     checkpoint() {
@@ -188,6 +201,7 @@ function buildFile(db: DatabaseSync, path: string, lock: { release(): void }): S
       } catch {
         // The log is as durable as the database; the next start moves it.
       } finally {
+        log.close();
         db.close();
         lock.release();
       }

@@ -48,8 +48,9 @@ export async function listAggregates(
 }
 
 /**
- * Reads each aggregate within what is left of the request's budget; one that does not fit carries
- * its error and the rest go on. A page whose states reach the state limit ends early.
+ * Reads each aggregate within what is left of the request's budget; one that no request could read
+ * carries its error and the rest go on. A page ends early before what only another page's budget
+ * can read, and when its states reach the state limit.
  */
 async function resolveEach(
   reader: AggregateReader,
@@ -74,6 +75,8 @@ async function resolveEach(
       continue;
     }
     if (read.refusal.kind !== "fold_budget_exceeded") return read;
+    const { limit, bytes } = read.refusal;
+    if (limit < limits.foldBytesMax && bytes <= limits.foldBytesMax) break;
     entries.push({ id, error: "fold_budget_exceeded" });
   }
   return accept(entries);

@@ -128,8 +128,13 @@ function orderFault(
   if (before.length === 0) return "acknowledged before it was written to a file of the store";
   const isSynced = before.some((write) =>
     syncs.some((sync) =>
-      sync.descriptor === write.descriptor && write.end < sync.begin && sync.end < reply.begin
+      fileOf(sync) === fileOf(write) && write.end < sync.begin && sync.end < reply.begin
     )
   );
   return isSynced ? undefined : "acknowledged before the file that holds it was synced";
+}
+
+/** A file may be written through one descriptor and synced through another. */
+function fileOf({ descriptor }: SystemCall): string {
+  return descriptor.slice(descriptor.indexOf("<"));
 }

@@ -50,6 +50,11 @@ Deno.test("checkSyncOrder() takes no sync that began earlier, failed or still ru
   }
 });
 
+Deno.test("checkSyncOrder() takes a sync of the same file through another descriptor", () => {
+  const other = WAL.replace(/^\d+/, "9");
+  assert.deepEqual(judge(ASK, STORE, `103 fdatasync(${other}) = 0`, ACKNOWLEDGE).violations, []);
+});
+
 Deno.test("checkSyncOrder() follows interleaved threads and several sockets", () => {
   const report = judge(
     `101 read(${SOCKET},  <unfinished ...>`,

@@ -1,0 +1,152 @@
+/** Nothing leaves the SQLite engine before it is on the disk: a disk that is held up, or fails. */
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import type { Bytes, Engine } from "../../src/kv/engine.ts";
+import { openSqliteEngine } from "../../src/kv/sqlite.ts";
+
+interface Disk {
+  readonly engine: Engine;
+  /** Syncs asked for and not answered yet, oldest first. */
+  readonly syncs: PromiseWithResolvers<void>[];
+}
+
+const key = new TextEncoder().encode("k");
+
+function bytes(text: string): Bytes {
+  return new TextEncoder().encode(text);
+}
+
+function write(engine: Engine, text: string): Promise<void> {
+  return engine.transact((tx) => Promise.resolve(tx.set(key, bytes(text))));
+}
+
+function read(engine: Engine): Promise<string> {
+  return engine.snapshot(async (tx) => new TextDecoder().decode(await tx.get(key)));
+}
+
+/** An engine whose syncs end only when the test says so. */
+async function withHeldDisk(body: (disk: Disk) => Promise<void>): Promise<void> {
+  const directory = await Deno.makeTempDir({ prefix: "daybook_held_" });
+  const syncs: PromiseWithResolvers<void>[] = [];
+  function syncLog(): Promise<void> {
+    const sync = Promise.withResolvers<void>();
+    syncs.push(sync);
+    return sync.promise;
+  }
+  const engine = openSqliteEngine({ path: join(directory, "store.sqlite"), syncLog });
+  try {
+    await body({ engine, syncs });
+  } finally {
+    for (const sync of syncs) sync.resolve();
+    await engine.close();
+    await Deno.remove(directory, { recursive: true });
+  }
+}
+
+/** Whether a promise is settled after everything that could run has run. */
+async function isSettled(promise: Promise<unknown>): Promise<boolean> {
+  let settled = false;
+  promise.then(() => settled = true, () => settled = true);
+  for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setTimeout(resolve, 1));
+  return settled;
+}
+
+Deno.test("a write is acknowledged after its sync and not before", async () => {
+  await withHeldDisk(async ({ engine, syncs }) => {
+    const written = write(engine, "a");
+    assert.equal(await isSettled(written), false);
+    assert.equal(syncs.length, 1);
+    syncs[0]!.resolve();
+    await written;
+  });
+});
+
+Deno.test("a read that saw a commit still being synced answers after that sync", async () => {
+  await withHeldDisk(async ({ engine, syncs }) => {
+    const first = write(engine, "a");
+    await isSettled(first);
+    syncs[0]!.resolve();
+    await first;
+    const second = write(engine, "b");
+    await isSettled(second);
+    const seen = read(engine);
+    const seenInTransaction = engine.transact(async (tx) =>
+      new TextDecoder().decode(await tx.get(key))
+    );
+    assert.equal(await isSettled(seen), false);
+    assert.equal(await isSettled(seenInTransaction), false);
+    syncs[1]!.resolve();
+    assert.equal(await seen, "b");
+    assert.equal(await seenInTransaction, "b");
+    await second;
+  });
+});
+
+Deno.test("a read of a durable version waits for nothing", async () => {
+  await withHeldDisk(async ({ engine, syncs }) => {
+    const first = write(engine, "a");
+    await isSettled(first);
+    syncs[0]!.resolve();
+    await first;
+    assert.equal(await read(engine), "a");
+    assert.equal(syncs.length, 1);
+  });
+});
+
+Deno.test("what arrives during a sync shares the next one", async () => {
+  await withHeldDisk(async ({ engine, syncs }) => {
+    const first = write(engine, "a");
+    await isSettled(first);
+    const others = Array.from(
+      { length: 20 },
+      (_, n) => engine.transact((tx) => Promise.resolve(tx.set(bytes(`k${n}`), key))),
+    );
+    await isSettled(others[0]!);
+    assert.equal(syncs.length, 1, "one sync at a time");
+    syncs[0]!.resolve();
+    await first;
+    assert.equal(await isSettled(others[0]!), false);
+    assert.equal(syncs.length, 2);
+    syncs[1]!.resolve();
+    await Promise.all(others);
+  });
+});
+
+Deno.test("a watch tells of a commit after its sync", async () => {
+  await withHeldDisk(async ({ engine, syncs }) => {
+    const watch = engine.watch(key);
+    const written = write(engine, "a");
+    assert.equal(await isSettled(watch.changed), false);
+    syncs[0]!.resolve();
+    assert.equal(await watch.changed, true);
+    await written;
+  });
+});
+
+Deno.test("a sync that fails acknowledges nothing, and the engine refuses all that follows", async () => {
+  await withHeldDisk(async ({ engine, syncs }) => {
+    const written = write(engine, "a");
+    await isSettled(written);
+    const seen = read(engine);
+    const waiting = write(engine, "b");
+    await isSettled(waiting);
+    syncs[0]!.reject(new Error("I/O error"));
+    for (const promise of [written, seen, waiting]) {
+      await assert.rejects(promise, { name: "EngineUnavailable", message: /restart/ });
+    }
+    await assert.rejects(read(engine), { name: "EngineUnavailable" });
+    await assert.rejects(write(engine, "c"), { name: "EngineUnavailable" });
+  });
+});
+
+Deno.test("close() waits for the sync that is under way", async () => {
+  await withHeldDisk(async ({ engine, syncs }) => {
+    const written = write(engine, "a");
+    await isSettled(written);
+    const closed = engine.close();
+    assert.equal(await isSettled(closed), false);
+    syncs[0]!.resolve();
+    await Promise.all([closed, written]);
+  });
+});

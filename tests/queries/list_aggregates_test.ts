@@ -100,6 +100,25 @@ Deno.test("listAggregates() marks what does not fit the budget and goes on with 
   });
 });
 
+Deno.test("listAggregates() ends a page before an aggregate that only the next page can read", async () => {
+  await withService(async ({ service, tenants: { test } }) => {
+    const event = { type: "was_viewed", data: { fill: "x".repeat(100_000) } };
+    const events = Array.from({ length: 75 }, () => event);
+    for (const n of [1, 2, 3]) {
+      for (let batch = 0; batch < 2; batch++) {
+        valueOf(await service.data.writeEvents(test, orderWrite(uuid(n), events)));
+      }
+    }
+    const whole = { resolve: true, synchronous: true };
+    const first = await list(service, test, whole);
+    assert.deepEqual(first.entries.map((entry) => "view" in entry), [true, true]);
+    assert.deepEqual([first.truncated, first.nextStart], [true, uuid(2)]);
+    const second = await list(service, test, { ...whole, start: uuid(2) });
+    assert.deepEqual(second.entries.map((entry) => "view" in entry), [true]);
+    assert.equal(second.truncated, false);
+  });
+});
+
 Deno.test("listAggregates() refuses an unknown type and a cursor no id can have", async () => {
   await withService(async ({ service, tenants: { test } }) => {
     const request = { aggregateType: "parcel", resolve: false, synchronous: false };

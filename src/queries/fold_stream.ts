@@ -74,6 +74,24 @@ export async function foldStream(
   return accept({ length, bytes, generation, stateJson: stateJson.value });
 }
 
+/** As {@link foldStream}, but those who want the same state at the same time share one fold. */
+export function shareFolds(
+  engine: Engine,
+  host: Host,
+): (work: FoldWork) => ReturnType<typeof foldStream> {
+  const running = new Map<string, ReturnType<typeof foldStream>>();
+
+  return function foldShared(work) {
+    const { tenant, stream, type, head } = work;
+    const name = `${tenant}/${stream}/${type.foldHash}/${head.generation}/${head.length}`;
+    const joined = running.get(name);
+    if (joined !== undefined) return joined;
+    const started = foldStream(engine, host, work).finally(() => running.delete(name));
+    running.set(name, started);
+    return started;
+  };
+}
+
 /** A folded state as JSON text, refused when it is larger than a state may be. */
 export function encodeState(state: JsonObject): Outcome<string> {
   const json = JSON.stringify(state);

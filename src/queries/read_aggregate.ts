@@ -26,6 +26,7 @@ import {
   foldStream,
   type FoldWork,
   refuseBudget,
+  shareFolds,
   wasRewritten,
 } from "./fold_stream.ts";
 import { locateStream } from "./locate_stream.ts";
@@ -61,6 +62,8 @@ export function createAggregateReader(
   cache: StateCache,
   onSnapshotDue: (tenant: number, stream: StreamKey, foldHash: string, state: FoldedState) => void,
 ): AggregateReader {
+  const foldShared = shareFolds(engine, host);
+
   async function readAggregate(
     tenant: Tenant,
     request: ReadAggregateRequest,
@@ -94,7 +97,7 @@ export function createAggregateReader(
       const work: FoldWork = { tenant, stream, type, head, base };
       const bytes = bytesToFold(work);
       if (bytes > bytesMax) return refuseBudget(bytes, bytesMax);
-      const folded = await foldStream(engine, host, work);
+      const folded = await (caching ? foldShared(work) : foldStream(engine, host, work));
       if (folded === undefined || !folded.ok) return folded;
       if (caching) {
         cache.set(tenant, stream, type.foldHash, folded.value);

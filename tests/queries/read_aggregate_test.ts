@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { limits } from "../../src/domain/limits.ts";
 import type { ReadAggregateRequest } from "../../src/domain/reading.ts";
 import type { Tenant } from "../../src/domain/tenant.ts";
+import type { Engine } from "../../src/kv/engine.ts";
 import type { Service } from "../../src/service.ts";
 import { copyOfExampleSpec } from "../support/example_spec.ts";
 import {
@@ -78,6 +79,35 @@ Deno.test("readAggregate() is as current as the last acknowledged write, cached 
       assert.equal(cached.length, n + 1);
     }
   });
+});
+
+/** Passes everything on and counts the reads. */
+function counted(engine: Engine, count: () => void): Engine {
+  return {
+    transact: (body) => engine.transact(body),
+    snapshot: (body) => (count(), engine.snapshot(body)),
+    watch: (key) => engine.watch(key),
+    close: () => engine.close(),
+  };
+}
+
+Deno.test("readAggregate() folds a cold aggregate once for all who read it at the same time", async () => {
+  let reads = 0;
+  await withService(async ({ service, tenants: { test } }) => {
+    const fill = { type: "was_viewed", data: { fill: "x".repeat(90_000) } };
+    const events = Array.from({ length: 60 }, () => fill);
+    valueOf(await service.data.writeEvents(test, orderWrite(uuid(1), events)));
+    async function readsFor(readers: number, synchronous: boolean): Promise<number> {
+      const before = reads;
+      const all = Array.from({ length: readers }, () => read(service, test, { synchronous }));
+      for (const view of await Promise.all(all)) assert.equal(valueOf(view).length, 60);
+      return reads - before;
+    }
+    const chunks = await readsFor(1, true) - 2;
+    assert.ok(chunks > 5);
+    // Each reads the head and looks for a snapshot; one reads the events.
+    assert.ok(await readsFor(20, false) < 2 * 20 + 2 * chunks);
+  }, { wrap: (engine) => counted(engine, () => reads++) });
 });
 
 Deno.test("readAggregate() of a type in never_cache folds every time", async () => {

@@ -155,10 +155,12 @@ class SqliteEngine implements Engine {
     for (let attempt = 1;; attempt++) {
       const tx = new SqliteTransaction(this.#home);
       let conflict: Conflict;
+      let isSubmitted = false;
       try {
         const value = await body(tx);
         tx.end();
         if (!tx.isExpired) {
+          isSubmitted = true;
           conflict = await this.#commit(tx);
           if (conflict === undefined) {
             await this.#untilDurable(tx);
@@ -167,8 +169,9 @@ class SqliteEngine implements Engine {
         }
       } catch (error) {
         tx.end();
-        // What a body throws because its reads were refused is no word of its own.
-        if (!tx.isExpired) throw error;
+        // What a body throws because its reads were refused is no word of its own. What a commit
+        // says is final, however long it took: run again, it could land twice.
+        if (isSubmitted || !tx.isExpired) throw error;
       } finally {
         endTurn?.();
         endTurn = undefined;
@@ -209,9 +212,9 @@ class SqliteEngine implements Engine {
 
   #commitGroup(): void {
     this.#isScheduled = false;
-    if (this.#isClosed) {
-      const waiting = this.#queue.splice(0);
-      for (const { reject } of waiting) reject(new EngineClosed("The engine is closed"));
+    if (this.#isClosed || this.#broken !== undefined) {
+      const refusal = this.#broken ?? new EngineClosed("The engine is closed");
+      for (const { reject } of this.#queue.splice(0)) reject(refusal);
       return;
     }
     const group = this.#queue.splice(0, groupTransactionsMax);

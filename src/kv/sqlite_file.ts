@@ -80,9 +80,10 @@ export interface SqliteFileOptions {
  */
 export function openSqliteFile(options: SqliteFileOptions): SqliteFile {
   const { path, pagesMax } = options;
-  makePrivately(path);
+  Deno.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const lock = lockStore(path);
   try {
+    makePrivately(path);
     const db = new DatabaseSync(path, { timeout: busyTimeoutMs });
     try {
       prepareSchema(db, path);
@@ -98,9 +99,11 @@ export function openSqliteFile(options: SqliteFileOptions): SqliteFile {
   }
 }
 
-/** Signing keys are in it: for the owner alone. SQLite gives its side files the same mode. */
+/**
+ * Signing keys are in it: for the owner alone. SQLite gives its side files the same mode. Only
+ * under the lock: closing the file takes away the locks that SQLite has on it in this process.
+ */
 function makePrivately(path: string): void {
-  Deno.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   Deno.openSync(path, { create: true, append: true, mode: 0o600 }).close();
 }
 

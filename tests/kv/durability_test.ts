@@ -26,7 +26,10 @@ function read(engine: Engine): Promise<string> {
 }
 
 /** An engine whose syncs end only when the test says so. */
-async function withHeldDisk(body: (disk: Disk) => Promise<void>): Promise<void> {
+async function withHeldDisk(
+  body: (disk: Disk) => Promise<void>,
+  nowMs?: () => number,
+): Promise<void> {
   const directory = await Deno.makeTempDir({ prefix: "daybook_held_" });
   const syncs: PromiseWithResolvers<void>[] = [];
   function syncLog(): Promise<void> {
@@ -34,7 +37,7 @@ async function withHeldDisk(body: (disk: Disk) => Promise<void>): Promise<void> 
     syncs.push(sync);
     return sync.promise;
   }
-  const engine = openSqliteEngine({ path: join(directory, "store.sqlite"), syncLog });
+  const engine = openSqliteEngine({ path: join(directory, "store.sqlite"), syncLog, nowMs });
   try {
     await body({ engine, syncs });
   } finally {
@@ -149,4 +152,38 @@ Deno.test("close() waits for the sync that is under way", async () => {
     syncs[0]!.resolve();
     await Promise.all([closed, written]);
   });
+});
+
+Deno.test("what is still running when a sync fails is not written any more", async () => {
+  await withHeldDisk(async ({ engine, syncs }) => {
+    const bodyMayEnd = Promise.withResolvers<void>();
+    const late = engine.transact(async (tx) => {
+      await bodyMayEnd.promise;
+      tx.set(bytes("late"), key);
+    });
+    const written = write(engine, "a");
+    await isSettled(written);
+    syncs[0]!.reject(new Error("I/O error"));
+    await assert.rejects(written, { name: "EngineUnavailable" });
+    bodyMayEnd.resolve();
+    await assert.rejects(late, { name: "EngineUnavailable" });
+    assert.equal(syncs.length, 1, "no further commit, so no further sync");
+  });
+});
+
+Deno.test("a commit whose sync fails after more than five seconds is not tried again", async () => {
+  let nowMs = 0;
+  await withHeldDisk(async ({ engine, syncs }) => {
+    let runs = 0;
+    const written = engine.transact(async (tx) => {
+      runs++;
+      await tx.get(key);
+      tx.set(key, bytes("a"));
+    });
+    await isSettled(written);
+    nowMs = 6_000;
+    syncs[0]!.reject(new Error("I/O error"));
+    await assert.rejects(written, { name: "EngineUnavailable" });
+    assert.equal(runs, 1);
+  }, () => nowMs);
 });

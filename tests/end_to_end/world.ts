@@ -6,12 +6,15 @@
 
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
+import { join } from "node:path";
 import { type Access, createAccess } from "../../src/access.ts";
 import type { JsonObject } from "../../src/domain/json.ts";
 import { type Environment, ENVIRONMENTS, type Tenant } from "../../src/domain/tenant.ts";
 import { createApp } from "../../src/http/app.ts";
 import type { EnvironmentSource } from "../../src/http/call.ts";
 import type { Engine } from "../../src/kv/engine.ts";
+import { openSqliteEngine } from "../../src/kv/sqlite.ts";
+import { resolveTenant } from "../../src/queries/read_instances.ts";
 import { createService, type Service } from "../../src/service.ts";
 import { accepted, anyOperator, makeInstance, makeKey } from "../support/access_fixtures.ts";
 import { type FakeHost, fakeHost } from "../support/fake_host.ts";
@@ -57,6 +60,7 @@ export interface World {
   readonly keys: Readonly<Record<Environment, { readonly read: string; readonly write: string }>>;
   /** A token for everything. */
   readonly operator: string;
+  /** Sends a request and holds its answer against what the contract says of all answers. */
   send(method: string, path: string, options?: SendOptions): Promise<Answer>;
 }
 
@@ -64,28 +68,25 @@ export const SECRET = new Uint8Array(32).fill(7);
 /** The second at which every world begins: 2026-01-01T00:00:00Z. */
 export const START = 1_767_225_600;
 
+type Inhabitants = Pick<World, "instanceId" | "tenants" | "keys">;
+
 /** Runs `body` in a new world; all of it is gone afterwards. */
 export async function withWorld(
   body: (world: World) => Promise<void>,
   options: WorldOptions = {},
 ): Promise<void> {
-  const { engine: inner, dispose } = await temporaryEngine();
+  template ??= createTemplate();
+  const { files, ...inhabitants } = await template;
+  const directory = await Deno.makeTempDir({ prefix: "daybook_" });
+  for (const [name, bytes] of files) await Deno.writeFile(join(directory, name), bytes);
+  const inner = openSqliteEngine({ path: join(directory, STORE) });
   const engine = options.wrap?.(inner) ?? inner;
   const host = fakeHost();
-  const { jwtPublicKey } = options;
+  const { spec = worldSpec, jwtPublicKey } = options;
   const access = createAccess(engine, host, { jwtSecret: SECRET, jwtPublicKey });
   const service = createService(engine, host, access);
   try {
-    const { id } = await makeInstance(inner, host, "shop");
-    const tenants = {} as Record<Environment, Tenant>;
-    const keys = {} as Record<Environment, { read: string; write: string }>;
-    const spec = options.spec === undefined ? worldSpec : options.spec;
-    for (const environment of ENVIRONMENTS) {
-      const tenant = accepted(await access.resolveTenant(anyOperator, id, environment));
-      tenants[environment] = tenant;
-      const read = (await makeKey(inner, host, tenant, "read")).key;
-      const write = (await makeKey(inner, host, tenant, "write")).key;
-      keys[environment] = { read, write };
+    for (const tenant of Object.values(inhabitants.tenants)) {
       if (spec === null) continue;
       accepted(await service.specs.deploySpec(tenant, { spec, force: false, dryRun: false }));
     }
@@ -93,12 +94,47 @@ export async function withWorld(
     const send = sender(
       service,
       host,
-      (environment, isOperators) => isOperators ? operator : keys[environment].write,
+      (environment, isOperators) => isOperators ? operator : inhabitants.keys[environment].write,
     );
-    await body({ host, service, access, engine, instanceId: id, tenants, keys, operator, send });
+    await body({ host, service, access, engine, operator, send, ...inhabitants });
   } finally {
     await service.close();
     await access.close();
+    await inner.close();
+    await Deno.remove(directory, { recursive: true });
+  }
+}
+
+const STORE = "store.sqlite";
+
+/** The store's files with the instance and its keys: what every world begins with. */
+interface Template extends Inhabitants {
+  readonly files: readonly (readonly [name: string, bytes: Uint8Array])[];
+}
+
+let template: Promise<Template> | undefined;
+
+async function createTemplate(): Promise<Template> {
+  const { engine, directory, dispose } = await temporaryEngine();
+  try {
+    // Another seed than that of the worlds, so that none of them draws an id that is taken.
+    const host = fakeHost("template");
+    const { id } = await makeInstance(engine, host, "shop");
+    const tenants = {} as Record<Environment, Tenant>;
+    const keys = {} as Record<Environment, { read: string; write: string }>;
+    for (const environment of ENVIRONMENTS) {
+      const tenant = accepted(await resolveTenant(engine, anyOperator, id, environment));
+      tenants[environment] = tenant;
+      const read = (await makeKey(engine, host, tenant, "read")).key;
+      const write = (await makeKey(engine, host, tenant, "write")).key;
+      keys[environment] = { read, write };
+    }
+    await engine.close();
+    const names = [...Deno.readDirSync(directory)].map(({ name }) => name);
+    const stored = names.filter((name) => name.startsWith(STORE));
+    const files = stored.map((name) => [name, Deno.readFileSync(join(directory, name))] as const);
+    return { files, instanceId: id, tenants, keys };
+  } finally {
     await dispose();
   }
 }

@@ -10,7 +10,13 @@ import type { JsonObject } from "../domain/json.ts";
 import type { CompiledSpec } from "../domain/spec/compiled.ts";
 import { splitStreamKey } from "../domain/stream_key.ts";
 import type { Host } from "../host.ts";
-import type { Engine, Transaction } from "../kv/engine.ts";
+import {
+  type Engine,
+  EngineClosed,
+  EngineLimitExceeded,
+  EngineUnavailable,
+  type Transaction,
+} from "../kv/engine.ts";
 import {
   encodeState,
   eventChunks,
@@ -52,13 +58,24 @@ export async function rebuildSnapshots(
   const streams = await engine.snapshot((tx) => listStreamRebuilds(tx, limit));
   for (const work of streams) {
     const spec = await specs.current(work.tenant);
-    const bytes = await rebuildStream(engine, host, spec, work, isStopping);
+    const bytes = await rebuildStream(engine, host, spec, work, isStopping)
+      .catch((error: unknown) => leaveAsItIs(host, work, error));
     if (isStopping()) break;
     const isDone = await engine.transact((tx) => settle(tx, work, spec, bytes));
     // Left on the list: the spec may have been an old one, kept until this node hears of a deploy.
     if (!isDone) specs.forget(work.tenant);
   }
   return streams.length > 0 ? streams.length : await stepType(engine);
+}
+
+/** A stream that cannot be folded must not hold up all others; an outage does. */
+function leaveAsItIs(host: Host, { tenant, stream }: StreamRebuild, error: unknown): number {
+  const isOutage = error instanceof EngineUnavailable || error instanceof EngineClosed ||
+    error instanceof EngineLimitExceeded;
+  if (isOutage) throw error;
+  const reason = error instanceof Error ? error.message : String(error);
+  host.log("error", "A stream cannot be folded in the background", { tenant, stream, reason });
+  return Infinity;
 }
 
 /**

@@ -213,3 +213,17 @@ Deno.test("a node that has not heard of a deploy keeps no state folded before it
     });
   });
 });
+
+Deno.test("a stream whose events cannot be read does not hold up the others", async () => {
+  await withService(async ({ service, engine, host, tenants: { test } }) => {
+    for (const n of [1, 2]) await writeNotes(service, test, uuid(n), 100);
+    const damaged = keys.segment(test.number, streamKey("order", uuid(1)), 0);
+    await engine.transact((tx) => Promise.resolve(tx.set(damaged, new Uint8Array(100))));
+    const request = { spec: renamed(), force: false, dryRun: false };
+    valueOf(await service.specs.deploySpec(test, request));
+    await drain(service);
+    assert.deepEqual(await snapshotLengths(engine, test, uuid(2)), [100]);
+    const streams = host.lines.map(({ level, fields }) => [level, fields.stream]);
+    assert.deepEqual(streams, [["error", `order:${uuid(1)}`]]);
+  });
+});

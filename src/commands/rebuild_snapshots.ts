@@ -10,13 +10,7 @@ import type { JsonObject } from "../domain/json.ts";
 import type { CompiledSpec } from "../domain/spec/compiled.ts";
 import { splitStreamKey } from "../domain/stream_key.ts";
 import type { Host } from "../host.ts";
-import {
-  type Engine,
-  EngineClosed,
-  EngineLimitExceeded,
-  EngineUnavailable,
-  type Transaction,
-} from "../kv/engine.ts";
+import type { Engine, Transaction } from "../kv/engine.ts";
 import {
   encodeState,
   eventChunks,
@@ -41,6 +35,7 @@ import { REBUILD_EVERY_BYTES } from "./append_writes.ts";
 const SAVE_EVERY_BYTES = 16 * 1024 * 1024;
 /** Streams below this need no snapshot: folding them is as quick as reading one. */
 const STREAM_BYTES_MIN = 64 * 1024;
+const ENGINE_ERRORS = new Set(["EngineUnavailable", "EngineClosed", "EngineLimitExceeded"]);
 /** Ids of a type looked at in one step. */
 const TYPE_STEP_IDS = 200;
 
@@ -70,10 +65,9 @@ export async function rebuildSnapshots(
 
 /** A stream that cannot be folded must not hold up all others; an outage does. */
 function leaveAsItIs(host: Host, { tenant, stream }: StreamRebuild, error: unknown): number {
-  const isOutage = error instanceof EngineUnavailable || error instanceof EngineClosed ||
-    error instanceof EngineLimitExceeded;
-  if (isOutage) throw error;
-  const reason = error instanceof Error ? error.message : String(error);
+  // By name, as commands know the engine by its types alone.
+  if (!(error instanceof Error) || ENGINE_ERRORS.has(error.name)) throw error;
+  const reason = error.message;
   host.log("error", "A stream cannot be folded in the background", { tenant, stream, reason });
   return Infinity;
 }

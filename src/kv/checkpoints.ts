@@ -24,7 +24,7 @@ const finishFrames = 200;
 const slowFrames = 8000;
 const delayMsMax = 10;
 /** A pass that takes longer is not waited for when closing: SQLite can be stopped anywhere. */
-const passMsMax = 30_000;
+const passMsMax = 1_000;
 /** A log so long is finished there however long that takes, and old versions are given up. */
 const logFramesMax = 16_000;
 

@@ -4,7 +4,8 @@
  * A body reads at one version and buffers its writes. Commits that wait are checked for conflicts
  * in order and go together into one SQLite transaction with one fsync; only then is any of them
  * acknowledged. The fsync is waited for, not blocked on: meanwhile other bodies run, but nothing
- * they have seen leaves the engine before it is durable. Those that lost run again. See `README.md` for why it keeps the port's contract.
+ * they have seen leaves the engine before it is durable. Those that lost run again. See
+ * `README.md` for why it keeps the port's contract.
  */
 
 import {

@@ -1,4 +1,4 @@
-/** `GET /{aggregate_type}/{aggregate_id}` and `/length`: read form, states and reads of the past. */
+/** `GET /{aggregate_type}/{aggregate_id}` and `/length`: read form, states, the past. */
 
 import assert from "node:assert/strict";
 import { type Case, refusal, type Step, testCases } from "./cases.ts";

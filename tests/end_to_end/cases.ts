@@ -1,4 +1,4 @@
-/** Tables of requests with the exact answers that the contract gives them, one test for each row. */
+/** Tables of requests with the exact answers that the contract gives, one test for each row. */
 
 import assert from "node:assert/strict";
 import { type SendOptions, withWorld, type World, type WorldOptions } from "./world.ts";

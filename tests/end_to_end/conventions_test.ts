@@ -121,8 +121,11 @@ testCases("content type", [
 ]);
 
 const META = `"metadata":{"actor":${JSON.stringify(ACTOR)}}`;
-const nested = (levels: number) =>
-  `{"data":{"x":${"[".repeat(levels - 2)}${"]".repeat(levels - 2)}},${META}}`;
+
+function nested(levels: number): string {
+  return `{"data":{"x":${"[".repeat(levels - 2)}${"]".repeat(levels - 2)}},${META}}`;
+}
+
 const BODIES: readonly (readonly [name: string, body: string | Uint8Array, answer: unknown])[] = [
   ["empty", "", refusal("bad_request", "Request body is empty")],
   ["malformed", '{"data":', /Malformed JSON at position 8/],

@@ -214,8 +214,12 @@ function schemaOf(change: JsonObject): JsonObject {
 }
 
 const before = withEvent({ schema: schemaOf({}), handler: [] });
-const deeper = (deep: JsonObject) =>
-  withEvent({ schema: schemaOf({ properties: { a: { type: "string" }, deep } }), handler: [] });
+
+function deeper(deep: JsonObject): JsonObject {
+  const schema = schemaOf({ properties: { a: { type: "string" }, deep } });
+  return withEvent({ schema, handler: [] });
+}
+
 const BLOCKED: readonly (readonly [name: string, spec: JsonObject, rule: string])[] = [
   ["1. removing an aggregate type", withType("parcel"), "aggregate_type_removed"],
   ["2. removing an event type", withEvent(EVENT, "was_sent"), "event_type_removed"],

@@ -22,7 +22,7 @@ import { temporaryEngine } from "../support/temporary_engine.ts";
 import { worldSpec } from "./world_spec.ts";
 
 export interface WorldOptions {
-  /** Deployed to every environment; null deploys none. */
+  /** Deployed to every environment, by default the one of `world_spec.ts`; null deploys none. */
   readonly spec?: JsonObject | null;
   /** Puts something between the service and the engine, such as faults. */
   readonly wrap?: (engine: Engine) => Engine;
@@ -75,21 +75,18 @@ export async function withWorld(
   body: (world: World) => Promise<void>,
   options: WorldOptions = {},
 ): Promise<void> {
-  template ??= createTemplate();
-  const { files, ...inhabitants } = await template;
+  const begin = options.spec === undefined ? "with_spec" : "without_spec";
+  const { files, ...inhabitants } = await (templates[begin] ??= createTemplate(begin));
   const directory = await Deno.makeTempDir({ prefix: "daybook_" });
   for (const [name, bytes] of files) await Deno.writeFile(join(directory, name), bytes);
   const inner = openSqliteEngine({ path: join(directory, STORE) });
   const engine = options.wrap?.(inner) ?? inner;
   const host = fakeHost();
-  const { spec = worldSpec, jwtPublicKey } = options;
+  const { spec, jwtPublicKey } = options;
   const access = createAccess(engine, host, { jwtSecret: SECRET, jwtPublicKey });
   const service = createService(engine, host, access);
   try {
-    for (const tenant of Object.values(inhabitants.tenants)) {
-      if (spec === null) continue;
-      accepted(await service.specs.deploySpec(tenant, { spec, force: false, dryRun: false }));
-    }
+    if (spec) await deployEverywhere(service, inhabitants.tenants, spec);
     const operator = signToken(operatorClaims());
     const send = sender(
       service,
@@ -107,14 +104,16 @@ export async function withWorld(
 
 const STORE = "store.sqlite";
 
-/** The store's files with the instance and its keys: what every world begins with. */
+/** The store's files with the instance, its keys and mostly the spec: how a world begins. */
 interface Template extends Inhabitants {
   readonly files: readonly (readonly [name: string, bytes: Uint8Array])[];
 }
 
-let template: Promise<Template> | undefined;
+type Beginning = "with_spec" | "without_spec";
 
-async function createTemplate(): Promise<Template> {
+const templates: Partial<Record<Beginning, Promise<Template>>> = {};
+
+async function createTemplate(begin: Beginning): Promise<Template> {
   const { engine, directory, dispose } = await temporaryEngine();
   try {
     // Another seed than that of the worlds, so that none of them draws an id that is taken.
@@ -129,6 +128,13 @@ async function createTemplate(): Promise<Template> {
       const write = (await makeKey(engine, host, tenant, "write")).key;
       keys[environment] = { read, write };
     }
+    if (begin === "with_spec") {
+      const access = createAccess(engine, host, { jwtSecret: SECRET });
+      const service = createService(engine, host, access);
+      await deployEverywhere(service, tenants, worldSpec);
+      await service.close();
+      await access.close();
+    }
     await engine.close();
     const names = [...Deno.readDirSync(directory)].map(({ name }) => name);
     const stored = names.filter((name) => name.startsWith(STORE));
@@ -136,6 +142,12 @@ async function createTemplate(): Promise<Template> {
     return { files, instanceId: id, tenants, keys };
   } finally {
     await dispose();
+  }
+}
+
+async function deployEverywhere(service: Service, tenants: World["tenants"], spec: JsonObject) {
+  for (const tenant of Object.values(tenants)) {
+    accepted(await service.specs.deploySpec(tenant, { spec, force: false, dryRun: false }));
   }
 }
 

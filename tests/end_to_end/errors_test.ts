@@ -29,10 +29,25 @@ function withFaults(
     };
   };
   return withWorld(async (world) => {
-    // From here on the key and the spec are known without the store.
-    await world.send("GET", "/note/global/length");
+    await rememberKey(world, faults);
     await body(world, faults);
   }, { wrap });
+}
+
+/** Sends reads until key and spec are known without the store. */
+async function rememberKey({ send, access, keys, host }: World, faults: { away: boolean }) {
+  for (let turn = 0; turn < 200; turn++) {
+    await send("GET", "/note/global/length");
+    faults.away = true;
+    const isKnown = await access.authenticateKey(keys.test.write, "test").then(
+      () => true,
+      () => false,
+    );
+    faults.away = false;
+    if (isKnown) return;
+    await host.yieldTurn();
+  }
+  assert.fail("the key is never remembered");
 }
 
 async function fail({ send }: World, faults: { broken: boolean }): Promise<Answer> {

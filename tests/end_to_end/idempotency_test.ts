@@ -221,8 +221,6 @@ Deno.test("the store cannot be reached: 503, nothing recorded, and the key may b
   let away = false;
   const wrap = (engine: World["engine"]) => faultyEngine(engine, [], { isAway: () => away });
   return withWorld(async (world) => {
-    // The key of the caller is known by now.
-    await world.send("GET", "/note/global/length", { token: world.keys.test.write });
     away = true;
     const failed = await world.send("POST", PATH, keyed(noteBody("a")));
     assert.equal(failed.status, 503);

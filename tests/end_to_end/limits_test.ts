@@ -104,3 +104,19 @@ Deno.test("what one write stores is at most 8,000,000 bytes: beyond it 413 with 
     const body = { events: events.slice(1), metadata: METADATA };
     assert.equal((await send("POST", "/note/global", { body })).status, 201);
   }));
+
+for (const [levels, status] of [[1_000, 200], [1_001, 422]]) {
+  const wrap = { schema: true, handler: { set: { target: "", value: { inner: "@" } } } };
+  const types = { box: { events: { was_wrapped: wrap } } };
+  const spec = { agent_types: ["user"], aggregate_types: types };
+  Deno.test(`a state of ${levels} levels is ${status}${status === 422 ? " fold_budget_exceeded" : ""}`, () =>
+    withWorld(async ({ send }) => {
+      // The empty state is one level.
+      const events = Array.from({ length: levels! - 1 }, () => ({ type: "was_wrapped" }));
+      const written = await send("POST", "/box/global", { body: { events, metadata: METADATA } });
+      assert.equal(written.status, 201);
+      const answer = await send("GET", "/box/global");
+      assert.equal(answer.status, status, answer.text.slice(0, 200));
+      if (status === 422) assert.equal(answer.body.error_type, "fold_budget_exceeded");
+    }, { spec }));
+}

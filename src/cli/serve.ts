@@ -16,7 +16,7 @@ import { type RunningWorker, runWorker } from "../workers/worker.ts";
 import { EXIT_FAILED, exitWith, reasonOf, settingsOrExit, tokenSecret } from "./settings.ts";
 
 /** Requests under way when the stop begins have so long to end. */
-const STOP_GRACE_MS = 7_000;
+const STOP_GRACE_MS = 4_000;
 /** After this the process ends whatever still runs. Decided: exit within 10 s. */
 const STOP_DEADLINE_MS = 9_500;
 

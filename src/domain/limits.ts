@@ -33,6 +33,11 @@ export const limits = {
   /** A write request's body, and what one write may store: it must fit one transaction. */
   requestBodyBytesMax: 8 * MiB,
   writeStoredBytesMax: 8_000_000,
+  /** Steps of checking event data against schemas: for a write, and more for each byte of data. */
+  validationStepsMax: 2_000_000,
+  validationStepsPerByte: 2,
+  /** From the headers of a request to the last byte of its body. */
+  requestBodySecondsMax: 30,
   /** Nesting of a request's JSON. */
   jsonDepthMax: 64,
   /** Fault descriptions (`details`, `violations`) listed in one answer. */

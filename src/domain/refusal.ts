@@ -93,6 +93,8 @@ export type Refusal =
   | { readonly kind: "spec_incompatible"; readonly violations: readonly Violation[] }
   | { readonly kind: "operator_input_invalid"; readonly path: string; readonly message: string }
   | { readonly kind: "already_exists"; readonly path: string; readonly message: string }
+  /** 408: the body did not come in time. */
+  | { readonly kind: "body_late"; readonly seconds: number }
   | { readonly kind: "login_locked"; readonly retryAfterSeconds: number };
 
 export function accept<T>(value: T): Outcome<T> {

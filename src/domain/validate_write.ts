@@ -15,6 +15,7 @@ import {
   type CompiledEventType,
   type CompiledSpec,
   refuseAggregateType,
+  type ValidationWork,
 } from "./spec/compiled.ts";
 import { type StreamKey, streamKey } from "./stream_key.ts";
 import type { Environment } from "./tenant.ts";
@@ -48,8 +49,9 @@ export function validateWrite(
   const guards = checkGuards(request, types.value, metadata.value);
   if (!guards.ok) return guards;
   const targets: ValidTarget[] = [];
+  const work = { stepsLeft: limits.validationStepsMax };
   for (const [index, target] of request.targets.entries()) {
-    const events = checkData(request.form, target.events, types.value[index]!, index);
+    const events = checkData(request.form, target.events, types.value[index]!, index, work);
     if (!events.ok) return events;
     targets.push({
       ...streams.value[index]!,
@@ -174,6 +176,7 @@ function checkData(
   events: readonly RequestedEvent[],
   types: EventTypes,
   targetIndex: number,
+  work: ValidationWork,
 ): Outcome<ValidTarget["events"]> {
   const valid: { type: string; dataJson: string }[] = [];
   for (const [index, { type, data: sent }] of events.entries()) {
@@ -190,7 +193,8 @@ function checkData(
       const message = `Event data exceeds ${limit} bytes of JSON`;
       return refuse({ kind: "payload_too_large", message, limit, path: "data", ...where });
     }
-    const faults = types[index]!.validateData(data);
+    work.stepsLeft += limits.validationStepsPerByte * dataJson.length;
+    const faults = types[index]!.validateData(data, work);
     if (faults.length > 0) return refuse({ kind: "schema_validation", faults, ...where });
     valid.push({ type, dataJson });
   }

@@ -7,7 +7,7 @@
 import { Hono } from "hono";
 import type { Host } from "../host.ts";
 import type { Service } from "../service.ts";
-import { accept, type Outcome, refuse } from "../domain/refusal.ts";
+import { accept, type Outcome, type Refusal, refuse } from "../domain/refusal.ts";
 import { withoutBody } from "./answer.ts";
 import type { AppOptions, Call, Connection, Edge, Place } from "./call.ts";
 import { parseAddress } from "./decode/path.ts";
@@ -22,6 +22,14 @@ import { createRouter, type Route } from "./route.ts";
 
 const findPath = createRouter(PATHS);
 
+const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$/;
+const MALFORMED_HOST: Refusal = { kind: "bad_request", message: "Malformed Host header" };
+
+/** HTTP/1.0 and requests put in by hand may come without one. */
+function isHost(header: string | null): boolean {
+  return header === null || HOST.test(header);
+}
+
 /** The application of one listener, or of all hosts of a base domain. */
 export function createApp(
   service: Service,
@@ -35,6 +43,8 @@ export function createApp(
   async function answer(request: Request, connection: Connection): Promise<Response> {
     const requestId = nextRequestId(request.headers.get("x-request-id"));
     if (request.method === "OPTIONS") return answerPreflight(requestId);
+    // The runtime puts the Host header before the path, so what is no host would become a path.
+    if (!isHost(request.headers.get("host"))) return sendRefusal(requestId, MALFORMED_HOST);
     const found = findRoute(request, findPlace);
     if (!found.ok) return sendRefusal(requestId, found.refusal);
     const call: Call = { request, requestId, connection, ...found.value };

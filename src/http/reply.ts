@@ -113,6 +113,10 @@ const TABLE: Table = {
   },
   operator_input_invalid: ({ message, path }) => reply(422, "bad_request", message, { path }),
   already_exists: ({ message, path }) => reply(409, "bad_request", message, { path }),
+  body_late({ seconds }) {
+    const text = `Request body did not arrive within ${seconds} seconds`;
+    return { ...reply(408, "bad_request", text), headers: { connection: "close" } };
+  },
   login_locked: ({ retryAfterSeconds }) => ({
     ...reply(429, "rate_limited", "Too many failed logins; try again later"),
     headers: { "retry-after": String(retryAfterSeconds) },

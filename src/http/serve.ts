@@ -30,9 +30,12 @@ export interface ListeningAddress {
 
 export interface RunningServer {
   readonly addresses: readonly ListeningAddress[];
-  /** Stops accepting and lets running requests end; what still runs after `graceMs` is cut off. */
+  /** Stops accepting and lets running requests end; what still runs after `graceMs` is not waited for. */
   stop(graceMs: number): Promise<void>;
 }
+
+/** A listener that the system ended is opened again after this. */
+const REOPEN_MS = 1_000;
 
 /** Opens all listeners, or none. @throws what the system says when a port is taken. */
 export async function startServer(
@@ -40,25 +43,68 @@ export async function startServer(
   host: Host,
   options: ServeOptions,
 ): Promise<RunningServer> {
-  const abort = new AbortController();
-  const servers: Deno.HttpServer<Deno.NetAddr>[] = [];
+  const listeners: Listener[] = [];
   const addresses: ListeningAddress[] = [];
   try {
     for (const [index, source] of environmentSources(options).entries()) {
       const port = options.port === 0 ? 0 : options.port + index;
       const app = createApp(service, host, { ...options, environment: source });
       const { hostname, tls } = options;
-      const listen = { hostname, port, signal: abort.signal, onListen() {}, ...tls };
-      const server = Deno.serve(listen, app.fetch);
-      servers.push(server);
-      addresses.push(describeAddress(server.addr, source, tls !== undefined));
+      const listener = openListener(host, { hostname, port, ...tls }, app.fetch);
+      listeners.push(listener);
+      addresses.push(describeAddress(listener.addr, source, tls !== undefined));
     }
   } catch (error) {
-    abort.abort();
-    await Promise.all(servers.map((server) => server.finished));
+    await Promise.all(listeners.map((listener) => listener.stop()));
     throw error;
   }
-  return { addresses, stop: (graceMs) => stopServers(servers, abort, graceMs) };
+  return { addresses, stop: (graceMs) => stopListeners(listeners, graceMs) };
+}
+
+interface Listener {
+  readonly addr: Deno.NetAddr;
+  /** Stops accepting; resolves when the requests under way have ended. */
+  stop(): Promise<void>;
+}
+
+type ListenOptions = Deno.ServeTcpOptions & Partial<Deno.TlsCertifiedKeyPem>;
+
+/** One listener that outlives errors of accepting, such as running out of file descriptors. */
+function openListener(
+  host: Host,
+  options: ListenOptions,
+  handler: Deno.ServeHandler<Deno.NetAddr>,
+): Listener {
+  let stopping = false;
+  let server = open(options.port ?? 0);
+  const { addr } = server;
+
+  function open(port: number): Deno.HttpServer<Deno.NetAddr> {
+    const opened = Deno.serve({ ...options, port, onListen() {} }, handler);
+    opened.finished.catch((error: unknown) => reopenLater(error));
+    return opened;
+  }
+
+  function reopenLater(error: unknown): void {
+    if (stopping) return;
+    const reason = error instanceof Error ? error.message : String(error);
+    host.log("error", "A listener ended and is opened again", { port: addr.port, reason });
+    setTimeout(() => {
+      if (stopping) return;
+      try {
+        server = open(addr.port);
+      } catch (next) {
+        reopenLater(next);
+      }
+    }, REOPEN_MS);
+  }
+
+  async function stop(): Promise<void> {
+    stopping = true;
+    await server.shutdown().catch(() => {});
+  }
+
+  return { addr, stop };
 }
 
 function environmentSources({ baseDomain }: ServeOptions): EnvironmentSource[] {
@@ -77,16 +123,11 @@ function describeAddress(
   return { environment, hostname, port, url };
 }
 
-async function stopServers(
-  servers: readonly Deno.HttpServer[],
-  abort: AbortController,
-  graceMs: number,
-): Promise<void> {
-  const timer = setTimeout(() => abort.abort(), graceMs);
-  try {
-    await Promise.all(servers.map((server) => server.shutdown()));
-    await Promise.all(servers.map((server) => server.finished));
-  } finally {
-    clearTimeout(timer);
-  }
+/** What still runs after `graceMs` is left to the end of the process. */
+async function stopListeners(listeners: readonly Listener[], graceMs: number): Promise<void> {
+  const grace = Promise.withResolvers<void>();
+  const timer = setTimeout(grace.resolve, graceMs);
+  const stopped = Promise.all(listeners.map((listener) => listener.stop()));
+  await Promise.race([stopped, grace.promise]);
+  clearTimeout(timer);
 }

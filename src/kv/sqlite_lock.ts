@@ -13,7 +13,12 @@ export class StoreInUse extends Error {
  * @throws {StoreInUse} when it is taken.
  */
 export function lockStore(path: string): { release(): void } {
-  const file = Deno.openSync(`${path}.lock`, { create: true, read: true, write: true });
+  const file = Deno.openSync(`${path}.lock`, {
+    create: true,
+    read: true,
+    write: true,
+    mode: 0o600,
+  });
   if (!file.tryLockSync(true)) {
     file.close();
     throw new StoreInUse(

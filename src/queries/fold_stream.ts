@@ -35,8 +35,10 @@ export interface FoldWork {
   readonly base: FoldedState | undefined;
 }
 
-/** Stored bytes folded between two turns of the event loop. */
-const CHUNK_BYTES = 512 * 1024;
+/** Stored bytes decoded and folded at a time. */
+const CHUNK_BYTES = 64 * 1024;
+/** After so long a fold lets others in; handlers that search long lists take that long. */
+const TURN_MS_MAX = 10;
 
 /** The stored bytes that folding `work` would read. */
 export function bytesToFold({ head, base }: Pick<FoldWork, "head" | "base">): number {
@@ -109,13 +111,14 @@ export interface EventChunk {
   readonly bytes: number;
 }
 
-/** The decoded events between base and head, in chunks of about {@link CHUNK_BYTES}. */
+/** The decoded events between base and head, in chunks of about {@link CHUNK_BYTES}; takes turns. */
 export async function* eventChunks(
   engine: Engine,
   host: Host,
   { tenant, stream, head, base }: FoldWork,
 ): AsyncGenerator<EventChunk> {
   let from = base?.length ?? 0;
+  let turnBeganMs = host.nowMs();
   while (from < head.length) {
     const window = { from, to: head.length, bytesMax: CHUNK_BYTES };
     const events = await engine.snapshot((tx) => readEvents(tx, tenant, stream, window));
@@ -123,7 +126,9 @@ export async function* eventChunks(
     const bytes = events.reduce((sum, event) => sum + event.bytes, 0);
     yield { events: events.map(({ raw }) => decodeEvent(raw)), bytes };
     from = events.at(-1)!.index + 1;
-    if (from < head.length) await host.yieldTurn();
+    if (host.nowMs() - turnBeganMs < TURN_MS_MAX) continue;
+    await host.yieldTurn();
+    turnBeganMs = host.nowMs();
   }
 }
 

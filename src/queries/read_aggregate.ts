@@ -97,8 +97,16 @@ export function createAggregateReader(
       const work: FoldWork = { tenant, stream, type, head, base };
       const bytes = bytesToFold(work);
       if (bytes > bytesMax) return refuseBudget(bytes, bytesMax);
+      const name = { tenant, stream, foldHash: type.foldHash, generation: head.generation };
+      const fold = { ...name, from: base?.length ?? 0, to: head.length };
+      const known = cache.refusal(fold);
+      if (known !== undefined) return refuse(known);
       const folded = await (caching ? foldShared(work) : foldStream(engine, host, work));
-      if (folded === undefined || !folded.ok) return folded;
+      if (folded === undefined) return undefined;
+      if (!folded.ok) {
+        cache.refuse(fold, folded.refusal);
+        return folded;
+      }
       if (caching) {
         cache.set(tenant, stream, type.foldHash, folded.value);
         if (bytes >= Math.max(SNAPSHOT_BYTES_MIN, folded.value.stateJson.length)) {

@@ -5,6 +5,7 @@
  */
 
 import { LRUCache } from "lru-cache";
+import type { Refusal } from "../domain/refusal.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
 import type { FoldedState } from "./fold_stream.ts";
 
@@ -14,6 +15,20 @@ const ENTRY_CHARACTERS_MAX = CACHE_CHARACTERS_MAX / 8;
 /** What an entry costs beside its state. */
 const ENTRY_CHARACTERS = 256;
 
+/** Folds that are known to be too much, kept at a time. */
+const REFUSALS_MAX = 1_000;
+
+/** What exactly was too much: the same fold again would be too much again. */
+export interface FoldName {
+  readonly tenant: number;
+  readonly stream: StreamKey;
+  readonly foldHash: string;
+  readonly generation: number;
+  /** Events before and after. */
+  readonly from: number;
+  readonly to: number;
+}
+
 interface CachedState extends FoldedState {
   readonly foldHash: string;
 }
@@ -21,6 +36,9 @@ interface CachedState extends FoldedState {
 export interface StateCache {
   get(tenant: number, stream: StreamKey, foldHash: string): FoldedState | undefined;
   set(tenant: number, stream: StreamKey, foldHash: string, state: FoldedState): void;
+  /** The refusal that this very fold ended with before. Spares the work of finding out again. */
+  refusal(name: FoldName): Refusal | undefined;
+  refuse(name: FoldName, refusal: Refusal): void;
 }
 
 export function openStateCache(): StateCache {
@@ -29,7 +47,10 @@ export function openStateCache(): StateCache {
     maxEntrySize: ENTRY_CHARACTERS_MAX,
     sizeCalculation: (state) => ENTRY_CHARACTERS + state.stateJson.length,
   });
+  const refusals = new LRUCache<string, Refusal>({ max: REFUSALS_MAX });
   return {
+    refusal: (name) => refusals.get(textOf(name)),
+    refuse: (name, refusal) => void refusals.set(textOf(name), refusal),
     get(tenant, stream, foldHash) {
       const state = states.get(`${tenant}/${stream}`);
       return state?.foldHash === foldHash ? state : undefined;
@@ -38,4 +59,8 @@ export function openStateCache(): StateCache {
       states.set(`${tenant}/${stream}`, { length, bytes, generation, stateJson, foldHash });
     },
   };
+}
+
+function textOf({ tenant, stream, foldHash, generation, from, to }: FoldName): string {
+  return `${tenant}/${stream}/${foldHash}/${generation}/${from}/${to}`;
 }

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { runCrashes } from "./crash_driver.ts";
 
 Deno.test("a server killed under load, again and again, keeps what it acknowledged", async () => {
-  const seed = Number(Deno.env.get("DAYBOOK_CRASH_SEED") ?? Math.floor(Math.random() * 2 ** 31));
-  const rounds = Number(Deno.env.get("DAYBOOK_CRASH_ROUNDS") ?? 40);
+  const seed = Number(Deno.env.get("CRASH_SEED") ?? Math.floor(Math.random() * 2 ** 31));
+  const rounds = Number(Deno.env.get("CRASH_ROUNDS") ?? 40);
   console.log(
     `crash seed ${seed}: repeat with deno task crash -- --seed ${seed} --rounds ${rounds}`,
   );

@@ -48,6 +48,7 @@ const SAMPLES: Samples = {
   spec_incompatible: { kind: "spec_incompatible", violations: [violation] },
   operator_input_invalid: { kind: "operator_input_invalid", path, message },
   already_exists: { kind: "already_exists", path, message },
+  body_late: { kind: "body_late", seconds: 30 },
   login_locked: { kind: "login_locked", retryAfterSeconds: 1 },
 };
 

@@ -227,3 +227,28 @@ Deno.test("validateWrite() writes __proto__ in data as ordinary data", () => {
   assert.equal(dataJson, '{"customer":"Ann","__proto__":{"admin":true}}');
   assert.equal(({} as { admin?: boolean }).admin, undefined);
 });
+
+Deno.test("validateWrite() gives one write a bounded amount of schema work for all its events", () => {
+  // Each level asks twice for the one below, so one event takes thousands of steps.
+  const $defs: JsonObject = { a0: { type: "string" } };
+  for (let level = 1; level <= 11; level++) {
+    const below = { $ref: `#/$defs/a${level - 1}` };
+    $defs[`a${level}`] = { anyOf: [below, below] };
+  }
+  const schema = { $defs, anyOf: [{ $ref: "#/$defs/a11" }, {}] };
+  const hostile = compileSpec({
+    agent_types: ["user"],
+    aggregate_types: { order: { events: { was_noted: { schema, handler: [] } } } },
+  });
+  assert.ok(hostile.ok);
+  const events = Array.from({ length: 10_000 }, () => ({ type: "was_noted", data: {} }));
+  const few = validateWrite(
+    { ...single(events.slice(0, 10)), form: "batch" },
+    hostile.spec,
+    "test",
+  );
+  assert.ok(few.ok);
+  const many = validateWrite({ ...single(events), form: "batch" }, hostile.spec, "test");
+  assert.ok(!many.ok && many.refusal.kind === "schema_validation");
+  assert.match(many.refusal.faults[0]!.message, /too much work/);
+});

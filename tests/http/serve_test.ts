@@ -218,3 +218,19 @@ Deno.test("text that is no HTTP, an endless path and a strange method leave the 
     const odd = "BREW /order/global HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
     assert.match(await exchange(server, odd), /^HTTP\/1\.1 405/);
   }));
+
+Deno.test("startServer() refuses a Host header that would become a path", async () => {
+  await withServer(async (server, calls) => {
+    for (const host of ["a b/c?#@", "a/order", "x@y", "[::1", "a?b", "a:b"]) {
+      const request = `GET /order/global/length HTTP/1.1\r\nHost: ${host}\r\n` +
+        `Authorization: Bearer ${TOKENS.read}\r\nConnection: close\r\n\r\n`;
+      assert.match(await exchange(server, request), /^HTTP\/1\.1 400/, host);
+    }
+    assert.deepEqual(calls.filter(([name]) => name === "readLength"), []);
+    for (const host of ["localhost", "LOCALHOST:80", "127.0.0.1:1", "[::1]:8000", "a-b.c_d.e"]) {
+      const request = `GET /order/global/length HTTP/1.1\r\nHost: ${host}\r\n` +
+        `Authorization: Bearer ${TOKENS.read}\r\nConnection: close\r\n\r\n`;
+      assert.match(await exchange(server, request), /^HTTP\/1\.1 200/, host);
+    }
+  });
+});

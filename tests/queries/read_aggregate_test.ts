@@ -203,3 +203,31 @@ Deno.test("readAggregate() refuses a state above 32 MiB instead of building it",
     assert.equal("limit" in refusal && refusal.limit, limits.stateBytesMax);
   }, { spec });
 });
+
+Deno.test("readAggregate() finds out once, not each time, that a fold is too much", async () => {
+  const spec = copyOfExampleSpec();
+  // deno-lint-ignore no-explicit-any
+  const order = (spec.aggregate_types as any).order;
+  order.events.was_viewed.handler = { set: { target: "", value: { left: "@", right: "@" } } };
+  let snapshots = 0;
+  const wrap = (engine: Engine): Engine => ({
+    transact: (body) => engine.transact(body),
+    snapshot(body) {
+      snapshots++;
+      return engine.snapshot(body);
+    },
+    watch: (key) => engine.watch(key),
+    close: () => engine.close(),
+  });
+  await withService(async ({ service, tenants: { test } }) => {
+    const events = Array.from({ length: 60 }, () => ({ type: "was_viewed", data: {} }));
+    valueOf(await service.data.writeEvents(test, orderWrite(uuid(1), events)));
+    const first = refusalOf(await read(service, test));
+    snapshots = 0;
+    assert.deepEqual(refusalOf(await read(service, test)), first);
+    assert.equal(snapshots, 1, "only the head is read");
+    await note(service, test, "longer now");
+    assert.equal(refusalOf(await read(service, test)).kind, "fold_budget_exceeded");
+    assert.ok(snapshots > 2, "a longer stream is another fold");
+  }, { spec, wrap });
+});

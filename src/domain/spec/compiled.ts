@@ -29,10 +29,15 @@ export interface CompiledAggregateType {
   readonly foldHash: string;
 }
 
+/** Steps that validating may still take; shared by the events of one write. */
+export interface ValidationWork {
+  stepsLeft: number;
+}
+
 export interface CompiledEventType {
   readonly name: string;
   /** The faults of `data`, at most `limits.schemaDetailsMax`; empty when it is valid. */
-  readonly validateData: (data: JsonObject) => readonly DataFault[];
+  readonly validateData: (data: JsonObject, work?: ValidationWork) => readonly DataFault[];
   readonly allowSkipOcc: boolean;
   readonly hasImplications: boolean;
 }

@@ -8,6 +8,7 @@ import { canonicalJson } from "../canonical_json.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { limits } from "../limits.ts";
 import type { DataFault } from "../refusal.ts";
+import type { CompiledEventType, ValidationWork } from "./compiled.ts";
 import type { FaultList } from "./fault_list.ts";
 import { checkSchema } from "./schema/check.ts";
 import { describeDataFaults } from "./schema/data_fault.ts";
@@ -18,7 +19,7 @@ import { rewriteSchema, usesUnevaluated } from "./schema/rewrite.ts";
 import { countParts, PARTS } from "./schema/schema_size.ts";
 import { spend, type StepBudget, STEPS_MAX, StepsExhausted } from "./schema/step_budget.ts";
 
-export type ValidateData = (data: JsonObject) => readonly DataFault[];
+export type ValidateData = CompiledEventType["validateData"];
 
 /** Compiles the schemas of one spec. It and its validators live no longer than that spec. */
 export interface SchemaCompiler {
@@ -129,7 +130,7 @@ function compileRewritten(
 ): ValidateData | undefined {
   try {
     const validate = ajv.compile(schema);
-    return (data) => validateWithin(budget, validate, data);
+    return (data, work) => validateWithin(budget, validate, data, work);
   } catch (error) {
     // Nothing known gets here; if it does, the deploy is refused rather than the server hurt.
     faults.add(
@@ -146,8 +147,10 @@ function validateWithin(
   budget: StepBudget,
   validate: ValidateFunction,
   data: JsonObject,
+  work: ValidationWork = { stepsLeft: STEPS_MAX },
 ): readonly DataFault[] {
-  budget.left = STEPS_MAX;
+  const allowed = Math.max(0, Math.min(STEPS_MAX, work.stepsLeft));
+  budget.left = allowed;
   try {
     if (validate(data)) return [];
     return describeDataFaults(validate.errors ?? [], limits.schemaDetailsMax);
@@ -157,5 +160,6 @@ function validateWithin(
   } finally {
     // The errors hold on to the data; the validator lives as long as the spec.
     validate.errors = null;
+    work.stepsLeft -= allowed - budget.left;
   }
 }

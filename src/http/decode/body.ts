@@ -13,21 +13,30 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 const JSON_TYPE = "application/json";
 const DECIMAL = /^[0-9]+$/;
+const MS_PER_SECOND = 1000;
+/** A body declared no longer than this is read in one piece, which is quicker. */
+const BYTES_AT_ONCE_MAX = 64 * 1024;
 
-/** Refuses with 400 what is no JSON object, with 413 what is larger than `bytesMax`. */
+/** Refuses with 400 what is no JSON object, 413 what is too large, 408 what takes too long. */
 export async function readJsonBody(
   request: Request,
   bytesMax: number = limits.requestBodyBytesMax,
+  secondsMax: number = limits.requestBodySecondsMax,
 ): Promise<Outcome<JsonObject>> {
   const type = checkContentType(request.headers.get("content-type"));
   if (!type.ok) return type;
-  const bytes = await readBytes(request, bytesMax);
+  const coding = request.headers.get("content-encoding");
+  if (coding !== null && coding !== "identity") {
+    return badRequest("Content-Encoding is not supported; send the body as it is");
+  }
+  const bytes = await readBytes(request, bytesMax, secondsMax);
   return bytes.ok ? parseBytes(bytes.value) : bytes;
 }
 
 /** As {@link readJsonBody}, but a body may be left out: then it is an object without fields. */
 export async function readOptionalJsonBody(request: Request): Promise<Outcome<JsonObject>> {
-  const bytes = await readBytes(request, limits.requestBodyBytesMax);
+  const { requestBodyBytesMax, requestBodySecondsMax } = limits;
+  const bytes = await readBytes(request, requestBodyBytesMax, requestBodySecondsMax);
   if (bytes.ok && bytes.value.length === 0) return accept({});
   const type = checkContentType(request.headers.get("content-type"));
   if (!type.ok) return type;
@@ -66,13 +75,31 @@ export function checkContentType(header: string | null): Outcome<void> {
   return accept(undefined);
 }
 
-async function readBytes(request: Request, bytesMax: number): Promise<Outcome<Uint8Array>> {
-  const declared = request.headers.get("content-length");
-  if (declared !== null && DECIMAL.test(declared) && Number(declared) > bytesMax) {
-    return tooLarge(bytesMax);
-  }
+/** Whole or within its time; a client that stops sending must not hold its connection for ever. */
+async function readBytes(
+  request: Request,
+  bytesMax: number,
+  seconds: number,
+): Promise<Outcome<Uint8Array>> {
+  const late = Promise.withResolvers<Outcome<Uint8Array>>();
+  const giveUp = () => late.resolve(refuse({ kind: "body_late", seconds }));
+  const timer = setTimeout(giveUp, seconds * MS_PER_SECOND);
   try {
-    if (declared === null) return await readStream(request, bytesMax);
+    return await Promise.race([readInTime(request, bytesMax), late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function readInTime(request: Request, bytesMax: number): Promise<Outcome<Uint8Array>> {
+  const header = request.headers.get("content-length");
+  const declared = header !== null && DECIMAL.test(header) ? Number(header) : undefined;
+  if (declared !== undefined && declared > bytesMax) return tooLarge(bytesMax);
+  try {
+    // The runtime sets memory aside for all that is declared, before any of it has come.
+    if (declared === undefined || declared > BYTES_AT_ONCE_MAX) {
+      return await readStream(request, bytesMax);
+    }
     // The server enforces a declared length, and refuses one that has chunks beside it.
     const bytes = await request.bytes();
     return bytes.length > bytesMax ? tooLarge(bytesMax) : accept(bytes);

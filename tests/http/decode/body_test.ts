@@ -94,3 +94,22 @@ Deno.test("readJsonBody() answers 400, not 500, where the body breaks off", asyn
   const refusal = await refusalOf(post(chunks('{"a":', new Error("connection reset"))));
   assert.equal(refusal.message, "Request body ended before it was complete");
 });
+
+Deno.test("readJsonBody() gives up a body that stalls, declared or in chunks", async () => {
+  const declared: Record<string, string>[] = [
+    { "content-length": "8" },
+    { "content-length": "800000" },
+    {},
+  ];
+  for (const headers of declared) {
+    const stalled = new ReadableStream({ start: (c) => c.enqueue(new TextEncoder().encode("{")) });
+    const outcome = await readJsonBody(post(stalled, headers), 1_000_000, 0.02);
+    assert.deepEqual(outcome, { ok: false, refusal: { kind: "body_late", seconds: 0.02 } });
+  }
+});
+
+Deno.test("readJsonBody() refuses a body in another coding, which it would not understand", async () => {
+  const refusal = await refusalOf(post("{}", { "content-encoding": "gzip" }));
+  assert.match(refusal.message, /Content-Encoding/);
+  assert.ok((await readJsonBody(post("{}", { "content-encoding": "identity" }))).ok);
+});

@@ -30,14 +30,14 @@ export interface ListeningAddress {
 
 export interface RunningServer {
   readonly addresses: readonly ListeningAddress[];
-  /** Stops accepting and lets running requests end; what still runs after `graceMs` is not waited for. */
+  /** Stops accepting and lets requests end; what still runs after `graceMs` is not waited for. */
   stop(graceMs: number): Promise<void>;
 }
 
 /** A listener that the system ended is opened again after this. */
 const REOPEN_MS = 1_000;
 
-/** Opens all listeners, or none. @throws what the system says when a port is taken. */
+/** Opens all listeners, or none. @throws {Error} when a port is taken, naming it. */
 export async function startServer(
   service: Service,
   host: Host,
@@ -56,9 +56,16 @@ export async function startServer(
     }
   } catch (error) {
     await Promise.all(listeners.map((listener) => listener.stop()));
-    throw error;
+    throw error instanceof Deno.errors.AddrInUse ? portTaken(options, listeners.length) : error;
   }
   return { addresses, stop: (graceMs) => stopListeners(listeners, graceMs) };
+}
+
+function portTaken({ hostname, port }: ServeOptions, index: number): Error {
+  return new Error(
+    `${hostname}:${port + index} is in use by another program. Stop it, or set DAYBOOK_PORT to ` +
+      "the first of the ports to listen on",
+  );
 }
 
 interface Listener {

@@ -111,7 +111,7 @@ export interface EventChunk {
   readonly bytes: number;
 }
 
-/** The decoded events between base and head, in chunks of about {@link CHUNK_BYTES}; takes turns. */
+/** The decoded events between base and head, about {@link CHUNK_BYTES} at a time; takes turns. */
 export async function* eventChunks(
   engine: Engine,
   host: Host,

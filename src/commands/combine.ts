@@ -1,45 +1,55 @@
 /**
- * Combines concurrent writes to one stream: while one transaction on a stream is under way, the
- * writes that arrive wait, and the next transaction takes them all, each with its own answer. A hot
- * stream then costs one commit for many requests instead of one conflict for each.
+ * Combines concurrent writes: those that arrive in one turn of the event loop share transactions,
+ * each with its own answer. A stream is in one transaction at a time, so a hot stream costs one
+ * commit for many requests instead of one conflict for each; what arrives for it meanwhile waits.
  */
 
 import { limits } from "../domain/limits.ts";
 import type { Outcome } from "../domain/refusal.ts";
+import type { StreamKey } from "../domain/stream_key.ts";
 import type { Written } from "../domain/write.ts";
+import type { Host } from "../host.ts";
 import type { Engine } from "../kv/engine.ts";
 import { appendWrites, type PreparedWrite } from "./append_writes.ts";
 
 /** Writes that share one transaction at most. */
-const COMBINED_WRITES_MAX = 500;
+const GROUP_WRITES_MAX = 500;
+/** Streams that share one transaction at most: a conflict on one makes it run again for all. */
+const GROUP_STREAMS_MAX = 16;
 /** Events' bytes that share one transaction at most; a larger write goes alone. */
-const COMBINED_BYTES_MAX = limits.writeStoredBytesMax / 4;
+const GROUP_BYTES_MAX = limits.writeStoredBytesMax / 4;
+/** Errors that would meet every write of a group alone too. */
+const OUTAGES: ReadonlySet<string> = new Set(["EngineUnavailable", "EngineClosed"]);
 
 interface Waiting {
+  readonly stream: StreamKey;
   readonly write: PreparedWrite;
   readonly resolve: (outcome: Outcome<Written>) => void;
   readonly reject: (error: unknown) => void;
+}
+
+/** One tenant's writes in the order they came, and the streams that are being written. */
+interface Queue {
+  readonly busy: Set<StreamKey>;
+  waiting: Waiting[];
 }
 
 export interface Combiner {
   submit(tenant: number, write: PreparedWrite): Promise<Outcome<Written>>;
 }
 
-export function createCombiner(engine: Engine): Combiner {
-  /** Streams with a transaction under way, as `<tenant>/<key>`, and who waits for the next. */
-  const busy = new Map<string, Waiting[]>();
+export function createCombiner(engine: Engine, host: Host): Combiner {
+  const queues = new Map<number, Queue>();
+  let isScheduled = false;
 
   function submit(tenant: number, write: PreparedWrite): Promise<Outcome<Written>> {
     if (write.targets.length > 1) return commitAlone(tenant, write);
-    const stream = `${tenant}/${write.targets[0]!.key}`;
+    const queue = queues.get(tenant) ?? { busy: new Set(), waiting: [] };
+    queues.set(tenant, queue);
+    const stream = write.targets[0]!.key;
     return new Promise((resolve, reject) => {
-      const waiting = busy.get(stream);
-      if (waiting !== undefined) {
-        waiting.push({ write, resolve, reject });
-        return;
-      }
-      busy.set(stream, []);
-      commitInTurns(stream, tenant, [{ write, resolve, reject }]);
+      queue.waiting.push({ stream, write, resolve, reject });
+      schedule();
     });
   }
 
@@ -48,36 +58,98 @@ export function createCombiner(engine: Engine): Combiner {
     return outcome!;
   }
 
-  async function commitInTurns(stream: string, tenant: number, first: Waiting[]): Promise<void> {
-    let group = first;
-    while (group.length > 0) {
-      await commitGroup(tenant, group);
-      group = takeGroup(busy.get(stream)!);
-    }
-    busy.delete(stream);
+  function schedule(): void {
+    if (isScheduled) return;
+    isScheduled = true;
+    host.yieldTurn().then(startGroups);
   }
 
-  async function commitGroup(tenant: number, group: readonly Waiting[]): Promise<void> {
+  function startGroups(): void {
+    isScheduled = false;
+    for (const [tenant, queue] of queues) {
+      const groups = takeGroups(queue);
+      for (const group of groups) commitInTurn(tenant, queue, group);
+      if (queue.waiting.length === 0 && queue.busy.size === 0) queues.delete(tenant);
+    }
+  }
+
+  async function commitInTurn(tenant: number, queue: Queue, group: Waiting[]): Promise<void> {
+    const streams = new Set(group.map(({ stream }) => stream));
+    for (const stream of streams) queue.busy.add(stream);
+    await commitGroup(tenant, group, streams);
+    for (const stream of streams) queue.busy.delete(stream);
+    if (queue.waiting.length > 0) schedule();
+    else if (queue.busy.size === 0) queues.delete(tenant);
+  }
+
+  async function commitGroup(
+    tenant: number,
+    group: readonly Waiting[],
+    streams: ReadonlySet<StreamKey>,
+  ): Promise<void> {
     const writes = group.map(({ write }) => write);
     try {
       const outcomes = await engine.transact((tx) => appendWrites(tx, tenant, writes));
       for (const [index, { resolve }] of group.entries()) resolve(outcomes[index]!);
     } catch (error) {
-      for (const { reject } of group) reject(error);
+      if (streams.size === 1 || OUTAGES.has((error as Error)?.name)) {
+        for (const { reject } of group) reject(error);
+        return;
+      }
+      // A fault of one stream is not the others' business: each is tried by itself.
+      for (const stream of streams) {
+        const own = group.filter((waiting) => waiting.stream === stream);
+        await commitGroup(tenant, own, new Set([stream]));
+      }
     }
   }
 
   return { submit };
 }
 
-/** Takes from the front of `waiting` what fits into one transaction: at least one, if any. */
-function takeGroup(waiting: Waiting[]): Waiting[] {
-  let count = 0;
-  let bytes = 0;
-  for (const { write } of waiting) {
-    bytes += write.bytes;
-    if (count > 0 && (count === COMBINED_WRITES_MAX || bytes > COMBINED_BYTES_MAX)) break;
-    count++;
+/**
+ * Takes what can be written now: all waiting writes to streams that are not being written, as far
+ * as they fit into one group for each stream. What stays keeps its order.
+ */
+function takeGroups(queue: Queue): Waiting[][] {
+  const byStream = new Map<StreamKey, { waiting: Waiting[]; bytes: number }>();
+  const staying: Waiting[] = [];
+  for (const waiting of queue.waiting) {
+    const { stream, write } = waiting;
+    const taken = byStream.get(stream) ?? { waiting: [], bytes: 0 };
+    const isFull = taken.waiting.length === GROUP_WRITES_MAX ||
+      (taken.bytes > 0 && taken.bytes + write.bytes > GROUP_BYTES_MAX);
+    // A stream that is full takes no later write either, or they would change places.
+    if (isFull) taken.bytes = Infinity;
+    if (isFull || queue.busy.has(stream)) {
+      staying.push(waiting);
+      continue;
+    }
+    taken.waiting.push(waiting);
+    taken.bytes += write.bytes;
+    byStream.set(stream, taken);
   }
-  return waiting.splice(0, count);
+  queue.waiting = staying;
+  return joinStreams([...byStream.values()].map(({ waiting }) => waiting));
+}
+
+/** Puts the writes of several streams together while they fit into one group. */
+function joinStreams(streams: readonly Waiting[][]): Waiting[][] {
+  const groups: Waiting[][] = [];
+  let room = { streams: 0, writes: 0, bytes: 0 };
+  for (const stream of streams) {
+    const bytes = stream.reduce((sum, { write }) => sum + write.bytes, 0);
+    const fits = room.streams > 0 && room.writes >= stream.length && room.bytes >= bytes;
+    if (!fits) {
+      room = { streams: GROUP_STREAMS_MAX, writes: GROUP_WRITES_MAX, bytes: GROUP_BYTES_MAX };
+      groups.push([]);
+    }
+    groups.at(-1)!.push(...stream);
+    room = {
+      streams: room.streams - 1,
+      writes: room.writes - stream.length,
+      bytes: room.bytes - bytes,
+    };
+  }
+  return groups;
 }

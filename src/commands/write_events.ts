@@ -1,7 +1,7 @@
 /**
  * Writes events: single, batch and atomic on one path. Spec: "POST /{type}/{id}/{event}" and its
  * siblings. Checks that need only the spec come first, then ledger, OCC and append in ONE
- * transaction. Concurrent writes to one stream share a transaction (`combine.ts`).
+ * transaction. Concurrent writes share transactions (`combine.ts`).
  */
 
 import type { Host } from "../host.ts";
@@ -30,7 +30,7 @@ export interface Writer {
 }
 
 export function createWriter(engine: Engine, host: Host, specs: SpecCache): Writer {
-  const combiner = createCombiner(engine);
+  const combiner = createCombiner(engine, host);
   /** Keys whose first request is still running here, as `<tenant>/<key>`. */
   const inFlight = new Set<string>();
 

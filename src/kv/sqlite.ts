@@ -208,7 +208,7 @@ class SqliteEngine implements Engine {
     this.#isScheduled = true;
     const delayMs = this.#checkpoints.delayMs();
     if (delayMs > 0) setTimeout(() => this.#commitGroup(), delayMs);
-    else setImmediate(() => setImmediate(() => this.#commitGroup()));
+    else setImmediate(() => this.#commitGroup());
   }
 
   #commitGroup(): void {

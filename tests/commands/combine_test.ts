@@ -1,7 +1,9 @@
 /** Concurrent writes to one stream share a transaction, each with its own answer. */
 
 import assert from "node:assert/strict";
-import type { Engine } from "../../src/kv/engine.ts";
+import { streamKey } from "../../src/domain/stream_key.ts";
+import type { Engine, Transaction } from "../../src/kv/engine.ts";
+import { keys } from "../../src/store/keys.ts";
 import {
   ACTOR,
   firstIndexes,
@@ -51,28 +53,84 @@ Deno.test("a refused write among combined ones leaves no trace and hinders nobod
   });
 });
 
+Deno.test("writes to many streams that arrive together share transactions of sixteen streams", async () => {
+  const counter = counting();
+  await withService(async ({ service, tenants: { test } }) => {
+    counter.count = 0;
+    const writes = Array.from({ length: 160 }, (_, n) => noteWrite(uuid(n), `n${n}`));
+    const outcomes = await Promise.all(writes.map((w) => service.data.writeEvents(test, w)));
+    outcomes.forEach(valueOf);
+    assert.equal(counter.count, 10);
+  }, { wrap: counter.wrap });
+});
+
+Deno.test("writes to one stream land in the order they came, however many groups it takes", async () => {
+  await withService(async ({ service, tenants: { test } }) => {
+    const writes = Array.from({ length: 1_200 }, (_, n) => noteWrite(uuid(n % 2), `n${n}`));
+    const outcomes = await Promise.all(writes.map((w) => service.data.writeEvents(test, w)));
+    const places = outcomes.flatMap((outcome) => firstIndexes(valueOf(outcome)));
+    assert.deepEqual(places, writes.map((_, n) => Math.floor(n / 2)));
+  });
+});
+
 Deno.test("writes that wait behind a failed transaction are done all the same", async () => {
-  let failures = 1;
+  let failures = 0;
   const wrap = (engine: Engine): Engine => ({
-    ...engine,
-    transact: (body) =>
-      failuresAreOn && failures-- > 0 ? Promise.reject(new Error("lost")) : engine.transact(body),
+    transact: (body) => failures-- > 0 ? Promise.reject(new Error("lost")) : engine.transact(body),
     snapshot: (body) => engine.snapshot(body),
     watch: (key) => engine.watch(key),
     close: () => engine.close(),
   });
-  let failuresAreOn = false;
-  await withService(async ({ service, tenants: { test } }) => {
-    failuresAreOn = true;
-    const writes = Array.from(
-      { length: 5 },
+  await withService(async ({ service, host, tenants: { test } }) => {
+    failures = 1;
+    const first = service.data.writeEvents(test, noteWrite(uuid(1), "first"));
+    const refused = assert.rejects(first, /lost/);
+    await host.yieldTurn();
+    const rest = Array.from(
+      { length: 4 },
       (_, n) => service.data.writeEvents(test, noteWrite(uuid(1), `n${n}`)),
     );
-    const settled = await Promise.allSettled(writes);
-    assert.deepEqual(settled.map(({ status }) => status), [
-      "rejected",
-      ...Array(4).fill("fulfilled"),
-    ]);
+    await refused;
+    for (const outcome of await Promise.all(rest)) valueOf(outcome);
     assert.equal(valueOf(await service.data.readLength(test, "order", uuid(1))), 4);
   }, { wrap });
+});
+
+/** Fails whatever reads `broken` inside a transaction. */
+function breaking(engine: Engine, broken: Uint8Array): Engine {
+  function guard(tx: Transaction): Transaction {
+    return {
+      get: (key) => key.toHex() === broken.toHex() ? Promise.reject(new Error("bad")) : tx.get(key),
+      getRange: (range, options) => tx.getRange(range, options),
+      readVersion: () => tx.readVersion(),
+      unguarded: tx.unguarded,
+      set: (key, value) => tx.set(key, value),
+      clear: (key) => tx.clear(key),
+      clearRange: (range) => tx.clearRange(range),
+      add: (key, delta) => tx.add(key, delta),
+      setStamped: (prefix, suffix, value) => tx.setStamped(prefix, suffix, value),
+    };
+  }
+  return {
+    transact: (body) => engine.transact((tx) => body(guard(tx))),
+    snapshot: (body) => engine.snapshot(body),
+    watch: (key) => engine.watch(key),
+    close: () => engine.close(),
+  };
+}
+
+Deno.test("a fault of one stream fails its own writes and nobody else's", async () => {
+  const broken = keys.head(3, streamKey("order", uuid(1)));
+  await withService(async ({ service, tenants: { test } }) => {
+    assert.equal(test.number, 3);
+    const writes = Array.from({ length: 6 }, (_, n) => noteWrite(uuid(n % 3), `n${n}`));
+    const settled = await Promise.allSettled(
+      writes.map((w) => service.data.writeEvents(test, w)),
+    );
+    const failed = settled.map(({ status }) => status === "rejected");
+    assert.deepEqual(failed, [false, true, false, false, true, false]);
+    for (const n of [0, 2]) {
+      assert.equal(valueOf(await service.data.readLength(test, "order", uuid(n))), 2);
+    }
+  }, { wrap: (engine) => breaking(engine, broken) });
 });

@@ -5,45 +5,9 @@
  */
 
 import assert from "node:assert/strict";
-import { type ServerProcess, startServer } from "../support/server_process.ts";
-import { fencedBlocks, readText, sectionOf } from "./markdown.ts";
-
-interface Step {
-  readonly command: string;
-  /** Undefined where no answer is shown. */
-  readonly answer?: string;
-}
-
-const SEPARATOR = "----- next step -----";
-
-/** A `json` block belongs to the `sh` block that stands right before it. */
-function stepsOf(markdown: string): Step[] {
-  const steps: Step[] = [];
-  const blocks = fencedBlocks(markdown);
-  for (const [index, { language, text }] of blocks.entries()) {
-    const next = blocks[index + 1];
-    if (language !== "sh") continue;
-    steps.push({ command: text, answer: next?.language === "json" ? next.text : undefined });
-  }
-  return steps;
-}
-
-/** Puts the test server's own addresses and data folder in the place of the printed ones. */
-function adapt(command: string, { baseUrls, dataDir }: ServerProcess): string {
-  return command
-    .replaceAll("http://127.0.0.1:8002", baseUrls.test)
-    .replaceAll("./data/", `${dataDir}/`);
-}
-
-/** What each command printed, all run in one shell as a reader does. */
-async function runInOneShell(commands: readonly string[]): Promise<string[]> {
-  const script = ["set -eu", ...commands].join(`\necho; echo '${SEPARATOR}'\n`);
-  const shell = new Deno.Command("bash", { args: ["-c", script], stdin: "null" });
-  const { code, stdout, stderr } = await shell.output();
-  const printed = new TextDecoder().decode(stdout);
-  assert.equal(code, 0, printed + new TextDecoder().decode(stderr));
-  return printed.split(`${SEPARATOR}\n`).slice(1).map((text) => text.trim());
-}
+import { startServer } from "../support/server_process.ts";
+import { adapt, runInOneShell, stepsOf } from "../support/shell_session.ts";
+import { readText, sectionOf } from "./markdown.ts";
 
 /** Fields in order, with the type of each scalar in the place of its value. */
 function shapeOf(value: unknown): unknown {

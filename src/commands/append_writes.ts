@@ -59,7 +59,7 @@ async function appendWrite(
   write: PreparedWrite,
   streams: Map<StreamKey, StreamAppender>,
 ): Promise<Outcome<Written>> {
-  const recorded = await answerFromLedger(tx, tenant, write);
+  const recorded = await answerFromLedger(tx, tenant, write.idempotency, write.now);
   if (recorded !== undefined) return recorded;
   for (const target of write.targets) {
     const stream = streams.get(target.key) ?? await openStream(tx, tenant, target.key);
@@ -79,10 +79,12 @@ async function appendWrite(
   return accept(written);
 }
 
-async function answerFromLedger(
+/** The recorded answer of a key, or that its body differs; undefined for a key not seen. */
+export async function answerFromLedger(
   tx: Transaction,
   tenant: number,
-  { idempotency, now }: PreparedWrite,
+  idempotency: IdempotencyClaim | undefined,
+  now: number,
 ): Promise<Outcome<Written> | undefined> {
   if (idempotency === undefined) return undefined;
   const answer = await lookUpLedger(tx, tenant, idempotency, now);

@@ -12,10 +12,9 @@ import type { Tenant } from "../domain/tenant.ts";
 import { validateWrite, type ValidTarget, type ValidWrite } from "../domain/validate_write.ts";
 import type { IdempotencyClaim, WriteRequest, Written } from "../domain/write.ts";
 import type { Engine } from "../kv/engine.ts";
-import { lookUpLedger, touchLedger } from "../store/idempotency.ts";
 import { EVENT_OVERHEAD_BYTES } from "../store/segment.ts";
 import type { SpecCache } from "../queries/current_spec.ts";
-import type { PreparedTarget, PreparedWrite } from "./append_writes.ts";
+import { answerFromLedger, type PreparedTarget, type PreparedWrite } from "./append_writes.ts";
 import { createCombiner } from "./combine.ts";
 
 const MS_PER_SECOND = 1000;
@@ -53,23 +52,15 @@ export function createWriter(engine: Engine, host: Host, specs: SpecCache): Writ
     const prepared = valid.ok ? prepareWrite(request, valid.value, now) : valid;
     if (!prepared.ok) {
       const { idempotency } = request;
-      const recorded = idempotency && await answerFromLedger(tenant, idempotency, now);
+      const recorded = idempotency && await answerAgain(tenant, idempotency, now);
       return recorded ?? prepared;
     }
     return await combiner.submit(tenant.number, prepared.value);
   }
 
   /** A recorded key answers even where a later spec would refuse its body. */
-  async function answerFromLedger(
-    tenant: Tenant,
-    claim: IdempotencyClaim,
-    now: number,
-  ): Promise<Outcome<Written> | undefined> {
-    const answer = await engine.snapshot((tx) => lookUpLedger(tx, tenant.number, claim, now));
-    if (answer.kind === "unseen") return undefined;
-    if (answer.kind === "mismatch") return refuse({ kind: "idempotency_mismatch" });
-    await engine.transact((tx) => touchLedger(tx, tenant.number, claim, now));
-    return accept(answer.written);
+  function answerAgain(tenant: Tenant, claim: IdempotencyClaim, now: number) {
+    return engine.transact((tx) => answerFromLedger(tx, tenant.number, claim, now));
   }
 
   async function answerRecorded(
@@ -79,7 +70,7 @@ export function createWriter(engine: Engine, host: Host, specs: SpecCache): Writ
     if (inFlight.has(inFlightName(tenant, claim))) {
       return refuse({ kind: "idempotency_in_progress" });
     }
-    return await answerFromLedger(tenant, claim, Math.floor(host.nowMs() / MS_PER_SECOND));
+    return await answerAgain(tenant, claim, Math.floor(host.nowMs() / MS_PER_SECOND));
   }
 
   return { writeEvents, answerRecorded };

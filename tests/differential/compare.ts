@@ -1,0 +1,142 @@
+/**
+ * Runs one trace on several subjects in step and holds every reply of each against the first
+ * one's, then all that is left in their stores. Nothing is masked: a reply that tells which engine
+ * is below is a difference.
+ */
+
+import { Buffer } from "node:buffer";
+import { describeOperation, type Operation } from "./operation.ts";
+import type { Reply, Subject } from "./subject.ts";
+import type { StreamState } from "./stream_state.ts";
+
+export interface Comparison {
+  readonly operations: number;
+  readonly replies: number;
+  readonly streams: number;
+  readonly events: number;
+}
+
+export interface CompareOptions {
+  /** Hears of every operation with the first subject's replies, for the census. */
+  readonly onReplies?: (operation: Operation, replies: readonly Reply[]) => void;
+}
+
+/** Two subjects have answered differently; the message tells where and what. */
+export class Difference extends Error {
+  override readonly name = "Difference";
+}
+
+/** @throws {Difference} at the first one. */
+export async function compareSubjects(
+  trace: Iterable<Operation>,
+  subjects: readonly Subject[],
+  { onReplies = () => {} }: CompareOptions = {},
+): Promise<Comparison> {
+  const [first, ...others] = subjects as readonly [Subject, ...Subject[]];
+  let operations = 0;
+  let replies = 0;
+  for (const operation of trace) {
+    // Each subject is sequential in itself; together they wait for their disks at the same time.
+    const number = operations++;
+    const [expected, ...found] = await Promise.all(
+      [first, ...others].map((subject) => subject.execute(operation, number)),
+    ) as [Reply[], ...Reply[][]];
+    for (const [at, subject] of others.entries()) {
+      const names: Names = [first.name, subject.name];
+      compareReplies(operation, number, names, expected, found[at]!);
+    }
+    replies += expected.length;
+    onReplies(operation, expected);
+  }
+  const left = await compareStreams(first, others);
+  return { operations, replies, ...left };
+}
+
+type Names = readonly [expected: string, found: string];
+
+function compareReplies(
+  operation: Operation,
+  number: number,
+  names: Names,
+  expected: readonly Reply[],
+  found: readonly Reply[],
+): void {
+  for (const [index, reply] of expected.entries()) {
+    const other = found[index]!;
+    const part = firstDifferentPart(reply, other);
+    if (part === undefined) continue;
+    const lines = [
+      `operation ${number}${index === 0 ? "" : " (the request meanwhile)"}: ${part} differs`,
+      describeOperation(operation),
+      ...sideBySide(names, describeReply(reply), describeReply(other)),
+    ];
+    throw new Difference(lines.join("\n"));
+  }
+}
+
+function firstDifferentPart(a: Reply, b: Reply): string | undefined {
+  if (a.status !== b.status) return "the status";
+  if (JSON.stringify(a.headers) !== JSON.stringify(b.headers)) return "a header";
+  return Buffer.compare(a.body, b.body) === 0 ? undefined : "the body";
+}
+
+function describeReply({ status, headers, body }: Reply): string {
+  const lines = headers.map(([name, value]) => `${name}: ${value}`);
+  return [String(status), ...lines, "", new TextDecoder().decode(body)].join("\n");
+}
+
+const SHOWN_BEFORE = 400;
+const SHOWN_AFTER = 800;
+
+/** Both texts around the first character in which they differ. */
+export function sideBySide([expected, found]: Names, a: string, b: string): string[] {
+  let at = 0;
+  while (at < a.length && a[at] === b[at]) at++;
+  const cut = (text: string) => {
+    const from = Math.max(0, at - SHOWN_BEFORE);
+    const to = at + SHOWN_AFTER;
+    return `${from > 0 ? "..." : ""}${text.slice(from, to)}${to < text.length ? "..." : ""}`;
+  };
+  return [
+    `first different character: ${at} (of ${a.length} and ${b.length})`,
+    `--- ${expected}`,
+    cut(a),
+    `--- ${found}`,
+    cut(b),
+  ];
+}
+
+async function compareStreams(
+  first: Subject,
+  others: readonly Subject[],
+): Promise<Pick<Comparison, "streams" | "events">> {
+  const found = others.map((subject) => ({ subject, streams: subject.streams() }));
+  let streams = 0;
+  let events = 0;
+  for await (const expected of first.streams()) {
+    streams++;
+    events += expected.length;
+    for (const { subject, streams } of found) {
+      compareStream([first.name, subject.name], expected, (await streams.next()).value);
+    }
+  }
+  for (const { subject, streams } of found) {
+    compareStream([first.name, subject.name], undefined, (await streams.next()).value);
+  }
+  return { streams, events };
+}
+
+function compareStream(
+  names: Names,
+  expected: StreamState | undefined,
+  found: StreamState | undefined | void,
+): void {
+  const parts = ["name", "length", "tip", "raw", "state"] as const;
+  for (const part of parts) {
+    const [a, b] = [expected, found ?? undefined].map((state) => String(state?.[part]));
+    if (a === b) continue;
+    const stream = expected?.name ?? found?.name;
+    const lines = [`after the trace: ${part} of ${stream} differs`, ...sideBySide(names, a!, b!)];
+    throw new Difference(lines.join("\n"));
+  }
+}

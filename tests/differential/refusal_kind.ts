@@ -1,0 +1,73 @@
+/**
+ * Which row of the table of refusals an answer came from, told from the answer alone. A new kind of
+ * refusal does not compile until it is told here how to be known, or why no trace can meet it.
+ */
+
+import type { Refusal } from "../../src/domain/refusal.ts";
+
+type Kind = Refusal["kind"];
+
+export interface RefusedAnswer {
+  readonly path: string;
+  readonly status: number;
+  readonly error: string;
+  readonly errorType: string | undefined;
+}
+
+type Mark = (answer: RefusedAnswer) => boolean;
+
+/** How an answer of the kind is known, or the reason why a sequential trace cannot meet it. */
+const MARKS: Readonly<Record<Kind, Mark | string>> = {
+  bad_request: ({ status }) => status === 400,
+  unauthorized: ({ status }) => status === 401,
+  forbidden: ({ status }) => status === 403,
+  not_found: ({ status, error }) =>
+    status === 404 && !error.includes("not found in spec") && error !== "Aggregate not found",
+  aggregate_type_unknown: ({ error }) => /^Aggregate type '.*' not found in spec$/s.test(error),
+  event_type_unknown: ({ error }) => /^Event type '.*' not found in spec for /s.test(error),
+  event_type_reserved: ({ error }) => error === "Event types beginning with '_' are reserved",
+  aggregate_missing: ({ status, error }) => status === 404 && error === "Aggregate not found",
+  method_not_allowed: ({ status }) => status === 405,
+  identifier_invalid: ({ errorType }) => errorType === "identifier_invalid",
+  metadata_invalid: ({ errorType }) => errorType === "metadata_invalid",
+  write_invalid: (answer) => isPlain422(answer) && !isOperators(answer) && !isOfKey(answer),
+  schema_validation: ({ errorType }) => errorType === "schema_validation",
+  occ_conflict: ({ errorType }) => errorType === "occ_conflict",
+  occ_conflict_atomic: ({ status, error }) => status === 409 && error === "occ_conflict",
+  implications_in_multi_write: "no spec with implications can be deployed yet",
+  idempotency_key_invalid: (answer) => isPlain422(answer) && isOfKey(answer),
+  idempotency_mismatch: ({ errorType }) => errorType === "idempotency_mismatch",
+  idempotency_in_progress: ({ errorType }) => errorType === "idempotency_in_progress",
+  payload_too_large: ({ status }) => status === 413,
+  fold_budget_exceeded: ({ errorType }) => errorType === "fold_budget_exceeded",
+  spec_invalid: ({ errorType }) => errorType === "spec_invalid",
+  spec_incompatible: ({ errorType }) => errorType === "spec_incompatible",
+  operator_input_invalid: (answer) => isPlain422(answer) && isOperators(answer),
+  already_exists: ({ status, errorType }) => status === 409 && errorType === "bad_request",
+  body_late: "takes half a minute of real time and concerns no store",
+  login_locked: ({ status }) => status === 429,
+};
+
+function isPlain422({ status, error, errorType }: RefusedAnswer): boolean {
+  const isReserved = error === "Event types beginning with '_' are reserved";
+  return status === 422 && errorType === "bad_request" && !isReserved;
+}
+
+function isOperators({ path }: RefusedAnswer): boolean {
+  return path.startsWith("/api/");
+}
+
+function isOfKey({ error }: RefusedAnswer): boolean {
+  return /^(?:Idempotency key |Multiple X-Idempotency-Key )/.test(error);
+}
+
+/** The one kind that `answer`, of a status from 400 to 499, can be of; all that fit otherwise. */
+export function refusalKinds(answer: RefusedAnswer): Kind[] {
+  const specific = REACHABLE_KINDS.filter((kind) => (MARKS[kind] as Mark)(answer));
+  // An unknown type in an atomic write is 422, so its text tells more than its status.
+  return specific.filter((kind) => kind !== "write_invalid" || specific.length === 1);
+}
+
+/** What a trace is to meet, each at least once. */
+export const REACHABLE_KINDS: readonly Kind[] = (Object.keys(MARKS) as Kind[])
+  .filter((kind) => typeof MARKS[kind] === "function");

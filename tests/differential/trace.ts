@@ -1,0 +1,179 @@
+/** A trace: so many mixed operations, all of them following from one number. */
+
+import type { JsonObject } from "../../src/domain/json.ts";
+import { liveOfKey } from "./key_operations.ts";
+import { deploySpec, openTrace, operate } from "./operator_operations.ts";
+import { accounts, createInstance } from "./operator_operations.ts";
+import type { Operation } from "./operation.ts";
+import {
+  listIds,
+  readEvents,
+  readLength,
+  readOddly,
+  readState,
+  requestOddly,
+} from "./read_operations.ts";
+import { writeRefused } from "./refused_writes.ts";
+import {
+  createModel,
+  type Place,
+  request,
+  sentTo,
+  streamOf,
+  type TraceModel,
+} from "./trace_model.ts";
+import * as writes from "./write_operations.ts";
+
+export interface TraceOptions {
+  /** Exactly so many. */
+  readonly operations: number;
+  readonly seed: number;
+}
+
+type Author = (model: TraceModel) => Operation | Operation[];
+
+/** How often each of them writes the next operations, of 1,000. */
+const MIX: readonly (readonly [weight: number, author: Author])[] = [
+  [290, writes.writeSingle],
+  [70, writes.writeBatch],
+  [60, writes.writeAtomic],
+  [80, writes.repeatWrite],
+  [8, writes.writeTwiceAtOnce],
+  [6, writes.writeIntoFault],
+  [8, writes.writeLarge],
+  [120, writeRefused],
+  [110, readState],
+  [30, readLength],
+  [60, readEvents],
+  [30, listIds],
+  [36, readOddly],
+  [28, requestOddly],
+  [5, liveOfKey],
+  [42, operate],
+  [4, createInstance],
+  [9, deploySpec],
+  [5, () => ({ kind: "drain", name: "drain", advanceMs: 0 })],
+  [1, restart],
+];
+
+/** A trace of at least so many operations also does what takes seconds. */
+export const LONG_TRACE_OPERATIONS = 10_000;
+
+export function makeTrace({ operations, seed }: TraceOptions): Operation[] {
+  const model = createModel(seed);
+  const trace = [...openTrace(model), ...writes.firstWrites(model)];
+  const episodes = placeEpisodes(operations);
+  while (trace.length < operations) {
+    const episode = episodes.findIndex(({ from }) => trace.length >= from);
+    const author = episode < 0 ? drawAuthor(model) : episodes.splice(episode, 1)[0]!.author;
+    trace.push(...[author(model)].flat());
+  }
+  return trace.slice(0, operations);
+}
+
+const WEIGHTS = MIX.reduce((sum, [weight]) => sum + weight, 0);
+
+function drawAuthor({ random }: TraceModel): Author {
+  let draw = random.below(WEIGHTS);
+  for (const [weight, author] of MIX) {
+    draw -= weight;
+    if (draw < 0) return author;
+  }
+  return writes.writeSingle;
+}
+
+/** What happens a few times only, spread over the trace. */
+function placeEpisodes(operations: number): { from: number; author: Author }[] {
+  const isLong = operations >= LONG_TRACE_OPERATIONS;
+  const authors: (readonly [author: Author, times: number])[] = [
+    [letADayPass, 3],
+    [restart, 3],
+    [liveOfKey, 3],
+    [nestTooDeep, 1],
+    [writes.writeThousands, isLong ? 5 : 2],
+  ];
+  if (isLong) authors.push([outgrowTheBudget, 1], [fillOneWrite, 1], [accounts, 1]);
+  return authors.flatMap(([author, times], row) =>
+    Array.from({ length: times }, (_, index) => ({
+      from: Math.floor(operations * (0.1 + 0.8 * (index + (row + 1) / 9) / times)),
+      author,
+    }))
+  );
+}
+
+function restart(): Operation {
+  return { kind: "restart", name: "restart", advanceMs: 0 };
+}
+
+/** Ledger entries and error records end, operators need new tokens. */
+function letADayPass(model: TraceModel): Operation[] {
+  const advanceMs = 25 * 3_600 * 1000;
+  model.nowMs += advanceMs;
+  return [{ kind: "drain", name: "a_day_passes", advanceMs }];
+}
+
+const METADATA = { actor: { type: "user", id: "global" } };
+
+function post(model: TraceModel, name: string, place: Place, path: string, json: JsonObject) {
+  return request(model, name, sentTo(model, place, { method: "POST", path, json }));
+}
+
+function get(model: TraceModel, name: string, place: Place, path: string) {
+  return request(model, name, sentTo(model, place, { method: "GET", path }));
+}
+
+/** A state of more levels than a state may have cannot be read, until it is cleared. */
+function nestTooDeep(model: TraceModel): Operation[] {
+  const place = model.places[2]!;
+  const nested: JsonObject = { $times: 1_001, $item: { type: "was_nested" } };
+  streamOf(place, "deep", "main").length += 1_002;
+  return [
+    post(model, "batch_write_of_thousands", place, "/deep/main", {
+      events: nested,
+      metadata: METADATA,
+    }),
+    get(model, "read_state", place, "/deep/main"),
+    get(model, "read_state_synchronous", place, "/deep/main?synchronous"),
+    get(model, "read_state_at", place, "/deep/main?at=9999999999"),
+    get(model, "list_resolved", place, "/deep?resolve"),
+    get(model, "read_state", place, "/deep/main"),
+    post(model, "single_write", place, "/deep/main/was_cleared", { data: {}, metadata: METADATA }),
+    get(model, "list_resolved", place, "/deep?resolve"),
+  ];
+}
+
+/** More events than one request may fold: refused when synchronous, readable from a snapshot. */
+function outgrowTheBudget(model: TraceModel): Operation[] {
+  const place = model.places[3]!;
+  const event = { type: "was_kept", data: { number: "$index", text: { $text: 70_000 } } };
+  const path = "/archive/inventory";
+  const parts = Array.from({ length: 5 }, () =>
+    post(model, "bulk_write", place, path, {
+      events: { $times: 100, $item: event },
+      metadata: METADATA,
+    }));
+  return [
+    ...parts,
+    get(model, "read_state_synchronous", place, `${path}?synchronous`),
+    get(model, "read_state_at", place, `${path}?at=9999999999`),
+    get(model, "read_events_forwards", place, `${path}/events?count=5000`),
+    get(model, "read_events_backwards", place, `${path}/events?direction=backwards&raw`),
+    // Before it, whether a plain read finds a state to start from depends on what was read before.
+    { kind: "drain", name: "drain", advanceMs: 0 },
+    get(model, "read_state", place, path),
+    get(model, "list_resolved", place, "/archive?resolve&synchronous"),
+  ];
+}
+
+/** The most that one write may store, and a little more than that. */
+function fillOneWrite(model: TraceModel): Operation[] {
+  const place = model.places[3]!;
+  const filling = (bytes: number) => {
+    const event = { type: "was_kept", data: { text: { $text: bytes } } };
+    return { events: { $times: 80, $item: event }, metadata: METADATA };
+  };
+  return [
+    post(model, "bulk_write", place, "/archive/main", filling(99_600)),
+    post(model, "bulk_write_refused", place, "/archive/main", filling(99_950)),
+  ];
+}

@@ -1,6 +1,7 @@
 /**
  * The compiled current spec of each tenant. A deploy anywhere touches one followed key, and every
- * node then forgets what it had compiled.
+ * node then asks the store again which spec is current; what is still current is not compiled
+ * again. While the key cannot be followed, the store is asked each time.
  */
 
 import { LRUCache } from "lru-cache";
@@ -10,7 +11,7 @@ import type { CompiledSpec } from "../domain/spec/compiled.ts";
 import type { Host } from "../host.ts";
 import type { Engine } from "../kv/engine.ts";
 import { keys } from "../store/keys.ts";
-import { readCurrentSpec } from "../store/specs.ts";
+import { readCurrentHash, readCurrentSpec } from "../store/specs.ts";
 import { followVersion } from "./follow_version.ts";
 
 /** Compiled specs kept in memory at a time. */
@@ -35,17 +36,29 @@ export interface SpecCache {
   close(): Promise<void>;
 }
 
+interface Known {
+  readonly spec: CompiledSpec;
+  /** False once a deploy, perhaps of another tenant, may have made it an old one. */
+  isCurrent: boolean;
+}
+
 export function openSpecCache(engine: Engine, host: Host): SpecCache {
-  const compiled = new LRUCache<number, CompiledSpec>({ max: SPECS_MAX });
+  const compiled = new LRUCache<number, Known>({ max: SPECS_MAX });
   const loading = new Map<number, Promise<CompiledSpec>>();
   const follower = followVersion(engine, host, keys.specVersion(), () => {
-    compiled.clear();
+    for (const known of compiled.values()) known.isCurrent = false;
+    // What is being read now may be old already: nobody may join it.
     loading.clear();
   });
 
   async function load(tenant: number): Promise<CompiledSpec> {
-    const stored = await engine.snapshot((tx) => readCurrentSpec(tx, tenant));
+    const known = compiled.get(tenant)?.spec;
+    const stored = await engine.snapshot(async (tx) => {
+      const hash = await readCurrentHash(tx, tenant);
+      return hash === known?.hash ? known : await readCurrentSpec(tx, tenant);
+    });
     if (stored === undefined) return EMPTY_SPEC;
+    if (!("spec_hash" in stored)) return stored;
     const result = compileSpec(stored.spec);
     assert(result.ok, "a deployed spec compiles");
     // The hash as stored names the spec on all nodes, also on one whose build hashes otherwise.
@@ -54,14 +67,14 @@ export function openSpecCache(engine: Engine, host: Host): SpecCache {
 
   function current(tenant: number): CompiledSpec | Promise<CompiledSpec> {
     const known = compiled.get(tenant);
-    if (known !== undefined) return known;
+    if (known?.isCurrent && follower.isFresh(host.nowMs())) return known.spec;
     const pending = loading.get(tenant);
     if (pending !== undefined) return pending;
     const started = load(tenant);
     loading.set(tenant, started);
     started.then((spec) => {
       // A deploy during the load has taken it off the list: then it may be the old spec.
-      if (loading.get(tenant) === started) compiled.set(tenant, spec);
+      if (loading.get(tenant) === started) compiled.set(tenant, { spec, isCurrent: true });
     }).catch(() => {}).finally(() => {
       if (loading.get(tenant) === started) loading.delete(tenant);
     });
@@ -69,7 +82,8 @@ export function openSpecCache(engine: Engine, host: Host): SpecCache {
   }
 
   function forget(tenant: number): void {
-    compiled.delete(tenant);
+    const known = compiled.get(tenant);
+    if (known !== undefined) known.isCurrent = false;
     loading.delete(tenant);
   }
 

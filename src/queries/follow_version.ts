@@ -27,7 +27,7 @@ export function followVersion(
   onChange: () => void,
 ): VersionFollower {
   let seen: string | undefined;
-  let freshUntilMs = -Infinity;
+  let readAtMs = -Infinity;
   let stopped = false;
   let wake = () => {};
 
@@ -37,26 +37,33 @@ export function followVersion(
     const version = value === undefined ? "none" : value.toHex();
     if (version !== seen) onChange();
     seen = version;
-    freshUntilMs = startedMs + FRESH_MS;
+    readAtMs = startedMs;
   }
 
-  /** Reads until the watch has spoken; it was set before the first read, so none is missed. */
-  async function readUntilChanged(watch: Watch): Promise<void> {
-    let waiting = true;
-    const over = watch.changed.then(() => waiting = false, () => waiting = false).then(() =>
-      wake()
-    );
+  /**
+   * Reads until the watch has ended; true when that was a change. A watch may be armed only after
+   * the first read, and so miss a change before it: the next reading finds that.
+   */
+  async function readUntilEnded(watch: Watch): Promise<boolean> {
+    let ended: "changed" | "lost" | undefined;
+    const over = watch.changed.catch(() => false).then((isChanged) => {
+      ended = isChanged ? "changed" : "lost";
+      wake();
+    });
     try {
-      while (waiting && !stopped) {
+      while (!stopped) {
         await readOnce();
-        if (waiting && !stopped) await pause();
+        if (ended === undefined && !stopped) await pause();
+        if (ended !== undefined) return ended === "changed";
       }
+      return false;
     } finally {
       watch.cancel();
       await over;
     }
   }
 
+  /** Until the next reading is due, or less when woken. */
   function pause(): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, POLL_MS);
@@ -69,18 +76,25 @@ export function followVersion(
 
   async function run(): Promise<void> {
     while (!stopped) {
-      try {
-        await readUntilChanged(engine.watch(key));
-      } catch {
-        // The store is away: memory ages until it is no longer used, and we ask again.
-        if (!stopped) await pause();
-      }
+      const isChanged = await followOnce();
+      // The store is away, or watches end at once: asking again at once might go on for ever.
+      if (!isChanged && !stopped) await pause();
+    }
+  }
+
+  async function followOnce(): Promise<boolean> {
+    try {
+      return await readUntilEnded(engine.watch(key));
+    } catch {
+      // The store is away: memory ages until it is no longer used.
+      return false;
     }
   }
 
   const running = run();
   return {
-    isFresh: (nowMs) => nowMs < freshUntilMs,
+    // A clock that was set back tells nothing of how old the reading is.
+    isFresh: (nowMs) => nowMs >= readAtMs && nowMs < readAtMs + FRESH_MS,
     close() {
       stopped = true;
       wake();

@@ -27,10 +27,16 @@ export async function readCurrentVersion(tx: Reads, tenant: number): Promise<num
  * does because of it is not done when a deploy comes between.
  */
 export async function isCurrentSpec(tx: Reads, tenant: number, hash: string): Promise<boolean> {
+  return await readCurrentHash(tx, tenant) === hash;
+}
+
+/** The hash of the current spec: two small reads. `""` before the first deploy. */
+export async function readCurrentHash(tx: Reads, tenant: number): Promise<string> {
   const version = await readCurrentVersion(tx, tenant);
-  if (version === undefined) return hash === "";
+  if (version === undefined) return "";
   const header = await tx.get(keys.spec(tenant, version));
-  return header !== undefined && decodeVersion(header).spec_hash === hash;
+  assert(header !== undefined, "the current spec is kept");
+  return decodeVersion(header).spec_hash;
 }
 
 export async function readCurrentSpec(tx: Reads, tenant: number): Promise<StoredSpec | undefined> {

@@ -1,6 +1,8 @@
 /** The command line of Daybook. What each command does is in `src/cli/`. */
 
 import { Command } from "commander";
+import { exportToFile } from "./src/cli/export_environment.ts";
+import { importFile } from "./src/cli/import_environment.ts";
 import { printToken } from "./src/cli/print_token.ts";
 import { serve } from "./src/cli/serve.ts";
 import { addUser } from "./src/cli/add_user.ts";
@@ -30,5 +32,19 @@ program.command("user").description("Manage the accounts that may log in.")
   .description("Add an account that may log in. The password is asked for at the terminal.")
   .option("--password-stdin", "read the password from standard input")
   .action(addUser);
+
+program.command("export")
+  .description("Write one environment to a file: specs, streams, keyed writes, API keys.")
+  .option("--instance <slug>", "which instance (default: the only one)")
+  .option("--environment <name>", "production, staging or test", "production")
+  .requiredOption("--out <file>", "the file to make, or - for standard output")
+  .option("--with-signing-keys", "also the instance's private signing keys")
+  .action(exportToFile);
+
+program.command("import <file>")
+  .description("Bring a file made by export (- for standard input) into an empty environment.")
+  .option("--instance <slug>", "into this instance (default: the one that the file names)")
+  .option("--environment <name>", "into this environment (default: the one that the file names)")
+  .action(importFile);
 
 await program.parseAsync(Deno.args, { from: "user" });

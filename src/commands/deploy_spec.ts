@@ -15,6 +15,7 @@ import type { Host } from "../host.ts";
 import type { Engine, Transaction } from "../kv/engine.ts";
 import { enqueueTypeRebuild } from "../store/rebuilds.ts";
 import type { SpecCache } from "../queries/current_spec.ts";
+import { readTenantNumber } from "../store/instances.ts";
 import { readCurrentSpec, type StoredSpec, storeSpec } from "../store/specs.ts";
 
 /** A spec like the current one is a no-op; a dry run tells what would happen and does nothing. */
@@ -34,7 +35,8 @@ export async function deploySpec(
   const { spec, warnings } = compiled;
   const createdAt = new Date(host.nowMs()).toISOString();
   const outcome = await engine.transact(async (tx) => {
-    const before = await readCurrentSpec(tx, tenant.number);
+    const number = await readTenantNumber(tx, tenant);
+    const before = await readCurrentSpec(tx, number);
     if (before?.spec_hash === spec.hash) return accept(describe(before, []));
     const violations = before === undefined || request.force
       ? []
@@ -48,8 +50,8 @@ export async function deploySpec(
       spec: spec.document,
     };
     if (!request.dryRun) {
-      storeSpec(tx, tenant.number, next);
-      rebuildChangedTypes(tx, tenant.number, before?.spec, spec);
+      storeSpec(tx, number, next);
+      rebuildChangedTypes(tx, number, before?.spec, spec);
     }
     return accept(describe(next, describeChanges(before?.spec, spec.document)));
   });

@@ -1,5 +1,6 @@
 /** The index of ids behind the aggregate listing: byte-wise order of the canonical id. */
 
+import { splitStreamKey, type StreamKey, streamKey } from "../domain/stream_key.ts";
 import type { ReadTransaction, Transaction } from "../kv/engine.ts";
 import { unpack } from "../kv/tuple.ts";
 import { keyAfter, keys } from "./keys.ts";
@@ -24,4 +25,24 @@ export async function listAggregateIds(
     : keyAfter(keys.aggregate(tenant, type, page.start));
   const pairs = await tx.getRange({ begin, end: range.end }, { limit: page.limit });
   return pairs.map(({ key }) => unpack(key).at(-1) as string);
+}
+
+/** At most `limit` streams of all types after `after`, by type, then id, both byte-wise. */
+export async function listStreams(
+  tx: Pick<ReadTransaction, "getRange">,
+  tenant: number,
+  page: { readonly after?: StreamKey; readonly limit: number },
+): Promise<StreamKey[]> {
+  const range = keys.allAggregates(tenant);
+  const begin = page.after === undefined ? range.begin : keyAfter(aggregateKey(tenant, page.after));
+  const pairs = await tx.getRange({ begin, end: range.end }, { limit: page.limit });
+  return pairs.map(({ key }) => {
+    const [type, id] = unpack(key).slice(-2) as [string, string];
+    return streamKey(type, id);
+  });
+}
+
+function aggregateKey(tenant: number, stream: StreamKey) {
+  const { type, id } = splitStreamKey(stream);
+  return keys.aggregate(tenant, type, id);
 }

@@ -55,11 +55,22 @@ export async function listApiKeyRecords(
   tx: ReadTransaction,
   tenant: number,
 ): Promise<ApiKeyRecord[]> {
-  const hashes = await tx.getRange(keys.apiKeys(tenant));
-  const records = await Promise.all(
-    hashes.map(({ value }) => readApiKeyByHash(tx, value.toHex())),
-  );
-  return records.filter((record) => record !== undefined);
+  return (await listStoredApiKeys(tx, tenant)).map(({ record }) => record);
+}
+
+/** As {@link listApiKeyRecords}, each with its hash; at most `limit`. */
+export async function listStoredApiKeys(
+  tx: Pick<ReadTransaction, "get" | "getRange">,
+  tenant: number,
+  limit?: number,
+): Promise<StoredApiKey[]> {
+  const pairs = await tx.getRange(keys.apiKeys(tenant), limit === undefined ? {} : { limit });
+  const stored = await Promise.all(pairs.map(async ({ value }) => {
+    const hash = value.toHex();
+    const record = await readApiKeyByHash(tx, hash);
+    return record && { record, hash };
+  }));
+  return stored.filter((key) => key !== undefined);
 }
 
 /** Stores a new key, or a record changed under the same hash. */

@@ -10,7 +10,7 @@ import { pack, unpack } from "../kv/tuple.ts";
 import { keyAfter, keys } from "./keys.ts";
 
 /** What the ledger keeps of a write: enough to answer a replay word for word. */
-interface LedgerEntry {
+export interface LedgerEntry {
   /** Unix seconds of the last use; the entry ends a day later. */
   readonly used: number;
   readonly bodyHash: string;
@@ -100,7 +100,33 @@ export async function sweepLedger(
   return { removed, next: { tenant, after: unpack(last.key).at(-1) as string } };
 }
 
-function isExpired(entry: LedgerEntry, now: number): boolean {
+/** An entry and the key it is kept under. */
+export interface NamedLedgerEntry extends LedgerEntry {
+  readonly key: string;
+}
+
+/** At most `limit` entries after the key `after`, ended ones too. */
+export async function listLedger(
+  tx: Pick<ReadTransaction, "getRange">,
+  { tenant, after }: LedgerCursor,
+  limit: number,
+): Promise<NamedLedgerEntry[]> {
+  const all = keys.ledgers(tenant);
+  const begin = after === undefined ? all.begin : keyAfter(keys.ledger(tenant, after));
+  const pairs = await tx.getRange({ begin, end: all.end }, { limit });
+  return pairs.map(({ key, value }) => ({
+    key: unpack(key).at(-1) as string,
+    ...decodeEntry(value),
+  }));
+}
+
+/** Keeps an entry as it was. */
+export function storeLedgerEntry(tx: Transaction, tenant: number, entry: NamedLedgerEntry): void {
+  setEntry(tx, tenant, entry.key, entry);
+}
+
+/** True when the entry's day is over at `now` (Unix seconds). */
+export function isExpired(entry: LedgerEntry, now: number): boolean {
   return entry.used + limits.idempotencyRetentionSeconds <= now;
 }
 

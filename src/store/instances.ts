@@ -55,6 +55,47 @@ export async function storeInstance(tx: Transaction, instance: Instance): Promis
   return record;
 }
 
+/** The instance that has the slug. */
+export async function readInstanceBySlug(
+  tx: Pick<ReadTransaction, "get">,
+  slug: string,
+): Promise<InstanceRecord | undefined> {
+  const id = await tx.get(keys.slug(slug));
+  return id && await readInstance(tx, decoder.decode(id));
+}
+
+/** A tenant number never given out before, for data that is no environment yet. */
+export async function takeTenantNumber(tx: Transaction): Promise<number> {
+  const number = await readTenantCount(tx) + 1;
+  tx.set(keys.tenantCount(), encoder.encode(String(number)));
+  return number;
+}
+
+/** From the commit on, the environment is what is kept under another tenant number. */
+export function replaceTenant(
+  tx: Transaction,
+  record: InstanceRecord,
+  environment: Environment,
+  number: number,
+): InstanceRecord {
+  const updated = { ...record, tenants: { ...record.tenants, [environment]: number } };
+  tx.set(keys.instance(record.id), encodeRecord(updated));
+  bumpAccessVersion(tx);
+  return updated;
+}
+
+/**
+ * The number of an environment now: an import may have replaced the one of `tenant` since that
+ * was looked up. Guarded, so that what goes there goes to no number given up meanwhile.
+ */
+export async function readTenantNumber(
+  tx: Pick<ReadTransaction, "get">,
+  tenant: Tenant,
+): Promise<number> {
+  const record = await readInstance(tx, tenant.instanceId);
+  return record?.tenants[tenant.environment] ?? tenant.number;
+}
+
 export function updateTier(tx: Transaction, record: InstanceRecord, tier: Tier): InstanceRecord {
   const updated: InstanceRecord = { ...record, tier };
   tx.set(keys.instance(record.id), encodeRecord(updated));

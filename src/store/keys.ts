@@ -54,6 +54,8 @@ export const keys = {
   errorDue: (hour: number, tenant: number, errorId: string): Bytes =>
     pack([0, "error_due", hour, tenant, errorId]),
   errorDues: (): KeyRange => rangeOf([0, "error_due"]),
+  /** An import under way: which tenant number it fills before that becomes the environment. */
+  importMark: (slug: string, environment: string): Bytes => pack([0, "import", slug, environment]),
   /** Streams whose snapshot is to be brought up to date in the background. */
   rebuild: (tenant: number, stream: string): Bytes => pack([0, "rebuild", tenant, stream]),
   rebuilds: (): KeyRange => rangeOf([0, "rebuild"]),
@@ -62,6 +64,8 @@ export const keys = {
   rebuildTypes: (): KeyRange => rangeOf([0, "rebuild_type"]),
 
   // One tenant.
+  /** All that is kept under the tenant's number. */
+  tenant: (tenant: number): KeyRange => rangeOf([tenant]),
   /** Consecutive events of one stream, packed; the number is the index of the first. */
   segment: (tenant: number, stream: string, first: number): Bytes =>
     pack([tenant, kind.stream, stream, part.segment, first]),
@@ -76,6 +80,7 @@ export const keys = {
   aggregate: (tenant: number, type: string, id: string): Bytes =>
     pack([tenant, kind.aggregate, type, id]),
   aggregates: (tenant: number, type: string): KeyRange => rangeOf([tenant, kind.aggregate, type]),
+  allAggregates: (tenant: number): KeyRange => rangeOf([tenant, kind.aggregate]),
   ledger: (tenant: number, idempotencyKey: string): Bytes =>
     pack([tenant, kind.ledger, idempotencyKey]),
   ledgers: (tenant: number): KeyRange => rangeOf([tenant, kind.ledger]),

@@ -27,3 +27,12 @@ export async function readCurrentSigningKey(
   const newest = await tx.getRange(keys.signingKeys(instanceId), { limit: 1, reverse: true });
   return newest[0] && decodeRecord<SigningKeyRecord>(newest[0].value);
 }
+
+/** All key pairs of an instance, oldest first. */
+export async function listSigningKeys(
+  tx: Pick<ReadTransaction, "getRange">,
+  instanceId: string,
+): Promise<SigningKeyRecord[]> {
+  const pairs = await tx.getRange(keys.signingKeys(instanceId));
+  return pairs.map(({ value }) => decodeRecord<SigningKeyRecord>(value));
+}

@@ -43,11 +43,17 @@ export async function readCurrentSpec(tx: Reads, tenant: number): Promise<Stored
   const version = await readCurrentVersion(tx, tenant);
   if (version === undefined) return undefined;
   const header = await tx.get(keys.spec(tenant, version));
+  assert(header !== undefined, "the current spec is kept");
+  const text = await readSpecText(tx, tenant, version);
+  return { ...decodeVersion(header), spec: JSON.parse(text) as JsonObject };
+}
+
+/** The document of one version, as it is kept. */
+export async function readSpecText(tx: Reads, tenant: number, version: number): Promise<string> {
   const key = keys.specDocument(tenant, version);
   const document = await tx.get(key);
-  assert(header !== undefined && document !== undefined, "the current spec is kept");
-  const text = decoder.decode(await wholeValue(tx, tenant, key, document));
-  return { ...decodeVersion(header), spec: JSON.parse(text) as JsonObject };
+  assert(document !== undefined, "every version of a spec is kept");
+  return decoder.decode(await wholeValue(tx, tenant, key, document));
 }
 
 /** All versions, oldest first. */
@@ -59,10 +65,25 @@ export async function listSpecVersions(tx: Reads, tenant: number): Promise<SpecV
 /** Keeps a new version, makes it current and tells every node that watches. */
 export function storeSpec(tx: Transaction, tenant: number, stored: StoredSpec): void {
   const { spec, ...version } = stored;
-  tx.set(keys.spec(tenant, version.version), encoder.encode(JSON.stringify(version)));
-  const document = encoder.encode(JSON.stringify(spec));
-  setLargeValue(tx, tenant, keys.specDocument(tenant, version.version), document);
-  tx.set(keys.currentSpec(tenant), encoder.encode(String(version.version)));
+  keepSpec(tx, tenant, version, JSON.stringify(spec));
+  makeSpecCurrent(tx, tenant, version.version);
+}
+
+/** Keeps a version without making it current; `text` is its document as it is to be kept. */
+export function keepSpec(
+  tx: Transaction,
+  tenant: number,
+  { version, spec_hash, created_at }: SpecVersion,
+  text: string,
+): void {
+  const header = encoder.encode(JSON.stringify({ version, spec_hash, created_at }));
+  tx.set(keys.spec(tenant, version), header);
+  setLargeValue(tx, tenant, keys.specDocument(tenant, version), encoder.encode(text));
+}
+
+/** Makes a kept version the current one and tells every node that watches. */
+export function makeSpecCurrent(tx: Transaction, tenant: number, version: number): void {
+  tx.set(keys.currentSpec(tenant), encoder.encode(String(version)));
   tx.add(keys.specVersion(), 1n);
 }
 

@@ -69,13 +69,7 @@ export async function openStream(
   }
 
   function flush(): void {
-    if (pending.length === 0) return;
-    let first = before.length;
-    for (const events of cutIntoSegments(pending)) {
-      setLargeValue(tx, tenant, keys.segment(tenant, stream, first), encodeSegment(events));
-      first += events.length;
-    }
-    tx.set(keys.head(tenant, stream), encodeHead(head));
+    if (pending.length > 0) placeEvents(tx, tenant, stream, before.length, pending, head);
   }
 
   return {
@@ -85,6 +79,27 @@ export async function openStream(
     append,
     flush,
   };
+}
+
+/**
+ * Puts events with ready hashes behind the first `first` of a stream, and sets the head that then
+ * is true. The caller has read the head before, or knows that nobody else writes.
+ */
+export function placeEvents(
+  tx: Transaction,
+  tenant: number,
+  stream: StreamKey,
+  first: number,
+  events: readonly ChainedEvent[],
+  head: StreamHead,
+): void {
+  assert(first + events.length === head.length, "a head counts the events of its stream");
+  let index = first;
+  for (const segment of cutIntoSegments(events)) {
+    setLargeValue(tx, tenant, keys.segment(tenant, stream, index), encodeSegment(segment));
+    index += segment.length;
+  }
+  tx.set(keys.head(tenant, stream), encodeHead(head));
 }
 
 function* cutIntoSegments(events: readonly ChainedEvent[]): Generator<ChainedEvent[]> {

@@ -1,0 +1,84 @@
+/** `export`: one environment of one instance into a file that any engine's `import` reads. */
+
+import { exportEnvironment } from "../commands/transfer/export_environment.ts";
+import { type Environment, parseEnvironment } from "../domain/tenant.ts";
+import type { FileCounts } from "../domain/transfer/record.ts";
+import { type Host, systemHost } from "../host.ts";
+import type { Engine } from "../kv/engine.ts";
+import { type InstanceRecord, listInstances, readInstanceBySlug } from "../store/instances.ts";
+import { createExportFile } from "./export_file.ts";
+import { openHeadSpool } from "./head_spool.ts";
+import { EXIT_FAILED, EXIT_MISUSED, exitWith, reasonOf, settingsOrExit } from "./settings.ts";
+import { describeCounts, openStoreOrExit, progressReport, seconds } from "./transfer_settings.ts";
+
+export interface ExportOptions {
+  readonly instance?: string;
+  readonly environment: string;
+  readonly out: string;
+  readonly withSigningKeys?: boolean;
+}
+
+export async function exportToFile(options: ExportOptions): Promise<void> {
+  const config = settingsOrExit();
+  const environment = environmentOrExit(options.environment);
+  const host = systemHost();
+  const engine = await openStoreOrExit(config, host, "export");
+  const beganMs = host.nowMs();
+  try {
+    const instance = await findInstance(engine, options.instance);
+    const counts = await writeFile(engine, host, instance, environment, options);
+    const what = `${environment} of '${instance.slug}'`;
+    const time = seconds(host.nowMs() - beganMs);
+    console.error(`Exported ${what}: ${describeCounts(counts)} in ${time}`);
+  } catch (error) {
+    await engine.close();
+    exitWith(EXIT_FAILED, `Nothing was exported: ${reasonOf(error)}`);
+  }
+  await engine.close();
+  Deno.exit(0);
+}
+
+/** The environment that an option names. */
+export function environmentOrExit(text: string): Environment {
+  const environment = parseEnvironment(text);
+  if (environment !== undefined) return environment;
+  exitWith(EXIT_MISUSED, `--environment must be production, staging or test, not '${text}'`);
+}
+
+async function findInstance(engine: Engine, slug: string | undefined): Promise<InstanceRecord> {
+  const instances = await engine.snapshot((tx) => listInstances(tx));
+  const names = instances.map((instance) => instance.slug).join(", ");
+  if (slug !== undefined) {
+    const found = await engine.snapshot((tx) => readInstanceBySlug(tx, slug));
+    if (found !== undefined) return found;
+    throw new Error(`there is no instance '${slug}' here (there is: ${names || "none"})`);
+  }
+  const [first, second] = instances;
+  if (first === undefined) throw new Error("there is no instance in this store");
+  if (second === undefined) return first;
+  throw new Error(`there are several instances (${names}); name one with --instance`);
+}
+
+async function writeFile(
+  engine: Engine,
+  host: Host,
+  instance: InstanceRecord,
+  environment: Environment,
+  { out, withSigningKeys = false }: ExportOptions,
+): Promise<FileCounts> {
+  const file = await createExportFile(out);
+  const spool = await openHeadSpool();
+  try {
+    const request = { instance, environment, withSigningKeys };
+    const onProgress = progressReport(host, "exported");
+    const tools = { output: file.write, spool, onProgress };
+    const counts = await exportEnvironment(engine, host, request, tools);
+    await file.publish();
+    return counts;
+  } catch (error) {
+    await file.discard().catch(() => {});
+    throw error;
+  } finally {
+    await spool.close();
+  }
+}

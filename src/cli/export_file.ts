@@ -1,0 +1,76 @@
+/**
+ * The file that an export makes: for its owner's eyes alone, for it holds all data of an
+ * environment, and under its name only once it is whole and synced.
+ */
+
+import { dirname } from "node:path";
+
+const OWNER_ONLY = 0o600;
+/** Standard output, where a file name is expected. */
+export const STANDARD_STREAM = "-";
+
+export interface ExportFile {
+  write(bytes: Uint8Array): Promise<void>;
+  /** Gives the whole file its name. */
+  publish(): Promise<void>;
+  /** Removes what there is. */
+  discard(): Promise<void>;
+}
+
+/** @throws {Error} where a file of that name exists: it may be the only copy of something. */
+export async function createExportFile(path: string): Promise<ExportFile> {
+  if (path === STANDARD_STREAM) return standardOutput();
+  await refuseExisting(path);
+  const part = `${path}.part`;
+  const options = { write: true, create: true, truncate: true, mode: OWNER_ONLY };
+  const file = await Deno.open(part, options);
+  // `mode` counts only for a file that was not there.
+  await Deno.chmod(part, OWNER_ONLY);
+  return {
+    write: (bytes) => writeAll(file, bytes),
+    async publish() {
+      await file.sync();
+      file.close();
+      // Unlike a rename, a link never replaces what was made meanwhile.
+      await Deno.link(part, path);
+      await Deno.remove(part);
+      await syncFolder(dirname(path));
+    },
+    async discard() {
+      file.close();
+      await Deno.remove(part);
+    },
+  };
+}
+
+function standardOutput(): ExportFile {
+  return {
+    write: (bytes) => writeAll(Deno.stdout, bytes),
+    publish: () => Promise.resolve(),
+    discard: () => Promise.resolve(),
+  };
+}
+
+async function writeAll(
+  file: { write(bytes: Uint8Array): Promise<number> },
+  bytes: Uint8Array,
+): Promise<void> {
+  for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
+}
+
+async function refuseExisting(path: string): Promise<void> {
+  const exists = await Deno.lstat(path).then(() => true, (error) => {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  });
+  if (exists) throw new Error(`${path} exists already; choose another name or remove it`);
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await Deno.open(path, { read: true });
+  try {
+    await folder.sync();
+  } finally {
+    folder.close();
+  }
+}

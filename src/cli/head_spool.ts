@@ -1,0 +1,62 @@
+/**
+ * Heads of an export between two of its rounds, in a temporary folder: JSON lines, read back once
+ * in the order in which they were written.
+ */
+
+import type { HeadSpool, WrittenHead } from "../commands/transfer/export_environment.ts";
+import { createLineSplitter } from "../domain/transfer/split_lines.ts";
+
+const OWNER_ONLY = 0o600;
+
+/** `close` removes the folder. */
+export async function openHeadSpool(): Promise<HeadSpool & { close(): Promise<void> }> {
+  const folder = await Deno.makeTempDir({ prefix: "daybook_export_" });
+  const encoder = new TextEncoder();
+  let turns = 0;
+
+  function path(turn: number): string {
+    return `${folder}/heads_${turn}`;
+  }
+
+  return {
+    async append(heads) {
+      const text = heads.map((head) => JSON.stringify(head) + "\n").join("");
+      const options = { append: true, create: true, mode: OWNER_ONLY };
+      await Deno.writeFile(path(turns), encoder.encode(text), options);
+    },
+    async turn() {
+      const before = turns++;
+      if (before > 0) await removeIfThere(path(before - 1));
+      return readHeads(path(before));
+    },
+    close: () => Deno.remove(folder, { recursive: true }),
+  };
+}
+
+async function* readHeads(path: string): AsyncGenerator<WrittenHead> {
+  const file = await openIfThere(path);
+  if (file === undefined) return;
+  const decoder = new TextDecoder();
+  const splitter = createLineSplitter();
+  for await (const chunk of file.readable) {
+    for (const line of splitter.push(chunk)) yield JSON.parse(decoder.decode(line));
+  }
+}
+
+/** Nothing was appended in a round without streams, or in one that memory could hold. */
+async function openIfThere(path: string): Promise<Deno.FsFile | undefined> {
+  try {
+    return await Deno.open(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}
+
+async function removeIfThere(path: string): Promise<void> {
+  try {
+    await Deno.remove(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+}

@@ -1,0 +1,265 @@
+/**
+ * Exports one environment as one moment of it, also beside nodes that write to it.
+ *
+ * Events are written round by round: each round reads all heads and writes what is new below them.
+ * The file is done when a round was read at one version of the store, or found nothing new: then
+ * no head has changed between its reading in the round before and its reading in this one, so at
+ * the beginning of this round the environment was just what the file says, and no write over
+ * several streams is half in it. Ledger entries are read after that: each write in the file has
+ * its entry. An entry of a later write names events that the file does not have, and import leaves
+ * it out.
+ */
+
+import type { Environment } from "../../domain/tenant.ts";
+import { FORMAT, FORMAT_VERSION, SPEC_PART_CHARACTERS } from "../../domain/transfer/record.ts";
+import { API_KEYS_MAX, type FileCounts } from "../../domain/transfer/record.ts";
+import type { Host } from "../../host.ts";
+import type { Engine } from "../../kv/engine.ts";
+import { listStoredApiKeys } from "../../store/api_keys.ts";
+import { isExpired, listLedger } from "../../store/idempotency.ts";
+import { type InstanceRecord, viewInstance } from "../../store/instances.ts";
+import { listSigningKeys } from "../../store/signing_keys.ts";
+import { readSpecText } from "../../store/specs.ts";
+import { createFileWriter, type FileOutput, type FileWriter } from "./file_writer.ts";
+import { type Delta, ExportDisturbed, type Reached, readDeltas, rewritten } from "./read_deltas.ts";
+import {
+  type ListedHead,
+  readSpecState,
+  scanSegment,
+  SEGMENT_LIMITS,
+  type SegmentLimits,
+  type SpecState,
+} from "./scan_heads.ts";
+
+/** A head as far as the file has it. */
+export interface WrittenHead extends Reached {
+  readonly key: string;
+  readonly generation: number;
+}
+
+/**
+ * Keeps the heads of a round for the next one, in order, outside memory: a round over many streams
+ * is longer than memory is large.
+ */
+export interface HeadSpool {
+  append(heads: readonly WrittenHead[]): Promise<void>;
+  /** What was appended since the last turn; what is appended from now on is of the next. */
+  turn(): Promise<AsyncIterator<WrittenHead>>;
+}
+
+export interface ExportRequest {
+  readonly instance: InstanceRecord;
+  readonly environment: Environment;
+  readonly withSigningKeys: boolean;
+}
+
+export interface ExportTools {
+  readonly output: FileOutput;
+  readonly spool: HeadSpool;
+  /** Hears from time to time how far it is. */
+  readonly onProgress?: (counts: FileCounts) => void;
+  readonly limits?: SegmentLimits;
+}
+
+/** Rounds after which an environment that is written to is given up. */
+const ROUNDS_MAX = 20;
+const LEDGER_PAGE = 1_000;
+const MS_PER_SECOND = 1_000;
+
+interface Run {
+  readonly engine: Engine;
+  readonly host: Host;
+  readonly tenant: number;
+  readonly writer: FileWriter;
+  readonly tools: ExportTools;
+}
+
+/**
+ * Writes the whole file and gives what it holds.
+ * @throws {ExportDisturbed} when the environment is written to faster than it can be read.
+ */
+export async function exportEnvironment(
+  engine: Engine,
+  host: Host,
+  request: ExportRequest,
+  tools: ExportTools,
+): Promise<FileCounts> {
+  const { instance, environment, withSigningKeys } = request;
+  const tenant = instance.tenants[environment];
+  const writer = createFileWriter(tools.output);
+  const run: Run = { engine, host, tenant, writer, tools };
+  await writer.writeRecord({
+    record: "header",
+    format: FORMAT,
+    version: FORMAT_VERSION,
+    instance: viewInstance(instance),
+    environment,
+    exported_at: new Date(host.nowMs()).toISOString(),
+  });
+  if (withSigningKeys) await writeSigningKeys(run, instance.id);
+  const specs = await writeStreams(run);
+  await writeApiKeys(run);
+  await writeLedger(run);
+  if (specs.current !== undefined) {
+    await writer.writeRecord({ record: "current_spec", version: specs.current });
+  }
+  return await writer.end();
+}
+
+/** All rounds; gives the specs of the moment that the file tells. */
+async function writeStreams(run: Run): Promise<SpecState> {
+  let specsWritten = 0;
+  for (let round = 1; round <= ROUNDS_MAX; round++) {
+    const written = await writeRound(run, await run.tools.spool.turn(), specsWritten);
+    specsWritten = written.specs.versions.length;
+    if (written.isOneMoment) return written.specs;
+  }
+  throw new ExportDisturbed(
+    `The environment was written to in each of ${ROUNDS_MAX} rounds over its streams, so there ` +
+      "was no moment that a file could tell. Export it while less is written, or stop its writers",
+  );
+}
+
+async function writeRound(
+  run: Run,
+  previous: AsyncIterator<WrittenHead>,
+  specsWritten: number,
+): Promise<{ readonly specs: SpecState; readonly isOneMoment: boolean }> {
+  const { engine, host, tenant, tools } = run;
+  const limits = tools.limits ?? SEGMENT_LIMITS;
+  let specs: SpecState | undefined;
+  let firstVersion: bigint | undefined;
+  let last: ListedHead | undefined;
+  let before = await previous.next();
+  let changes = 0;
+  for (;;) {
+    const isFirst = specs === undefined;
+    const segment = await scanSegment(
+      engine,
+      host,
+      tenant,
+      last?.key,
+      limits,
+      (tx) => isFirst ? readSpecState(tx, tenant) : Promise.resolve(undefined),
+    );
+    specs ??= segment.beside!;
+    firstVersion ??= segment.version;
+    if (isFirst) changes += await writeSpecs(run, specs, specsWritten);
+    const deltas: Delta[] = [];
+    for (const { key, head } of segment.heads) {
+      // Streams never go away, so the heads before are some of these, in the same order.
+      const known = !before.done && before.value.key === key ? before.value : undefined;
+      if (known !== undefined) before = await previous.next();
+      if (known !== undefined && known.generation !== head.generation) throw rewritten(key);
+      const from = known ?? { length: 0, bytes: 0, tip: undefined };
+      if (head.length > from.length) deltas.push({ key, head, from });
+    }
+    await writeDeltas(run, deltas);
+    changes += deltas.length;
+    last = segment.heads.at(-1) ?? last;
+    const isWholeRound = segment.isLast && isFirst;
+    if (!isWholeRound) await tools.spool.append(segment.heads.map(asWritten));
+    if (!segment.isLast) continue;
+    if (!before.done) throw new ExportDisturbed(`The stream ${before.value.key} is gone`);
+    const isOneMoment = isWholeRound || changes === 0 || await isStill(engine, firstVersion);
+    return { specs, isOneMoment };
+  }
+}
+
+/** True where nothing at all was committed since that version: always, beside no other writer. */
+async function isStill(engine: Engine, version: bigint): Promise<boolean> {
+  return await engine.snapshot((tx) => tx.readVersion()) === version;
+}
+
+function asWritten({ key, head }: ListedHead): WrittenHead {
+  const { length, bytes, tip, generation } = head;
+  return { key, length, bytes, tip, generation };
+}
+
+async function writeDeltas({ engine, tenant, writer, tools }: Run, deltas: readonly Delta[]) {
+  for await (const page of readDeltas(engine, tenant, deltas)) {
+    const { delta: { key, head, from }, events, isFirst, isLast } = page;
+    if (isFirst) {
+      const { generation, createdAt: created_at, updatedAt: updated_at } = head;
+      const { length, tip } = from;
+      await writer.writeRecord({
+        record: "stream",
+        key,
+        generation,
+        created_at,
+        updated_at,
+        from: length,
+        ...(length > 0 && { tip }),
+      });
+    }
+    await writer.writeEvents(events);
+    if (isLast) await writer.writeRecord({ record: "tip", length: head.length, tip: head.tip! });
+    tools.onProgress?.(writer.counts);
+  }
+}
+
+/** Writes the versions after the first `written`; gives how many. */
+async function writeSpecs(
+  { engine, tenant, writer }: Run,
+  { versions }: SpecState,
+  written: number,
+): Promise<number> {
+  const fresh = versions.slice(written);
+  for (const { version, spec_hash, created_at } of fresh) {
+    const text = await engine.snapshot((tx) => readSpecText(tx, tenant, version));
+    const parts = Math.ceil(text.length / SPEC_PART_CHARACTERS);
+    await writer.writeRecord({ record: "spec", version, spec_hash, created_at, parts });
+    for (let part = 0; part < parts; part++) {
+      const begin = part * SPEC_PART_CHARACTERS;
+      const piece = text.slice(begin, begin + SPEC_PART_CHARACTERS);
+      await writer.writeRecord({ record: "spec_part", text: piece });
+    }
+  }
+  return fresh.length;
+}
+
+async function writeSigningKeys({ engine, writer }: Run, instanceId: string): Promise<void> {
+  const pairs = await engine.snapshot((tx) => listSigningKeys(tx, instanceId));
+  for (const { number, public_key, private_key, created_at } of pairs) {
+    const record = "signing_key";
+    await writer.writeRecord({ record, number, public_key, private_key, created_at });
+  }
+}
+
+async function writeApiKeys({ engine, tenant, writer }: Run): Promise<void> {
+  const stored = await engine.snapshot((tx) => listStoredApiKeys(tx, tenant, API_KEYS_MAX + 1));
+  if (stored.length > API_KEYS_MAX) {
+    throw new Error(`The environment has more than ${API_KEYS_MAX} API keys; revoke some of them`);
+  }
+  for (const { record: { id, name, scope, created_at, revoke_at }, hash } of stored) {
+    const times = { created_at, ...(revoke_at !== undefined && { revoke_at }) };
+    await writer.writeRecord({ record: "api_key", id, name, scope, hash, ...times });
+  }
+}
+
+/** Entries whose day is over are as good as removed. */
+async function writeLedger({ engine, host, tenant, writer, tools }: Run): Promise<void> {
+  const now = Math.floor(host.nowMs() / MS_PER_SECOND);
+  let after: string | undefined;
+  for (;;) {
+    const cursor = { tenant, after };
+    const page = await engine.snapshot((tx) => listLedger(tx, cursor, LEDGER_PAGE));
+    for (const entry of page) {
+      if (isExpired(entry, now)) continue;
+      const { key, bodyHash, used, written } = entry;
+      await writer.writeRecord({
+        record: "ledger",
+        key,
+        body_hash: bodyHash,
+        used,
+        form: written.form,
+        request_id: written.requestId,
+        implied_count: written.impliedCount,
+        targets: written.targets.map(({ key, first, count }) => [key, first, count] as const),
+      });
+    }
+    tools.onProgress?.(writer.counts);
+    if (page.length < LEDGER_PAGE) return;
+    after = page.at(-1)!.key;
+  }
+}

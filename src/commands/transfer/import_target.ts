@@ -1,0 +1,80 @@
+/** Which environment an import fills, and whether it may. */
+
+import type { Instance } from "../../domain/access.ts";
+import { explainSlug } from "../../domain/slug.ts";
+import type { Environment } from "../../domain/tenant.ts";
+import type { RuleBreach } from "../../domain/transfer/parse_record.ts";
+import type { HeaderRecord } from "../../domain/transfer/record.ts";
+import type { ReadTransaction } from "../../kv/engine.ts";
+import { listStreams } from "../../store/aggregates.ts";
+import { type InstanceRecord, readInstance, readInstanceBySlug } from "../../store/instances.ts";
+import { listSpecVersions } from "../../store/specs.ts";
+
+/** What the caller wants otherwise than the file says. */
+export interface ImportWish {
+  readonly slug?: string;
+  readonly environment?: Environment;
+}
+
+export interface ImportTarget {
+  readonly slug: string;
+  readonly environment: Environment;
+  /** The instance as it is in the store; undefined: it is to be made. */
+  readonly existing: InstanceRecord | undefined;
+  /** The instance to be made, when it is. */
+  readonly fresh: Instance;
+  /** True where the file's API keys open just this environment of this instance. */
+  readonly takesApiKeys: boolean;
+}
+
+export type Judged<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly breach: RuleBreach };
+
+/** The target of an import, if there may be one. `spareId`: for an instance whose id is taken. */
+export async function judgeTarget(
+  tx: ReadTransaction,
+  { instance, environment }: HeaderRecord,
+  wish: ImportWish,
+  spareId: string,
+): Promise<Judged<ImportTarget>> {
+  const named = wish.slug ?? instance.slug;
+  const fault = explainSlug(named);
+  if (fault !== undefined) return refuse("slug", fault);
+  const byId = await readInstance(tx, instance.id);
+  const bySlug = await readInstanceBySlug(tx, named);
+  if (bySlug !== undefined && wish.slug === undefined && bySlug.id !== instance.id) {
+    const message = `the slug '${named}' is that of another instance here, ${bySlug.id}. To ` +
+      `import into that one, add --instance ${named}; to make a new one, --instance <new slug>`;
+    return refuse("slug_taken", message);
+  }
+  const existing = bySlug ?? (wish.slug === undefined ? byId : undefined);
+  const id = byId === undefined ? instance.id : spareId;
+  const target: ImportTarget = {
+    slug: existing?.slug ?? named,
+    environment: wish.environment ?? environment,
+    existing,
+    fresh: { id, slug: named, tier: instance.tier, created_at: instance.created_at },
+    takesApiKeys: (existing?.id ?? id) === instance.id &&
+      (wish.environment ?? environment) === environment,
+  };
+  const found = existing && await describeContents(tx, existing.tenants[target.environment]);
+  if (found === undefined) return { ok: true, value: target };
+  const message = `${target.environment} of the instance '${target.slug}' is not empty: it has ` +
+    `${found}. An import fills only an empty environment`;
+  return refuse("not_empty", message);
+}
+
+/** What an environment holds, or undefined for an empty one. Guarded, so that it stays empty. */
+async function describeContents(tx: ReadTransaction, tenant: number): Promise<string | undefined> {
+  const versions = (await listSpecVersions(tx, tenant)).length;
+  const [stream] = await listStreams(tx, tenant, { limit: 1 });
+  const parts: string[] = [];
+  if (versions > 0) parts.push(versions === 1 ? "a spec" : `${versions} versions of a spec`);
+  if (stream !== undefined) parts.push(`streams (the first is ${stream})`);
+  return parts.length === 0 ? undefined : parts.join(" and ");
+}
+
+function refuse(rule: string, message: string): { ok: false; breach: RuleBreach } {
+  return { ok: false, breach: { rule, message } };
+}

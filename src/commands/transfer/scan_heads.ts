@@ -1,0 +1,78 @@
+/**
+ * One round over the heads of an environment. A head never goes back and the events below it never
+ * change, so a stream is told by its head alone, and may be read later, in as many transactions as
+ * it takes.
+ */
+
+import type { SpecVersion } from "../../domain/spec/deployment.ts";
+import type { StreamKey } from "../../domain/stream_key.ts";
+import type { Host } from "../../host.ts";
+import type { Engine, ReadTransaction } from "../../kv/engine.ts";
+import { listStreams } from "../../store/aggregates.ts";
+import { listSpecVersions, readCurrentVersion } from "../../store/specs.ts";
+import type { StreamHead } from "../../store/stream_head.ts";
+import { readHead } from "../../store/streams.ts";
+
+export interface ListedHead {
+  readonly key: StreamKey;
+  readonly head: StreamHead;
+}
+
+/** What one transaction saw: heads that follow each other in the order of the listing. */
+export interface HeadSegment {
+  /** The store's version that was read. */
+  readonly version: bigint;
+  readonly heads: readonly ListedHead[];
+  /** False where the environment has more streams behind the last head. */
+  readonly isLast: boolean;
+}
+
+/** The specs at the same version as the first segment of a round. */
+export interface SpecState {
+  readonly versions: readonly SpecVersion[];
+  readonly current: number | undefined;
+}
+
+/** Heads asked for at a time. */
+const BATCH = 1_000;
+
+/** How much one transaction reads: within its five seconds, and within memory. */
+export interface SegmentLimits {
+  readonly heads: number;
+  readonly milliseconds: number;
+}
+
+export const SEGMENT_LIMITS: SegmentLimits = { heads: 100_000, milliseconds: 3_000 };
+
+export function readSpecState(tx: ReadTransaction, tenant: number): Promise<SpecState> {
+  return Promise.all([listSpecVersions(tx, tenant), readCurrentVersion(tx, tenant)])
+    .then(([versions, current]) => ({ versions, current }));
+}
+
+/** The next heads after `after`; `alongside` is read at the same version. */
+export async function scanSegment<T>(
+  engine: Engine,
+  host: Host,
+  tenant: number,
+  after: StreamKey | undefined,
+  limits: SegmentLimits,
+  alongside: (tx: ReadTransaction) => Promise<T>,
+): Promise<HeadSegment & { readonly beside: T }> {
+  return await engine.snapshot(async (tx) => {
+    const version = await tx.readVersion();
+    const beside = await alongside(tx);
+    const beganMs = host.nowMs();
+    const heads: ListedHead[] = [];
+    let last = after;
+    for (;;) {
+      const batch = await listStreams(tx, tenant, { after: last, limit: BATCH });
+      const found = await Promise.all(batch.map((key) => readHead(tx, tenant, key)));
+      for (const [index, key] of batch.entries()) heads.push({ key, head: found[index]! });
+      if (batch.length < BATCH) return { version, heads, isLast: true, beside };
+      last = batch.at(-1);
+      const isFull = heads.length >= limits.heads ||
+        host.nowMs() - beganMs >= limits.milliseconds;
+      if (isFull) return { version, heads, isLast: false, beside };
+    }
+  });
+}

@@ -1,0 +1,270 @@
+/**
+ * Checks an environment file while it is read, line by line and in bounded memory: the form and
+ * order of its records, the hash chain of every stream, and at the end the counts and the SHA-256
+ * of all that came before. What it gives out is true only once the last line was accepted, so
+ * nobody may see any of it before.
+ */
+
+import { createHash } from "node:crypto";
+import { extendChain } from "../audit/chain.ts";
+import { parseRecord, type RuleBreach } from "./parse_record.ts";
+import {
+  type ApiKeyLine,
+  type CurrentSpecRecord,
+  END_START,
+  endLine,
+  EVENT_START,
+  type FileCounts,
+  type FileRecord,
+  type HeaderRecord,
+  type LedgerRecord,
+  LINE_BYTES_MAX,
+  NO_COUNTS,
+  type SigningKeyLine,
+  type SpecRecord,
+  type StreamRecord,
+  type TipRecord,
+} from "./record.ts";
+
+/** A broken rule and the line that breaks it, counted from 1. */
+export interface FileFault extends RuleBreach {
+  readonly line: number;
+}
+
+/** An event of the stream that was opened last. */
+export interface EventItem {
+  readonly kind: "event";
+  readonly raw: string;
+  /** Length of `raw` in UTF-8. */
+  readonly bytes: number;
+  readonly hash: string;
+}
+
+/** What a line, or the last of several lines, stands for. */
+export type FileItem =
+  | EventItem
+  | { readonly kind: "header"; readonly header: HeaderRecord }
+  | { readonly kind: "signing_key"; readonly signingKey: SigningKeyLine }
+  | { readonly kind: "spec"; readonly spec: SpecRecord; readonly text: string }
+  | { readonly kind: "stream"; readonly stream: StreamRecord }
+  | { readonly kind: "tip"; readonly stream: StreamRecord; readonly tip: TipRecord }
+  | { readonly kind: "api_key"; readonly apiKey: ApiKeyLine }
+  | { readonly kind: "ledger"; readonly entry: LedgerRecord }
+  | { readonly kind: "current_spec"; readonly current: CurrentSpecRecord }
+  | { readonly kind: "end"; readonly counts: FileCounts };
+
+export type Step =
+  | { readonly ok: true; readonly item?: FileItem }
+  | { readonly ok: false; readonly fault: FileFault };
+
+export interface FileCheck {
+  /** The number of the line taken last. */
+  readonly line: number;
+  readonly counts: FileCounts;
+  /** The next line, without its newline. `item` is absent for a part of something larger. */
+  take(line: Uint8Array): Step;
+  /** To be asked after the last line: what is wrong with a file that ends here. */
+  finish(rest: Uint8Array): FileFault | undefined;
+}
+
+/** A stream whose tip is still to come. */
+interface OpenStream {
+  readonly record: StreamRecord;
+  /** How each of its events begins. */
+  readonly start: string;
+  length: number;
+  tip: string | undefined;
+}
+
+interface OpenSpec {
+  readonly record: SpecRecord;
+  readonly parts: string[];
+}
+
+type Counts = { -readonly [Name in keyof FileCounts]: FileCounts[Name] };
+
+const NEWLINE = new Uint8Array([0x0a]);
+
+export function createFileCheck(): FileCheck {
+  const sha256 = createHash("sha256");
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  const counts: Counts = { ...NO_COUNTS };
+  let line = 0;
+  let stream: OpenStream | undefined;
+  let spec: OpenSpec | undefined;
+  let currentSpec: number | undefined;
+  let isEnded = false;
+
+  function take(bytes: Uint8Array): Step {
+    line++;
+    if (isEnded) return refuse("after_end", "nothing may follow the end record");
+    if (bytes.length > LINE_BYTES_MAX) return refuseLongLine();
+    let text: string;
+    try {
+      text = decoder.decode(bytes);
+    } catch {
+      return refuse("not_utf8", "the line is not UTF-8");
+    }
+    if (text.startsWith(END_START)) return takeEnd(text);
+    const step = text.startsWith(EVENT_START) ? takeEvent(text, bytes.length) : takeRecord(text);
+    sha256.update(bytes).update(NEWLINE);
+    counts.lines++;
+    return step;
+  }
+
+  function takeEvent(raw: string, bytes: number): Step {
+    if (stream === undefined) return refuse("record_order", "an event stands outside a stream");
+    if (!raw.startsWith(stream.start)) {
+      return refuse("event_key", `the event is not of the stream ${stream.record.key}`);
+    }
+    const hash = extendChain(stream.tip, raw);
+    stream.tip = hash;
+    stream.length++;
+    counts.events++;
+    counts.event_bytes += bytes;
+    return { ok: true, item: { kind: "event", raw, bytes, hash } };
+  }
+
+  function takeRecord(text: string): Step {
+    const parsed = parseRecord(text);
+    if (!parsed.ok) return { ok: false, fault: { line, ...parsed.breach } };
+    const { record } = parsed;
+    const misplaced = explainOrder(record);
+    if (misplaced !== undefined) return refuse("record_order", misplaced);
+    return takeParsed(record);
+  }
+
+  /** Why the record cannot stand here, or undefined. */
+  function explainOrder({ record }: FileRecord): string | undefined {
+    if ((line === 1) !== (record === "header")) return "the header is the first line, and only it";
+    if (stream !== undefined && record !== "tip") {
+      return `the stream ${stream.record.key} has not been ended by its tip`;
+    }
+    if (stream === undefined && record === "tip") return "a tip stands outside a stream";
+    if (spec !== undefined && record !== "spec_part") {
+      return `version ${spec.record.version} of the spec lacks some of its parts`;
+    }
+    if (spec === undefined && record === "spec_part") return "a part stands outside a spec";
+    if (currentSpec !== undefined) return "only the end may follow the current spec";
+    return undefined;
+  }
+
+  function takeParsed(record: FileRecord): Step {
+    switch (record.record) {
+      case "header":
+        return { ok: true, item: { kind: "header", header: record } };
+      case "signing_key":
+        counts.signing_keys++;
+        return { ok: true, item: { kind: "signing_key", signingKey: record } };
+      case "spec":
+        return openSpec(record);
+      case "spec_part":
+        return takeSpecPart(record.text);
+      case "stream":
+        return openStream(record);
+      case "tip":
+        return takeTip(record);
+      case "api_key":
+        counts.api_keys++;
+        return { ok: true, item: { kind: "api_key", apiKey: record } };
+      case "ledger":
+        counts.ledger_entries++;
+        return { ok: true, item: { kind: "ledger", entry: record } };
+      case "current_spec":
+        if (record.version > counts.specs) {
+          return refuse("current_spec", `the file has no version ${record.version} of the spec`);
+        }
+        currentSpec = record.version;
+        return { ok: true, item: { kind: "current_spec", current: record } };
+    }
+  }
+
+  function openSpec(record: SpecRecord): Step {
+    const expected = counts.specs + 1;
+    if (record.version !== expected) {
+      return refuse("spec_version", `version ${expected} of the spec is to come next`);
+    }
+    counts.specs++;
+    spec = { record, parts: [] };
+    return { ok: true };
+  }
+
+  function takeSpecPart(text: string): Step {
+    const { record, parts } = spec!;
+    parts.push(text);
+    if (parts.length < record.parts) return { ok: true };
+    spec = undefined;
+    return { ok: true, item: { kind: "spec", spec: record, text: parts.join("") } };
+  }
+
+  function openStream(record: StreamRecord): Step {
+    if ((record.from > 0) !== (record.tip !== undefined)) {
+      return refuse("record_fields", 'record "stream": "tip" stands exactly where "from" is not 0');
+    }
+    if (record.from === 0) counts.streams++;
+    const start = `${EVENT_START}${JSON.stringify(record.key)},`;
+    stream = { record, start, length: record.from, tip: record.tip };
+    return { ok: true, item: { kind: "stream", stream: record } };
+  }
+
+  function takeTip(tip: TipRecord): Step {
+    const { record, length, tip: reached } = stream!;
+    if (length === record.from || tip.length !== length) {
+      const message = `${record.key} has ${length} events here, but its tip says ${tip.length}`;
+      return refuse("stream_length", message);
+    }
+    if (tip.tip !== reached) {
+      return refuse("chain_tip", `the events of ${record.key} do not hash to the tip`);
+    }
+    stream = undefined;
+    return { ok: true, item: { kind: "tip", stream: record, tip } };
+  }
+
+  function takeEnd(text: string): Step {
+    if (line === 1) return refuse("record_order", "the first line is the header");
+    if (stream !== undefined || spec !== undefined) {
+      return refuse("record_order", "the file ends within a stream or a spec");
+    }
+    if ((counts.specs > 0) !== (currentSpec !== undefined)) {
+      return refuse("current_spec", "a file with specs says which one is current");
+    }
+    // To the letter: so not one byte of this line can differ either.
+    if (text !== endLine(counts, sha256.digest("hex"))) {
+      const message = "counts or SHA-256 are not those of the lines before: the file was altered " +
+        "or cut";
+      return refuse("checksum", message);
+    }
+    isEnded = true;
+    return { ok: true, item: { kind: "end", counts: { ...counts } } };
+  }
+
+  function refuseLongLine(): Step {
+    return refuse("line_too_long", `the line is longer than ${LINE_BYTES_MAX} bytes`);
+  }
+
+  function refuse(rule: string, message: string): Step {
+    return { ok: false, fault: { line, rule, message } };
+  }
+
+  function finish(rest: Uint8Array): FileFault | undefined {
+    const isWhole = isEnded && rest.length === 0;
+    if (isWhole) return undefined;
+    const message = isEnded
+      ? "nothing may follow the end record"
+      : rest.length > 0
+      ? "the line has no end: the file was cut off"
+      : "the end record is missing: the file was cut off";
+    return { line: line + 1, rule: isEnded ? "after_end" : "cut_off", message };
+  }
+
+  return {
+    get line() {
+      return line;
+    },
+    get counts() {
+      return counts;
+    },
+    take,
+    finish,
+  };
+}

@@ -1,0 +1,170 @@
+/**
+ * The file that carries one environment from one store to another: JSON Lines in UTF-8. A line is
+ * either a record, whose first field is `record`, or a stored event, to the letter. The format is
+ * described for people in `src/cli/README.md`. Nothing in it depends on an engine: no tenant
+ * numbers, no segments.
+ */
+
+import type { Scope, Tier } from "../access.ts";
+import type { Environment } from "../tenant.ts";
+import type { Written } from "../write.ts";
+
+export const FORMAT = "daybook-environment";
+export const FORMAT_VERSION = 1;
+/** No line of ours is longer: an event has 100 KB of data at most. Others are refused unread. */
+export const LINE_BYTES_MAX = 1024 * 1024;
+/** Characters of a spec's document in one line. */
+export const SPEC_PART_CHARACTERS = 32 * 1024;
+/** All of them become visible in one transaction. */
+export const API_KEYS_MAX = 5_000;
+/** How every stored event begins; so no event is taken for a record. */
+export const EVENT_START = '{"key":';
+
+/** The first line. */
+export interface HeaderRecord {
+  readonly record: "header";
+  readonly format: typeof FORMAT;
+  readonly version: number;
+  readonly instance: {
+    readonly id: string;
+    readonly slug: string;
+    readonly tier: Tier;
+    readonly created_at: string;
+  };
+  readonly environment: Environment;
+  /** ISO 8601 UTC. */
+  readonly exported_at: string;
+}
+
+/** A key pair of the instance; only in files that were asked to have them. */
+export interface SigningKeyLine {
+  readonly record: "signing_key";
+  readonly number: number;
+  readonly public_key: string;
+  readonly private_key: string;
+  readonly created_at: string;
+}
+
+/** A deployed spec; the text of its document follows in `parts` lines. Versions count from 1. */
+export interface SpecRecord {
+  readonly record: "spec";
+  readonly version: number;
+  readonly spec_hash: string;
+  readonly created_at: string;
+  readonly parts: number;
+}
+
+export interface SpecPartRecord {
+  readonly record: "spec_part";
+  readonly text: string;
+}
+
+/**
+ * Opens a stream: the lines up to the next `tip` are its events. A stream that grew while the file
+ * was written comes again, from where it was left: then `from` is above 0 and `tip` is the chain
+ * hash there.
+ */
+export interface StreamRecord {
+  readonly record: "stream";
+  readonly key: string;
+  readonly generation: number;
+  /** Unix seconds of the first and of the latest event. */
+  readonly created_at: number;
+  readonly updated_at: number;
+  /** Index of the first event that follows. */
+  readonly from: number;
+  readonly tip?: string;
+}
+
+/** Ends a stream: the number of its events and the chain hash of the last. */
+export interface TipRecord {
+  readonly record: "tip";
+  readonly length: number;
+  readonly tip: string;
+}
+
+/** An API key without its secret: `hash` is the SHA-256 of it. */
+export interface ApiKeyLine {
+  readonly record: "api_key";
+  readonly id: string;
+  readonly name: string;
+  readonly scope: Scope;
+  readonly hash: string;
+  readonly created_at: string;
+  readonly revoke_at?: string;
+}
+
+/** What a keyed write answered. */
+export interface LedgerRecord {
+  readonly record: "ledger";
+  readonly key: string;
+  readonly body_hash: string;
+  /** Unix seconds of the last use. */
+  readonly used: number;
+  readonly form: Written["form"];
+  readonly request_id: string;
+  readonly implied_count: number;
+  readonly targets: readonly (readonly [key: string, first: number, count: number])[];
+}
+
+export interface CurrentSpecRecord {
+  readonly record: "current_spec";
+  readonly version: number;
+}
+
+/** What a file holds, in numbers. */
+export interface FileCounts {
+  /** Lines before the last. */
+  readonly lines: number;
+  readonly signing_keys: number;
+  readonly specs: number;
+  readonly streams: number;
+  readonly events: number;
+  /** Of the events alone, in UTF-8. */
+  readonly event_bytes: number;
+  readonly api_keys: number;
+  readonly ledger_entries: number;
+}
+
+/** Every record but the last, which is told by {@link endLine}. */
+export type FileRecord =
+  | HeaderRecord
+  | SigningKeyLine
+  | SpecRecord
+  | SpecPartRecord
+  | StreamRecord
+  | TipRecord
+  | ApiKeyLine
+  | LedgerRecord
+  | CurrentSpecRecord;
+
+export const END_START = '{"record":"end"';
+
+/** The last line. `sha256`: of all bytes before it, in hex. A reader compares the whole text. */
+export function endLine(counts: FileCounts, sha256: string): string {
+  const { lines, signing_keys, specs, streams, events, event_bytes, api_keys, ledger_entries } =
+    counts;
+  return JSON.stringify({
+    record: "end",
+    lines,
+    signing_keys,
+    specs,
+    streams,
+    events,
+    event_bytes,
+    api_keys,
+    ledger_entries,
+    sha256,
+  });
+}
+
+export const NO_COUNTS: FileCounts = {
+  lines: 0,
+  signing_keys: 0,
+  specs: 0,
+  streams: 0,
+  events: 0,
+  event_bytes: 0,
+  api_keys: 0,
+  ledger_entries: 0,
+};

@@ -1,0 +1,51 @@
+/** Bytes as they come in become whole lines, however they are cut. */
+
+const NEWLINE = 0x0a;
+
+export interface LineSplitter {
+  /** The lines that end within `chunk`, without their newline. */
+  push(chunk: Uint8Array): Uint8Array[];
+  /** What came after the last newline; empty at the end of a whole file. */
+  rest(): Uint8Array;
+  /** How long {@link rest} is: to be looked at after each push, for memory is bounded by it. */
+  readonly restBytes: number;
+}
+
+export function createLineSplitter(): LineSplitter {
+  /** Pieces of the line under way: joined once, for a long line may come in many chunks. */
+  let pending: Uint8Array[] = [];
+  let pendingBytes = 0;
+
+  function push(chunk: Uint8Array): Uint8Array[] {
+    const lines: Uint8Array[] = [];
+    let start = 0;
+    for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
+      const piece = chunk.subarray(start, end);
+      lines.push(pending.length === 0 ? piece : join([...pending, piece]));
+      pending = [];
+      pendingBytes = 0;
+      start = end + 1;
+    }
+    if (start < chunk.length) pending.push(chunk.slice(start));
+    pendingBytes += chunk.length - start;
+    return lines;
+  }
+
+  return {
+    push,
+    rest: () => join(pending),
+    get restBytes() {
+      return pendingBytes;
+    },
+  };
+}
+
+function join(pieces: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.length;
+  }
+  return whole;
+}

@@ -1,0 +1,122 @@
+/** Environment files in memory, and what a client can see of an environment. */
+
+import assert from "node:assert/strict";
+import { createAccess } from "../../src/access.ts";
+import {
+  type ExportRequest,
+  type ExportTools,
+  exportEnvironment,
+  type HeadSpool,
+  type WrittenHead,
+} from "../../src/commands/transfer/export_environment.ts";
+import {
+  importEnvironment,
+  type ImportOptions,
+  type ImportOutcome,
+  type ImportSummary,
+} from "../../src/commands/transfer/import_environment.ts";
+import type { Tenant } from "../../src/domain/tenant.ts";
+import type { Host } from "../../src/host.ts";
+import { createApp } from "../../src/http/app.ts";
+import type { Engine } from "../../src/kv/engine.ts";
+import { createService, type Service } from "../../src/service.ts";
+import { readInstance } from "../../src/store/instances.ts";
+
+/** Keeps heads in memory; a real one keeps them in a file. */
+export function memorySpool(): HeadSpool {
+  let kept: WrittenHead[] = [];
+  return {
+    append: (heads) => Promise.resolve(void kept.push(...heads)),
+    turn() {
+      const before = kept.values();
+      kept = [];
+      return Promise.resolve({ next: () => Promise.resolve(before.next()) });
+    },
+  };
+}
+
+/** The text of the file that an export of the tenant makes. */
+export async function exportText(
+  engine: Engine,
+  host: Host,
+  tenant: Tenant,
+  change: Partial<ExportRequest> & Partial<ExportTools> = {},
+): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  const instance = await engine.snapshot((tx) => readInstance(tx, tenant.instanceId));
+  assert.ok(instance !== undefined, "the instance exists");
+  const request = { instance, environment: tenant.environment, withSigningKeys: false };
+  await exportEnvironment(engine, host, { ...request, ...change }, {
+    output: (bytes) => Promise.resolve(void (text += decoder.decode(bytes, { stream: true }))),
+    spool: memorySpool(),
+    ...change,
+  });
+  return text;
+}
+
+/** The bytes in chunks of `size`. */
+export async function* inChunks(bytes: Uint8Array, size = 1_000): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += size) {
+    yield await Promise.resolve(bytes.subarray(at, at + size));
+  }
+}
+
+export function importText(
+  engine: Engine,
+  host: Host,
+  text: string,
+  options: ImportOptions = {},
+): Promise<ImportOutcome> {
+  return importEnvironment(engine, host, inChunks(new TextEncoder().encode(text)), options);
+}
+
+export function imported(outcome: ImportOutcome): ImportSummary {
+  assert.ok(outcome.ok, `refused: ${JSON.stringify(outcome)}`);
+  return outcome.summary;
+}
+
+/** The rule that refused an import. */
+export function refusedRule(outcome: ImportOutcome): string {
+  assert.ok(!outcome.ok, "it was imported");
+  return outcome.fault.rule;
+}
+
+/** The service of a store with its application, as on the listener of one environment. */
+export interface OpenedService {
+  readonly service: Service;
+  /** Status and body of an answer. */
+  ask(method: string, path: string, key: string, body?: unknown, idempotency?: string): Promise<
+    readonly [status: number, body: string]
+  >;
+  close(): Promise<void>;
+}
+
+const SECRET = new Uint8Array(32).fill(7);
+
+export function openService(
+  engine: Engine,
+  host: Host,
+  environment: Tenant["environment"],
+): OpenedService {
+  const access = createAccess(engine, host, { jwtSecret: SECRET });
+  const service = createService(engine, host, access);
+  const clientAddress = (peer: string) => peer;
+  const source = { kind: "listener", environment } as const;
+  const app = createApp(service, host, { headerPrefix: "SVC", environment: source, clientAddress });
+  return {
+    service,
+    async ask(method, path, key, body, idempotency) {
+      const headers = new Headers({ authorization: `Bearer ${key}` });
+      if (body !== undefined) headers.set("content-type", "application/json");
+      if (idempotency !== undefined) headers.set("x-idempotency-key", idempotency);
+      const request = { method, headers, body: body === undefined ? null : JSON.stringify(body) };
+      const response = await app.request(`http://127.0.0.1:8002${path}`, request);
+      return [response.status, await response.text()];
+    },
+    async close() {
+      await service.close();
+      await access.close();
+    },
+  };
+}

@@ -44,7 +44,7 @@ async function addHere(
 ): Promise<string | undefined> {
   let engine: Engine;
   try {
-    engine = await openEngine(config);
+    engine = await openEngine(config, host);
   } catch (error) {
     if (!(error instanceof Error) || error.name !== "StoreInUse") throw error;
     return await askServer(config, host, email, password);

@@ -22,7 +22,7 @@ export async function printToken(options: TokenOptions): Promise<void> {
     const message = `--hours must be a number above 0 and at most ${HOURS_MAX}, e.g. --hours 8`;
     exitWith(EXIT_MISUSED, message);
   }
-  const secret = await tokenSecret(config, host, () => openEngine(config));
+  const secret = await tokenSecret(config, host, () => openEngine(config, host));
   const { token } = await mintOperatorToken({
     secret,
     subject: options.subject,

@@ -56,7 +56,7 @@ async function start(config: Config, host: Host): Promise<Running> {
     cert: await Deno.readTextFile(config.tls.certPath),
     key: await Deno.readTextFile(config.tls.keyPath),
   };
-  const engine = await openEngine(config);
+  const engine = await openEngine(config, host);
   const jwtSecret = await tokenSecret(config, host, () => Promise.resolve(engine));
   const access = createAccess(engine, host, { jwtSecret, jwtPublicKey: config.jwtPublicKey });
   const service = createService(engine, host, access);

@@ -2,25 +2,30 @@
 
 import { join } from "node:path";
 import type { Engine } from "./engine.ts";
+import type { EngineHost } from "./foundationdb_engine.ts";
 import { openSqliteEngine } from "./sqlite.ts";
 
 export interface EngineChoice {
   readonly store: "sqlite" | "foundationdb";
   /** Folder of the embedded store; made when missing. */
   readonly dataDir: string;
+  /** Of FoundationDB; undefined for its own default. */
+  readonly fdbClusterFile?: string;
 }
 
 /**
  * Opens the engine of a deployment.
  * @throws {StoreInUse} when another process has the embedded store open.
- * @throws {Error} when this build does not have the engine.
+ * @throws {Error} when FoundationDB is chosen and there is no cluster file, no client library, or
+ *   no answer within ten seconds. So a server that is started says what is wrong and ends; what
+ *   a cluster does later is for each call to say.
  */
-export function openEngine({ store, dataDir }: EngineChoice): Promise<Engine> {
-  // A promise although nothing here waits: an engine on a network does.
-  return Promise.resolve().then(() => {
-    if (store === "sqlite") return openSqliteEngine({ path: join(dataDir, "daybook.sqlite") });
-    throw new Error(
-      `This build has no engine "${store}". Set DAYBOOK_STORE=sqlite to use the embedded store`,
-    );
-  });
+export async function openEngine(
+  { store, dataDir, fdbClusterFile }: EngineChoice,
+  host: EngineHost,
+): Promise<Engine> {
+  if (store === "sqlite") return openSqliteEngine({ path: join(dataDir, "daybook.sqlite") });
+  // Loaded only when chosen: it needs a native library that is not everywhere.
+  const { openFoundationdbEngine } = await import("./foundationdb.ts");
+  return await openFoundationdbEngine({ clusterFile: fdbClusterFile, host });
 }

@@ -13,9 +13,9 @@ import { checkKey, checkKeyBytes, checkTransactionBytes, checkValue } from "./si
 import { refuseExpired } from "./size_limits.ts";
 import type { StoredPairs } from "./sqlite_file.ts";
 import type { SqliteViews, View } from "./sqlite_views.ts";
+import { countTransactionBytes, stampBytes } from "./transaction_bytes.ts";
 import * as own from "./write_buffer.ts";
 
-const stampBytes = 10;
 const ageMaxMs = kvLimits.transactionSecondsMax * 1000;
 
 /** What a transaction needs of its engine. */
@@ -123,7 +123,7 @@ export class SqliteTransaction implements Transaction {
 
   /** @throws {EngineLimitExceeded} when all that it writes and guards is too much. */
   checkSize(): void {
-    checkTransactionBytes(countBytes(this.#buffer, this.#guards));
+    checkTransactionBytes(countTransactionBytes(this.#buffer, this.#guards));
   }
 
   /** Completes the stamped keys and notes all that this writes. */
@@ -207,22 +207,6 @@ export class SqliteTransaction implements Transaction {
     if (this.#home.isClosed()) throw new EngineClosed("The engine is closed");
     if (this.#isOver) throw new Error("The transaction is over: its body returned or threw");
   }
-}
-
-/** As FoundationDB counts: what is written once as such and once as what it may conflict with. */
-function countBytes(buffer: own.WriteBuffer, guards: Guards): number {
-  let count = 0;
-  for (const { key, value, delta } of buffer.writes.values()) {
-    const written = value !== undefined ? value.length : delta !== undefined ? 8 : key.length + 1;
-    count += 3 * key.length + 1 + written;
-  }
-  for (const { prefix, suffix, value } of buffer.stamped) {
-    count += 3 * (prefix.length + stampBytes + suffix.length) + 1 + value.length;
-  }
-  for (const { begin, end } of buffer.cleared) count += 2 * (begin.length + end.length);
-  for (const key of guards.keys) count += 2 * key.length + 1;
-  for (const { begin, end } of guards.ranges) count += begin.length + end.length;
-  return count;
 }
 
 function resolved<T>(read: () => T): Promise<T> {

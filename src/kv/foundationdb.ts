@@ -1,0 +1,225 @@
+/**
+ * Opens the distributed engine: the only file that touches the package `foundationdb`, and only
+ * when a store on FoundationDB is chosen, for the package needs a native library on the machine.
+ *
+ * The package's keys and values may be strings, but those share one buffer inside and can abort
+ * the process: nothing but byte arrays goes in here. Its native part has global state, so one
+ * thread of a process may use it.
+ */
+
+import type { Bytes, Engine, KeyRange } from "./engine.ts";
+import { findClusterFile } from "./foundationdb_cluster_file.ts";
+import type { ClientDatabase, ClientPage, ClientTransaction } from "./foundationdb_client.ts";
+import type { ClientWatch, PageSize } from "./foundationdb_client.ts";
+import { type EngineHost, FoundationdbEngine } from "./foundationdb_engine.ts";
+import { stampBytes } from "./transaction_bytes.ts";
+
+export interface FoundationdbOptions {
+  /** Undefined: FoundationDB's own default. */
+  readonly clusterFile?: string;
+  readonly host: EngineHost;
+  /** All keys of the engine begin with it: at most 4 bytes, or long keys would not fit. */
+  readonly prefix?: Bytes;
+}
+
+type Package = typeof import("foundationdb");
+type Database = ReturnType<Package["open"]>;
+type NativeTransaction = ReturnType<Database["rawCreateTransaction"]>;
+
+/** The newest that the package knows; any client library from 7.2 on speaks it. */
+const apiVersion = 720;
+const prefixBytesMax = 4;
+/** A cluster that is being started too gets so long. */
+const openMsMax = 10_000;
+/** The stamped key is followed by the stamp's place in it. */
+const offsetBytes = 4;
+const conflictingKeys = new TextEncoder().encode("  /transaction/conflicting_keys/");
+conflictingKeys.fill(0xff, 0, 2);
+
+/**
+ * Opens the store on a cluster.
+ * @throws {Error} a message for people: no cluster file, no client library, or no answer of the
+ *   cluster within ten seconds.
+ */
+export async function openFoundationdbEngine(options: FoundationdbOptions): Promise<Engine> {
+  const { host, prefix } = options;
+  if (prefix !== undefined && prefix.length > prefixBytesMax) {
+    throw new Error(`The prefix of all keys has ${prefix.length} bytes; ${prefixBytesMax} fit`);
+  }
+  const clusterFile = await findClusterFile(options.clusterFile);
+  const fdb = await loadPackage();
+  const database = bindDatabase(fdb, fdb.open(clusterFile));
+  const engine = new FoundationdbEngine({ database, host, prefix });
+  try {
+    await untilReached(engine);
+  } catch (cause) {
+    await engine.close();
+    throw new Error(
+      `The FoundationDB cluster of ${clusterFile} does not answer: ${(cause as Error).message}. ` +
+        `Is it running, and configured? \`fdbcli -C ${clusterFile} --exec status\` tells more`,
+      { cause },
+    );
+  }
+  return engine;
+}
+
+async function loadPackage(): Promise<Package> {
+  try {
+    const fdb = await import("foundationdb");
+    fdb.setAPIVersion(apiVersion);
+    return fdb;
+  } catch (cause) {
+    throw new Error(
+      `FoundationDB's client cannot be loaded: ${(cause as Error).message}. The library ` +
+        "libfdb_c.so, version 7.2 or newer, must be installed on this machine: it is in the " +
+        "package foundationdb-clients, https://github.com/apple/foundationdb/releases",
+      { cause },
+    );
+  }
+}
+
+async function untilReached(engine: Engine): Promise<void> {
+  const startedMs = performance.now();
+  for (;;) {
+    try {
+      await engine.snapshot((tx) => tx.readVersion());
+      return;
+    } catch (error) {
+      if (performance.now() - startedMs > openMsMax / 2) throw error;
+    }
+  }
+}
+
+function bindDatabase(fdb: Package, database: Database): ClientDatabase {
+  const { ReadYourWritesDisable, RawAccess, ReportConflictingKeys } = fdb.TransactionOptionCode;
+  return {
+    createTransaction(kind) {
+      const native = database.rawCreateTransaction();
+      if (kind === "attempt") {
+        native.setOption(ReadYourWritesDisable);
+        native.setOption(ReportConflictingKeys);
+        // Makes room for the stamp's place behind a key of the largest size, and for a prefix.
+        native.setOption(RawAccess);
+      }
+      return new BoundTransaction(fdb, native);
+    },
+    close: () => database.close(),
+  };
+}
+
+class BoundTransaction implements ClientTransaction {
+  readonly #fdb: Package;
+  readonly #native: NativeTransaction;
+  /** Reads that guard nothing. */
+  readonly #reads: NativeTransaction;
+
+  constructor(fdb: Package, native: NativeTransaction) {
+    this.#fdb = fdb;
+    this.#native = native;
+    this.#reads = native.snapshot();
+  }
+
+  async readVersion(): Promise<bigint> {
+    return viewOf(await this.#native.getReadVersion()).getBigUint64(0);
+  }
+
+  startAt(version: bigint): void {
+    const bytes = new Uint8Array(8);
+    viewOf(bytes).setBigUint64(0, version);
+    this.#native.setReadVersion(asBuffer(bytes));
+  }
+
+  async get(key: Bytes): Promise<Bytes | undefined> {
+    const value = await this.#reads.get(asBuffer(key));
+    return value && bytesIn(value);
+  }
+
+  async getRange({ begin, end }: KeyRange, size: PageSize): Promise<ClientPage> {
+    const { firstGreaterOrEqual } = this.#fdb.keySelector;
+    const { results, more } = await this.#reads.getRangeNative(
+      firstGreaterOrEqual(asBuffer(begin)),
+      firstGreaterOrEqual(asBuffer(end)),
+      size.limit,
+      size.bytesMax,
+      this.#fdb.StreamingMode.Exact,
+      1,
+      size.reverse,
+    );
+    const pairs = results.map(([key, value]) => ({ key: bytesIn(key), value: bytesIn(value) }));
+    return { pairs, more };
+  }
+
+  guard({ begin, end }: KeyRange): void {
+    this.#native.addReadConflictRange(asBuffer(begin), asBuffer(end));
+  }
+
+  set(key: Bytes, value: Bytes): void {
+    this.#native.set(asBuffer(key), asBuffer(value));
+  }
+
+  clear(key: Bytes): void {
+    this.#native.clear(asBuffer(key));
+  }
+
+  clearRange({ begin, end }: KeyRange): void {
+    this.#native.clearRange(asBuffer(begin), asBuffer(end));
+  }
+
+  add(key: Bytes, operand: Bytes): void {
+    this.#native.add(asBuffer(key), asBuffer(operand));
+  }
+
+  setStamped(prefix: Bytes, suffix: Bytes, value: Bytes): void {
+    const key = new Uint8Array(prefix.length + stampBytes + suffix.length + offsetBytes);
+    key.set(prefix);
+    key.set(suffix, prefix.length + stampBytes);
+    viewOf(key).setUint32(key.length - offsetBytes, prefix.length, true);
+    this.#native.setVersionstampedKeyRaw(asBuffer(key), asBuffer(value));
+  }
+
+  commit(): Promise<void> {
+    return this.#native.rawCommit();
+  }
+
+  async conflictingKey(): Promise<Bytes | undefined> {
+    const end = Uint8Array.of(...conflictingKeys.subarray(0, -1), conflictingKeys.at(-1)! + 1);
+    const { pairs } = await this.getRange({ begin: conflictingKeys, end }, {
+      limit: 1,
+      bytesMax: 0,
+      reverse: false,
+    });
+    return pairs[0]?.key.subarray(conflictingKeys.length);
+  }
+
+  onError(code: number): Promise<void> {
+    return this.#native.rawOnError(code);
+  }
+
+  watch(key: Bytes): ClientWatch {
+    return this.#native.watch(asBuffer(key), { throwAllErrors: false });
+  }
+
+  cancel(): void {
+    this.#native.rawCancel();
+  }
+
+  release(): void {
+    this.#native.rawReset();
+  }
+}
+
+type NodeBuffer = Parameters<NativeTransaction["setReadVersion"]>[0];
+
+/** The native part takes any byte array; only its types say that it must be a Buffer. */
+function asBuffer(bytes: Bytes): NodeBuffer {
+  return bytes as unknown as NodeBuffer;
+}
+
+/** The same bytes as a plain array: nobody above knows a Buffer. */
+function bytesIn(buffer: Uint8Array): Bytes {
+  return new Uint8Array(buffer.buffer as ArrayBuffer, buffer.byteOffset, buffer.length);
+}
+
+function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+}

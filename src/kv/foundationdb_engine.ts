@@ -1,0 +1,317 @@
+/**
+ * THE DISTRIBUTED ENGINE, on FoundationDB's client: runs bodies until their commit is known to
+ * have landed. `foundationdb.ts` opens it. `README.md` tells how it keeps the port's contract.
+ *
+ * WHAT IS KNOWN AFTER A COMMIT THAT FAILED, and hence what may be done:
+ * - Conflict, too old, throttled, too large: it has not landed. The body runs again, or is refused.
+ * - 1021, reply lost: it may have landed. The client reports this only after it has committed a
+ *   transaction that conflicts with the lost one, so the lost one has landed or never will. That
+ *   is what `exactly_once.ts` asks for; its marker then tells which of both.
+ * - No reply at all within four seconds: we cancel, and the commit may STILL LAND LATER. A rerun
+ *   could then land too, or read what the first one wrote and refuse itself. So nothing is run
+ *   again; the caller hears EngineUnavailable, and what it repeats under an idempotency key is
+ *   serialized with the late commit, for both read and write the entry of that key.
+ */
+
+import type { Bytes, Engine, ReadTransaction, Transaction, Watch } from "./engine.ts";
+import { EngineClosed, EngineLimitExceeded, EngineUnavailable, kvLimits } from "./engine.ts";
+import { CommitUnknown, type Mark, sweepMarkers, transactExactlyOnce } from "./exactly_once.ts";
+import { type ClientDatabase, codeOf, errorCodes, isLimit } from "./foundationdb_client.ts";
+import { isMisuse, isPassing } from "./foundationdb_client.ts";
+import { openStalls, type StallLimits, type Stalls } from "./foundationdb_stalls.ts";
+import { type AttemptHome, FoundationdbTransaction } from "./foundationdb_transaction.ts";
+import { type FoundationdbWatches, openFoundationdbWatches } from "./foundationdb_watches.ts";
+import { refuseExpired } from "./size_limits.ts";
+import { openTurns } from "./turns.ts";
+
+/** The world outside, as far as the engine needs it. */
+export interface EngineHost {
+  /** Milliseconds since 1970. */
+  nowMs(): number;
+  randomBytes(length: number): Bytes;
+}
+
+export interface FoundationdbEngineOptions {
+  readonly database: ClientDatabase;
+  readonly host: EngineHost;
+  /** All keys of the engine begin with it: at most 4 bytes, or long keys would not fit. */
+  readonly prefix?: Bytes;
+  /** A clock that only goes forward, in milliseconds. */
+  readonly nowMs?: () => number;
+  readonly stallLimits?: StallLimits;
+  readonly failurePauseMs?: number;
+}
+
+/** What became of one run of a body. */
+type Run<T> =
+  | { readonly kind: "committed"; readonly value: T }
+  | { readonly kind: "conflict"; readonly place: string }
+  | { readonly kind: "expired" }
+  | { readonly kind: "passing"; readonly error: Error };
+
+/** Losing for so long, a transaction gives up. */
+const conflictsMaxMs = 10_000;
+/** So long a cluster may put a call off. */
+const passingMaxMs = 4_000;
+/** Bodies that take longer than a transaction may last are run so often. */
+const expirationsMax = 3;
+/** After so many conflicts in a row, which turns cannot help, others in the cluster get time. */
+const conflictsWithoutPause = 3;
+const sweepIntervalMs = 60_000;
+/**
+ * Markers are swept when they are ten minutes old, by the clock of any node, though no call lasts
+ * one minute: so clocks may be nine minutes apart before a marker in use is lost.
+ */
+const clocksApartMaxMs = 9 * 60_000;
+
+export class FoundationdbEngine implements Engine {
+  readonly #home: AttemptHome;
+  readonly #host: EngineHost;
+  readonly #stalls: Stalls;
+  readonly #watches: FoundationdbWatches;
+  readonly #turns = openTurns();
+  readonly #running = new Set<FoundationdbTransaction>();
+  readonly #sweeper: ReturnType<typeof setInterval>;
+  readonly #nodeId: Bytes;
+  #calls = 0;
+  #closing: Promise<void> | undefined;
+  #isClosed = false;
+  #activeCalls = 0;
+  #onIdle: (() => void) | undefined;
+
+  constructor(options: FoundationdbEngineOptions) {
+    const { database, host, prefix = new Uint8Array(), failurePauseMs } = options;
+    this.#host = host;
+    this.#stalls = openStalls(options.stallLimits);
+    const stalls = this.#stalls;
+    this.#home = {
+      database,
+      stalls,
+      prefix,
+      nowMs: options.nowMs ?? (() => performance.now()),
+      isClosed: () => this.#isClosed,
+    };
+    this.#watches = openFoundationdbWatches({
+      database,
+      stalls,
+      stored: (key) => Uint8Array.from([...prefix, ...key]),
+      failurePauseMs,
+    });
+    this.#nodeId = host.randomBytes(8);
+    this.#sweeper = setInterval(() => this.#sweep(), sweepIntervalMs);
+  }
+
+  transact<T>(body: (tx: Transaction) => Promise<T>): Promise<T> {
+    return this.#call(() => {
+      const startedMs = this.#home.nowMs();
+      return transactExactlyOnce(
+        (inner) => this.#runUntilCommitted(inner, startedMs),
+        body,
+        this.#newMark(),
+      );
+    });
+  }
+
+  snapshot<T>(body: (tx: ReadTransaction) => Promise<T>): Promise<T> {
+    return this.#call(async () => {
+      const tx = this.#begin();
+      try {
+        await this.#untilWatchesSee(tx);
+        const { get, getRange } = tx.unguarded;
+        return await body({ get, getRange, readVersion: () => tx.readVersion() });
+      } finally {
+        this.#end(tx);
+      }
+    });
+  }
+
+  watch(key: Bytes): Watch {
+    this.#refuseClosing();
+    return this.#watches.add(key);
+  }
+
+  close(): Promise<void> {
+    return this.#closing ??= this.#close();
+  }
+
+  async #close(): Promise<void> {
+    clearInterval(this.#sweeper);
+    if (this.#activeCalls > 0) await this.#untilIdle();
+    this.#isClosed = true;
+    for (const tx of this.#running) tx.cancel();
+    await this.#watches.close();
+    this.#stalls.close();
+    this.#home.database.close();
+  }
+
+  /** Until nothing runs; what is older than a transaction may be is not waited for. */
+  #untilIdle(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, kvLimits.transactionSecondsMax * 1000);
+      this.#onIdle = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  async #call<T>(work: () => Promise<T>): Promise<T> {
+    this.#refuseClosing();
+    this.#activeCalls++;
+    try {
+      return await work();
+    } finally {
+      this.#activeCalls--;
+      if (this.#activeCalls === 0) this.#onIdle?.();
+    }
+  }
+
+  #begin(): FoundationdbTransaction {
+    const tx = new FoundationdbTransaction(this.#home);
+    this.#running.add(tx);
+    return tx;
+  }
+
+  #end(tx: FoundationdbTransaction): void {
+    this.#running.delete(tx);
+    tx.release();
+  }
+
+  /** What begins after `watch()` must not read an older version than the watch compares with. */
+  #untilWatchesSee(tx: FoundationdbTransaction): Promise<void> | undefined {
+    const armed = this.#watches.armed();
+    return armed && tx.waitFor(armed);
+  }
+
+  /**
+   * Runs `body` again after conflicts and the like; its last run is committed when this resolves.
+   * @throws {CommitUnknown} when the last commit has landed or never will, nobody knows which.
+   */
+  async #runUntilCommitted<T>(
+    body: (tx: Transaction) => Promise<T>,
+    startedMs: number,
+  ): Promise<T> {
+    // Only after lost replies: the first attempt begins at once.
+    if (this.#home.nowMs() - startedMs > conflictsMaxMs) throw noReply();
+    let expirations = 0;
+    let conflicts = 0;
+    let endTurn: (() => void) | undefined;
+    for (;;) {
+      const tx = this.#begin();
+      let run: Run<T>;
+      try {
+        run = await this.#run(tx, body);
+        if (run.kind === "conflict" && ++conflicts > conflictsWithoutPause) {
+          await tx.backOff(errorCodes.conflict);
+        }
+      } finally {
+        this.#end(tx);
+        endTurn?.();
+        endTurn = undefined;
+      }
+      if (run.kind === "committed") return run.value;
+      const elapsedMs = this.#home.nowMs() - startedMs;
+      if (run.kind === "expired") {
+        if (++expirations >= expirationsMax) refuseExpired();
+      } else if (run.kind === "passing") {
+        if (elapsedMs > passingMaxMs) throw run.error;
+      } else {
+        if (elapsedMs > conflictsMaxMs) throw lostTooOften(conflicts);
+        endTurn = await this.#turns.take(run.place);
+      }
+    }
+  }
+
+  async #run<T>(
+    tx: FoundationdbTransaction,
+    body: (tx: Transaction) => Promise<T>,
+  ): Promise<Run<T>> {
+    await this.#untilWatchesSee(tx);
+    let value: T;
+    try {
+      value = await body(tx);
+    } catch (error) {
+      // What a body throws because its reads failed is no word of its own.
+      if (tx.failure === undefined) throw error;
+    }
+    tx.end();
+    if (tx.failure !== undefined) return afterFailedRead(tx.failure);
+    if (!tx.hasWrites) return { kind: "committed", value: value! };
+    if (tx.isTooOld) return { kind: "expired" };
+    tx.prepareCommit();
+    try {
+      await tx.sendCommit();
+    } catch (error) {
+      return await this.#afterFailedCommit(tx, error);
+    }
+    this.#watches.notify({ keys: new Set(tx.buffer.writes.keys()), ranges: tx.buffer.cleared });
+    return { kind: "committed", value: value! };
+  }
+
+  /** What may be run again is given back; everything else is thrown: see the head of this file. */
+  async #afterFailedCommit(tx: FoundationdbTransaction, error: unknown): Promise<Run<never>> {
+    const code = codeOf(error);
+    if (code === errorCodes.conflict) {
+      return { kind: "conflict", place: await tx.findConflict() };
+    }
+    if (code === errorCodes.commitUnknown) {
+      throw new CommitUnknown("FoundationDB lost the reply to a commit", { cause: error });
+    }
+    if (code === errorCodes.tooOld) {
+      if (tx.howTooOld === "expired") return { kind: "expired" };
+      return { kind: "passing", error: cannotCommit(error) };
+    }
+    if (isPassing(code)) {
+      await tx.backOff(code!);
+      return { kind: "passing", error: cannotCommit(error) };
+    }
+    if (isLimit(code)) throw new EngineLimitExceeded((error as Error).message, { cause: error });
+    if (isMisuse(code)) throw error;
+    if (error instanceof EngineUnavailable) throw error;
+    throw cannotCommit(error);
+  }
+
+  #newMark(): Mark {
+    const id = new Uint8Array(16);
+    id.set(this.#nodeId);
+    new DataView(id.buffer).setBigUint64(8, BigInt(this.#calls++));
+    return { id, nowMs: this.#host.nowMs() };
+  }
+
+  /** Old markers only take space: what fails here succeeds a minute later, or on another node. */
+  async #sweep(): Promise<void> {
+    try {
+      await sweepMarkers(this, this.#host.nowMs() - clocksApartMaxMs);
+    } catch {
+      // See above.
+    }
+  }
+
+  #refuseClosing(): void {
+    if (this.#closing !== undefined) throw new EngineClosed("The engine is closed");
+  }
+}
+
+function afterFailedRead(failure: NonNullable<FoundationdbTransaction["failure"]>): Run<never> {
+  if (failure.kind === "expired") return { kind: "expired" };
+  if (failure.kind === "version lost") return { kind: "passing", error: failure.error };
+  throw failure.error;
+}
+
+function cannotCommit(error: unknown): EngineUnavailable {
+  const reason = error instanceof Error ? error.message : String(error);
+  const message = `FoundationDB cannot be written: ${reason} (${codeOf(error)})`;
+  return new EngineUnavailable(message, { cause: error });
+}
+
+function lostTooOften(conflicts: number): EngineUnavailable {
+  return new EngineUnavailable(
+    `The transaction lost against others ${conflicts} times in ${conflictsMaxMs / 1000} seconds`,
+  );
+}
+
+function noReply(): EngineUnavailable {
+  return new EngineUnavailable(
+    `FoundationDB lost the replies to one transaction for ${conflictsMaxMs / 1000} seconds`,
+  );
+}

@@ -1,0 +1,23 @@
+/** The size of a transaction, as FoundationDB counts it; all engines count so. */
+
+import type { Guards } from "./conflict_log.ts";
+import type { WriteBuffer } from "./write_buffer.ts";
+
+/** Bytes of the commit's stamp in a stamped key. */
+export const stampBytes = 10;
+
+/** What is written counts once as such and once as what it may conflict with. */
+export function countTransactionBytes(buffer: WriteBuffer, guards: Guards): number {
+  let count = 0;
+  for (const { key, value, delta } of buffer.writes.values()) {
+    const written = value !== undefined ? value.length : delta !== undefined ? 8 : key.length + 1;
+    count += 3 * key.length + 1 + written;
+  }
+  for (const { prefix, suffix, value } of buffer.stamped) {
+    count += 3 * (prefix.length + stampBytes + suffix.length) + 1 + value.length;
+  }
+  for (const { begin, end } of buffer.cleared) count += 2 * (begin.length + end.length);
+  for (const key of guards.keys) count += 2 * key.length + 1;
+  for (const { begin, end } of guards.ranges) count += begin.length + end.length;
+  return count;
+}

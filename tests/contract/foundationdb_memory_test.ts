@@ -1,0 +1,23 @@
+/** The distributed engine keeps the contract over a client in memory too, wherever tests run. */
+
+import { FoundationdbEngine } from "../../src/kv/foundationdb_engine.ts";
+import { fakeHost } from "../support/fake_host.ts";
+import { memoryDatabase } from "../support/memory_foundationdb.ts";
+import { bytes, engineContract } from "./engine_contract.ts";
+
+for (const prefix of [undefined, bytes("p")]) {
+  const name = `foundationdb in memory${prefix === undefined ? "" : ", under a prefix"}`;
+  engineContract(name, () => {
+    const database = memoryDatabase();
+    const host = fakeHost();
+    let engine = new FoundationdbEngine({ database, host, prefix });
+    return Promise.resolve({
+      engine,
+      async reopen() {
+        await engine.close();
+        return engine = new FoundationdbEngine({ database, host, prefix });
+      },
+      dispose: () => engine.close(),
+    });
+  });
+}

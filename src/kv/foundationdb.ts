@@ -69,8 +69,9 @@ async function loadPackage(): Promise<Package> {
     fdb.setAPIVersion(apiVersion);
     return fdb;
   } catch (cause) {
+    const [reason] = (cause as Error).message.split("\n");
     throw new Error(
-      `FoundationDB's client cannot be loaded: ${(cause as Error).message}. The library ` +
+      `FoundationDB's client cannot be loaded: ${reason}. The library ` +
         "libfdb_c.so, version 7.2 or newer, must be installed on this machine: it is in the " +
         "package foundationdb-clients, https://github.com/apple/foundationdb/releases",
       { cause },

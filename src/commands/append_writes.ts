@@ -10,7 +10,13 @@ import type { StreamKey } from "../domain/stream_key.ts";
 import type { IdempotencyClaim, WriteRequest, Written } from "../domain/write.ts";
 import type { Transaction } from "../kv/engine.ts";
 import { indexAggregate } from "../store/aggregates.ts";
-import { lookUpLedger, recordInLedger, touchLedger } from "../store/idempotency.ts";
+import {
+  answerFromEntry,
+  type LedgerEntry,
+  readLedger,
+  recordInLedger,
+  touchLedger,
+} from "../store/idempotency.ts";
 import { enqueueStreamRebuild } from "../store/rebuilds.ts";
 import { openStream, type StreamAppender } from "../store/streams.ts";
 
@@ -40,40 +46,60 @@ export interface PreparedTarget {
 /** Every so many stored bytes of a stream, its snapshot is brought up to date in the background. */
 export const REBUILD_EVERY_BYTES = 4 * 1024 * 1024;
 
-/** Appends each write in order; a refused one leaves no trace. */
+/**
+ * Appends each write in order; a refused one leaves no trace. All that they need is read at once:
+ * on a network each read waits for its reply.
+ */
 export async function appendWrites(
   tx: Transaction,
   tenant: number,
   writes: readonly PreparedWrite[],
 ): Promise<Outcome<Written>[]> {
-  const streams = new Map<StreamKey, StreamAppender>();
-  const outcomes: Outcome<Written>[] = [];
-  for (const write of writes) outcomes.push(await appendWrite(tx, tenant, write, streams));
+  const reading = Promise.all(
+    writes.map(({ idempotency }) => idempotency && readLedger(tx, tenant, idempotency)),
+  );
+  const streams = await openStreams(tx, tenant, writes);
+  const entries = await reading;
+  const outcomes = writes.map((write, index) =>
+    appendWrite(tx, tenant, write, entries[index], streams)
+  );
   for (const stream of streams.values()) stream.flush();
   return outcomes;
 }
 
-async function appendWrite(
+type Streams = ReadonlyMap<StreamKey, StreamAppender>;
+
+async function openStreams(
+  tx: Transaction,
+  tenant: number,
+  writes: readonly PreparedWrite[],
+): Promise<Streams> {
+  const keys = new Set<StreamKey>();
+  for (const { targets } of writes) for (const { key } of targets) keys.add(key);
+  const opened = await Promise.all([...keys].map((key) => openStream(tx, tenant, key)));
+  return new Map(opened.map((stream) => [stream.key, stream]));
+}
+
+function appendWrite(
   tx: Transaction,
   tenant: number,
   write: PreparedWrite,
-  streams: Map<StreamKey, StreamAppender>,
-): Promise<Outcome<Written>> {
-  const recorded = await answerFromLedger(tx, tenant, write.idempotency, write.now);
+  entry: LedgerEntry | undefined,
+  streams: Streams,
+): Outcome<Written> {
+  const { form, requestId, idempotency, now } = write;
+  const recorded = idempotency && answerRepeated(tx, tenant, idempotency, entry, now);
   if (recorded !== undefined) return recorded;
   for (const target of write.targets) {
-    const stream = streams.get(target.key) ?? await openStream(tx, tenant, target.key);
-    streams.set(target.key, stream);
-    const { length } = stream.head;
+    const { length } = streams.get(target.key)!.head;
     if (!meetsExpectedLength(length, target.expected)) {
-      return refuseConflict(write.form, target, length);
+      return refuseConflict(form, target, length);
     }
   }
   const targets = write.targets.map((target) => {
     const first = appendTarget(tx, tenant, target, write.timestamp, streams.get(target.key)!);
     return { key: target.key, first, count: target.events.length };
   });
-  const { form, requestId, idempotency, now } = write;
   const written: Written = { form, targets, impliedCount: 0, replayed: false, requestId };
   if (idempotency !== undefined) recordInLedger(tx, tenant, idempotency, written, now);
   return accept(written);
@@ -83,14 +109,24 @@ async function appendWrite(
 export async function answerFromLedger(
   tx: Transaction,
   tenant: number,
-  idempotency: IdempotencyClaim | undefined,
+  idempotency: IdempotencyClaim,
   now: number,
 ): Promise<Outcome<Written> | undefined> {
-  if (idempotency === undefined) return undefined;
-  const answer = await lookUpLedger(tx, tenant, idempotency, now);
-  if (answer.kind === "unseen") return undefined;
+  const entry = await readLedger(tx, tenant, idempotency);
+  return answerRepeated(tx, tenant, idempotency, entry, now);
+}
+
+function answerRepeated(
+  tx: Transaction,
+  tenant: number,
+  idempotency: IdempotencyClaim,
+  entry: LedgerEntry | undefined,
+  now: number,
+): Outcome<Written> | undefined {
+  const answer = answerFromEntry(entry, idempotency, now);
+  if (entry === undefined || answer.kind === "unseen") return undefined;
   if (answer.kind === "mismatch") return refuse({ kind: "idempotency_mismatch" });
-  await touchLedger(tx, tenant, idempotency, now);
+  touchLedger(tx, tenant, idempotency, entry, now);
   return accept(answer.written);
 }
 

@@ -15,7 +15,7 @@ import { appendWrites, type PreparedWrite } from "./append_writes.ts";
 /** Writes that share one transaction at most. */
 const GROUP_WRITES_MAX = 500;
 /** Streams that share one transaction at most: a conflict on one makes it run again for all. */
-const GROUP_STREAMS_MAX = 16;
+const GROUP_STREAMS_MAX = 64;
 /** Events' bytes that share one transaction at most; a larger write goes alone. */
 const GROUP_BYTES_MAX = limits.writeStoredBytesMax / 4;
 /** Errors that would meet every write of a group alone too. */

@@ -1,7 +1,7 @@
 /**
  * Moves pages from the log to the database on a thread of its own: its fsyncs of a large database
  * take long and must not stop the thread that commits. Started by `checkpoints.ts`; each message
- * asks for one pass, each answer says how many frames of the log are moved now.
+ * asks for one pass, each answer says how many frames of the log are moved now, or why none.
  */
 
 import { DatabaseSync } from "node:sqlite";
@@ -16,6 +16,6 @@ port.on("message", () => {
   try {
     port.postMessage({ moved: (checkpoint.get() as { checkpointed: number }).checkpointed });
   } catch (error) {
-    port.postMessage({ moved: 0, failure: String(error) });
+    port.postMessage({ failure: String(error) });
   }
 });

@@ -1,7 +1,8 @@
 /**
- * Keeps the log of the SQLite engine short without stopping its commits: a worker moves most of
- * it, and what came in meanwhile, a little, is moved between two commits, after which SQLite
- * starts the log anew. Without that last step a log under steady load would never end.
+ * Keeps the log of the SQLite engine short: a worker moves most of it while commits go on, and then
+ * what came in meanwhile, a little, while they are held, after which SQLite starts the log anew.
+ * Without that last pass a log under steady load would never end. The calling thread never waits
+ * for the disk: what is held is the commit, not the requests before it.
  */
 
 import { Worker } from "node:worker_threads";
@@ -10,6 +11,8 @@ import type { SqliteFile } from "./sqlite_file.ts";
 export interface Checkpoints {
   /** Starts a pass if the log is long enough. */
   afterCommit(): void;
+  /** True while a pass needs the log to stay as it is; `onRelease` is called when it ends. */
+  isHeld(): boolean;
   /** How long to wait before the next commit, in milliseconds: longer as the log grows. */
   delayMs(): number;
   /** Waits for the pass that runs and ends the worker. */
@@ -18,7 +21,7 @@ export interface Checkpoints {
 
 /** Pages in the log from which on a pass is worth it. */
 const startFrames = 3000;
-/** So many take some 10 ms on the committing thread; 800 took 100 in a database of 3 GB. */
+/** Commits are held while so many are moved: some 10 ms; 800 took 100 in a database of 3 GB. */
 const finishFrames = 200;
 /** From here on commits wait for the passes: many short pauses instead of a long one. */
 const slowFrames = 8000;
@@ -28,10 +31,17 @@ const passMsMax = 1_000;
 /** A log so long is finished there however long that takes, and old versions are given up. */
 const logFramesMax = 16_000;
 
-/** @param giveUpOldVersions ends what reads at old versions: while it does, no log can end. */
-export function openCheckpoints(file: SqliteFile, giveUpOldVersions: () => void): Checkpoints {
+export interface CheckpointHome {
+  /** Ends what reads at old versions: while it does, no log can end. */
+  giveUpOldVersions(): void;
+  /** Commits may go on. */
+  onRelease(): void;
+}
+
+export function openCheckpoints(file: SqliteFile, home: CheckpointHome): Checkpoints {
   let worker: Worker | undefined;
   let isBusy = false;
+  let isHeld = false;
   let isClosed = false;
   let onIdle: (() => void) | undefined;
 
@@ -47,30 +57,29 @@ export function openCheckpoints(file: SqliteFile, giveUpOldVersions: () => void)
       workerData: { path: file.path },
     });
     opened.unref();
-    opened.on("message", ({ moved }: { moved: number }) => endPass(moved));
+    opened.on("message", ({ moved }: { moved?: number }) => endPass(moved));
     // A worker that cannot start is tried again with the next pass.
     opened.on("error", () => {
       worker = undefined;
-      endPass(0);
+      endPass(undefined);
     });
     return opened;
   }
 
-  function endPass(moved: number): void {
+  /** @param moved pages of the log that are in the database now; undefined after a failure. */
+  function endPass(moved: number | undefined): void {
     const frames = file.logFrames();
     const isTooLong = frames > logFramesMax;
-    if (isTooLong) giveUpOldVersions();
-    if (frames - moved <= finishFrames || isTooLong) finish();
-    isBusy = false;
-    if (isClosed) onIdle?.();
-  }
-
-  function finish(): void {
-    try {
-      file.checkpoint();
-    } catch {
-      // Nothing is lost: the log only grows, and the next pass tries again.
+    const isNearEnd = moved !== undefined && (isTooLong || frames - moved <= finishFrames);
+    if (isNearEnd && !isHeld && !isClosed) {
+      if (isTooLong) home.giveUpOldVersions();
+      isHeld = true;
+      return start();
     }
+    const wasHeld = isHeld;
+    isHeld = isBusy = false;
+    if (wasHeld) home.onRelease();
+    if (isClosed) onIdle?.();
   }
 
   function passEnd(): Promise<void> {
@@ -88,6 +97,7 @@ export function openCheckpoints(file: SqliteFile, giveUpOldVersions: () => void)
     afterCommit() {
       if (!isBusy && file.logFrames() >= startFrames) start();
     },
+    isHeld: () => isHeld,
     delayMs: () => Math.min(delayMsMax, Math.ceil((file.logFrames() - slowFrames) / 1000)),
     async close() {
       isClosed = true;

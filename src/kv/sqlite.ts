@@ -86,7 +86,10 @@ class SqliteEngine implements Engine {
     this.#durableVersion = this.#version;
     this.#log.floor = this.#version;
     this.#views = openViews(file);
-    this.#checkpoints = openCheckpoints(file, () => this.#views.giveUpPinned());
+    this.#checkpoints = openCheckpoints(file, {
+      giveUpOldVersions: () => this.#views.giveUpPinned(),
+      onRelease: () => this.#schedule(),
+    });
     this.#home = { views: this.#views, nowMs, isClosed: () => this.#isClosed };
   }
 
@@ -203,8 +206,9 @@ class SqliteEngine implements Engine {
   }
 
   #schedule(): void {
-    // What waits during a sync is the next group.
-    if (this.#isScheduled || this.#syncing !== undefined) return;
+    // What waits during a sync, or while the log is held, is the next group.
+    if (this.#queue.length === 0 || this.#isScheduled) return;
+    if (this.#syncing !== undefined || this.#checkpoints.isHeld()) return;
     this.#isScheduled = true;
     const delayMs = this.#checkpoints.delayMs();
     if (delayMs > 0) setTimeout(() => this.#commitGroup(), delayMs);
@@ -213,6 +217,7 @@ class SqliteEngine implements Engine {
 
   #commitGroup(): void {
     this.#isScheduled = false;
+    if (this.#checkpoints.isHeld()) return;
     if (this.#isClosed || this.#broken !== undefined) {
       const refusal = this.#broken ?? new EngineClosed("The engine is closed");
       for (const { reject } of this.#queue.splice(0)) reject(refusal);
@@ -235,7 +240,7 @@ class SqliteEngine implements Engine {
       accepted.push(one);
     }
     if (accepted.length > 0) this.#store(version, accepted, written);
-    if (this.#queue.length > 0) this.#schedule();
+    this.#schedule();
   }
 
   /** Writes a group and has it synced and acknowledged, or rejects all of it. */
@@ -282,7 +287,7 @@ class SqliteEngine implements Engine {
     this.#watches.notify(written);
     for (const one of accepted) one.resolve(undefined);
     this.#checkpoints.afterCommit();
-    if (this.#queue.length > 0) this.#schedule();
+    this.#schedule();
   }
 
   /** What was read of a commit that is still being synced must not be told before it is kept. */

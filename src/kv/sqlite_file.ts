@@ -59,8 +59,6 @@ export interface SqliteFile extends StoredPairs {
   openReader(): SqliteReader;
   /** Pages in the log, whether or not they were moved to the database already. */
   logFrames(): number;
-  /** Moves what it can from the log to the database. */
-  checkpoint(): void;
   close(): void;
 }
 
@@ -142,7 +140,6 @@ function buildFile(
   const commit = db.prepare("COMMIT");
   const countFrames = db.prepare("PRAGMA wal_checkpoint(NOOP)");
   let frames = 0;
-  const checkpoint = db.prepare("PRAGMA wal_checkpoint(PASSIVE)");
   const recent = openRecentValues();
   const change = prepareChange(db, pairs, recent);
   const setVersion = db.prepare("UPDATE store SET version = ?");
@@ -159,7 +156,7 @@ function buildFile(
       return frames;
     }
   }
-  // Commits leave the fsync of the log to `syncLog`; checkpoints still sync before they move pages.
+  // Commits leave the fsync of the log to `syncLog`; checkpoints sync on their own connection.
   db.exec("PRAGMA synchronous = NORMAL");
   const log = Deno.openSync(`${path}-wal`, { read: true, write: true });
   begin.run();
@@ -189,14 +186,6 @@ function buildFile(
     syncLog: () => syncLog(log),
     openReader: () => openReader(path),
     logFrames: () => frames,
-    checkpoint() {
-      endReading();
-      try {
-        checkpoint.get();
-      } finally {
-        begin.run();
-      }
-    },
     close() {
       try {
         endReading();

@@ -22,14 +22,21 @@ export type LedgerAnswer =
   | { readonly kind: "mismatch" }
   | { readonly kind: "recorded"; readonly written: Written };
 
-/** What the ledger knows of `claim` at `now` (Unix seconds). An expired entry is unseen. */
-export async function lookUpLedger(
-  tx: Pick<ReadTransaction, "get" | "getRange">,
+/** What is kept under the key of `claim`, ended or not. */
+export function readLedger(
+  tx: Pick<ReadTransaction, "get">,
   tenant: number,
+  { key }: IdempotencyClaim,
+): Promise<LedgerEntry | undefined> {
+  return tx.get(keys.ledger(tenant, key)).then((value) => value && decodeEntry(value));
+}
+
+/** What `entry` says to `claim` at `now` (Unix seconds). An expired entry is unseen. */
+export function answerFromEntry(
+  entry: LedgerEntry | undefined,
   claim: IdempotencyClaim,
   now: number,
-): Promise<LedgerAnswer> {
-  const entry = await readEntry(tx, tenant, claim.key);
+): LedgerAnswer {
   if (entry === undefined || isExpired(entry, now)) return { kind: "unseen" };
   if (entry.bodyHash !== claim.bodyHash) return { kind: "mismatch" };
   return { kind: "recorded", written: { ...entry.written, replayed: true } };
@@ -43,20 +50,18 @@ export function recordInLedger(
   written: Written,
   now: number,
 ): void {
-  const { replayed: _, ...kept } = written;
-  setEntry(tx, tenant, claim.key, { used: now, bodyHash: claim.bodyHash, written: kept });
+  setEntry(tx, tenant, claim.key, { used: now, bodyHash: claim.bodyHash, written });
 }
 
 /** A replay starts the entry's day anew. */
-export async function touchLedger(
+export function touchLedger(
   tx: Transaction,
   tenant: number,
-  claim: IdempotencyClaim,
+  { key }: IdempotencyClaim,
+  entry: LedgerEntry,
   now: number,
-): Promise<void> {
-  const entry = await readEntry(tx, tenant, claim.key);
-  if (entry === undefined || entry.used >= now) return;
-  setEntry(tx, tenant, claim.key, { ...entry, used: now });
+): void {
+  if (entry.used < now) setEntry(tx, tenant, key, { ...entry, used: now });
 }
 
 /** Where a sweep goes on: after which key of which tenant. */
@@ -128,15 +133,6 @@ export function storeLedgerEntry(tx: Transaction, tenant: number, entry: NamedLe
 /** True when the entry's day is over at `now` (Unix seconds). */
 export function isExpired(entry: LedgerEntry, now: number): boolean {
   return entry.used + limits.idempotencyRetentionSeconds <= now;
-}
-
-async function readEntry(
-  tx: Pick<ReadTransaction, "get" | "getRange">,
-  tenant: number,
-  idempotencyKey: string,
-): Promise<LedgerEntry | undefined> {
-  const value = await tx.get(keys.ledger(tenant, idempotencyKey));
-  return value && decodeEntry(value);
 }
 
 function setEntry(

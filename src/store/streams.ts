@@ -33,6 +33,7 @@ export async function readHead(tx: Reads, tenant: number, stream: StreamKey): Pr
  * all events of the transaction share segments, and the head is set once.
  */
 export interface StreamAppender {
+  readonly key: StreamKey;
   readonly head: StreamHead;
   /** Gives the index of the first event appended. */
   append(events: readonly EncodedEvent[], timestamp: number): number;
@@ -73,6 +74,7 @@ export async function openStream(
   }
 
   return {
+    key: stream,
     get head() {
       return head;
     },

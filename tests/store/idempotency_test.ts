@@ -4,8 +4,9 @@ import assert from "node:assert/strict";
 import type { Written } from "../../src/domain/write.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import {
+  answerFromEntry,
   type LedgerCursor,
-  lookUpLedger,
+  readLedger,
   recordInLedger,
   sweepLedger,
   touchLedger,
@@ -29,16 +30,26 @@ function record(engine: Engine, now = START, tenant = 1): Promise<void> {
 }
 
 function lookUp(engine: Engine, now: number, change = {}, tenant = 1) {
-  return engine.snapshot((tx) => lookUpLedger(tx, tenant, { ...claim, ...change }, now));
+  const changed = { ...claim, ...change };
+  return engine.snapshot(async (tx) =>
+    answerFromEntry(await readLedger(tx, tenant, changed), changed, now)
+  );
 }
 
-Deno.test("lookUpLedger() has not seen a key that nobody used", async () => {
+function touch(engine: Engine, now: number): Promise<void> {
+  return engine.transact(async (tx) => {
+    const entry = await readLedger(tx, 1, claim);
+    touchLedger(tx, 1, claim, entry!, now);
+  });
+}
+
+Deno.test("answerFromEntry() has not seen a key that nobody used", async () => {
   await withTemporaryEngine(async (engine) => {
     assert.deepEqual(await lookUp(engine, START), { kind: "unseen" });
   });
 });
 
-Deno.test("lookUpLedger() gives the whole answer of the write that landed", async () => {
+Deno.test("answerFromEntry() gives the whole answer of the write that landed", async () => {
   await withTemporaryEngine(async (engine) => {
     await record(engine);
     const answer = await lookUp(engine, START + 5);
@@ -46,7 +57,7 @@ Deno.test("lookUpLedger() gives the whole answer of the write that landed", asyn
   });
 });
 
-Deno.test("lookUpLedger() tells another body apart", async () => {
+Deno.test("answerFromEntry() tells another body apart", async () => {
   await withTemporaryEngine(async (engine) => {
     await record(engine);
     const answer = await lookUp(engine, START, { bodyHash: "bb".repeat(32) });
@@ -54,14 +65,14 @@ Deno.test("lookUpLedger() tells another body apart", async () => {
   });
 });
 
-Deno.test("lookUpLedger() keeps instances and environments apart", async () => {
+Deno.test("answerFromEntry() keeps instances and environments apart", async () => {
   await withTemporaryEngine(async (engine) => {
     await record(engine, START, 1);
     assert.deepEqual(await lookUp(engine, START, {}, 2), { kind: "unseen" });
   });
 });
 
-Deno.test("lookUpLedger() keeps a key for 24 hours to the second", async () => {
+Deno.test("answerFromEntry() keeps a key for 24 hours to the second", async () => {
   await withTemporaryEngine(async (engine) => {
     await record(engine);
     assert.equal((await lookUp(engine, START + DAY - 1)).kind, "recorded");
@@ -72,7 +83,7 @@ Deno.test("lookUpLedger() keeps a key for 24 hours to the second", async () => {
 Deno.test("touchLedger() starts the 24 hours anew", async () => {
   await withTemporaryEngine(async (engine) => {
     await record(engine);
-    await engine.transact((tx) => touchLedger(tx, 1, claim, START + DAY - 1));
+    await touch(engine, START + DAY - 1);
     assert.equal((await lookUp(engine, START + 2 * DAY - 2)).kind, "recorded");
     assert.equal((await lookUp(engine, START + 2 * DAY - 1)).kind, "unseen");
   });
@@ -108,7 +119,7 @@ Deno.test("sweepLedger() removes ended entries and no other, in steps", async ()
 Deno.test("sweepLedger() spares an entry that was used again", async () => {
   await withTemporaryEngine(async (engine) => {
     await record(engine);
-    await engine.transact((tx) => touchLedger(tx, 1, claim, START + 20 * 3600));
+    await touch(engine, START + 20 * 3600);
     await engine.transact((tx) => sweepLedger(tx, { tenant: 1 }, START + DAY, 100));
     assert.equal(await isKept(engine, claim.key), true);
     const end = START + 20 * 3600 + DAY;

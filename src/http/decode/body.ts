@@ -6,6 +6,7 @@
 import type { JsonObject } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import { type Deadlines, openDeadlines } from "../deadlines.ts";
 import { parseJsonObject } from "./json_text.ts";
 
 /** Keeps a byte order mark, so that it is seen and refused instead of dropped. */
@@ -13,7 +14,6 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 const JSON_TYPE = "application/json";
 const DECIMAL = /^[0-9]+$/;
-const MS_PER_SECOND = 1000;
 /** A body declared no longer than this is read in one piece, which is quicker. */
 const BYTES_AT_ONCE_MAX = 64 * 1024;
 
@@ -75,23 +75,34 @@ export function checkContentType(header: string | null): Outcome<void> {
   return accept(undefined);
 }
 
+/** One for each length of time that is asked for; servers ask for one. */
+const deadlinesBySeconds = new Map<number, Deadlines>();
+
+function deadlinesOf(seconds: number): Deadlines {
+  const known = deadlinesBySeconds.get(seconds);
+  if (known !== undefined) return known;
+  const opened = openDeadlines(seconds);
+  deadlinesBySeconds.set(seconds, opened);
+  return opened;
+}
+
 /** Whole or within its time; a client that stops sending must not hold its connection for ever. */
-async function readBytes(
+function readBytes(
   request: Request,
   bytesMax: number,
   seconds: number,
 ): Promise<Outcome<Uint8Array>> {
-  const late = Promise.withResolvers<Outcome<Uint8Array>>();
-  const giveUp = () => late.resolve(refuse({ kind: "body_late", seconds }));
-  const timer = setTimeout(giveUp, seconds * MS_PER_SECOND);
-  try {
-    return await Promise.race([readInTime(request, bytesMax), late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return new Promise((resolve) => {
+    const end = deadlinesOf(seconds).start(() => resolve(refuse({ kind: "body_late", seconds })));
+    readWhole(request, bytesMax).then((outcome) => {
+      end();
+      resolve(outcome);
+    });
+  });
 }
 
-async function readInTime(request: Request, bytesMax: number): Promise<Outcome<Uint8Array>> {
+/** Never rejects. */
+async function readWhole(request: Request, bytesMax: number): Promise<Outcome<Uint8Array>> {
   const header = request.headers.get("content-length");
   const declared = header !== null && DECIMAL.test(header) ? Number(header) : undefined;
   if (declared !== undefined && declared > bytesMax) return tooLarge(bytesMax);

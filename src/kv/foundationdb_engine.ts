@@ -42,6 +42,13 @@ export interface FoundationdbEngineOptions {
   readonly failurePauseMs?: number;
 }
 
+/** One call of `transact`, through all its attempts. */
+interface Call {
+  readonly startedMs: number;
+  /** Whether the reply to a commit was lost. */
+  mayHaveLanded: boolean;
+}
+
 /** What became of one run of a body. */
 type Run<T> =
   | { readonly kind: "committed"; readonly value: T }
@@ -103,9 +110,9 @@ export class FoundationdbEngine implements Engine {
 
   transact<T>(body: (tx: Transaction) => Promise<T>): Promise<T> {
     return this.#call(() => {
-      const startedMs = this.#home.nowMs();
+      const call: Call = { startedMs: this.#home.nowMs(), mayHaveLanded: false };
       return transactExactlyOnce(
-        (inner) => this.#runUntilCommitted(inner, startedMs),
+        (inner) => this.#runUntilCommitted(inner, call),
         body,
         this.#newMark(),
       );
@@ -189,10 +196,10 @@ export class FoundationdbEngine implements Engine {
    */
   async #runUntilCommitted<T>(
     body: (tx: Transaction) => Promise<T>,
-    startedMs: number,
+    call: Call,
   ): Promise<T> {
     // Only after lost replies: the first attempt begins at once.
-    if (this.#home.nowMs() - startedMs > conflictsMaxMs) throw noReply();
+    if (this.#elapsedMs(call) > conflictsMaxMs) throw noReply();
     let expirations = 0;
     let conflicts = 0;
     let endTurn: (() => void) | undefined;
@@ -200,7 +207,7 @@ export class FoundationdbEngine implements Engine {
       const tx = this.#begin();
       let run: Run<T>;
       try {
-        run = await this.#run(tx, body);
+        run = await this.#run(tx, body, call);
         if (run.kind === "conflict" && ++conflicts > conflictsWithoutPause) {
           await tx.backOff(errorCodes.conflict);
         }
@@ -210,9 +217,12 @@ export class FoundationdbEngine implements Engine {
         endTurn = undefined;
       }
       if (run.kind === "committed") return run.value;
-      const elapsedMs = this.#home.nowMs() - startedMs;
+      const elapsedMs = this.#elapsedMs(call);
       if (run.kind === "expired") {
-        if (++expirations >= expirationsMax) refuseExpired();
+        if (++expirations < expirationsMax) continue;
+        // A refusal would say that nothing has landed.
+        if (call.mayHaveLanded) throw noReply();
+        refuseExpired();
       } else if (run.kind === "passing") {
         if (elapsedMs > passingMaxMs) throw run.error;
       } else {
@@ -225,6 +235,7 @@ export class FoundationdbEngine implements Engine {
   async #run<T>(
     tx: FoundationdbTransaction,
     body: (tx: Transaction) => Promise<T>,
+    call: Call,
   ): Promise<Run<T>> {
     await this.#untilWatchesSee(tx);
     let value: T;
@@ -242,6 +253,7 @@ export class FoundationdbEngine implements Engine {
     try {
       await tx.sendCommit();
     } catch (error) {
+      if (codeOf(error) === errorCodes.commitUnknown) call.mayHaveLanded = true;
       return await this.#afterFailedCommit(tx, error);
     }
     this.#watches.notify({ keys: new Set(tx.buffer.writes.keys()), ranges: tx.buffer.cleared });
@@ -269,6 +281,10 @@ export class FoundationdbEngine implements Engine {
     if (isMisuse(code)) throw error;
     if (error instanceof EngineUnavailable) throw error;
     throw cannotCommit(error);
+  }
+
+  #elapsedMs({ startedMs }: Call): number {
+    return this.#home.nowMs() - startedMs;
   }
 
   #newMark(): Mark {

@@ -86,6 +86,24 @@ Deno.test("1021 for ever ends in EngineUnavailable", async () => {
   });
 });
 
+Deno.test("1021: what may have landed is never refused as too slow", async () => {
+  await inWorld(
+    first("commit", { code: 1021, landed: true }),
+    async ({ engine, database, clock }) => {
+      const call = engine.transact(async (tx) => {
+        await addOne(tx);
+        // The rerun asks for the marker, and its versions are gone by then.
+        database.plan = (kind, number) => {
+          if (kind !== "read") return first("commit", { code: 1021, landed: true })(kind, number);
+          clock.ms += 4500;
+          return { code: 1007 };
+        };
+      });
+      await assert.rejects(call, EngineUnavailable);
+    },
+  );
+});
+
 Deno.test("a commit without a reply is not run again, for it may land later", async () => {
   await inWorld(first("commit", { hangs: true, landsLate: true }), async (world) => {
     const { engine, database } = world;

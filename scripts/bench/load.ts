@@ -2,7 +2,6 @@
 
 import { bodyText, openConnection, type Reply } from "./http_connection.ts";
 import { processorMicros } from "./machine.ts";
-import { setImmediate } from "node:timers";
 
 export interface LoadOptions {
   readonly port: number;
@@ -38,11 +37,10 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   const tally = { units: 0, latencies: [] as number[] };
   const begin = performance.now() + warmupSeconds * 1000;
   const end = begin + seconds * 1000;
-  const awake = stayAwake();
   const [serverMicros] = await Promise.all([
     processorTimeBetween(options.serverPid, begin, end),
     ...Array.from({ length: connections }, (_, i) => runLoop(options, i, begin, end, tally)),
-  ]).finally(awake.end);
+  ]);
   return {
     requests: tally.latencies.length,
     requestsPerSecond: tally.latencies.length / seconds,
@@ -50,20 +48,6 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
     serverMicrosPerUnit: serverMicros / tally.units,
     ...percentiles(tally.latencies),
   };
-}
-
-/**
- * Turns the event loop without a pause. Asleep, the generator would have to be woken for each
- * reply, and on virtual machines that costs the server's core some 16 us: more than a whole no-op
- * request, and nothing of it the server's doing.
- */
-function stayAwake(): { end(): void } {
-  let isOver = false;
-  function turn(): void {
-    if (!isOver) setImmediate(turn);
-  }
-  turn();
-  return { end: () => void (isOver = true) };
 }
 
 async function processorTimeBetween(

@@ -52,6 +52,7 @@ start_on() {
     --listen-address "127.0.0.1:$1" --public-address "127.0.0.1:$1" \
     --parentpid $$ >"$folder/log/fdbserver.out" 2>&1 </dev/null &
   server=$!
+  echo "$server" >"$folder/fdbserver.pid"
   sleep 1
   kill -0 "$server" 2>/dev/null
 }

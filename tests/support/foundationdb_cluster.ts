@@ -15,7 +15,8 @@ import type { OpenedEngine } from "../contract/engine_contract.ts";
 export interface FoundationdbCluster {
   /** Why there is none; undefined when there is. */
   readonly missing: string | undefined;
-  clusterFile(): string;
+  /** Stops the server of a cluster of our own, or lets it go on. */
+  pause(isPaused: boolean): Promise<void>;
   /** Opens an engine on an empty store. */
   open(): Promise<OpenedEngine>;
 }
@@ -65,7 +66,12 @@ export function foundationdbCluster(): FoundationdbCluster {
       },
     };
   }
-  return { missing, clusterFile: () => clusterFile!, open };
+
+  async function pause(isPaused: boolean): Promise<void> {
+    const file = clusterFile!.replace(/fdb\.cluster$/, "fdbserver.pid");
+    Deno.kill(Number(await Deno.readTextFile(file)), isPaused ? "SIGSTOP" : "SIGCONT");
+  }
+  return { missing, pause, open };
 }
 
 function whatIsMissing(isStartedHere: boolean): string | undefined {

@@ -3,34 +3,85 @@
 import type { Credentials, CredentialsPlace } from "./commands/bootstrap.ts";
 import type { Host } from "./host.ts";
 
+const CREDENTIALS = "credentials.json";
+const PENDING = ".pending";
 const OWNER_ONLY = 0o600;
 const OTHERS = 0o077;
 const SECRET_BYTES = 32;
 const SECRET_TEXT = /^[0-9a-f]{64}$/;
 
-/** Keys of the first start: `credentials.json`, with `.pending` at its end until they are real. */
+/**
+ * Keys of the first start: `credentials.json`. Before they are real they have the id of their
+ * instance and `.pending` at the end of the name, for several processes may have one folder.
+ */
 export function credentialsFile(dataDir: string): CredentialsPlace & { readonly path: string } {
-  const path = `${dataDir}/credentials.json`;
-  const pending = `${path}.pending`;
+  const path = `${dataDir}/${CREDENTIALS}`;
+  const pendingPath = (instanceId: string) => `${path}.${instanceId}${PENDING}`;
+
   return {
     path,
-    async readPending() {
-      const text = await readIfThere(pending);
-      try {
-        return text === undefined ? undefined : JSON.parse(text) as Credentials;
-      } catch {
-        // It is written whole, so this is none of ours; a new start replaces it.
-        return undefined;
-      }
+    async describe() {
+      await Deno.mkdir(dataDir, { recursive: true, mode: 0o700 });
+      return `${await Deno.realPath(dataDir)}/${CREDENTIALS}${machine()}`;
+    },
+    readPublished: async () => parseCredentials(await readIfThere(path)),
+    async listPending() {
+      const texts = await Promise.all(
+        (await namesIn(dataDir))
+          .filter((name) => name.startsWith(`${CREDENTIALS}.`) && name.endsWith(PENDING))
+          .map((name) => readIfThere(`${dataDir}/${name}`)),
+      );
+      return texts.map(parseCredentials).filter((one) => one !== undefined);
     },
     writePending: (credentials) =>
-      writePrivateFile(pending, JSON.stringify(credentials, undefined, 2) + "\n"),
-    async publish() {
-      await Deno.rename(pending, path);
+      writePrivateFile(
+        pendingPath(credentials.instance_id),
+        JSON.stringify(credentials, undefined, 2) + "\n",
+      ),
+    async publish(instanceId) {
+      try {
+        await Deno.rename(pendingPath(instanceId), path);
+      } catch (error) {
+        const published = parseCredentials(await readIfThere(path));
+        if (published?.instance_id !== instanceId) throw error;
+      }
       await syncFolder(dataDir);
     },
-    discardPending: () => Deno.remove(pending),
+    async discardPending(instanceId) {
+      try {
+        await Deno.remove(pendingPath(instanceId));
+      } catch (error) {
+        if (!(error instanceof Deno.errors.NotFound)) throw error;
+      }
+    },
   };
+}
+
+function parseCredentials(text: string | undefined): Credentials | undefined {
+  try {
+    return text === undefined ? undefined : JSON.parse(text) as Credentials;
+  } catch {
+    // Files are written whole, so this is none of ours.
+    return undefined;
+  }
+}
+
+/** For messages; nothing where this process may not know. */
+function machine(): string {
+  try {
+    return ` on ${Deno.hostname()}`;
+  } catch {
+    return "";
+  }
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await Array.fromAsync(Deno.readDir(folder), ({ name }) => name);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return [];
+    throw error;
+  }
 }
 
 /** The secret of operator tokens in `jwt_secret`; made on the first call, 32 bytes. */

@@ -30,8 +30,9 @@ import type { Host } from "./host.ts";
 import type { Engine } from "./kv/engine.ts";
 import { deploySpec } from "./commands/deploy_spec.ts";
 import { createSnapshotKeeper } from "./commands/keep_snapshots.ts";
-import { rebuildSnapshots } from "./commands/rebuild_snapshots.ts";
+import { createRebuilder } from "./commands/rebuild_snapshots.ts";
 import { openErrorRecords } from "./commands/record_error.ts";
+import { ownAllWork, shareWork } from "./commands/share_work.ts";
 import { createSweeper } from "./commands/sweep.ts";
 import { createWriter } from "./commands/write_events.ts";
 import { listAggregates } from "./queries/list_aggregates.ts";
@@ -110,6 +111,13 @@ export interface BackgroundService {
   /** May take long, and so ends early once `isStopping` says so. */
   rebuildSnapshots(limit: number, isStopping?: () => boolean): Promise<number>;
   sweep(limit: number): Promise<number>;
+  /**
+   * Saves what nobody else can: folded states and error records that only the memory of this
+   * process has. For every process that answers requests.
+   */
+  saveMemory(limit: number, isStopping?: () => boolean): Promise<number>;
+  /** Keeps this process's share of the work that processes share; gives 0. */
+  renewShare(): Promise<number>;
 }
 
 export interface Service {
@@ -123,13 +131,30 @@ export interface Service {
   close(): Promise<void>;
 }
 
+export interface ServiceOptions {
+  /** Several processes may have this store: background work is shared by leases. */
+  readonly isStoreShared?: boolean;
+}
+
+/** A store that is there answers sooner; see `EngineUnavailable`. */
+const PING_MS_MAX = 4_500;
+/** At the end of the process, for giving leases back and writing what is being written. */
+const CLOSE_MS_MAX = 2_000;
+
 /** `createAccess` is handed in ready, for its secrets come from outside the store. */
-export function createService(engine: Engine, host: Host, access: AccessService): Service {
+export function createService(
+  engine: Engine,
+  host: Host,
+  access: AccessService,
+  { isStoreShared = false }: ServiceOptions = {},
+): Service {
   const specs = openSpecCache(engine, host);
   const keeper = createSnapshotKeeper(engine, host, specs);
   const writer = createWriter(engine, host, specs);
   const reader = createAggregateReader(engine, host, specs, openStateCache(), keeper.add);
   const errors = openErrorRecords(engine, host);
+  const share = isStoreShared ? shareWork(engine, host) : ownAllWork();
+  const rebuilder = createRebuilder(engine, host, specs, share);
 
   const data: DataService = {
     writeEvents: writer.writeEvents,
@@ -147,21 +172,45 @@ export function createService(engine: Engine, host: Host, access: AccessService)
     listSpecs: (tenant) => listSpecs(engine, tenant),
   };
   const background: BackgroundService = {
-    async rebuildSnapshots(limit, isStopping = () => false) {
-      const kept = await keeper.drain(limit, isStopping);
-      return kept + await rebuildSnapshots(engine, host, specs, limit, isStopping);
+    rebuildSnapshots: (limit, isStopping = () => false) => rebuilder.rebuild(limit, isStopping),
+    sweep: createSweeper(engine, host, share).sweep,
+    async saveMemory(limit, isStopping = () => false) {
+      const saved = await errors.saveWaiting(limit);
+      return saved + await keeper.drain(limit, isStopping);
     },
-    sweep: createSweeper(engine, host).sweep,
+    async renewShare() {
+      await share.renew();
+      return 0;
+    },
   };
 
   async function ping(): Promise<void> {
-    await engine.snapshot((tx) => tx.readVersion());
+    const answer = engine.snapshot((tx) => tx.readVersion());
+    if (await within(PING_MS_MAX, answer)) return;
+    throw new StoreSilent(`The store has not answered for ${PING_MS_MAX} ms`);
   }
 
   async function close(): Promise<void> {
     await specs.close();
-    await errors.settle();
+    // With the store away neither can be done: leases end by themselves.
+    await within(CLOSE_MS_MAX, Promise.allSettled([errors.settle(), share.release()]));
   }
 
   return { data, specs: specService, access, background, ping, close };
+}
+
+/** By its name an outage like any other. */
+class StoreSilent extends Error {
+  override readonly name = "EngineUnavailable";
+}
+
+/** Waits for `work`, at most so long: false when that was not enough. A failure is thrown. */
+async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const over = new Promise<false>((resolve) => timer = setTimeout(() => resolve(false), ms));
+  try {
+    return await Promise.race([work.then(() => true), over]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

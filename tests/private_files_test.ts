@@ -36,22 +36,24 @@ Deno.test("credentialsFile() gives credentials their name only once published", 
     const folder = `${root}/made/when/needed`;
     const file = credentialsFile(folder);
     await file.writePending(credentials);
-    deepEqual(namesIn(folder), ["credentials.json.pending"]);
-    deepEqual(await file.readPending(), credentials);
-    await file.publish();
+    deepEqual(namesIn(folder), ["credentials.json.i.pending"]);
+    deepEqual(await file.listPending(), [credentials]);
+    equal(await file.readPublished(), undefined);
+    await file.publish("i");
     deepEqual(namesIn(folder), ["credentials.json"]);
     deepEqual(JSON.parse(await Deno.readTextFile(file.path)), credentials);
-    equal(await file.readPending(), undefined);
+    deepEqual(await file.listPending(), []);
+    deepEqual(await file.readPublished(), credentials);
   });
 });
 
 Deno.test("credentialsFile() is the owner's alone, before and after publishing", async () => {
   await withFolder(async (folder) => {
     const file = credentialsFile(folder);
-    await Deno.writeTextFile(`${file.path}.pending.part`, "left by a crash", { mode: 0o644 });
+    await Deno.writeTextFile(`${file.path}.i.pending.part`, "left by a crash", { mode: 0o644 });
     await file.writePending(credentials);
-    equal(await modeOf(`${file.path}.pending`), "600");
-    await file.publish();
+    equal(await modeOf(`${file.path}.i.pending`), "600");
+    await file.publish("i");
     equal(await modeOf(file.path), "600");
   });
 });
@@ -61,10 +63,11 @@ Deno.test("credentialsFile() replaces older credentials, and discards pending on
     const file = credentialsFile(folder);
     await Deno.writeTextFile(file.path, "of an earlier store");
     await file.writePending({ ...credentials, slug: "waste" });
-    await file.discardPending();
+    await file.discardPending("i");
+    await file.discardPending("i");
     deepEqual(namesIn(folder), ["credentials.json"]);
     await file.writePending(credentials);
-    await file.publish();
+    await file.publish("i");
     deepEqual(JSON.parse(await Deno.readTextFile(file.path)), credentials);
   });
 });
@@ -72,8 +75,25 @@ Deno.test("credentialsFile() replaces older credentials, and discards pending on
 Deno.test("credentialsFile() takes a pending file that is no JSON for none", async () => {
   await withFolder(async (folder) => {
     const file = credentialsFile(folder);
-    await Deno.writeTextFile(`${file.path}.pending`, "{");
-    equal(await file.readPending(), undefined);
+    await Deno.writeTextFile(`${file.path}.i.pending`, "{");
+    deepEqual(await file.listPending(), []);
+  });
+});
+
+Deno.test("credentialsFile() published twice at once is published; what is not there is not", async () => {
+  await withFolder(async (folder) => {
+    const file = credentialsFile(folder);
+    await file.writePending(credentials);
+    await Promise.all([file.publish("i"), credentialsFile(folder).publish("i")]);
+    deepEqual(await file.readPublished(), credentials);
+    await rejects(file.publish("j"), Deno.errors.NotFound);
+  });
+});
+
+Deno.test("credentialsFile() says where it is, by a path that is true in every folder", async () => {
+  await withFolder(async (folder) => {
+    const place = await credentialsFile(`${folder}/./new`).describe();
+    equal(place, `${await Deno.realPath(folder)}/new/credentials.json on ${Deno.hostname()}`);
   });
 });
 

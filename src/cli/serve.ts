@@ -1,7 +1,7 @@
 /** `serve`: the composition root. Opens everything, runs until told to stop, closes in order. */
 
 import { type Access, createAccess } from "../access.ts";
-import { bootstrap, FIRST_SLUG } from "../commands/bootstrap.ts";
+import { bootstrap, FIRST_SLUG, type FirstStart } from "../commands/bootstrap.ts";
 import { baseUrls, type Config, plainTextWarning } from "../config.ts";
 import { type Host, systemHost } from "../host.ts";
 import { clientAddress, parseAddressRanges } from "../http/client_address.ts";
@@ -10,9 +10,11 @@ import type { Engine } from "../kv/engine.ts";
 import { openEngine } from "../kv/open_engine.ts";
 import { credentialsFile } from "../private_files.ts";
 import { createService, type Service } from "../service.ts";
+import { leaseWorker } from "../workers/leases.ts";
+import { memoryWorker } from "../workers/memory.ts";
 import { snapshotWorker } from "../workers/snapshots.ts";
 import { sweeper } from "../workers/sweeper.ts";
-import { type RunningWorker, runWorker } from "../workers/worker.ts";
+import { type RunningWorker, runWorker, type Worker } from "../workers/worker.ts";
 import { EXIT_FAILED, exitWith, reasonOf, settingsOrExit, tokenSecret } from "./settings.ts";
 
 /** Requests under way when the stop begins have so long to end. */
@@ -59,19 +61,41 @@ async function start(config: Config, host: Host): Promise<Running> {
   const engine = await openEngine(config, host);
   const jwtSecret = await tokenSecret(config, host, () => Promise.resolve(engine));
   const access = createAccess(engine, host, { jwtSecret, jwtPublicKey: config.jwtPublicKey });
-  const service = createService(engine, host, access);
+  const service = createService(engine, host, access, { isStoreShared: isShared(config) });
   const credentials = credentialsFile(config.dataDir);
-  const made = config.bootstrap &&
-    await bootstrap(engine, host, credentials, {
+  const first = config.bootstrap
+    ? await bootstrap(engine, host, credentials, {
       jwtSecret,
       baseUrls: baseUrls(config, FIRST_SLUG),
-    });
+    })
+    : undefined;
   const server = config.roles.api ? await listen(config, host, service, tls) : undefined;
-  const workers = config.roles.worker
-    ? [snapshotWorker(service), sweeper(service)].map((worker) => runWorker(worker, host))
-    : [];
-  announce(config, server, made ? credentials.path : undefined);
+  const workers = workersOf(config, service).map((worker) => runWorker(worker, host));
+  announce(config, server, tellKeys(config, first, credentials.path));
   return { engine, access, service, server, workers };
+}
+
+/** The embedded store has one owner. */
+function isShared({ store }: Config): boolean {
+  return store !== "sqlite";
+}
+
+/** What a process has in its own memory, it saves itself; the rest is the workers' half. */
+function workersOf(config: Config, service: Service): Worker[] {
+  const own = config.roles.api ? [memoryWorker(service)] : [];
+  if (!config.roles.worker) return own;
+  const renewing = isShared(config) ? [leaseWorker(service)] : [];
+  return [...own, ...renewing, snapshotWorker(service), sweeper(service)];
+}
+
+/** Where people find the keys of the first start, when they may not know it yet. */
+function tellKeys(config: Config, first: FirstStart | undefined, path: string): string | undefined {
+  if (first?.kind === "made") {
+    return `First start: API keys and an operator token are in ${path}`;
+  }
+  // An embedded store whose folder was moved would only tell where it was.
+  if (first?.kind !== "made_elsewhere" || !isShared(config)) return undefined;
+  return `The first start was elsewhere: it wrote API keys to ${first.place}`;
 }
 
 function listen(
@@ -95,7 +119,7 @@ function listen(
 function announce(
   config: Config,
   server: RunningServer | undefined,
-  credentialsPath: string | undefined,
+  aboutKeys: string | undefined,
 ): void {
   const lines = ["Daybook is ready."];
   for (const { environment, url } of server?.addresses ?? []) {
@@ -104,9 +128,7 @@ function announce(
   }
   if (server === undefined) lines.push("  worker only: no address");
   lines.push(`  data        ${config.dataDir}`);
-  if (credentialsPath !== undefined) {
-    lines.push(`First start: API keys and an operator token are in ${credentialsPath}`);
-  }
+  if (aboutKeys !== undefined) lines.push(aboutKeys);
   console.log(lines.join("\n"));
 }
 
@@ -118,11 +140,12 @@ function stopSignal(): Promise<Deno.Signal> {
   });
 }
 
-/** From the edge inwards: nothing is closed while something before it may still need it. */
+/**
+ * From the edge inwards: nothing is closed while something before it may still need it. What may
+ * wait for a store that is away waits side by side, to be below the deadline.
+ */
 async function stop({ engine, access, service, server, workers }: Running): Promise<void> {
-  await server?.stop(STOP_GRACE_MS);
-  await Promise.all(workers.map((worker) => worker.stop()));
-  await service.close();
-  await access.close();
+  await Promise.all([server?.stop(STOP_GRACE_MS), ...workers.map((worker) => worker.stop())]);
+  await Promise.all([service.close(), access.close()]);
   await engine.close();
 }

@@ -4,14 +4,17 @@
  *
  * Keys exist in the clear only in that file, so it must neither be lost nor lie when the process
  * dies halfway. It is written under a pending name first, then the store commits, then the file
- * gets its name. A pending file found later is true if its instance is in the store, else waste.
+ * gets its name. A pending file found later is true if its instance is in the store. If it is not,
+ * it is waste once the store has another instance; before, somebody may be about to commit it:
+ * several processes may start at once on one store, in one folder or in several.
  */
 
 import type { Scope } from "../domain/access.ts";
 import { type Environment, ENVIRONMENTS } from "../domain/tenant.ts";
 import type { Host } from "../host.ts";
-import type { Engine } from "../kv/engine.ts";
+import type { Engine, Transaction } from "../kv/engine.ts";
 import { storeApiKey, type StoredApiKey } from "../store/api_keys.ts";
+import { readFirstStart, storeFirstStart } from "../store/first_start.ts";
 import { listInstances, readInstance, tenantOf } from "../store/instances.ts";
 import { type NewInstance, placeInstance, prepareInstance } from "./create_instance.ts";
 import { type NewApiKey, prepareApiKey } from "./issue_api_key.ts";
@@ -29,12 +32,28 @@ export interface Credentials {
 
 /** Where credentials are kept; the real one is a file of mode 0600. */
 export interface CredentialsPlace {
-  readPending(): Promise<Credentials | undefined>;
+  /** For people on other machines: where the credentials are once published. */
+  describe(): Promise<string>;
+  readPublished(): Promise<Credentials | undefined>;
+  /** All that are pending here, also those of other processes. */
+  listPending(): Promise<readonly Credentials[]>;
   writePending(credentials: Credentials): Promise<void>;
-  /** Gives the pending credentials their final name, in place of any older ones. */
-  publish(): Promise<void>;
-  discardPending(): Promise<void>;
+  /**
+   * Gives the pending credentials of an instance their final name, in place of any older ones.
+   * Nothing happens where another process has just done it.
+   */
+  publish(instanceId: string): Promise<void>;
+  /** Removes pending credentials, if they are still there. */
+  discardPending(instanceId: string): Promise<void>;
 }
+
+export type FirstStart =
+  /** The credentials are in their place here. */
+  | { readonly kind: "made" }
+  /** They were made by another process, and are where it says. */
+  | { readonly kind: "made_elsewhere"; readonly place: string }
+  /** The store is in use, and no first start of another place is known. */
+  | { readonly kind: "in_use" };
 
 export interface BootstrapOptions {
   /** At least 32 bytes. */
@@ -46,39 +65,61 @@ export interface BootstrapOptions {
 export const FIRST_SLUG = "default";
 const SCOPES: readonly Scope[] = ["read", "write"];
 
-/** True where the credentials were made, or completed after a crash; false on a store in use. */
+/** Makes the first instance on an empty store, or completes what an earlier start began. */
 export async function bootstrap(
   engine: Engine,
   host: Host,
   place: CredentialsPlace,
   options: BootstrapOptions,
-): Promise<boolean> {
-  if (await completeEarlierStart(engine, place)) return true;
-  if (!await engine.snapshot(isEmpty)) return false;
-  const fresh = await prepareInstance(host, FIRST_SLUG, "unlimited");
-  const apiKeys = prepareKeys(host, fresh);
-  await place.writePending(await describe(host, fresh, apiKeys, options));
-  const won = await engine.transact(async (tx) => {
-    if (!await isEmpty(tx)) return false;
-    const record = await placeInstance(tx, fresh);
-    for (const { environment, stored } of apiKeys) {
-      // Only now are the tenants' numbers known.
-      storeApiKey(tx, withTenant(stored, tenantOf(record, environment).number));
-    }
-    return true;
-  });
-  if (won) await place.publish();
-  else await place.discardPending();
-  return won;
+): Promise<FirstStart> {
+  if (await settlePending(engine, place)) return { kind: "made" };
+  const described = await place.describe();
+  if (await engine.snapshot(isEmpty)) {
+    const fresh = await prepareInstance(host, FIRST_SLUG, "unlimited");
+    const apiKeys = prepareKeys(host, fresh);
+    await place.writePending(await describe(host, fresh, apiKeys, options));
+    const won = await engine.transact((tx) => placeFirst(tx, fresh, apiKeys, described));
+    await settlePending(engine, place);
+    if (won) return { kind: "made" };
+  }
+  const first = await engine.snapshot(readFirstStart);
+  if (first === undefined || first.place === described) return { kind: "in_use" };
+  // Also where the folder has moved, or the machine has another name.
+  const isHere = (await place.readPublished())?.instance_id === first.instance_id;
+  return isHere ? { kind: "in_use" } : { kind: "made_elsewhere", place: first.place };
 }
 
-async function completeEarlierStart(engine: Engine, place: CredentialsPlace): Promise<boolean> {
-  const pending = await place.readPending();
-  if (pending === undefined) return false;
-  const landed = await engine.snapshot((tx) => readInstance(tx, pending.instance_id));
-  if (landed === undefined) await place.discardPending();
-  else await place.publish();
-  return landed !== undefined;
+/** Does nothing, and gives false, where another was faster. */
+async function placeFirst(
+  tx: Transaction,
+  fresh: NewInstance,
+  apiKeys: readonly FirstKey[],
+  place: string,
+): Promise<boolean> {
+  if (!await isEmpty(tx)) return false;
+  const record = await placeInstance(tx, fresh);
+  for (const { environment, stored } of apiKeys) {
+    // Only now are the tenants' numbers known.
+    storeApiKey(tx, withTenant(stored, tenantOf(record, environment).number));
+  }
+  const { id, created_at } = fresh.instance;
+  storeFirstStart(tx, { instance_id: id, place, made_at: created_at });
+  return true;
+}
+
+/** Publishes what has landed, and removes what never can; true where something has landed. */
+async function settlePending(engine: Engine, place: CredentialsPlace): Promise<boolean> {
+  const pending = await place.listPending();
+  if (pending.length === 0) return false;
+  const [empty, landed] = await engine.snapshot(async (tx) => {
+    const found = await Promise.all(pending.map((one) => readInstance(tx, one.instance_id)));
+    return [await isEmpty(tx), new Set(found.map((instance) => instance?.id))];
+  });
+  for (const { instance_id } of pending) {
+    if (landed.has(instance_id)) await place.publish(instance_id);
+    else if (!empty) await place.discardPending(instance_id);
+  }
+  return pending.some(({ instance_id }) => landed.has(instance_id));
 }
 
 type FirstKey = NewApiKey & { readonly environment: Environment; readonly scope: Scope };

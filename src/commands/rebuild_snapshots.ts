@@ -7,10 +7,11 @@
 import { newFoldBudget } from "../domain/handler/budget.ts";
 import { fold } from "../domain/handler/fold.ts";
 import type { JsonObject } from "../domain/json.ts";
+import type { Lease } from "../domain/lease.ts";
 import type { CompiledSpec } from "../domain/spec/compiled.ts";
 import { splitStreamKey } from "../domain/stream_key.ts";
 import type { Host } from "../host.ts";
-import type { Engine, Transaction } from "../kv/engine.ts";
+import type { Engine, ReadTransaction, Transaction } from "../kv/engine.ts";
 import {
   encodeState,
   eventChunks,
@@ -30,6 +31,7 @@ import { isCurrentSpec } from "../store/specs.ts";
 import type { SpecCache } from "../queries/current_spec.ts";
 import { readHead } from "../store/streams.ts";
 import { REBUILD_EVERY_BYTES } from "./append_writes.ts";
+import type { WorkShare } from "./share_work.ts";
 
 /** A rebuild is saved each time it has folded so many stored bytes: a crash loses no more. */
 const SAVE_EVERY_BYTES = 16 * 1024 * 1024;
@@ -38,29 +40,74 @@ const STREAM_BYTES_MIN = 64 * 1024;
 const ENGINE_ERRORS = new Set(["EngineUnavailable", "EngineClosed", "EngineLimitExceeded"]);
 /** Ids of a type looked at in one step. */
 const TYPE_STEP_IDS = 200;
+/** Whoever has this shard takes the steps of types, too. */
+const TYPE_SHARD = 0;
 
-/**
- * Does up to `limit` streams, or one step of a type; gives how many pieces of work it found. Ends
- * early, between two chunks, once `isStopping` says so: what is not done stays on the list.
- */
-export async function rebuildSnapshots(
+export interface Rebuilder {
+  /**
+   * Does up to `limit` streams, or one step of a type; gives how many pieces of work it found.
+   * Ends early, between two chunks, once `isStopping` says so: what is not done stays on the list.
+   */
+  rebuild(limit: number, isStopping: () => boolean): Promise<number>;
+}
+
+/** Works on the shards that are this process's. A stream done twice is a waste, never a fault. */
+export function createRebuilder(
   engine: Engine,
   host: Host,
   specs: SpecCache,
-  limit: number,
-  isStopping: () => boolean,
-): Promise<number> {
-  const streams = await engine.snapshot((tx) => listStreamRebuilds(tx, limit));
-  for (const work of streams) {
+  share: WorkShare,
+): Rebuilder {
+  async function rebuild(limit: number, isStopping: () => boolean): Promise<number> {
+    const leases = await share.held("rebuild");
+    const waiting = await engine.snapshot((tx) => listShards(tx, leases, limit));
+    for (const { lease, work } of waiting) {
+      // Another may have the lease by now, or soon.
+      if (isStopping() || !share.isRunning(lease)) break;
+      await rebuildOne(lease, work, isStopping);
+    }
+    if (waiting.length > 0) return waiting.length;
+    const first = leases.find(({ shard }) => shard === TYPE_SHARD);
+    return first === undefined ? 0 : await engine.transact((tx) => stepType(tx, share, first));
+  }
+
+  async function rebuildOne(
+    lease: Lease,
+    work: StreamRebuild,
+    isStopping: () => boolean,
+  ): Promise<void> {
+    const isEnding = () => isStopping() || !share.isRunning(lease);
     const spec = await specs.current(work.tenant);
-    const bytes = await rebuildStream(engine, host, spec, work, isStopping)
+    const bytes = await rebuildStream(engine, host, spec, work, isEnding)
       .catch((error: unknown) => leaveAsItIs(host, work, error));
-    if (isStopping()) break;
-    const isDone = await engine.transact((tx) => settle(tx, work, spec, bytes));
+    if (isEnding()) return;
+    const isDone = await engine.transact(async (tx) =>
+      await share.holds(tx, lease) && await settle(tx, work, spec, bytes)
+    );
     // Left on the list: the spec may have been an old one, kept until this node hears of a deploy.
     if (!isDone) specs.forget(work.tenant);
   }
-  return streams.length > 0 ? streams.length : await stepType(engine);
+
+  return { rebuild };
+}
+
+interface HeldRebuild {
+  readonly lease: Lease;
+  readonly work: StreamRebuild;
+}
+
+/** What waits in all shards, from each as much: none may keep the others waiting. */
+async function listShards(
+  tx: ReadTransaction,
+  leases: readonly Lease[],
+  limit: number,
+): Promise<HeldRebuild[]> {
+  const limitEach = Math.ceil(limit / Math.max(1, leases.length));
+  const lists = await Promise.all(leases.map(async (lease) => {
+    const works = await listStreamRebuilds(tx, lease.shard, limitEach);
+    return works.map((work) => ({ lease, work }));
+  }));
+  return lists.flat();
 }
 
 /** A stream that cannot be folded must not hold up all others; an outage does. */
@@ -89,15 +136,13 @@ async function settle(
   return true;
 }
 
-async function stepType(engine: Engine): Promise<number> {
-  return await engine.transact(async (tx) => {
-    const work = await nextTypeRebuild(tx);
-    if (work === undefined) return 0;
-    const page = { start: work.done, limit: TYPE_STEP_IDS };
-    const ids = await listAggregateIds(tx.unguarded, work.tenant, work.type, page);
-    advanceTypeRebuild(tx, work, ids);
-    return 1;
-  });
+async function stepType(tx: Transaction, share: WorkShare, lease: Lease): Promise<number> {
+  const work = await nextTypeRebuild(tx);
+  if (work === undefined || !await share.holds(tx, lease)) return 0;
+  const page = { start: work.done, limit: TYPE_STEP_IDS };
+  const ids = await listAggregateIds(tx.unguarded, work.tenant, work.type, page);
+  advanceTypeRebuild(tx, work, ids);
+  return 1;
 }
 
 /**

@@ -1,6 +1,7 @@
 /**
  * Keeps the diagnostic of a 5xx for a day, and finds it again. While the store is away the newest
- * ones are kept in memory, so that an outage can be looked into while it lasts.
+ * ones are kept in memory, so that an outage can be looked into while it lasts; they are saved when
+ * the store is back, so that every node finds them.
  */
 
 import type { ErrorRecord } from "../domain/error_record.ts";
@@ -12,19 +13,30 @@ import { isFresh, readErrorRecord, storeErrorRecord } from "../store/error_recor
 
 /** Records kept in memory while they wait for the store. */
 const RECORDS_IN_MEMORY_MAX = 1_000;
+/** Records written at a time; while the store is away each takes seconds to fail. */
+const WRITING_MAX = 16;
 const RANDOM_BYTES = 12;
 const TIME_DIGITS = 12;
 
 export interface ErrorRecords {
   record(tenant: Tenant | undefined, error: Omit<ErrorRecord, "error_id" | "occurred_at">): string;
   read(tenant: Tenant, errorId: string): Promise<Outcome<ErrorRecord>>;
+  /** Saves up to `limit` of those the store did not take before; gives how many. Throws if away. */
+  saveWaiting(limit: number): Promise<number>;
   /** Resolves when nothing is being written any more. */
   settle(): Promise<void>;
 }
 
+interface Waiting {
+  readonly tenant: Tenant;
+  readonly record: ErrorRecord;
+  /** Being written right now. */
+  isWriting: boolean;
+}
+
 export function openErrorRecords(engine: Engine, host: Host): ErrorRecords {
   /** Newest last: what the store may not have. */
-  const waiting = new Map<string, { readonly tenant: Tenant; readonly record: ErrorRecord }>();
+  const waiting = new Map<string, Waiting>();
   const writing = new Set<Promise<void>>();
 
   function record(
@@ -43,13 +55,11 @@ export function openErrorRecords(engine: Engine, host: Host): ErrorRecords {
   }
 
   function keep(tenant: Tenant, kept: ErrorRecord): void {
-    waiting.set(kept.error_id, { tenant, record: kept });
+    const entry: Waiting = { tenant, record: kept, isWriting: false };
+    waiting.set(kept.error_id, entry);
     if (waiting.size > RECORDS_IN_MEMORY_MAX) waiting.delete(waiting.keys().next().value!);
-    const write = engine.transact((tx) =>
-      Promise.resolve(storeErrorRecord(tx, tenant.number, kept))
-    ).then(() => {
-      waiting.delete(kept.error_id);
-    }).catch((error: unknown) => {
+    if (writing.size >= WRITING_MAX) return;
+    const write = save(entry).catch((error: unknown) => {
       host.log("warn", "An error record stays in memory: the store did not take it", {
         error_id: kept.error_id,
         reason: error instanceof Error ? error.message : String(error),
@@ -58,6 +68,29 @@ export function openErrorRecords(engine: Engine, host: Host): ErrorRecords {
       writing.delete(write);
     });
     writing.add(write);
+  }
+
+  async function save(entry: Waiting): Promise<void> {
+    const { tenant, record } = entry;
+    entry.isWriting = true;
+    try {
+      await engine.transact((tx) => Promise.resolve(storeErrorRecord(tx, tenant.number, record)));
+      waiting.delete(record.error_id);
+    } finally {
+      entry.isWriting = false;
+    }
+  }
+
+  async function saveWaiting(limit: number): Promise<number> {
+    let saved = 0;
+    for (const [errorId, entry] of waiting) {
+      if (saved === limit) break;
+      if (entry.isWriting) continue;
+      if (!isFresh(entry.record, host.nowMs())) waiting.delete(errorId);
+      else await save(entry);
+      saved++;
+    }
+    return saved;
   }
 
   async function read(tenant: Tenant, errorId: string): Promise<Outcome<ErrorRecord>> {
@@ -74,5 +107,5 @@ export function openErrorRecords(engine: Engine, host: Host): ErrorRecords {
     await Promise.all(writing);
   }
 
-  return { record, read, settle };
+  return { record, read, saveWaiting, settle };
 }

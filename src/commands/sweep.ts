@@ -5,6 +5,7 @@ import type { Engine } from "../kv/engine.ts";
 import { sweepErrorRecords } from "../store/error_records.ts";
 import { type LedgerCursor, sweepLedger } from "../store/idempotency.ts";
 import { readTenantCount } from "../store/instances.ts";
+import type { WorkShare } from "./share_work.ts";
 
 const MS_PER_SECOND = 1000;
 const FIRST_TENANT = 1;
@@ -12,7 +13,8 @@ const FIRST_TENANT = 1;
 export interface Sweeper {
   /**
    * Looks at the next `limit` ledger entries of one tenant, and removes up to `limit` error
-   * records. Called again and again, it walks round and round the ledgers of all tenants.
+   * records. Called again and again, it walks round and round the ledgers of all tenants. While
+   * another process sweeps it does nothing.
    * @returns how many it removed where it is worth going on at once: error records, and ledger
    *   entries when half of those looked at had ended. So the ledger stays below about twice what
    *   a day writes, however much that is, and the walk over what is alive stays slow.
@@ -20,10 +22,11 @@ export interface Sweeper {
   sweep(limit: number): Promise<number>;
 }
 
-export function createSweeper(engine: Engine, host: Host): Sweeper {
+export function createSweeper(engine: Engine, host: Host, share: WorkShare): Sweeper {
   let cursor: LedgerCursor = { tenant: FIRST_TENANT };
 
   async function sweep(limit: number): Promise<number> {
+    if ((await share.held("sweep")).length === 0) return 0;
     const nowMs = host.nowMs();
     const ledger = await engine.transact((tx) => sweepOneLedger(tx, cursor, nowMs, limit));
     cursor = ledger.next;

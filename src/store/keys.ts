@@ -56,9 +56,19 @@ export const keys = {
   errorDues: (): KeyRange => rangeOf([0, "error_due"]),
   /** An import under way: which tenant number it fills before that becomes the environment. */
   importMark: (slug: string, environment: string): Bytes => pack([0, "import", slug, environment]),
-  /** Streams whose snapshot is to be brought up to date in the background. */
-  rebuild: (tenant: number, stream: string): Bytes => pack([0, "rebuild", tenant, stream]),
-  rebuilds: (): KeyRange => rangeOf([0, "rebuild"]),
+  /** Who made the first instance, and where its keys were written. */
+  firstStart: (): Bytes => pack([0, "first_start"]),
+  /** Who has a shard of a queue of background work; beside it, until when. */
+  leaseOwner: (queue: string, shard: number): Bytes => pack([0, "lease", queue, shard, 0]),
+  leaseEnd: (queue: string, shard: number): Bytes => pack([0, "lease", queue, shard, 1]),
+  leases: (queue: string): KeyRange => rangeOf([0, "lease", queue]),
+  /** Processes that do background work, and until when they say so. */
+  worker: (owner: string): Bytes => pack([0, "worker", owner]),
+  workers: (): KeyRange => rangeOf([0, "worker"]),
+  /** Streams whose snapshot is to be brought up to date in the background, by shard. */
+  rebuild: (shard: number, tenant: number, stream: string): Bytes =>
+    pack([0, "rebuild_stream", shard, tenant, stream]),
+  rebuilds: (shard: number): KeyRange => rangeOf([0, "rebuild_stream", shard]),
   /** Aggregate types whose handlers changed; the value is the id up to which streams are done. */
   rebuildType: (tenant: number, type: string): Bytes => pack([0, "rebuild_type", tenant, type]),
   rebuildTypes: (): KeyRange => rangeOf([0, "rebuild_type"]),

@@ -1,7 +1,8 @@
 /** What the background has to fold: single streams, and whole types after a deploy. */
 
 import { type StreamKey, streamKey } from "../domain/stream_key.ts";
-import type { ReadTransaction, Transaction } from "../kv/engine.ts";
+import { shardOf } from "../domain/work_share.ts";
+import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
 import { unpack } from "../kv/tuple.ts";
 import { keys } from "./keys.ts";
 
@@ -21,14 +22,16 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 export function enqueueStreamRebuild(tx: Transaction, tenant: number, stream: StreamKey): void {
-  tx.set(keys.rebuild(tenant, stream), new Uint8Array(0));
+  tx.set(rebuildKey({ tenant, stream }), new Uint8Array(0));
 }
 
+/** At most `limit` of those that wait in one shard. */
 export async function listStreamRebuilds(
   tx: Pick<ReadTransaction, "getRange">,
+  shard: number,
   limit: number,
 ): Promise<StreamRebuild[]> {
-  const pairs = await tx.getRange(keys.rebuilds(), { limit });
+  const pairs = await tx.getRange(keys.rebuilds(shard), { limit });
   return pairs.map(({ key }) => {
     const [tenant, stream] = unpack(key).slice(-2) as [number, StreamKey];
     return { tenant, stream };
@@ -37,8 +40,12 @@ export async function listStreamRebuilds(
 
 /** Guarded: when the stream is put on the list at this moment, it stays there. */
 export async function settleStreamRebuild(tx: Transaction, rebuild: StreamRebuild): Promise<void> {
-  const key = keys.rebuild(rebuild.tenant, rebuild.stream);
+  const key = rebuildKey(rebuild);
   if (await tx.get(key) !== undefined) tx.clear(key);
+}
+
+function rebuildKey({ tenant, stream }: StreamRebuild): Bytes {
+  return keys.rebuild(shardOf("rebuild", `${tenant}/${stream}`), tenant, stream);
 }
 
 /** A later call for the same type starts it anew. */

@@ -1,4 +1,4 @@
-/** Keeps snapshots near their heads: after a deploy, for growing streams, and what reads folded. */
+/** Keeps snapshots near their heads: after a deploy, and for growing streams. */
 
 import type { Service } from "../service.ts";
 import type { Worker } from "./worker.ts";

@@ -23,9 +23,9 @@ export interface RunningWorker {
 
 /** Pieces of work a drain takes on at a time. */
 const DRAIN_LIMIT = 100;
-/** The wait after a drain that threw, doubled each time up to the last. */
+/** The wait after a drain that threw, doubled each time up to the last: a store comes back. */
 const BACKOFF_FIRST_MS = 250;
-const BACKOFF_LAST_MS = 30_000;
+const BACKOFF_LAST_MS = 4_000;
 
 /** Starts the loop. A drain that throws is logged and tried again later; the loop never ends. */
 export function runWorker(worker: Worker, host: Host): RunningWorker {

@@ -8,6 +8,7 @@ import {
 } from "../../src/commands/bootstrap.ts";
 import { ENVIRONMENTS } from "../../src/domain/tenant.ts";
 import type { Engine } from "../../src/kv/engine.ts";
+import { credentialsFile } from "../../src/private_files.ts";
 import { keyAuthenticator } from "../../src/queries/authenticate_key.ts";
 import { operatorAuthenticator } from "../../src/queries/authenticate_operator.ts";
 import { listApiKeys } from "../../src/queries/list_api_keys.ts";
@@ -27,30 +28,37 @@ const baseUrls = {
 const options = { jwtSecret, baseUrls };
 
 interface Memory extends CredentialsPlace {
-  pending?: Credentials;
+  readonly pending: Map<string, Credentials>;
   published?: Credentials;
 }
 
 /** A place that keeps credentials in memory, through crashes too. */
-function memory(): Memory {
+function memory(name = "here"): Memory {
+  const pending = new Map<string, Credentials>();
   const place: Memory = {
-    readPending: () => Promise.resolve(place.pending),
+    pending,
+    describe: () => Promise.resolve(name),
+    readPublished: () => Promise.resolve(place.published),
+    listPending: () => Promise.resolve([...pending.values()]),
     writePending(credentials) {
-      place.pending = credentials;
+      pending.set(credentials.instance_id, credentials);
       return Promise.resolve();
     },
-    publish() {
-      place.published = place.pending;
-      delete place.pending;
+    publish(instanceId) {
+      place.published = pending.get(instanceId) ?? place.published;
+      pending.delete(instanceId);
       return Promise.resolve();
     },
-    discardPending() {
-      delete place.pending;
+    discardPending(instanceId) {
+      pending.delete(instanceId);
       return Promise.resolve();
     },
   };
   return place;
 }
+
+const MADE = { kind: "made" } as const;
+const IN_USE = { kind: "in_use" } as const;
 
 /** Every key of the credentials opens its environment with its scope, and nothing else is there. */
 async function checkCredentials(engine: Engine, credentials: Credentials): Promise<void> {
@@ -76,9 +84,9 @@ async function checkCredentials(engine: Engine, credentials: Credentials): Promi
 Deno.test("bootstrap() on an empty store makes `default`, its keys, its signing key", async () => {
   await withTemporaryEngine(async (engine) => {
     const place = memory();
-    equal(await bootstrap(engine, fakeHost(), place, options), true);
+    deepEqual(await bootstrap(engine, fakeHost(), place, options), MADE);
     await checkCredentials(engine, place.published!);
-    equal(place.pending, undefined);
+    equal(place.pending.size, 0);
     const [instance] = await listInstances(engine, anyOperator);
     deepEqual([instance?.slug, instance?.tier], ["default", "unlimited"]);
     const signing = await engine.snapshot((tx) => readCurrentSigningKey(tx, instance!.id));
@@ -105,8 +113,8 @@ Deno.test("bootstrap() leaves a store in use alone, and its credentials too", as
   await withTemporaryEngine(async (engine) => {
     const place = memory();
     await makeInstance(engine, fakeHost(), "acme");
-    equal(await bootstrap(engine, fakeHost("again"), place, options), false);
-    deepEqual([place.pending, place.published], [undefined, undefined]);
+    deepEqual(await bootstrap(engine, fakeHost("again"), place, options), IN_USE);
+    deepEqual([place.pending.size, place.published], [0, undefined]);
     equal((await listInstances(engine, anyOperator)).length, 1);
   });
 });
@@ -116,7 +124,7 @@ Deno.test("bootstrap() at every later start does nothing", async () => {
     const place = memory();
     await bootstrap(engine, fakeHost(), place, options);
     const first = place.published!;
-    equal(await bootstrap(engine, fakeHost("second"), place, options), false);
+    deepEqual(await bootstrap(engine, fakeHost("second"), place, options), IN_USE);
     equal(place.published, first);
     await checkCredentials(engine, first);
   });
@@ -129,8 +137,8 @@ for (const landed of [false, true]) {
       const dying = faultyEngine(engine, [{ kind: "unavailable", landed }]);
       await rejects(bootstrap(dying, fakeHost(), place, options), { name: "EngineUnavailable" });
       equal(place.published, undefined);
-      equal(await bootstrap(engine, fakeHost("second"), place, options), true);
-      equal(place.pending, undefined);
+      deepEqual(await bootstrap(engine, fakeHost("second"), place, options), MADE);
+      equal(place.pending.size, 0);
       await checkCredentials(engine, place.published!);
     });
   });
@@ -141,22 +149,72 @@ Deno.test("bootstrap() that dies before its file has a name is made good by the 
     const place = memory();
     const dying = { ...place, publish: () => Promise.reject(new Error("power cut")) };
     await rejects(bootstrap(engine, fakeHost(), dying, options), /power cut/);
-    equal(await bootstrap(engine, fakeHost("second"), place, options), true);
+    deepEqual(await bootstrap(engine, fakeHost("second"), place, options), MADE);
     await checkCredentials(engine, place.published!);
   });
 });
 
-Deno.test("bootstrap() on two nodes at once is won by one; the other keeps no keys", async () => {
+Deno.test("bootstrap() on two nodes at once is won by one; the other says where they are", async () => {
   await withTemporaryEngine(async (engine) => {
-    const places = [memory(), memory()];
-    const won = await Promise.all(
+    const places = [memory("place 0"), memory("place 1")];
+    const starts = await Promise.all(
       places.map((place, node) => bootstrap(engine, fakeHost(`node${node}`), place, options)),
     );
-    equal(won.filter((is) => is).length, 1);
-    const winner = places[won.indexOf(true)]!;
-    const loser = places[won.indexOf(false)]!;
-    deepEqual([loser.pending, loser.published], [undefined, undefined]);
-    await checkCredentials(engine, winner.published!);
+    const won = starts.findIndex(({ kind }) => kind === "made");
+    deepEqual(starts[1 - won], { kind: "made_elsewhere", place: `place ${won}` });
+    deepEqual([places[1 - won]!.pending.size, places[1 - won]!.published], [0, undefined]);
+    await checkCredentials(engine, places[won]!.published!);
+  });
+});
+
+Deno.test("bootstrap() of several at once in one folder publishes what is in the store", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const folder = await Deno.makeTempDir({ prefix: "daybook_" });
+    const starts = await Promise.all(
+      Array.from(
+        { length: 4 },
+        (_, node) => bootstrap(engine, fakeHost(`node${node}`), credentialsFile(folder), options),
+      ),
+    );
+    equal(starts.some(({ kind }) => kind === "made"), true);
+    deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name), ["credentials.json"]);
+    await checkCredentials(engine, (await credentialsFile(folder).readPublished())!);
+    await Deno.remove(folder, { recursive: true });
+  });
+});
+
+Deno.test("bootstrap() leaves alone what another may be about to commit", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const place = memory();
+    const slow = fakeHost("slow");
+    // The second starts and ends while the first has written its file and not yet committed.
+    const overtaken: Engine = {
+      snapshot: (body) => engine.snapshot(body),
+      watch: (key) => engine.watch(key),
+      close: () => engine.close(),
+      async transact(body) {
+        equal(place.pending.size, 1);
+        deepEqual(await bootstrap(engine, fakeHost("fast"), place, options), MADE);
+        return await engine.transact(body);
+      },
+    };
+    deepEqual(await bootstrap(overtaken, slow, place, options), IN_USE);
+    equal(place.pending.size, 0);
+    await checkCredentials(engine, place.published!);
+  });
+});
+
+Deno.test("bootstrap() tells a node with a copy of the credentials nothing", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const first = memory("place 0");
+    await bootstrap(engine, fakeHost(), first, options);
+    const moved = memory("place 1");
+    deepEqual(await bootstrap(engine, fakeHost("moved"), moved, options), {
+      kind: "made_elsewhere",
+      place: "place 0",
+    });
+    moved.published = first.published;
+    deepEqual(await bootstrap(engine, fakeHost("moved"), moved, options), IN_USE);
   });
 });
 

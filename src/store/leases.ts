@@ -1,0 +1,138 @@
+/**
+ * Leases on shards of the background work. Owner and end are kept apart: a renewal changes only
+ * the end, and so is no conflict for an effect that has looked at the owner.
+ *
+ * The order that keeps work from being done twice in a harmful way: claim, read what waits, do it,
+ * and commit the effect in a transaction that first asks {@link holdsLease}.
+ */
+
+import { isOver, type Lease, leaseEnd, type LeaseName, type Worker } from "../domain/lease.ts";
+import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
+import { pack, unpack } from "../kv/tuple.ts";
+import { keys } from "./keys.ts";
+
+const NOBODY = "";
+/** Some of those that stopped saying they work are removed by each one that says so. */
+const WORKERS_REMOVED = 8;
+const WORKER_KEPT_MS = 60_000;
+
+/** All leases of a queue that were ever taken, those that have ended too. */
+export async function readLeases(
+  tx: Pick<ReadTransaction, "getRange">,
+  queue: string,
+): Promise<Lease[]> {
+  const pairs = await tx.getRange(keys.leases(queue));
+  const values = new Map(pairs.map(({ key, value }) => {
+    const [shard, part] = unpack(key).slice(-2) as [number, number];
+    return [`${shard}/${part}`, value];
+  }));
+  const leases: Lease[] = [];
+  for (const { key } of pairs) {
+    const [shard, part] = unpack(key).slice(-2) as [number, number];
+    const owner = values.get(`${shard}/0`);
+    if (part === 0) leases.push(decode({ queue, shard }, owner, values.get(`${shard}/1`))!);
+  }
+  return leases;
+}
+
+/** Takes a lease that nobody has or whose time is over; undefined where another has it. */
+export async function claimLease(
+  tx: Transaction,
+  name: LeaseName,
+  owner: string,
+  nowMs: number,
+): Promise<Lease | undefined> {
+  const before = await readLease(tx, name);
+  if (before !== undefined && before.owner !== owner && !isOver(before, nowMs)) return undefined;
+  const { queue, shard } = name;
+  const lease = { queue, shard, owner, term: (before?.term ?? 0) + 1, endsMs: leaseEnd(nowMs) };
+  setOwner(tx, lease);
+  setEnd(tx, lease);
+  return lease;
+}
+
+/** Moves the end on; undefined where another has taken the lease. */
+export async function renewLease(
+  tx: Transaction,
+  lease: Lease,
+  nowMs: number,
+): Promise<Lease | undefined> {
+  // Past its end too: nobody wanted it, or the owner would be another.
+  if (!await holdsLease(tx, lease)) return undefined;
+  const renewed = { ...lease, endsMs: leaseEnd(nowMs) };
+  setEnd(tx, renewed);
+  return renewed;
+}
+
+/** Gives a lease back; nothing happens where another has taken it. */
+export async function releaseLease(tx: Transaction, lease: Lease): Promise<void> {
+  if (await holdsLease(tx, lease)) setOwner(tx, { ...lease, owner: NOBODY });
+}
+
+/** Whether the lease is still what it was when claimed. Guarded, and no conflict with renewals. */
+export async function holdsLease(
+  tx: Pick<ReadTransaction, "get">,
+  lease: Lease,
+): Promise<boolean> {
+  const owner = await tx.get(keys.leaseOwner(lease.queue, lease.shard));
+  const now = decode(lease, owner, undefined);
+  return now?.owner === lease.owner && now.term === lease.term;
+}
+
+/** Says that a process works, until a lease given now would end. */
+export function registerWorker(tx: Transaction, owner: string, nowMs: number): void {
+  tx.set(keys.worker(owner), pack([leaseEnd(nowMs)]));
+}
+
+export function removeWorker(tx: Transaction, owner: string): void {
+  tx.clear(keys.worker(owner));
+}
+
+/** All that said they work. */
+export async function listWorkers(tx: Pick<ReadTransaction, "getRange">): Promise<Worker[]> {
+  const pairs = await tx.getRange(keys.workers());
+  return pairs.map(({ key, value }) => ({
+    owner: unpack(key).at(-1) as string,
+    endsMs: unpack(value)[0] as number,
+  }));
+}
+
+/** Removes some of those that have been silent for a minute and more. */
+export function removeSilentWorkers(
+  tx: Transaction,
+  workers: readonly Worker[],
+  nowMs: number,
+): void {
+  const silent = workers.filter(({ endsMs }) => endsMs + WORKER_KEPT_MS < nowMs);
+  for (const { owner } of silent.slice(0, WORKERS_REMOVED)) removeWorker(tx, owner);
+}
+
+async function readLease(
+  tx: Pick<ReadTransaction, "get">,
+  name: LeaseName,
+): Promise<Lease | undefined> {
+  const [owner, end] = await Promise.all([
+    tx.get(keys.leaseOwner(name.queue, name.shard)),
+    tx.get(keys.leaseEnd(name.queue, name.shard)),
+  ]);
+  return decode(name, owner, end);
+}
+
+function decode(
+  { queue, shard }: LeaseName,
+  ownerValue: Bytes | undefined,
+  endValue: Bytes | undefined,
+): Lease | undefined {
+  if (ownerValue === undefined) return undefined;
+  const [owner, term] = unpack(ownerValue) as [string, number];
+  const endsMs = endValue === undefined ? 0 : unpack(endValue)[0] as number;
+  return { queue, shard, owner, term, endsMs };
+}
+
+function setOwner(tx: Transaction, { queue, shard, owner, term }: Lease): void {
+  tx.set(keys.leaseOwner(queue, shard), pack([owner, term]));
+}
+
+function setEnd(tx: Transaction, { queue, shard, endsMs }: Lease): void {
+  tx.set(keys.leaseEnd(queue, shard), pack([endsMs]));
+}

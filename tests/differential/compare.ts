@@ -45,6 +45,7 @@ export async function compareSubjects(
       const names: Names = [first.name, subject.name];
       compareReplies(operation, number, names, expected, found[at]!);
     }
+    refuseUnplannedFailure(operation, number, first, expected);
     replies += expected.length;
     onReplies(operation, expected);
   }
@@ -72,6 +73,21 @@ function compareReplies(
     ];
     throw new Difference(lines.join("\n"));
   }
+}
+
+/** Equal failures are no agreement: a 5xx that the trace has not planned ends the run. */
+function refuseUnplannedFailure(
+  operation: Operation,
+  number: number,
+  subject: Subject,
+  replies: readonly Reply[],
+): void {
+  const failure = replies.find(({ status }) => status >= 500);
+  const isPlanned = operation.kind === "request" && operation.fault !== undefined;
+  if (failure === undefined || isPlanned) return;
+  const where = `operation ${number}: ${subject.name} fails without being told to`;
+  const lines = [where, describeOperation(operation), describeReply(failure), subject.lastLog()];
+  throw new Error(lines.join("\n"));
 }
 
 function firstDifferentPart(a: Reply, b: Reply): string | undefined {

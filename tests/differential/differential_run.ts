@@ -1,4 +1,7 @@
-/** `deno task differential -- --operations 20000 --seed 7`: the differential run, for people. */
+/**
+ * `deno task differential -- --operations 20000 --seed 7`: the differential run, for people. Ends
+ * with an error at the first difference; what a short trace does not cover is only told.
+ */
 
 import { parseArgs } from "node:util";
 import { hiddenFaults } from "./faults.ts";
@@ -17,4 +20,3 @@ const subjects = await sqliteSubjects(hiddenFaults(seed));
 const report = await runDifferential({ operations, seed }, subjects);
 console.log(describeRun(report));
 for (const gap of report.gaps) console.log(`not covered: ${gap}`);
-Deno.exit(report.gaps.length === 0 ? 0 : 1);

@@ -41,6 +41,8 @@ export interface Subject {
   readonly name: string;
   /** The replies to one operation: none for background work and restarts. */
   execute(operation: Operation, number: number): Promise<Reply[]>;
+  /** What the product has logged during the last operation, for people. */
+  lastLog(): string;
   /** Every stream of every tenant, in the order of its names. */
   streams(): AsyncGenerator<StreamState>;
   close(): Promise<void>;
@@ -152,6 +154,7 @@ export async function openSubject(options: SubjectOptions): Promise<Subject> {
   return {
     name,
     execute,
+    lastLog: () => JSON.stringify(host.lines, undefined, 2).replaceAll("\\n", "\n"),
     streams: () => readStreams(running.engine, running.access, running.service),
     async close() {
       await stop();

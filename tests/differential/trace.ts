@@ -52,8 +52,8 @@ const MIX: readonly (readonly [weight: number, author: Author])[] = [
   [42, operate],
   [4, createInstance],
   [9, deploySpec],
-  [5, () => ({ kind: "drain", name: "drain", advanceMs: 0 })],
-  [1, restart],
+  [5, drain],
+  [2, restart],
 ];
 
 /** A trace of at least so many operations also does what takes seconds. */
@@ -89,26 +89,40 @@ function placeEpisodes(operations: number): { from: number; author: Author }[] {
     [letADayPass, 3],
     [restart, 3],
     [liveOfKey, 3],
+    [deploySpec, 7],
+    [drain, 2],
+    [writes.writeTwiceAtOnce, 4],
+    [writes.writeIntoFault, 4],
     [nestTooDeep, 1],
     [writes.writeThousands, isLong ? 5 : 2],
   ];
   if (isLong) authors.push([outgrowTheBudget, 1], [fillOneWrite, 1], [accounts, 1]);
   return authors.flatMap(([author, times], row) =>
     Array.from({ length: times }, (_, index) => ({
-      from: Math.floor(operations * (0.1 + 0.8 * (index + (row + 1) / 9) / times)),
+      from: Math.floor(
+        operations * (0.1 + 0.8 * (index + (row + 1) / (authors.length + 1)) / times),
+      ),
       author,
     }))
   );
+}
+
+function drain(): Operation {
+  return { kind: "drain", name: "drain", advanceMs: 0 };
 }
 
 function restart(): Operation {
   return { kind: "restart", name: "restart", advanceMs: 0 };
 }
 
+const FORGOTTEN_KEYS = 15;
+
 /** Ledger entries and error records end, operators need new tokens. */
 function letADayPass(model: TraceModel): Operation[] {
   const advanceMs = 25 * 3_600 * 1000;
   model.nowMs += advanceMs;
+  // A few of the keys that are forgotten now are enough to come again.
+  model.keyed.length = Math.min(model.keyed.length, FORGOTTEN_KEYS);
   return [{ kind: "drain", name: "a_day_passes", advanceMs }];
 }
 
@@ -159,7 +173,7 @@ function outgrowTheBudget(model: TraceModel): Operation[] {
     get(model, "read_events_forwards", place, `${path}/events?count=5000`),
     get(model, "read_events_backwards", place, `${path}/events?direction=backwards&raw`),
     // Before it, whether a plain read finds a state to start from depends on what was read before.
-    { kind: "drain", name: "drain", advanceMs: 0 },
+    drain(),
     get(model, "read_state", place, path),
     get(model, "list_resolved", place, "/archive?resolve&synchronous"),
   ];

@@ -147,7 +147,9 @@ export function specVersion(version: number, withExtra = false): JsonObject {
 type Change = (spec: JsonObject) => void;
 
 // deno-lint-ignore no-explicit-any -- documents are changed at places known by heart
-const eventsOf = (spec: any, type: string) => spec.aggregate_types[type].events;
+function eventsOf(spec: any, type: string): any {
+  return spec.aggregate_types[type].events;
+}
 
 /** Each changes a version so that it breaks senders. Spec: "Blocked changes". */
 const BLOCKED: readonly Change[] = [

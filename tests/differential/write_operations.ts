@@ -214,7 +214,7 @@ export function repeatWrite(model: TraceModel): Operation {
   if (keyed.length === 0) return writeSingle(model);
   const known = random.pick(keyed);
   if (nowMs - known.atMs > LEDGER_DAY_MS + 2_000) return reuseForgottenKey(model, known);
-  const [name, sent] = random.pick([exactly, reordered, elsewhere, changed])(known);
+  const [name, sent] = model.turn(REPEATS)(known);
   // A replay begins the entry's day anew.
   if (name !== "repeat_changed") known.atMs = nowMs;
   return request(model, name, sent, { advanceMs: 0 });
@@ -244,6 +244,8 @@ function changed({ sent, json }: KeyedWrite): Repeat {
   return ["repeat_changed", { ...sent, json: { ...json, metadata: { ...metadata, actor } } }];
 }
 
+const REPEATS = [exactly, reordered, elsewhere, changed] as const;
+
 /** A day after its last use a key may stand for another write. */
 function reuseForgottenKey(model: TraceModel, known: KeyedWrite): Operation {
   const { place, key } = known;
@@ -260,7 +262,9 @@ function reuseForgottenKey(model: TraceModel, known: KeyedWrite): Operation {
   return request(model, "reuse_of_forgotten_key", sent, { advanceMs: 0 });
 }
 
-/** The same key again while the first one is under way. */
+const MEANWHILE = ["write_twice_at_once", "read_during_write"] as const;
+
+/** The same key again, or a read, while the first write is under way. */
 export function writeTwiceAtOnce(model: TraceModel): Operation {
   const place = pickPlace(model);
   const stream = pickStream(model, place, { type: "note" });
@@ -275,8 +279,8 @@ export function writeTwiceAtOnce(model: TraceModel): Operation {
     path: path.replace("was_written", "length"),
   });
   remember(model, { place, sent, json, key, atMs: model.nowMs });
-  const meanwhile = model.random.chance(0.5) ? sent : reading;
-  const name = meanwhile === sent ? "write_twice_at_once" : "read_during_write";
+  const name = model.turn(MEANWHILE);
+  const meanwhile = name === "write_twice_at_once" ? sent : reading;
   return request(model, name, sent, { meanwhile });
 }
 

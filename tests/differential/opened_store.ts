@@ -1,0 +1,20 @@
+/** A store of any engine that has joined the engine contract, opened again and again. */
+
+import type { OpenedEngine } from "../contract/engine_contract.ts";
+import type { Store } from "./subject.ts";
+
+/** @throws {Error} for an engine that cannot be opened again. */
+export function storeOf(opened: OpenedEngine): Store {
+  let isOpened = false;
+  return {
+    async open() {
+      if (!isOpened) {
+        isOpened = true;
+        return opened.engine;
+      }
+      if (opened.reopen === undefined) throw new Error("this engine cannot be opened again");
+      return await opened.reopen();
+    },
+    dispose: () => opened.dispose(),
+  };
+}

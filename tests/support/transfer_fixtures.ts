@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { createAccess } from "../../src/access.ts";
 import {
+  exportEnvironment,
   type ExportRequest,
   type ExportTools,
-  exportEnvironment,
   type HeadSpool,
   type WrittenHead,
 } from "../../src/commands/transfer/export_environment.ts";
@@ -82,15 +82,15 @@ export function refusedRule(outcome: ImportOutcome): string {
   return outcome.fault.rule;
 }
 
-/** The service of a store with its application, as on the listener of one environment. */
+/** The application of a store, as on the listener of one environment. */
 export interface OpenedService {
   readonly service: Service;
-  /** Status and body of an answer. */
-  ask(method: string, path: string, key: string, body?: unknown, idempotency?: string): Promise<
-    readonly [status: number, body: string]
-  >;
+  /** Status, headers and body of an answer, as text. */
+  ask(method: string, path: string, key: string, ...what: Sent): Promise<string>;
   close(): Promise<void>;
 }
+
+type Sent = [body?: unknown, idempotencyKey?: string | undefined];
 
 const SECRET = new Uint8Array(32).fill(7);
 
@@ -106,17 +106,25 @@ export function openService(
   const app = createApp(service, host, { headerPrefix: "SVC", environment: source, clientAddress });
   return {
     service,
-    async ask(method, path, key, body, idempotency) {
-      const headers = new Headers({ authorization: `Bearer ${key}` });
+    async ask(method, path, key, body, idempotencyKey) {
+      const headers = new Headers({ "authorization": `Bearer ${key}`, "x-request-id": "request" });
       if (body !== undefined) headers.set("content-type", "application/json");
-      if (idempotency !== undefined) headers.set("x-idempotency-key", idempotency);
+      if (idempotencyKey !== undefined) headers.set("x-idempotency-key", idempotencyKey);
       const request = { method, headers, body: body === undefined ? null : JSON.stringify(body) };
       const response = await app.request(`http://127.0.0.1:8002${path}`, request);
-      return [response.status, await response.text()];
+      const sent = [...response.headers].map(([name, value]) => `${name}: ${value}`);
+      return [response.status, ...sent, await response.text()].join("\n");
     },
     async close() {
       await service.close();
       await access.close();
     },
   };
+}
+
+/** Every key and value of a store: what is in it, to the byte. */
+export async function dumpStore(engine: Engine): Promise<Map<string, string>> {
+  const all = { begin: new Uint8Array(), end: new Uint8Array([0xfe]) };
+  const pairs = await engine.snapshot((tx) => tx.getRange(all));
+  return new Map(pairs.map(({ key, value }) => [key.toHex(), value.toHex()]));
 }

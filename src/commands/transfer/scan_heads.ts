@@ -33,16 +33,15 @@ export interface SpecState {
   readonly current: number | undefined;
 }
 
-/** Heads asked for at a time. */
-const BATCH = 1_000;
-
 /** How much one transaction reads: within its five seconds, and within memory. */
 export interface SegmentLimits {
+  /** Heads asked for at a time. */
+  readonly batch: number;
   readonly heads: number;
   readonly milliseconds: number;
 }
 
-export const SEGMENT_LIMITS: SegmentLimits = { heads: 100_000, milliseconds: 3_000 };
+export const SEGMENT_LIMITS: SegmentLimits = { batch: 1_000, heads: 50_000, milliseconds: 3_000 };
 
 export function readSpecState(tx: ReadTransaction, tenant: number): Promise<SpecState> {
   return Promise.all([listSpecVersions(tx, tenant), readCurrentVersion(tx, tenant)])
@@ -65,10 +64,10 @@ export async function scanSegment<T>(
     const heads: ListedHead[] = [];
     let last = after;
     for (;;) {
-      const batch = await listStreams(tx, tenant, { after: last, limit: BATCH });
+      const batch = await listStreams(tx, tenant, { after: last, limit: limits.batch });
       const found = await Promise.all(batch.map((key) => readHead(tx, tenant, key)));
       for (const [index, key] of batch.entries()) heads.push({ key, head: found[index]! });
-      if (batch.length < BATCH) return { version, heads, isLast: true, beside };
+      if (batch.length < limits.batch) return { version, heads, isLast: true, beside };
       last = batch.at(-1);
       const isFull = heads.length >= limits.heads ||
         host.nowMs() - beganMs >= limits.milliseconds;

@@ -1,0 +1,166 @@
+/** A small environment file, whole and in every way damaged. */
+
+import assert from "node:assert/strict";
+import { hash } from "node:crypto";
+import { createFileCheck, type FileItem } from "../../../src/domain/transfer/check_file.ts";
+import { createLineSplitter } from "../../../src/domain/transfer/split_lines.ts";
+
+/** Every kind of record; the digests are computed here, by the words of the format. */
+function smallFile(): string {
+  const event = (key: string, text: string) =>
+    `{"key":"${key}","type":"was_noted","data":{"text":"${text}"},` +
+    '"metadata":{"actor":{"type":"user","id":"global"},"timestamp":5}}';
+  const chain = (raws: readonly string[]) =>
+    raws.reduce((tip, raw) => hash("sha256", tip + raw, "hex"), "");
+  const a = [event("order:global", "one"), event("order:global", "zwei ü")];
+  const later = event("order:global", "three");
+  const b = [event("order:main", "1")];
+  const hex = (digit: string) => digit.repeat(64);
+  const lines = [
+    '{"record":"header","format":"daybook-environment","version":1,"instance":' +
+    '{"id":"3b2fbda7-fab3-49f2-ad20-916eb86ce916","slug":"shop","tier":"pro",' +
+    '"created_at":"2026-01-01T00:00:00.000Z"},"environment":"test",' +
+    '"exported_at":"2026-01-01T00:00:00.000Z"}',
+    `{"record":"signing_key","number":1,"public_key":"${hex("a")}","private_key":"${hex("b")}",` +
+    '"created_at":"2026-01-01T00:00:00.000Z"}',
+    `{"record":"spec","version":1,"spec_hash":"${hex("c")}",` +
+    '"created_at":"2026-01-01T00:00:00.000Z","parts":2}',
+    '{"record":"spec_part","text":"{\\"agent_types\\":"}',
+    '{"record":"spec_part","text":"[]}"}',
+    '{"record":"stream","key":"order:global","generation":0,"created_at":5,"updated_at":5,"from":0}',
+    ...a,
+    `{"record":"tip","length":2,"tip":"${chain(a)}"}`,
+    '{"record":"stream","key":"order:main","generation":1,"created_at":5,"updated_at":5,"from":0}',
+    ...b,
+    `{"record":"tip","length":1,"tip":"${chain(b)}"}`,
+    '{"record":"stream","key":"order:global","generation":0,"created_at":5,"updated_at":5,' +
+    `"from":2,"tip":"${chain(a)}"}`,
+    later,
+    `{"record":"tip","length":3,"tip":"${chain([...a, later])}"}`,
+    `{"record":"api_key","id":"key_1","name":"n","scope":"read","hash":"${hex("d")}",` +
+    '"created_at":"2026-01-01T00:00:00.000Z"}',
+    `{"record":"ledger","key":"k","body_hash":"${hex("e")}","used":5,"form":"single",` +
+    '"request_id":"r","implied_count":0,"targets":[["order:main",0,1]]}',
+    '{"record":"current_spec","version":1}',
+  ];
+  const before = lines.map((line) => line + "\n").join("");
+  const bytes = [...a, ...b, later].reduce((sum, raw) => sum + new Blob([raw]).size, 0);
+  return before + `{"record":"end","lines":${lines.length},"signing_keys":1,"specs":1,` +
+    `"streams":2,"events":4,"event_bytes":${bytes},"api_keys":1,"ledger_entries":1,` +
+    `"sha256":"${hash("sha256", before, "hex")}"}\n`;
+}
+
+const FILE = new TextEncoder().encode(smallFile());
+const LINES = smallFile().split("\n").slice(0, -1);
+
+interface Checked {
+  readonly items: FileItem[];
+  /** `<rule>@<line>`, or undefined for a file that is whole. */
+  readonly fault: string | undefined;
+}
+
+function checkBytes(bytes: Uint8Array): Checked {
+  const check = createFileCheck();
+  const splitter = createLineSplitter();
+  const items: FileItem[] = [];
+  for (const line of splitter.push(bytes)) {
+    const step = check.take(line);
+    if (!step.ok) return { items, fault: `${step.fault.rule}@${step.fault.line}` };
+    if (step.item !== undefined) items.push(step.item);
+  }
+  const fault = check.finish(splitter.rest());
+  return { items, fault: fault && `${fault.rule}@${fault.line}` };
+}
+
+function checkLines(lines: readonly string[]): string | undefined {
+  return checkBytes(new TextEncoder().encode(lines.map((line) => line + "\n").join(""))).fault;
+}
+
+Deno.test("createFileCheck() gives out all that a whole file holds, in order", () => {
+  const { items, fault } = checkBytes(FILE);
+  assert.equal(fault, undefined);
+  const kinds = items.map(({ kind }) => kind);
+  const first = ["stream", "event", "event", "tip"];
+  const second = ["stream", "event", "tip"];
+  const start = ["header", "signing_key", "spec"];
+  const rest = ["api_key", "ledger", "current_spec", "end"];
+  assert.deepEqual(kinds, [...start, ...first, ...second, ...second, ...rest]);
+  const spec = items.find((item) => item.kind === "spec");
+  assert.equal(spec?.text, '{"agent_types":[]}');
+});
+
+Deno.test("createFileCheck() refuses the file with any one bit of it changed", () => {
+  for (let at = 0; at < FILE.length; at++) {
+    for (let bit = 0; bit < 8; bit++) {
+      const altered = FILE.slice();
+      altered[at]! ^= 1 << bit;
+      assert.notEqual(checkBytes(altered).fault, undefined, `bit ${bit} of byte ${at}`);
+    }
+  }
+});
+
+Deno.test("createFileCheck() refuses the file cut off after any byte", () => {
+  for (let length = 0; length < FILE.length; length++) {
+    const { fault } = checkBytes(FILE.subarray(0, length));
+    assert.match(fault ?? "", /^cut_off@\d+$/, `cut after ${length} bytes`);
+  }
+});
+
+Deno.test("createFileCheck() refuses the file without any one line, or with it twice", () => {
+  for (let at = 0; at < LINES.length; at++) {
+    assert.notEqual(checkLines(LINES.toSpliced(at, 1)), undefined, `without line ${at + 1}`);
+    assert.notEqual(checkLines(LINES.toSpliced(at, 0, LINES[at]!)), undefined, `line ${at + 1}`);
+  }
+});
+
+Deno.test("createFileCheck() refuses the file with any two lines in each other's place", () => {
+  for (let a = 0; a < LINES.length; a++) {
+    for (let b = a + 1; b < LINES.length; b++) {
+      const swapped = LINES.with(a, LINES[b]!).with(b, LINES[a]!);
+      assert.notEqual(checkLines(swapped), undefined, `lines ${a + 1} and ${b + 1}`);
+    }
+  }
+});
+
+Deno.test("createFileCheck() refuses what follows the end: a line, half a line, a second file", () => {
+  const more = (text: string) => new Uint8Array([...FILE, ...new TextEncoder().encode(text)]);
+  const next = LINES.length + 1;
+  for (const text of ["\n", " ", "{}\n", smallFile()]) {
+    assert.equal(checkBytes(more(text)).fault, `after_end@${next}`, JSON.stringify(text));
+  }
+});
+
+/** Changes one line of the file; gives the rule and line by which it is refused. */
+function change(line: number, from: string | RegExp, to: string): string | undefined {
+  const old = LINES[line - 1]!;
+  const changed = old.replace(from, to);
+  assert.notEqual(changed, old, "the line has what is changed");
+  return checkLines(LINES.with(line - 1, changed));
+}
+
+Deno.test("createFileCheck() names the line and the rule that it breaks", () => {
+  assert.equal(change(1, "daybook-environment", "daybook"), "unknown_format@1");
+  assert.equal(change(1, '"version":1', '"version":2'), "unknown_version@1");
+  assert.equal(change(1, '"environment":"test"', '"environment":"prod"'), "record_fields@1");
+  assert.equal(change(2, '"number":1', '"number":0'), "record_fields@2");
+  assert.equal(change(3, '"version":1', '"version":2'), "spec_version@3");
+  assert.equal(change(3, '"parts":2', '"parts":3'), "record_order@6");
+  assert.equal(change(4, /.$/, ""), "not_json@4");
+  assert.equal(change(5, /.*/, '["spec_part"]'), "not_an_object@5");
+  assert.equal(change(5, "spec_part", "spec_parts"), "unknown_record@5");
+  assert.equal(change(6, '"from":0', '"from":1'), "record_fields@6");
+  assert.equal(change(7, "one", "two"), "chain_tip@9");
+  assert.equal(change(7, "order:global", "order:main"), "event_key@7");
+  assert.equal(change(9, '"length":2', '"length":3'), "stream_length@9");
+  assert.equal(change(18, '"version":1', '"version":2'), "current_spec@18");
+  assert.equal(change(16, '"name":"n"', '"name":"n","secret":"s"'), "record_fields@16");
+  assert.equal(change(16, '"name":"n"', '"name":"m"'), "checksum@19");
+  assert.equal(change(19, '"events":4', '"events":5'), "checksum@19");
+});
+
+Deno.test("createFileCheck() refuses a line of more than a megabyte, and one that is not UTF-8", () => {
+  assert.equal(checkLines([`{"record":"${"x".repeat(1024 * 1024)}"}`]), "line_too_long@1");
+  assert.equal(checkBytes(new Uint8Array([0xff, 0x0a])).fault, "not_utf8@1");
+  // A byte order mark is part of the text, not to be skipped unseen.
+  assert.equal(checkBytes(new Uint8Array([0xef, 0xbb, 0xbf, ...FILE])).fault, "not_json@1");
+});

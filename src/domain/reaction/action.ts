@@ -1,0 +1,48 @@
+/**
+ * What a written event sets off, with every template resolved: it is computed from the event alone,
+ * before the event is stored, and commits with it. Decisions 11 and 12.
+ */
+
+import type { StoredEvent } from "../event.ts";
+import type { JsonObject } from "../json.ts";
+import type { StreamKey } from "../stream_key.ts";
+
+/** An event to be written; type and data are checked when that happens, by the spec of then. */
+export interface Emission {
+  /** Canonical, so it names its stream. */
+  readonly key: StreamKey;
+  readonly aggregateType: string;
+  readonly id: string;
+  readonly eventType: string;
+  readonly data: JsonObject;
+}
+
+/** A later event of that type in that stream ends the wait. */
+export interface CancelRule {
+  readonly key: StreamKey;
+  readonly eventType: string;
+}
+
+export type Action =
+  | { readonly kind: "emit"; readonly emission: Emission }
+  | {
+    readonly kind: "schedule";
+    readonly delayMs: number;
+    readonly emission: Emission;
+    readonly cancelOn: readonly CancelRule[];
+  };
+
+/** Why one entry of `implications` came to nothing; the others are not touched by it. */
+export interface ReactionFailure {
+  /** Dotted location of the entry in the spec. */
+  readonly path: string;
+  readonly message: string;
+}
+
+export interface Reactions {
+  readonly actions: readonly Action[];
+  readonly failures: readonly ReactionFailure[];
+}
+
+/** The `implications` of one event type, compiled. Total and bounded; never throws. */
+export type CompiledReactions = (event: StoredEvent) => Reactions;

@@ -3,6 +3,7 @@
 const KiB = 1024;
 const MiB = 1024 * KiB;
 const HOUR_S = 3600;
+const DAY_MS = 24 * HOUR_S * 1000;
 
 export const limits = {
   /** One event's `data` as JSON text. Spec: "Event data size". */
@@ -43,8 +44,41 @@ export const limits = {
   /** Fault descriptions (`details`, `violations`) listed in one answer. */
   schemaDetailsMax: 10,
   violationsMax: 100,
+  /** Entries in the `implications` of one event type, steps of a pipeline, rules of `cancel_on`. */
+  implicationEntriesMax: 100,
+  pipelineStepsMax: 20,
+  cancelRulesMax: 20,
+  /** What all events of one write may imply and schedule together. */
+  implicationActionsMax: 10_000,
+  /** Implied events that follow from each other: a client's event is at depth 0. */
+  implicationDepthMax: 8,
+  /** Error records that one write may leave about implications that came to nothing. */
+  implicationErrorsMax: 100,
+  /** A reply waits so long for what its write has set off. */
+  drainBeforeReplyMsMax: 250,
+  /** Tries of one piece of such work, and the pauses between them: the first, and the longest. */
+  reactionTriesMax: 8,
+  reactionRetryMsMin: 500,
+  reactionRetryMsMax: 60_000,
+  /** Scheduled events that one event cancels one by one; more are cancelled by a mark. */
+  cancelledOneByOneMax: 500,
+  /** What computing the actions of one write may charge, in the coin of `FoldBudget`. */
+  reactionWorkBytesMax: 128 * MiB,
+  /** From a schedule to its event. */
+  scheduleDelayMsMin: 1_000,
+  scheduleDelayMsMax: 366 * DAY_MS,
   /** Operator tokens may end at most this far ahead. */
   tokenLifetimeSecondsMax: 24 * HOUR_S,
+  /** Sagas of one spec, and steps of one saga: what all its events store must fit one transaction. */
+  sagasMax: 200,
+  sagaStepsMax: 50,
+  /** How long a step waits for its event. Decided in "Sagas". */
+  sagaTimeoutMsDefault: 30_000,
+  sagaTimeoutMsMax: 30 * 24 * HOUR_S * 1000,
+  /** Tries of one compensation, and the pauses between them: the first, and the longest. */
+  sagaCompensationTriesMax: 8,
+  sagaRetryMsMin: 1_000,
+  sagaRetryMsMax: HOUR_S * 1000,
   /** Failed logins of one account within a minute before it is locked for that minute. */
   failedLoginsPerMinuteMax: 10,
 } as const;

@@ -45,7 +45,7 @@ export type CompiledTemplate =
  * The definition may be changed afterwards; the handler does not look at it again.
  */
 export function compileHandler(definition: JsonValue, path: string): CompiledHandler {
-  const compiled = compile(definition, path, HANDLER_SCOPE, operationsAt);
+  const compiled = compileDefinition(definition, path, HANDLER_SCOPE, operationsAt);
   if (!compiled.ok) return compiled;
   const run = compiled.value;
   function handler(...[state, event, budget]: Parameters<Handler>) {
@@ -62,7 +62,7 @@ export function compilePredicate(
   path: string,
   scope: Scope,
 ): CompiledPredicate {
-  const compiled = compile(definition, path, scope, predicateAt);
+  const compiled = compileDefinition(definition, path, scope, predicateAt);
   if (!compiled.ok) return compiled;
   const holds = compiled.value;
   return { ok: true, predicate: (evaluation) => holds(evaluation) === true };
@@ -74,13 +74,17 @@ export function compileTemplate(
   path: string,
   scope: Scope,
 ): CompiledTemplate {
-  const compiled = compile(definition, path, scope, templateAt);
+  const compiled = compileDefinition(definition, path, scope, templateAt);
   if (!compiled.ok) return compiled;
   const { build } = compiled.value;
   return { ok: true, template: (evaluation) => build(evaluation, 1) };
 }
 
-function compile<T>(
+/**
+ * Compiles what a larger language is made of, `compileAt` being its grammar: checks the size of the
+ * whole definition first, so that the grammar may be recursive, and collects the faults.
+ */
+export function compileDefinition<T>(
   definition: JsonValue,
   path: string,
   scope: Scope,

@@ -44,5 +44,17 @@ export interface Reactions {
   readonly failures: readonly ReactionFailure[];
 }
 
-/** The `implications` of one event type, compiled. Total and bounded; never throws. */
-export type CompiledReactions = (event: StoredEvent) => Reactions;
+/** What the events of one write may still spend on computing their actions; they share it. */
+export interface ReactionWork {
+  bytesLeft: number;
+}
+
+/**
+ * The `implications` of one event type, compiled. Total and bounded; never throws. Without `work`
+ * the event has a full share of its own.
+ *
+ * It stops as soon as the write is sure to be refused: then there are more actions than
+ * `limits.implicationActionsMax`, or their keys, types and data are larger than
+ * `limits.writeStoredBytesMax`. Who counts the actions of a write and the bytes they store sees it.
+ */
+export type CompiledReactions = (event: StoredEvent, work?: ReactionWork) => Reactions;

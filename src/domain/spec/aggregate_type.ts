@@ -6,8 +6,7 @@ import type { Handler } from "../handler/handler.ts";
 import type { JsonValue } from "../json.ts";
 import type { CompiledAggregateType, CompiledEventType } from "./compiled.ts";
 import { AGGREGATE_TYPE_KEYS, RESERVED_AGGREGATE_TYPES } from "./document.ts";
-import { compileEventType } from "./event_type.ts";
-import type { SchemaCompiler } from "./event_schema.ts";
+import { compileEventType, type PartCompilers } from "./event_type.ts";
 import { type FaultList, joinKey } from "./fault_list.ts";
 import { checkTypeName } from "./party_types.ts";
 import { checkKnownKeys, requireObject } from "./shape.ts";
@@ -22,7 +21,7 @@ export function compileAggregateType(
   name: string,
   value: JsonValue,
   cached: boolean,
-  schemas: SchemaCompiler,
+  compilers: PartCompilers,
   faults: FaultList,
 ): CompiledAggregateType {
   const path = joinKey("aggregate_types", name);
@@ -38,7 +37,14 @@ export function compileAggregateType(
     for (const [eventName, eventDefinition] of Object.entries(eventTypes)) {
       if (faults.isFull()) break;
       const eventPath = joinKey(`${path}.events`, eventName);
-      const compiled = compileEventType(eventName, eventDefinition, eventPath, schemas, faults);
+      const compiled = compileEventType(
+        name,
+        eventName,
+        eventDefinition,
+        eventPath,
+        compilers,
+        faults,
+      );
       if (compiled.event !== undefined) events.set(eventName, compiled.event);
       if (compiled.handler === undefined) continue;
       handlers.set(eventName, compiled.handler);

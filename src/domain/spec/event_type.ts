@@ -12,7 +12,8 @@ import {
 } from "./document.ts";
 import type { SchemaCompiler } from "./event_schema.ts";
 import { describeKind, type FaultList, shorten } from "./fault_list.ts";
-import { refuseGeo, refuseImplications, refusesWasmHandler } from "./not_available.ts";
+import type { ImplicationsCompiler } from "./implications.ts";
+import { refuseGeo, refusesWasmHandler } from "./not_available.ts";
 import { checkTypeName } from "./party_types.ts";
 import { checkKnownKeys, requireObject } from "./shape.ts";
 
@@ -23,12 +24,19 @@ export interface CompiledDefinition {
   readonly handlerDefinition?: JsonValue;
 }
 
+/** What the parts of an event definition are compiled with. */
+export interface PartCompilers {
+  readonly schemas: SchemaCompiler;
+  readonly implications: ImplicationsCompiler;
+}
+
 /** Checks one event definition. What it gives is only of use when nothing was reported. */
 export function compileEventType(
+  aggregateType: string,
   name: string,
   value: JsonValue,
   path: string,
-  schemas: SchemaCompiler,
+  { schemas, implications }: PartCompilers,
   faults: FaultList,
 ): CompiledDefinition {
   const isSystemEvent = name.startsWith("_");
@@ -38,7 +46,8 @@ export function compileEventType(
   if (definition === undefined) return {};
   checkKnownKeys(definition, EVENT_TYPE_KEYS, path, faults);
   checkAllowSkipOcc(definition, path, faults);
-  refuseImplications(definition.implications, `${path}.implications`, faults);
+  const trigger = { aggregateType, eventType: name, path };
+  const reactions = implications.compile(definition.implications, trigger, faults);
   refuseGeo(definition.geo, `${path}.geo`, faults);
   const handler = compileDefinedHandler(definition, isSystemEvent, path, faults);
   const handlerPart = handler && { handler, handlerDefinition: definition.handler! };
@@ -52,6 +61,7 @@ export function compileEventType(
     validateData,
     allowSkipOcc: definition.allow_skip_occ === true,
     hasImplications: Array.isArray(definition.implications) && definition.implications.length > 0,
+    ...(reactions && { reactions }),
   };
   return { ...handlerPart, ...(event && { event }) };
 }

@@ -1,0 +1,45 @@
+/**
+ * Whether an event that the service itself is to write fits the spec that is current when it is
+ * written. Decisions, section 11: "an implied event that fails validation becomes an error record".
+ */
+
+import { Buffer } from "node:buffer";
+import { explainIdentifier, parseIdentifier } from "../identifier.ts";
+import { limits } from "../limits.ts";
+import type { CompiledEventType, CompiledSpec } from "../spec/compiled.ts";
+import type { Emission } from "./action.ts";
+
+export type CheckedEmission =
+  | { readonly ok: true; readonly dataJson: string; readonly type: CompiledEventType }
+  | { readonly ok: false; readonly message: string };
+
+/** The checks of a client's write that can fail here; metadata is the service's own. */
+export function checkEmission(emission: Emission, spec: CompiledSpec): CheckedEmission {
+  const { aggregateType, eventType, id, data } = emission;
+  const types = spec.aggregateTypes.get(aggregateType);
+  if (types === undefined) return fault(`Aggregate type '${aggregateType}' not found in spec`);
+  const type = eventType.startsWith("_") ? undefined : types.events.get(eventType);
+  if (type === undefined) {
+    const text = `Event type '${eventType}' not found in spec for aggregate '${aggregateType}'`;
+    return fault(text);
+  }
+  // A singleton may have been taken out of the spec since.
+  if (parseIdentifier(id, spec.singletons)?.value !== id) return fault(explainIdentifier(id));
+  const dataJson = JSON.stringify(data);
+  const limit = limits.eventDataBytesMax;
+  if (dataJson.length * 3 > limit && Buffer.byteLength(dataJson) > limit) {
+    return fault(`Event data exceeds ${limit} bytes of JSON`);
+  }
+  const [first] = type.validateData(data, validationWork(dataJson));
+  if (first === undefined) return { ok: true, dataJson, type };
+  return fault(`Event data failed schema validation: ${first.path}: ${first.message}`);
+}
+
+function validationWork(dataJson: string) {
+  const { validationStepsMax, validationStepsPerByte } = limits;
+  return { stepsLeft: validationStepsMax + validationStepsPerByte * dataJson.length };
+}
+
+function fault(message: string): CheckedEmission {
+  return { ok: false, message };
+}

@@ -1,0 +1,123 @@
+/**
+ * From the `implications` of an event type to a function that computes what one event sets off.
+ * Decisions, section 11: "Actions are computed after validation, from the event alone". Pure and
+ * total: a failing entry is a value, and the other entries go on.
+ */
+
+import { charge, CONTAINER_BYTES } from "../handler/budget.ts";
+import { compileDefinition } from "../handler/compile_handler.ts";
+import { addFault, childSite, type Evaluation, type Site } from "../handler/evaluation.ts";
+import { StateTooLarge } from "../handler/handler.ts";
+import type { JsonValue } from "../json.ts";
+import { limits } from "../limits.ts";
+import type { Violation } from "../refusal.ts";
+import { describeKind } from "../spec/fault_list.ts";
+import type { StoredEvent } from "../event.ts";
+import type { CompiledReactions, ReactionFailure, Reactions, ReactionWork } from "./action.ts";
+import { type CompiledEntry, entryAt } from "./entry.ts";
+import { type Gathering, isOverfull } from "./gathering.ts";
+import type { NamedEvent, Terms } from "./terms.ts";
+
+/** What the implications of one event type are compiled with. */
+export type ReactionTerms = Omit<Terms, "named" | "watched">;
+
+export type ReactionCompilation =
+  | {
+    readonly ok: true;
+    readonly reactions: CompiledReactions;
+    /** The events they write, as far as the spec tells. */
+    readonly named: readonly NamedEvent[];
+    /** `<aggregate_type>.<event_type>` of each `cancel_on`. */
+    readonly watched: ReadonlySet<string>;
+  }
+  | { readonly ok: false; readonly violations: readonly Violation[] };
+
+interface PlacedEntry {
+  readonly path: string;
+  readonly run: CompiledEntry;
+}
+
+/**
+ * Compiles `implications`. `path` is their dotted location in the spec, with which the path of each
+ * violation and failure starts. All faults are reported, up to about `limits.violationsMax`.
+ */
+export function compileReactions(
+  definition: JsonValue,
+  path: string,
+  terms: ReactionTerms,
+): ReactionCompilation {
+  const filled: Terms = { ...terms, named: [], watched: new Set() };
+  const compiled = compileDefinition(
+    definition,
+    path,
+    { state: false, names: [] },
+    (value, site) => entriesAt(value, site, filled),
+  );
+  if (!compiled.ok) return compiled;
+  const entries = compiled.value;
+  function reactions(event: StoredEvent, work: ReactionWork = newReactionWork()): Reactions {
+    return computeActions(entries, event, work);
+  }
+  return { ok: true, reactions, named: filled.named, watched: filled.watched };
+}
+
+/** A full share of work, for all events of one write. */
+export function newReactionWork(): ReactionWork {
+  return { bytesLeft: limits.reactionWorkBytesMax };
+}
+
+function entriesAt(definition: JsonValue, site: Site, terms: Terms): readonly PlacedEntry[] {
+  if (!Array.isArray(definition)) {
+    const message = `implications must be an array, not ${describeKind(definition)}`;
+    addFault(site, "wrong_type", message, "Write [] for none");
+    return [];
+  }
+  if (definition.length > limits.implicationEntriesMax) {
+    const message = `There are more than ${limits.implicationEntriesMax} implications`;
+    addFault(site, "too_many", message, "Imply one event that implies the others");
+    return [];
+  }
+  const entries: PlacedEntry[] = [];
+  for (const [index, each] of definition.entries()) {
+    if (site.faults.length >= limits.violationsMax) break;
+    const place = childSite(site, index);
+    entries.push({ path: place.path, run: entryAt(each, place, terms) });
+  }
+  return entries;
+}
+
+function computeActions(
+  entries: readonly PlacedEntry[],
+  event: StoredEvent,
+  budget: ReactionWork,
+): Reactions {
+  const gathering: Gathering = { actions: [], bytes: 0 };
+  const failures: ReactionFailure[] = [];
+  const evaluation: Evaluation = { state: {}, event, bindings: [], budget };
+  for (const { path, run } of entries) {
+    const count = gathering.actions.length;
+    const { bytes } = gathering;
+    const message = runEntry(run, evaluation, gathering);
+    if (isOverfull(gathering)) break;
+    if (message === undefined) continue;
+    // All or nothing: half of what belongs together would be harder to repair than none.
+    gathering.actions.length = count;
+    gathering.bytes = bytes;
+    failures.push({ path, message });
+  }
+  return { actions: gathering.actions, failures };
+}
+
+function runEntry(
+  run: CompiledEntry,
+  evaluation: Evaluation,
+  gathering: Gathering,
+): string | undefined {
+  try {
+    charge(evaluation.budget, CONTAINER_BYTES);
+    return run(evaluation, gathering);
+  } catch (error) {
+    if (!(error instanceof StateTooLarge)) throw error;
+    return "Computing it takes more than the implications of one write may take";
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * How long a scheduled event waits: `"delay": "24h"` or `"delay_ms": 86400000`. Decisions, section
+ * 12: "Delay 1 s to 366 days (`<n>s|m|h|d`)".
+ *
+ * Either may be a path; then the trigger says how long, and what it says is checked when it does.
+ */
+
+import { addFault, childSite, type Evaluation, type Site } from "../handler/evaluation.ts";
+import { excerpt } from "../handler/path.ts";
+import { templateAt } from "../handler/template.ts";
+import type { JsonObject, JsonValue } from "../json.ts";
+import { limits } from "../limits.ts";
+import { failed, type Resolved, resolved, SKIPPED } from "./resolved.ts";
+
+const DELAY = /^([1-9][0-9]{0,9})([smhd])$/;
+const UNIT_MS: Readonly<Record<string, number>> = {
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+const DELAY_HINT = 'Write a whole number with its unit: "30s", "15m", "24h" or "7d"; 1s to 366d';
+const DELAY_MS_HINT = "Write whole milliseconds: 1000 (1 s) to 31622400000 (366 days)";
+
+type Parsed =
+  | { readonly ok: true; readonly ms: number }
+  | { readonly ok: false; readonly message: string };
+
+/** Milliseconds of a text such as `24h`, or why it is no delay. */
+export function parseDelay(text: string): Parsed {
+  const [, count, unit] = DELAY.exec(text) ?? [];
+  if (count === undefined) return { ok: false, message: `"${excerpt(text)}" is not a delay` };
+  return within(Number(count) * UNIT_MS[unit!]!, `"${text}"`);
+}
+
+function within(ms: number, shown: string): Parsed {
+  if (ms >= limits.scheduleDelayMsMin && ms <= limits.scheduleDelayMsMax) return { ok: true, ms };
+  return { ok: false, message: `${shown} is not between 1 s and 366 days` };
+}
+
+/** The value of `delay` or of `delay_ms` as milliseconds, or why it is none. */
+function readDelay(key: DelayKey, value: JsonValue): Parsed {
+  if (key === "delay") {
+    if (typeof value === "string") return parseDelay(value);
+    return { ok: false, message: "A delay is a text" };
+  }
+  if (typeof value !== "number" || !Number.isInteger(value)) {
+    return { ok: false, message: "delay_ms is not a whole number" };
+  }
+  return within(value, `${value} ms`);
+}
+
+type DelayKey = "delay" | "delay_ms";
+
+export type CompiledDelay = (evaluation: Evaluation) => Resolved<number>;
+
+/** Compiles the delay among the fields of a `schedule`: exactly one of the two. */
+export function delayAt(fields: JsonObject, site: Site): CompiledDelay {
+  const keys = (["delay", "delay_ms"] as const).filter((key) => Object.hasOwn(fields, key));
+  const [key] = keys;
+  if (key === undefined) {
+    addFault(childSite(site, "delay"), "missing_key", "There is no delay", DELAY_HINT);
+    return () => SKIPPED;
+  }
+  if (keys.length > 1) {
+    const message = "There are both delay and delay_ms";
+    addFault(childSite(site, "delay_ms"), "delay_invalid", message, "Keep one of the two");
+  }
+  return keyedDelay(key, fields[key] as JsonValue, childSite(site, key));
+}
+
+function keyedDelay(key: DelayKey, definition: JsonValue, site: Site): CompiledDelay {
+  const faultsBefore = site.faults.length;
+  const template = templateAt(definition, site);
+  if (site.faults.length > faultsBefore) return () => SKIPPED;
+  if (template.constant === undefined && !Array.isArray(definition)) {
+    return (evaluation) => {
+      const value = template.view(evaluation);
+      if (value === undefined) return SKIPPED;
+      const parsed = readDelay(key, value);
+      return parsed.ok ? resolved(parsed.ms) : failed(`${key}: ${parsed.message}`);
+    };
+  }
+  const parsed = readDelay(key, template.constant ?? null);
+  if (parsed.ok) return () => resolved(parsed.ms);
+  const hint = key === "delay" ? DELAY_HINT : DELAY_MS_HINT;
+  addFault(site, "delay_invalid", parsed.message, hint);
+  return () => SKIPPED;
+}

@@ -1,0 +1,200 @@
+/**
+ * One entry of `implications`: `emit`, `map`, `schedule` or `pipeline`, told apart by key, with a
+ * `condition` beside it. Decisions, sections 11 and 12.
+ */
+
+import {
+  addFault,
+  childSite,
+  type Evaluation,
+  type Site,
+  withNames,
+} from "../handler/evaluation.ts";
+import { bindingNameAt } from "../handler/operation.ts";
+import { predicateAt } from "../handler/predicate.ts";
+import { looksLikePath, type ValuePath, valuePathAt } from "../handler/path.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
+import { limits } from "../limits.ts";
+import { describeKind } from "../spec/fault_list.ts";
+import { cancelRulesAt } from "./cancel_rules.ts";
+import { delayAt } from "./delay.ts";
+import { emitAt } from "./emission.ts";
+import { fieldsAt } from "./form.ts";
+import { gatherEmit, type Gathering, gatherSchedule, isOverfull } from "./gathering.ts";
+import type { Terms } from "./terms.ts";
+
+/**
+ * Adds the actions of the entry for one trigger; gives why it failed, and then what it added is of
+ * no use. May throw `StateTooLarge` when the budget is spent.
+ */
+export type CompiledEntry = (evaluation: Evaluation, gathering: Gathering) => string | undefined;
+
+export const ENTRY_KINDS = ["emit", "map", "schedule", "pipeline", "wasm"] as const;
+type EntryKind = typeof ENTRY_KINDS[number];
+
+const ENTRY_HINT = `An entry has one of the keys ${ENTRY_KINDS.join(", ")}, and may have condition`;
+/** The name by which the steps of a pipeline see what earlier ones have found out. */
+const CONTEXT_NAME = "context";
+const ELEMENT_NAME = "item";
+
+function doNothing(): undefined {}
+
+/** Compiles one entry; faults are recorded, and what is faulty compiles to nothing. */
+export function entryAt(definition: JsonValue, site: Site, terms: Terms): CompiledEntry {
+  const kind = kindAt(definition, ENTRY_KINDS, ENTRY_HINT, site);
+  if (kind === undefined) return doNothing;
+  const fields = definition as JsonObject;
+  return conditional(fields, kindCompilers[kind](fields[kind] as JsonValue, site, terms), site);
+}
+
+type KindCompiler = (definition: JsonValue, site: Site, terms: Terms) => CompiledEntry;
+
+/** Each is given what stands under the key, and the site of the entry itself. */
+const kindCompilers: Readonly<Record<EntryKind, KindCompiler>> = {
+  emit: compileEmit,
+  map: compileMap,
+  schedule: compileSchedule,
+  pipeline: compilePipeline,
+  wasm: refuseWasm,
+};
+
+/** The one key of `kinds` that an entry or a step has; undefined, with the fault, otherwise. */
+function kindAt<Kind extends string>(
+  definition: JsonValue,
+  kinds: readonly Kind[],
+  hint: string,
+  site: Site,
+): Kind | undefined {
+  const fields = fieldsAt(definition, [], [...kinds, "condition"], site);
+  if (fields === undefined) return undefined;
+  const found = kinds.filter((kind) => Object.hasOwn(fields, kind));
+  if (found.length === 1) return found[0];
+  const message = found.length === 0
+    ? "This says nothing that would follow"
+    : `This says two things at once: ${found.join(" and ")}`;
+  addFault(site, "implication_invalid", message, hint);
+  return undefined;
+}
+
+function conditional(fields: JsonObject, run: CompiledEntry, site: Site): CompiledEntry {
+  if (!Object.hasOwn(fields, "condition")) return run;
+  const holds = predicateAt(fields["condition"] as JsonValue, childSite(site, "condition"));
+  return (evaluation, gathering) => {
+    return holds(evaluation) === true ? run(evaluation, gathering) : undefined;
+  };
+}
+
+function compileEmit(definition: JsonValue, site: Site, terms: Terms): CompiledEntry {
+  const entry = { path: site.path, scheduled: false };
+  const emit = emitAt(definition, childSite(site, "emit"), terms, entry);
+  return (evaluation, gathering) => {
+    const emitted = emit(evaluation);
+    if (emitted.kind === "failure") return `emit.${emitted.message}`;
+    if (emitted.kind === "value") gatherEmit(gathering, emitted.value);
+  };
+}
+
+function compileMap(definition: JsonValue, site: Site, terms: Terms): CompiledEntry {
+  const inside = childSite(site, "map");
+  const fields = fieldsAt(definition, ["in", "emit"], ["as"], inside);
+  if (fields === undefined) return doNothing;
+  const list = Object.hasOwn(fields, "in") ? listAt(fields["in"] as JsonValue, inside) : undefined;
+  const name = Object.hasOwn(fields, "as")
+    ? bindingNameAt(fields["as"] as JsonValue, childSite(inside, "as"))
+    : ELEMENT_NAME;
+  if (!Object.hasOwn(fields, "emit")) return doNothing;
+  const slot = inside.scope.names.length;
+  const named = withNames(inside, [name ?? ELEMENT_NAME]);
+  const entry = { path: site.path, scheduled: false };
+  const emit = emitAt(fields["emit"] as JsonValue, childSite(named, "emit"), terms, entry);
+  if (list === undefined) return doNothing;
+  return (evaluation, gathering) => {
+    const elements = list.read(evaluation) ?? null;
+    if (elements === null) return undefined;
+    if (!Array.isArray(elements)) return `map.in is ${describeKind(elements)}, not a list`;
+    for (const [index, element] of elements.entries()) {
+      if (isOverfull(gathering)) return undefined;
+      evaluation.bindings[slot] = element;
+      const emitted = emit(evaluation);
+      if (emitted.kind === "failure") return `element ${index}: map.emit.${emitted.message}`;
+      if (emitted.kind === "value") gatherEmit(gathering, emitted.value);
+    }
+  };
+}
+
+function listAt(definition: JsonValue, site: Site): ValuePath | undefined {
+  const inside = childSite(site, "in");
+  const text = isJsonObject(definition) ? definition["$"] : definition;
+  if (typeof text === "string" && looksLikePath(text)) return valuePathAt(text, inside);
+  addFault(inside, "path_invalid", '"in" takes the path of a list', 'E.g. "$.data.lines"');
+  return undefined;
+}
+
+function compileSchedule(definition: JsonValue, site: Site, terms: Terms): CompiledEntry {
+  const inside = childSite(site, "schedule");
+  const fields = fieldsAt(definition, ["emit"], ["delay", "delay_ms", "cancel_on"], inside);
+  if (fields === undefined) return doNothing;
+  const delay = delayAt(fields, inside);
+  const cancelSite = childSite(inside, "cancel_on");
+  const cancelRules = cancelRulesAt(fields["cancel_on"] ?? [], cancelSite, terms);
+  if (!Object.hasOwn(fields, "emit")) return doNothing;
+  const entry = { path: site.path, scheduled: true };
+  const emit = emitAt(fields["emit"] as JsonValue, childSite(inside, "emit"), terms, entry);
+  return (evaluation, gathering) => {
+    const delayMs = delay(evaluation);
+    if (delayMs.kind === "failure") return `schedule.${delayMs.message}`;
+    const emitted = emit(evaluation);
+    if (emitted.kind === "failure") return `schedule.emit.${emitted.message}`;
+    const rules = cancelRules(evaluation);
+    if (rules.kind === "failure") return `schedule.${rules.message}`;
+    if (delayMs.kind === "skip" || emitted.kind === "skip" || rules.kind === "skip") return;
+    const { emission, bytes } = emitted.value;
+    const cancelOn = rules.value;
+    const action = { kind: "schedule", delayMs: delayMs.value, emission, cancelOn } as const;
+    gatherSchedule(gathering, action, bytes);
+  };
+}
+
+const STEP_KINDS = ["emit", "wasm"] as const;
+
+function compilePipeline(definition: JsonValue, site: Site, terms: Terms): CompiledEntry {
+  const inside = childSite(site, "pipeline");
+  const stepHint = 'A step is {"emit": {...}} or a wasm step, and may have a condition';
+  if (!Array.isArray(definition)) {
+    const message = `A pipeline must be an array of steps, not ${describeKind(definition)}`;
+    addFault(inside, "wrong_type", message, stepHint);
+    return doNothing;
+  }
+  if (definition.length === 0 || definition.length > limits.pipelineStepsMax) {
+    const message =
+      `A pipeline has 1 to ${limits.pipelineStepsMax} steps, not ${definition.length}`;
+    addFault(inside, definition.length === 0 ? "empty_list" : "too_many", message, stepHint);
+    return doNothing;
+  }
+  const slot = site.scope.names.length;
+  const steps = definition.map((each, index) => {
+    const step = withNames(childSite(inside, index), [CONTEXT_NAME]);
+    const kind = kindAt(each, STEP_KINDS, stepHint, step);
+    if (kind === undefined) return doNothing;
+    const fields = each as JsonObject;
+    const run = kindCompilers[kind](fields[kind] as JsonValue, step, terms);
+    return conditional(fields, run, step);
+  });
+  return (evaluation, gathering) => {
+    evaluation.bindings[slot] = {};
+    for (const [index, step] of steps.entries()) {
+      const failure = step(evaluation, gathering);
+      if (failure !== undefined) return `pipeline[${index}].${failure}`;
+    }
+  };
+}
+
+function refuseWasm(_definition: JsonValue, site: Site): CompiledEntry {
+  addFault(
+    childSite(site, "wasm"),
+    "not_available",
+    "This version of the service does not run WebAssembly implications yet, so it does not accept any",
+    "Remove it; everything else in the spec can be deployed without it",
+  );
+  return doNothing;
+}

@@ -1,0 +1,65 @@
+/** The form of an entry's parts: objects with known keys, and texts that may be paths. */
+
+import { addFault, childSite, type Evaluation, type Site } from "../handler/evaluation.ts";
+import { templateAt } from "../handler/template.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
+import { describeKind } from "../spec/fault_list.ts";
+import { didYouMean } from "../spec/nearest_name.ts";
+
+/**
+ * `definition` as an object; undefined, with the fault recorded, where it is none. Keys that are not
+ * known and required keys that are missing are faults of their own, and do not end the compiling.
+ */
+export function fieldsAt(
+  definition: JsonValue,
+  required: readonly string[],
+  optional: readonly string[],
+  site: Site,
+): JsonObject | undefined {
+  const known = [...required, ...optional];
+  const hint = `Keys: ${known.map((key) => optional.includes(key) ? `${key}?` : key).join(", ")}`;
+  if (!isJsonObject(definition)) {
+    addFault(site, "wrong_type", `This must be an object, not ${describeKind(definition)}`, hint);
+    return undefined;
+  }
+  for (const key of Object.keys(definition)) {
+    if (known.includes(key)) continue;
+    const place = childSite(site, key);
+    addFault(place, "unknown_key", `There is no key "${key}" here`, didYouMean(key, known, hint));
+  }
+  for (const key of required) {
+    if (Object.hasOwn(definition, key)) continue;
+    addFault(childSite(site, key), "missing_key", `The key "${key}" is missing`, hint);
+  }
+  return definition;
+}
+
+/** A text that the spec gives or a path finds. */
+export interface TextField {
+  /** Where the spec gives it. */
+  readonly constant: string | undefined;
+  /** What the path finds, which may be anything; undefined: an optional path found nothing. */
+  readonly view: (evaluation: Evaluation) => JsonValue | undefined;
+}
+
+/** Compiles the field `key`; undefined where it is missing or faulty, which has been reported. */
+export function textAt(fields: JsonObject, key: string, site: Site): TextField | undefined {
+  if (!Object.hasOwn(fields, key)) return undefined;
+  const definition = fields[key] as JsonValue;
+  const place = childSite(site, key);
+  if (mayGiveText(definition)) {
+    const faultsBefore = place.faults.length;
+    const { constant, view } = templateAt(definition, place);
+    if (place.faults.length > faultsBefore) return undefined;
+    if (constant === undefined || typeof constant === "string") return { constant, view };
+  }
+  const message = `${key} must be a text or a path, not ${describeKind(definition)}`;
+  addFault(place, "wrong_type", message, 'Write a name, or a path such as "$.data.customer_id"');
+  return undefined;
+}
+
+/** Texts, paths and the operators that give one. */
+function mayGiveText(definition: JsonValue): boolean {
+  if (!isJsonObject(definition)) return typeof definition === "string";
+  return Object.hasOwn(definition, "$") || Object.hasOwn(definition, "$literal");
+}

@@ -1,0 +1,17 @@
+/** What resolving a part of an entry for one trigger comes to: a value, nothing, or a failure. */
+
+export type Resolved<T> =
+  | { readonly kind: "value"; readonly value: T }
+  /** A path with a trailing `?` found nothing: what it stands in is left out. */
+  | { readonly kind: "skip" }
+  | { readonly kind: "failure"; readonly message: string };
+
+export const SKIPPED = { kind: "skip" } as const;
+
+export function resolved<T>(value: T): Resolved<T> {
+  return { kind: "value", value };
+}
+
+export function failed(message: string): { readonly kind: "failure"; readonly message: string } {
+  return { kind: "failure", message };
+}

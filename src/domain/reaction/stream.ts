@@ -1,0 +1,104 @@
+/**
+ * The stream that an entry names by `aggregate_type` and `id`. Decisions, section 11: "`emit` is
+ * `{aggregate_type, id, event_type, data?}`, all templates over the trigger".
+ *
+ * - The id is normalized as everywhere; one that is no identifier is a failure, or a fault where the
+ *   spec gives it.
+ * - An id may also be the whole key of an aggregate of that type: so `$.key` names the trigger's own
+ *   aggregate, and the `key` of another event in the data does as well.
+ */
+
+import { addFault, childSite, type Evaluation, type Site } from "../handler/evaluation.ts";
+import { excerpt } from "../handler/path.ts";
+import { explainIdentifier, parseIdentifier } from "../identifier.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
+import { describeKind } from "../spec/fault_list.ts";
+import { isTypeName } from "../spec/document.ts";
+import { type StreamKey, streamKey } from "../stream_key.ts";
+import { textAt, type TextField } from "./form.ts";
+import { failed, type Resolved, resolved, SKIPPED } from "./resolved.ts";
+import { checkAggregateType, type Terms } from "./terms.ts";
+
+export interface NamedStream {
+  readonly key: StreamKey;
+  readonly aggregateType: string;
+  readonly id: string;
+}
+
+export interface StreamField {
+  /** Where the spec gives it. */
+  readonly aggregateType: string | undefined;
+  readonly resolve: (evaluation: Evaluation) => Resolved<NamedStream>;
+}
+
+/** Compiles `aggregate_type` and `id`; undefined where one of them is missing or faulty. */
+export function streamAt(fields: JsonObject, site: Site, terms: Terms): StreamField | undefined {
+  const type = textAt(fields, "aggregate_type", site);
+  const id = textAt(fields, "id", site);
+  const typeSite = childSite(site, "aggregate_type");
+  const isKnown = type?.constant === undefined ||
+    checkAggregateType(type.constant, typeSite, terms);
+  if (type === undefined || id === undefined || !isKnown) return undefined;
+  const { constant: aggregateType } = type;
+  if (aggregateType === undefined) return { aggregateType, resolve: resolver(type, id, terms) };
+  if (isWholeKey(fields["id"]) && aggregateType !== terms.triggerType) {
+    addFault(
+      childSite(site, "id"),
+      "identifier_invalid",
+      `"$.key" is the key of an aggregate of type "${terms.triggerType}", not "${aggregateType}"`,
+      'For the aggregate of the same id write "$.id"',
+    );
+  }
+  if (id.constant === undefined) return { aggregateType, resolve: resolver(type, id, terms) };
+  const stream = nameStream(aggregateType, id.constant, terms);
+  if (stream.kind === "failure") {
+    addFault(
+      childSite(site, "id"),
+      "identifier_invalid",
+      `"${excerpt(id.constant)}" is not an identifier`,
+      explainIdentifier(id.constant),
+    );
+  }
+  return { aggregateType, resolve: () => stream };
+}
+
+function isWholeKey(definition: JsonValue | undefined): boolean {
+  const text = isJsonObject(definition) ? definition["$"] : definition;
+  return text === "$.key" || text === "$.key?";
+}
+
+function resolver(type: TextField, id: TextField, terms: Terms): StreamField["resolve"] {
+  return (evaluation) => {
+    const aggregateType = resolveTypeName(type, "aggregate_type", evaluation);
+    if (aggregateType.kind !== "value") return aggregateType;
+    const text = id.view(evaluation);
+    if (text === undefined) return SKIPPED;
+    if (typeof text !== "string") return failed(`id is ${describeKind(text)}, not a text`);
+    return nameStream(aggregateType.value, text, terms);
+  };
+}
+
+/** The name of a type as an event gives it; whether it is declared is seen when it is written. */
+export function resolveTypeName(
+  field: TextField,
+  key: string,
+  evaluation: Evaluation,
+): Resolved<string> {
+  if (field.constant !== undefined) return resolved(field.constant);
+  const name = field.view(evaluation);
+  if (name === undefined) return SKIPPED;
+  if (typeof name !== "string") return failed(`${key} is ${describeKind(name)}, not a text`);
+  if (isTypeName(name)) return resolved(name);
+  return failed(`${key} "${excerpt(name)}" is not the name of a type`);
+}
+
+function nameStream(type: string, text: string, { singletons }: Terms): Resolved<NamedStream> {
+  const prefix = `${type}:`;
+  const identifier = parseIdentifier(text, singletons) ??
+    (text.startsWith(prefix) ? parseIdentifier(text.slice(prefix.length), singletons) : undefined);
+  if (identifier === undefined) {
+    return failed(`id "${excerpt(text)}" is not an identifier: ${explainIdentifier(text)}`);
+  }
+  const { value: id } = identifier;
+  return resolved({ key: streamKey(type, id), aggregateType: type, id });
+}

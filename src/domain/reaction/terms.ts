@@ -1,0 +1,79 @@
+/**
+ * What an implication may refer to, and what its compiler learns about the whole: the events it
+ * names, for the check of cycles and for the types that a pending schedule waits for.
+ */
+
+import { addFault, type Site } from "../handler/evaluation.ts";
+import { excerpt } from "../handler/path.ts";
+import { isTypeName, TYPE_NAME_HINT } from "../spec/document.ts";
+import { didYouMean } from "../spec/nearest_name.ts";
+
+/** Writable event types by aggregate type, as the spec declares them. */
+export type DeclaredTypes = ReadonlyMap<string, ReadonlySet<string>>;
+
+/** An event that an entry writes, where both its types are known at deploy. */
+export interface NamedEvent {
+  /** Dotted location of the entry. */
+  readonly path: string;
+  readonly aggregateType: string;
+  readonly eventType: string;
+  /** True where it is written only after a delay. */
+  readonly scheduled: boolean;
+}
+
+export interface Terms {
+  /** The aggregate type whose events set the entries off. */
+  readonly triggerType: string;
+  readonly declared: DeclaredTypes;
+  /** All event types of all aggregate types. */
+  readonly declaredEvents: ReadonlySet<string>;
+  readonly singletons: ReadonlySet<string>;
+  /** Filled while compiling. */
+  readonly named: NamedEvent[];
+  /** `<aggregate_type>.<event_type>` of each `cancel_on`; filled while compiling. */
+  readonly watched: Set<string>;
+}
+
+/** Reports an aggregate type that the spec does not declare; true when it does. */
+export function checkAggregateType(name: string, site: Site, terms: Terms): boolean {
+  if (terms.declared.has(name)) return true;
+  addFault(
+    site,
+    "unknown_aggregate_type",
+    `"${excerpt(name)}" is not an aggregate type of this spec`,
+    didYouMean(name, terms.declared.keys(), "Name a declared aggregate type"),
+  );
+  return false;
+}
+
+/**
+ * Reports an event type that could not be written: a reserved one, or one that `aggregateType` (where
+ * that is not known: every aggregate type) does not declare.
+ */
+export function checkEventType(
+  name: string,
+  aggregateType: string | undefined,
+  site: Site,
+  terms: Terms,
+): void {
+  if (name.startsWith("_")) {
+    addFault(
+      site,
+      "event_type_reserved",
+      `"${excerpt(name)}" is reserved: event types beginning with '_' are written by the platform`,
+      "Name an event type that this spec declares for writing",
+    );
+    return;
+  }
+  const declared = aggregateType === undefined
+    ? terms.declaredEvents
+    : terms.declared.get(aggregateType);
+  if (declared === undefined || declared.has(name)) return;
+  const owner = aggregateType === undefined ? "any aggregate type" : `"${aggregateType}"`;
+  addFault(
+    site,
+    "unknown_event_type",
+    `"${excerpt(name)}" is not an event type of ${owner}`,
+    didYouMean(name, declared, isTypeName(name) ? "Name a declared event type" : TYPE_NAME_HINT),
+  );
+}

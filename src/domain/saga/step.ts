@@ -1,0 +1,328 @@
+/**
+ * The saga as a state machine: instance and news in, instance and effects out. Pure, total,
+ * deterministic. Decisions, section 13.
+ *
+ * - A step begins when the one before has ended. A condition that does not hold skips it, or means
+ *   that the outcome of the last completed step was bad: then that step counts as failed.
+ * - A step has failed when its event could not be made or written, when an event of its
+ *   `failure_types` arrived, or when its time was over. Then all steps completed before it are
+ *   compensated, the last one first; a step without `compensate` has nothing to be undone.
+ * - A compensation that cannot be written is tried again, later each time; after the last try the
+ *   saga has failed, and what was not compensated stays so.
+ */
+
+import type { StoredEvent } from "../event.ts";
+import { limits } from "../limits.ts";
+import type { StreamKey } from "../stream_key.ts";
+import type { CompiledSaga, CompiledSagaStep, SagaSight } from "./definition.ts";
+import {
+  type CompletedStep,
+  type EventReference,
+  isEndState,
+  type PlacedEvent,
+  referTo,
+  type SagaEffect,
+  type SagaHistoryEntry,
+  type SagaInstance,
+  type SagaNews,
+  type SagaOutcome,
+  type SagaPhase,
+  type SagaState,
+  type SagaTransition,
+  type SagaWaiting,
+} from "./instance.ts";
+
+const MS_PER_SECOND = 1000;
+const REASON_CHARACTERS_MAX = 500;
+/** Each pause before another try is so many times as long as the one before. */
+const PAUSE_FACTOR = 4;
+
+/** A saga under change. What is not named here never changes. */
+interface Course {
+  readonly saga: CompiledSaga;
+  readonly before: SagaInstance;
+  readonly nowMs: number;
+  readonly effects: SagaEffect[];
+  readonly history: SagaHistoryEntry[];
+  completed: CompletedStep[];
+  state: SagaState;
+  waiting: SagaWaiting | undefined;
+}
+
+/** Begins the first step. The trigger's condition has been asked already (`trigger.holds`). */
+export function startSaga(
+  saga: CompiledSaga,
+  id: string,
+  trigger: PlacedEvent,
+  nowMs: number,
+): SagaTransition {
+  const at = toSeconds(nowMs);
+  const fresh: SagaInstance = {
+    id,
+    name: saga.name,
+    definition: saga.hash,
+    state: "running",
+    startedAt: at,
+    updatedAt: at,
+    trigger: referTo(trigger),
+    triggerEvent: trigger.event,
+    completed: [],
+    history: [],
+  };
+  const course = open(saga, fresh, nowMs);
+  begin(course, 0);
+  return close(course);
+}
+
+/** Applies one piece of news. What does not fit gives the instance back as it is, and no effect. */
+export function stepSaga(
+  saga: CompiledSaga,
+  instance: SagaInstance,
+  news: SagaNews,
+): SagaTransition {
+  const course = open(saga, instance, news.nowMs);
+  if (!accepts(course, news)) return { instance, effects: [] };
+  return close(course);
+}
+
+function accepts(course: Course, news: SagaNews): boolean {
+  const { waiting } = course;
+  if (waiting === undefined || isEndState(course.state)) return false;
+  switch (news.kind) {
+    case "written":
+      if (waiting.kind !== "write") return false;
+      onWritten(course, waiting, news.written, news.isFull === true);
+      return true;
+    case "unwritten":
+      if (waiting.kind !== "write") return false;
+      onUnwritten(course, waiting, news.reason);
+      return true;
+    case "event":
+      return waiting.kind === "event" && onEvent(course, waiting, news.arrived);
+    case "timeout":
+      return waiting.kind !== "write" && news.nowMs >= waiting.dueMs && onTimeout(course, waiting);
+  }
+}
+
+type Waiting<Kind extends SagaWaiting["kind"]> = Extract<SagaWaiting, { readonly kind: Kind }>;
+
+function onWritten(
+  course: Course,
+  { step, phase, awaits }: Waiting<"write">,
+  written: PlacedEvent,
+  isFull: boolean,
+): void {
+  if (phase === "compensate") {
+    record(course, step, "compensated", { event: referTo(written) });
+    course.completed.pop();
+    if (isFull && course.completed.length > 0) pause(course, step, phase, 0, course.nowMs);
+    else compensate(course, 0);
+    return;
+  }
+  record(course, step, "emitted", { event: referTo(written) });
+  if (awaits !== undefined) awaitEvent(course, step, awaits);
+  else complete(course, step, written, isFull);
+}
+
+function onUnwritten(course: Course, waiting: Waiting<"write">, reason: string): void {
+  const { step, phase, tries } = waiting;
+  if (phase === "emit") fail(course, step, { reason });
+  else retryLater(course, step, tries + 1, reason);
+}
+
+/** False for an event of another stream or type. */
+function onEvent(course: Course, waiting: Waiting<"event">, arrived: PlacedEvent): boolean {
+  const { key, type } = arrived.event;
+  if (key !== waiting.key || !waiting.eventTypes.includes(type)) return false;
+  endWait(course, waiting);
+  const { step } = waiting;
+  if (stepAt(course, step).await?.failureTypes.has(type)) {
+    fail(course, step, { event: referTo(arrived), reason: `${type} arrived` });
+  } else complete(course, step, arrived, false);
+  return true;
+}
+
+function onTimeout(course: Course, waiting: Waiting<"event" | "pause">): true {
+  const { step } = waiting;
+  if (waiting.kind === "event") {
+    endWait(course, waiting);
+    fail(course, step, { reason: "no awaited event arrived in time" });
+    return true;
+  }
+  course.effects.push({ kind: "clear_timer", dueMs: waiting.dueMs });
+  if (waiting.phase === "emit") begin(course, step);
+  else compensate(course, waiting.tries);
+  return true;
+}
+
+/** Begins the first step from `step` on that is not skipped, or completes the saga. */
+function begin(course: Course, step: number): void {
+  for (let next = step; next < course.saga.steps.length; next++) {
+    const definition = stepAt(course, next);
+    const sight = sightOf(course, next);
+    if (definition.holds(sight)) return emit(course, next, definition, sight);
+    if (!definition.skips) return failLastCompleted(course, next);
+    record(course, next, "skipped", { reason: "its condition does not hold" });
+  }
+  end(course, "completed");
+}
+
+function emit(
+  course: Course,
+  step: number,
+  definition: CompiledSagaStep,
+  sight: SagaSight,
+): void {
+  const emission = definition.emit(sight);
+  if (!emission.ok) return fail(course, step, { reason: emission.reason });
+  // Looked at before the event is written: an event that nobody could await must not be there.
+  const awaits = definition.await?.key(sight, emission.value.id);
+  if (awaits !== undefined && !awaits.ok) return fail(course, step, { reason: awaits.reason });
+  course.waiting = { kind: "write", step, phase: "emit", tries: 0, awaits: awaits?.value };
+  const { name } = definition;
+  course.effects.push({ kind: "emit", emission: emission.value, phase: "emit", step: name });
+}
+
+function awaitEvent(course: Course, step: number, key: StreamKey): void {
+  const { eventTypes: good, failureTypes, timeoutMs } = stepAt(course, step).await!;
+  const eventTypes = [...good, ...failureTypes];
+  const dueMs = course.nowMs + timeoutMs;
+  course.waiting = { kind: "event", step, key, eventTypes, dueMs };
+  course.effects.push({ kind: "await", key, eventTypes }, { kind: "set_timer", dueMs });
+}
+
+function endWait(course: Course, { key, eventTypes, dueMs }: Waiting<"event">): void {
+  course.effects.push({ kind: "clear_waits", key, eventTypes }, { kind: "clear_timer", dueMs });
+}
+
+function complete(course: Course, step: number, ended: PlacedEvent, isFull: boolean): void {
+  record(course, step, "completed", { event: referTo(ended) });
+  course.completed.push({ step, event: ended.event });
+  const isLast = step + 1 === course.saga.steps.length;
+  if (isFull && !isLast) pause(course, step + 1, "emit", 0, course.nowMs);
+  else begin(course, step + 1);
+}
+
+function fail(course: Course, step: number, why: Pick<SagaHistoryEntry, "event" | "reason">): void {
+  record(course, step, "failed", why);
+  course.state = "compensating";
+  compensate(course, 0);
+}
+
+/** A bad outcome is known only by the condition of the step that follows. */
+function failLastCompleted(course: Course, step: number): void {
+  const last = course.completed.pop();
+  const { name } = stepAt(course, step);
+  if (last === undefined) return fail(course, step, { reason: "its condition does not hold" });
+  fail(course, last.step, { reason: `the condition of step ${name} does not hold` });
+}
+
+/** Undoes the last completed step that is not yet undone and can be, or ends. */
+function compensate(course: Course, tries: number): void {
+  for (;;) {
+    const last = course.completed.at(-1);
+    if (last === undefined) return end(course, "compensated");
+    const { name, compensate } = stepAt(course, last.step);
+    if (compensate === undefined) {
+      course.completed.pop();
+      continue;
+    }
+    const emission = compensate(sightOf(course, last.step));
+    if (!emission.ok) return retryLater(course, last.step, tries + 1, emission.reason);
+    course.waiting = { kind: "write", step: last.step, phase: "compensate", tries };
+    course.effects.push({
+      kind: "emit",
+      emission: emission.value,
+      phase: "compensate",
+      step: name,
+    });
+    return;
+  }
+}
+
+function retryLater(course: Course, step: number, tries: number, reason: string): void {
+  record(course, step, "compensation_failed", { reason });
+  if (tries < limits.sagaCompensationTriesMax) {
+    const factor = PAUSE_FACTOR ** (tries - 1);
+    const pauseMs = Math.min(factor * limits.sagaRetryMsMin, limits.sagaRetryMsMax);
+    return pause(course, step, "compensate", tries, course.nowMs + pauseMs);
+  }
+  course.effects.push({ kind: "report", step: stepAt(course, step).name, reason });
+  end(course, "failed");
+}
+
+function pause(course: Course, step: number, phase: SagaPhase, tries: number, dueMs: number): void {
+  course.waiting = { kind: "pause", step, phase, tries, dueMs };
+  course.effects.push({ kind: "set_timer", dueMs });
+}
+
+function end(course: Course, state: SagaState): void {
+  course.state = state;
+  course.waiting = undefined;
+  course.effects.push({ kind: "done", state });
+}
+
+function open(saga: CompiledSaga, instance: SagaInstance, nowMs: number): Course {
+  return {
+    saga,
+    before: instance,
+    nowMs,
+    effects: [],
+    history: [...instance.history],
+    completed: [...instance.completed],
+    state: instance.state,
+    waiting: instance.waiting,
+  };
+}
+
+function close(course: Course): SagaTransition {
+  const { before, state, waiting, history, effects } = course;
+  const { triggerEvent, waiting: _, ...fields } = before;
+  const updatedAt = toSeconds(course.nowMs);
+  const isOver = isEndState(state);
+  const instance: SagaInstance = {
+    ...fields,
+    state,
+    updatedAt,
+    ...(!isOver && triggerEvent !== undefined && { triggerEvent }),
+    completed: isOver ? [] : course.completed,
+    ...(waiting !== undefined && { waiting }),
+    history,
+  };
+  return { instance, effects };
+}
+
+/** What the templates of step `step` see: the same for its event and for its compensation. */
+function sightOf({ saga, before, completed }: Course, step: number): SagaSight {
+  const steps = new Map<string, StoredEvent>();
+  let prev: StoredEvent | undefined;
+  for (const { step: index, event } of completed) {
+    if (index > step) break;
+    steps.set(saga.steps[index]!.name, event);
+    if (index < step) prev = event;
+  }
+  return { trigger: before.triggerEvent!, prev, steps };
+}
+
+function stepAt({ saga }: Course, step: number): CompiledSagaStep {
+  return saga.steps[step]!;
+}
+
+function record(
+  course: Course,
+  step: number,
+  outcome: SagaOutcome,
+  { event, reason }: { readonly event?: EventReference; readonly reason?: string },
+): void {
+  course.history.push({
+    at: toSeconds(course.nowMs),
+    step: stepAt(course, step).name,
+    outcome,
+    ...(event && { event }),
+    ...(reason !== undefined && { reason: reason.slice(0, REASON_CHARACTERS_MAX) }),
+  });
+}
+
+function toSeconds(ms: number): number {
+  return Math.floor(ms / MS_PER_SECOND);
+}

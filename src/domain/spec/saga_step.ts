@@ -1,0 +1,190 @@
+/** One step of a saga, checked and compiled. Decisions, section 13. */
+
+import { looksLikePath } from "../handler/path.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
+import { limits } from "../limits.ts";
+import type { CompiledAwait, CompiledSagaStep } from "../saga/definition.ts";
+import { streamKey } from "../stream_key.ts";
+import { describeKind, type FaultList, joinIndex } from "./fault_list.ts";
+import {
+  checkNames,
+  compileCondition,
+  compileEmission,
+  compileStream,
+  type SagaPlace,
+} from "./saga_expressions.ts";
+import { checkKnownKeys, requireObject, requireUniqueStrings } from "./shape.ts";
+
+const STEP_KEYS = ["name", "condition", "else", "emit", "await", "compensate", "timeout_ms"];
+const AWAIT_KEYS = ["aggregate_type", "id", "event_types", "failure_types"];
+const AWAIT_HINT = 'For example {"aggregate_type": "payment", "event_types": ["was_captured"]}.';
+
+/**
+ * Compiles step `name`. `place` is that of its event: which steps have ended before. What it gives
+ * is only of use when nothing was reported.
+ */
+export function compileStep(
+  definition: JsonObject,
+  name: string,
+  path: string,
+  place: SagaPlace,
+  warnings: FaultList,
+): CompiledSagaStep {
+  checkKnownKeys(definition, STEP_KEYS, path, place.faults);
+  const { condition, compensate } = definition;
+  const own: SagaPlace = { ...place, earlier: [...place.earlier, name] };
+  return {
+    name,
+    holds: condition === undefined
+      ? () => true
+      : compileCondition(condition, `${path}.condition`, place),
+    skips: readElse(definition, path, place.faults) === "skip",
+    emit: compileEmission(definition.emit, `${path}.emit`, place),
+    await: compileAwait(definition, path, place, warnings),
+    compensate: compensate === undefined
+      ? undefined
+      : compileCompensation(compensate, `${path}.compensate`, own),
+  };
+}
+
+function readElse(definition: JsonObject, path: string, faults: FaultList): "compensate" | "skip" {
+  const value = definition.else;
+  if (value === undefined) return "compensate";
+  const hint = 'Write "skip" to leave the step out, or "compensate" to undo what was done.';
+  if (value !== "skip" && value !== "compensate") {
+    faults.add(
+      "else_invalid",
+      `${path}.else`,
+      `${path}.else must be "compensate" or "skip".`,
+      hint,
+    );
+  } else if (definition.condition === undefined) {
+    const message = `${path} has no condition, so its else never applies.`;
+    faults.add("else_invalid", `${path}.else`, message, "Add a condition, or remove else.");
+  }
+  return value === "skip" ? "skip" : "compensate";
+}
+
+function compileCompensation(value: JsonValue, path: string, place: SagaPlace) {
+  if (!isJsonObject(value) || value.emit === undefined) return compileEmission(value, path, place);
+  const hint = 'Write it as {"aggregate_type": ..., "id": ..., "event_type": ...}, without "emit".';
+  place.faults.add("unknown_key", `${path}.emit`, `${path} is itself the event's template.`, hint);
+  return undefined;
+}
+
+function compileAwait(
+  definition: JsonObject,
+  path: string,
+  place: SagaPlace,
+  warnings: FaultList,
+): CompiledAwait | undefined {
+  const timeoutMs = readTimeout(definition, path, place.faults);
+  if (definition.await === undefined) {
+    if (definition.timeout_ms !== undefined) {
+      warnings.add(
+        "timeout_without_await",
+        `${path}.timeout_ms`,
+        `${path} waits for nothing: it ends when its event is written.`,
+        "Remove timeout_ms, or add an await.",
+      );
+    }
+    return undefined;
+  }
+  const { faults } = place;
+  const at = `${path}.await`;
+  const awaited = requireObject(definition.await, at, AWAIT_HINT, faults);
+  if (awaited === undefined) return undefined;
+  checkKnownKeys(awaited, AWAIT_KEYS, at, faults);
+  const aggregateType = readAwaitedType(awaited, at, place);
+  const eventTypes = readTypes(awaited, "event_types", at, place);
+  const failureTypes = readTypes(awaited, "failure_types", at, place);
+  checkApart(eventTypes, failureTypes, at, faults);
+  const stream = awaited.id === undefined ? undefined : compileStream(awaited, at, place);
+  return {
+    aggregateType,
+    eventTypes,
+    failureTypes,
+    timeoutMs,
+    key(sight, emittedId) {
+      if (stream === undefined) return { ok: true, value: streamKey(aggregateType, emittedId) };
+      const made = stream(sight);
+      if (made.ok) return { ok: true, value: made.value.key };
+      return { ok: false, reason: `What is awaited has no address: ${made.reason}` };
+    },
+  };
+}
+
+function readAwaitedType(awaited: JsonObject, path: string, place: SagaPlace): string {
+  const at = `${path}.aggregate_type`;
+  const type = awaited.aggregate_type;
+  if (typeof type === "string") {
+    if (looksLikePath(type)) {
+      const message = `${at} must be a name: what sagas wait for is known before they run.`;
+      place.faults.add("wrong_type", at, message, AWAIT_HINT);
+    } else checkNames(type, undefined, { aggregateType: at }, place);
+    return type;
+  }
+  const missing = type === undefined;
+  const message = missing
+    ? `${at} is required.`
+    : `${at} must be a string, not ${describeKind(type)}.`;
+  place.faults.add(missing ? "missing_key" : "wrong_type", at, message, AWAIT_HINT);
+  return "";
+}
+
+/** Names only, no paths: which events sagas wait for must be known before any saga runs. */
+function readTypes(
+  awaited: JsonObject,
+  key: "event_types" | "failure_types",
+  path: string,
+  place: SagaPlace,
+): ReadonlySet<string> {
+  const at = `${path}.${key}`;
+  const value = awaited[key];
+  if (value === undefined) {
+    if (key === "event_types") {
+      place.faults.add("missing_key", at, `${at} is required.`, AWAIT_HINT);
+    }
+    return new Set();
+  }
+  if (Array.isArray(value) && value.length === 0 && key === "event_types") {
+    place.faults.add("empty_list", at, `${at} must not be empty.`, AWAIT_HINT);
+  }
+  const types = requireUniqueStrings(value, at, AWAIT_HINT, place.faults);
+  for (const { text, path } of types) {
+    checkNames(awaited.aggregate_type, text, { eventType: path }, place);
+  }
+  return new Set(types.map(({ text }) => text));
+}
+
+function checkApart(
+  good: ReadonlySet<string>,
+  bad: ReadonlySet<string>,
+  path: string,
+  faults: FaultList,
+): void {
+  for (const [index, type] of [...bad].entries()) {
+    if (!good.has(type)) continue;
+    faults.add(
+      "duplicate",
+      joinIndex(`${path}.failure_types`, index),
+      `"${type}" is listed in event_types too: the step could not tell success from failure.`,
+      "Leave it in one of the two.",
+    );
+  }
+}
+
+function readTimeout(definition: JsonObject, path: string, faults: FaultList): number {
+  const value = definition.timeout_ms;
+  if (value === undefined) return limits.sagaTimeoutMsDefault;
+  const max = limits.sagaTimeoutMsMax;
+  const isValid = Number.isSafeInteger(value) && (value as number) >= 1 && (value as number) <= max;
+  if (isValid) return value as number;
+  faults.add(
+    "timeout_invalid",
+    `${path}.timeout_ms`,
+    `${path}.timeout_ms must be a whole number of milliseconds from 1 to ${max} (30 days).`,
+    `Write for example 60000; without it the step waits ${limits.sagaTimeoutMsDefault} ms.`,
+  );
+  return limits.sagaTimeoutMsDefault;
+}

@@ -1,0 +1,82 @@
+/** Sagas for tests: definitions compiled, news made short, effects as readable lines. */
+
+import assert from "node:assert/strict";
+import type { StoredEvent } from "../../src/domain/event.ts";
+import type { JsonObject } from "../../src/domain/json.ts";
+import type { Emission } from "../../src/domain/reaction/action.ts";
+import type { CompiledSaga } from "../../src/domain/saga/definition.ts";
+import type { PlacedEvent, SagaEffect, SagaHistoryEntry } from "../../src/domain/saga/instance.ts";
+import { createFaultList } from "../../src/domain/spec/fault_list.ts";
+import { compileSagas } from "../../src/domain/spec/sagas.ts";
+
+/** Ids that the stories use. */
+export const STORY_SINGLETONS: ReadonlySet<string> = new Set(["global", "stock", "o1", "c1", "p2"]);
+
+const ACTOR = { type: "user", id: "global" };
+
+/** Compiles one saga under the name `story`; every type that it spells out is declared. */
+export function compileStory(saga: JsonObject): CompiledSaga {
+  const faults = createFaultList();
+  const document = { aggregate_types: declareTypes(saga), modules: { sagas: { story: saga } } };
+  const sagas = compileSagas(document, STORY_SINGLETONS, faults, createFaultList());
+  assert.deepEqual(faults.faults, []);
+  return sagas.get("story")!;
+}
+
+/** `aggregate_types` that holds what `saga` names; handlers and schemas take anything. */
+export function declareTypes(saga: JsonObject): JsonObject {
+  const types: Record<string, { events: JsonObject }> = {};
+  const steps = saga.steps as JsonObject[];
+  const places = steps.flatMap((step) => [step.emit, step.compensate, step.await]);
+  for (const place of [saga.trigger, ...places] as (JsonObject | undefined)[]) {
+    if (place === undefined) continue;
+    const { aggregate_type, event_type = [], event_types = [], failure_types = [] } = place;
+    types[aggregate_type as string] ??= { events: {} };
+    for (const name of [event_type, event_types, failure_types].flat() as string[]) {
+      types[aggregate_type as string]!.events[name] = { schema: true, handler: [] };
+    }
+  }
+  return types as unknown as JsonObject;
+}
+
+export function placed(
+  key: string,
+  type: string,
+  data: JsonObject = {},
+  index = 0,
+): PlacedEvent {
+  const event: StoredEvent = { key, type, data, metadata: { actor: ACTOR, timestamp: 0 } };
+  return { event, streamId: String(index).padStart(12, "0") };
+}
+
+export function placedEmission({ key, eventType, data }: Emission): PlacedEvent {
+  return placed(key, eventType, data);
+}
+
+/** An effect as one line; times count from `startMs`. */
+export function describeEffect(effect: SagaEffect, startMs: number): string {
+  switch (effect.kind) {
+    case "emit": {
+      const { key, eventType, data } = effect.emission;
+      return `${effect.phase} ${effect.step}: ${key} ${eventType} ${JSON.stringify(data)}`;
+    }
+    case "await":
+      return `await ${effect.key} ${effect.eventTypes.join(", ")}`;
+    case "clear_waits":
+      return `stop awaiting ${effect.key} ${effect.eventTypes.join(", ")}`;
+    case "set_timer":
+      return `timer at ${effect.dueMs - startMs}`;
+    case "clear_timer":
+      return `stop timer at ${effect.dueMs - startMs}`;
+    case "report":
+      return `report ${effect.step}: ${effect.reason}`;
+    case "done":
+      return `done: ${effect.state}`;
+  }
+}
+
+/** A line of the history; seconds count from `startMs`. */
+export function describeHistory(entry: SagaHistoryEntry, startMs: number): string {
+  const line = `${entry.at - startMs / 1000} ${entry.step} ${entry.outcome}`;
+  return entry.reason === undefined ? line : `${line}: ${entry.reason}`;
+}

@@ -25,6 +25,8 @@ export const EMPTY_SPEC: CompiledSpec = {
   agentTypes: new Set(),
   targetTypes: new Set(),
   singletons: new Set(),
+  watched: new Set(),
+  sagas: new Map(),
 };
 
 export interface SpecCache {

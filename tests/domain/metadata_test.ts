@@ -13,6 +13,8 @@ const spec: CompiledSpec = {
   agentTypes: new Set(["user", "admin"]),
   targetTypes: new Set(["customer"]),
   singletons: new Set(["main"]),
+  watched: new Set(),
+  sagas: new Map(),
 };
 
 for (const { name, metadata, environment, accept, refuse } of cases) {

@@ -13,9 +13,11 @@ import type { CompiledAggregateType, CompiledSpec } from "./compiled.ts";
 import { ROOT_KEYS } from "./document.ts";
 import { createSchemaCompiler } from "./event_schema.ts";
 import { createFaultList, describeKind, type FaultList } from "./fault_list.ts";
+import { createImplicationsCompiler, type ImplicationsCompiler } from "./implications.ts";
 import { compileModules } from "./modules.ts";
 import { refuseGeoTypes } from "./not_available.ts";
 import { compileAgentTypes, compileTargetTypes } from "./party_types.ts";
+import { compileSagas } from "./sagas.ts";
 import { checkKnownKeys, isWithinDepth, requireObject } from "./shape.ts";
 import { compileSingletons } from "./singletons.ts";
 
@@ -48,29 +50,35 @@ function compileDocument(
   const targetTypes = compileTargetTypes(document, faults);
   const singletons = compileSingletons(document, faults, warnings);
   refuseGeoTypes(document.geo_types, "geo_types", faults);
+  const implications = createImplicationsCompiler(document, singletons);
+  const aggregateTypes = compileAggregateTypes(document, implications, faults);
+  implications.warnOfCycles(warnings);
   return {
     hash: hash("sha256", canonicalJson(document), "hex"),
     document,
-    aggregateTypes: compileAggregateTypes(document, faults),
+    aggregateTypes,
     agentTypes,
     targetTypes,
     singletons,
+    watched: implications.watched,
+    sagas: compileSagas(document, singletons, faults, warnings),
   };
 }
 
 function compileAggregateTypes(
   document: JsonObject,
+  implications: ImplicationsCompiler,
   faults: FaultList,
 ): ReadonlyMap<string, CompiledAggregateType> {
   const hint = 'For example {"order": {"events": {...}}}.';
   const types = requireObject(document.aggregate_types, "aggregate_types", hint, faults) ?? {};
   const neverCached = compileModules(document, Object.keys(types), faults);
-  const schemas = createSchemaCompiler();
+  const compilers = { schemas: createSchemaCompiler(), implications };
   const compiled = new Map<string, CompiledAggregateType>();
   for (const [name, definition] of Object.entries(types)) {
     if (faults.isFull()) break;
     const cached = !neverCached.has(name);
-    compiled.set(name, compileAggregateType(name, definition, cached, schemas, faults));
+    compiled.set(name, compileAggregateType(name, definition, cached, compilers, faults));
   }
   return compiled;
 }

@@ -3,6 +3,8 @@
 import type { JsonObject } from "../json.ts";
 import { type DataFault, type FaultPlace, refuse } from "../refusal.ts";
 import type { Handler } from "../handler/handler.ts";
+import type { CompiledSaga } from "../saga/definition.ts";
+import type { CompiledReactions } from "../reaction/action.ts";
 
 export interface CompiledSpec {
   /**
@@ -16,6 +18,10 @@ export interface CompiledSpec {
   readonly targetTypes: ReadonlySet<string>;
   /** Declared singletons and `global`. */
   readonly singletons: ReadonlySet<string>;
+  /** `<aggregate_type>.<event_type>` of each event that a `cancel_on` of this spec names. */
+  readonly watched: ReadonlySet<string>;
+  /** `modules.sagas` by name. */
+  readonly sagas: ReadonlyMap<string, CompiledSaga>;
 }
 
 export interface CompiledAggregateType {
@@ -40,6 +46,8 @@ export interface CompiledEventType {
   readonly validateData: (data: JsonObject, work?: ValidationWork) => readonly DataFault[];
   readonly allowSkipOcc: boolean;
   readonly hasImplications: boolean;
+  /** What an event of this type sets off; absent where it declares no implications. */
+  readonly reactions?: CompiledReactions;
 }
 
 /** Refuses an aggregate type that `spec` does not have, and tells whether there is one at all. */

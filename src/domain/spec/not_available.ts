@@ -36,20 +36,12 @@ function notAvailable(path: string, what: string, faults: FaultList): void {
   );
 }
 
-export function refuseImplications(value: JsonValue | undefined, path: string, faults: FaultList) {
-  refuseUnlessEmpty(value, "array", path, "implications", faults);
-}
-
 export function refuseGeo(value: JsonValue | undefined, path: string, faults: FaultList) {
   refuseUnlessEmpty(value, "object", path, "geo attachments", faults);
 }
 
 export function refuseGeoTypes(value: JsonValue | undefined, path: string, faults: FaultList) {
   refuseUnlessEmpty(value, "object", path, "geo types", faults);
-}
-
-export function refuseSagas(value: JsonValue | undefined, path: string, faults: FaultList) {
-  refuseUnlessEmpty(value, "object", path, "sagas", faults);
 }
 
 export function refuseListeners(value: JsonValue | undefined, path: string, faults: FaultList) {

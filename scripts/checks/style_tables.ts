@@ -71,6 +71,11 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "golden cases call each operation by its name in a handler",
   },
   {
+    place: "src/domain/reaction",
+    test: "tests/domain/reaction/compile_reactions_test.ts",
+    reason: "golden cases name each kind of entry and each of its parts",
+  },
+  {
     place: "src/domain/spec",
     test: "tests/domain/spec/compile_test.ts",
     reason: "parts of compileSpec(), told apart by the rule of each golden case",

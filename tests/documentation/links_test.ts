@@ -3,7 +3,11 @@
 import assert from "node:assert/strict";
 import { readText } from "./markdown.ts";
 
-const REFERENCES = ["src/http/README.md", "src/domain/handler/README.md"];
+const REFERENCES = [
+  "src/http/README.md",
+  "src/domain/handler/README.md",
+  "src/domain/reaction/README.md",
+];
 
 /** The anchors of a file's headings, as repositories on the web make them. */
 function anchorsOf(path: string): Set<string> {

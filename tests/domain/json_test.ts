@@ -1,7 +1,7 @@
-/** What counts as a JSON object. */
+/** What counts as a JSON object, and how kinds of values are called. */
 
 import assert from "node:assert/strict";
-import { isJsonObject } from "../../src/domain/json.ts";
+import { describeKind, isJsonObject } from "../../src/domain/json.ts";
 
 Deno.test("isJsonObject() is true for objects, false for null, arrays and scalars", () => {
   for (const object of [{}, { a: 1 }, Object.create(null)]) {
@@ -10,4 +10,11 @@ Deno.test("isJsonObject() is true for objects, false for null, arrays and scalar
   for (const other of [null, [], [{}], "", "{}", 0, true, undefined]) {
     assert.equal(isJsonObject(other), false);
   }
+});
+
+Deno.test("describeKind() names each kind of value as a sentence needs it", () => {
+  const names = [null, undefined, [], {}, "a", 1, true].map(describeKind);
+  assert.deepEqual(names, [
+    ...["null", "nothing", "an array", "an object", "a string", "a number", "a boolean"],
+  ]);
 });

@@ -8,9 +8,8 @@
 
 import { charge, STEP_BYTES } from "../handler/budget.ts";
 import { addFault, childSite, type Evaluation, type Site } from "../handler/evaluation.ts";
-import type { JsonValue } from "../json.ts";
+import { describeKind, type JsonValue } from "../json.ts";
 import { limits } from "../limits.ts";
-import { describeKind } from "../spec/fault_list.ts";
 import type { CancelRule } from "./action.ts";
 import { fieldsAt, textAt } from "./form.ts";
 import { failed, type Resolved, resolved } from "./resolved.ts";

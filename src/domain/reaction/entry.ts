@@ -13,9 +13,8 @@ import {
 import { bindingNameAt } from "../handler/operation.ts";
 import { predicateAt } from "../handler/predicate.ts";
 import { looksLikePath, type ValuePath, valuePathAt } from "../handler/path.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
+import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { limits } from "../limits.ts";
-import { describeKind } from "../spec/fault_list.ts";
 import { cancelRulesAt } from "./cancel_rules.ts";
 import { delayAt } from "./delay.ts";
 import { emitAt } from "./emission.ts";

@@ -2,9 +2,8 @@
 
 import { addFault, childSite, type Evaluation, type Site } from "../handler/evaluation.ts";
 import { templateAt } from "../handler/template.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
-import { describeKind } from "../spec/fault_list.ts";
-import { didYouMean } from "../spec/nearest_name.ts";
+import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
+import { didYouMean } from "../nearest_name.ts";
 
 /**
  * `definition` as an object; undefined, with the fault recorded, where it is none. Keys that are not

@@ -2,8 +2,8 @@
  * The stream that an entry names by `aggregate_type` and `id`. Decisions, section 11: "`emit` is
  * `{aggregate_type, id, event_type, data?}`, all templates over the trigger".
  *
- * - The id is normalized as everywhere; one that is no identifier is a failure, or a fault where the
- *   spec gives it.
+ * - The id is normalized as everywhere; one that is no identifier is a failure, or a fault where
+ *   the spec gives it.
  * - An id may also be the whole key of an aggregate of that type: so `$.key` names the trigger's own
  *   aggregate, and the `key` of another event in the data does as well.
  */
@@ -11,9 +11,8 @@
 import { addFault, childSite, type Evaluation, type Site } from "../handler/evaluation.ts";
 import { excerpt } from "../handler/path.ts";
 import { explainIdentifier, parseIdentifier } from "../identifier.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
-import { describeKind } from "../spec/fault_list.ts";
-import { isTypeName } from "../spec/document.ts";
+import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
+import { isTypeName } from "../type_name.ts";
 import { type StreamKey, streamKey } from "../stream_key.ts";
 import { textAt, type TextField } from "./form.ts";
 import { failed, type Resolved, resolved, SKIPPED } from "./resolved.ts";

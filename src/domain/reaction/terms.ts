@@ -5,8 +5,8 @@
 
 import { addFault, type Site } from "../handler/evaluation.ts";
 import { excerpt } from "../handler/path.ts";
-import { isTypeName, TYPE_NAME_HINT } from "../spec/document.ts";
-import { didYouMean } from "../spec/nearest_name.ts";
+import { isTypeName, TYPE_NAME_HINT } from "../type_name.ts";
+import { didYouMean } from "../nearest_name.ts";
 
 /** Writable event types by aggregate type, as the spec declares them. */
 export type DeclaredTypes = ReadonlyMap<string, ReadonlySet<string>>;
@@ -47,8 +47,8 @@ export function checkAggregateType(name: string, site: Site, terms: Terms): bool
 }
 
 /**
- * Reports an event type that could not be written: a reserved one, or one that `aggregateType` (where
- * that is not known: every aggregate type) does not declare.
+ * Reports an event type that could not be written: a reserved one, or one that `aggregateType`, or
+ * where that is not known every aggregate type, does not declare.
  */
 export function checkEventType(
   name: string,

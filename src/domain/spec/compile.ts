@@ -5,14 +5,14 @@
 
 import { hash } from "node:crypto";
 import { canonicalJson } from "../canonical_json.ts";
-import { isJsonObject, type JsonObject } from "../json.ts";
+import { describeKind, isJsonObject, type JsonObject } from "../json.ts";
 import { limits } from "../limits.ts";
 import type { Violation } from "../refusal.ts";
 import { compileAggregateType } from "./aggregate_type.ts";
 import type { CompiledAggregateType, CompiledSpec } from "./compiled.ts";
 import { ROOT_KEYS } from "./document.ts";
 import { createSchemaCompiler } from "./event_schema.ts";
-import { createFaultList, describeKind, type FaultList } from "./fault_list.ts";
+import { createFaultList, type FaultList } from "./fault_list.ts";
 import { createImplicationsCompiler, type ImplicationsCompiler } from "./implications.ts";
 import { compileModules } from "./modules.ts";
 import { refuseGeoTypes } from "./not_available.ts";

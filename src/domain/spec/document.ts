@@ -38,18 +38,9 @@ export const RESERVED_EVENT_TYPES: ReadonlySet<string> = new Set(["length", "eve
 /** Singletons that would hide `/{type}/nearby`. */
 export const RESERVED_SINGLETONS: ReadonlySet<string> = new Set(["nearby"]);
 
-const TYPE_NAME = /^[a-z][a-z0-9_]{0,63}$/;
 const SYSTEM_EVENT_NAME = /^_[a-z0-9_]{1,63}$/;
-
-/** Aggregate, event, agent and target types. */
-export function isTypeName(text: string): boolean {
-  return TYPE_NAME.test(text);
-}
 
 /** Event types of the platform, such as `_was_tombstoned`. */
 export function isSystemEventName(text: string): boolean {
   return SYSTEM_EVENT_NAME.test(text);
 }
-
-export const TYPE_NAME_HINT =
-  "Use 1 to 64 lowercase letters, digits and underscores, starting with a letter.";

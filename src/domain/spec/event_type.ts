@@ -2,16 +2,12 @@
 
 import { compileHandler } from "../handler/compile_handler.ts";
 import type { Handler } from "../handler/handler.ts";
-import type { JsonObject, JsonValue } from "../json.ts";
+import { describeKind, type JsonObject, type JsonValue } from "../json.ts";
 import type { CompiledEventType } from "./compiled.ts";
-import {
-  EVENT_TYPE_KEYS,
-  isSystemEventName,
-  RESERVED_EVENT_TYPES,
-  TYPE_NAME_HINT,
-} from "./document.ts";
+import { EVENT_TYPE_KEYS, isSystemEventName, RESERVED_EVENT_TYPES } from "./document.ts";
+import { TYPE_NAME_HINT } from "../type_name.ts";
 import type { SchemaCompiler } from "./event_schema.ts";
-import { describeKind, type FaultList, shorten } from "./fault_list.ts";
+import { type FaultList, shorten } from "./fault_list.ts";
 import type { ImplicationsCompiler } from "./implications.ts";
 import { refuseGeo, refusesWasmHandler } from "./not_available.ts";
 import { checkTypeName } from "./party_types.ts";

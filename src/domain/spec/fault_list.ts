@@ -43,11 +43,3 @@ export function joinIndex(path: string, index: number): string {
 export function shorten(text: string): string {
   return text.length <= 80 ? text : text.slice(0, 77) + "...";
 }
-
-/** "an object", "a string" ... for messages. */
-export function describeKind(value: unknown): string {
-  if (value === null) return "null";
-  if (value === undefined) return "nothing";
-  if (Array.isArray(value)) return "an array";
-  return typeof value === "object" ? "an object" : `a ${typeof value}`;
-}

@@ -3,7 +3,7 @@
 import type { JsonObject } from "../json.ts";
 import { MODULE_KEYS } from "./document.ts";
 import { type FaultList, shorten } from "./fault_list.ts";
-import { didYouMean } from "./nearest_name.ts";
+import { didYouMean } from "../nearest_name.ts";
 import { refuseListeners } from "./not_available.ts";
 import { checkKnownKeys, requireObject, requireUniqueStrings } from "./shape.ts";
 

@@ -1,7 +1,7 @@
 /** `agent_types` and `target_types`: who may act, and on whose behalf. Spec: "Reserved tokens". */
 
 import type { JsonObject } from "../json.ts";
-import { isTypeName, TYPE_NAME_HINT } from "./document.ts";
+import { isTypeName, TYPE_NAME_HINT } from "../type_name.ts";
 import { type FaultList, shorten } from "./fault_list.ts";
 import { requireUniqueStrings } from "./shape.ts";
 

@@ -7,7 +7,7 @@ import { looksLikePath } from "../handler/path.ts";
 import { parseSegments } from "../handler/segments.ts";
 import { isJsonObject, type JsonValue } from "../json.ts";
 import { type FaultList, joinIndex, joinKey, shorten } from "./fault_list.ts";
-import { didYouMean } from "./nearest_name.ts";
+import { didYouMean } from "../nearest_name.ts";
 
 /** The names of a saga's steps, and which of them a path in this place may read. */
 export interface StepNames {

@@ -1,11 +1,11 @@
 /** One step of a saga, checked and compiled. Decisions, section 13. */
 
 import { looksLikePath } from "../handler/path.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
+import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { limits } from "../limits.ts";
 import type { CompiledAwait, CompiledSagaStep } from "../saga/definition.ts";
 import { streamKey } from "../stream_key.ts";
-import { describeKind, type FaultList, joinIndex } from "./fault_list.ts";
+import { type FaultList, joinIndex } from "./fault_list.ts";
 import {
   checkNames,
   compileCondition,

@@ -6,7 +6,7 @@
 import { hash } from "node:crypto";
 import { assert } from "../assert.ts";
 import { canonicalJson } from "../canonical_json.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
+import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { limits } from "../limits.ts";
 import type { Terms } from "../reaction/terms.ts";
 import type {
@@ -15,14 +15,7 @@ import type {
   KeptSagaDefinition,
   SagaTrigger,
 } from "../saga/definition.ts";
-import {
-  createFaultList,
-  describeKind,
-  type FaultList,
-  joinIndex,
-  joinKey,
-  shorten,
-} from "./fault_list.ts";
+import { createFaultList, type FaultList, joinIndex, joinKey, shorten } from "./fault_list.ts";
 import { checkTypeName } from "./party_types.ts";
 import { checkNames, compileCondition, type SagaPlace } from "./saga_expressions.ts";
 import { warnOfSagaCycles } from "./saga_cycles.ts";

@@ -1,8 +1,8 @@
 /** Checks that recur at every level of a spec: known keys, lists of unique names. */
 
-import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
-import { describeKind, type FaultList, joinIndex, joinKey, shorten } from "./fault_list.ts";
-import { didYouMean } from "./nearest_name.ts";
+import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
+import { type FaultList, joinIndex, joinKey, shorten } from "./fault_list.ts";
+import { didYouMean } from "../nearest_name.ts";
 
 /** Reports each key of `object` that is not in `known`; `version` has its own rule at the root. */
 export function checkKnownKeys(

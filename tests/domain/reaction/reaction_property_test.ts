@@ -10,7 +10,7 @@ import { parseIdentifier } from "../../../src/domain/identifier.ts";
 import type { JsonValue } from "../../../src/domain/json.ts";
 import { limits } from "../../../src/domain/limits.ts";
 import type { Action, Emission } from "../../../src/domain/reaction/action.ts";
-import { isTypeName } from "../../../src/domain/spec/document.ts";
+import { isTypeName } from "../../../src/domain/type_name.ts";
 import { json, jsonObject } from "../handler/random_handler.ts";
 import { compileExample, completeEvent, TERMS } from "./worked_example.ts";
 

@@ -4,8 +4,9 @@
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
-import { describeKind, type FaultList, joinIndex, joinKey, shorten } from "../fault_list.ts";
-import { didYouMean } from "../nearest_name.ts";
+import { describeKind } from "../../json.ts";
+import { type FaultList, joinIndex, joinKey, shorten } from "../fault_list.ts";
+import { didYouMean } from "../../nearest_name.ts";
 import { FORMAT_NAMES } from "./formats.ts";
 import { checkLoops } from "./loops.ts";
 import { checkUnevaluatedItems } from "./unevaluated_items.ts";

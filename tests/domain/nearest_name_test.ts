@@ -1,7 +1,7 @@
 /** "Did you mean ...". */
 
 import assert from "node:assert/strict";
-import { didYouMean, nearestName } from "../../../src/domain/spec/nearest_name.ts";
+import { didYouMean, nearestName } from "../../src/domain/nearest_name.ts";
 
 Deno.test("nearestName() allows two edits, and one in words of up to four letters", () => {
   assert.equal(nearestName("propertes", ["properties"]), "properties");

@@ -6,8 +6,8 @@ import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../
 import { didYouMean } from "../nearest_name.ts";
 
 /**
- * `definition` as an object; undefined, with the fault recorded, where it is none. Keys that are not
- * known and required keys that are missing are faults of their own, and do not end the compiling.
+ * `definition` as an object; undefined, with the fault recorded, where it is none. Unknown keys and
+ * missing ones are faults of their own, and do not end the compiling.
  */
 export function fieldsAt(
   definition: JsonValue,

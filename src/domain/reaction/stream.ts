@@ -4,8 +4,8 @@
  *
  * - The id is normalized as everywhere; one that is no identifier is a failure, or a fault where
  *   the spec gives it.
- * - An id may also be the whole key of an aggregate of that type: so `$.key` names the trigger's own
- *   aggregate, and the `key` of another event in the data does as well.
+ * - An id may also be the whole key of an aggregate of that type: so `$.key` names the trigger's
+ *   own aggregate, and the `key` of another event in the data does as well.
  */
 
 import { addFault, childSite, type Evaluation, type Site } from "../handler/evaluation.ts";

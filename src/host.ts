@@ -11,6 +11,8 @@ export interface Host {
   randomBytes(length: number): Uint8Array<ArrayBuffer>;
   /** An outgoing request. */
   fetch(request: Request): Promise<Response>;
+  /** Calls `run` in so many milliseconds, unless the function that it gives is called before. */
+  startTimer(milliseconds: number, run: () => void): () => void;
   /** Ends the current turn of the event loop, so that a long computation lets others in. */
   yieldTurn(): Promise<void>;
   /** One structured line. Fields never hold secrets: no keys, tokens, passwords or bodies. */
@@ -23,6 +25,10 @@ export function systemHost(): Host {
     nowMs: () => Date.now(),
     randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
     fetch: (request) => fetch(request),
+    startTimer(milliseconds, run) {
+      const timer = setTimeout(run, milliseconds);
+      return () => clearTimeout(timer);
+    },
     yieldTurn: () => new Promise((resolve) => setImmediate(resolve)),
     log(level, message, fields = {}) {
       const line = { time: new Date().toISOString(), level, message, ...fields };

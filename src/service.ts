@@ -12,7 +12,7 @@ import type {
   Operator,
   Scope,
 } from "./domain/access.ts";
-import type { ErrorRecord } from "./domain/error_record.ts";
+import type { ErrorPage, ErrorRecord } from "./domain/error_record.ts";
 import type { JsonObject } from "./domain/json.ts";
 import type {
   AggregatePage,
@@ -22,20 +22,31 @@ import type {
   ReadAggregateRequest,
   ReadEventsRequest,
 } from "./domain/reading.ts";
+import type { QueueMeasure } from "./domain/queue_measure.ts";
+import type { ScheduledPage, ScheduledView } from "./domain/scheduled.ts";
 import type { DeployedSpec, DeploySpecRequest, SpecVersion } from "./domain/spec/deployment.ts";
 import type { Outcome } from "./domain/refusal.ts";
 import type { Environment, Tenant } from "./domain/tenant.ts";
 import type { IdempotencyClaim, WriteRequest, Written } from "./domain/write.ts";
 import type { Host } from "./host.ts";
 import type { Engine } from "./kv/engine.ts";
+import { createSagaAdvancer } from "./commands/advance_sagas.ts";
+import { cancelSchedule } from "./commands/cancel_schedule.ts";
+import { createCombiner } from "./commands/combine.ts";
 import { deploySpec } from "./commands/deploy_spec.ts";
+import { createTimerRunner } from "./commands/fire_schedule.ts";
 import { createSnapshotKeeper } from "./commands/keep_snapshots.ts";
 import { createRebuilder } from "./commands/rebuild_snapshots.ts";
 import { openErrorRecords } from "./commands/record_error.ts";
+import { createOutboxRunner } from "./commands/run_implications.ts";
 import { ownAllWork, shareWork } from "./commands/share_work.ts";
 import { createSweeper } from "./commands/sweep.ts";
 import { createWriter } from "./commands/write_events.ts";
+import { followOutbox } from "./queries/follow_outbox.ts";
 import { listAggregates } from "./queries/list_aggregates.ts";
+import { listErrors } from "./queries/list_errors.ts";
+import { listSchedules, readScheduled } from "./queries/list_schedules.ts";
+import { measureQueues } from "./queries/measure_queues.ts";
 import { createAggregateReader } from "./queries/read_aggregate.ts";
 import { readEventPage } from "./queries/read_events.ts";
 import { readLength } from "./queries/read_length.ts";
@@ -55,6 +66,11 @@ export interface DataService {
   readEvents(tenant: Tenant, request: ReadEventsRequest): Promise<Outcome<EventPage>>;
   listAggregates(tenant: Tenant, request: ListAggregatesRequest): Promise<Outcome<AggregatePage>>;
   readError(tenant: Tenant, errorId: string): Promise<Outcome<ErrorRecord>>;
+  listErrors(tenant: Tenant, page: PageRequest): Promise<Outcome<ErrorPage>>;
+  /** Scheduled events that have neither fired nor been cancelled. */
+  listScheduled(tenant: Tenant, page: PageRequest): Promise<Outcome<ScheduledPage>>;
+  readScheduled(tenant: Tenant, id: string): Promise<Outcome<ScheduledView>>;
+  cancelScheduled(tenant: Tenant, id: string): Promise<Outcome<void>>;
   /**
    * Keeps a 5xx for a day, in memory while the store is away; gives the `err_` id. Never throws.
    * `tenant` is undefined where the caller is not known yet: such a record is only logged.
@@ -63,6 +79,12 @@ export interface DataService {
     tenant: Tenant | undefined,
     error: Omit<ErrorRecord, "error_id" | "occurred_at">,
   ): string;
+}
+
+/** Which part of a list is asked for. */
+export interface PageRequest {
+  readonly limit?: number;
+  readonly start?: string;
 }
 
 export interface SpecService {
@@ -116,6 +138,16 @@ export interface BackgroundService {
    * process has. For every process that answers requests.
    */
   saveMemory(limit: number, isStopping?: () => boolean): Promise<number>;
+  /** Does what written events have set off, where it is due; goes round with each call. */
+  drainOutbox(limit: number, isStopping?: () => boolean): Promise<number>;
+  /** Calls `wake` when a write has left such work to others; ends with the result. */
+  followOutbox(wake: () => void): () => Promise<void>;
+  /** Fires scheduled events and ends the waits of sagas. */
+  drainTimers(limit: number, isStopping?: () => boolean): Promise<number>;
+  /** How long the next call of `drainTimers` may wait. */
+  timerPauseMs(): number;
+  /** How much waits in the queues of the whole deployment. */
+  measureQueues(): Promise<readonly QueueMeasure[]>;
   /** Keeps this process's share of the work that processes share; gives 0. */
   renewShare(): Promise<number>;
 }
@@ -150,11 +182,16 @@ export function createService(
 ): Service {
   const specs = openSpecCache(engine, host);
   const keeper = createSnapshotKeeper(engine, host, specs);
-  const writer = createWriter(engine, host, specs);
   const reader = createAggregateReader(engine, host, specs, openStateCache(), keeper.add);
   const errors = openErrorRecords(engine, host);
   const share = isStoreShared ? shareWork(engine, host) : ownAllWork();
   const rebuilder = createRebuilder(engine, host, specs, share);
+  const combiner = createCombiner(engine, host);
+  const sagas = createSagaAdvancer(engine, host, specs, combiner.watched);
+  const working = { engine, host, specs, combiner, share };
+  const outbox = createOutboxRunner({ ...working, sagas });
+  const timers = createTimerRunner({ ...working, outbox });
+  const writer = createWriter(engine, host, specs, combiner, outbox);
 
   const data: DataService = {
     writeEvents: writer.writeEvents,
@@ -164,6 +201,10 @@ export function createService(
     readEvents: (tenant, request) => readEventPage(engine, specs, tenant, request),
     listAggregates: (tenant, request) => listAggregates(engine, specs, reader, tenant, request),
     readError: errors.read,
+    listErrors: (tenant, page) => listErrors(errors.list, tenant, page),
+    listScheduled: (tenant, page) => listSchedules(engine, tenant, page),
+    readScheduled: (tenant, id) => readScheduled(engine, tenant, id),
+    cancelScheduled: (tenant, id) => cancelSchedule(engine, tenant, id),
     recordError: errors.record,
   };
   const specService: SpecService = {
@@ -178,6 +219,11 @@ export function createService(
       const saved = await errors.saveWaiting(limit);
       return saved + await keeper.drain(limit, isStopping);
     },
+    drainOutbox: (limit, isStopping = () => false) => outbox.drain(limit, isStopping),
+    followOutbox: (wake) => followOutbox(engine, host, wake),
+    drainTimers: (limit, isStopping = () => false) => timers.drain(limit, isStopping),
+    timerPauseMs: timers.pauseMs,
+    measureQueues: () => measureQueues(engine, host.nowMs()),
     async renewShare() {
       await share.renew();
       return 0;
@@ -193,7 +239,10 @@ export function createService(
   async function close(): Promise<void> {
     await specs.close();
     // With the store away neither can be done: leases end by themselves.
-    await within(CLOSE_MS_MAX, Promise.allSettled([errors.settle(), share.release()]));
+    await within(
+      CLOSE_MS_MAX,
+      Promise.allSettled([outbox.settle(), errors.settle(), share.release()]),
+    );
   }
 
   return { data, specs: specService, access, background, ping, close };

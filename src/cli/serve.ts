@@ -12,8 +12,10 @@ import { credentialsFile } from "../private_files.ts";
 import { createService, type Service } from "../service.ts";
 import { leaseWorker } from "../workers/leases.ts";
 import { memoryWorker } from "../workers/memory.ts";
+import { outboxWorker } from "../workers/outbox.ts";
 import { snapshotWorker } from "../workers/snapshots.ts";
 import { sweeper } from "../workers/sweeper.ts";
+import { timerWorker } from "../workers/timers.ts";
 import { type RunningWorker, runWorker, type Worker } from "../workers/worker.ts";
 import { EXIT_FAILED, exitWith, reasonOf, settingsOrExit, tokenSecret } from "./settings.ts";
 
@@ -85,7 +87,14 @@ function workersOf(config: Config, service: Service): Worker[] {
   const own = config.roles.api ? [memoryWorker(service)] : [];
   if (!config.roles.worker) return own;
   const renewing = isShared(config) ? [leaseWorker(service)] : [];
-  return [...own, ...renewing, snapshotWorker(service), sweeper(service)];
+  return [
+    ...own,
+    ...renewing,
+    outboxWorker(service),
+    timerWorker(service),
+    snapshotWorker(service),
+    sweeper(service),
+  ];
 }
 
 /** Where people find the keys of the first start, when they may not know it yet. */

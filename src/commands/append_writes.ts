@@ -3,13 +3,15 @@
  * commit with the events. Several writes to one stream may share it, each with its own answer.
  */
 
-import type { EncodedEvent } from "../domain/event.ts";
-import { type ExpectedLength, meetsExpectedLength } from "../domain/occ.ts";
+import { meetsExpectedLength } from "../domain/occ.ts";
+import type { OutboxWork } from "../domain/reaction/outbox_entry.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
 import type { IdempotencyClaim, WriteRequest, Written } from "../domain/write.ts";
 import type { Transaction } from "../kv/engine.ts";
 import { indexAggregate } from "../store/aggregates.ts";
+import { logCommit } from "../store/commit_log.ts";
+import { storeErrorRecord } from "../store/error_records.ts";
 import {
   answerFromEntry,
   type LedgerEntry,
@@ -19,52 +21,71 @@ import {
 } from "../store/idempotency.ts";
 import { enqueueStreamRebuild } from "../store/rebuilds.ts";
 import { openStream, type StreamAppender } from "../store/streams.ts";
-
-/** A checked write with its bytes made: all that is left is to place them. */
-export interface PreparedWrite {
-  readonly form: WriteRequest["form"];
-  readonly targets: readonly PreparedTarget[];
-  /** What its events store. */
-  readonly bytes: number;
-  /** Unix seconds stamped on its events. */
-  readonly timestamp: number;
-  /** Unix seconds of the service's clock. */
-  readonly now: number;
-  readonly requestId: string;
-  readonly idempotency?: IdempotencyClaim;
-}
-
-export interface PreparedTarget {
-  readonly key: StreamKey;
-  readonly aggregateType: string;
-  readonly id: string;
-  readonly expected: ExpectedLength;
-  readonly events: readonly EncodedEvent[];
-  readonly bytes: number;
-}
+import type { WatchedTypesReader } from "../store/watched_types.ts";
+import { appendReactions, type ReactionState, readReactionState } from "./append_reactions.ts";
+import { NOTHING_WRITTEN, type PreparedTarget, type PreparedWrite } from "./prepared_write.ts";
 
 /** Every so many stored bytes of a stream, its snapshot is brought up to date in the background. */
 export const REBUILD_EVERY_BYTES = 4 * 1024 * 1024;
 
+const MS_PER_SECOND = 1000;
+
 /**
- * Appends each write in order; a refused one leaves no trace. All that they need is read at once:
- * on a network each read waits for its reply.
+ * Appends each write in order; a refused one leaves no trace, and neither does one whose cause is
+ * gone ({@link NOTHING_WRITTEN}). All that they need is read at once: on a network each read waits
+ * for its reply.
  */
 export async function appendWrites(
   tx: Transaction,
   tenant: number,
   writes: readonly PreparedWrite[],
+  watched: WatchedTypesReader,
 ): Promise<Outcome<Written>[]> {
-  const reading = Promise.all(
-    writes.map(({ idempotency }) => idempotency && readLedger(tx, tenant, idempotency)),
-  );
-  const streams = await openStreams(tx, tenant, writes);
-  const entries = await reading;
+  const [streams, reactions, readings] = await Promise.all([
+    openStreams(tx, tenant, writes),
+    readReactionState(tx, tenant, writes, watched),
+    Promise.all(writes.map((write) => readForWrite(tx, tenant, write))),
+  ]);
+  const lengths = new Map([...streams.values()].map(({ key, head }) => [key, head.length]));
   const outcomes = writes.map((write, index) =>
-    appendWrite(tx, tenant, write, entries[index], streams)
+    appendWrite(tx, tenant, write, readings[index]!, streams, reactions)
   );
-  for (const stream of streams.values()) stream.flush();
+  for (const stream of streams.values()) {
+    stream.flush();
+    if (reactions.watched.consumers.size > 0) logStream(tx, tenant, stream, lengths);
+  }
   return outcomes;
+}
+
+/** What is read for one write alone. */
+interface WriteReading {
+  readonly entry: LedgerEntry | undefined;
+  readonly isDue: boolean;
+}
+
+const DUE: WriteReading = { entry: undefined, isDue: true };
+
+function readForWrite(
+  tx: Transaction,
+  tenant: number,
+  { idempotency, cause }: PreparedWrite,
+): WriteReading | Promise<WriteReading> {
+  if (cause !== undefined) {
+    return cause.isDue(tx).then((isDue) => ({ entry: undefined, isDue }));
+  }
+  if (idempotency === undefined) return DUE;
+  return readLedger(tx, tenant, idempotency).then((entry) => ({ entry, isDue: true }));
+}
+
+function logStream(
+  tx: Transaction,
+  tenant: number,
+  { key: stream, head }: StreamAppender,
+  lengths: ReadonlyMap<StreamKey, number>,
+): void {
+  const first = lengths.get(stream)!;
+  const count = head.length - first;
+  if (count > 0) logCommit(tx, tenant, { stream, first, count });
 }
 
 type Streams = ReadonlyMap<StreamKey, StreamAppender>;
@@ -84,10 +105,13 @@ function appendWrite(
   tx: Transaction,
   tenant: number,
   write: PreparedWrite,
-  entry: LedgerEntry | undefined,
+  { entry, isDue }: WriteReading,
   streams: Streams,
+  reactions: ReactionState,
 ): Outcome<Written> {
-  const { form, requestId, idempotency, now } = write;
+  const { form, requestId, idempotency, cause, impliedCount } = write;
+  if (!isDue || isGone(write, reactions)) return accept(NOTHING_WRITTEN);
+  const now = Math.floor(write.nowMs / MS_PER_SECOND);
   const recorded = idempotency && answerRepeated(tx, tenant, idempotency, entry, now);
   if (recorded !== undefined) return recorded;
   for (const target of write.targets) {
@@ -96,13 +120,26 @@ function appendWrite(
       return refuseConflict(form, target, length);
     }
   }
+  const outbox: OutboxWork[] = [];
   const targets = write.targets.map((target) => {
     const first = appendTarget(tx, tenant, target, write.timestamp, streams.get(target.key)!);
+    for (const work of appendReactions(tx, reactions, write, target, first)) outbox.push(work);
     return { key: target.key, first, count: target.events.length };
   });
-  const written: Written = { form, targets, impliedCount: 0, replayed: false, requestId };
+  for (const error of write.errors) storeErrorRecord(tx, tenant, error);
+  const written: Written = { form, targets, impliedCount, replayed: false, requestId };
   if (idempotency !== undefined) recordInLedger(tx, tenant, idempotency, written, now);
-  return accept(written);
+  if (cause !== undefined) {
+    cause.settle(tx, written);
+    reactions.gone.add(cause.subject);
+  }
+  return accept(outbox.length > 0 ? { ...written, outbox } : written);
+}
+
+/** Whether an earlier write of the same transaction has done or cancelled it. */
+function isGone({ cause }: PreparedWrite, { gone, moved }: ReactionState): boolean {
+  if (cause === undefined) return false;
+  return gone.has(cause.subject) || (cause.rules?.some((rule) => moved.has(rule)) ?? false);
 }
 
 /** The recorded answer of a key, or that its body differs; undefined for a key not seen. */

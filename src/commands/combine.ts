@@ -10,7 +10,9 @@ import type { StreamKey } from "../domain/stream_key.ts";
 import type { Written } from "../domain/write.ts";
 import type { Host } from "../host.ts";
 import type { Engine } from "../kv/engine.ts";
-import { appendWrites, type PreparedWrite } from "./append_writes.ts";
+import { openWatchedTypes, type WatchedTypesReader } from "../store/watched_types.ts";
+import { appendWrites } from "./append_writes.ts";
+import type { PreparedWrite } from "./prepared_write.ts";
 
 /** Writes that share one transaction at most. */
 const GROUP_WRITES_MAX = 500;
@@ -20,6 +22,11 @@ const GROUP_STREAMS_MAX = 64;
 const GROUP_BYTES_MAX = limits.writeStoredBytesMax / 4;
 /** Errors that would meet every write of a group alone too. */
 const OUTAGES: ReadonlySet<string> = new Set(["EngineUnavailable", "EngineClosed"]);
+
+/** Whether the store itself failed. By name, as commands know the engine by its types alone. */
+export function isOutage(error: unknown): boolean {
+  return OUTAGES.has((error as Error)?.name);
+}
 
 interface Waiting {
   readonly stream: StreamKey;
@@ -36,9 +43,15 @@ interface Queue {
 
 export interface Combiner {
   submit(tenant: number, write: PreparedWrite): Promise<Outcome<Written>>;
+  /** What all transactions that append events read. */
+  readonly watched: WatchedTypesReader;
 }
 
-export function createCombiner(engine: Engine, host: Host): Combiner {
+export function createCombiner(
+  engine: Engine,
+  host: Host,
+  watched: WatchedTypesReader = openWatchedTypes(),
+): Combiner {
   const queues = new Map<number, Queue>();
   let isScheduled = false;
 
@@ -54,7 +67,7 @@ export function createCombiner(engine: Engine, host: Host): Combiner {
   }
 
   async function commitAlone(tenant: number, write: PreparedWrite): Promise<Outcome<Written>> {
-    const [outcome] = await engine.transact((tx) => appendWrites(tx, tenant, [write]));
+    const [outcome] = await engine.transact((tx) => appendWrites(tx, tenant, [write], watched));
     return outcome!;
   }
 
@@ -89,10 +102,10 @@ export function createCombiner(engine: Engine, host: Host): Combiner {
   ): Promise<void> {
     const writes = group.map(({ write }) => write);
     try {
-      const outcomes = await engine.transact((tx) => appendWrites(tx, tenant, writes));
+      const outcomes = await engine.transact((tx) => appendWrites(tx, tenant, writes, watched));
       for (const [index, { resolve }] of group.entries()) resolve(outcomes[index]!);
     } catch (error) {
-      if (streams.size === 1 || OUTAGES.has((error as Error)?.name)) {
+      if (streams.size === 1 || isOutage(error)) {
         for (const { reject } of group) reject(error);
         return;
       }
@@ -104,7 +117,7 @@ export function createCombiner(engine: Engine, host: Host): Combiner {
     }
   }
 
-  return { submit };
+  return { submit, watched };
 }
 
 /**

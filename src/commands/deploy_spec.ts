@@ -7,6 +7,7 @@
 import type { JsonObject } from "../domain/json.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
 import { checkCompatibility, describeChanges } from "../domain/spec/compatibility.ts";
+import { eventTypesOf } from "../domain/saga/definition.ts";
 import { compileSpec } from "../domain/spec/compile.ts";
 import type { CompiledSpec } from "../domain/spec/compiled.ts";
 import type { DeployedSpec, DeploySpecRequest } from "../domain/spec/deployment.ts";
@@ -16,6 +17,7 @@ import type { Engine, Transaction } from "../kv/engine.ts";
 import { enqueueTypeRebuild } from "../store/rebuilds.ts";
 import type { SpecCache } from "../queries/current_spec.ts";
 import { readTenantNumber } from "../store/instances.ts";
+import { openWatchedTypes, watchTypes } from "../store/watched_types.ts";
 import { readCurrentSpec, type StoredSpec, storeSpec } from "../store/specs.ts";
 
 /** A spec like the current one is a no-op; a dry run tells what would happen and does nothing. */
@@ -51,6 +53,7 @@ export async function deploySpec(
     };
     if (!request.dryRun) {
       storeSpec(tx, number, next);
+      await showToSagas(tx, number, spec);
       rebuildChangedTypes(tx, number, before?.spec, spec);
     }
     return accept(describe(next, describeChanges(before?.spec, spec.document)));
@@ -64,6 +67,14 @@ function describe(
   changes: readonly string[],
 ): Omit<DeployedSpec, "warnings"> {
   return { spec_hash, version, changes };
+}
+
+/** From this commit on, events that start sagas or end their waits are put into the outbox. */
+export async function showToSagas(tx: Transaction, tenant: number, spec: CompiledSpec) {
+  if (spec.sagas.size === 0) return;
+  const types = [...spec.sagas.values()].flatMap(eventTypesOf);
+  const sagas = types.map(({ aggregateType, eventType }) => `${aggregateType}.${eventType}`);
+  watchTypes(tx, tenant, await openWatchedTypes().read(tx, tenant), { sagas });
 }
 
 /** Spec: "Aggregates are rebuilt in the background": those folded anew or in another way. */

@@ -9,7 +9,12 @@ import { accept, type Outcome, refuse } from "../domain/refusal.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type { Host } from "../host.ts";
 import type { Engine } from "../kv/engine.ts";
-import { isFresh, readErrorRecord, storeErrorRecord } from "../store/error_records.ts";
+import {
+  isFresh,
+  listErrorRecords,
+  readErrorRecord,
+  storeErrorRecord,
+} from "../store/error_records.ts";
 
 /** Records kept in memory while they wait for the store. */
 const RECORDS_IN_MEMORY_MAX = 1_000;
@@ -21,10 +26,17 @@ const TIME_DIGITS = 12;
 export interface ErrorRecords {
   record(tenant: Tenant | undefined, error: Omit<ErrorRecord, "error_id" | "occurred_at">): string;
   read(tenant: Tenant, errorId: string): Promise<Outcome<ErrorRecord>>;
+  /** At most `limit` records before the id `start`, newest first. */
+  list(tenant: Tenant, page: ErrorPageRequest): Promise<ErrorRecord[]>;
   /** Saves up to `limit` of those the store did not take before; gives how many. Throws if away. */
   saveWaiting(limit: number): Promise<number>;
   /** Resolves when nothing is being written any more. */
   settle(): Promise<void>;
+}
+
+export interface ErrorPageRequest {
+  readonly start?: string;
+  readonly limit: number;
 }
 
 interface Waiting {
@@ -32,6 +44,26 @@ interface Waiting {
   readonly record: ErrorRecord;
   /** Being written right now. */
   isWriting: boolean;
+}
+
+/** Gives a diagnostic its id and its time. */
+export function makeErrorRecord(
+  host: Host,
+  error: Omit<ErrorRecord, "error_id" | "occurred_at">,
+): ErrorRecord {
+  const now = host.nowMs();
+  // Time first, so that ids sort by it; the rest cannot be guessed.
+  const time = now.toString(16).padStart(TIME_DIGITS, "0");
+  const error_id = `err_${time}${host.randomBytes(RANDOM_BYTES).toHex()}`;
+  const { error_type, message, context, request_id } = error;
+  return {
+    error_id,
+    error_type,
+    message,
+    context,
+    request_id,
+    occurred_at: new Date(now).toISOString(),
+  };
 }
 
 export function openErrorRecords(engine: Engine, host: Host): ErrorRecords {
@@ -43,15 +75,9 @@ export function openErrorRecords(engine: Engine, host: Host): ErrorRecords {
     tenant: Tenant | undefined,
     error: Omit<ErrorRecord, "error_id" | "occurred_at">,
   ): string {
-    const now = host.nowMs();
-    // Time first, so that ids sort by it; the rest cannot be guessed.
-    const time = now.toString(16).padStart(TIME_DIGITS, "0");
-    const errorId = `err_${time}${host.randomBytes(RANDOM_BYTES).toHex()}`;
-    const { error_type, message, context, request_id } = error;
-    const occurred_at = new Date(now).toISOString();
-    const kept = { error_id: errorId, error_type, message, context, request_id, occurred_at };
+    const kept = makeErrorRecord(host, error);
     if (tenant !== undefined) keep(tenant, kept);
-    return errorId;
+    return kept.error_id;
   }
 
   function keep(tenant: Tenant, kept: ErrorRecord): void {
@@ -103,9 +129,21 @@ export function openErrorRecords(engine: Engine, host: Host): ErrorRecords {
     return refuse({ kind: "not_found", message });
   }
 
+  async function list(tenant: Tenant, page: ErrorPageRequest): Promise<ErrorRecord[]> {
+    const { number } = tenant;
+    const stored = await engine.snapshot((tx) => listErrorRecords(tx, number, page));
+    const { start } = page;
+    const known = new Set(stored.map(({ error_id }) => error_id));
+    const held = [...waiting.values()].filter((entry) => entry.tenant.number === number)
+      .map(({ record }) => record)
+      .filter(({ error_id: id }) => !known.has(id) && (start === undefined || id < start));
+    return [...stored, ...held].filter((record) => isFresh(record, host.nowMs()))
+      .sort((a, b) => a.error_id < b.error_id ? 1 : -1).slice(0, page.limit);
+  }
+
   async function settle(): Promise<void> {
     await Promise.all(writing);
   }
 
-  return { record, read, saveWaiting, settle };
+  return { record, read, list, saveWaiting, settle };
 }

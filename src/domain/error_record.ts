@@ -11,3 +11,12 @@ export interface ErrorRecord {
   readonly request_id: string;
   readonly occurred_at: string;
 }
+
+/** EXT `GET /_errors`: newest first. */
+export interface ErrorPage {
+  readonly data: readonly ErrorRecord[];
+  readonly limit: number;
+  readonly truncated: boolean;
+  readonly next_start?: string;
+  readonly limit_clamped?: true;
+}

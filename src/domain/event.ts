@@ -8,6 +8,29 @@ export interface PartyReference {
   readonly id: string;
 }
 
+/** On an implied event: the event that set it off. */
+export interface ImpliedBy {
+  readonly key: string;
+  readonly event_type: string;
+  readonly stream_id: string;
+  /** 1 where a client's event set it off, one more for each event between. */
+  readonly depth: number;
+}
+
+/** On an event that was scheduled. `fire_at` is ISO 8601 UTC. */
+export interface ScheduledStamp {
+  readonly scheduled_id: string;
+  readonly fire_at: string;
+}
+
+/** On an event that a saga has written. */
+export interface SagaStamp {
+  readonly name: string;
+  readonly saga_id: string;
+  readonly step: string;
+  readonly phase: "emit" | "compensate";
+}
+
 /** What is stored beside the data. Field order is part of the format: it enters every hash. */
 export interface StoredMetadata {
   readonly actor: PartyReference;
@@ -16,6 +39,9 @@ export interface StoredMetadata {
   /** Unix seconds; always there. */
   readonly timestamp: number;
   readonly idempotency_key?: string;
+  readonly implied_by?: ImpliedBy;
+  readonly scheduled?: ScheduledStamp;
+  readonly saga?: SagaStamp;
 }
 
 export interface StoredEvent {
@@ -53,13 +79,25 @@ export function encodeEvent(
 /** Metadata as text, in the order that is part of the format. Absent fields are left out. */
 export function encodeMetadata(metadata: StoredMetadata): string {
   const { actor, target, previous_length, timestamp, idempotency_key } = metadata;
+  const { implied_by, scheduled, saga } = metadata;
   return JSON.stringify({
     actor: { type: actor.type, id: actor.id },
     target: target && { type: target.type, id: target.id },
     previous_length,
     timestamp,
     idempotency_key,
+    implied_by: implied_by && orderImpliedBy(implied_by),
+    scheduled: scheduled && { scheduled_id: scheduled.scheduled_id, fire_at: scheduled.fire_at },
+    saga: saga && orderSaga(saga),
   });
+}
+
+function orderImpliedBy({ key, event_type, stream_id, depth }: ImpliedBy): ImpliedBy {
+  return { key, event_type, stream_id, depth };
+}
+
+function orderSaga({ name, saga_id, step, phase }: SagaStamp): SagaStamp {
+  return { name, saga_id, step, phase };
 }
 
 /** The event that `raw` holds. */

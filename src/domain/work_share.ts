@@ -9,6 +9,10 @@ import { isOver, type Lease, type LeaseName, type Worker } from "./lease.ts";
 export const QUEUE_SHARDS = {
   /** Streams to be folded in the background. */
   rebuild: 16,
+  /** What written events set off and what nobody has done yet. */
+  outbox: 16,
+  /** What is to be done at a time. */
+  timer: 16,
   /** Removal of what is older than its day; one walk is enough. */
   sweep: 1,
 } as const;
@@ -20,6 +24,13 @@ export const QUEUE_NAMES = Object.keys(QUEUE_SHARDS) as readonly QueueName[];
 /** The shard in which work about `subject` waits: always the same one, and all about evenly used. */
 export function shardOf(queue: QueueName, subject: string): number {
   return hashText(subject) % QUEUE_SHARDS[queue];
+}
+
+/** Parts of the log of commits of one environment, by stream. It may never change either. */
+export const COMMIT_LOG_SHARDS = 16;
+
+export function commitLogShard(subject: string): number {
+  return hashText(subject) % COMMIT_LOG_SHARDS;
 }
 
 export interface ShareView {

@@ -1,5 +1,7 @@
 /** A write as asked for, before anything is checked: single, batch and atomic alike. */
 
+import type { OutboxWork } from "./reaction/outbox_entry.ts";
+
 export interface RequestedEvent {
   readonly type: string;
   /** As sent; undefined when the field was absent. */
@@ -43,4 +45,6 @@ export interface Written {
   readonly replayed: boolean;
   /** The request id of the write that landed: of this request, or the original when replayed. */
   readonly requestId: string;
+  /** What it has left in the outbox, for the process that wrote it; absent where it is nothing. */
+  readonly outbox?: readonly OutboxWork[];
 }

@@ -10,10 +10,11 @@ import {
   rotateApiKey,
   scheduleRevocation,
 } from "./routes/api_keys.ts";
-import { readError } from "./routes/errors.ts";
+import { listErrors, readError } from "./routes/errors.ts";
 import { readEvents } from "./routes/events.ts";
 import { answerLive, answerReady } from "./routes/health.ts";
 import { changeTier, createInstance, listInstances, readInstance } from "./routes/instances.ts";
+import { cancelScheduled, listScheduled, readScheduled } from "./routes/scheduled.ts";
 import { deploySpec, listSpecs, readSpec } from "./routes/specs.ts";
 import { writeAtomic, writeBatch, writeSingle } from "./routes/write.ts";
 
@@ -35,7 +36,10 @@ export const PATHS: readonly PathRoutes[] = [
   path("/api/keys/{id}/rotate", { POST: operator(rotateApiKey) }),
   path("/api/keys/{id}/schedule_revocation", { POST: operator(scheduleRevocation) }),
   path("/_atomic-write", { POST: write(writeAtomic) }),
+  path("/_errors", { GET: read(listErrors) }),
   path("/_errors/{id}", { GET: read(readError) }),
+  path("/_scheduled", { GET: read(listScheduled) }),
+  path("/_scheduled/{id}", { GET: read(readScheduled), DELETE: write(cancelScheduled) }),
   path("/{type}", { GET: read(listAggregates) }),
   path("/{type}/{id}", { GET: read(readAggregate), POST: write(writeBatch) }),
   path("/{type}/{id}/length", { GET: read(readLength) }),

@@ -18,6 +18,22 @@ export function storeErrorRecord(tx: Transaction, tenant: number, record: ErrorR
   tx.set(keys.errorDue(hour, tenant, record.error_id), new Uint8Array(0));
 }
 
+/** At most `limit` records of a tenant before the id `start`, newest first; ended ones too. */
+export async function listErrorRecords(
+  tx: Pick<ReadTransaction, "getRange">,
+  tenant: number,
+  page: { readonly start?: string; readonly limit: number },
+): Promise<ErrorRecord[]> {
+  const { begin, end } = keys.errorRecords(tenant);
+  // Ids begin with their time.
+  const range = {
+    begin,
+    end: page.start === undefined ? end : keys.errorRecord(tenant, page.start),
+  };
+  const pairs = await tx.getRange(range, { reverse: true, limit: page.limit });
+  return pairs.map(({ value }) => JSON.parse(decoder.decode(value)) as ErrorRecord);
+}
+
 /** The record, unless it is missing or older than a day at `nowMs`. */
 export async function readErrorRecord(
   tx: Pick<ReadTransaction, "get">,

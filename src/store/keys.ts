@@ -19,6 +19,16 @@ const kind = {
   currentSpec: 8,
   errorRecord: 9,
   apiKey: 10,
+  schedule: 11,
+  cancelRule: 12,
+  cancelMark: 13,
+  watchedTypes: 14,
+  commitLog: 15,
+  cursor: 16,
+  saga: 17,
+  sagaList: 18,
+  sagaWait: 19,
+  sagaDefinition: 20,
 } as const;
 
 /** What a stream is made of, in this order: an append then changes one page of a tree, not two. */
@@ -72,6 +82,19 @@ export const keys = {
   /** Aggregate types whose handlers changed; the value is the id up to which streams are done. */
   rebuildType: (tenant: number, type: string): Bytes => pack([0, "rebuild_type", tenant, type]),
   rebuildTypes: (): KeyRange => rangeOf([0, "rebuild_type"]),
+  /** What an event has set off: by the stream and index of that event, numbered within it. */
+  outbox: (shard: number, tenant: number, stream: string, index: number, number: number): Bytes =>
+    pack([0, "outbox", shard, tenant, stream, index, number]),
+  outboxes: (shard: number): KeyRange => rangeOf([0, "outbox", shard]),
+  /** Counts writes that left entries for others to do; watched. */
+  outboxSignal: (): Bytes => pack([0, "outbox_signal"]),
+  /** Work that has failed so often that nobody tries it again, under the key it had. */
+  parked: (key: Bytes): Bytes => pack([0, "parked", key]),
+  parkeds: (): KeyRange => rangeOf([0, "parked"]),
+  /** What is to be done at a time, in milliseconds since 1970; `id` is of the tenant's `kind`. */
+  timer: (shard: number, dueMs: number, tenant: number, kind: string, id: string): Bytes =>
+    pack([0, "timer", shard, dueMs, tenant, kind, id]),
+  timers: (shard: number): KeyRange => rangeOf([0, "timer", shard]),
 
   // One tenant.
   /** All that is kept under the tenant's number. */
@@ -118,6 +141,40 @@ export const keys = {
   /** The hashes of a tenant's API keys, in the order they were made. */
   apiKey: (tenant: number, id: string): Bytes => pack([tenant, kind.apiKey, id]),
   apiKeys: (tenant: number): KeyRange => rangeOf([tenant, kind.apiKey]),
+  /** Scheduled events that have not fired. */
+  schedule: (tenant: number, id: string): Bytes => pack([tenant, kind.schedule, id]),
+  schedules: (tenant: number): KeyRange => rangeOf([tenant, kind.schedule]),
+  /** Which of them an event of that type in that stream cancels. */
+  cancelRule: (tenant: number, stream: string, eventType: string, id: string): Bytes =>
+    pack([tenant, kind.cancelRule, stream, eventType, id]),
+  cancelRules: (tenant: number, stream: string, eventType: string): KeyRange =>
+    rangeOf([tenant, kind.cancelRule, stream, eventType]),
+  /** Counts how often all of those were cancelled at once. */
+  cancelMark: (tenant: number, stream: string, eventType: string): Bytes =>
+    pack([tenant, kind.cancelMark, stream, eventType]),
+  /** The hash of the list below: small, for every write reads it. */
+  watchedTypesHash: (tenant: number): Bytes => pack([tenant, kind.watchedTypes, 0]),
+  /** Which event types something waits for, and who reads the log of commits. */
+  watchedTypes: (tenant: number): Bytes => pack([tenant, kind.watchedTypes, 1]),
+  /** Followed by the stamp of the commit, then by the stream. */
+  commitLog: (tenant: number, shard: number): Bytes => pack([tenant, kind.commitLog, shard]),
+  /** How far a reader of the log has come. */
+  cursor: (tenant: number, consumer: string, shard: number): Bytes =>
+    pack([tenant, kind.cursor, consumer, shard]),
+  saga: (tenant: number, id: string): Bytes => pack([tenant, kind.saga, id]),
+  /** The index behind listings, by state; `name` is "" in the part that lists all sagas. */
+  sagaListed: (tenant: number, name: string, state: string, id: string): Bytes =>
+    pack([tenant, kind.sagaList, name, state, id]),
+  sagaList: (tenant: number, name: string, state: string): KeyRange =>
+    rangeOf([tenant, kind.sagaList, name, state]),
+  /** Who waits for an event of that type in that stream, from the index `from` on. */
+  sagaWait: (tenant: number, stream: string, eventType: string, from: number, id: string): Bytes =>
+    pack([tenant, kind.sagaWait, stream, eventType, from, id]),
+  sagaWaits: (tenant: number, stream: string, eventType: string): KeyRange =>
+    rangeOf([tenant, kind.sagaWait, stream, eventType]),
+  /** What running sagas were started under, by its hash. */
+  sagaDefinition: (tenant: number, hash: string): Bytes =>
+    pack([tenant, kind.sagaDefinition, hash]),
 } as const;
 
 /** The first key after `key`. */

@@ -14,6 +14,8 @@ export interface Worker {
    * once `isStopping` says so: the process has ten seconds to end.
    */
   drain(limit: number, isStopping?: () => boolean): Promise<number>;
+  /** Calls `wake` when there may be something to do earlier; ends with the function it gives. */
+  listen?(wake: () => void): () => Promise<void>;
 }
 
 export interface RunningWorker {
@@ -30,12 +32,14 @@ const BACKOFF_LAST_MS = 4_000;
 /** Starts the loop. A drain that throws is logged and tried again later; the loop never ends. */
 export function runWorker(worker: Worker, host: Host): RunningWorker {
   let stopped = false;
+  let isNudged = false;
   let wake = () => {};
 
   async function run(): Promise<void> {
     let backoffMs = BACKOFF_FIRST_MS;
     while (!stopped) {
       try {
+        isNudged = false;
         const done = await worker.drain(DRAIN_LIMIT, () => stopped);
         backoffMs = BACKOFF_FIRST_MS;
         if (done > 0) await host.yieldTurn();
@@ -50,7 +54,7 @@ export function runWorker(worker: Worker, host: Host): RunningWorker {
   }
 
   function pause(ms: number): Promise<void> {
-    if (stopped) return Promise.resolve();
+    if (stopped || isNudged) return Promise.resolve();
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms);
       wake = () => {
@@ -61,11 +65,15 @@ export function runWorker(worker: Worker, host: Host): RunningWorker {
   }
 
   const running = run();
+  const endListening = worker.listen?.(() => {
+    isNudged = true;
+    wake();
+  });
 
   async function stop(): Promise<void> {
     stopped = true;
     wake();
-    await running;
+    await Promise.all([running, endListening?.()]);
   }
 
   return { stop };

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import type { Host, LogLevel } from "../../src/host.ts";
 
 export interface FakeHost extends Host {
-  /** Milliseconds since 1970; set it to move time. */
+  /** Milliseconds since 1970; set it to move time. Timers that are due then run at once. */
   timeMs: number;
   /** What the world answers to `fetch`; until it is set, nobody can be reached. */
   respond: (request: Request) => Promise<Response>;
@@ -14,12 +14,29 @@ export interface FakeHost extends Host {
 /** Starts at 2026-01-01T00:00:00Z. The same seed gives the same bytes in the same order. */
 export function fakeHost(seed = "daybook"): FakeHost {
   let draws = 0;
+  let timeMs = Date.UTC(2026, 0, 1);
+  const timers = new Set<{ readonly atMs: number; readonly run: () => void }>();
   const host: FakeHost = {
-    timeMs: Date.UTC(2026, 0, 1),
+    get timeMs() {
+      return timeMs;
+    },
+    set timeMs(nowMs) {
+      timeMs = nowMs;
+      const due = [...timers].filter(({ atMs }) => atMs <= nowMs).sort((a, b) => a.atMs - b.atMs);
+      for (const timer of due) {
+        timers.delete(timer);
+        timer.run();
+      }
+    },
     lines: [],
     respond: () => Promise.reject(new TypeError("nobody can be reached")),
     nowMs: () => host.timeMs,
     fetch: (request) => host.respond(request),
+    startTimer(milliseconds, run) {
+      const timer = { atMs: timeMs + milliseconds, run };
+      timers.add(timer);
+      return () => void timers.delete(timer);
+    },
     yieldTurn: () => new Promise((resolve) => setTimeout(resolve, 0)),
     randomBytes(length) {
       const bytes = new Uint8Array(length);

@@ -51,6 +51,13 @@ export interface WaitingEntry {
   readonly tries: number;
 }
 
+/** An entry that is in the outbox. */
+export interface OutboxWork extends WaitingEntry {
+  readonly place: OutboxPlace;
+  /** Of the value that is stored. */
+  readonly bytes: number;
+}
+
 /** Enough for the process that wrote an entry to do it, where that is alive. */
 export const OWN_WAIT_MS = 1_000;
 /** Clocks of processes differ by less; a clock that was set back by more does not stop the work. */

@@ -1,10 +1,19 @@
-/** One error record. Spec: `GET /_errors/{error_id}`. */
+/** Error records. Spec: `GET /_errors/{error_id}`; EXT `GET /_errors`. */
 
 import type { Tenant } from "../../domain/tenant.ts";
 import { sendOk } from "../answer.ts";
 import type { Call, Edge } from "../call.ts";
-import { sendRefusal } from "../reply.ts";
+import { decodePageQuery } from "../decode/query.ts";
+import { sendOutcome, sendRefusal } from "../reply.ts";
 
+/** EXT `GET /_errors`: newest first. */
+export async function listErrors(edge: Edge, call: Call, tenant: Tenant): Promise<Response> {
+  const query = decodePageQuery(new URLSearchParams(call.query));
+  if (!query.ok) return sendRefusal(call.requestId, query.refusal);
+  return sendOutcome(call.requestId, await edge.service.data.listErrors(tenant, query.value));
+}
+
+/** `GET /_errors/{error_id}`. */
 export async function readError(edge: Edge, call: Call, tenant: Tenant): Promise<Response> {
   const { requestId, params: [errorId = ""] } = call;
   const outcome = await edge.service.data.readError(tenant, errorId);

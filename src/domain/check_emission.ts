@@ -4,10 +4,10 @@
  */
 
 import { Buffer } from "node:buffer";
-import { explainIdentifier, parseIdentifier } from "../identifier.ts";
-import { limits } from "../limits.ts";
-import type { CompiledEventType, CompiledSpec } from "../spec/compiled.ts";
-import type { Emission } from "./action.ts";
+import { explainIdentifier, parseIdentifier } from "./identifier.ts";
+import { limits } from "./limits.ts";
+import type { CompiledEventType, CompiledSpec } from "./spec/compiled.ts";
+import type { Emission } from "./reaction/action.ts";
 
 export type CheckedEmission =
   | { readonly ok: true; readonly dataJson: string; readonly type: CompiledEventType }

@@ -1,0 +1,208 @@
+/**
+ * What commits with an event besides itself: the outbox entries and scheduled events that it sets
+ * off, and the scheduled events that it cancels. Decisions, sections 11 and 12.
+ *
+ * Everything is read before anything is written, and writes that share a transaction see each
+ * other's effects in the order of the writes.
+ */
+
+import { eventId } from "../domain/event.ts";
+import { limits } from "../domain/limits.ts";
+import type { CancelRule } from "../domain/reaction/action.ts";
+import type { OutboxPlace, OutboxWork, WaitingEntry } from "../domain/reaction/outbox_entry.ts";
+import { splitStreamKey } from "../domain/stream_key.ts";
+import type { Transaction } from "../kv/engine.ts";
+import { encodeEntry, putEntry, signalOutbox } from "../store/outbox.ts";
+import {
+  findCancelled,
+  moveCancelMark,
+  readCancelMark,
+  removeSchedule,
+  ruleName,
+  type ScheduleRecord,
+  storeSchedule,
+} from "../store/schedules.ts";
+import { type WatchedTypes, type WatchedTypesReader, watchTypes } from "../store/watched_types.ts";
+import type {
+  PreparedReactions,
+  PreparedSchedule,
+  PreparedTarget,
+  PreparedWrite,
+} from "./prepared_write.ts";
+
+/** What one transaction knows; it changes with each event placed. */
+export interface ReactionState {
+  readonly tenant: number;
+  watched: WatchedTypes;
+  /** Pending scheduled events by the rule that cancels them. */
+  readonly pending: Map<string, ScheduleRecord[]>;
+  readonly marks: Map<string, number>;
+  /** Causes that are gone since the transaction began. */
+  readonly gone: Set<string>;
+  /** Rules whose mark was moved in it. */
+  readonly moved: Set<string>;
+  /** How many it has cancelled one by one. */
+  cancelled: number;
+}
+
+/** Reads all that the events of `writes` may touch. Guarded. */
+export async function readReactionState(
+  tx: Transaction,
+  tenant: number,
+  writes: readonly PreparedWrite[],
+  reader: WatchedTypesReader,
+): Promise<ReactionState> {
+  const watched = await reader.read(tx, tenant);
+  const state: ReactionState = {
+    tenant,
+    watched,
+    pending: new Map(),
+    marks: new Map(),
+    gone: new Set(),
+    moved: new Set(),
+    cancelled: 0,
+  };
+  const reading: Promise<void>[] = [];
+  for (const target of writes.flatMap(({ targets }) => targets)) {
+    if (watched.cancels.size > 0) reading.push(...readPending(tx, state, target));
+    for (const { schedules } of target.reactions?.values() ?? []) {
+      for (const { cancelOn } of schedules) reading.push(...readMarks(tx, state, cancelOn));
+    }
+  }
+  if (reading.length > 0) await Promise.all(reading);
+  return state;
+}
+
+function readPending(tx: Transaction, state: ReactionState, target: PreparedTarget) {
+  const reading: Promise<void>[] = [];
+  for (const { type: eventType } of target.events) {
+    if (!state.watched.cancels.has(`${target.aggregateType}.${eventType}`)) continue;
+    const rule = { key: target.key, eventType };
+    const name = ruleName(rule.key, rule.eventType);
+    if (state.pending.has(name)) continue;
+    state.pending.set(name, []);
+    reading.push(readRule(tx, state, rule, name));
+  }
+  return reading;
+}
+
+async function readRule(tx: Transaction, state: ReactionState, rule: CancelRule, name: string) {
+  const limit = limits.cancelledOneByOneMax + 1;
+  const [records, mark] = await Promise.all([
+    findCancelled(tx, state.tenant, rule, limit),
+    readCancelMark(tx, state.tenant, rule),
+  ]);
+  state.pending.set(name, records);
+  state.marks.set(name, mark);
+}
+
+function readMarks(tx: Transaction, state: ReactionState, rules: readonly CancelRule[]) {
+  const reading: Promise<void>[] = [];
+  for (const rule of rules) {
+    const name = ruleName(rule.key, rule.eventType);
+    if (state.marks.has(name)) continue;
+    state.marks.set(name, 0);
+    const read = readCancelMark(tx, state.tenant, rule);
+    reading.push(read.then((mark) => void state.marks.set(name, mark)));
+  }
+  return reading;
+}
+
+/** Places what the events of one target set off; gives what is left in the outbox. */
+export function appendReactions(
+  tx: Transaction,
+  state: ReactionState,
+  write: PreparedWrite,
+  target: PreparedTarget,
+  first: number,
+): OutboxWork[] {
+  const works: OutboxWork[] = [];
+  const { reactions, key: stream } = target;
+  for (const [offset, { type }] of target.events.entries()) {
+    const { watched } = state;
+    if (reactions === undefined && watched.cancels.size + watched.sagas.size === 0) break;
+    const place = { tenant: state.tenant, stream, index: first + offset, number: 0 };
+    const own = reactions?.get(offset);
+    const watchedName = `${target.aggregateType}.${type}`;
+    if (watched.cancels.has(watchedName)) {
+      cancelPending(tx, state, { key: stream, eventType: type });
+    }
+    works.push(...putEntries(tx, write, place, own, watched.sagas.has(watchedName) && type));
+    for (const schedule of own?.schedules ?? []) addSchedule(tx, state, schedule, place, type);
+  }
+  if (write.ownWaitMs === 0 && works.length > 0) signalOutbox(tx);
+  return works;
+}
+
+/** `sagaType`: the event's type, where sagas are to be shown it. */
+function putEntries(
+  tx: Transaction,
+  write: PreparedWrite,
+  first: OutboxPlace,
+  reactions: PreparedReactions | undefined,
+  sagaType: string | false,
+): OutboxWork[] {
+  const works: OutboxWork[] = [];
+  for (const { value, ...waiting } of reactions?.entries ?? []) {
+    const place = { ...first, number: works.length };
+    putEntry(tx, place, value);
+    works.push({ place, bytes: value.length, ...waiting });
+  }
+  if (sagaType === false) return works;
+  const { nowMs: sinceMs, ownWaitMs: waitMs, requestId } = write;
+  const entry = { kind: "sagas", eventType: sagaType, requestId } as const;
+  const waiting: WaitingEntry = { entry, sinceMs, waitMs, tries: 0 };
+  const value = encodeEntry(waiting);
+  const place = { ...first, number: works.length };
+  putEntry(tx, place, value);
+  works.push({ place, bytes: value.length, ...waiting });
+  return works;
+}
+
+/** The name under which a scheduled event is gone. */
+export function scheduleSubject(id: string): string {
+  return `scheduled ${id}`;
+}
+
+/** One by one as far as a transaction can take it, else all of the rule by its mark. */
+function cancelPending(tx: Transaction, state: ReactionState, rule: CancelRule): void {
+  const name = ruleName(rule.key, rule.eventType);
+  const records = state.pending.get(name) ?? [];
+  state.pending.delete(name);
+  if (records.length === 0) return;
+  state.cancelled += records.length;
+  if (state.cancelled > limits.cancelledOneByOneMax) {
+    const mark = (state.marks.get(name) ?? 0) + 1;
+    state.marks.set(name, mark);
+    state.moved.add(name);
+    return moveCancelMark(tx, state.tenant, rule, mark);
+  }
+  for (const record of records) {
+    const subject = scheduleSubject(record.id);
+    if (!state.gone.has(subject)) removeSchedule(tx, state.tenant, record);
+    state.gone.add(subject);
+  }
+}
+
+function addSchedule(
+  tx: Transaction,
+  state: ReactionState,
+  schedule: PreparedSchedule,
+  { stream, index }: OutboxPlace,
+  eventType: string,
+): void {
+  const cancelOn = schedule.cancelOn.map((rule) => (
+    { ...rule, mark: state.marks.get(ruleName(rule.key, rule.eventType)) ?? 0 }
+  ));
+  const by = { key: stream, eventType, streamId: eventId(index) };
+  const record: ScheduleRecord = { ...schedule, cancelOn, by };
+  storeSchedule(tx, state.tenant, record);
+  if (cancelOn.length === 0) return;
+  const cancels = cancelOn.map(({ key, eventType }) => `${splitStreamKey(key).type}.${eventType}`);
+  state.watched = watchTypes(tx, state.tenant, state.watched, { cancels });
+  // A later event of the same transaction may cancel it.
+  for (const { key, eventType } of cancelOn) {
+    const name = ruleName(key, eventType);
+    state.pending.set(name, [...state.pending.get(name) ?? [], record]);
+  }
+}

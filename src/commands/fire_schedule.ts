@@ -1,0 +1,210 @@
+/**
+ * Does what is due: fires scheduled events and tells sagas that their time is over. Decisions,
+ * section 12: an event fires at or after `fire_at`, exactly once. The transaction that appends it
+ * reads the record and removes it with its timer, so cancelling and firing cannot both happen.
+ */
+
+import { limits } from "../domain/limits.ts";
+import { retryPauseMs } from "../domain/reaction/outbox_entry.ts";
+import type { Host } from "../host.ts";
+import type { Engine, Transaction } from "../kv/engine.ts";
+import type { SpecCache } from "../queries/current_spec.ts";
+import { storeErrorRecord } from "../store/error_records.ts";
+import {
+  isCancelled,
+  parkSchedule,
+  readSchedule,
+  removeSchedule,
+  ruleName,
+  type ScheduleRecord,
+  storeSchedule,
+} from "../store/schedules.ts";
+import { isCurrentSpec } from "../store/specs.ts";
+import { clearTimer, listDueTimers, readFirstTimer, type Timer } from "../store/timers.ts";
+import { scheduleSubject } from "./append_reactions.ts";
+import { type Combiner, isOutage } from "./combine.ts";
+import { prepareEmission } from "./prepare_write.ts";
+import type { Cause } from "./prepared_write.ts";
+import { makeErrorRecord } from "./record_error.ts";
+import type { OutboxRunner } from "./run_implications.ts";
+import { openSagaTimers } from "./fire_saga_timers.ts";
+import type { WorkShare } from "./share_work.ts";
+
+export interface TimerRunner {
+  /** Does up to about `limit` of what is due in this process's share; gives how many it tried. */
+  drain(limit: number, isStopping: () => boolean): Promise<number>;
+  /** How long nothing can be due, as far as is known; never longer than others may need. */
+  pauseMs(): number;
+}
+
+export interface TimerParts {
+  readonly engine: Engine;
+  readonly host: Host;
+  readonly specs: SpecCache;
+  readonly combiner: Combiner;
+  readonly share: WorkShare;
+  readonly outbox: OutboxRunner;
+}
+
+const SCHEDULER = { type: "system_agent", id: "event_scheduler" } as const;
+/** Timers are set a second ahead at least: whoever looks twice as often misses none. */
+const PAUSE_MS_MAX = 500;
+const PAUSE_MS_MIN = 5;
+const MESSAGE_CHARACTERS_MAX = 500;
+
+export function createTimerRunner(parts: TimerParts): TimerRunner {
+  const { engine, host, specs, combiner, share, outbox } = parts;
+  const sagaTimers = openSagaTimers(outbox.sagas, host);
+  let nextMs: number | undefined;
+
+  async function drain(limit: number, isStopping: () => boolean): Promise<number> {
+    const leases = await share.held("timer");
+    const nowMs = host.nowMs();
+    // Those that have failed lately are still there.
+    const limitEach = Math.ceil(limit / Math.max(1, leases.length)) + sagaTimers.failing();
+    const found = await engine.snapshot((tx) =>
+      Promise.all(leases.map(async ({ shard }) => {
+        const due = await listDueTimers(tx, shard, nowMs, limitEach);
+        return { due, first: due[0] ?? await readFirstTimer(tx, shard) };
+      }))
+    );
+    const firsts = found.flatMap(({ first }) => first === undefined ? [] : [first.dueMs]);
+    nextMs = firsts.length === 0 ? undefined : firsts.reduce((a, b) => Math.min(a, b));
+    const due = found.flatMap(({ due }) => due);
+    if (due.length === 0 || isStopping()) return 0;
+    const told = sagaTimers.fire(due.filter(({ kind }) => kind === "saga"));
+    const fired = due.filter(({ kind }) => kind === "scheduled").map(fire);
+    const results = await Promise.allSettled([told, ...fired]);
+    for (const result of results) if (result.status === "rejected") throw result.reason;
+    return fired.length + await told;
+  }
+
+  function pauseMs(): number {
+    if (nextMs === undefined) return PAUSE_MS_MAX;
+    return Math.max(PAUSE_MS_MIN, Math.min(nextMs - host.nowMs(), PAUSE_MS_MAX));
+  }
+
+  /** Throws outages alone. */
+  async function fire(timer: Timer): Promise<void> {
+    const { tenant, id } = timer;
+    const found = await engine.snapshot(async (tx) => {
+      const record = await readSchedule(tx, tenant, id);
+      return record && { record, cancelled: await isCancelled(tx, tenant, record) };
+    });
+    if (found === undefined || found.record.timerMs !== timer.dueMs) {
+      // The record went, or its timer was moved, after the list was read; or its tenant is no more.
+      return await clearStale(timer);
+    }
+    const { record, cancelled } = found;
+    try {
+      if (cancelled) await settle(tenant, record, (tx) => removeSchedule(tx, tenant, record));
+      else await append(tenant, record);
+    } catch (error) {
+      if (isOutage(error)) throw error;
+      await postpone(tenant, record, error);
+    }
+  }
+
+  async function clearStale(timer: Timer): Promise<void> {
+    await engine.transact(async (tx) => {
+      const record = await readSchedule(tx, timer.tenant, timer.id);
+      if (record?.timerMs !== timer.dueMs) clearTimer(tx, timer);
+    });
+  }
+
+  async function append(tenant: number, record: ScheduleRecord): Promise<void> {
+    const spec = await specs.current(tenant);
+    const moment = { nowMs: host.nowMs(), ownWaitMs: outbox.ownWaitMs() };
+    const { id, emission, requestId, fireAtMs } = record;
+    const fire_at = new Date(fireAtMs).toISOString();
+    const stamp = { actor: SCHEDULER, scheduled: { scheduled_id: id, fire_at } };
+    const request = { emission, stamp, requestId, cause: causeOf(tenant, record) };
+    const prepared = prepareEmission(host, spec, request, moment);
+    if (!prepared.ok) return await drop(tenant, record, prepared.message, spec.hash);
+    const outcome = await combiner.submit(tenant, prepared.write);
+    const left = outcome.ok ? outcome.value.outbox : undefined;
+    if (left !== undefined && moment.ownWaitMs > 0) await outbox.drainOwn(left);
+  }
+
+  /** Gives an event up that does not fit the current spec. */
+  async function drop(tenant: number, record: ScheduleRecord, message: string, hash: string) {
+    const error = errorOf(host, record, message);
+    const isSettled = await settle(tenant, record, async (tx) => {
+      // This process may not have heard of the deploy that the event is of.
+      if (!await isCurrentSpec(tx, tenant, hash)) return false;
+      removeSchedule(tx, tenant, record);
+      storeErrorRecord(tx, tenant, error);
+      return true;
+    });
+    if (!isSettled) specs.forget(tenant);
+  }
+
+  async function postpone(tenant: number, record: ScheduleRecord, error: unknown): Promise<void> {
+    const reason = error instanceof Error ? error.message : String(error);
+    const tries = record.tries + 1;
+    const isLast = tries >= limits.reactionTriesMax;
+    const { id } = record;
+    const fields = { tenant, scheduled_id: id, tries, reason };
+    host.log(isLast ? "error" : "warn", "A scheduled event could not be written", fields);
+    const pauseMs = retryPauseMs(tries, host.randomBytes(1)[0]! / 256);
+    const after = { ...record, tries, timerMs: host.nowMs() + pauseMs };
+    const parked = errorOf(host, record, `It failed ${tries} times and is not tried again`);
+    await settle(tenant, record, (tx) => {
+      if (isLast) {
+        parkSchedule(tx, tenant, record);
+        storeErrorRecord(tx, tenant, parked);
+      } else {
+        removeSchedule(tx, tenant, record);
+        storeSchedule(tx, tenant, after);
+      }
+    });
+  }
+
+  /** Changes a record, unless it is another by now; false only where `change` says so. */
+  function settle(
+    tenant: number,
+    { id, tries }: ScheduleRecord,
+    change: (tx: Transaction) => void | Promise<boolean>,
+  ): Promise<boolean> {
+    return engine.transact(async (tx) => {
+      const now = await readSchedule(tx, tenant, id);
+      return now?.tries !== tries || await change(tx) !== false;
+    });
+  }
+
+  return { drain, pauseMs };
+}
+
+function causeOf(tenant: number, record: ScheduleRecord): Cause {
+  const { id, cancelOn } = record;
+  return {
+    subject: scheduleSubject(id),
+    rules: cancelOn.map(({ key, eventType }) => ruleName(key, eventType)),
+    async isDue(tx) {
+      const [now, cancelled] = await Promise.all([
+        readSchedule(tx, tenant, id),
+        isCancelled(tx, tenant, record),
+      ]);
+      return now?.tries === record.tries && !cancelled;
+    },
+    settle: (tx) => removeSchedule(tx, tenant, record),
+  };
+}
+
+function errorOf(host: Host, record: ScheduleRecord, message: string) {
+  const { id, emission: { key, eventType }, by, requestId } = record;
+  return makeErrorRecord(host, {
+    error_type: "implication_failed",
+    message: message.slice(0, MESSAGE_CHARACTERS_MAX),
+    context: {
+      operation: "fire_scheduled",
+      scheduled_id: id,
+      event_key: by.key,
+      event_type: by.eventType,
+      stream_id: by.streamId,
+      implied_key: key,
+      implied_event_type: eventType,
+    },
+    request_id: requestId,
+  });
+}

@@ -1,0 +1,173 @@
+/**
+ * Computes what events set off, before their transaction: from each event alone, as the spec
+ * declares it. Decisions, section 11. What comes to nothing becomes an error record and never
+ * touches the event.
+ */
+
+import { Buffer } from "node:buffer";
+import type { ErrorRecord } from "../domain/error_record.ts";
+import { decodeEvent, type EncodedEvent, type StoredEvent } from "../domain/event.ts";
+import { limits } from "../domain/limits.ts";
+import type { Action, ReactionFailure, ReactionWork } from "../domain/reaction/action.ts";
+import type { WaitingEntry } from "../domain/reaction/outbox_entry.ts";
+import type { CompiledSpec } from "../domain/spec/compiled.ts";
+import type { StreamKey } from "../domain/stream_key.ts";
+import { formatUuid } from "../domain/uuid.ts";
+import type { Host } from "../host.ts";
+import { encodeEntry } from "../store/outbox.ts";
+import type { PreparedEntry, PreparedReactions, PreparedSchedule } from "./prepared_write.ts";
+import { makeErrorRecord } from "./record_error.ts";
+
+/** What all events of one write share; the sums grow as they are looked at. */
+export interface ReactionPlan {
+  readonly host: Host;
+  readonly spec: CompiledSpec;
+  readonly nowMs: number;
+  readonly ownWaitMs: number;
+  readonly requestId: string;
+  /** Of the events written: 0 for a client's. */
+  readonly depth: number;
+  readonly work: ReactionWork;
+  /** Bytes that is stored beside the events. */
+  bytes: number;
+  actions: number;
+  readonly errors: ErrorRecord[];
+}
+
+export function openReactionPlan(
+  fixed: Omit<ReactionPlan, "work" | "bytes" | "actions" | "errors">,
+): ReactionPlan {
+  const work = { bytesLeft: limits.reactionWorkBytesMax };
+  return { ...fixed, work, bytes: 0, actions: 0, errors: [] };
+}
+
+const UUID_BYTES = 16;
+/** Of a key, without the stream it names; and how often the engines count a key. */
+const KEY_BYTES = 60;
+const KEY_FACTOR = 3;
+const MESSAGE_CHARACTERS_MAX = 500;
+
+/** What `events` of one stream set off, by their place; undefined where that is nothing. */
+export function prepareReactions(
+  plan: ReactionPlan,
+  aggregateType: string,
+  key: StreamKey,
+  events: readonly EncodedEvent[],
+): ReadonlyMap<number, PreparedReactions> | undefined {
+  const types = plan.spec.aggregateTypes.get(aggregateType)!.events;
+  let prepared: Map<number, PreparedReactions> | undefined;
+  for (const [offset, { type, raw }] of events.entries()) {
+    const reactions = types.get(type)?.reactions;
+    if (reactions === undefined) continue;
+    const event = decodeEvent(raw);
+    const { actions, failures } = reactions(event, plan.work);
+    for (const failure of failures) noteFailure(plan, event, failure);
+    if (actions.length === 0) continue;
+    const own = prepareActions(plan, key, event, actions);
+    if (own.entries.length + own.schedules.length === 0) continue;
+    prepared ??= new Map();
+    prepared.set(offset, own);
+    // The write is refused: what the rest sets off is not asked any more.
+    if (plan.actions > limits.implicationActionsMax) break;
+    if (plan.bytes > limits.writeStoredBytesMax) break;
+  }
+  return prepared;
+}
+
+function prepareActions(
+  plan: ReactionPlan,
+  key: StreamKey,
+  event: StoredEvent,
+  actions: readonly Action[],
+): PreparedReactions {
+  const entries: PreparedEntry[] = [];
+  const schedules: PreparedSchedule[] = [];
+  const keyBytes = KEY_FACTOR * (key.length + KEY_BYTES);
+  let tooDeep = 0;
+  for (const action of actions) {
+    if (action.kind === "schedule") {
+      const schedule = prepareSchedule(plan, action);
+      schedules.push(schedule);
+      plan.bytes += scheduleBytes(schedule);
+    } else if (plan.depth < limits.implicationDepthMax) {
+      const entry = prepareEntry(plan, event, action);
+      entries.push(entry);
+      plan.bytes += keyBytes + entry.value.length;
+    } else tooDeep++;
+  }
+  if (tooDeep > 0) noteDepth(plan, event, tooDeep);
+  plan.actions += entries.length + schedules.length;
+  return { entries, schedules };
+}
+
+function prepareEntry(
+  { nowMs, ownWaitMs, depth, requestId }: ReactionPlan,
+  { type: eventType, metadata: { actor } }: StoredEvent,
+  { emission }: Extract<Action, { readonly kind: "emit" }>,
+): PreparedEntry {
+  const waiting: WaitingEntry = {
+    entry: { kind: "emit", emission, actor, eventType, depth: depth + 1, requestId },
+    sinceMs: nowMs,
+    waitMs: ownWaitMs,
+    tries: 0,
+  };
+  return { ...waiting, value: encodeEntry(waiting) };
+}
+
+function prepareSchedule(
+  { host, nowMs, requestId }: ReactionPlan,
+  { delayMs, emission, cancelOn }: Extract<Action, { readonly kind: "schedule" }>,
+): PreparedSchedule {
+  const id = formatUuid(host.randomBytes(UUID_BYTES));
+  const fireAtMs = nowMs + delayMs;
+  return {
+    id,
+    emission,
+    cancelOn,
+    createdMs: nowMs,
+    fireAtMs,
+    requestId,
+    tries: 0,
+    timerMs: fireAtMs,
+  };
+}
+
+/** Record, timer, and a key for each rule; a little more rather than less. */
+function scheduleBytes({ emission, cancelOn }: PreparedSchedule): number {
+  const rules = cancelOn.reduce(
+    (sum, { key }) => sum + KEY_FACTOR * (key.length + 3 * KEY_BYTES),
+    0,
+  );
+  const text = JSON.stringify(emission);
+  return Buffer.byteLength(text) + rules + 3 * KEY_FACTOR * KEY_BYTES;
+}
+
+function noteFailure(
+  plan: ReactionPlan,
+  event: StoredEvent,
+  { path, message }: ReactionFailure,
+): void {
+  note(plan, event, "implication_failed", message, { path });
+}
+
+function noteDepth(plan: ReactionPlan, event: StoredEvent, count: number): void {
+  const { implicationDepthMax: depth } = limits;
+  const message = `Implied events go to depth ${depth}; this one would imply ${count} more`;
+  note(plan, event, "implication_depth_exceeded", message, { depth });
+}
+
+function note(
+  { host, errors, requestId }: ReactionPlan,
+  { key, type }: StoredEvent,
+  error_type: string,
+  text: string,
+  more: Record<string, string | number>,
+): void {
+  if (errors.length === limits.implicationErrorsMax) return;
+  const isLast = errors.length === limits.implicationErrorsMax - 1;
+  const message = isLast
+    ? "There are more failures in this write than are listed"
+    : text.slice(0, MESSAGE_CHARACTERS_MAX);
+  const context = { operation: "imply", event_key: key, event_type: type, ...more };
+  errors.push(makeErrorRecord(host, { error_type, message, context, request_id: requestId }));
+}

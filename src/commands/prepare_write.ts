@@ -1,0 +1,158 @@
+/**
+ * Makes the bytes of every event and of all it sets off, once, before the transaction: reruns of
+ * that only place them. For writes of clients, and for those of the service itself.
+ */
+
+import {
+  encodeEvent,
+  encodeMetadata,
+  type ImpliedBy,
+  type PartyReference,
+  type SagaStamp,
+  type ScheduledStamp,
+  type StoredMetadata,
+} from "../domain/event.ts";
+import { limits } from "../domain/limits.ts";
+import type { Emission } from "../domain/reaction/action.ts";
+import { checkEmission } from "../domain/check_emission.ts";
+import { accept, type Outcome, refuse } from "../domain/refusal.ts";
+import type { CompiledSpec } from "../domain/spec/compiled.ts";
+import type { ValidTarget, ValidWrite } from "../domain/validate_write.ts";
+import type { WriteRequest } from "../domain/write.ts";
+import type { Host } from "../host.ts";
+import { EVENT_OVERHEAD_BYTES } from "../store/segment.ts";
+import type { Cause, PreparedTarget, PreparedWrite } from "./prepared_write.ts";
+import { openReactionPlan, prepareReactions, type ReactionPlan } from "./prepare_reactions.ts";
+
+const MS_PER_SECOND = 1000;
+
+/** When a write happens, and how long others leave what it sets off to this process. */
+export interface WriteMoment {
+  readonly nowMs: number;
+  readonly ownWaitMs: number;
+}
+
+/** 413 for a write that stores too much, with what it sets off, or sets off too much. */
+export function prepareWrite(
+  host: Host,
+  spec: CompiledSpec,
+  request: WriteRequest,
+  write: ValidWrite,
+  { nowMs, ownWaitMs }: WriteMoment,
+): Outcome<PreparedWrite> {
+  const { form, requestId, idempotency } = request;
+  const { actor, target, timestamp = Math.floor(nowMs / MS_PER_SECOND) } = write.metadata;
+  const metadata = { actor, target, timestamp, idempotency_key: idempotency?.key };
+  const plan = openReactionPlan({ host, spec, nowMs, ownWaitMs, requestId, depth: 0 });
+  const targets = write.targets.map((valid) => prepareTarget(plan, valid, metadata));
+  const { actions: impliedCount, errors } = plan;
+  const bytes = targets.reduce((sum, prepared) => sum + prepared.bytes, plan.bytes);
+  const exceeded = exceededLimit(bytes, impliedCount);
+  if (exceeded !== undefined) return refuse({ kind: "payload_too_large", ...exceeded });
+  return accept({
+    form,
+    targets,
+    bytes,
+    timestamp,
+    nowMs,
+    requestId,
+    idempotency,
+    impliedCount,
+    errors,
+    ownWaitMs,
+  });
+}
+
+/** What is too large about a write, and the limit; undefined where nothing is. */
+function exceededLimit(bytes: number, actions: number) {
+  const { writeStoredBytesMax, implicationActionsMax } = limits;
+  if (actions > implicationActionsMax) {
+    const limit = implicationActionsMax;
+    return { message: `The events of one write may imply at most ${limit} events`, limit };
+  }
+  if (bytes <= writeStoredBytesMax) return undefined;
+  const limit = writeStoredBytesMax;
+  const message = `The events of one write may store at most ${limit} bytes; these need ${bytes}`;
+  return { message, limit };
+}
+
+/** Only the first event of a guarded write has `previous_length`. Spec: "Stored-only metadata". */
+function prepareTarget(
+  plan: ReactionPlan,
+  target: ValidTarget,
+  metadata: StoredMetadata,
+): PreparedTarget {
+  const { key, aggregateType, id, expected } = target;
+  const plain = encodeMetadata(metadata);
+  const first = expected === "any"
+    ? plain
+    : encodeMetadata({ ...metadata, previous_length: expected });
+  let bytes = 0;
+  const events = target.events.map(({ type, dataJson }, index) => {
+    const event = encodeEvent(key, type, dataJson, index === 0 ? first : plain);
+    bytes += event.bytes + EVENT_OVERHEAD_BYTES;
+    return event;
+  });
+  const reactions = prepareReactions(plan, aggregateType, key, events);
+  return { key, aggregateType, id, expected, events, bytes, reactions };
+}
+
+/** What tells a reader where an event of the service itself comes from. */
+export interface EmissionStamp {
+  readonly actor: PartyReference;
+  readonly implied_by?: ImpliedBy;
+  readonly scheduled?: ScheduledStamp;
+  readonly saga?: SagaStamp;
+}
+
+/** An event that the service itself writes, for `appendWrites`. */
+export interface EmissionRequest {
+  readonly emission: Emission;
+  readonly stamp: EmissionStamp;
+  /** Of the request that began it all. */
+  readonly requestId: string;
+  readonly cause?: Cause;
+}
+
+export type PreparedEmission =
+  | { readonly ok: true; readonly write: PreparedWrite }
+  /** It does not fit `spec`: never written under it, whatever else is tried. */
+  | { readonly ok: false; readonly message: string };
+
+/**
+ * Checks an event against the spec that is current now and makes its bytes, with its own reactions,
+ * like a client's. The time is now, and no length is expected.
+ */
+export function prepareEmission(
+  host: Host,
+  spec: CompiledSpec,
+  { emission, stamp, requestId, cause }: EmissionRequest,
+  { nowMs, ownWaitMs }: WriteMoment,
+): PreparedEmission {
+  const checked = checkEmission(emission, spec);
+  if (!checked.ok) return checked;
+  const timestamp = Math.floor(nowMs / MS_PER_SECOND);
+  const { key, aggregateType, id, eventType } = emission;
+  const depth = stamp.implied_by?.depth ?? 0;
+  const plan = openReactionPlan({ host, spec, nowMs, ownWaitMs, requestId, depth });
+  const events = [{ type: eventType, dataJson: checked.dataJson }];
+  const valid: ValidTarget = { key, aggregateType, id, expected: "any", events };
+  const target = prepareTarget(plan, valid, { ...stamp, timestamp });
+  const { actions: impliedCount, errors } = plan;
+  const bytes = target.bytes + plan.bytes;
+  const exceeded = exceededLimit(bytes, impliedCount);
+  if (exceeded !== undefined) return { ok: false, message: exceeded.message };
+  const write: PreparedWrite = {
+    form: "single",
+    targets: [target],
+    bytes,
+    timestamp,
+    nowMs,
+    requestId,
+    impliedCount,
+    errors,
+    ownWaitMs,
+    cause,
+  };
+  return { ok: true, write };
+}

@@ -1,0 +1,83 @@
+/**
+ * A checked write with its bytes made, and all that is to commit with it: what is left for the
+ * transaction is to place it.
+ */
+
+import type { ErrorRecord } from "../domain/error_record.ts";
+import type { EncodedEvent } from "../domain/event.ts";
+import type { ExpectedLength } from "../domain/occ.ts";
+import type { CancelRule } from "../domain/reaction/action.ts";
+import type { WaitingEntry } from "../domain/reaction/outbox_entry.ts";
+import type { StreamKey } from "../domain/stream_key.ts";
+import type { IdempotencyClaim, WriteRequest, Written } from "../domain/write.ts";
+import type { Bytes, Transaction } from "../kv/engine.ts";
+import type { ScheduleRecord } from "../store/schedules.ts";
+
+export interface PreparedWrite {
+  readonly form: WriteRequest["form"];
+  readonly targets: readonly PreparedTarget[];
+  /** What its events store, and what they set off. */
+  readonly bytes: number;
+  /** Unix seconds stamped on its events. */
+  readonly timestamp: number;
+  /** Milliseconds of the service's clock. */
+  readonly nowMs: number;
+  readonly requestId: string;
+  readonly idempotency?: IdempotencyClaim;
+  /** How many events its events imply and schedule. */
+  readonly impliedCount: number;
+  /** About implications that came to nothing; they commit with the write. */
+  readonly errors: readonly ErrorRecord[];
+  /** How long others leave its outbox entries to this process; 0: it does not do them itself. */
+  readonly ownWaitMs: number;
+  /** Why the service itself writes it; absent for a client's write. */
+  readonly cause?: Cause;
+}
+
+export interface PreparedTarget {
+  readonly key: StreamKey;
+  readonly aggregateType: string;
+  readonly id: string;
+  readonly expected: ExpectedLength;
+  readonly events: readonly EncodedEvent[];
+  readonly bytes: number;
+  /** What its events set off, by their place in `events`; absent where nothing is. */
+  readonly reactions?: ReadonlyMap<number, PreparedReactions>;
+}
+
+/** What one event sets off. */
+export interface PreparedReactions {
+  readonly entries: readonly PreparedEntry[];
+  readonly schedules: readonly PreparedSchedule[];
+}
+
+export interface PreparedEntry extends WaitingEntry {
+  /** As it is stored. */
+  readonly value: Bytes;
+}
+
+/** A record without what only the transaction knows. */
+export type PreparedSchedule =
+  & Omit<ScheduleRecord, "by" | "cancelOn">
+  & { readonly cancelOn: readonly CancelRule[] };
+
+/** What a write of the service itself comes from, and what is settled in its transaction. */
+export interface Cause {
+  /** Whose effect it is: one transaction may have it once. */
+  readonly subject: string;
+  /** Names of the rules that take it away. See `schedules.ts`. */
+  readonly rules?: readonly string[];
+  /** False where somebody else was faster; then nothing is written. Its reads are guarded. */
+  isDue(tx: Transaction): Promise<boolean>;
+  /** Called after the events are placed. */
+  settle(tx: Transaction, written: Written): void;
+}
+
+/** The answer to a write whose cause was gone: nothing was written. */
+export const NOTHING_WRITTEN: Written = {
+  form: "single",
+  targets: [],
+  impliedCount: 0,
+  replayed: false,
+  requestId: "",
+};

@@ -1,0 +1,248 @@
+/**
+ * Does what is in the outbox: writes implied events, shows events to the sagas. The process that
+ * put an entry in does it at once; what it leaves (it died, the store was away, it was too much) the
+ * workers do. Decisions, section 11.
+ *
+ * The event and the removal of its entry are one transaction that reads the entry first, so whoever
+ * else tries, each entry has one effect. Leases only keep processes from trying the same.
+ */
+
+import { eventId } from "../domain/event.ts";
+import { limits } from "../domain/limits.ts";
+import {
+  type EmitEntry,
+  isEntryDue,
+  type OutboxPlace,
+  type OutboxWork,
+  OWN_WAIT_MS,
+  retryPauseMs,
+} from "../domain/reaction/outbox_entry.ts";
+import type { Host } from "../host.ts";
+import type { Bytes, Engine } from "../kv/engine.ts";
+import type { SpecCache } from "../queries/current_spec.ts";
+import { storeErrorRecord } from "../store/error_records.ts";
+import { clearEntry, hasEntry, listOutbox, parkEntry, replaceEntry } from "../store/outbox.ts";
+import { isCurrentSpec } from "../store/specs.ts";
+import type { SagaAdvancer } from "./advance_sagas.ts";
+import { type Combiner, isOutage } from "./combine.ts";
+import { prepareEmission } from "./prepare_write.ts";
+import type { Cause } from "./prepared_write.ts";
+import { makeErrorRecord } from "./record_error.ts";
+import type { WorkShare } from "./share_work.ts";
+import { openSagaLanes, type SagaLanes } from "./saga_lanes.ts";
+
+export interface OutboxRunner {
+  /**
+   * How long others leave what this process is about to put in; 0 while it has as much of its own
+   * to do as it may keep in memory: then it leaves it to the workers.
+   */
+  ownWaitMs(): number;
+  /**
+   * Does what a write of this process has just left, and all that follows from it; comes back after
+   * 250 ms at the latest, while the rest goes on. Never rejects: the write is true already.
+   */
+  drainBeforeReply(works: readonly OutboxWork[]): Promise<void>;
+  /** The same without a reply that waits. Never rejects either. */
+  drainOwn(works: readonly OutboxWork[]): Promise<void>;
+  /**
+   * Looks at the next `limit` entries of each shard in this process's share and does those that are
+   * due; gives how many. Called again and again, it goes round. Throws when the store is away.
+   */
+  drain(limit: number, isStopping: () => boolean): Promise<number>;
+  readonly sagas: SagaLanes;
+  /** Resolves when nothing of it runs any more. */
+  settle(): Promise<void>;
+}
+
+export interface RunnerParts {
+  readonly engine: Engine;
+  readonly host: Host;
+  readonly specs: SpecCache;
+  readonly combiner: Combiner;
+  readonly share: WorkShare;
+  readonly sagas: SagaAdvancer;
+}
+
+/** Entries of its own that a process keeps in memory at a time; more are left to the workers. */
+const OWN_WORKS_MAX = 20_000;
+/** Entries of one write that are under way at a time. */
+const AT_A_TIME = 500;
+const MESSAGE_CHARACTERS_MAX = 500;
+
+export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
+  const { engine, host, specs, combiner, share } = parts;
+  /** Where in each shard the next page begins. */
+  const cursors = new Map<number, Bytes>();
+  const running = new Set<Promise<void>>();
+  let ownWorks = 0;
+
+  const isFull = () => ownWorks >= OWN_WORKS_MAX;
+  const ownWaitMs = () => isFull() ? 0 : OWN_WAIT_MS;
+  const lanes = openSagaLanes(parts.sagas, ownWaitMs, doAll);
+
+  async function drainOwn(works: readonly OutboxWork[]): Promise<void> {
+    const run = doAll(works).catch((error: unknown) => {
+      // The store is away; its workers find what is left when it is back.
+      host.log("warn", "What a write has set off waits for the workers", { reason: say(error) });
+    }).finally(() => running.delete(run));
+    running.add(run);
+    await run;
+  }
+
+  async function drainBeforeReply(works: readonly OutboxWork[]): Promise<void> {
+    let cancel = () => {};
+    const over = new Promise<void>((resolve) => {
+      cancel = host.startTimer(limits.drainBeforeReplyMsMax, resolve);
+    });
+    await Promise.race([drainOwn(works), over]);
+    cancel();
+  }
+
+  async function doAll(works: readonly OutboxWork[]): Promise<void> {
+    ownWorks += works.length;
+    try {
+      for (let at = 0; at < works.length; at += AT_A_TIME) {
+        await allOf(works.slice(at, at + AT_A_TIME).map(attempt));
+      }
+    } finally {
+      ownWorks -= works.length;
+    }
+  }
+
+  /** Throws outages alone. */
+  async function attempt(work: OutboxWork): Promise<void> {
+    try {
+      const { entry } = work;
+      if (entry.kind === "emit") await emit(work, entry);
+      else await lanes.move(work.place.tenant, { kind: "event", work });
+    } catch (error) {
+      if (isOutage(error)) throw error;
+      await postpone(work, error);
+    }
+  }
+
+  async function emit(work: OutboxWork, entry: EmitEntry): Promise<void> {
+    const { tenant } = work.place;
+    const spec = await specs.current(tenant);
+    const moment = { nowMs: host.nowMs(), ownWaitMs: ownWaitMs() };
+    const request = {
+      emission: entry.emission,
+      stamp: stampOf(work.place, entry),
+      requestId: entry.requestId,
+      cause: causeOf(work),
+    };
+    const prepared = prepareEmission(host, spec, request, moment);
+    if (!prepared.ok) return await drop(work, entry, prepared.message, spec.hash);
+    const outcome = await combiner.submit(tenant, prepared.write);
+    const left = outcome.ok ? outcome.value.outbox : undefined;
+    if (left !== undefined && moment.ownWaitMs > 0) await doAll(left);
+  }
+
+  /** Gives an event up that does not fit the current spec. Nothing else is lost with it. */
+  async function drop(work: OutboxWork, entry: EmitEntry, message: string, hash: string) {
+    const { tenant } = work.place;
+    const record = makeErrorRecord(host, {
+      error_type: "implication_failed",
+      message: message.slice(0, MESSAGE_CHARACTERS_MAX),
+      context: contextOf(work.place, entry),
+      request_id: entry.requestId,
+    });
+    const isSettled = await engine.transact(async (tx) => {
+      // This process may not have heard of the deploy that the event is of.
+      if (!await isCurrentSpec(tx, tenant, hash)) return false;
+      if (!await hasEntry(tx, work.place)) return true;
+      clearEntry(tx, work);
+      storeErrorRecord(tx, tenant, record);
+      return true;
+    });
+    if (!isSettled) specs.forget(tenant);
+  }
+
+  /** Puts an entry behind a pause, or away after the last try. Throws outages alone. */
+  async function postpone(work: OutboxWork, error: unknown): Promise<void> {
+    const reason = say(error);
+    const { place, entry, bytes } = work;
+    const tries = work.tries + 1;
+    const isLast = tries >= limits.reactionTriesMax;
+    const { tenant, stream, index } = place;
+    host.log(isLast ? "error" : "warn", "What an event has set off could not be done", {
+      tenant,
+      stream,
+      index,
+      tries,
+      reason,
+    });
+    const waitMs = retryPauseMs(tries, host.randomBytes(1)[0]! / 256);
+    const after = { entry, sinceMs: host.nowMs(), waitMs, tries };
+    const record = makeErrorRecord(host, {
+      error_type: "implication_failed",
+      message: `It failed ${tries} times and is not tried again`,
+      context: contextOf(place, entry),
+      request_id: entry.requestId,
+    });
+    await engine.transact(async (tx) => {
+      if (!await hasEntry(tx, place)) return;
+      if (!isLast) return replaceEntry(tx, work, after);
+      parkEntry(tx, { place, bytes, ...after });
+      storeErrorRecord(tx, tenant, record);
+    });
+  }
+
+  async function drain(limit: number, isStopping: () => boolean): Promise<number> {
+    const leases = await share.held("outbox");
+    const nowMs = host.nowMs();
+    const pages = await engine.snapshot((tx) =>
+      Promise.all(leases.map(({ shard }) => listOutbox(tx, shard, cursors.get(shard), limit)))
+    );
+    for (const [index, { shard }] of leases.entries()) {
+      const { next } = pages[index]!;
+      if (next === undefined) cursors.delete(shard);
+      else cursors.set(shard, next);
+    }
+    const due = pages.flatMap(({ works }) => works).filter((work) => isEntryDue(work, nowMs));
+    if (due.length === 0 || isStopping()) return 0;
+    await allOf(due.map(attempt));
+    return due.length;
+  }
+
+  async function settle(): Promise<void> {
+    await Promise.all(running);
+  }
+
+  return { ownWaitMs, drainBeforeReply, drainOwn, drain, sagas: lanes, settle };
+}
+
+function causeOf(work: OutboxWork): Cause {
+  const { stream, index, number } = work.place;
+  return {
+    subject: `outbox ${stream} ${index} ${number}`,
+    isDue: (tx) => hasEntry(tx, work.place),
+    settle: (tx) => clearEntry(tx, work),
+  };
+}
+
+function stampOf({ stream: key, index }: OutboxPlace, { actor, eventType, depth }: EmitEntry) {
+  return { actor, implied_by: { key, event_type: eventType, stream_id: eventId(index), depth } };
+}
+
+/** For people who look for what was not written, and why. */
+function contextOf({ stream, index }: OutboxPlace, entry: OutboxWork["entry"]) {
+  const trigger = {
+    event_key: stream,
+    event_type: entry.eventType,
+    stream_id: eventId(index),
+  };
+  if (entry.kind === "sagas") return { operation: "show_to_sagas", ...trigger };
+  const { key, eventType } = entry.emission;
+  return { operation: "imply", ...trigger, implied_key: key, implied_event_type: eventType };
+}
+
+/** Waits for all, and only then throws what the first of them threw. */
+async function allOf(running: readonly Promise<void>[]): Promise<void> {
+  const results = await Promise.allSettled(running);
+  for (const result of results) if (result.status === "rejected") throw result.reason;
+}
+
+function say(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

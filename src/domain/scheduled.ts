@@ -1,0 +1,33 @@
+/** A scheduled event as it is shown before it fires. Decisions, section 12. */
+
+import type { JsonObject } from "./json.ts";
+
+export interface ScheduledView {
+  readonly scheduled_id: string;
+  /** ISO 8601 UTC, as is `created_at`. */
+  readonly fire_at: string;
+  readonly created_at: string;
+  /** The event that will be written. */
+  readonly key: string;
+  readonly event_type: string;
+  readonly data: JsonObject;
+  readonly cancel_on: readonly {
+    readonly aggregate_type: string;
+    readonly id: string;
+    readonly event_type: string;
+  }[];
+  /** The event that scheduled it. */
+  readonly scheduled_by: {
+    readonly key: string;
+    readonly event_type: string;
+    readonly stream_id: string;
+  };
+}
+
+export interface ScheduledPage {
+  readonly data: readonly ScheduledView[];
+  readonly limit: number;
+  readonly truncated: boolean;
+  readonly next_start?: string;
+  readonly limit_clamped?: true;
+}

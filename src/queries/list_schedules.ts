@@ -1,0 +1,88 @@
+/** Scheduled events that have not fired. EXT `GET /_scheduled` and `GET /_scheduled/{id}`. */
+
+import { limits } from "../domain/limits.ts";
+import { accept, type Outcome, refuse } from "../domain/refusal.ts";
+import type { ScheduledPage, ScheduledView } from "../domain/scheduled.ts";
+import { splitStreamKey } from "../domain/stream_key.ts";
+import type { Tenant } from "../domain/tenant.ts";
+import type { Engine, ReadTransaction } from "../kv/engine.ts";
+import {
+  isCancelled,
+  listSchedules as listRecords,
+  readSchedule as readRecord,
+  type ScheduleRecord,
+} from "../store/schedules.ts";
+
+/** An id, or what might be one: longer names nothing. */
+const ID_CHARACTERS_MAX = 64;
+
+/** By id. A page may hold fewer than its limit where many were cancelled at once. */
+export async function listSchedules(
+  engine: Engine,
+  tenant: Tenant,
+  request: { readonly limit?: number; readonly start?: string },
+): Promise<Outcome<ScheduledPage>> {
+  const { start } = request;
+  if (start !== undefined && start.length > ID_CHARACTERS_MAX) {
+    const message = `start must be at most ${ID_CHARACTERS_MAX} characters`;
+    return refuse({ kind: "bad_request", message, path: "start" });
+  }
+  const asked = request.limit ?? limits.listPageDefault;
+  const limit = Math.min(asked, limits.listPageMax);
+  const { found, pending } = await engine.snapshot(async (tx) => {
+    const found = await listRecords(tx, tenant.number, { start, limit: limit + 1 });
+    const page = found.slice(0, limit);
+    const cancelled = await Promise.all(page.map((one) => isCancelled(tx, tenant.number, one)));
+    return { found, pending: page.filter((_, index) => !cancelled[index]) };
+  });
+  const truncated = found.length > limit;
+  return accept({
+    data: pending.map(viewOf),
+    limit,
+    truncated,
+    next_start: truncated ? found[limit - 1]!.id : undefined,
+    limit_clamped: asked > limit ? true : undefined,
+  });
+}
+
+export async function readScheduled(
+  engine: Engine,
+  tenant: Tenant,
+  id: string,
+): Promise<Outcome<ScheduledView>> {
+  const record = await engine.snapshot((tx) => findPending(tx, tenant.number, id));
+  return record === undefined ? refuseSchedule() : accept(viewOf(record));
+}
+
+/** The record, unless it has fired or was cancelled. */
+export async function findPending(
+  tx: Pick<ReadTransaction, "get" | "getRange">,
+  tenant: number,
+  id: string,
+): Promise<ScheduleRecord | undefined> {
+  if (id.length > ID_CHARACTERS_MAX) return undefined;
+  const record = await readRecord(tx, tenant, id);
+  return record && await isCancelled(tx, tenant, record) ? undefined : record;
+}
+
+export function refuseSchedule() {
+  const message = "There is no such scheduled event, or it has fired or was cancelled";
+  return refuse({ kind: "not_found", message });
+}
+
+function viewOf(record: ScheduleRecord): ScheduledView {
+  const { id, fireAtMs, createdMs, emission, cancelOn, by } = record;
+  return {
+    scheduled_id: id,
+    fire_at: new Date(fireAtMs).toISOString(),
+    created_at: new Date(createdMs).toISOString(),
+    key: emission.key,
+    event_type: emission.eventType,
+    data: emission.data,
+    cancel_on: cancelOn.map(({ key, eventType }) => {
+      const { type: aggregate_type, id } = splitStreamKey(key);
+      return { aggregate_type, id, event_type: eventType };
+    }),
+    scheduled_by: { key: by.key, event_type: by.eventType, stream_id: by.streamId },
+  };
+}

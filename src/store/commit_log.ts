@@ -1,0 +1,75 @@
+/**
+ * The log of commits: which stream has grown by which events, in the order in which that became
+ * visible. A reader that has seen a place of it will never find anything new before that place. It
+ * is written only where somebody reads it (`watched_types.ts`, `consumers`).
+ */
+
+import { assert } from "../domain/assert.ts";
+import type { StreamKey } from "../domain/stream_key.ts";
+import { commitLogShard } from "../domain/work_share.ts";
+import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
+import { pack, unpack } from "../kv/tuple.ts";
+import { keyAfter, keys } from "./keys.ts";
+
+/** Events of one stream that one commit has appended. */
+export interface CommittedEvents {
+  readonly stream: StreamKey;
+  /** Index of the first. */
+  readonly first: number;
+  readonly count: number;
+}
+
+export interface LoggedCommit extends CommittedEvents {
+  /** To be kept as the cursor by whoever has done all up to this one. */
+  readonly position: Bytes;
+}
+
+/** Once at most for a stream in a transaction: its place is the stamp of the commit. */
+export function logCommit(tx: Transaction, tenant: number, events: CommittedEvents): void {
+  const { stream, first, count } = events;
+  const prefix = keys.commitLog(tenant, commitLogShard(`${tenant}/${stream}`));
+  tx.setStamped(prefix, pack([stream]), pack([first, count]));
+}
+
+/** At most `limit` commits of one shard after `position`; from the start where it is undefined. */
+export async function readCommits(
+  tx: Pick<ReadTransaction, "getRange">,
+  tenant: number,
+  shard: number,
+  position: Bytes | undefined,
+  limit: number,
+): Promise<LoggedCommit[]> {
+  const range = afterPosition(tenant, shard, position);
+  const prefixBytes = keys.commitLog(tenant, shard).length;
+  return (await tx.getRange(range, { limit })).map(({ key, value }) => {
+    const place = key.slice(prefixBytes);
+    const [stream] = unpack(place.slice(STAMP_BYTES)) as [StreamKey];
+    const [first, count] = unpack(value) as [number, number];
+    return { stream, first, count, position: place };
+  });
+}
+
+/** Removes what all readers are past: everything up to and with `position`. */
+export function trimCommits(tx: Transaction, tenant: number, shard: number, position: Bytes): void {
+  const { begin } = logRange(tenant, shard);
+  tx.clearRange({ begin, end: afterPosition(tenant, shard, position).begin });
+}
+
+const STAMP_BYTES = 10;
+
+function afterPosition(tenant: number, shard: number, position: Bytes | undefined) {
+  const range = logRange(tenant, shard);
+  if (position === undefined) return range;
+  assert(position.length > STAMP_BYTES, "a position in the log is a stamp and a stream");
+  const prefix = keys.commitLog(tenant, shard);
+  const key = new Uint8Array(prefix.length + position.length);
+  key.set(prefix);
+  key.set(position, prefix.length);
+  return { begin: keyAfter(key), end: range.end };
+}
+
+/** A stamp may have any bytes, also those with which no part of a tuple begins. */
+function logRange(tenant: number, shard: number) {
+  const begin = keys.commitLog(tenant, shard);
+  return { begin, end: keys.commitLog(tenant, shard + 1) };
+}

@@ -1,0 +1,31 @@
+/**
+ * How far each reader of the log of commits has come. The cursor is moved by the transaction that
+ * does what it has read about, after it has read the cursor: so nothing is done twice or left out.
+ */
+
+import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
+import { keys } from "./keys.ts";
+
+/** One part of the log, as one reader sees it. */
+export interface CursorName {
+  readonly tenant: number;
+  readonly consumer: string;
+  readonly shard: number;
+}
+
+/** The position of the last commit that is done; undefined at the start. Guarded. */
+export function readCursor(
+  tx: Pick<ReadTransaction, "get">,
+  { tenant, consumer, shard }: CursorName,
+): Promise<Bytes | undefined> {
+  return tx.get(keys.cursor(tenant, consumer, shard));
+}
+
+/** To be called in the transaction of the effect. */
+export function moveCursor(
+  tx: Transaction,
+  { tenant, consumer, shard }: CursorName,
+  position: Bytes,
+): void {
+  tx.set(keys.cursor(tenant, consumer, shard), position);
+}

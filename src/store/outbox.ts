@@ -1,0 +1,130 @@
+/**
+ * The outbox: what written events have set off, until it is done. An entry is put in by the
+ * transaction of its event and taken out by the one that does it, which reads it first: so it is
+ * done exactly once, whoever tries. Decisions, section 11.
+ */
+
+import type { OutboxPlace, OutboxWork, WaitingEntry } from "../domain/reaction/outbox_entry.ts";
+import type { StreamKey } from "../domain/stream_key.ts";
+import { QUEUE_SHARDS, shardOf } from "../domain/work_share.ts";
+import { type Bytes, kvLimits, type ReadTransaction, type Transaction } from "../kv/engine.ts";
+import { unpack } from "../kv/tuple.ts";
+import { keyAfter, keys } from "./keys.ts";
+import { clearLargeValue, setLargeValue, wholeValue } from "./large_value.ts";
+
+export interface OutboxPage {
+  readonly works: readonly OutboxWork[];
+  /** Where the next page begins; undefined after the last one. */
+  readonly next: Bytes | undefined;
+}
+
+/** Pages are short in bytes too: what waits may be large. */
+const PAGE_BYTES_MAX = 1024 * 1024;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+export function outboxShard({ tenant, stream }: OutboxPlace): number {
+  return shardOf("outbox", `${tenant}/${stream}`);
+}
+
+/** Made before the transaction, so that its size is known. */
+export function encodeEntry({ entry, sinceMs, waitMs, tries }: WaitingEntry): Bytes {
+  return encoder.encode(JSON.stringify({ entry, sinceMs, waitMs, tries }));
+}
+
+/** Puts an entry in, with the bytes that {@link encodeEntry} gave. */
+export function putEntry(tx: Transaction, place: OutboxPlace, value: Bytes): void {
+  setLargeValue(tx, place.tenant, outboxKey(place), value);
+}
+
+/** Tells those who watch that there is something which its writer does not do. */
+export function signalOutbox(tx: Transaction): void {
+  tx.add(keys.outboxSignal(), 1n);
+}
+
+/** Whether an entry is still to be done. Guarded: the transaction that does it asks this. */
+export async function hasEntry(
+  tx: Pick<ReadTransaction, "get">,
+  place: OutboxPlace,
+): Promise<boolean> {
+  return await tx.get(outboxKey(place)) !== undefined;
+}
+
+/** Takes an entry out that is done. */
+export function clearEntry(tx: Transaction, work: OutboxWork): void {
+  const key = outboxKey(work.place);
+  // Pieces are only looked for where there are some.
+  if (work.bytes > kvLimits.valueBytesMax) clearLargeValue(tx, work.place.tenant, key);
+  else tx.clear(key);
+}
+
+/** Puts an entry back, for another try. */
+export function replaceEntry(tx: Transaction, before: OutboxWork, after: WaitingEntry): void {
+  clearEntry(tx, before);
+  putEntry(tx, before.place, encodeEntry(after));
+}
+
+/** Takes an entry out that nobody will try again, and keeps it for people to look at. */
+export function parkEntry(tx: Transaction, work: OutboxWork): void {
+  clearEntry(tx, work);
+  const key = keys.parked(outboxKey(work.place));
+  setLargeValue(tx, work.place.tenant, key, encodeEntry(work));
+}
+
+/** At most `limit` entries of one shard, from `start` on. */
+export async function listOutbox(
+  tx: Pick<ReadTransaction, "getRange">,
+  shard: number,
+  start: Bytes | undefined,
+  limit: number,
+): Promise<OutboxPage> {
+  const { begin, end } = keys.outboxes(shard);
+  const range = { begin: start ?? begin, end };
+  const pairs = await tx.getRange(range, { limit, bytesMax: PAGE_BYTES_MAX });
+  const works = await Promise.all(pairs.map(async ({ key, value }): Promise<OutboxWork> => {
+    const [tenant, stream, index, number] = unpack(key).slice(-4) as [
+      number,
+      StreamKey,
+      number,
+      number,
+    ];
+    const whole = await wholeValue(tx, tenant, key, value);
+    const waiting = JSON.parse(decoder.decode(whole)) as WaitingEntry;
+    return { place: { tenant, stream, index, number }, bytes: whole.length, ...waiting };
+  }));
+  const last = pairs.at(-1);
+  // Fewer than asked for may also mean that they were large.
+  const isLast = last === undefined || (pairs.length < limit && !isFull(pairs));
+  return { works, next: isLast ? undefined : keyAfter(last.key) };
+}
+
+/** How many entries wait in all shards, counted up to `countMax` in each. */
+export async function countOutbox(
+  tx: Pick<ReadTransaction, "getRange">,
+  countMax: number,
+): Promise<number> {
+  const shards = Array.from({ length: QUEUE_SHARDS.outbox }, (_, shard) => keys.outboxes(shard));
+  const counts = shards.map(async (range) =>
+    (await tx.getRange(range, { limit: countMax })).length
+  );
+  return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
+}
+
+/** How much is parked, of all kinds, counted up to `countMax`. */
+export async function countParked(
+  tx: Pick<ReadTransaction, "getRange">,
+  countMax: number,
+): Promise<number> {
+  return (await tx.getRange(keys.parkeds(), { limit: countMax })).length;
+}
+
+function outboxKey(place: OutboxPlace): Bytes {
+  const { tenant, stream, index, number } = place;
+  return keys.outbox(outboxShard(place), tenant, stream, index, number);
+}
+
+function isFull(pairs: readonly { readonly key: Bytes; readonly value: Bytes }[]): boolean {
+  const bytes = pairs.reduce((sum, { key, value }) => sum + key.length + value.length, 0);
+  return bytes >= PAGE_BYTES_MAX;
+}

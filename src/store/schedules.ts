@@ -1,0 +1,153 @@
+/**
+ * Scheduled events until they fire: the record, its timer, and the rules that cancel it. Decisions,
+ * section 12. Firing and cancelling both read the record, guarded, so that one of them wins.
+ */
+
+import type { CancelRule, Emission } from "../domain/reaction/action.ts";
+import type { StreamKey } from "../domain/stream_key.ts";
+import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
+import { unpack } from "../kv/tuple.ts";
+import { keyAfter, keys } from "./keys.ts";
+import { clearLargeValue, setLargeValue, wholeValue } from "./large_value.ts";
+import { clearTimer, setTimer, type Timer } from "./timers.ts";
+
+export interface ScheduleRecord {
+  /** A UUID. */
+  readonly id: string;
+  readonly emission: Emission;
+  readonly cancelOn: readonly StoredCancelRule[];
+  /** Milliseconds since 1970. */
+  readonly createdMs: number;
+  readonly fireAtMs: number;
+  /** The event that scheduled it. */
+  readonly by: { readonly key: string; readonly eventType: string; readonly streamId: string };
+  readonly requestId: string;
+  /** How often firing has failed, and when it is tried: at first at `fireAtMs`. */
+  readonly tries: number;
+  readonly timerMs: number;
+}
+
+export interface StoredCancelRule extends CancelRule {
+  /** What its mark was then: another one means that all of that time are cancelled. */
+  readonly mark: number;
+}
+
+type Reads = Pick<ReadTransaction, "get" | "getRange">;
+
+const PRESENT = new Uint8Array(0);
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+export function encodeSchedule(record: ScheduleRecord): Bytes {
+  return encoder.encode(JSON.stringify(record));
+}
+
+export function storeSchedule(tx: Transaction, tenant: number, record: ScheduleRecord): void {
+  setLargeValue(tx, tenant, keys.schedule(tenant, record.id), encodeSchedule(record));
+  setTimer(tx, scheduleTimer(tenant, record));
+  for (const { key, eventType } of record.cancelOn) {
+    tx.set(keys.cancelRule(tenant, key, eventType, record.id), PRESENT);
+  }
+}
+
+/** Removes it with all that leads to it. */
+export function removeSchedule(tx: Transaction, tenant: number, record: ScheduleRecord): void {
+  clearLargeValue(tx, tenant, keys.schedule(tenant, record.id));
+  clearTimer(tx, scheduleTimer(tenant, record));
+  for (const { key, eventType } of record.cancelOn) {
+    tx.clear(keys.cancelRule(tenant, key, eventType, record.id));
+  }
+}
+
+/** Keeps it under a name where nobody tries it again. */
+export function parkSchedule(tx: Transaction, tenant: number, record: ScheduleRecord): void {
+  removeSchedule(tx, tenant, record);
+  const key = keys.parked(keys.schedule(tenant, record.id));
+  setLargeValue(tx, tenant, key, encodeSchedule(record));
+}
+
+export async function readSchedule(
+  tx: Reads,
+  tenant: number,
+  id: string,
+): Promise<ScheduleRecord | undefined> {
+  const key = keys.schedule(tenant, id);
+  const value = await tx.get(key);
+  return value && await decode(tx, tenant, key, value);
+}
+
+/** At most `limit` records after the id `start`, by id; those whose mark was moved too. */
+export async function listSchedules(
+  tx: Reads,
+  tenant: number,
+  page: { readonly start?: string; readonly limit: number },
+): Promise<ScheduleRecord[]> {
+  const range = keys.schedules(tenant);
+  const begin = page.start === undefined
+    ? range.begin
+    : keyAfter(keys.schedule(tenant, page.start));
+  const pairs = await tx.getRange({ begin, end: range.end }, { limit: page.limit });
+  return await Promise.all(pairs.map(({ key, value }) => decode(tx, tenant, key, value)));
+}
+
+/** At most `limit` records that an event of that type in that stream cancels. Guarded. */
+export async function findCancelled(
+  tx: Reads,
+  tenant: number,
+  { key: stream, eventType }: CancelRule,
+  limit: number,
+): Promise<ScheduleRecord[]> {
+  const pairs = await tx.getRange(keys.cancelRules(tenant, stream, eventType), { limit });
+  const ids = pairs.map(({ key }) => unpack(key).at(-1) as string);
+  const records = await Promise.all(ids.map((id) => readSchedule(tx, tenant, id)));
+  return records.filter((record) => record !== undefined);
+}
+
+/** How often all records of a rule were cancelled at once. Guarded. */
+export async function readCancelMark(
+  tx: Pick<ReadTransaction, "get">,
+  tenant: number,
+  { key: stream, eventType }: CancelRule,
+): Promise<number> {
+  const value = await tx.get(keys.cancelMark(tenant, stream, eventType));
+  return value === undefined ? 0 : Number(decoder.decode(value));
+}
+
+/**
+ * Cancels all records of a rule at once: they stay where they are until their time, but those who
+ * ask {@link isCancelled} take them for gone.
+ */
+export function moveCancelMark(
+  tx: Transaction,
+  tenant: number,
+  { key: stream, eventType }: CancelRule,
+  mark: number,
+): void {
+  tx.set(keys.cancelMark(tenant, stream, eventType), encoder.encode(String(mark)));
+  tx.clearRange(keys.cancelRules(tenant, stream, eventType));
+}
+
+/** Whether a record that is still there was cancelled by a mark. Guarded. */
+export async function isCancelled(
+  tx: Pick<ReadTransaction, "get">,
+  tenant: number,
+  { cancelOn }: ScheduleRecord,
+): Promise<boolean> {
+  if (cancelOn.length === 0) return false;
+  const marks = await Promise.all(cancelOn.map((rule) => readCancelMark(tx, tenant, rule)));
+  return cancelOn.some(({ mark }, index) => mark !== marks[index]);
+}
+
+/** The name of a rule within its tenant. */
+export function ruleName(stream: StreamKey, eventType: string): string {
+  return `${stream} ${eventType}`;
+}
+
+function scheduleTimer(tenant: number, { id, timerMs }: ScheduleRecord): Timer {
+  return { dueMs: timerMs, tenant, kind: "scheduled", id };
+}
+
+async function decode(tx: Reads, tenant: number, key: Bytes, value: Bytes) {
+  const whole = await wholeValue(tx, tenant, key, value);
+  return JSON.parse(decoder.decode(whole)) as ScheduleRecord;
+}

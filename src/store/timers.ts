@@ -1,0 +1,58 @@
+/** Timers: what is to be done at a time, by that time, so that what is far off costs nothing. */
+
+import { shardOf } from "../domain/work_share.ts";
+import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
+import { unpack } from "../kv/tuple.ts";
+import { keys } from "./keys.ts";
+
+/** What is told when the time has come: a scheduled event, a saga. */
+export type TimerKind = "scheduled" | "saga";
+
+export interface Timer {
+  /** Milliseconds since 1970. */
+  readonly dueMs: number;
+  readonly tenant: number;
+  readonly kind: TimerKind;
+  /** Of what is told, within the tenant. */
+  readonly id: string;
+}
+
+const PRESENT = new Uint8Array(0);
+
+export function setTimer(tx: Transaction, timer: Timer): void {
+  tx.set(timerKey(timer), PRESENT);
+}
+
+export function clearTimer(tx: Transaction, timer: Timer): void {
+  tx.clear(timerKey(timer));
+}
+
+/** At most `limit` timers of one shard that are due at `nowMs`, the first ones first. */
+export async function listDueTimers(
+  tx: Pick<ReadTransaction, "getRange">,
+  shard: number,
+  nowMs: number,
+  limit: number,
+): Promise<Timer[]> {
+  const { begin } = keys.timers(shard);
+  const range = { begin, end: keys.timer(shard, nowMs + 1, 0, "", "") };
+  return (await tx.getRange(range, { limit })).map(({ key }) => decodeTimer(key));
+}
+
+/** The first timer of a shard, due or not. */
+export async function readFirstTimer(
+  tx: Pick<ReadTransaction, "getRange">,
+  shard: number,
+): Promise<Timer | undefined> {
+  const [pair] = await tx.getRange(keys.timers(shard), { limit: 1 });
+  return pair && decodeTimer(pair.key);
+}
+
+function timerKey({ dueMs, tenant, kind, id }: Timer): Bytes {
+  return keys.timer(shardOf("timer", `${tenant}/${id}`), dueMs, tenant, kind, id);
+}
+
+function decodeTimer(key: Bytes): Timer {
+  const [dueMs, tenant, kind, id] = unpack(key).slice(-4) as [number, number, TimerKind, string];
+  return { dueMs, tenant, kind, id };
+}

@@ -1,0 +1,117 @@
+/**
+ * Who waits for what in an environment: event types that cancel scheduled events, event types that
+ * sagas are shown, and readers of the log of commits. Every write reads it, guarded, so nothing
+ * that is added here misses a write that commits later. It only grows: what is pending under an
+ * older spec is still told.
+ */
+
+import { createHash } from "node:crypto";
+import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
+import { keys } from "./keys.ts";
+import { clearLargeValue, setLargeValue, wholeValue } from "./large_value.ts";
+
+export interface WatchedTypes {
+  /** `<aggregate_type>.<event_type>` that some `cancel_on` has named. */
+  readonly cancels: ReadonlySet<string>;
+  /** `<aggregate_type>.<event_type>` that sagas are shown. */
+  readonly sagas: ReadonlySet<string>;
+  /** Names of the readers of the log of commits. */
+  readonly consumers: ReadonlySet<string>;
+}
+
+export const NOTHING_WATCHED: WatchedTypes = {
+  cancels: new Set(),
+  sagas: new Set(),
+  consumers: new Set(),
+};
+
+/** Reads what is watched; what was read before is known again by its hash. */
+export interface WatchedTypesReader {
+  read(tx: Pick<ReadTransaction, "get" | "getRange">, tenant: number): Promise<WatchedTypes>;
+}
+
+const HASH_BYTES = 16;
+/** Environments whose lists are kept in memory. */
+const KNOWN_MAX = 256;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+export function openWatchedTypes(): WatchedTypesReader {
+  const known = new Map<number, { readonly hash: string; readonly watched: WatchedTypes }>();
+
+  async function load(
+    tx: Pick<ReadTransaction, "get" | "getRange">,
+    tenant: number,
+    hash: string,
+  ): Promise<WatchedTypes> {
+    const before = known.get(tenant);
+    if (before?.hash === hash) return before.watched;
+    const watched = await readDocument(tx, tenant);
+    known.delete(tenant);
+    known.set(tenant, { hash, watched });
+    if (known.size > KNOWN_MAX) known.delete(known.keys().next().value!);
+    return watched;
+  }
+
+  return {
+    async read(tx, tenant) {
+      const hash = await tx.get(keys.watchedTypesHash(tenant));
+      return hash === undefined ? NOTHING_WATCHED : await load(tx, tenant, hash.toHex());
+    },
+  };
+}
+
+/**
+ * Adds to what is watched; gives what then is. Nothing is written where all of it is there. The
+ * caller has read `before` in the same transaction.
+ */
+export function watchTypes(
+  tx: Transaction,
+  tenant: number,
+  before: WatchedTypes,
+  more: { readonly [Part in keyof WatchedTypes]?: Iterable<string> },
+): WatchedTypes {
+  const after: WatchedTypes = {
+    cancels: before.cancels.union(new Set(more.cancels)),
+    sagas: before.sagas.union(new Set(more.sagas)),
+    consumers: before.consumers.union(new Set(more.consumers)),
+  };
+  if (count(after) === count(before)) return before;
+  const document = encodeDocument(after);
+  const key = keys.watchedTypes(tenant);
+  clearLargeValue(tx, tenant, key);
+  setLargeValue(tx, tenant, key, document);
+  tx.set(keys.watchedTypesHash(tenant), hashOf(document));
+  return after;
+}
+
+function count({ cancels, sagas, consumers }: WatchedTypes): number {
+  return cancels.size + sagas.size + consumers.size;
+}
+
+function encodeDocument({ cancels, sagas, consumers }: WatchedTypes): Bytes {
+  const document = {
+    cancels: [...cancels].sort(),
+    sagas: [...sagas].sort(),
+    consumers: [...consumers].sort(),
+  };
+  return encoder.encode(JSON.stringify(document));
+}
+
+async function readDocument(
+  tx: Pick<ReadTransaction, "get" | "getRange">,
+  tenant: number,
+): Promise<WatchedTypes> {
+  const key = keys.watchedTypes(tenant);
+  const value = await tx.get(key);
+  if (value === undefined) return NOTHING_WATCHED;
+  const text = decoder.decode(await wholeValue(tx, tenant, key, value));
+  const { cancels, sagas, consumers } = JSON.parse(text) as Record<keyof WatchedTypes, string[]>;
+  return { cancels: new Set(cancels), sagas: new Set(sagas), consumers: new Set(consumers) };
+}
+
+function hashOf(document: Bytes): Bytes {
+  const digest = createHash("sha256").update(document).digest();
+  return Uint8Array.from(digest.subarray(0, HASH_BYTES));
+}

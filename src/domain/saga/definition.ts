@@ -71,19 +71,20 @@ export interface CompiledAwait {
   readonly timeoutMs: number;
 }
 
-/**
- * `<aggregate_type>.<event_type>` of each event that starts sagas of these definitions or that they
- * may wait for: all that must be shown to sagas.
- */
-export function sagaEventTypes(sagas: Iterable<CompiledSaga>): Set<string> {
-  const types = new Set<string>();
-  for (const { trigger, steps } of sagas) {
-    types.add(`${trigger.aggregateType}.${trigger.eventType}`);
-    for (const { await: awaited } of steps) {
-      if (awaited === undefined) continue;
-      for (const eventType of [...awaited.eventTypes, ...awaited.failureTypes]) {
-        types.add(`${awaited.aggregateType}.${eventType}`);
-      }
+/** An event type that starts sagas or that some may wait for. */
+export interface SagaEventType {
+  readonly aggregateType: string;
+  readonly eventType: string;
+}
+
+/** Every event type that must be shown to sagas of this definition; some perhaps twice. */
+export function eventTypesOf(saga: CompiledSaga): SagaEventType[] {
+  const { aggregateType, eventType } = saga.trigger;
+  const types: SagaEventType[] = [{ aggregateType, eventType }];
+  for (const { await: awaited } of saga.steps) {
+    if (awaited === undefined) continue;
+    for (const eventType of [...awaited.eventTypes, ...awaited.failureTypes]) {
+      types.push({ aggregateType: awaited.aggregateType, eventType });
     }
   }
   return types;

@@ -57,7 +57,7 @@ export interface CompletedStep {
 }
 
 export type SagaWaiting =
-  /** For its event to be written: answered with `written` or `unwritten`, at once. */
+  /** For its event to be written: told at once, in the same transaction. */
   | {
     readonly kind: "write";
     readonly step: number;
@@ -106,14 +106,12 @@ export interface SagaHistoryEntry {
 
 /** What happens to a saga. News that does not concern it (any more) changes nothing. */
 export type SagaNews =
-  /** Its event is written. `isFull`: no more in this transaction, so go on a moment later. */
-  | {
-    readonly kind: "written";
-    readonly written: PlacedEvent;
-    readonly nowMs: number;
-    readonly isFull?: boolean;
-  }
+  /** Its event is written. */
+  | { readonly kind: "written"; readonly written: PlacedEvent; readonly nowMs: number }
+  /** Its event does not fit the spec. */
   | { readonly kind: "unwritten"; readonly reason: string; readonly nowMs: number }
+  /** The transaction can hold no more: the same again, in another one, at once. */
+  | { readonly kind: "postponed"; readonly nowMs: number }
   /** An event in a stream that it awaits, after the emission. */
   | { readonly kind: "event"; readonly arrived: PlacedEvent; readonly nowMs: number }
   /** A timer of it is due. */

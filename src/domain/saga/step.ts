@@ -85,17 +85,51 @@ export function stepSaga(
   return close(course);
 }
 
+/**
+ * Ends a saga that cannot be moved on at all, by a fault of the service: people must see it. `step`
+ * is the name of the one it waits at; the definition itself may be what is at fault.
+ */
+export function abandonSaga(
+  instance: SagaInstance,
+  step: string,
+  reason: string,
+  nowMs: number,
+): SagaTransition {
+  const { waiting, triggerEvent: _, ...fields } = instance;
+  if (waiting === undefined || waiting.kind === "write") return { instance, effects: [] };
+  const effects: SagaEffect[] = [];
+  const { dueMs } = waiting;
+  if (waiting.kind === "event") {
+    const { key, eventTypes } = waiting;
+    effects.push({ kind: "clear_waits", key, eventTypes });
+  }
+  effects.push(
+    { kind: "clear_timer", dueMs },
+    { kind: "report", step, reason },
+    { kind: "done", state: "failed" },
+  );
+  const at = toSeconds(nowMs);
+  const last = { at, step, outcome: "failed", reason: shortened(reason) } as const;
+  const history = [...instance.history, last];
+  const ended: SagaInstance = { ...fields, state: "failed", updatedAt: at, completed: [], history };
+  return { instance: ended, effects };
+}
+
 function accepts(course: Course, news: SagaNews): boolean {
   const { waiting } = course;
   if (waiting === undefined || isEndState(course.state)) return false;
   switch (news.kind) {
     case "written":
       if (waiting.kind !== "write") return false;
-      onWritten(course, waiting, news.written, news.isFull === true);
+      onWritten(course, waiting, news.written);
       return true;
     case "unwritten":
       if (waiting.kind !== "write") return false;
       onUnwritten(course, waiting, news.reason);
+      return true;
+    case "postponed":
+      if (waiting.kind !== "write") return false;
+      pause(course, waiting.step, waiting.phase, waiting.tries, course.nowMs);
       return true;
     case "event":
       return waiting.kind === "event" && onEvent(course, waiting, news.arrived);
@@ -110,18 +144,15 @@ function onWritten(
   course: Course,
   { step, phase, awaits }: Waiting<"write">,
   written: PlacedEvent,
-  isFull: boolean,
 ): void {
   if (phase === "compensate") {
     record(course, step, "compensated", { event: referTo(written) });
     course.completed.pop();
-    if (isFull && course.completed.length > 0) pause(course, step, phase, 0, course.nowMs);
-    else compensate(course, 0);
-    return;
+    return compensate(course, 0);
   }
   record(course, step, "emitted", { event: referTo(written) });
   if (awaits !== undefined) awaitEvent(course, step, awaits);
-  else complete(course, step, written, isFull);
+  else complete(course, step, written);
 }
 
 function onUnwritten(course: Course, waiting: Waiting<"write">, reason: string): void {
@@ -138,7 +169,7 @@ function onEvent(course: Course, waiting: Waiting<"event">, arrived: PlacedEvent
   const { step } = waiting;
   if (stepAt(course, step).await?.failureTypes.has(type)) {
     fail(course, step, { event: referTo(arrived), reason: `${type} arrived` });
-  } else complete(course, step, arrived, false);
+  } else complete(course, step, arrived);
   return true;
 }
 
@@ -195,12 +226,10 @@ function endWait(course: Course, { key, eventTypes, dueMs }: Waiting<"event">): 
   course.effects.push({ kind: "clear_waits", key, eventTypes }, { kind: "clear_timer", dueMs });
 }
 
-function complete(course: Course, step: number, ended: PlacedEvent, isFull: boolean): void {
+function complete(course: Course, step: number, ended: PlacedEvent): void {
   record(course, step, "completed", { event: referTo(ended) });
   course.completed.push({ step, event: ended.event });
-  const isLast = step + 1 === course.saga.steps.length;
-  if (isFull && !isLast) pause(course, step + 1, "emit", 0, course.nowMs);
-  else begin(course, step + 1);
+  begin(course, step + 1);
 }
 
 function fail(course: Course, step: number, why: Pick<SagaHistoryEntry, "event" | "reason">): void {
@@ -319,8 +348,12 @@ function record(
     step: stepAt(course, step).name,
     outcome,
     ...(event && { event }),
-    ...(reason !== undefined && { reason: reason.slice(0, REASON_CHARACTERS_MAX) }),
+    ...(reason !== undefined && { reason: shortened(reason) }),
   });
+}
+
+function shortened(reason: string): string {
+  return reason.slice(0, REASON_CHARACTERS_MAX);
 }
 
 function toSeconds(ms: number): number {

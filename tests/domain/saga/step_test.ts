@@ -28,7 +28,8 @@ const START_MS = Date.UTC(2026, 0, 1);
 
 interface Line {
   readonly at: number;
-  readonly written?: true | "full";
+  readonly written?: true;
+  readonly postponed?: true;
   readonly unwritten?: string;
   /** `<key> <type>`. */
   readonly event?: string;
@@ -51,13 +52,14 @@ function newsOf(line: Line, effects: readonly SagaEffect[]): SagaNews {
   const nowMs = START_MS + line.at;
   if (line.unwritten !== undefined) return { kind: "unwritten", reason: line.unwritten, nowMs };
   if (line.timeout) return { kind: "timeout", nowMs };
+  if (line.postponed) return { kind: "postponed", nowMs };
   if (line.event !== undefined) {
     const [key, type] = line.event.split(" ");
     return { kind: "event", arrived: placed(key!, type!, line.data), nowMs };
   }
   const emit = effects.find((effect) => effect.kind === "emit");
   const written = emit ? placedEmission(emit.emission) : placed("order:o1", "was_placed");
-  return { kind: "written", written, nowMs, isFull: line.written === "full" };
+  return { kind: "written", written, nowMs };
 }
 
 const folder = new URL("../../golden/sagas/", import.meta.url);
@@ -123,11 +125,11 @@ function template(id: string, name: string): JsonObject {
   return { aggregate_type: "work", id, event_type: name, data: { of: "$.data" } };
 }
 
-type Choice = "written" | "full" | "unwritten" | "good" | "bad" | "other" | "due" | "early";
+type Choice = "written" | "postponed" | "unwritten" | "good" | "bad" | "other" | "due" | "early";
 /** Most of the time what fits, so that stories get somewhere. */
 const anyChoice: fc.Arbitrary<Choice> = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom<Choice>("written", "good") },
-  { weight: 3, arbitrary: fc.constantFrom<Choice>("full", "due") },
+  { weight: 3, arbitrary: fc.constantFrom<Choice>("postponed", "due") },
   { weight: 2, arbitrary: fc.constantFrom<Choice>("unwritten", "bad", "other", "early") },
 );
 
@@ -169,11 +171,12 @@ function chooseNews(
 ): SagaNews {
   const key = waiting?.kind === "event" ? waiting.key : "work:o1";
   switch (choice) {
-    case "written":
-    case "full": {
+    case "postponed":
+      return { kind: "postponed", nowMs };
+    case "written": {
       const emit = effects.find((effect) => effect.kind === "emit");
       const written = emit ? placedEmission(emit.emission) : placed("work:o1", "was_good");
-      return { kind: "written", written, nowMs, isFull: choice === "full" };
+      return { kind: "written", written, nowMs };
     }
     case "unwritten":
       return { kind: "unwritten", reason: "no", nowMs };

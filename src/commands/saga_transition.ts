@@ -1,0 +1,263 @@
+/**
+ * One saga's transition inside a transaction: its events are written, with all that commits with
+ * them, its waits and its timer are set, and the saga is stored as it then is. Decisions, section
+ * 13: "every transition commits with its event".
+ */
+
+import { LRUCache } from "lru-cache";
+import { assert } from "../domain/assert.ts";
+import { decodeEvent, eventId } from "../domain/event.ts";
+import { limits } from "../domain/limits.ts";
+import type { OutboxWork } from "../domain/reaction/outbox_entry.ts";
+import type { CompiledSaga } from "../domain/saga/definition.ts";
+import type {
+  PlacedEvent,
+  SagaEffect,
+  SagaNews,
+  SagaPhase,
+  SagaTransition,
+} from "../domain/saga/instance.ts";
+import { abandonSaga, startSaga, stepSaga } from "../domain/saga/step.ts";
+import type { CompiledSpec } from "../domain/spec/compiled.ts";
+import { compileKeptSaga } from "../domain/spec/sagas.ts";
+import type { Host } from "../host.ts";
+import type { Transaction } from "../kv/engine.ts";
+import { storeErrorRecord } from "../store/error_records.ts";
+import {
+  clearSagaWaits,
+  keepSagaDefinition,
+  readSagaDefinition,
+  type SagaRecord,
+  saveSaga,
+  setSagaWaits,
+} from "../store/sagas.ts";
+import { readHead } from "../store/streams.ts";
+import { clearTimer, setTimer, type Timer } from "../store/timers.ts";
+import type { WatchedTypesReader } from "../store/watched_types.ts";
+import { appendWrites } from "./append_writes.ts";
+import { type EmissionStamp, prepareEmission, type WriteMoment } from "./prepare_write.ts";
+import { makeErrorRecord } from "./record_error.ts";
+
+/**
+ * What one transaction may hold of sagas and their events; the first event has room in any case.
+ * With a saga of the largest size it is still within what a transaction may be.
+ */
+export const SAGA_BYTES_MAX = limits.writeStoredBytesMax / 4;
+/** Compiled definitions in memory: of sagas that run on after a deploy. */
+const DEFINITIONS_MAX = 1_000;
+const ACTORS: Readonly<Record<SagaPhase, string>> = {
+  emit: "saga_coordinator",
+  compensate: "saga_compensator",
+};
+
+/** What transitions need, in every transaction. */
+export interface SagaTools {
+  readonly host: Host;
+  readonly watched: WatchedTypesReader;
+  /** By hash. */
+  readonly definitions: LRUCache<string, CompiledSaga>;
+}
+
+export function openSagaTools(host: Host, watched: WatchedTypesReader): SagaTools {
+  return { host, watched, definitions: new LRUCache({ max: DEFINITIONS_MAX }) };
+}
+
+/** One transaction in which sagas are moved on. */
+export interface SagaWork {
+  readonly tools: SagaTools;
+  readonly tx: Transaction;
+  readonly tenant: number;
+  /** Current: events are checked against it, and new sagas start under it. */
+  readonly spec: CompiledSpec;
+  readonly moment: WriteMoment;
+  /** What has been stored so far. */
+  bytes: number;
+  /** Sagas told or started, and events written so far. */
+  sagas: number;
+  events: number;
+  /** What these have left in the outbox. */
+  readonly outbox: OutboxWork[];
+}
+
+export function openSagaWork(
+  tools: SagaTools,
+  tx: Transaction,
+  tenant: number,
+  spec: CompiledSpec,
+  moment: WriteMoment,
+): SagaWork {
+  return { tools, tx, tenant, spec, moment, bytes: 0, sagas: 0, events: 0, outbox: [] };
+}
+
+/** Starts a saga with its first step. The caller knows that it was not started before. */
+export async function beginSaga(
+  work: SagaWork,
+  saga: CompiledSaga,
+  id: string,
+  trigger: PlacedEvent,
+  requestId: string,
+): Promise<void> {
+  const { tx, tenant, moment } = work;
+  await keepSagaDefinition(tx, tenant, saga.hash, saga.kept);
+  const transition = startSaga(saga, id, trigger, moment.nowMs);
+  const depth = (trigger.event.metadata.implied_by?.depth ?? 0) + 1;
+  await settle(
+    work,
+    saga,
+    undefined,
+    { instance: transition.instance, depth, requestId },
+    transition,
+  );
+}
+
+/** Tells a saga its news. Gives false, and changes nothing, where that does not concern it. */
+export async function advanceSaga(
+  work: SagaWork,
+  record: SagaRecord,
+  news: SagaNews,
+): Promise<boolean> {
+  const saga = await definitionOf(work, record);
+  const transition = stepSaga(saga, record.instance, news);
+  if (transition.instance === record.instance) return false;
+  await settle(work, saga, record, record, transition);
+  return true;
+}
+
+/** Ends a saga that cannot be moved on at all. */
+export async function giveUpSaga(
+  work: SagaWork,
+  record: SagaRecord,
+  reason: string,
+): Promise<void> {
+  const { tx, tenant, moment } = work;
+  const { instance } = record;
+  const kept = await readSagaDefinition(tx, tenant, instance.definition);
+  const steps = kept?.saga.steps as { name: string }[] | undefined;
+  const index = instance.waiting?.step ?? 0;
+  const step = steps?.[index]?.name ?? String(index);
+  const transition = abandonSaga(instance, step, reason, moment.nowMs);
+  let ended: SagaRecord = { ...record, instance: transition.instance };
+  for (const effect of transition.effects) {
+    if (effect.kind !== "emit") ended = await applyEffect(work, ended, effect);
+  }
+  work.bytes += saveSaga(tx, tenant, record, ended);
+}
+
+async function definitionOf(
+  { tools, tx, tenant, spec }: SagaWork,
+  { instance: { name, definition: hash } }: SagaRecord,
+): Promise<CompiledSaga> {
+  const current = spec.sagas.get(name);
+  if (current?.hash === hash) return current;
+  const known = tools.definitions.get(hash);
+  if (known !== undefined) return known;
+  const kept = await readSagaDefinition(tx, tenant, hash);
+  assert(kept !== undefined, "what a saga was started under is kept");
+  const saga = compileKeptSaga(kept);
+  tools.definitions.set(hash, saga);
+  return saga;
+}
+
+/** Does what the transition asks for, until nothing is left that is answered at once. */
+async function settle(
+  work: SagaWork,
+  saga: CompiledSaga,
+  before: SagaRecord | undefined,
+  start: SagaRecord,
+  first: SagaTransition,
+): Promise<void> {
+  let record: SagaRecord = { ...start, instance: first.instance };
+  let { effects } = first;
+  for (;;) {
+    let news: SagaNews | undefined;
+    for (const effect of effects) {
+      if (effect.kind === "emit") news = await writeEvent(work, record, effect);
+      else record = await applyEffect(work, record, effect);
+    }
+    if (news === undefined) break;
+    const next = stepSaga(saga, record.instance, news);
+    record = { ...record, instance: next.instance };
+    effects = next.effects;
+  }
+  work.bytes += saveSaga(work.tx, work.tenant, before, record);
+}
+
+async function writeEvent(
+  work: SagaWork,
+  { instance, depth, requestId }: SagaRecord,
+  { emission, phase, step }: Extract<SagaEffect, { readonly kind: "emit" }>,
+): Promise<SagaNews> {
+  const { tools, tx, tenant, spec, moment } = work;
+  const { nowMs } = moment;
+  const stamp: EmissionStamp = {
+    actor: { type: "system_agent", id: ACTORS[phase] },
+    implied_by: { ...instance.trigger, depth },
+    saga: { name: instance.name, saga_id: instance.id, step, phase },
+  };
+  const prepared = prepareEmission(tools.host, spec, { emission, stamp, requestId }, moment);
+  if (!prepared.ok) return { kind: "unwritten", reason: prepared.message, nowMs };
+  const { write } = prepared;
+  if (write.bytes > SAGA_BYTES_MAX) {
+    const reason = `The event would store ${write.bytes} bytes with what it implies; ` +
+      `at most ${SAGA_BYTES_MAX} go into one step of a saga`;
+    return { kind: "unwritten", reason, nowMs };
+  }
+  if (work.events > 0 && work.bytes + write.bytes > SAGA_BYTES_MAX) {
+    return { kind: "postponed", nowMs };
+  }
+  const [outcome] = await appendWrites(tx, tenant, [write], tools.watched);
+  assert(outcome?.ok === true, "a write without conditions is never refused");
+  work.bytes += write.bytes;
+  work.events++;
+  work.outbox.push(...outcome.value.outbox ?? []);
+  const event = decodeEvent(write.targets[0]!.events[0]!.raw);
+  const streamId = eventId(outcome.value.targets[0]!.first);
+  return { kind: "written", written: { event, streamId }, nowMs };
+}
+
+export function sagaTimer(tenant: number, id: string, dueMs: number): Timer {
+  return { dueMs, tenant, kind: "saga", id };
+}
+
+async function applyEffect(
+  { tools, tx, tenant }: SagaWork,
+  record: SagaRecord,
+  effect: Exclude<SagaEffect, { readonly kind: "emit" }>,
+): Promise<SagaRecord> {
+  const { id: sagaId, name } = record.instance;
+  const { awaitsFrom, ...rest } = record;
+  switch (effect.kind) {
+    case "await": {
+      // Guarded: an event that commits before this transaction is one from before the wait.
+      const { length: from } = await readHead(tx, tenant, effect.key);
+      setSagaWaits(tx, tenant, effect.key, effect.eventTypes, { sagaId, from });
+      return { ...rest, awaitsFrom: from };
+    }
+    case "clear_waits": {
+      const from = awaitsFrom!;
+      clearSagaWaits(tx, tenant, effect.key, effect.eventTypes, { sagaId, from });
+      return rest;
+    }
+    case "set_timer":
+      setTimer(tx, sagaTimer(tenant, sagaId, effect.dueMs));
+      return { ...record, timerMs: effect.dueMs };
+    case "clear_timer": {
+      const { timerMs, timerTries: _, ...without } = record;
+      clearTimer(tx, sagaTimer(tenant, sagaId, timerMs ?? effect.dueMs));
+      return without;
+    }
+    case "report": {
+      const { step, reason } = effect;
+      const error = makeErrorRecord(tools.host, {
+        error_type: "implication_failed",
+        message: `Saga '${name}' has failed at step '${step}': ${reason}`,
+        context: { operation: "advance_saga", saga: name, saga_id: sagaId, step },
+        request_id: record.requestId,
+      });
+      storeErrorRecord(tx, tenant, error);
+      return record;
+    }
+    case "done":
+      return record;
+  }
+}

@@ -1,0 +1,176 @@
+/**
+ * Sagas that were started: each with its index entries, what it waits for, and the definitions they
+ * run under. Decisions, section 13. A saga is one record, so whoever changes it has read it.
+ */
+
+import type { KeptSagaDefinition } from "../domain/saga/definition.ts";
+import { SAGA_STATES, type SagaInstance, type SagaState } from "../domain/saga/instance.ts";
+import type { StreamKey } from "../domain/stream_key.ts";
+import { kvLimits, type ReadTransaction, type Transaction } from "../kv/engine.ts";
+import { unpack } from "../kv/tuple.ts";
+import { decodeRecord, encodeRecord } from "./json_record.ts";
+import { keys } from "./keys.ts";
+import { clearLargeValue, setLargeValue, wholeValue } from "./large_value.ts";
+
+export interface SagaRecord {
+  readonly instance: SagaInstance;
+  /** Index in the awaited stream from which on events count; while it awaits one. */
+  readonly awaitsFrom?: number;
+  /** Where its timer is: later than it asked for, where firing it has failed. */
+  readonly timerMs?: number;
+  /** How often firing that has failed. */
+  readonly timerTries?: number;
+  /** How far its events are from a client's: one more than its trigger. */
+  readonly depth: number;
+  /** Of the request that began it all. */
+  readonly requestId: string;
+}
+
+export interface SagaFilter {
+  readonly name?: string;
+  readonly state?: SagaState;
+}
+
+/** A saga that waits for events. */
+export interface SagaWait {
+  readonly sagaId: string;
+  readonly from: number;
+}
+
+type Reads = Pick<ReadTransaction, "get" | "getRange">;
+
+/** In place of a name, for the part of the index that has all sagas. No saga is called that. */
+const ALL = "";
+const PRESENT = new Uint8Array(0);
+
+export async function readSaga(
+  tx: Reads,
+  tenant: number,
+  id: string,
+): Promise<SagaRecord | undefined> {
+  const key = keys.saga(tenant, id);
+  const value = await tx.get(key);
+  return value && decodeRecord<SagaRecord>(await wholeValue(tx, tenant, key, value));
+}
+
+/** Guarded, so that nobody else starts the same one. */
+export async function isSagaStarted(
+  tx: Pick<ReadTransaction, "get">,
+  tenant: number,
+  id: string,
+): Promise<boolean> {
+  return await tx.get(keys.saga(tenant, id)) !== undefined;
+}
+
+/**
+ * Keeps a saga as it is now; gives the bytes that takes. `before` is what was read in this
+ * transaction; undefined: nothing.
+ */
+export function saveSaga(
+  tx: Transaction,
+  tenant: number,
+  before: SagaRecord | undefined,
+  record: SagaRecord,
+): number {
+  const { id, name, state } = record.instance;
+  const key = keys.saga(tenant, id);
+  if (before !== undefined && isLarge(before)) clearLargeValue(tx, tenant, key);
+  const value = encodeRecord(record);
+  setLargeValue(tx, tenant, key, value);
+  if (before?.instance.state === state) return value.length;
+  for (const part of [ALL, name]) {
+    if (before !== undefined) tx.clear(keys.sagaListed(tenant, part, before.instance.state, id));
+    tx.set(keys.sagaListed(tenant, part, state, id), PRESENT);
+  }
+  return value.length;
+}
+
+/** Whether the record was stored in pieces; looking for them where there are none costs a range. */
+function isLarge(record: SagaRecord): boolean {
+  return encodeRecord(record).length > kvLimits.valueBytesMax;
+}
+
+/** At most `limit` ids below `start` (exclusive), the newest first: ids begin with their time. */
+export async function listSagaIds(
+  tx: Pick<ReadTransaction, "getRange">,
+  tenant: number,
+  { name = ALL, state }: SagaFilter,
+  page: { readonly start?: string; readonly limit: number },
+): Promise<string[]> {
+  const states = state === undefined ? SAGA_STATES : [state];
+  const lists = await Promise.all(states.map(async (each) => {
+    const range = keys.sagaList(tenant, name, each);
+    const end = page.start === undefined
+      ? range.end
+      : keys.sagaListed(tenant, name, each, page.start);
+    const options = { limit: page.limit, reverse: true };
+    const pairs = await tx.getRange({ begin: range.begin, end }, options);
+    return pairs.map(({ key }) => unpack(key).at(-1) as string);
+  }));
+  return lists.flat().sort().reverse().slice(0, page.limit);
+}
+
+/** From now on events of these types in the stream, from the index `from` on, concern the saga. */
+export function setSagaWaits(
+  tx: Transaction,
+  tenant: number,
+  stream: StreamKey,
+  eventTypes: readonly string[],
+  { sagaId, from }: SagaWait,
+): void {
+  for (const type of eventTypes) {
+    tx.set(keys.sagaWait(tenant, stream, type, from, sagaId), PRESENT);
+  }
+}
+
+export function clearSagaWaits(
+  tx: Transaction,
+  tenant: number,
+  stream: StreamKey,
+  eventTypes: readonly string[],
+  { sagaId, from }: SagaWait,
+): void {
+  for (const type of eventTypes) tx.clear(keys.sagaWait(tenant, stream, type, from, sagaId));
+}
+
+/**
+ * At most `limit` sagas that wait for the event of that type at `index`; those that began to wait
+ * first come first. Guarded.
+ */
+export async function listSagaWaits(
+  tx: Pick<ReadTransaction, "getRange">,
+  tenant: number,
+  event: { readonly stream: StreamKey; readonly eventType: string; readonly index: number },
+  limit: number,
+): Promise<SagaWait[]> {
+  const { stream, eventType, index } = event;
+  const { begin } = keys.sagaWaits(tenant, stream, eventType);
+  const end = keys.sagaWait(tenant, stream, eventType, index + 1, "");
+  const pairs = await tx.getRange({ begin, end }, { limit });
+  return pairs.map(({ key }) => {
+    const [from, sagaId] = unpack(key).slice(-2) as [number, string];
+    return { sagaId, from };
+  });
+}
+
+export async function readSagaDefinition(
+  tx: Reads,
+  tenant: number,
+  hash: string,
+): Promise<KeptSagaDefinition | undefined> {
+  const key = keys.sagaDefinition(tenant, hash);
+  const value = await tx.get(key);
+  return value && decodeRecord<KeptSagaDefinition>(await wholeValue(tx, tenant, key, value));
+}
+
+/** Keeps a definition unless it is kept already; it is never changed and never removed. */
+export async function keepSagaDefinition(
+  tx: Transaction,
+  tenant: number,
+  hash: string,
+  definition: KeptSagaDefinition,
+): Promise<void> {
+  const key = keys.sagaDefinition(tenant, hash);
+  if (await tx.get(key) !== undefined) return;
+  setLargeValue(tx, tenant, key, encodeRecord(definition));
+}

@@ -23,6 +23,7 @@ import type {
   ReadEventsRequest,
 } from "./domain/reading.ts";
 import type { QueueMeasure } from "./domain/queue_measure.ts";
+import type { SagaPage, SagaView } from "./domain/saga/view.ts";
 import type { ScheduledPage, ScheduledView } from "./domain/scheduled.ts";
 import type { DeployedSpec, DeploySpecRequest, SpecVersion } from "./domain/spec/deployment.ts";
 import type { Outcome } from "./domain/refusal.ts";
@@ -45,11 +46,13 @@ import { createWriter } from "./commands/write_events.ts";
 import { followOutbox } from "./queries/follow_outbox.ts";
 import { listAggregates } from "./queries/list_aggregates.ts";
 import { listErrors } from "./queries/list_errors.ts";
+import { listSagas, type ListSagasRequest } from "./queries/list_sagas.ts";
 import { listSchedules, readScheduled } from "./queries/list_schedules.ts";
 import { measureQueues } from "./queries/measure_queues.ts";
 import { createAggregateReader } from "./queries/read_aggregate.ts";
 import { readEventPage } from "./queries/read_events.ts";
 import { readLength } from "./queries/read_length.ts";
+import { readSaga } from "./queries/read_saga.ts";
 import { listSpecs, readSpec } from "./queries/read_spec.ts";
 import { openStateCache } from "./queries/state_cache.ts";
 import { openSpecCache } from "./queries/current_spec.ts";
@@ -71,6 +74,8 @@ export interface DataService {
   listScheduled(tenant: Tenant, page: PageRequest): Promise<Outcome<ScheduledPage>>;
   readScheduled(tenant: Tenant, id: string): Promise<Outcome<ScheduledView>>;
   cancelScheduled(tenant: Tenant, id: string): Promise<Outcome<void>>;
+  listSagas(tenant: Tenant, request: ListSagasRequest): Promise<Outcome<SagaPage>>;
+  readSaga(tenant: Tenant, id: string): Promise<Outcome<SagaView>>;
   /**
    * Keeps a 5xx for a day, in memory while the store is away; gives the `err_` id. Never throws.
    * `tenant` is undefined where the caller is not known yet: such a record is only logged.
@@ -205,6 +210,8 @@ export function createService(
     listScheduled: (tenant, page) => listSchedules(engine, tenant, page),
     readScheduled: (tenant, id) => readScheduled(engine, tenant, id),
     cancelScheduled: (tenant, id) => cancelSchedule(engine, tenant, id),
+    listSagas: (tenant, request) => listSagas(engine, tenant, request),
+    readSaga: (tenant, id) => readSaga(engine, tenant, id),
     recordError: errors.record,
   };
   const specService: SpecService = {

@@ -69,7 +69,7 @@ export const limits = {
   scheduleDelayMsMax: 366 * DAY_MS,
   /** Operator tokens may end at most this far ahead. */
   tokenLifetimeSecondsMax: 24 * HOUR_S,
-  /** Sagas of one spec, and steps of one saga: what all its events store must fit one transaction. */
+  /** Sagas of one spec, and steps of one saga: a saga with all its events fits one transaction. */
   sagasMax: 200,
   sagaStepsMax: 50,
   /** How long a step waits for its event. Decided in "Sagas". */

@@ -14,6 +14,7 @@ import { listErrors, readError } from "./routes/errors.ts";
 import { readEvents } from "./routes/events.ts";
 import { answerLive, answerReady } from "./routes/health.ts";
 import { changeTier, createInstance, listInstances, readInstance } from "./routes/instances.ts";
+import { listSagas, readSaga } from "./routes/sagas.ts";
 import { cancelScheduled, listScheduled, readScheduled } from "./routes/scheduled.ts";
 import { deploySpec, listSpecs, readSpec } from "./routes/specs.ts";
 import { writeAtomic, writeBatch, writeSingle } from "./routes/write.ts";
@@ -38,6 +39,8 @@ export const PATHS: readonly PathRoutes[] = [
   path("/_atomic-write", { POST: write(writeAtomic) }),
   path("/_errors", { GET: read(listErrors) }),
   path("/_errors/{id}", { GET: read(readError) }),
+  path("/_sagas", { GET: read(listSagas) }),
+  path("/_sagas/{id}", { GET: read(readSaga) }),
   path("/_scheduled", { GET: read(listScheduled) }),
   path("/_scheduled/{id}", { GET: read(readScheduled), DELETE: write(cancelScheduled) }),
   path("/{type}", { GET: read(listAggregates) }),

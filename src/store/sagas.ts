@@ -5,6 +5,7 @@
 
 import type { KeptSagaDefinition } from "../domain/saga/definition.ts";
 import { SAGA_STATES, type SagaInstance, type SagaState } from "../domain/saga/instance.ts";
+import { type SagaSummary, summarizeSaga } from "../domain/saga/view.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
 import { kvLimits, type ReadTransaction, type Transaction } from "../kv/engine.ts";
 import { unpack } from "../kv/tuple.ts";
@@ -78,9 +79,10 @@ export function saveSaga(
   const value = encodeRecord(record);
   setLargeValue(tx, tenant, key, value);
   if (before?.instance.state === state) return value.length;
+  const listed = encodeRecord(summarizeSaga(record.instance));
   for (const part of [ALL, name]) {
     if (before !== undefined) tx.clear(keys.sagaListed(tenant, part, before.instance.state, id));
-    tx.set(keys.sagaListed(tenant, part, state, id), PRESENT);
+    tx.set(keys.sagaListed(tenant, part, state, id), listed);
   }
   return value.length;
 }
@@ -90,24 +92,23 @@ function isLarge(record: SagaRecord): boolean {
   return encodeRecord(record).length > kvLimits.valueBytesMax;
 }
 
-/** At most `limit` ids below `start` (exclusive), the newest first: ids begin with their time. */
-export async function listSagaIds(
+/** At most `limit` with an id below `start`, the newest first: ids begin with their time. */
+export async function listSagas(
   tx: Pick<ReadTransaction, "getRange">,
   tenant: number,
   { name = ALL, state }: SagaFilter,
   page: { readonly start?: string; readonly limit: number },
-): Promise<string[]> {
+): Promise<SagaSummary[]> {
   const states = state === undefined ? SAGA_STATES : [state];
   const lists = await Promise.all(states.map(async (each) => {
-    const range = keys.sagaList(tenant, name, each);
-    const end = page.start === undefined
-      ? range.end
-      : keys.sagaListed(tenant, name, each, page.start);
-    const options = { limit: page.limit, reverse: true };
-    const pairs = await tx.getRange({ begin: range.begin, end }, options);
-    return pairs.map(({ key }) => unpack(key).at(-1) as string);
+    const { begin, end } = keys.sagaList(tenant, name, each);
+    const { start, limit } = page;
+    const upTo = start === undefined ? end : keys.sagaListed(tenant, name, each, start);
+    const pairs = await tx.getRange({ begin, end: upTo }, { limit, reverse: true });
+    return pairs.map(({ value }) => decodeRecord<SagaSummary>(value));
   }));
-  return lists.flat().sort().reverse().slice(0, page.limit);
+  const newestFirst = (a: SagaSummary, b: SagaSummary) => a.saga_id < b.saga_id ? 1 : -1;
+  return lists.flat().sort(newestFirst).slice(0, page.limit);
 }
 
 /** From now on events of these types in the stream, from the index `from` on, concern the saga. */

@@ -2,6 +2,7 @@
 
 import type { ListAggregatesRequest, ReadEventsRequest } from "../../domain/reading.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import { SAGA_STATES, type SagaState } from "../../domain/saga/instance.ts";
 
 const DECIMAL = /^[0-9]+$/;
 
@@ -96,4 +97,22 @@ export function decodePageQuery(query: URLSearchParams): Outcome<PageQuery> {
   if (!limit.ok) return limit;
   const start = query.get("start") ?? query.get("cursor") ?? undefined;
   return accept({ limit: limit.value, start });
+}
+
+export interface SagasQuery extends PageQuery {
+  readonly name?: string;
+  readonly state?: SagaState;
+}
+
+/** `GET /_sagas`. */
+export function decodeSagasQuery(text: string): Outcome<SagasQuery> {
+  const query = new URLSearchParams(text);
+  const page = decodePageQuery(query);
+  if (!page.ok) return page;
+  const asked = query.get("state");
+  const state = SAGA_STATES.find((each) => each === asked);
+  if (asked !== null && state === undefined) {
+    return badQuery("state", `must be ${SAGA_STATES.slice(0, -1).join(", ")} or failed`);
+  }
+  return accept({ name: query.get("name") ?? undefined, state, ...page.value });
 }

@@ -1,0 +1,66 @@
+/** What `GET /_sagas` shows of a saga. Times are Unix seconds. */
+
+import type { EventReference, SagaHistoryEntry, SagaInstance, SagaState } from "./instance.ts";
+
+/** A saga in a list. */
+export interface SagaSummary {
+  readonly saga_id: string;
+  readonly name: string;
+  readonly state: SagaState;
+  readonly started_at: number;
+  /** The event that started it. */
+  readonly trigger: EventReference;
+}
+
+export interface SagaView extends SagaSummary {
+  readonly updated_at: number;
+  /** Absent in an end state. */
+  readonly waiting_for?: SagaWaitView;
+  /** Oldest first. */
+  readonly history: readonly SagaHistoryEntry[];
+}
+
+export interface SagaWaitView {
+  readonly step: string;
+  /** What is awaited; absent where only time must pass, before something is tried again. */
+  readonly key?: string;
+  readonly event_types?: readonly string[];
+  readonly until: number;
+}
+
+export interface SagaPage {
+  readonly data: readonly SagaSummary[];
+  readonly limit: number;
+  readonly truncated: boolean;
+  readonly next_start?: string;
+  readonly limit_clamped?: true;
+}
+
+const MS_PER_SECOND = 1000;
+
+export function summarizeSaga(instance: SagaInstance): SagaSummary {
+  const { id, name, state, startedAt, trigger } = instance;
+  return { saga_id: id, name, state, started_at: startedAt, trigger };
+}
+
+/** `steps`: the names of the definition's steps, in order. */
+export function viewSaga(instance: SagaInstance, steps: readonly string[]): SagaView {
+  return {
+    ...summarizeSaga(instance),
+    updated_at: instance.updatedAt,
+    waiting_for: viewWait(instance, steps),
+    history: instance.history,
+  };
+}
+
+function viewWait(
+  { waiting }: SagaInstance,
+  steps: readonly string[],
+): SagaWaitView | undefined {
+  // Stored sagas never wait for a write: that is answered in the transaction that asks for it.
+  if (waiting === undefined || waiting.kind === "write") return undefined;
+  const step = steps[waiting.step] ?? String(waiting.step);
+  const until = Math.ceil(waiting.dueMs / MS_PER_SECOND);
+  if (waiting.kind === "pause") return { step, until };
+  return { step, key: waiting.key, event_types: waiting.eventTypes, until };
+}

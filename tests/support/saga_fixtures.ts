@@ -1,0 +1,225 @@
+/**
+ * A shop whose orders are fulfilled by a saga, on a real engine, without workers: a test decides
+ * what is shown to the sagas and when.
+ */
+
+import assert from "node:assert/strict";
+import { createSagaAdvancer, type SagaAdvancer } from "../../src/commands/advance_sagas.ts";
+import { createCombiner } from "../../src/commands/combine.ts";
+import { deploySpec } from "../../src/commands/deploy_spec.ts";
+import { createWriter } from "../../src/commands/write_events.ts";
+import { decodeEvent, type StoredEvent } from "../../src/domain/event.ts";
+import type { JsonObject } from "../../src/domain/json.ts";
+import type { OutboxWork } from "../../src/domain/reaction/outbox_entry.ts";
+import type { SagaView } from "../../src/domain/saga/view.ts";
+import { streamKey } from "../../src/domain/stream_key.ts";
+import type { Tenant } from "../../src/domain/tenant.ts";
+import { QUEUE_SHARDS } from "../../src/domain/work_share.ts";
+import type { Engine } from "../../src/kv/engine.ts";
+import { openSpecCache, type SpecCache } from "../../src/queries/current_spec.ts";
+import { listSagas } from "../../src/queries/list_sagas.ts";
+import { readSaga } from "../../src/queries/read_saga.ts";
+import { listOutbox } from "../../src/store/outbox.ts";
+import { readEvents, readHead } from "../../src/store/streams.ts";
+import { listDueTimers, type Timer } from "../../src/store/timers.ts";
+import { type FakeHost, fakeHost } from "./fake_host.ts";
+import { ACTOR, valueOf } from "./service_fixture.ts";
+import { withTemporaryEngine } from "./temporary_engine.ts";
+
+export const TENANT: Tenant = { instanceId: "shop", environment: "test", number: 1 };
+
+const anything: JsonObject = { schema: true, handler: [] };
+
+/** `{order: ["was_placed"]}` as aggregate types whose events take any data. */
+export function typesOf(events: Record<string, readonly string[]>): JsonObject {
+  return Object.fromEntries(
+    Object.entries(events).map(([type, names]) => [
+      type,
+      { events: Object.fromEntries(names.map((name) => [name, anything])) },
+    ]),
+  );
+}
+
+/** Reserves stock, waits a minute for the payment, confirms; releases what it has reserved. */
+export const FULFILMENT: JsonObject = {
+  trigger: { aggregate_type: "order", event_type: "was_placed" },
+  steps: [
+    {
+      name: "reserve",
+      emit: {
+        aggregate_type: "inventory",
+        id: "$.data.sku",
+        event_type: "was_reserved",
+        data: { order: "$.id" },
+      },
+      compensate: {
+        aggregate_type: "inventory",
+        id: "$.data.sku",
+        event_type: "was_released",
+        data: { order: "$.id" },
+      },
+    },
+    {
+      name: "charge",
+      emit: { aggregate_type: "payment", id: "$.id", event_type: "was_requested" },
+      await: {
+        aggregate_type: "payment",
+        event_types: ["was_captured"],
+        failure_types: ["was_refused"],
+      },
+      timeout_ms: 60_000,
+    },
+    { name: "confirm", emit: { aggregate_type: "order", id: "$.id", event_type: "was_confirmed" } },
+  ],
+};
+
+export const SHOP: JsonObject = {
+  aggregate_types: typesOf({
+    order: ["was_placed", "was_confirmed"],
+    inventory: ["was_reserved", "was_released"],
+    payment: ["was_requested", "was_captured", "was_refused"],
+  }),
+  agent_types: ["user"],
+  singletons: ["o1", "o2", "o3", "stock"],
+  modules: { sagas: { fulfilment: FULFILMENT } },
+};
+
+export interface SagaShop {
+  readonly engine: Engine;
+  readonly host: FakeHost;
+  readonly specs: SpecCache;
+  readonly advancer: SagaAdvancer;
+  deploy(spec: JsonObject): Promise<void>;
+  /** Writes one event as a client would. */
+  write(type: string, id: string, event: string, data?: JsonObject): Promise<void>;
+  /** All entries of the outbox. */
+  pending(): Promise<OutboxWork[]>;
+  /** Shows the sagas what waits for them, and what follows from that, until nothing is left. */
+  showAll(): Promise<void>;
+  /** Timers that are due at the host's time. */
+  dueTimers(): Promise<Timer[]>;
+  fireTimers(): Promise<void>;
+  /** Types of the events of one stream. */
+  typesIn(type: string, id: string): Promise<string[]>;
+  eventsIn(type: string, id: string): Promise<StoredEvent[]>;
+  /** All sagas, the oldest first. */
+  sagas(): Promise<SagaView[]>;
+}
+
+/** Opens the shop on an engine with `spec` deployed. The caller closes `specs`. */
+export async function openShop(
+  engine: Engine,
+  spec: JsonObject = SHOP,
+  host = fakeHost(),
+): Promise<SagaShop> {
+  const specs = openSpecCache(engine, host);
+  const combiner = createCombiner(engine, host);
+  const advancer = createSagaAdvancer(engine, host, specs, combiner.watched);
+  const idle = () => Promise.resolve();
+  const writer = createWriter(engine, host, specs, combiner, {
+    ownWaitMs: () => 0,
+    drainBeforeReply: idle,
+    drainOwn: idle,
+    drain: () => Promise.resolve(0),
+    sagas: { move: () => Promise.resolve(true) },
+    settle: idle,
+  });
+  const { number } = TENANT;
+
+  async function deploy(spec: JsonObject): Promise<void> {
+    const request = { spec, force: true, dryRun: false };
+    valueOf(await deploySpec(engine, host, specs, TENANT, request));
+  }
+
+  async function write(aggregateType: string, id: string, type: string, data: JsonObject = {}) {
+    const targets = [{ aggregateType, id, events: [{ type, data }] }];
+    const metadata = { actor: ACTOR };
+    const request = { form: "single", targets, metadata, requestId: "request-1" } as const;
+    valueOf(await writer.writeEvents(TENANT, request));
+  }
+
+  async function pending(): Promise<OutboxWork[]> {
+    const shards = Array.from({ length: QUEUE_SHARDS.outbox }, (_, shard) => shard);
+    const pages = await engine.snapshot((tx) =>
+      Promise.all(shards.map((shard) => listOutbox(tx, shard, undefined, 10_000)))
+    );
+    return pages.flatMap(({ works }) => works);
+  }
+
+  async function showAll(): Promise<void> {
+    for (let round = 0; round < 1_000; round++) {
+      const works = await pending();
+      if (works.length === 0) return;
+      const causes = works.map((work) => ({ kind: "event", work }) as const);
+      await advancer.advance(number, causes, 0);
+    }
+    assert.fail("the outbox does not become empty");
+  }
+
+  async function dueTimers(): Promise<Timer[]> {
+    const shards = Array.from({ length: QUEUE_SHARDS.timer }, (_, shard) => shard);
+    const lists = await engine.snapshot((tx) =>
+      Promise.all(shards.map((shard) => listDueTimers(tx, shard, host.nowMs(), 10_000)))
+    );
+    return lists.flat();
+  }
+
+  async function fireTimers(): Promise<void> {
+    let timers = await dueTimers();
+    for (let round = 0; round < 1_000 && timers.length > 0; round++) {
+      const causes = timers.map((timer) => ({ kind: "timer", timer }) as const);
+      await advancer.advance(number, causes, 0);
+      timers = await dueTimers();
+    }
+    assert.deepEqual(timers, []);
+  }
+
+  function eventsIn(type: string, id: string): Promise<StoredEvent[]> {
+    return engine.snapshot(async (tx) => {
+      const key = streamKey(type, id);
+      const { length } = await readHead(tx, number, key);
+      const window = { from: 0, to: length, bytesMax: Infinity };
+      const events = await readEvents(tx, number, key, window);
+      return events.map(({ raw }) => decodeEvent(raw));
+    });
+  }
+
+  async function sagas(): Promise<SagaView[]> {
+    const { data } = valueOf(await listSagas(engine, TENANT, { limit: 200 }));
+    const views = data.map(async ({ saga_id }) => valueOf(await readSaga(engine, TENANT, saga_id)));
+    return (await Promise.all(views)).reverse();
+  }
+
+  await deploy(spec);
+  return {
+    engine,
+    host,
+    specs,
+    advancer,
+    deploy,
+    write,
+    pending,
+    showAll,
+    dueTimers,
+    fireTimers,
+    typesIn: async (type, id) => (await eventsIn(type, id)).map((event) => event.type),
+    eventsIn,
+    sagas,
+  };
+}
+
+/** Runs `body` with a shop on an empty engine; everything is closed and removed afterwards. */
+export async function withShop(
+  body: (shop: SagaShop) => Promise<void>,
+  spec: JsonObject = SHOP,
+  wrap: (engine: Engine) => Engine = (engine) => engine,
+): Promise<void> {
+  await withTemporaryEngine(async (engine) => {
+    const shop = await openShop(wrap(engine), spec);
+    try {
+      await body(shop);
+    } finally {
+      await shop.specs.close();
+    }
+  });
+}

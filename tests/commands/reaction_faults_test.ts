@@ -1,0 +1,254 @@
+/**
+ * What written events set off, while commits lose their replies, the store goes away, single
+ * entries fail and two nodes do the same work: each effect exactly once, none missing.
+ */
+
+import assert from "node:assert/strict";
+import { limits } from "../../src/domain/limits.ts";
+import type { Engine } from "../../src/kv/engine.ts";
+import type { Tenant } from "../../src/domain/tenant.ts";
+import { createService, type Service } from "../../src/service.ts";
+import { type Fault, faultyEngine } from "../support/faulty_engine.ts";
+import { poisonedEngine } from "../support/poisoned_engine.ts";
+import { drain, eventsOf, reactiveSpec, setOff, write } from "../support/reactive_spec.ts";
+import { type ServiceFixture, uuid, valueOf, withService } from "../support/service_fixture.ts";
+import { temporaryEngine } from "../support/temporary_engine.ts";
+import { type OpenedNodes, withTwoNodes } from "../support/two_nodes.ts";
+
+const MINUTE_MS = 60_000;
+
+const FAULTS: readonly { readonly name: string; readonly fault: Fault }[] = [
+  { name: "its reply is lost and it landed", fault: { kind: "lose_reply", landed: true } },
+  { name: "its reply is lost and it did not", fault: { kind: "lose_reply", landed: false } },
+  { name: "the store goes away and it landed", fault: { kind: "unavailable", landed: true } },
+  { name: "the store goes away and it did not", fault: { kind: "unavailable", landed: false } },
+  { name: "it meets three conflicts", fault: { kind: "conflict", times: 3 } },
+];
+
+/** A service on which commit number `at` after `arm` has the fault. */
+async function withFault(
+  at: number,
+  fault: Fault,
+  body: (fixture: ServiceFixture, arm: () => void) => Promise<void>,
+): Promise<void> {
+  let seen: number | undefined;
+  const plan = () => seen !== undefined && seen++ === at ? fault : undefined;
+  const wrap = (engine: Engine) => faultyEngine(engine, plan);
+  await withService((fixture) => body(fixture, () => seen = 0), { spec: reactiveSpec, wrap });
+}
+
+for (const { name, fault } of FAULTS) {
+  Deno.test(`the commit of an implied event: ${name}; there is one event`, async () => {
+    await withFault(1, fault, async ({ service, host, tenants: { test } }, arm) => {
+      arm();
+      const written = await write(service, test, setOff(uuid(1), "was_placed"));
+      assert.equal(written.impliedCount, 1);
+      await finish(service, host);
+      assert.equal((await eventsOf(service, test, "ledger", uuid(1))).length, 1);
+    });
+  });
+
+  Deno.test(`the commit of the trigger: ${name}; there are both events or none`, async () => {
+    await withFault(0, fault, async ({ service, host, tenants: { test } }, arm) => {
+      arm();
+      const isSeen = fault.kind === "unavailable";
+      const writing = write(service, test, setOff(uuid(1), "was_placed"));
+      if (isSeen) await assert.rejects(writing, { name: "EngineUnavailable" });
+      else await writing;
+      await finish(service, host);
+      const expected = isSeen && !fault.landed ? 0 : 1;
+      assert.equal((await eventsOf(service, test, "order", uuid(1))).length, expected);
+      assert.equal((await eventsOf(service, test, "ledger", uuid(1))).length, expected);
+    });
+  });
+
+  Deno.test(`the commit of a scheduled event: ${name}; it has fired once`, async () => {
+    await withFault(0, fault, async ({ service, host, tenants: { test } }, arm) => {
+      await write(service, test, setOff(uuid(1), "was_promised"));
+      host.timeMs += MINUTE_MS;
+      arm();
+      await service.background.drainTimers(1_600).catch(() => {});
+      await finish(service, host);
+      const types = (await eventsOf(service, test, "order", uuid(1))).map(({ type }) => type);
+      assert.deepEqual(types, ["was_promised", "was_reminded"]);
+    });
+  });
+
+  Deno.test(`the commit that gives an implied event up: ${name}; one error record`, async () => {
+    await withFault(1, fault, async ({ service, host, tenants: { test } }, arm) => {
+      arm();
+      await write(service, test, setOff(uuid(1), "was_counted", { count: "many" }));
+      await finish(service, host);
+      assert.equal((await eventsOf(service, test, "ledger", uuid(1))).length, 1);
+      assert.equal(valueOf(await service.data.listErrors(test, {})).data.length, 1);
+    });
+  });
+}
+
+/** Lets all that is left become due, and be done. */
+async function finish(service: Service, host: { timeMs: number }): Promise<void> {
+  for (let round = 0; round < 3; round++) {
+    host.timeMs += MINUTE_MS;
+    await drain(service);
+  }
+}
+
+Deno.test("an entry that fails again and again is parked after eight tries, others go on", async () => {
+  let poison: string | undefined;
+  const wrap = (engine: Engine) => poisonedEngine(engine, () => poison);
+  await withService(async ({ service, host, tenants: { test } }) => {
+    poison = `ledger:${uuid(1)}`;
+    await Promise.all([1, 2, 3].map((n) => write(service, test, setOff(uuid(n), "was_placed"))));
+    for (const n of [2, 3]) {
+      assert.equal((await eventsOf(service, test, "ledger", uuid(n))).length, 1);
+    }
+    let tries = 1;
+    for (; tries < 100; tries++) {
+      host.timeMs += limits.reactionRetryMsMax;
+      if (await service.background.drainOutbox(100) === 0) break;
+    }
+    assert.equal(tries, limits.reactionTriesMax);
+    const measures = await service.background.measureQueues();
+    assert.deepEqual(measures.map(({ queue, depth }) => [queue, depth]), [
+      ["outbox", 0],
+      ["timer", 0],
+      ["parked", 1],
+    ]);
+    const { data } = valueOf(await service.data.listErrors(test, {}));
+    assert.deepEqual(data.map(({ error_type }) => error_type), ["implication_failed"]);
+    assert.equal(data[0]!.context.event_key, `order:${uuid(1)}`);
+    poison = undefined;
+    await write(service, test, setOff(uuid(1), "was_placed"));
+    assert.equal((await eventsOf(service, test, "ledger", uuid(1))).length, 1);
+  }, { spec: reactiveSpec, wrap });
+});
+
+Deno.test("an entry that failed once is done at its next try, and not before its pause", async () => {
+  let poison: string | undefined;
+  const wrap = (engine: Engine) => poisonedEngine(engine, () => poison);
+  await withService(async ({ service, host, tenants: { test } }) => {
+    poison = `ledger:${uuid(1)}`;
+    await write(service, test, setOff(uuid(1), "was_placed"));
+    poison = undefined;
+    host.timeMs += limits.reactionRetryMsMin / 2 - 1;
+    assert.equal(await drain(service), 0);
+    host.timeMs += limits.reactionRetryMsMin;
+    assert.equal(await drain(service), 1);
+    assert.equal((await eventsOf(service, test, "ledger", uuid(1))).length, 1);
+  }, { spec: reactiveSpec, wrap });
+});
+
+Deno.test("a scheduled event that fails again and again is parked, others fire", async () => {
+  let poison: string | undefined;
+  const wrap = (engine: Engine) => poisonedEngine(engine, () => poison);
+  await withService(async ({ service, host, tenants: { test } }) => {
+    for (const n of [1, 2, 3]) await write(service, test, setOff(uuid(n), "was_delayed"));
+    poison = uuid(1);
+    let tries = 0;
+    for (; tries < 100; tries++) {
+      host.timeMs += limits.reactionRetryMsMax;
+      // The record of the one that fails has no such text in its key, its event's stream has.
+      if (await service.background.drainTimers(1_600) === 0) break;
+    }
+    assert.equal(tries, limits.reactionTriesMax);
+    for (const n of [2, 3]) {
+      assert.equal((await eventsOf(service, test, "order", uuid(n))).length, 2);
+    }
+    assert.equal((await eventsOf(service, test, "order", uuid(1))).length, 1);
+    const depths = (await service.background.measureQueues()).map(({ depth }) => depth);
+    assert.deepEqual(depths, [0, 0, 1]);
+    assert.deepEqual(valueOf(await service.data.listScheduled(test, {})).data, []);
+  }, { spec: reactiveSpec, wrap });
+});
+
+/** One store, two services on it. */
+async function openTwice(): Promise<OpenedNodes> {
+  const { engine, dispose } = await temporaryEngine();
+  return { engines: [engine, engine], dispose };
+}
+
+/** A node that writes, and dies before it does anything of what its writes set off. */
+function dyingNode({ engine, host, access }: ServiceFixture) {
+  let commitsLeft = 0;
+  const dying: Engine = {
+    async transact(body) {
+      if (commitsLeft-- <= 0) throw new Error("dead");
+      return await engine.transact(body);
+    },
+    snapshot: (body) => engine.snapshot(body),
+    watch: (key) => engine.watch(key),
+    close: () => engine.close(),
+  };
+  const node = createService(dying, host, access);
+  return {
+    async write(tenant: Tenant, id: string, type: string): Promise<void> {
+      // That of the write itself.
+      commitsLeft = 1;
+      await write(node, tenant, setOff(id, type));
+    },
+    close: () => node.close(),
+  };
+}
+
+Deno.test("two nodes that take the same entries and timers at the same moment: each effect once", async () => {
+  await withService(async (fixture) => {
+    const { engine, host, access, tenants: { test } } = fixture;
+    const dying = dyingNode(fixture);
+    const ids = Array.from({ length: 30 }, (_, n) => uuid(n));
+    for (const id of ids) {
+      await dying.write(test, id, "was_placed");
+      await dying.write(test, id, "was_delayed");
+    }
+    await dying.close();
+    // Neither knows of the other: leases do not keep them apart.
+    const nodes = [1, 2, 3].map(() => createService(engine, host, access));
+    const [first] = nodes as [Service];
+    assert.equal((await eventsOf(first, test, "ledger", ids[0]!)).length, 0);
+    for (let round = 0; round < 3; round++) {
+      host.timeMs += MINUTE_MS;
+      await Promise.all(nodes.map(({ background }) => background.drainOutbox(100)));
+      await Promise.all(nodes.map(({ background }) => background.drainTimers(1_600)));
+    }
+    for (const id of ids) {
+      const types = (await eventsOf(first, test, "order", id)).map(({ type }) => type);
+      assert.deepEqual(types, ["was_placed", "was_delayed", "was_placed"]);
+      assert.equal((await eventsOf(first, test, "ledger", id)).length, 2);
+    }
+    for (const node of nodes) await node.close();
+  }, { spec: reactiveSpec });
+});
+
+Deno.test("two nodes that share the work by leases: each effect once", async () => {
+  await withTwoNodes(openTwice, async ({ a, b, tenants: { test }, pass }) => {
+    const request = { spec: reactiveSpec, force: true, dryRun: false };
+    valueOf(await a.service.specs.deploySpec(test, request));
+    b.host.timeMs += 5_000;
+    a.host.timeMs += 5_000;
+    await a.host.yieldTurn();
+    const ids = Array.from({ length: 40 }, (_, n) => uuid(n));
+    for (const id of ids) {
+      await write(a.service, test, setOff(id, "was_placed"));
+      await write(b.service, test, setOff(id, "was_promised"));
+      await write(a.service, test, setOff(id, "was_delayed"));
+    }
+    for (let round = 0; round < 20; round++) {
+      pass(10_000);
+      await Promise.all([a, b].flatMap(({ service: { background } }) => [
+        background.drainOutbox(100),
+        background.drainTimers(1_600),
+        background.renewShare(),
+      ]));
+    }
+    for (const id of ids) {
+      const types = (await eventsOf(a.service, test, "order", id)).map(({ type }) => type);
+      assert.deepEqual(types.toSorted(), [
+        "was_delayed",
+        "was_placed",
+        "was_placed",
+        "was_promised",
+        "was_reminded",
+      ]);
+      assert.equal((await eventsOf(b.service, test, "ledger", id)).length, 2);
+    }
+  });
+});

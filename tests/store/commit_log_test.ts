@@ -1,0 +1,189 @@
+/**
+ * The log of commits and its cursors, with a reader as the first real one will be. The failures
+ * that other systems have had are tried by name: commits that become visible out of order,
+ * cursors ahead of their effects, effects done twice.
+ */
+
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { type StreamKey, streamKey } from "../../src/domain/stream_key.ts";
+import { COMMIT_LOG_SHARDS, commitLogShard } from "../../src/domain/work_share.ts";
+import type { Bytes, Engine } from "../../src/kv/engine.ts";
+import { logCommit, readCommits, trimCommits } from "../../src/store/commit_log.ts";
+import { moveCursor, readCursor } from "../../src/store/cursors.ts";
+import { openWatchedTypes, watchTypes } from "../../src/store/watched_types.ts";
+import { eventsOf, reactiveSpec, setOff, setOffAll, write } from "../support/reactive_spec.ts";
+import { uuid, withService } from "../support/service_fixture.ts";
+import { withTemporaryEngine } from "../support/temporary_engine.ts";
+import { faultyEngine } from "../support/faulty_engine.ts";
+
+const TENANT = 9;
+const SHARDS = Array.from({ length: COMMIT_LOG_SHARDS }, (_, shard) => shard);
+const seenKey = (text: string) => new TextEncoder().encode(`seen ${text}`);
+
+function shardOfStream(stream: StreamKey, tenant = TENANT): number {
+  return commitLogShard(`${tenant}/${stream}`);
+}
+
+function log(engine: Engine, stream: StreamKey, first: number, count = 1): Promise<void> {
+  return engine.transact((tx) => Promise.resolve(logCommit(tx, TENANT, { stream, first, count })));
+}
+
+/** Reads one step of a shard and counts each event it was told about, in one transaction. */
+function readStep(engine: Engine, tenant: number, shard: number, limit: number): Promise<number> {
+  const name = { tenant, consumer: "test", shard };
+  return engine.transact(async (tx) => {
+    const commits = await readCommits(tx, tenant, shard, await readCursor(tx, name), limit);
+    for (const { stream, first, count } of commits) {
+      for (let index = first; index < first + count; index++) {
+        tx.add(seenKey(`${stream} ${index}`), 1n);
+      }
+    }
+    const last = commits.at(-1);
+    if (last !== undefined) moveCursor(tx, name, last.position);
+    return commits.length;
+  });
+}
+
+async function timesSeen(engine: Engine, stream: string, index: number): Promise<bigint> {
+  const value = await engine.snapshot((tx) => tx.get(seenKey(`${stream} ${index}`)));
+  return value === undefined ? 0n : new DataView(value.buffer).getBigInt64(0, true);
+}
+
+Deno.test("readCommits() gives commits in their order, from any position on", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const stream = streamKey("order", "a");
+    for (let n = 0; n < 300; n++) await log(engine, stream, n);
+    const shard = shardOfStream(stream);
+    let position: Bytes | undefined;
+    const firsts: number[] = [];
+    for (;;) {
+      const page = await engine.snapshot((tx) => readCommits(tx, TENANT, shard, position, 7));
+      if (page.length === 0) break;
+      firsts.push(...page.map(({ first }) => first));
+      position = page.at(-1)!.position;
+    }
+    assert.deepEqual(firsts, Array.from({ length: 300 }, (_, n) => n));
+  });
+});
+
+Deno.test("all streams of one commit are in the log, each in its shard", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const streams = Array.from({ length: 200 }, (_, n) => streamKey("order", uuid(n)));
+    await engine.transact((tx) => {
+      for (const stream of streams) logCommit(tx, TENANT, { stream, first: 5, count: 2 });
+      return Promise.resolve();
+    });
+    const lists = await engine.snapshot((tx) =>
+      Promise.all(SHARDS.map((shard) => readCommits(tx, TENANT, shard, undefined, 1_000)))
+    );
+    assert.ok(lists.every((list) => list.length > 0));
+    const found = lists.flat().map(({ stream }) => stream);
+    assert.deepEqual(found.toSorted(), streams.toSorted());
+    const [one] = lists.flat();
+    assert.deepEqual([one!.first, one!.count], [5, 2]);
+  });
+});
+
+Deno.test("a reader never finds anything before a position it has seen", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.nat({ max: 5 }), { maxLength: 30 }), async (pauses) => {
+      await withTemporaryEngine(async (engine) => {
+        const stream = streamKey("order", "a");
+        const shard = shardOfStream(stream);
+        const writers = pauses.map(async (pause, n) => {
+          await engine.transact(async (tx) => {
+            // Begun early, committed late: what other systems number by when it began.
+            for (let turn = 0; turn < pause; turn++) await new Promise((r) => setTimeout(r, 0));
+            logCommit(tx, TENANT, { stream, first: n, count: 1 });
+          });
+        });
+        let position: Bytes | undefined;
+        const seen: number[] = [];
+        const read = async () => {
+          const page = await engine.snapshot((tx) => readCommits(tx, TENANT, shard, position, 3));
+          seen.push(...page.map(({ first }) => first));
+          position = page.at(-1)?.position ?? position;
+          return page.length;
+        };
+        const writing = Promise.all(writers);
+        let isOver = false;
+        writing.then(() => isOver = true);
+        while (!isOver) {
+          await read();
+          await new Promise((r) => setTimeout(r, 0));
+        }
+        while (await read() > 0);
+        assert.deepEqual(seen.toSorted((a, b) => a - b), pauses.map((_, n) => n));
+      });
+    }),
+    { numRuns: 20 },
+  );
+});
+
+for (const landed of [true, false]) {
+  Deno.test(`cursor and effect commit together when a reply is lost (landed: ${landed})`, async () => {
+    await withTemporaryEngine(async (inner) => {
+      const stream = streamKey("order", "a");
+      for (let n = 0; n < 10; n++) await log(inner, stream, n);
+      const engine = faultyEngine(inner, () => ({ kind: "lose_reply", landed }));
+      // Every commit of the reader loses its reply; those that did not land never do.
+      const shard = shardOfStream(stream);
+      if (!landed) {
+        await assert.rejects(readStep(engine, TENANT, shard, 3), { name: "EngineUnavailable" });
+        assert.equal(await timesSeen(inner, stream, 0), 0n);
+        assert.equal(await readStep(inner, TENANT, shard, 100), 10);
+      } else while (await readStep(engine, TENANT, shard, 3) > 0);
+      for (let n = 0; n < 10; n++) assert.equal(await timesSeen(inner, stream, n), 1n);
+    });
+  });
+}
+
+Deno.test("two readers under one name see each commit once between them", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const stream = streamKey("order", "a");
+    for (let n = 0; n < 60; n++) await log(engine, stream, n);
+    const shard = shardOfStream(stream);
+    const readers = [1, 2, 3].map(async () => {
+      while (await readStep(engine, TENANT, shard, 4) > 0);
+    });
+    await Promise.all(readers);
+    for (let n = 0; n < 60; n++) assert.equal(await timesSeen(engine, stream, n), 1n);
+  });
+});
+
+Deno.test("trimCommits() removes what all are past, and nothing behind it", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const stream = streamKey("order", "a");
+    for (let n = 0; n < 10; n++) await log(engine, stream, n);
+    const shard = shardOfStream(stream);
+    const read = () => engine.snapshot((tx) => readCommits(tx, TENANT, shard, undefined, 100));
+    const { position } = (await read())[3]!;
+    await engine.transact((tx) => Promise.resolve(trimCommits(tx, TENANT, shard, position)));
+    assert.deepEqual((await read()).map(({ first }) => first), [4, 5, 6, 7, 8, 9]);
+  });
+});
+
+Deno.test("a reader sees every event of clients and of implications, once it is registered", async () => {
+  await withService(async ({ service, engine, tenants: { test } }) => {
+    await write(service, test, setOff(uuid(9), "was_paid"));
+    await engine.transact(async (tx) => {
+      const before = await openWatchedTypes().read(tx, test.number);
+      watchTypes(tx, test.number, before, { consumers: ["test"] });
+    });
+    const events = [1, 2, 3].map(() => ({ type: "was_placed", data: {} }));
+    await Promise.all([1, 2].map((n) => write(service, test, setOffAll(uuid(n), events))));
+    for (const shard of SHARDS) while (await readStep(engine, test.number, shard, 2) > 0);
+    for (const n of [1, 2]) {
+      for (const type of ["order", "ledger"]) {
+        const { length } = await eventsOf(service, test, type, uuid(n));
+        assert.equal(length, 3);
+        for (let index = 0; index < length; index++) {
+          const stream = streamKey(type, uuid(n));
+          assert.equal(await timesSeen(engine, stream, index), 1n, `${stream} ${index}`);
+        }
+      }
+    }
+    assert.equal(await timesSeen(engine, streamKey("order", uuid(9)), 0), 0n, "before it");
+  }, { spec: reactiveSpec });
+});

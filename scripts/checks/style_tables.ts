@@ -76,6 +76,11 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "golden cases name each kind of entry and each of its parts",
   },
   {
+    place: "src/domain/saga",
+    test: "tests/domain/saga/step_test.ts",
+    reason: "the state machine with the data it works on, told as stories",
+  },
+  {
     place: "src/domain/spec",
     test: "tests/domain/spec/compile_test.ts",
     reason: "parts of compileSpec(), told apart by the rule of each golden case",
@@ -104,6 +109,11 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     place: "src/commands/append_writes.ts",
     test: "tests/commands/write_events_test.ts",
     reason: "the transaction inside writeEvents()",
+  },
+  {
+    place: "src/commands/saga_transition.ts",
+    test: "tests/commands/advance_sagas_test.ts",
+    reason: "one saga's part of the transaction",
   },
   {
     place: "src/commands/keep_snapshots.ts",

@@ -5,7 +5,14 @@ import type { StoredEvent } from "../../src/domain/event.ts";
 import type { JsonObject } from "../../src/domain/json.ts";
 import type { Emission } from "../../src/domain/reaction/action.ts";
 import type { CompiledSaga } from "../../src/domain/saga/definition.ts";
-import type { PlacedEvent, SagaEffect, SagaHistoryEntry } from "../../src/domain/saga/instance.ts";
+import type {
+  PlacedEvent,
+  SagaEffect,
+  SagaHistoryEntry,
+  SagaNews,
+  SagaTransition,
+} from "../../src/domain/saga/instance.ts";
+import { stepSaga } from "../../src/domain/saga/step.ts";
 import { createFaultList } from "../../src/domain/spec/fault_list.ts";
 import { compileSagas } from "../../src/domain/spec/sagas.ts";
 
@@ -79,4 +86,47 @@ export function describeEffect(effect: SagaEffect, startMs: number): string {
 export function describeHistory(entry: SagaHistoryEntry, startMs: number): string {
   const line = `${entry.at - startMs / 1000} ${entry.step} ${entry.outcome}`;
   return entry.reason === undefined ? line : `${line}: ${entry.reason}`;
+}
+
+/** One piece of news in a story, and what the saga does then. */
+export interface StoryLine {
+  /** Milliseconds since the start. */
+  readonly at: number;
+  readonly written?: true;
+  readonly postponed?: true;
+  readonly unwritten?: string;
+  readonly timeout?: true;
+  /** `<key> <type>`. */
+  readonly event?: string;
+  readonly data?: JsonObject;
+  readonly effects: readonly string[];
+}
+
+/** Tells a saga that has begun the lines of a story, each with the effects that it must have. */
+export function tellStory(
+  saga: CompiledSaga,
+  begun: SagaTransition,
+  story: readonly StoryLine[],
+  startMs: number,
+): SagaTransition {
+  let told = begun;
+  for (const [index, line] of story.entries()) {
+    told = stepSaga(saga, told.instance, newsOf(line, told.effects, startMs + line.at));
+    const effects = told.effects.map((effect) => describeEffect(effect, startMs));
+    assert.deepEqual(effects, line.effects, `line ${index} of the story`);
+  }
+  return told;
+}
+
+function newsOf(line: StoryLine, effects: readonly SagaEffect[], nowMs: number): SagaNews {
+  if (line.unwritten !== undefined) return { kind: "unwritten", reason: line.unwritten, nowMs };
+  if (line.timeout) return { kind: "timeout", nowMs };
+  if (line.postponed) return { kind: "postponed", nowMs };
+  if (line.event !== undefined) {
+    const [key, type] = line.event.split(" ");
+    return { kind: "event", arrived: placed(key!, type!, line.data), nowMs };
+  }
+  const emit = effects.find((effect) => effect.kind === "emit");
+  const written = emit ? placedEmission(emit.emission) : placed("order:o1", "was_placed");
+  return { kind: "written", written, nowMs };
 }

@@ -22,44 +22,20 @@ import {
   describeHistory,
   placed,
   placedEmission,
+  type StoryLine,
+  tellStory,
 } from "../../support/saga_stories.ts";
 
 const START_MS = Date.UTC(2026, 0, 1);
-
-interface Line {
-  readonly at: number;
-  readonly written?: true;
-  readonly postponed?: true;
-  readonly unwritten?: string;
-  /** `<key> <type>`. */
-  readonly event?: string;
-  readonly data?: JsonObject;
-  readonly timeout?: true;
-  readonly effects: readonly string[];
-}
 
 interface Story {
   readonly name: string;
   readonly saga: JsonObject;
   readonly trigger: { readonly key: string; readonly type: string; readonly data: JsonObject };
   readonly effects: readonly string[];
-  readonly story: readonly Line[];
+  readonly story: readonly StoryLine[];
   readonly state: string;
   readonly history: readonly string[];
-}
-
-function newsOf(line: Line, effects: readonly SagaEffect[]): SagaNews {
-  const nowMs = START_MS + line.at;
-  if (line.unwritten !== undefined) return { kind: "unwritten", reason: line.unwritten, nowMs };
-  if (line.timeout) return { kind: "timeout", nowMs };
-  if (line.postponed) return { kind: "postponed", nowMs };
-  if (line.event !== undefined) {
-    const [key, type] = line.event.split(" ");
-    return { kind: "event", arrived: placed(key!, type!, line.data), nowMs };
-  }
-  const emit = effects.find((effect) => effect.kind === "emit");
-  const written = emit ? placedEmission(emit.emission) : placed("order:o1", "was_placed");
-  return { kind: "written", written, nowMs };
 }
 
 const folder = new URL("../../golden/sagas/", import.meta.url);
@@ -70,13 +46,10 @@ for (
   Deno.test(`stepSaga(): ${golden.name}`, () => {
     const saga = compileStory(golden.saga);
     const { key, type, data } = golden.trigger;
-    let { instance, effects } = startSaga(saga, "s1", placed(key, type, data), START_MS);
-    assert.deepEqual(effects.map((effect) => describeEffect(effect, START_MS)), golden.effects);
-    for (const [index, line] of golden.story.entries()) {
-      ({ instance, effects } = stepSaga(saga, instance, newsOf(line, effects)));
-      const lines = effects.map((effect) => describeEffect(effect, START_MS));
-      assert.deepEqual(lines, line.effects, `line ${index} of the story`);
-    }
+    const begun = startSaga(saga, "s1", placed(key, type, data), START_MS);
+    const effects = begun.effects.map((effect) => describeEffect(effect, START_MS));
+    assert.deepEqual(effects, golden.effects);
+    const { instance } = tellStory(saga, begun, golden.story, START_MS);
     assert.equal(instance.state, golden.state);
     const history = instance.history.map((entry) => describeHistory(entry, START_MS));
     assert.deepEqual(history, golden.history);

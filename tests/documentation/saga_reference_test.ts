@@ -1,0 +1,97 @@
+/**
+ * Keeps src/domain/saga/README.md true: every `json` block is a definition that is compiled, a story
+ * of the definition before it that is told, or a definition that is refused; rules, keys and limits
+ * that it names are those of the code.
+ */
+
+import assert from "node:assert/strict";
+import type { JsonObject, JsonValue } from "../../src/domain/json.ts";
+import { limits } from "../../src/domain/limits.ts";
+import type { CompiledSaga } from "../../src/domain/saga/definition.ts";
+import { SAGA_STATES } from "../../src/domain/saga/instance.ts";
+import { startSaga } from "../../src/domain/saga/step.ts";
+import { compileSpec } from "../../src/domain/spec/compile.ts";
+import {
+  declareTypes,
+  describeEffect,
+  describeHistory,
+  placed,
+  type StoryLine,
+  tellStory,
+} from "../support/saga_stories.ts";
+import { fencedBlocks, readText, sectionOf, tableRows } from "./markdown.ts";
+
+const README = readText("src/domain/saga/README.md");
+const BLOCKS = fencedBlocks(README).filter(({ language }) => language === "json");
+const START_MS = 1_700_000_000_000;
+
+interface Example {
+  readonly sagas?: Record<string, JsonObject>;
+  readonly refused?: readonly { readonly rule: string; readonly path: string }[];
+  readonly trigger?: { readonly key: string; readonly type: string; readonly data: JsonObject };
+  readonly story?: readonly StoryLine[];
+  readonly history?: readonly string[];
+}
+
+function compile(sagas: Record<string, JsonObject>) {
+  const types = Object.values(sagas).map(declareTypes);
+  return compileSpec({
+    aggregate_types: Object.assign({}, ...types) as JsonValue,
+    agent_types: ["user"],
+    singletons: ["stock"],
+    modules: { sagas },
+  });
+}
+
+let saga: CompiledSaga | undefined;
+for (const { text, line } of BLOCKS) {
+  const example = JSON.parse(text) as Example;
+  const shape = Object.keys(example).join(",");
+  if (shape === "sagas,refused") {
+    Deno.test(`the sagas at line ${line} of the reference are refused as it says`, () => {
+      const compiled = compile(example.sagas!);
+      assert.ok(!compiled.ok);
+      const violations = compiled.violations.map(({ rule, path }) => ({ rule, path }));
+      assert.deepEqual(violations, example.refused);
+    });
+    continue;
+  }
+  if (shape === "sagas") {
+    const compiled = compile(example.sagas!);
+    assert.ok(compiled.ok, JSON.stringify(compiled));
+    assert.deepEqual(compiled.warnings, []);
+    [saga] = compiled.spec.sagas.values();
+    continue;
+  }
+  assert.equal(shape, "trigger,story,history", `line ${line}`);
+  const told = saga!;
+  Deno.test(`the story at line ${line} of the reference is what happens`, () => {
+    const { key, type, data } = example.trigger!;
+    const trigger = placed(key, type, data);
+    assert.ok(told.trigger.holds(trigger.event));
+    const begun = startSaga(told, "s1", trigger, START_MS);
+    const [first, ...lines] = example.story!;
+    const effects = begun.effects.map((effect) => describeEffect(effect, START_MS));
+    assert.deepEqual(effects, first!.effects);
+    const { history } = tellStory(told, begun, lines, START_MS).instance;
+    assert.deepEqual(history.map((entry) => describeHistory(entry, START_MS)), example.history);
+  });
+}
+
+Deno.test("the reference has every state, every key and every limit of sagas", () => {
+  const states = tableRows(sectionOf(README, "## States")).map(([state]) => state);
+  assert.deepEqual(states, SAGA_STATES.map((state) => `\`${state}\``));
+  for (const max of [limits.sagasMax, limits.sagaStepsMax, limits.sagaCompensationTriesMax]) {
+    assert.ok(sectionOf(README, "## Limits").includes(`| ${max} |`));
+  }
+  assert.ok(README.includes(limits.sagaTimeoutMsMax.toLocaleString("en")));
+  assert.ok(README.includes(limits.sagaTimeoutMsDefault.toLocaleString("en")));
+});
+
+Deno.test("the reference names every rule that golden cases of sagas have", () => {
+  const golden = JSON.parse(readText("tests/golden/spec/invalid_sagas.json"));
+  const known = README + readText("src/domain/handler/README.md");
+  for (const { rule } of golden as { rule: string }[]) {
+    assert.ok(known.includes(`\`${rule}\``), rule);
+  }
+});

@@ -1,7 +1,7 @@
 /**
- * Keeps src/domain/saga/README.md true: every `json` block is a definition that is compiled, a story
- * of the definition before it that is told, or a definition that is refused; rules, keys and limits
- * that it names are those of the code.
+ * Keeps src/domain/saga/README.md true: every `json` block is a definition that is compiled, a
+ * story of the definition before it that is told, or a definition that is refused; rules, states
+ * and limits that it names are those of the code.
  */
 
 import assert from "node:assert/strict";
@@ -78,7 +78,7 @@ for (const { text, line } of BLOCKS) {
   });
 }
 
-Deno.test("the reference has every state, every key and every limit of sagas", () => {
+Deno.test("the reference has every state and every limit of sagas", () => {
   const states = tableRows(sectionOf(README, "## States")).map(([state]) => state);
   assert.deepEqual(states, SAGA_STATES.map((state) => `\`${state}\``));
   for (const max of [limits.sagasMax, limits.sagaStepsMax, limits.sagaCompensationTriesMax]) {

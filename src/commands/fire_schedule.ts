@@ -123,7 +123,7 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
     if (!prepared.ok) return await drop(tenant, record, prepared.message, spec.hash);
     const outcome = await combiner.submit(tenant, prepared.write);
     const left = outcome.ok ? outcome.value.outbox : undefined;
-    if (left !== undefined && moment.ownWaitMs > 0) await outbox.drainOwn(left);
+    if (left !== undefined && moment.ownWaitMs > 0) await outbox.drainBeforeReply(left);
   }
 
   /** Gives an event up that does not fit the current spec. */

@@ -1,0 +1,66 @@
+/** The worker of the outbox: does what its writer left, and is woken where that was on purpose. */
+
+import assert from "node:assert/strict";
+import { signalOutbox } from "../../src/store/outbox.ts";
+import { createService } from "../../src/service.ts";
+import { outboxWorker } from "../../src/workers/outbox.ts";
+import { runWorker } from "../../src/workers/worker.ts";
+import { eventsOf, reactiveSpec, setOff, write } from "../support/reactive_spec.ts";
+import { uuid, valueOf, withService } from "../support/service_fixture.ts";
+
+Deno.test("outboxWorker() does what a process has left that died after its write", async () => {
+  await withService(async ({ service, engine, host, access, tenants: { test } }) => {
+    let commitsLeft = 1;
+    const dying = createService(
+      {
+        async transact(body) {
+          if (commitsLeft-- <= 0) throw new Error("dead");
+          return await engine.transact(body);
+        },
+        snapshot: (body) => engine.snapshot(body),
+        watch: (key) => engine.watch(key),
+        close: () => engine.close(),
+      },
+      host,
+      access,
+    );
+    await write(dying, test, setOff(uuid(1), "was_placed"));
+    await dying.close();
+    host.timeMs += 1_000;
+    const running = runWorker(outboxWorker(service), host);
+    await until(async () => valueOf(await service.data.readLength(test, "ledger", uuid(1))) === 1);
+    await running.stop();
+    assert.equal((await eventsOf(service, test, "ledger", uuid(1))).length, 1);
+  }, { spec: reactiveSpec });
+});
+
+Deno.test("outboxWorker() drains when it is signalled, before its wait is over", async () => {
+  await withService(async ({ service, engine, host }) => {
+    let drains = 0;
+    const worker = { ...outboxWorker(service), idleMs: 600_000 };
+    const counted = {
+      ...worker,
+      drain: (limit: number) => {
+        drains++;
+        return worker.drain(limit);
+      },
+    };
+    const running = runWorker(counted, host);
+    try {
+      await until(() => Promise.resolve(drains >= 1));
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      const before = drains;
+      await engine.transact((tx) => Promise.resolve(signalOutbox(tx)));
+      await until(() => Promise.resolve(drains > before));
+    } finally {
+      await running.stop();
+    }
+  });
+});
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  for (let waited = 0; !(await condition()); waited += 5) {
+    if (waited > 5_000) throw new Error("it did not happen");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import type { JsonObject } from "../../src/domain/json.ts";
 import { limits } from "../../src/domain/limits.ts";
 import type { SagaHistoryEntry } from "../../src/domain/saga/instance.ts";
+import { FoundationdbEngine } from "../../src/kv/foundationdb_engine.ts";
 import { listSagas } from "../../src/queries/list_sagas.ts";
 import { listErrorRecords } from "../../src/store/error_records.ts";
 import {
@@ -16,6 +17,8 @@ import {
   withShop,
 } from "../support/saga_fixtures.ts";
 import { type Fault, faultyEngine } from "../support/faulty_engine.ts";
+import { fakeHost } from "../support/fake_host.ts";
+import { memoryDatabase } from "../support/memory_foundationdb.ts";
 import { uuid } from "../support/service_fixture.ts";
 import { temporaryEngine } from "../support/temporary_engine.ts";
 
@@ -427,3 +430,32 @@ async function checkOrders(shop: SagaShop, orders: readonly string[]): Promise<v
     if (isGood) assert.equal(first, "was_captured");
   }
 }
+
+Deno.test("sagas go the same way on the distributed engine", async () => {
+  const engine = new FoundationdbEngine({ database: memoryDatabase(), host: fakeHost() });
+  const shop = await openShop(engine);
+  try {
+    for (const id of ["o1", "o2", "o3"]) {
+      await shop.write("order", id, "was_placed", { sku: "stock" });
+    }
+    await shop.showAll();
+    await shop.write("payment", "o1", "was_captured");
+    await shop.write("payment", "o2", "was_refused");
+    await shop.showAll();
+    shop.host.timeMs += MINUTE_MS;
+    await shop.fireTimers();
+    const sagas = await shop.sagas();
+    const ends = sagas.map(({ trigger, state }) => `${trigger.key} ${state}`).sort();
+    assert.deepEqual(ends, ["order:o1 completed", "order:o2 compensated", "order:o3 compensated"]);
+    assert.deepEqual((await shop.typesIn("inventory", "stock")).sort(), [
+      "was_released",
+      "was_released",
+      "was_reserved",
+      "was_reserved",
+      "was_reserved",
+    ]);
+  } finally {
+    await shop.specs.close();
+    await engine.close();
+  }
+});

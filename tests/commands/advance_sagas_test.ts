@@ -24,6 +24,16 @@ import { temporaryEngine } from "../support/temporary_engine.ts";
 
 const MINUTE_MS = 60_000;
 
+/** Asks for a payment, and waits for the stock. */
+const ASKING: JsonObject = {
+  trigger: { aggregate_type: "order", event_type: "was_placed" },
+  steps: [{
+    name: "ask",
+    emit: { aggregate_type: "payment", id: "$.id", event_type: "was_requested" },
+    await: { aggregate_type: "inventory", id: "stock", event_types: ["was_released"] },
+  }],
+};
+
 async function place(shop: SagaShop, id: string): Promise<void> {
   await shop.write("order", id, "was_placed", { sku: "stock" });
   await shop.showAll();
@@ -272,15 +282,7 @@ Deno.test("a compensation that nothing takes is tried eight times, then there is
 });
 
 Deno.test("an event for which very many sagas wait is told to each of them once", async () => {
-  const asking: JsonObject = {
-    trigger: { aggregate_type: "order", event_type: "was_placed" },
-    steps: [{
-      name: "ask",
-      emit: { aggregate_type: "payment", id: "$.id", event_type: "was_requested" },
-      await: { aggregate_type: "inventory", id: "stock", event_types: ["was_released"] },
-    }],
-  };
-  const spec = { ...SHOP, modules: { sagas: { asking } } };
+  const spec = { ...SHOP, modules: { sagas: { asking: ASKING } } };
   await withShop(async (shop) => {
     const count = 450;
     for (let number = 0; number < count; number++) {
@@ -457,5 +459,55 @@ Deno.test("sagas go the same way on the distributed engine", async () => {
   } finally {
     await shop.specs.close();
     await engine.close();
+  }
+});
+
+Deno.test("an event that starts more sagas than one transaction holds starts each of them once", async () => {
+  const names = Array.from({ length: 40 }, (_, number) => `saga${number}`);
+  const sagas = Object.fromEntries(names.map((name) => [name, ASKING]));
+  await withShop(async (shop) => {
+    await shop.write("order", "o1", "was_placed", { text: "x".repeat(90_000) });
+    const [work] = await shop.pending();
+    const causes = [{ kind: "event", work: work! } as const];
+    assert.equal((await shop.advancer.advance(TENANT.number, causes, 0)).done, 0);
+    await shop.showAll();
+    const started = (await shop.sagas()).map(({ name }) => name);
+    assert.deepEqual(started.sort(), names.toSorted());
+    assert.equal((await shop.typesIn("payment", "o1")).length, names.length);
+  }, { ...SHOP, modules: { sagas } });
+});
+
+Deno.test("an entry that is done starts nothing, also after a deploy that adds a saga", async () => {
+  await withShop(async (shop) => {
+    await shop.write("order", "o1", "was_placed", { sku: "stock" });
+    const causes = (await shop.pending()).map((work) => ({ kind: "event", work }) as const);
+    await shop.advancer.advance(TENANT.number, causes, 0);
+    await shop.deploy({ ...SHOP, modules: { sagas: { fulfilment: FULFILMENT, asking: ASKING } } });
+    await shop.advancer.advance(TENANT.number, causes, 0);
+    assert.deepEqual((await shop.sagas()).map(({ name }) => name), ["fulfilment"]);
+  });
+});
+
+Deno.test("an event that commits while a saga begins to wait came before it", async () => {
+  const { engine, dispose } = await temporaryEngine();
+  const spec = { ...SHOP, modules: { sagas: { asking: ASKING } } };
+  const shop = await openShop(engine, spec);
+  const late = () => ({ kind: "delay", milliseconds: 100 }) as const;
+  const slow = await openShop(faultyEngine(engine, late), spec, shop.host);
+  try {
+    await shop.write("order", "o1", "was_placed");
+    const showing = slow.showAll();
+    await new Promise((resolve) => setTimeout(resolve, 40));
+    await shop.write("inventory", "stock", "was_released");
+    await showing;
+    await shop.showAll();
+    assert.deepEqual((await shop.sagas()).map(({ state }) => state), ["running"]);
+    await shop.write("inventory", "stock", "was_released");
+    await shop.showAll();
+    assert.deepEqual((await shop.sagas()).map(({ state }) => state), ["completed"]);
+  } finally {
+    await slow.specs.close();
+    await shop.specs.close();
+    await dispose();
   }
 });

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import type { JsonObject } from "../../src/domain/json.ts";
 import { limits } from "../../src/domain/limits.ts";
 import type { SagaHistoryEntry } from "../../src/domain/saga/instance.ts";
+import type { Engine } from "../../src/kv/engine.ts";
 import { FoundationdbEngine } from "../../src/kv/foundationdb_engine.ts";
 import { listSagas } from "../../src/queries/list_sagas.ts";
 import { listErrorRecords } from "../../src/store/error_records.ts";
@@ -507,6 +508,37 @@ Deno.test("an event that commits while a saga begins to wait came before it", as
     assert.deepEqual((await shop.sagas()).map(({ state }) => state), ["completed"]);
   } finally {
     await slow.specs.close();
+    await shop.specs.close();
+    await dispose();
+  }
+});
+
+/** An engine that does not hear of changes until the watch is cancelled. */
+function deaf(engine: Engine): Engine {
+  return {
+    transact: (body) => engine.transact(body),
+    snapshot: (body) => engine.snapshot(body),
+    watch() {
+      const { promise: changed, resolve } = Promise.withResolvers<boolean>();
+      return { changed, cancel: () => resolve(false) };
+    },
+    close: () => engine.close(),
+  };
+}
+
+Deno.test("a node that has not heard of a deploy starts sagas under the new spec all the same", async () => {
+  const { engine, dispose } = await temporaryEngine();
+  const shop = await openShop(engine);
+  const node = await openShop(deaf(engine), SHOP, shop.host);
+  try {
+    await node.specs.current(TENANT.number);
+    await shop.deploy({ ...SHOP, modules: { sagas: { asking: ASKING } } });
+    assert.ok((await node.specs.current(TENANT.number)).sagas.has("fulfilment"), "it is deaf");
+    await shop.write("order", "o1", "was_placed", { sku: "stock" });
+    await node.showAll();
+    assert.deepEqual((await shop.sagas()).map(({ name }) => name), ["asking"]);
+  } finally {
+    await node.specs.close();
     await shop.specs.close();
     await dispose();
   }

@@ -1,19 +1,16 @@
 /**
- * What written events set off, while commits lose their replies, the store goes away, single
- * entries fail and two nodes do the same work: each effect exactly once, none missing.
+ * What written events set off, while commits lose their replies, the store goes away and single
+ * entries fail: each effect exactly once, none missing.
  */
 
 import assert from "node:assert/strict";
 import { limits } from "../../src/domain/limits.ts";
 import type { Engine } from "../../src/kv/engine.ts";
-import type { Tenant } from "../../src/domain/tenant.ts";
-import { createService, type Service } from "../../src/service.ts";
+import type { Service } from "../../src/service.ts";
 import { type Fault, faultyEngine } from "../support/faulty_engine.ts";
 import { poisonedEngine } from "../support/poisoned_engine.ts";
 import { drain, eventsOf, reactiveSpec, setOff, write } from "../support/reactive_spec.ts";
 import { type ServiceFixture, uuid, valueOf, withService } from "../support/service_fixture.ts";
-import { temporaryEngine } from "../support/temporary_engine.ts";
-import { type OpenedNodes, withTwoNodes } from "../support/two_nodes.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -159,96 +156,4 @@ Deno.test("a scheduled event that fails again and again is parked, others fire",
     assert.deepEqual(depths, [0, 0, 1]);
     assert.deepEqual(valueOf(await service.data.listScheduled(test, {})).data, []);
   }, { spec: reactiveSpec, wrap });
-});
-
-/** One store, two services on it. */
-async function openTwice(): Promise<OpenedNodes> {
-  const { engine, dispose } = await temporaryEngine();
-  return { engines: [engine, engine], dispose };
-}
-
-/** A node that writes, and dies before it does anything of what its writes set off. */
-function dyingNode({ engine, host, access }: ServiceFixture) {
-  let commitsLeft = 0;
-  const dying: Engine = {
-    async transact(body) {
-      if (commitsLeft-- <= 0) throw new Error("dead");
-      return await engine.transact(body);
-    },
-    snapshot: (body) => engine.snapshot(body),
-    watch: (key) => engine.watch(key),
-    close: () => engine.close(),
-  };
-  const node = createService(dying, host, access);
-  return {
-    async write(tenant: Tenant, id: string, type: string): Promise<void> {
-      // That of the write itself.
-      commitsLeft = 1;
-      await write(node, tenant, setOff(id, type));
-    },
-    close: () => node.close(),
-  };
-}
-
-Deno.test("two nodes that take the same entries and timers at the same moment: each effect once", async () => {
-  await withService(async (fixture) => {
-    const { engine, host, access, tenants: { test } } = fixture;
-    const dying = dyingNode(fixture);
-    const ids = Array.from({ length: 30 }, (_, n) => uuid(n));
-    for (const id of ids) {
-      await dying.write(test, id, "was_placed");
-      await dying.write(test, id, "was_delayed");
-    }
-    await dying.close();
-    // Neither knows of the other: leases do not keep them apart.
-    const nodes = [1, 2, 3].map(() => createService(engine, host, access));
-    const [first] = nodes as [Service];
-    assert.equal((await eventsOf(first, test, "ledger", ids[0]!)).length, 0);
-    for (let round = 0; round < 3; round++) {
-      host.timeMs += MINUTE_MS;
-      await Promise.all(nodes.map(({ background }) => background.drainOutbox(100)));
-      await Promise.all(nodes.map(({ background }) => background.drainTimers(1_600)));
-    }
-    for (const id of ids) {
-      const types = (await eventsOf(first, test, "order", id)).map(({ type }) => type);
-      assert.deepEqual(types, ["was_placed", "was_delayed", "was_placed"]);
-      assert.equal((await eventsOf(first, test, "ledger", id)).length, 2);
-    }
-    for (const node of nodes) await node.close();
-  }, { spec: reactiveSpec });
-});
-
-Deno.test("two nodes that share the work by leases: each effect once", async () => {
-  await withTwoNodes(openTwice, async ({ a, b, tenants: { test }, pass }) => {
-    const request = { spec: reactiveSpec, force: true, dryRun: false };
-    valueOf(await a.service.specs.deploySpec(test, request));
-    b.host.timeMs += 5_000;
-    a.host.timeMs += 5_000;
-    await a.host.yieldTurn();
-    const ids = Array.from({ length: 40 }, (_, n) => uuid(n));
-    for (const id of ids) {
-      await write(a.service, test, setOff(id, "was_placed"));
-      await write(b.service, test, setOff(id, "was_promised"));
-      await write(a.service, test, setOff(id, "was_delayed"));
-    }
-    for (let round = 0; round < 20; round++) {
-      pass(10_000);
-      await Promise.all([a, b].flatMap(({ service: { background } }) => [
-        background.drainOutbox(100),
-        background.drainTimers(1_600),
-        background.renewShare(),
-      ]));
-    }
-    for (const id of ids) {
-      const types = (await eventsOf(a.service, test, "order", id)).map(({ type }) => type);
-      assert.deepEqual(types.toSorted(), [
-        "was_delayed",
-        "was_placed",
-        "was_placed",
-        "was_promised",
-        "was_reminded",
-      ]);
-      assert.equal((await eventsOf(b.service, test, "ledger", id)).length, 2);
-    }
-  });
 });

@@ -118,7 +118,7 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
     const { id, emission, requestId, fireAtMs } = record;
     const fire_at = new Date(fireAtMs).toISOString();
     const stamp = { actor: SCHEDULER, scheduled: { scheduled_id: id, fire_at } };
-    const request = { emission, stamp, requestId, cause: causeOf(tenant, record) };
+    const request = { emission, stamp, requestId, cause: scheduleCause(tenant, record) };
     const prepared = prepareEmission(host, spec, request, moment);
     if (!prepared.ok) return await drop(tenant, record, prepared.message, spec.hash);
     const outcome = await combiner.submit(tenant, prepared.write);
@@ -175,7 +175,8 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
   return { drain, pauseMs };
 }
 
-function causeOf(tenant: number, record: ScheduleRecord): Cause {
+/** Fires as long as it is there as it was read, and no mark has cancelled it. */
+export function scheduleCause(tenant: number, record: ScheduleRecord): Cause {
   const { id, cancelOn } = record;
   return {
     subject: scheduleSubject(id),

@@ -4,10 +4,11 @@
  */
 
 import assert from "node:assert/strict";
+import type { JsonObject } from "../../src/domain/json.ts";
 import type { Tenant } from "../../src/domain/tenant.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import { FoundationdbEngine } from "../../src/kv/foundationdb_engine.ts";
-import { createService, type Service } from "../../src/service.ts";
+import { createService } from "../../src/service.ts";
 import { fakeHost } from "../support/fake_host.ts";
 import { memoryDatabase } from "../support/memory_foundationdb.ts";
 import {
@@ -178,28 +179,86 @@ for (const { name, open } of STORES) {
       const old = { spec: specWithoutLedger(), force: true, dryRun: false };
       valueOf(await a.service.specs.deploySpec(test, old));
       pass(5_000);
-      // B remembers a spec without ledgers, and is deaf from now on.
+      // B remembers a spec without ledgers and reminders, and is deaf from now on.
       const deaf = createService(b.engine, b.host, b.access);
+      for (let turn = 0; turn < 5; turn++) await b.host.yieldTurn();
       valueOf(await deaf.data.readLength(test, "order", uuid(1)));
-      const next = { spec: reactiveSpec, force: true, dryRun: false };
+      const next = { spec: hastySpec(), force: true, dryRun: false };
       valueOf(await a.service.specs.deploySpec(test, next));
       const { life, service } = dying(a);
       life.commitsLeft = 1;
       await write(service, test, setOff(uuid(1), "was_placed"));
       await service.close();
+      await write(a.service, test, setOff(uuid(2), "was_delayed"));
+      // Soon enough for what it remembers to be as good as new.
       pass(1_000);
-      for (let round = 0; round < 5; round++) await deaf.background.drainOutbox(100);
-      await finishOn(deaf, pass);
-      assert.equal((await eventsOf(a.service, test, "ledger", uuid(1))).length, 1);
+      for (let round = 0; round < 3; round++) {
+        await deaf.background.drainOutbox(100);
+        await deaf.background.drainTimers(1_600);
+      }
+      for (const n of [1, 2]) {
+        assert.equal((await eventsOf(a.service, test, "ledger", uuid(n))).length, 1);
+      }
       assert.deepEqual(valueOf(await a.service.data.listErrors(test, {})).data, []);
       await deaf.close();
     }, { wrapB: deafEngine });
   });
 }
 
-async function finishOn(service: Service, pass: TwoNodes["pass"]): Promise<void> {
-  for (let round = 0; round < 5; round++) {
-    pass(2_000);
-    await service.background.drainOutbox(100);
+/** What is scheduled fires, as an event of a ledger, after one second. */
+function hastySpec(): JsonObject {
+  const spec = structuredClone(reactiveSpec);
+  // deno-lint-ignore no-explicit-any
+  const [{ schedule }] = (spec.aggregate_types as any).order.events.was_delayed.implications;
+  schedule.delay = "1s";
+  schedule.emit = { aggregate_type: "ledger", id: "$.id", event_type: "was_noted", data: {} };
+  return spec;
+}
+
+/** What node A does while B is quicker: its second transaction after the write's begins too late. */
+const RACES: readonly {
+  readonly what: string;
+  readonly type: string;
+  readonly fails: boolean;
+  readonly errors: number;
+}[] = [
+  { what: "fails here", type: "was_placed", fails: true, errors: 0 },
+  { what: "is given up here", type: "was_counted", fails: false, errors: 1 },
+];
+
+for (const { name, open } of STORES) {
+  for (const { what, type, fails, errors } of RACES) {
+    Deno.test(`${name}: what ${what} and is done elsewhere meanwhile is done once`, async () => {
+      await withTwoNodes(open, async (nodes) => {
+        const test = await deployReactive(nodes);
+        const { a, b, pass } = nodes;
+        const elsewhere = createService(b.engine, b.host, b.access);
+        let transactions = 0;
+        const late: Engine = {
+          async transact(body) {
+            if (++transactions === 2) {
+              pass(1_000);
+              assert.ok(await elsewhere.background.drainOutbox(100) > 0);
+              if (fails) throw new Error("a bug");
+            }
+            return await a.engine.transact(body);
+          },
+          snapshot: (body) => a.engine.snapshot(body),
+          watch: (key) => a.engine.watch(key),
+          close: () => a.engine.close(),
+        };
+        const service = createService(late, a.host, a.access);
+        await write(service, test, setOff(uuid(1), type, { count: "many" }));
+        // The reply did not wait for it: the clock went on.
+        await service.close();
+        assert.ok(transactions > 2);
+        pass(600_000);
+        assert.equal(await elsewhere.background.drainOutbox(100), 0);
+        assert.equal((await eventsOf(b.service, test, "ledger", uuid(1))).length, 1);
+        const { data } = valueOf(await b.service.data.listErrors(test, {}));
+        assert.equal(data.length, errors);
+        await elsewhere.close();
+      });
+    });
   }
 }

@@ -193,8 +193,8 @@ export function createService(
   const rebuilder = createRebuilder(engine, host, specs, share);
   const combiner = createCombiner(engine, host);
   const sagas = createSagaAdvancer(engine, host, specs, combiner.watched);
-  const working = { engine, host, specs, combiner, share };
-  const outbox = createOutboxRunner({ ...working, sagas });
+  const working = { engine, host, specs, combiner, share, sagas };
+  const outbox = createOutboxRunner(working);
   const timers = createTimerRunner({ ...working, outbox });
   const writer = createWriter(engine, host, specs, combiner, outbox);
 

@@ -21,6 +21,7 @@ import {
 } from "../store/schedules.ts";
 import { isCurrentSpec } from "../store/specs.ts";
 import { clearTimer, listDueTimers, readFirstTimer, type Timer } from "../store/timers.ts";
+import type { SagaAdvancer } from "./advance_sagas.ts";
 import { scheduleSubject } from "./append_reactions.ts";
 import { type Combiner, isOutage } from "./combine.ts";
 import { prepareEmission } from "./prepare_write.ts";
@@ -44,6 +45,7 @@ export interface TimerParts {
   readonly combiner: Combiner;
   readonly share: WorkShare;
   readonly outbox: OutboxRunner;
+  readonly sagas: SagaAdvancer;
 }
 
 const SCHEDULER = { type: "system_agent", id: "event_scheduler" } as const;
@@ -54,14 +56,13 @@ const MESSAGE_CHARACTERS_MAX = 500;
 
 export function createTimerRunner(parts: TimerParts): TimerRunner {
   const { engine, host, specs, combiner, share, outbox } = parts;
-  const sagaTimers = openSagaTimers(outbox.sagas, host);
+  const fireSagas = openSagaTimers(host, parts.sagas, outbox.sagas);
   let nextMs: number | undefined;
 
   async function drain(limit: number, isStopping: () => boolean): Promise<number> {
     const leases = await share.held("timer");
     const nowMs = host.nowMs();
-    // Those that have failed lately are still there.
-    const limitEach = Math.ceil(limit / Math.max(1, leases.length)) + sagaTimers.failing();
+    const limitEach = Math.ceil(limit / Math.max(1, leases.length));
     const found = await engine.snapshot((tx) =>
       Promise.all(leases.map(async ({ shard }) => {
         const due = await listDueTimers(tx, shard, nowMs, limitEach);
@@ -72,7 +73,7 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
     nextMs = firsts.length === 0 ? undefined : firsts.reduce((a, b) => Math.min(a, b));
     const due = found.flatMap(({ due }) => due);
     if (due.length === 0 || isStopping()) return 0;
-    const told = sagaTimers.fire(due.filter(({ kind }) => kind === "saga"));
+    const told = fireSagas(due.filter(({ kind }) => kind === "saga"));
     const fired = due.filter(({ kind }) => kind === "scheduled").map(fire);
     const results = await Promise.allSettled([told, ...fired]);
     for (const result of results) if (result.status === "rejected") throw result.reason;

@@ -173,36 +173,39 @@ for (const { name, open } of STORES) {
     });
   });
 
-  Deno.test(`${name}: a node that has not heard of a deploy gives no event of it up`, async () => {
-    await withTwoNodes(open, async (nodes) => {
-      const { a, b, tenants: { test }, pass } = nodes;
-      const old = { spec: specWithoutLedger(), force: true, dryRun: false };
-      valueOf(await a.service.specs.deploySpec(test, old));
-      pass(5_000);
-      // B remembers a spec without ledgers and reminders, and is deaf from now on.
-      const deaf = createService(b.engine, b.host, b.access);
-      for (let turn = 0; turn < 5; turn++) await b.host.yieldTurn();
-      valueOf(await deaf.data.readLength(test, "order", uuid(1)));
-      const next = { spec: hastySpec(), force: true, dryRun: false };
-      valueOf(await a.service.specs.deploySpec(test, next));
-      const { life, service } = dying(a);
-      life.commitsLeft = 1;
-      await write(service, test, setOff(uuid(1), "was_placed"));
-      await service.close();
-      await write(a.service, test, setOff(uuid(2), "was_delayed"));
-      // Soon enough for what it remembers to be as good as new.
-      pass(1_000);
-      for (let round = 0; round < 3; round++) {
-        await deaf.background.drainOutbox(100);
-        await deaf.background.drainTimers(1_600);
-      }
-      for (const n of [1, 2]) {
-        assert.equal((await eventsOf(a.service, test, "ledger", uuid(n))).length, 1);
-      }
-      assert.deepEqual(valueOf(await a.service.data.listErrors(test, {})).data, []);
-      await deaf.close();
-    }, { wrapB: deafEngine });
-  });
+  for (const queue of ["implied", "scheduled"]) {
+    Deno.test(`${name}: a node that has not heard of a deploy gives no ${queue} event of it up`, async () => {
+      await withTwoNodes(open, async (nodes) => {
+        const { a, b, tenants: { test }, pass } = nodes;
+        const old = { spec: specWithoutLedger(), force: true, dryRun: false };
+        valueOf(await a.service.specs.deploySpec(test, old));
+        pass(5_000);
+        // B remembers a spec without ledgers and reminders, and is deaf from now on.
+        const deaf = createService(b.engine, b.host, b.access);
+        for (let turn = 0; turn < 5; turn++) await b.host.yieldTurn();
+        valueOf(await deaf.data.readLength(test, "order", uuid(1)));
+        const next = { spec: hastySpec(), force: true, dryRun: false };
+        valueOf(await a.service.specs.deploySpec(test, next));
+        const { life, service } = dying(a);
+        life.commitsLeft = 1;
+        await write(service, test, setOff(uuid(1), "was_placed"));
+        await service.close();
+        await write(a.service, test, setOff(uuid(2), "was_delayed"));
+        // Soon enough for what it remembers to be as good as new.
+        pass(1_000);
+        for (let round = 0; round < 3; round++) {
+          if (queue === "implied") await deaf.background.drainOutbox(100);
+          await deaf.background.drainTimers(1_600);
+          await deaf.background.drainOutbox(100);
+        }
+        for (const n of [1, 2]) {
+          assert.equal((await eventsOf(a.service, test, "ledger", uuid(n))).length, 1);
+        }
+        assert.deepEqual(valueOf(await a.service.data.listErrors(test, {})).data, []);
+        await deaf.close();
+      }, { wrapB: deafEngine });
+    });
+  }
 }
 
 /** What is scheduled fires, as an event of a ledger, after one second. */

@@ -70,11 +70,18 @@ function describe(
 }
 
 /** From this commit on, events that start sagas or end their waits are put into the outbox. */
-export async function showToSagas(tx: Transaction, tenant: number, spec: CompiledSpec) {
+async function showToSagas(tx: Transaction, tenant: number, spec: CompiledSpec) {
   if (spec.sagas.size === 0) return;
   const types = [...spec.sagas.values()].flatMap(eventTypesOf);
   const sagas = types.map(({ aggregateType, eventType }) => `${aggregateType}.${eventType}`);
   watchTypes(tx, tenant, await openWatchedTypes().read(tx, tenant), { sagas });
+}
+
+/** The same for the spec that is current, however it came to be. */
+export async function showCurrentToSagas(tx: Transaction, tenant: number): Promise<void> {
+  const stored = await readCurrentSpec(tx, tenant);
+  const compiled = stored && compileSpec(stored.spec);
+  if (compiled?.ok) await showToSagas(tx, tenant, compiled.spec);
 }
 
 /** Spec: "Aggregates are rebuilt in the background": those folded anew or in another way. */

@@ -19,6 +19,7 @@ import {
   type SigningKeyRecord,
   storeSigningKey,
 } from "../../store/signing_keys.ts";
+import { showCurrentToSagas } from "../deploy_spec.ts";
 import { type ImportTarget, type ImportWish, type Judged, judgeTarget } from "./import_target.ts";
 import { requireImportMark } from "./stage_import.ts";
 
@@ -71,6 +72,7 @@ export async function publishImport(
     await moveApiKeys(tx, instance, target, tenant);
     if (target.takesApiKeys) placeApiKeys(tx, instance, target, publication);
     replaceTenant(tx, instance, target.environment, tenant);
+    await showCurrentToSagas(tx, tenant);
     for (const type of rebuildTypes) enqueueTypeRebuild(tx, tenant, type);
     clearImportMark(tx, place);
     return {

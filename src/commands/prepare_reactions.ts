@@ -10,6 +10,7 @@ import { decodeEvent, type EncodedEvent, type StoredEvent } from "../domain/even
 import { limits } from "../domain/limits.ts";
 import type { Action, ReactionFailure, ReactionWork } from "../domain/reaction/action.ts";
 import type { WaitingEntry } from "../domain/reaction/outbox_entry.ts";
+import { eventTypesOf } from "../domain/saga/definition.ts";
 import type { CompiledSpec } from "../domain/spec/compiled.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
 import { formatUuid } from "../domain/uuid.ts";
@@ -42,9 +43,16 @@ export function openReactionPlan(
 }
 
 const UUID_BYTES = 16;
-/** Of a key, without the stream it names; and how often the engines count a key. */
-const KEY_BYTES = 60;
-const KEY_FACTOR = 3;
+/**
+ * Keys count in a transaction as what is written and as what may conflict. Counted twice here, with
+ * what they have beside the stream they name, all fits into what a transaction has above the limit.
+ */
+const KEY_FACTOR = 2;
+const ENTRY_KEY_BYTES = 24;
+const SAGAS_ENTRY_BYTES = 200;
+/** A record beside its event, with its key and its timer; and one of its rules beside its stream. */
+const SCHEDULE_BYTES = 640;
+const RULE_BYTES = 400;
 const MESSAGE_CHARACTERS_MAX = 500;
 
 /** What `events` of one stream set off, by their place; undefined where that is nothing. */
@@ -55,8 +63,12 @@ export function prepareReactions(
   events: readonly EncodedEvent[],
 ): ReadonlyMap<number, PreparedReactions> | undefined {
   const types = plan.spec.aggregateTypes.get(aggregateType)!.events;
+  const shown = shownTypes(plan.spec);
   let prepared: Map<number, PreparedReactions> | undefined;
   for (const [offset, { type, raw }] of events.entries()) {
+    if (shown?.has(`${aggregateType}.${type}`)) {
+      plan.bytes += entryKeyBytes(key) + SAGAS_ENTRY_BYTES;
+    }
     const reactions = types.get(type)?.reactions;
     if (reactions === undefined) continue;
     const event = decodeEvent(raw);
@@ -82,7 +94,7 @@ function prepareActions(
 ): PreparedReactions {
   const entries: PreparedEntry[] = [];
   const schedules: PreparedSchedule[] = [];
-  const keyBytes = KEY_FACTOR * (key.length + KEY_BYTES);
+  const keyBytes = entryKeyBytes(key);
   let tooDeep = 0;
   for (const action of actions) {
     if (action.kind === "schedule") {
@@ -132,14 +144,29 @@ function prepareSchedule(
   };
 }
 
-/** Record, timer, and a key for each rule; a little more rather than less. */
 function scheduleBytes({ emission, cancelOn }: PreparedSchedule): number {
-  const rules = cancelOn.reduce(
-    (sum, { key }) => sum + KEY_FACTOR * (key.length + 3 * KEY_BYTES),
-    0,
+  const rules = cancelOn.reduce((sum, { key }) => sum + 3 * key.length + RULE_BYTES, 0);
+  return SCHEDULE_BYTES + Buffer.byteLength(JSON.stringify(emission)) + rules;
+}
+
+function entryKeyBytes(stream: StreamKey): number {
+  return KEY_FACTOR * (stream.length + ENTRY_KEY_BYTES);
+}
+
+/** By spec: the types of its sagas are asked for with every write. */
+const shownBySpec = new WeakMap<CompiledSpec, ReadonlySet<string>>();
+
+/** `<aggregate_type>.<event_type>` of what its sagas are shown; undefined where it has none. */
+function shownTypes(spec: CompiledSpec): ReadonlySet<string> | undefined {
+  if (spec.sagas.size === 0) return undefined;
+  const known = shownBySpec.get(spec);
+  if (known !== undefined) return known;
+  const types = [...spec.sagas.values()].flatMap(eventTypesOf);
+  const shown = new Set(
+    types.map(({ aggregateType, eventType }) => `${aggregateType}.${eventType}`),
   );
-  const text = JSON.stringify(emission);
-  return Buffer.byteLength(text) + rules + 3 * KEY_FACTOR * KEY_BYTES;
+  shownBySpec.set(spec, shown);
+  return shown;
 }
 
 function noteFailure(

@@ -22,6 +22,20 @@ Deno.test("systemHost() lets what waits run before yieldTurn() resolves", async 
   assert.equal(ran, true);
 });
 
+Deno.test("systemHost() runs what a timer was started with, unless it was let go of", async () => {
+  const ran: string[] = [];
+  const host = systemHost();
+  const letGo = host.startTimer(1, () => ran.push("let go of"));
+  letGo();
+  await new Promise<void>((resolve) => {
+    host.startTimer(2, () => {
+      ran.push("over");
+      resolve();
+    });
+  });
+  assert.deepEqual(ran, ["over"]);
+});
+
 Deno.test("systemHost() logs one line of JSON with time, level, message and fields", () => {
   const lines: string[] = [];
   const original = console.error;

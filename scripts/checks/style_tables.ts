@@ -111,6 +111,36 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "the transaction inside writeEvents()",
   },
   {
+    place: "src/commands/append_reactions.ts",
+    test: "tests/commands/append_writes_test.ts",
+    reason: "what commits with a write, beside its events",
+  },
+  {
+    place: "src/commands/prepare_write.ts",
+    test: "tests/commands/prepare_reactions_test.ts",
+    reason: "both make a write ready, and together they bound it",
+  },
+  {
+    place: "src/commands/prepared_write.ts",
+    test: "tests/commands/append_writes_test.ts",
+    reason: "types, and the answer to a write whose cause is gone",
+  },
+  {
+    place: "src/commands/cancel_schedule.ts",
+    test: "tests/commands/fire_schedule_test.ts",
+    reason: "to cancel and to fire are the two ends of one thing",
+  },
+  {
+    place: "src/commands/fire_saga_timers.ts",
+    test: "tests/end_to_end/reactions_test.ts",
+    reason: "a few lines between the timers and the sagas, seen through both",
+  },
+  {
+    place: "src/store/cursors.ts",
+    test: "tests/store/commit_log_test.ts",
+    reason: "a cursor is moved by a reader of the log",
+  },
+  {
     place: "src/commands/saga_transition.ts",
     test: "tests/commands/advance_sagas_test.ts",
     reason: "one saga's part of the transaction",

@@ -1,7 +1,7 @@
 /**
  * Does what is in the outbox: writes implied events, shows events to the sagas. The process that
- * put an entry in does it at once; what it leaves (it died, the store was away, it was too much) the
- * workers do. Decisions, section 11.
+ * put an entry in does it at once; what it leaves (it died, the store was away, it was too much)
+ * the workers do. Decisions, section 11.
  *
  * The event and the removal of its entry are one transaction that reads the entry first, so whoever
  * else tries, each entry has one effect. Leases only keep processes from trying the same.

@@ -67,11 +67,14 @@ async function storeAll(engine: Engine, records: readonly ScheduleRecord[]): Pro
   });
 }
 
-const cancelling = () => prepared(emissionOf("global", "was_called_off"));
-const firing = (n: number) => {
+function cancelling(): PreparedWrite {
+  return prepared(emissionOf("global", "was_called_off"));
+}
+
+function firing(n: number): PreparedWrite {
   const record = recordOf(n);
   return prepared(record.emission, scheduleCause(TENANT, record));
-};
+}
 
 async function append(engine: Engine, writes: readonly PreparedWrite[]): Promise<boolean[]> {
   const outcomes = await engine.transact((tx) =>

@@ -8,7 +8,7 @@ import { uuid, valueOf, withService } from "../support/service_fixture.ts";
 
 const LONG = "a".repeat(64);
 
-/** An event that implies one, in streams with the longest keys there are, shown to sagas as well. */
+/** An event that implies one, in streams with the longest keys there are, shown to sagas too. */
 function longSpec(): JsonObject {
   const plain = { schema: true, handler: [] };
   const emit = { aggregate_type: LONG, id: "$.id", event_type: "was_noted" };

@@ -218,7 +218,7 @@ function hastySpec(): JsonObject {
   return spec;
 }
 
-/** What node A does while B is quicker: its second transaction after the write's begins too late. */
+/** What node A does while B is quicker: its transaction after the write's own comes too late. */
 const RACES: readonly {
   readonly what: string;
   readonly type: string;

@@ -57,3 +57,51 @@ Deno.test("recordError() without a tenant gives an id and keeps nothing", async 
     assert.equal(refusalOf(await service.data.readError(test, id)).kind, "not_found");
   });
 });
+
+Deno.test("listErrors() gives the newest first, in pages, to its own environment alone", async () => {
+  await withService(async ({ service, host, tenants: { test, staging } }) => {
+    const ids: string[] = [];
+    for (let n = 0; n < 5; n++) {
+      ids.unshift(service.data.recordError(test, error));
+      host.timeMs += 1_000;
+    }
+    const list = async (page: { limit?: number; start?: string }) =>
+      valueOf(await service.data.listErrors(test, page));
+    const idsOf = (page: { data: readonly { error_id: string }[] }) =>
+      page.data.map(({ error_id }) => error_id);
+    const all = await list({});
+    assert.deepEqual([idsOf(all), all.limit, all.truncated], [ids, 50, false]);
+    const first = await list({ limit: 2 });
+    assert.deepEqual(idsOf(first), ids.slice(0, 2));
+    assert.equal(first.next_start, ids[1]);
+    assert.deepEqual(idsOf(await list({ limit: 9, start: ids[1] })), ids.slice(2));
+    assert.deepEqual(valueOf(await service.data.listErrors(staging, {})).data, []);
+    const wide = await list({ limit: 900 });
+    assert.deepEqual([wide.limit, wide.limit_clamped], [200, true]);
+    const long = { start: "x".repeat(65) };
+    assert.equal(refusalOf(await service.data.listErrors(test, long)).kind, "bad_request");
+    host.timeMs += 24 * 3600 * 1000;
+    assert.deepEqual(idsOf(await list({})), []);
+  });
+});
+
+Deno.test("listErrors() also gives records that the store has not taken yet", async () => {
+  let refusing = false;
+  const wrap = (engine: Engine): Engine => ({
+    transact: (body) => refusing ? Promise.reject(new Error("full")) : engine.transact(body),
+    snapshot: (body) => engine.snapshot(body),
+    watch: (key) => engine.watch(key),
+    close: () => engine.close(),
+  });
+  await withService(async ({ service, host, tenants: { test } }) => {
+    const stored = service.data.recordError(test, error);
+    await host.yieldTurn();
+    refusing = true;
+    host.timeMs += 1;
+    const held = service.data.recordError(test, error);
+    await host.yieldTurn();
+    const { data } = valueOf(await service.data.listErrors(test, {}));
+    assert.deepEqual(data.map(({ error_id }) => error_id), [held, stored]);
+    refusing = false;
+  }, { wrap });
+});

@@ -1,4 +1,4 @@
-/** Causes of sagas: one transaction after the other, in order, none held up by another's failure. */
+/** Causes of sagas: one transaction after the other, none held up by another's failure. */
 
 import assert from "node:assert/strict";
 import type { Advanced, SagaCause } from "../../src/commands/advance_sagas.ts";
@@ -20,7 +20,9 @@ function nameOf(cause: SagaCause): string {
   return cause.kind === "timer" ? cause.timer.id : cause.work.place.stream.slice(6);
 }
 
-const postpone = () => Promise.reject(new Error("lanes put nothing off"));
+function postpone(): Promise<never> {
+  return Promise.reject(new Error("lanes put nothing off"));
+}
 
 /** Lanes over an advancer that answers as told and remembers what it was given. */
 function lanesOver(answer: (names: readonly string[]) => number | Error | Partial<Advanced>) {

@@ -1,4 +1,4 @@
-/** What a written event sets off, as clients see it: implied and scheduled events, sagas, errors. */
+/** What a written event sets off, as clients see it: implied events, scheduled ones, sagas. */
 
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../src/domain/json.ts";

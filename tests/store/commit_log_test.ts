@@ -19,7 +19,10 @@ import { faultyEngine } from "../support/faulty_engine.ts";
 
 const TENANT = 9;
 const SHARDS = Array.from({ length: COMMIT_LOG_SHARDS }, (_, shard) => shard);
-const seenKey = (text: string) => new TextEncoder().encode(`seen ${text}`);
+
+function seenKey(text: string): Bytes {
+  return new TextEncoder().encode(`seen ${text}`);
+}
 
 function shardOfStream(stream: StreamKey, tenant = TENANT): number {
   return commitLogShard(`${tenant}/${stream}`);

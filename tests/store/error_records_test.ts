@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import {
+  listErrorRecords,
   readErrorRecord,
   storeErrorRecord,
   sweepErrorRecords,
@@ -29,6 +30,26 @@ Deno.test("readErrorRecord() gives the record for 24 hours to the millisecond", 
     assert.deepEqual(await read(START_MS + DAY_MS - 1), record);
     assert.equal(await read(START_MS + DAY_MS), undefined);
     assert.equal(await read(START_MS, 2), undefined, "another tenant does not see it");
+  });
+});
+
+Deno.test("listErrorRecords() gives the newest before a record, of one tenant", async () => {
+  await withTemporaryEngine(async (engine) => {
+    await engine.transact((tx) => {
+      for (const tenant of [1, 2]) {
+        for (const id of ["err_a", "err_c", "err_b"]) {
+          storeErrorRecord(tx, tenant, { ...record, error_id: id });
+        }
+      }
+      return Promise.resolve();
+    });
+    const list = async (page: { start?: string; limit: number }) => {
+      const records = await engine.snapshot((tx) => listErrorRecords(tx, 1, page));
+      return records.map(({ error_id }) => error_id);
+    };
+    assert.deepEqual(await list({ limit: 2 }), ["err_c", "err_b"]);
+    assert.deepEqual(await list({ limit: 9, start: "err_b" }), ["err_a"]);
+    assert.deepEqual(await list({ limit: 9, start: "err_a" }), []);
   });
 });
 

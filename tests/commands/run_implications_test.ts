@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { limits } from "../../src/domain/limits.ts";
+import { keys } from "../../src/store/keys.ts";
 import { createService } from "../../src/service.ts";
 import {
   drain,
@@ -280,6 +281,31 @@ Deno.test("a reply waits at most 250 ms for what its write has set off", async (
       close: () => engine.close(),
     }),
   });
+});
+
+Deno.test("a process with very much of its own to do leaves more to the workers, and signals them", async () => {
+  await withService(async ({ service, engine, host, tenants: { test } }) => {
+    const ids = Array.from({ length: 2_500 }, (_, n) => code(n % 500));
+    const events = Array.from({ length: 4 }, () => ({ type: "was_spread", data: { ids } }));
+    const slow = [1, 2].map((n) => write(service, test, setOffAll(uuid(n), events)));
+    await until(async () => {
+      const lengths = await Promise.all(
+        [1, 2].map((n) => service.data.readLength(test, "order", uuid(n))),
+      );
+      return lengths.every((length) => valueOf(length) === 4);
+    });
+    const watch = engine.watch(keys.outboxSignal());
+    await write(service, test, setOff(uuid(3), "was_placed"));
+    assert.equal(await watch.changed, true);
+    assert.equal((await eventsOf(service, test, "ledger", uuid(3))).length, 0);
+    await Promise.all(slow);
+    // Others may take it at once: no clock has gone on.
+    await drain(service);
+    assert.equal((await eventsOf(service, test, "ledger", uuid(3))).length, 1);
+    host.timeMs += 1_000;
+    assert.equal(await drain(service), 0);
+    assert.equal(valueOf(await service.data.readLength(test, "ledger", code(0))), 40);
+  }, options);
 });
 
 Deno.test("an atomic write of an event with implications is refused", async () => {

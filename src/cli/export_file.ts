@@ -3,8 +3,6 @@
  * environment, and under its name only once it is whole and synced.
  */
 
-import { dirname } from "node:path";
-
 const OWNER_ONLY = 0o600;
 /** Standard output, where a file name is expected. */
 export const STANDARD_STREAM = "-";
@@ -34,7 +32,7 @@ export async function createExportFile(path: string): Promise<ExportFile> {
       // Unlike a rename, a link never replaces what was made meanwhile.
       await Deno.link(part, path);
       await Deno.remove(part);
-      await syncFolder(dirname(path));
+      await syncFolder(folderOf(path));
     },
     async discard() {
       file.close();
@@ -64,6 +62,11 @@ async function refuseExisting(path: string): Promise<void> {
     throw error;
   });
   if (exists) throw new Error(`${path} exists already; choose another name or remove it`);
+}
+
+function folderOf(path: string): string {
+  const slash = path.lastIndexOf("/");
+  return slash === -1 ? "." : path.slice(0, slash + 1);
 }
 
 async function syncFolder(path: string): Promise<void> {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readText } from "./markdown.ts";
 
-const REFERENCES = ["src/http/README.md", "src/domain/handler/README.md"];
+const REFERENCES = ["src/cli/README.md", "src/http/README.md", "src/domain/handler/README.md"];
 
 /** The anchors of a file's headings, as repositories on the web make them. */
 function anchorsOf(path: string): Set<string> {

@@ -1,0 +1,144 @@
+/**
+ * Two server processes on one store, in this process: two services, each with an engine, a host
+ * and caches of its own. Any engine will do: see `tests/contract/nodes_contract.ts`.
+ */
+
+import type { Operator } from "../../src/domain/access.ts";
+import { type Access, createAccess } from "../../src/access.ts";
+import { type Environment, ENVIRONMENTS, type Tenant } from "../../src/domain/tenant.ts";
+import type { Engine } from "../../src/kv/engine.ts";
+import { createService, type Service } from "../../src/service.ts";
+import { exampleSpec } from "./example_spec.ts";
+import { type FakeHost, fakeHost } from "./fake_host.ts";
+import { valueOf } from "./service_fixture.ts";
+
+/** Two ways into one empty store; for an engine with one owner, the same engine twice. */
+export interface OpenedNodes {
+  readonly engines: readonly [Engine, Engine];
+  /** Closes both and removes the store. */
+  dispose(): Promise<void>;
+}
+
+export type OpenNodes = () => Promise<OpenedNodes>;
+
+export interface Node {
+  readonly engine: Engine;
+  readonly service: Service;
+  readonly access: Access;
+  readonly host: FakeHost;
+}
+
+export interface TwoNodes {
+  readonly a: Node;
+  readonly b: Node;
+  readonly tenants: Readonly<Record<Environment, Tenant>>;
+  readonly instanceId: string;
+  /** Moves the clocks of both. */
+  pass(milliseconds: number): void;
+}
+
+export interface TwoNodesOptions {
+  /** Puts something between node B and its engine, such as {@link deafEngine}. */
+  readonly wrapB?: (engine: Engine) => Engine;
+  /** How far B's clock is ahead of A's. */
+  readonly skewMs?: number;
+}
+
+/** An operator of everything. */
+export const OPERATOR: Operator = { subject: "ops@example.com" };
+
+/** Runs `body` with two nodes, one instance and the example spec; everything is gone afterwards. */
+export async function withTwoNodes(
+  open: OpenNodes,
+  body: (nodes: TwoNodes) => Promise<void>,
+  { wrapB = (engine) => engine, skewMs = 0 }: TwoNodesOptions = {},
+): Promise<void> {
+  const { engines, dispose } = await open();
+  const a = startNode(engines[0], fakeHost("node a"));
+  const b = startNode(wrapB(engines[1]), fakeHost("node b"));
+  b.host.timeMs += skewMs;
+  try {
+    const { id } = valueOf(await a.access.createInstance("shop", "unlimited"));
+    const tenants = {} as Record<Environment, Tenant>;
+    for (const environment of ENVIRONMENTS) {
+      const tenant = valueOf(await a.access.resolveTenant(OPERATOR, id, environment));
+      tenants[environment] = tenant;
+      const request = { spec: exampleSpec, force: false, dryRun: false };
+      valueOf(await a.service.specs.deploySpec(tenant, request));
+    }
+    // What B does not know yet it asks for, so nobody has to wait for it.
+    await body({ a, b, tenants, instanceId: id, pass });
+  } finally {
+    await stopNode(a);
+    await stopNode(b);
+    await dispose();
+  }
+
+  function pass(milliseconds: number): void {
+    a.host.timeMs += milliseconds;
+    b.host.timeMs += milliseconds;
+  }
+}
+
+export function startNode(engine: Engine, host: FakeHost): Node {
+  const access = createAccess(engine, host, { jwtSecret: new Uint8Array(32).fill(7) });
+  const service = createService(engine, host, access, { isStoreShared: true });
+  return { engine, host, access, service };
+}
+
+/** Gives leases back and ends the watches, as an orderly stop does; the engine stays open. */
+export async function stopNode({ service, access }: Node): Promise<void> {
+  await service.close();
+  await access.close();
+}
+
+/** An engine whose watches never speak: only polling tells its node of what others did. */
+export function deafEngine(engine: Engine): Engine {
+  return {
+    ...calling(engine),
+    watch() {
+      const { promise, resolve } = Promise.withResolvers<boolean>();
+      return { changed: promise, cancel: () => resolve(false) };
+    },
+  };
+}
+
+/** An engine that is away whenever `isAway` says so. */
+export function leavingEngine(engine: Engine, isAway: () => Error | undefined): Engine {
+  const check = () => {
+    const error = isAway();
+    if (error !== undefined) throw error;
+  };
+  return {
+    ...calling(engine),
+    async transact(body) {
+      check();
+      return await engine.transact(body);
+    },
+    async snapshot(body) {
+      check();
+      return await engine.snapshot(body);
+    },
+  };
+}
+
+/** Engines are classes with private fields: their methods do not survive a spread. */
+function calling(engine: Engine): Engine {
+  return {
+    transact: (body) => engine.transact(body),
+    snapshot: (body) => engine.snapshot(body),
+    watch: (key) => engine.watch(key),
+    close: () => engine.close(),
+  };
+}
+
+/** Waits up to three seconds of real time for what another turn of the event loop brings. */
+export async function until(
+  condition: () => boolean | Promise<boolean>,
+  what: string,
+): Promise<void> {
+  for (let waited = 0; !(await condition()); waited += 10) {
+    if (waited > 3_000) throw new Error(`${what} did not happen`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

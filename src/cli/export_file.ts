@@ -24,18 +24,20 @@ export async function createExportFile(path: string): Promise<ExportFile> {
   const file = await Deno.open(part, options);
   // `mode` counts only for a file that was not there.
   await Deno.chmod(part, OWNER_ONLY);
+  let isOpen = true;
   return {
     write: (bytes) => writeAll(file, bytes),
     async publish() {
       await file.sync();
       file.close();
-      // Unlike a rename, a link never replaces what was made meanwhile.
-      await Deno.link(part, path);
-      await Deno.remove(part);
+      isOpen = false;
+      // Hours may have passed since the name was free.
+      await refuseExisting(path);
+      await Deno.rename(part, path);
       await syncFolder(folderOf(path));
     },
     async discard() {
-      file.close();
+      if (isOpen) file.close();
       await Deno.remove(part);
     },
   };

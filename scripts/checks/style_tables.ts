@@ -121,11 +121,6 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "commands are run as processes, with their exit codes and what they print",
   },
   {
-    place: "src/service.ts",
-    test: "tests/commands/write_events_test.ts",
-    reason: "it only binds; every test of a command or query goes through it",
-  },
-  {
     place: "src/queries",
     test: "tests/queries/read_aggregate_test.ts",
     reason: "parts of reading an aggregate",

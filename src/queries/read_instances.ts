@@ -80,7 +80,8 @@ async function readCovered(
     return found.filter((record) => record !== undefined).slice(0, limit);
   }
   const records: InstanceRecord[] = [];
-  for (let last: InstanceRecord | undefined; records.length < limit;) {
+  let last: InstanceRecord | undefined;
+  while (records.length < limit) {
     const count = Math.min(PAGE, limit - records.length);
     const page = await engine.snapshot((tx) => listRecords(tx, count, last?.id));
     records.push(...page);

@@ -74,7 +74,7 @@ export async function loadSnapshot(
   return undefined;
 }
 
-/** All parts of a snapshot, some in each transaction, after those that were read with its header. */
+/** All parts of a snapshot: those read with its header, and the rest, some in each transaction. */
 async function readFurtherParts(
   engine: Engine,
   { end }: KeyRange,

@@ -5,6 +5,7 @@
 
 import { deafEngine, type OpenNodes, type TwoNodes, withTwoNodes } from "../support/two_nodes.ts";
 import { nodesCacheContract } from "./nodes_cache_contract.ts";
+import { nodesOutageContract } from "./nodes_outage_contract.ts";
 import { nodesWorkContract } from "./nodes_work_contract.ts";
 import { nodesWriteContract } from "./nodes_write_contract.ts";
 
@@ -26,4 +27,5 @@ export function nodesContract(name: string, open: OpenNodes): void {
   nodesCacheContract(test);
   nodesCacheContract(deafTest);
   nodesWorkContract(test);
+  nodesOutageContract(name, open);
 }

@@ -37,6 +37,8 @@ stop() {
   trap - EXIT INT TERM HUP
   if [ -n "$server" ]; then
     kill "$server" 2>/dev/null || true
+    # A server that is held still takes no other signal.
+    kill -CONT "$server" 2>/dev/null || true
     wait "$server" 2>/dev/null || true
   fi
   [ -n "$kept" ] || rm -rf "$folder"

@@ -1,9 +1,9 @@
 /** Two nodes on the embedded engine, which both have in one process. */
 
-import { temporaryEngine } from "../support/temporary_engine.ts";
+import { temporarySqlite } from "../support/temporary_engine.ts";
 import { nodesContract } from "./nodes_contract.ts";
 
 nodesContract("sqlite", async () => {
-  const { engine, dispose } = await temporaryEngine();
+  const { engine, dispose } = await temporarySqlite();
   return { engines: [engine, engine], dispose };
 });

@@ -99,7 +99,7 @@ function judgeClaims(claims: JWTPayload, nowMs: number): Outcome<Verified> {
 
 /**
  * From when a token's lifetime counts: now, or when it was made by another node whose clock is a
- * little ahead. Else a token of 24 hours would be refused by every node behind the one that made it.
+ * little ahead. Else a token of 24 hours would be refused by every node behind its maker.
  */
 function startSeconds({ iat }: JWTPayload, nowMs: number): number {
   const now = Math.ceil(nowMs / 1000);

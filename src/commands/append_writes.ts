@@ -48,7 +48,8 @@ export const REBUILD_EVERY_BYTES = 4 * 1024 * 1024;
 
 /**
  * Appends each write in order; a refused one leaves no trace. All that they need is read at once:
- * on a network each read waits for its reply.
+ * on a network each read waits for its reply. Two of them must not have one idempotency key, and
+ * never do: the second is refused while the first is in flight (`write_events.ts`).
  */
 export async function appendWrites(
   tx: Transaction,

@@ -13,7 +13,8 @@ import {
 
 export const STREAMS = 5_000;
 /** Until the write path is compiled for good; before, a write costs half as much more. */
-const WRITE_WARMUP_SECONDS = 8;
+export const WRITE_WARMUP_SECONDS = 8;
+export const HOT_WARMUP_SECONDS = 1;
 /** The share of the batches that goes before the clock, for the same reason. */
 const WARMUP_SHARE = 0.2;
 const CONNECTIONS = 64;
@@ -72,6 +73,7 @@ export async function measureHotStream(
     serverPid,
     connections: CONNECTIONS,
     seconds,
+    warmupSeconds: HOT_WARMUP_SECONDS,
     expectedStatus: 201,
     next: () => requests.single("global", number++),
   });

@@ -56,11 +56,13 @@ export async function appendWrites(
   tenant: number,
   writes: readonly PreparedWrite[],
 ): Promise<Outcome<Written>[]> {
-  const reading = Promise.all(
-    writes.map(({ idempotency }) => idempotency && readLedger(tx, tenant, idempotency)),
-  );
-  const streams = await openStreams(tx, tenant, writes);
-  const entries = await reading;
+  // One promise for all reads: where one fails while nobody waits for it, the process ends.
+  const [entries, streams] = await Promise.all([
+    Promise.all(
+      writes.map(({ idempotency }) => idempotency && readLedger(tx, tenant, idempotency)),
+    ),
+    openStreams(tx, tenant, writes),
+  ]);
   const outcomes = writes.map((write, index) =>
     appendWrite(tx, tenant, write, entries[index], streams)
   );

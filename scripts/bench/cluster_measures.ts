@@ -102,6 +102,10 @@ async function measureOneServer(
   return single!.requestsPerSecond;
 }
 
+/**
+ * Streams at random: two servers that go round the same streams in turn fall into step, for who
+ * conflicts waits for the other, and then conflict for ever.
+ */
 async function measureTwoServers(
   { isQuick }: ClusterBench,
   add: AddRow,
@@ -110,23 +114,24 @@ async function measureTwoServers(
   oneRate: number,
 ): Promise<void> {
   const seconds = isQuick ? 5 : 10;
+  const atRandom = () => Math.floor(Math.random() * measures.STREAMS);
   const both = await watch(
     cluster,
     servers,
     measures.WRITE_WARMUP_SECONDS,
     seconds,
     () =>
-      servers.map((server) =>
-        measures.measureSingles(measures.targetOf(server), CONNECTIONS, seconds)
-      ),
+      servers.map((server) => {
+        const target = measures.targetOf(server);
+        return measures.measureSingles(target, CONNECTIONS, seconds, atRandom);
+      }),
   );
   const rate = both.results.reduce((sum, { requestsPerSecond }) => sum + requestsPerSecond, 0);
-  const slower = both.results.reduce((a, b) => a.p99 > b.p99 ? a : b);
   add({
-    name: "two servers, 64 each",
+    name: "two servers, 64 each, at random",
     value: rate,
     unit: "req/s",
-    latency: slower,
+    latency: both.results.reduce((a, b) => a.p99 > b.p99 ? a : b),
     note: `latency of the slower; ${describeShares(both)}`,
   });
   add({

@@ -45,11 +45,15 @@ export async function deployBenchSpec(server: ServerProcess): Promise<void> {
   if (!reply.ok) throw new Error(`deploying the spec: ${reply.status} ${text}`);
 }
 
-/** Single events over 5,000 streams in turn, each with an idempotency key of its own. */
+/** Which of the 5,000 streams the write of this number goes to. */
+export type StreamChoice = (number: number) => number;
+
+/** Single events over 5,000 streams, each with an idempotency key of its own. */
 export async function measureSingles(
   { port, serverPid, requests }: Target,
   connections: number,
   seconds: number,
+  choose: StreamChoice = (number) => number % STREAMS,
 ): Promise<LoadResult> {
   let number = 0;
   return await runLoad({
@@ -59,7 +63,7 @@ export async function measureSingles(
     seconds,
     warmupSeconds: WRITE_WARMUP_SECONDS,
     expectedStatus: 201,
-    next: () => requests.single(streamId(number % STREAMS), number++),
+    next: () => requests.single(streamId(choose(number)), number++),
   });
 }
 

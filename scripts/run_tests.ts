@@ -50,7 +50,7 @@ async function writeAll(bytes: Uint8Array): Promise<void> {
 }
 
 async function runSuite(
-  { name, paths, env }: Suite,
+  { name, paths, env, sizes = {} }: Suite,
   clusterFile: string | undefined,
 ): Promise<Summary> {
   const startedAt = performance.now();
@@ -58,8 +58,11 @@ async function runSuite(
   const place: Record<string, string> = clusterFile === undefined
     ? {}
     : { FDB_CLUSTER_FILE: clusterFile };
+  const given = Deno.env.toObject();
+  const unset = Object.entries(sizes).filter(([variable]) => given[variable] === undefined);
   // Types were checked with the ordinary tests.
-  const summary = await runTests(["--no-check", ONE_ISOLATE, "--", ...paths], { ...place, ...env });
+  const args = ["--no-check", ONE_ISOLATE, "--", ...paths];
+  const summary = await runTests(args, { ...place, ...env, ...Object.fromEntries(unset) });
   const seconds = (performance.now() - startedAt) / 1000;
   console.log(`--- FoundationDB: ${name}: ${formatSummary(summary, seconds)}`);
   return summary;

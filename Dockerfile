@@ -1,7 +1,15 @@
 # Daybook with its embedded store. Data, credentials and secrets live in /data.
 #   docker build -t daybook .
 #   docker run -p 8000-8002:8000-8002 -v daybook:/data daybook
+# On a FoundationDB cluster instead: compose.yaml.
+
+# The client library for clusters. It speaks with servers of its own release, 7.3; the bindings have
+# a build for linux/amd64 alone, so other platforms run the embedded store.
+ARG FDB_VERSION=7.3.63
+FROM --platform=linux/amd64 foundationdb/foundationdb:${FDB_VERSION} AS foundationdb
+
 FROM denoland/deno:2.9.6
+COPY --from=foundationdb /usr/lib/libfdb_c.so /usr/lib/libfdb_c.so
 
 WORKDIR /app
 

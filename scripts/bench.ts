@@ -2,10 +2,12 @@
  * `deno task bench`: one table of what the server does on one core, with the load generator on
  * another; durable, schema check, idempotency ledger and hash chain on. `--quick` leaves out what
  * needs 5 million stored events; `--json FILE` also writes the raw figures. Targets are ours.
+ * `--store foundationdb` measures one and two servers on a cluster that it starts, unpinned.
  */
 
 import { parseArgs } from "node:util";
 import { type ServerProcess, startServer } from "../tests/support/server_process.ts";
+import { describeCluster, measureCluster } from "./bench/cluster_measures.ts";
 import { measureFold } from "./bench/fold_measure.ts";
 import { openConnection } from "./bench/http_connection.ts";
 import { percentiles } from "./bench/load.ts";
@@ -232,26 +234,37 @@ function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
+interface Options {
+  readonly isQuick: boolean;
+  readonly isOnCluster: boolean;
+}
+
+async function openBench({ isQuick, isOnCluster }: Options): Promise<[Bench, string[]]> {
+  // One server and the load generator have a core each; with a cluster there are too few.
+  const isPinned = !isOnCluster && await pinLoadGenerator();
+  const machine = await describeMachine(isPinned);
+  if (isOnCluster) machine.push(await describeCluster());
+  const dataDir = await Deno.makeTempDir({ prefix: "daybook_bench_" });
+  const wrapper = serverWrapper(isPinned);
+  const unknown = { noopGet: NaN, noopPost: NaN, singlesAtStart: NaN, microsAtStart: NaN };
+  return [{ rows: [], wrapper, dataDir, isQuick, ...unknown }, machine];
+}
+
 if (import.meta.main) {
   const { values } = parseArgs({
     args: Deno.args.filter((argument) => argument !== "--"),
-    options: { quick: { type: "boolean", default: false }, json: { type: "string" } },
+    options: {
+      quick: { type: "boolean", default: false },
+      json: { type: "string" },
+      store: { type: "string", default: "sqlite" },
+    },
   });
-  const isPinned = await pinLoadGenerator();
-  const machine = await describeMachine(isPinned);
-  const bench: Bench = {
-    rows: [],
-    wrapper: serverWrapper(isPinned),
-    dataDir: await Deno.makeTempDir({ prefix: "daybook_bench_" }),
-    isQuick: values.quick,
-    noopGet: NaN,
-    noopPost: NaN,
-    singlesAtStart: NaN,
-    microsAtStart: NaN,
-  };
+  const isOnCluster = values.store === "foundationdb";
+  const [bench, machine] = await openBench({ isQuick: values.quick, isOnCluster });
   const startedAt = performance.now();
   try {
-    await runAll(bench);
+    if (isOnCluster) await measureCluster(bench, (row) => add(bench, row));
+    else await runAll(bench);
   } finally {
     const seconds = Math.round((performance.now() - startedAt) / 1000);
     console.log(`\n${machine.join("\n")}\n\n${formatTable(bench.rows)}\n\n${seconds} s in all`);

@@ -37,6 +37,8 @@ stop() {
   trap - EXIT INT TERM HUP
   if [ -n "$server" ]; then
     kill "$server" 2>/dev/null || true
+    # A server that is held still takes no other signal.
+    kill -CONT "$server" 2>/dev/null || true
     wait "$server" 2>/dev/null || true
   fi
   [ -n "$kept" ] || rm -rf "$folder"
@@ -67,9 +69,11 @@ ask() {
 }
 
 started=
+is_new=
 if [ -f "$cluster_file" ]; then
   start_on "$(sed -n 's/^[^#].*:\([0-9]*\)$/\1/p' "$cluster_file")" && started=yes
 else
+  is_new=yes
   port=$((4500 + $$ % 1000))
   for _ in 1 2 3 4 5 6 7 8 9 10; do
     start_on "$port" && started=yes && break
@@ -83,6 +87,8 @@ if [ -z "$started" ]; then
   exit 1
 fi
 
+# Asked of a new database, the status would only be waited for.
+[ -n "$is_new" ] && ask "configure new single $storage" >/dev/null
 tries=0
 until ask "status minimal" | grep -q "is available"; do
   tries=$((tries + 1))

@@ -244,12 +244,9 @@ export function createService(
   }
 
   async function close(): Promise<void> {
-    await specs.close();
-    // With the store away neither can be done: leases end by themselves.
-    await within(
-      CLOSE_MS_MAX,
-      Promise.allSettled([outbox.settle(), errors.settle(), share.release()]),
-    );
+    // With the store away none of these can be done: leases end by themselves.
+    const lastWrites = Promise.allSettled([outbox.settle(), errors.settle(), share.release()]);
+    await Promise.all([specs.close(), within(CLOSE_MS_MAX, lastWrites)]);
   }
 
   return { data, specs: specService, access, background, ping, close };

@@ -1,5 +1,8 @@
 /** The machine under the bench: what it is, who runs on which core, what its disk's sync costs. */
 
+/** From here on a thread has no time left: what remains is the scheduler's. */
+const BUSY = 0.85;
+
 /** True when there are two cores and `taskset`: then the server gets core 0, the load core 1. */
 export async function pinLoadGenerator(): Promise<boolean> {
   if (navigator.hardwareConcurrency < 2) return false;
@@ -57,6 +60,48 @@ export function processorMicros(pid: number): number {
   const stat = Deno.readTextFileSync(`/proc/${pid}/stat`);
   const [user, system] = stat.slice(stat.lastIndexOf(")") + 2).split(" ").slice(11, 13);
   return (Number(user) + Number(system)) * 10_000;
+}
+
+/**
+ * What share of one core each process uses during the work, more than 1 with several threads; and
+ * as `others` what everything else on the machine does.
+ */
+export async function measureShares(
+  processes: Readonly<Record<string, number>>,
+  delayMs: number,
+  ms: number,
+): Promise<Record<string, number>> {
+  const pause = (length: number) => new Promise((resolve) => setTimeout(resolve, length));
+  const names = Object.keys(processes);
+  const read = () => [...names.map((name) => processorMicros(processes[name]!)), machineMicros()];
+  await pause(delayMs);
+  const [before, startedAt] = [read(), performance.now()];
+  await pause(ms);
+  const [after, micros] = [read(), (performance.now() - startedAt) * 1000];
+  const shares = after.map((value, index) => (value - before[index]!) / micros);
+  const own = shares.slice(0, -1);
+  const others = shares.at(-1)! - own.reduce((sum, share) => sum + share, 0);
+  return {
+    ...Object.fromEntries(names.map((name, index) => [name, own[index]!])),
+    others: Math.max(0, others),
+  };
+}
+
+/** Which process, or all of them together, had no time left; by the shares of one core. */
+export function nameLimit(shares: Readonly<Record<string, number>>, cores: number): string {
+  const entries = Object.entries(shares);
+  const sum = entries.reduce((total, [, share]) => total + share, 0);
+  if (sum >= cores * BUSY) return `the machine's ${cores} cores`;
+  const [name, share] = entries.reduce((most, each) => each[1] > most[1] ? each : most);
+  return share >= BUSY ? name : "no processor";
+}
+
+/** Processor time that the whole machine has used, in microseconds. */
+function machineMicros(): number {
+  const [line] = Deno.readTextFileSync("/proc/stat").split("\n");
+  const [user, nice, system, , , irq, softirq, steal] = line!.split(/\s+/).slice(1).map(Number);
+  const used = [user, nice, system, irq, softirq, steal].map((ticks) => ticks ?? 0);
+  return used.reduce((sum, ticks) => sum + ticks, 0) * 10_000;
 }
 
 /** Resident memory of a process in MiB. */

@@ -13,7 +13,8 @@ import {
 
 export const STREAMS = 5_000;
 /** Until the write path is compiled for good; before, a write costs half as much more. */
-const WRITE_WARMUP_SECONDS = 8;
+export const WRITE_WARMUP_SECONDS = 8;
+export const HOT_WARMUP_SECONDS = 1;
 /** The share of the batches that goes before the clock, for the same reason. */
 const WARMUP_SHARE = 0.2;
 const CONNECTIONS = 64;
@@ -44,11 +45,15 @@ export async function deployBenchSpec(server: ServerProcess): Promise<void> {
   if (!reply.ok) throw new Error(`deploying the spec: ${reply.status} ${text}`);
 }
 
-/** Single events over 5,000 streams in turn, each with an idempotency key of its own. */
+/** Which of the 5,000 streams the write of this number goes to. */
+export type StreamChoice = (number: number) => number;
+
+/** Single events over 5,000 streams, each with an idempotency key of its own. */
 export async function measureSingles(
   { port, serverPid, requests }: Target,
   connections: number,
   seconds: number,
+  choose: StreamChoice = (number) => number % STREAMS,
 ): Promise<LoadResult> {
   let number = 0;
   return await runLoad({
@@ -58,7 +63,7 @@ export async function measureSingles(
     seconds,
     warmupSeconds: WRITE_WARMUP_SECONDS,
     expectedStatus: 201,
-    next: () => requests.single(streamId(number % STREAMS), number++),
+    next: () => requests.single(streamId(choose(number)), number++),
   });
 }
 
@@ -72,6 +77,7 @@ export async function measureHotStream(
     serverPid,
     connections: CONNECTIONS,
     seconds,
+    warmupSeconds: HOT_WARMUP_SECONDS,
     expectedStatus: 201,
     next: () => requests.single("global", number++),
   });

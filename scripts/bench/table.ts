@@ -39,6 +39,7 @@ export function formatTable(rows: readonly Row[]): string {
     "target",
     "met",
     "of no-op",
+    "us",
     "p50",
     "p95",
     "p99",

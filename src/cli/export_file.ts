@@ -3,8 +3,6 @@
  * environment, and under its name only once it is whole and synced.
  */
 
-import { dirname } from "node:path";
-
 const OWNER_ONLY = 0o600;
 /** Standard output, where a file name is expected. */
 export const STANDARD_STREAM = "-";
@@ -26,18 +24,20 @@ export async function createExportFile(path: string): Promise<ExportFile> {
   const file = await Deno.open(part, options);
   // `mode` counts only for a file that was not there.
   await Deno.chmod(part, OWNER_ONLY);
+  let isOpen = true;
   return {
     write: (bytes) => writeAll(file, bytes),
     async publish() {
       await file.sync();
       file.close();
-      // Unlike a rename, a link never replaces what was made meanwhile.
-      await Deno.link(part, path);
-      await Deno.remove(part);
-      await syncFolder(dirname(path));
+      isOpen = false;
+      // Hours may have passed since the name was free.
+      await refuseExisting(path);
+      await Deno.rename(part, path);
+      await syncFolder(folderOf(path));
     },
     async discard() {
-      file.close();
+      if (isOpen) file.close();
       await Deno.remove(part);
     },
   };
@@ -64,6 +64,11 @@ async function refuseExisting(path: string): Promise<void> {
     throw error;
   });
   if (exists) throw new Error(`${path} exists already; choose another name or remove it`);
+}
+
+function folderOf(path: string): string {
+  const slash = path.lastIndexOf("/");
+  return slash === -1 ? "." : path.slice(0, slash + 1);
 }
 
 async function syncFolder(path: string): Promise<void> {

@@ -136,7 +136,11 @@ function announce(
     lines.push(`  ${what.padEnd(12)}${url}`);
   }
   if (server === undefined) lines.push("  worker only: no address");
-  lines.push(`  data        ${config.dataDir}`);
+  lines.push(
+    isShared(config)
+      ? `  cluster     ${config.fdbClusterFile ?? "FoundationDB's default cluster file"}`
+      : `  data        ${config.dataDir}`,
+  );
   if (aboutKeys !== undefined) lines.push(aboutKeys);
   console.log(lines.join("\n"));
 }

@@ -33,7 +33,8 @@ const MS_PER_SECOND = 1000;
 /**
  * Appends each write in order; a refused one leaves no trace, and neither does one whose cause is
  * gone ({@link NOTHING_WRITTEN}). All that they need is read at once: on a network each read waits
- * for its reply.
+ * for its reply. Two of them must not have one idempotency key, and never do: the second is refused
+ * while the first is in flight (`write_events.ts`).
  */
 export async function appendWrites(
   tx: Transaction,
@@ -41,6 +42,7 @@ export async function appendWrites(
   writes: readonly PreparedWrite[],
   watched: WatchedTypesReader,
 ): Promise<Outcome<Written>[]> {
+  // One promise for all reads: where one fails while nobody waits for it, the process ends.
   const [streams, reactions, readings] = await Promise.all([
     openStreams(tx, tenant, writes),
     readReactionState(tx, tenant, writes, watched),

@@ -89,7 +89,7 @@ export function createCombiner(
   async function commitInTurn(tenant: number, queue: Queue, group: Waiting[]): Promise<void> {
     const streams = new Set(group.map(({ stream }) => stream));
     for (const stream of streams) queue.busy.add(stream);
-    await commitGroup(tenant, group, streams);
+    await commitGroup(tenant, queue, group, streams);
     for (const stream of streams) queue.busy.delete(stream);
     if (queue.waiting.length > 0) schedule();
     else if (queue.busy.size === 0) queues.delete(tenant);
@@ -97,6 +97,7 @@ export function createCombiner(
 
   async function commitGroup(
     tenant: number,
+    queue: Queue,
     group: readonly Waiting[],
     streams: ReadonlySet<StreamKey>,
   ): Promise<void> {
@@ -105,19 +106,31 @@ export function createCombiner(
       const outcomes = await engine.transact((tx) => appendWrites(tx, tenant, writes, watched));
       for (const [index, { resolve }] of group.entries()) resolve(outcomes[index]!);
     } catch (error) {
-      if (streams.size === 1 || isOutage(error)) {
-        for (const { reject } of group) reject(error);
+      const isAway = isOutage(error);
+      if (streams.size === 1 || isAway) {
+        const behind = isAway ? takeBehind(queue, streams) : [];
+        for (const { reject } of [...group, ...behind]) reject(error);
         return;
       }
       // A fault of one stream is not the others' business: each is tried by itself.
       for (const stream of streams) {
         const own = group.filter((waiting) => waiting.stream === stream);
-        await commitGroup(tenant, own, new Set([stream]));
+        await commitGroup(tenant, queue, own, new Set([stream]));
       }
     }
   }
 
   return { submit, watched };
+}
+
+/**
+ * Takes what waits for streams whose writing has just met an outage: it would wait as long again,
+ * and an outage is to be told within five seconds.
+ */
+function takeBehind(queue: Queue, streams: ReadonlySet<StreamKey>): Waiting[] {
+  const behind = queue.waiting.filter(({ stream }) => streams.has(stream));
+  queue.waiting = queue.waiting.filter(({ stream }) => !streams.has(stream));
+  return behind;
 }
 
 /**

@@ -57,8 +57,8 @@ export async function deploySpec(
       rebuildChangedTypes(tx, number, before?.spec, spec);
     }
     return accept(describe(next, describeChanges(before?.spec, spec.document)));
-  });
-  specs.forget(tenant.number);
+    // Also where it failed: it may have landed although its reply was lost.
+  }).finally(() => specs.forget(tenant.number));
   return outcome.ok ? accept({ ...outcome.value, warnings }) : outcome;
 }
 

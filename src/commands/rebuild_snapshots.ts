@@ -26,7 +26,7 @@ import {
   settleStreamRebuild,
   type StreamRebuild,
 } from "../store/rebuilds.ts";
-import { readSnapshot, saveSnapshot } from "../store/snapshots.ts";
+import { loadSnapshot, saveSnapshot } from "../store/snapshots.ts";
 import { isCurrentSpec } from "../store/specs.ts";
 import type { SpecCache } from "../queries/current_spec.ts";
 import { readHead } from "../store/streams.ts";
@@ -158,10 +158,9 @@ async function rebuildStream(
 ): Promise<number> {
   const type = spec.aggregateTypes.get(splitStreamKey(stream).type);
   if (type === undefined || !type.cached) return Infinity;
-  const [head, base] = await engine.snapshot(async (tx) => [
-    await readHead(tx, tenant, stream),
-    await readSnapshot(tx, tenant, stream, type.foldHash),
-  ]);
+  // In this order the head is no older than the snapshot.
+  const base = await loadSnapshot(engine, tenant, stream, type.foldHash);
+  const head = await engine.snapshot((tx) => readHead(tx, tenant, stream));
   const usable = base?.generation === head.generation ? base : undefined;
   if (head.bytes - (usable?.bytes ?? 0) < STREAM_BYTES_MIN) return head.bytes;
   const work: FoldWork = { tenant, stream, type, head, base: usable };

@@ -9,6 +9,8 @@ import type { WorkShare } from "./share_work.ts";
 
 const MS_PER_SECOND = 1000;
 const FIRST_TENANT = 1;
+/** An entry may stay so much longer than its day; it answers nothing then. */
+const REST_MS = 10 * 60 * 1000;
 
 export interface Sweeper {
   /**
@@ -24,14 +26,25 @@ export interface Sweeper {
 
 export function createSweeper(engine: Engine, host: Host, share: WorkShare): Sweeper {
   let cursor: LedgerCursor = { tenant: FIRST_TENANT };
+  /** Between two rounds over all ledgers there is a rest. */
+  let restsUntilMs = -Infinity;
 
   async function sweep(limit: number): Promise<number> {
     if ((await share.held("sweep")).length === 0) return 0;
     const nowMs = host.nowMs();
-    const ledger = await engine.transact((tx) => sweepOneLedger(tx, cursor, nowMs, limit));
-    cursor = ledger.next;
+    const removed = nowMs < restsUntilMs ? 0 : await sweepNextLedger(nowMs, limit);
     const records = await engine.transact((tx) => sweepErrorRecords(tx, nowMs, limit));
-    return records + (2 * ledger.removed >= limit ? ledger.removed : 0);
+    return records + (2 * removed >= limit ? removed : 0);
+  }
+
+  async function sweepNextLedger(nowMs: number, limit: number): Promise<number> {
+    const { removed, next } = await engine.transact((tx) =>
+      sweepOneLedger(tx, cursor, nowMs, limit)
+    );
+    const isRoundOver = next.tenant === FIRST_TENANT && next.after === undefined;
+    if (isRoundOver) restsUntilMs = nowMs + REST_MS;
+    cursor = next;
+    return removed;
   }
 
   return { sweep };

@@ -35,6 +35,9 @@ export const LEASE_RENEWAL_MS = 3_000;
 /** Clocks of two nodes may be so far apart without one taking what the other still holds. */
 export const LEASE_SKEW_MS = 2_000;
 
+/** A lease that ends so much later than it could by this clock was made by one that is wrong. */
+const WRONG_CLOCK_MS = 60_000;
+
 /** When a lease that is renewed at `nowMs` ends. */
 export function leaseEnd(nowMs: number): number {
   return nowMs + LEASE_LIFETIME_MS;
@@ -46,10 +49,10 @@ export function isRunning({ endsMs }: Pick<Lease, "endsMs">, nowMs: number): boo
 }
 
 /**
- * For all others: true when the lease may be taken. Also where it ends later than any lease made
- * by a clock that is right: what a clock far ahead has left must not wait for that time to come.
+ * For all others: true when the lease may be taken. Also where it ends far later than it should:
+ * what a clock an hour ahead has left must not wait for an hour.
  */
 export function isOver({ owner, endsMs }: Pick<Lease, "owner" | "endsMs">, nowMs: number): boolean {
   if (owner === "" || nowMs >= endsMs + LEASE_SKEW_MS) return true;
-  return endsMs > leaseEnd(nowMs) + LEASE_SKEW_MS;
+  return endsMs > leaseEnd(nowMs) + WRONG_CLOCK_MS;
 }

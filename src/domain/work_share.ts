@@ -1,4 +1,4 @@
-/** How the processes of a deployment share its background work: queues in shards, shares by count. */
+/** How the processes of a deployment share its background work: queues in shards, equal shares. */
 
 import { isOver, type Lease, type LeaseName, type Worker } from "./lease.ts";
 
@@ -21,7 +21,7 @@ export type QueueName = keyof typeof QUEUE_SHARDS;
 
 export const QUEUE_NAMES = Object.keys(QUEUE_SHARDS) as readonly QueueName[];
 
-/** The shard in which work about `subject` waits: always the same one, and all about evenly used. */
+/** The shard in which work about `subject` waits: always the same; all are about evenly used. */
 export function shardOf(queue: QueueName, subject: string): number {
   return hashText(subject) % QUEUE_SHARDS[queue];
 }

@@ -105,19 +105,24 @@ function makePrivately(path: string): void {
   Deno.openSync(path, { create: true, append: true, mode: 0o600 }).close();
 }
 
+/**
+ * Neither column is declared NOT NULL: then no statement can fail half-way, and SQLite needs no
+ * journal of its own for each (a temporary file, and each page written twice).
+ */
 function prepareSchema(db: DatabaseSync, path: string): void {
   db.exec(`
     PRAGMA page_size = ${pageBytes};
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = FULL;
     PRAGMA wal_autocheckpoint = 0;
+    PRAGMA temp_store = MEMORY;
     PRAGMA cache_size = -${writerCacheKiB};
     BEGIN IMMEDIATE;
     CREATE TABLE IF NOT EXISTS store (
       id INTEGER PRIMARY KEY CHECK (id = 1), format INTEGER NOT NULL, version INTEGER NOT NULL
     );
     INSERT OR IGNORE INTO store VALUES (1, ${formatVersion}, 0);
-    CREATE TABLE IF NOT EXISTS kv (k BLOB PRIMARY KEY NOT NULL, v BLOB NOT NULL);
+    CREATE TABLE IF NOT EXISTS kv (k BLOB PRIMARY KEY, v BLOB);
     COMMIT`);
   const row = db.prepare("SELECT format FROM store").get() as { format: number };
   if (row.format > formatVersion) {

@@ -28,6 +28,8 @@ export interface OperatorAuthenticator {
 const SECRET_BYTES_MIN = 32;
 const REMEMBERED_MAX = 1_000;
 const TOKEN_CHARACTERS_MAX = 8_192;
+/** Clocks of two nodes may be so far apart. */
+const CLOCK_LEEWAY_SECONDS = 60;
 
 interface Verified {
   readonly operator: Operator;
@@ -79,8 +81,7 @@ function tokenVerifier({ jwtSecret, jwtPublicKey }: TokenKeys) {
 /** The claims of a token whose signature, `exp` and `nbf` hold. */
 function judgeClaims(claims: JWTPayload, nowMs: number): Outcome<Verified> {
   const { sub, exp, role, instances } = claims;
-  const endsMaxSeconds = Math.ceil(nowMs / 1000) + limits.tokenLifetimeSecondsMax;
-  if (exp === undefined || exp > endsMaxSeconds) {
+  if (exp === undefined || exp > startSeconds(claims, nowMs) + limits.tokenLifetimeSecondsMax) {
     return unauthorized("The token must have an exp at most 24 hours ahead");
   }
   if (typeof sub !== "string" || sub === "") return unauthorized("The token must have a sub");
@@ -94,6 +95,15 @@ function judgeClaims(claims: JWTPayload, nowMs: number): Outcome<Verified> {
     return unauthorized("The token's instances must be a list of ids");
   }
   return accept({ operator: { subject: sub, instances }, endsMs: exp * 1000 });
+}
+
+/**
+ * From when a token's lifetime counts: now, or when it was made by another node whose clock is a
+ * little ahead. Else a token of 24 hours would be refused by every node behind its maker.
+ */
+function startSeconds({ iat }: JWTPayload, nowMs: number): number {
+  const now = Math.ceil(nowMs / 1000);
+  return Math.max(now, Math.min(iat ?? now, now + CLOCK_LEEWAY_SECONDS));
 }
 
 async function importPublicKey(raw: Uint8Array): Promise<CryptoKey> {

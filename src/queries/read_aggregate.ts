@@ -14,7 +14,7 @@ import type { StreamKey } from "../domain/stream_key.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type { Host } from "../host.ts";
 import type { Engine } from "../kv/engine.ts";
-import { readSnapshot } from "../store/snapshots.ts";
+import { loadSnapshot } from "../store/snapshots.ts";
 import type { SpecCache } from "./current_spec.ts";
 import type { StreamHead } from "../store/stream_head.ts";
 import { readHead } from "../store/streams.ts";
@@ -128,7 +128,7 @@ export function createAggregateReader(
     if (cached !== undefined && isUsable(cached, head)) return cached;
     // Only a stream that once was worth a snapshot can have one.
     if (head.bytes < SNAPSHOT_BYTES_MIN) return undefined;
-    const stored = await engine.snapshot((tx) => readSnapshot(tx, tenant, stream, foldHash));
+    const stored = await loadSnapshot(engine, tenant, stream, foldHash);
     return stored !== undefined && isUsable(stored, head) ? stored : undefined;
   }
 

@@ -21,6 +21,9 @@ export async function listInstances(
   return (await readCovered(engine, operator)).map(viewInstance);
 }
 
+/** Instances read in one transaction: a list of all may take longer than one may last. */
+const PAGE = 1_000;
+
 /** 403 where the token does not cover the instance, whether it exists or not; else 404. */
 export async function readInstance(
   engine: Engine,
@@ -39,7 +42,7 @@ export async function resolveTenant(
   environment: Environment,
 ): Promise<Outcome<Tenant>> {
   const found = id === undefined
-    ? onlyOne(await readCovered(engine, operator))
+    ? onlyOne(await readCovered(engine, operator, 2))
     : await findInstance(engine, operator, id);
   return found.ok ? accept(tenantOf(found.value, environment)) : found;
 }
@@ -63,7 +66,27 @@ function onlyOne(records: readonly InstanceRecord[]): Outcome<InstanceRecord> {
   return refuse({ kind: "bad_request", path: "instance_id", message });
 }
 
-async function readCovered(engine: Engine, operator: Operator): Promise<InstanceRecord[]> {
-  const records = await engine.snapshot((tx) => listRecords(tx));
-  return records.filter(({ id }) => mayOperate(operator, id));
+/** By id, and at most `limit`. */
+async function readCovered(
+  engine: Engine,
+  { instances: ids }: Operator,
+  limit = Infinity,
+): Promise<InstanceRecord[]> {
+  if (ids !== undefined) {
+    const unique = [...new Set(ids)].sort();
+    const found = await engine.snapshot((tx) =>
+      Promise.all(unique.map((id) => readRecord(tx, id)))
+    );
+    return found.filter((record) => record !== undefined).slice(0, limit);
+  }
+  const records: InstanceRecord[] = [];
+  let last: InstanceRecord | undefined;
+  while (records.length < limit) {
+    const count = Math.min(PAGE, limit - records.length);
+    const page = await engine.snapshot((tx) => listRecords(tx, count, last?.id));
+    records.push(...page);
+    last = page.at(-1);
+    if (page.length < count) break;
+  }
+  return records;
 }

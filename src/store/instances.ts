@@ -5,7 +5,7 @@ import { type Environment, ENVIRONMENTS, type Tenant } from "../domain/tenant.ts
 import type { ReadTransaction, Transaction } from "../kv/engine.ts";
 import { bumpAccessVersion } from "./access_version.ts";
 import { decodeRecord, encodeRecord } from "./json_record.ts";
-import { keys } from "./keys.ts";
+import { keyAfter, keys } from "./keys.ts";
 
 export interface InstanceRecord extends Instance {
   /** The number that opens the keys of each environment. */
@@ -27,12 +27,15 @@ export async function isSlugTaken(tx: ReadTransaction, slug: string): Promise<bo
   return await tx.get(keys.slug(slug)) !== undefined;
 }
 
-/** In the order of their ids; at most `limit`. */
+/** In the order of their ids: at most `limit`, after the id `after`. */
 export async function listInstances(
   tx: Pick<ReadTransaction, "getRange">,
   limit?: number,
+  after?: string,
 ): Promise<InstanceRecord[]> {
-  const pairs = await tx.getRange(keys.instances(), limit === undefined ? {} : { limit });
+  const { begin, end } = keys.instances();
+  const range = { begin: after === undefined ? begin : keyAfter(keys.instance(after)), end };
+  const pairs = await tx.getRange(range, limit === undefined ? {} : { limit });
   return pairs.map(({ value }) => decodeRecord<InstanceRecord>(value));
 }
 

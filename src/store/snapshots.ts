@@ -5,9 +5,9 @@
  */
 
 import type { StreamKey } from "../domain/stream_key.ts";
-import type { Engine, ReadTransaction, Transaction } from "../kv/engine.ts";
+import type { Engine, KeyRange, KeyValue, ReadTransaction, Transaction } from "../kv/engine.ts";
 import { kvLimits } from "../kv/engine.ts";
-import { keys } from "./keys.ts";
+import { keyAfter, keys } from "./keys.ts";
 
 export interface SnapshotHeader {
   /** Events folded in. */
@@ -26,6 +26,8 @@ export interface Snapshot extends SnapshotHeader {
 
 const PART_BYTES = kvLimits.valueBytesMax;
 const PARTS_PER_TRANSACTION = 40;
+/** Times a load starts again because the snapshot was replaced under it. */
+const LOADS_MAX = 5;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
@@ -40,25 +42,65 @@ export async function readSnapshotHeader(
   return value && JSON.parse(decoder.decode(value)) as SnapshotHeader;
 }
 
-/** The newest snapshot under `foldHash`, or undefined. */
-export async function readSnapshot(
-  tx: Pick<ReadTransaction, "get" | "getRange">,
+/**
+ * The newest snapshot under `foldHash`, or undefined. Opens its own transactions, for a large state
+ * may take longer than one may last. Where another node saves a newer one meanwhile, it starts
+ * again: without its snapshot a long stream could not be read at all.
+ */
+export async function loadSnapshot(
+  engine: Engine,
   tenant: number,
   stream: StreamKey,
   foldHash: string,
 ): Promise<Snapshot | undefined> {
-  const header = await readSnapshotHeader(tx, tenant, stream, foldHash);
-  if (header === undefined) return undefined;
-  const parts = await tx.getRange(keys.snapshotParts(tenant, stream, foldHash, header.length));
-  const state = new Uint8Array(header.stateBytes);
+  for (let attempt = 0; attempt < LOADS_MAX; attempt++) {
+    const first = await engine.snapshot(async (tx) => {
+      const header = await readSnapshotHeader(tx, tenant, stream, foldHash);
+      if (header === undefined) return undefined;
+      const range = keys.snapshotParts(tenant, stream, foldHash, header.length);
+      return { header, range, parts: await tx.getRange(range, { limit: PARTS_PER_TRANSACTION }) };
+    });
+    if (first === undefined) return undefined;
+    const { header, range } = first;
+    const parts = await readFurtherParts(engine, range, first.parts);
+    if (first.parts.length === PARTS_PER_TRANSACTION) {
+      // Read in several transactions: parts of two snapshots, unless it is still the same one.
+      const now = await engine.snapshot((tx) => readSnapshotHeader(tx, tenant, stream, foldHash));
+      if (!isSame(header, now)) continue;
+    }
+    const stateJson = joinParts(parts, header.stateBytes);
+    return stateJson === undefined ? undefined : { ...header, stateJson };
+  }
+  return undefined;
+}
+
+/** All parts of a snapshot: those read with its header, and the rest, some in each transaction. */
+async function readFurtherParts(
+  engine: Engine,
+  { end }: KeyRange,
+  first: readonly KeyValue[],
+): Promise<KeyValue[]> {
+  const parts = [...first];
+  let page = first;
+  while (page.length === PARTS_PER_TRANSACTION) {
+    const begin = keyAfter(page.at(-1)!.key);
+    const limit = PARTS_PER_TRANSACTION;
+    page = await engine.snapshot((tx) => tx.getRange({ begin, end }, { limit }));
+    parts.push(...page);
+  }
+  return parts;
+}
+
+/** The state, or undefined where a part is missing. */
+function joinParts(parts: readonly KeyValue[], stateBytes: number): string | undefined {
+  if (parts.reduce((sum, { value }) => sum + value.length, 0) !== stateBytes) return undefined;
+  const state = new Uint8Array(stateBytes);
   let offset = 0;
   for (const { value } of parts) {
-    if (offset + value.length > state.length) return undefined;
     state.set(value, offset);
     offset += value.length;
   }
-  if (offset !== state.length) return undefined;
-  return { ...header, stateJson: decoder.decode(state) };
+  return decoder.decode(state);
 }
 
 /**

@@ -58,7 +58,10 @@ export async function storeLoginAttempts(
   const next = { begin: key, end: keys.allFailedLogins().end };
   const neighbours = await tx.unguarded.getRange(next, { limit: SWEPT_PER_ATTEMPT });
   for (const neighbour of neighbours) {
-    if (isOver(neighbour.value, nowMs)) tx.clear(neighbour.key);
+    if (!isOver(neighbour.value, nowMs)) continue;
+    // Guarded now: a try at this moment, perhaps on another node, must count.
+    const current = await tx.get(neighbour.key);
+    if (current !== undefined && isOver(current, nowMs)) tx.clear(neighbour.key);
   }
   tx.set(key, encodeRecord(attemptsMs));
 }

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { streamKey } from "../../src/domain/stream_key.ts";
-import type { Engine, Transaction } from "../../src/kv/engine.ts";
+import { type Engine, EngineUnavailable, type Transaction } from "../../src/kv/engine.ts";
 import { keys } from "../../src/store/keys.ts";
 import {
   ACTOR,
@@ -12,6 +12,7 @@ import {
   valueOf,
   withService,
 } from "../support/service_fixture.ts";
+import { until } from "../support/two_nodes.ts";
 
 /** Counts the transactions that pass through. */
 function counting(): { wrap: (engine: Engine) => Engine; count: number } {
@@ -53,14 +54,14 @@ Deno.test("a refused write among combined ones leaves no trace and hinders nobod
   });
 });
 
-Deno.test("writes to many streams that arrive together share transactions of sixteen streams", async () => {
+Deno.test("writes to many streams that arrive together share transactions of sixty-four streams", async () => {
   const counter = counting();
   await withService(async ({ service, tenants: { test } }) => {
     counter.count = 0;
     const writes = Array.from({ length: 160 }, (_, n) => noteWrite(uuid(n), `n${n}`));
     const outcomes = await Promise.all(writes.map((w) => service.data.writeEvents(test, w)));
     outcomes.forEach(valueOf);
-    assert.equal(counter.count, 10);
+    assert.equal(counter.count, 3);
   }, { wrap: counter.wrap });
 });
 
@@ -133,4 +134,37 @@ Deno.test("a fault of one stream fails its own writes and nobody else's", async 
       assert.equal(valueOf(await service.data.readLength(test, "order", uuid(n))), 2);
     }
   }, { wrap: (engine) => breaking(engine, broken) });
+});
+
+Deno.test("writes that wait behind an outage hear of it with those before them", async () => {
+  const away = Promise.withResolvers<never>();
+  let isAway = false;
+  let transactions = 0;
+  const wrap = (engine: Engine): Engine => ({
+    transact(body) {
+      transactions++;
+      return isAway ? away.promise : engine.transact(body);
+    },
+    snapshot: (body) => engine.snapshot(body),
+    watch: (key) => engine.watch(key),
+    close: () => engine.close(),
+  });
+  await withService(async ({ service, tenants: { test } }) => {
+    const write = (n: number) => service.data.writeEvents(test, noteWrite(uuid(1), `n${n}`));
+    isAway = true;
+    transactions = 0;
+    const first = write(1);
+    await until(() => transactions === 1, "the first group");
+    const behind = [write(2), write(3)];
+    const other = service.data.writeEvents(test, noteWrite(uuid(2), "elsewhere"));
+    await until(() => transactions === 2, "the group of the other stream");
+    away.reject(new EngineUnavailable("away"));
+    for (const outcome of [first, ...behind, other]) {
+      await assert.rejects(outcome, EngineUnavailable);
+    }
+    assert.equal(transactions, 2, "nobody has asked the store again");
+    isAway = false;
+    valueOf(await write(4));
+    assert.equal(valueOf(await service.data.readLength(test, "order", uuid(1))), 1);
+  }, { wrap });
 });

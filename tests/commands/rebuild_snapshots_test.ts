@@ -11,7 +11,7 @@ import { keys } from "../../src/store/keys.ts";
 import { listStreamRebuilds } from "../../src/store/rebuilds.ts";
 import { compileSpec } from "../../src/domain/spec/compile.ts";
 import { createService } from "../../src/service.ts";
-import { readSnapshot } from "../../src/store/snapshots.ts";
+import { loadSnapshot } from "../../src/store/snapshots.ts";
 import { copyOfExampleSpec } from "../support/example_spec.ts";
 import {
   orderWrite,
@@ -186,7 +186,7 @@ async function renamedLength(engine: Engine, tenant: Tenant, id: string) {
   assert.ok(compiled.ok);
   const { foldHash } = compiled.spec.aggregateTypes.get("order")!;
   const stream = streamKey("order", id);
-  return (await engine.snapshot((tx) => readSnapshot(tx, tenant.number, stream, foldHash)))?.length;
+  return (await loadSnapshot(engine, tenant.number, stream, foldHash))?.length;
 }
 
 Deno.test("a node that has not heard of a deploy does not take streams off the list", async () => {

@@ -49,3 +49,20 @@ Deno.test("sweep() asks to go on at once where half of the ledger it looked at h
     assert.deepEqual(calls.filter((removed) => removed > 0), [2], calls.join());
   });
 });
+
+Deno.test("sweep() rests ten minutes after a round over all ledgers, then goes round again", async () => {
+  await withService(async ({ service, engine, host, tenants: { test } }) => {
+    const idempotency = { key: "k-1", bodyHash: "aa".repeat(32) };
+    valueOf(await service.data.writeEvents(test, noteWrite(uuid(1), "a", { idempotency })));
+    const isKept = async () =>
+      await engine.snapshot((tx) => tx.get(keys.ledger(test.number, "k-1"))) !== undefined;
+    host.timeMs += DAY_MS - 5 * 60 * 1000;
+    await sweepAll(service);
+    host.timeMs += 6 * 60 * 1000;
+    await sweepAll(service);
+    assert.equal(await isKept(), true, "ended a minute ago, within the rest");
+    host.timeMs += 5 * 60 * 1000;
+    await sweepAll(service);
+    assert.equal(await isKept(), false);
+  });
+});

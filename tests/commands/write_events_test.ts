@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import type { Tenant } from "../../src/domain/tenant.ts";
 import { limits } from "../../src/domain/limits.ts";
 import type { WriteRequest } from "../../src/domain/write.ts";
+import { type Engine, EngineUnavailable, type Transaction } from "../../src/kv/engine.ts";
 import type { Service } from "../../src/service.ts";
 import {
   ACTOR,
@@ -254,4 +255,32 @@ Deno.test("writeEvents() keeps environments apart", async () => {
     assert.equal(await length(service, tenants.staging, uuid(1)), 0);
     assert.equal(await length(service, tenants.production, uuid(1)), 0);
   });
+});
+
+Deno.test("a write whose reads all fail is refused once; no failure is left unheard", async () => {
+  let isAway = false;
+  const failing = (tx: Transaction): Transaction =>
+    new Proxy(tx, {
+      get(target, name) {
+        if (isAway && name === "get") return () => Promise.reject(new EngineUnavailable("away"));
+        const value = Reflect.get(target, name, target);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+  const wrap = (engine: Engine): Engine => ({
+    transact: (body) => engine.transact((tx) => body(failing(tx))),
+    snapshot: (body) => engine.snapshot(body),
+    watch: (key) => engine.watch(key),
+    close: () => engine.close(),
+  });
+  await withService(async ({ service, tenants: { test } }) => {
+    const idempotency = { key: "k", bodyHash: "0".repeat(64) };
+    const write = noteWrite(uuid(1), "a", { idempotency });
+    isAway = true;
+    await assert.rejects(service.data.writeEvents(test, write), EngineUnavailable);
+    // Failures that nobody has heard end the process, or here the test, by the next turn.
+    await new Promise((resolve) => setTimeout(resolve));
+    isAway = false;
+    assert.equal(valueOf(await service.data.writeEvents(test, write)).replayed, false);
+  }, { wrap });
 });

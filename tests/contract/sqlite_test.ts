@@ -2,11 +2,11 @@
 
 import { join } from "node:path";
 import { openSqliteEngine } from "../../src/kv/sqlite.ts";
-import { temporaryEngine } from "../support/temporary_engine.ts";
+import { temporarySqlite } from "../support/temporary_engine.ts";
 import { engineContract } from "./engine_contract.ts";
 
 engineContract("sqlite", async () => {
-  const { engine, directory, dispose } = await temporaryEngine();
+  const { engine, directory, dispose } = await temporarySqlite();
   let current = engine;
   return {
     engine,

@@ -9,6 +9,7 @@ const ACTOR = { type: "person", id: "5b0e8f6c-3d1a-4c2b-9f7e-0a1b2c3d4e5f" };
 
 export interface WriteReply {
   readonly status: number;
+  readonly headers: Headers;
   readonly replayed: boolean;
   readonly body: Record<string, unknown>;
   /** For each target the ids of its events; empty unless the status is 201. */
@@ -33,7 +34,8 @@ export interface Api {
   close(): void;
 }
 
-export function connectApi(server: ServerProcess): Api {
+/** With the keys of the server's data folder, or of another node's on the same store. */
+export function connectApi(server: Pick<ServerProcess, "baseUrls" | "credentials">): Api {
   const base = server.baseUrls.test;
   const { keys, instance_id, operator_token } = server.credentials;
   // A client of its own for each life of the server: no connection outlives it.
@@ -114,7 +116,7 @@ async function writeReplyOf(operation: Operation, reply: Response): Promise<Writ
     : operation.form === "batch"
     ? [body.stream_ids]
     : operation.targets.map((target) => body.stream_ids[`${target.aggregateType}:${target.id}`]);
-  return { status: reply.status, replayed, body, streamIds };
+  return { status: reply.status, headers: reply.headers, replayed, body, streamIds };
 }
 
 function requestOf(operation: Operation): { path: string; body: unknown } {

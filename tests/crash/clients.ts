@@ -21,14 +21,14 @@ export interface Load {
 export async function runClients(load: Load): Promise<string[]> {
   const faults = await Promise.all(
     load.own.map(({ id, length }, index) =>
-      runClient(load, contextOf(load, { id, length }, load.random.fork(index)))
+      runClient(load, clientContext(load.pool, { id, length }, load.random.fork(index)))
     ),
   );
   return faults.flat();
 }
 
-function contextOf(
-  load: Load,
+export function clientContext(
+  pool: readonly string[],
   own: { readonly id: string; length?: number },
   random: Random,
 ): ClientContext {
@@ -37,7 +37,7 @@ function contextOf(
   let count = 0;
   return {
     random,
-    pool: load.pool,
+    pool,
     own,
     event() {
       const data = eventData(`${name}.${count++}`, random);

@@ -8,7 +8,7 @@ import { type ServerProcess, startServer } from "../support/server_process.ts";
 import { connectApi } from "./api.ts";
 import { type Check, FINAL_CHECKS, STANDARD_CHECKS } from "./checks.ts";
 import { runClients } from "./clients.ts";
-import { createJournal, type Journal, type Operation } from "./journal.ts";
+import { createJournal, isLanded, type Journal, type Operation, settle } from "./journal.ts";
 import { createRandom, type Random } from "./random.ts";
 import type { StreamModel } from "./stream_model.ts";
 import { CRASH_SPEC, STANDARD_MIX, type Workload } from "./workload.ts";
@@ -183,19 +183,6 @@ async function checkLife(
   }
   unknown.forEach((operation) => settle(operation, journal));
   api.close();
-}
-
-/** What a restarted server does not show is gone for good: it must not appear later. */
-function settle(operation: Operation, journal: Journal): void {
-  if (operation.outcome !== "unknown") return;
-  operation.outcome = isLanded(operation, journal) ? "acknowledged" : "refused";
-  operation.streamIds = operation.targets.map((_, target) =>
-    journal.placesOf(operation).filter((place) => place.target === target).map(({ id }) => id ?? "")
-  );
-}
-
-function isLanded(operation: Operation, journal: Journal): boolean {
-  return journal.placesOf(operation).some(({ position }) => position !== undefined);
 }
 
 /** An orderly stop must lose nothing either; then everything is read once more from the start. */

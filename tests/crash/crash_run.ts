@@ -1,6 +1,11 @@
-/** `deno task crash -- --rounds 200 --seed 12345`: the crash driver for long runs and replays. */
+/**
+ * `deno task crash -- --rounds 200 --seed 12345`: the crash driver for long runs and replays.
+ * With `--store foundationdb` the server runs on a cluster that is started for it.
+ */
 
 import { parseArgs } from "node:util";
+import { nodeSettings } from "../cluster/node.ts";
+import { startCluster } from "../support/cluster_process.ts";
 import { runCrashes } from "./crash_driver.ts";
 
 const { values } = parseArgs({
@@ -10,15 +15,19 @@ const { values } = parseArgs({
     rounds: { type: "string", default: "200" },
     seed: { type: "string" },
     connections: { type: "string", default: "8" },
+    store: { type: "string", default: "sqlite" },
   },
 });
 const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed);
 console.log(`seed ${seed}`);
+const cluster = values.store === "foundationdb" ? await startCluster() : undefined;
 const report = await runCrashes({
   seed,
   rounds: Number(values.rounds),
   connections: Number(values.connections),
+  env: cluster && nodeSettings(cluster),
   log: (line) => console.log(line),
 });
+await cluster?.stop();
 console.log(JSON.stringify(report, undefined, 2));
 Deno.exit(report.faults.length === 0 ? 0 : 1);

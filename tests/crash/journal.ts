@@ -84,3 +84,17 @@ export function createJournal(): Journal {
 export function keyOf(target: { readonly aggregateType: string; readonly id: string }): string {
   return `${target.aggregateType}:${target.id}`;
 }
+
+/** Some of it was found in its streams; `operationFaults` says whether that is all of it. */
+export function isLanded(operation: Operation, journal: Journal): boolean {
+  return journal.placesOf(operation).some(({ position }) => position !== undefined);
+}
+
+/** What a store that has come back does not show is gone for good: it must not appear later. */
+export function settle(operation: Operation, journal: Journal): void {
+  if (operation.outcome !== "unknown") return;
+  operation.outcome = isLanded(operation, journal) ? "acknowledged" : "refused";
+  operation.streamIds = operation.targets.map((_, target) =>
+    journal.placesOf(operation).filter((place) => place.target === target).map(({ id }) => id ?? "")
+  );
+}

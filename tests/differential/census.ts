@@ -82,6 +82,19 @@ const ONCE_IN_LONG: readonly string[] = [
   "log_in",
 ];
 
+/** Operations that nothing may ever accept. */
+const NEVER_ACCEPTED: readonly string[] = [
+  "repeat_changed",
+  "refused_write",
+  "bulk_write_refused",
+  "write_broken",
+  "write_unavailable",
+  "deploy_incompatible",
+  "deploy_invalid",
+  "deploy_forbidden",
+  "deploy_oversized",
+];
+
 export function openCensus(): Census {
   const ran = new Map<string, number>();
   const accepted = new Map<string, number>();
@@ -126,7 +139,9 @@ export function openCensus(): Census {
     const missing = REACHABLE_KINDS
       .filter((kind) => !refused.has(kind) && (isLong || kind !== "login_locked"))
       .map((kind) => `no refusal of kind ${kind}`);
-    return [...unclear, ...few, ...missing];
+    const wrong = NEVER_ACCEPTED.filter((name) => accepted.has(name))
+      .map((name) => `${name}: was accepted ${accepted.get(name)} times`);
+    return [...unclear, ...wrong, ...few, ...missing];
   }
 
   function report(): string {

@@ -240,7 +240,8 @@ function elsewhere({ sent }: KeyedWrite): Repeat {
 
 function changed({ sent, json }: KeyedWrite): Repeat {
   const metadata = json.metadata as JsonObject;
-  const actor = { type: "user", id: "inventory" };
+  // No write of a trace has this actor to begin with, or it would not be changed.
+  const actor = { type: "robot", id: "inventory" };
   return ["repeat_changed", { ...sent, json: { ...json, metadata: { ...metadata, actor } } }];
 }
 

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { readText } from "./markdown.ts";
 
 const REFERENCES = [
+  "src/cli/README.md",
   "src/http/README.md",
   "src/domain/handler/README.md",
   "src/domain/reaction/README.md",

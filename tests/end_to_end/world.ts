@@ -6,19 +6,17 @@
 
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
-import { join } from "node:path";
 import { type Access, createAccess } from "../../src/access.ts";
 import type { JsonObject } from "../../src/domain/json.ts";
 import { type Environment, ENVIRONMENTS, type Tenant } from "../../src/domain/tenant.ts";
 import { createApp } from "../../src/http/app.ts";
 import type { EnvironmentSource } from "../../src/http/call.ts";
 import type { Engine } from "../../src/kv/engine.ts";
-import { openSqliteEngine } from "../../src/kv/sqlite.ts";
 import { resolveTenant } from "../../src/queries/read_instances.ts";
 import { createService, type Service } from "../../src/service.ts";
 import { accepted, anyOperator, makeInstance, makeKey } from "../support/access_fixtures.ts";
 import { type FakeHost, fakeHost } from "../support/fake_host.ts";
-import { temporaryEngine } from "../support/temporary_engine.ts";
+import { type StoreContent, temporaryEngine } from "../support/temporary_engine.ts";
 import { worldSpec } from "./world_spec.ts";
 
 export interface WorldOptions {
@@ -76,10 +74,8 @@ export async function withWorld(
   options: WorldOptions = {},
 ): Promise<void> {
   const begin = options.spec === undefined ? "with_spec" : "without_spec";
-  const { files, ...inhabitants } = await (templates[begin] ??= createTemplate(begin));
-  const directory = await Deno.makeTempDir({ prefix: "daybook_" });
-  for (const [name, bytes] of files) await Deno.writeFile(join(directory, name), bytes);
-  const inner = openSqliteEngine({ path: join(directory, STORE) });
+  const { content, ...inhabitants } = await (templates[begin] ??= createTemplate(begin));
+  const { engine: inner, dispose } = await temporaryEngine(content);
   const engine = options.wrap?.(inner) ?? inner;
   const host = fakeHost();
   const { spec, jwtPublicKey } = options;
@@ -97,16 +93,13 @@ export async function withWorld(
   } finally {
     await service.close();
     await access.close();
-    await inner.close();
-    await Deno.remove(directory, { recursive: true });
+    await dispose();
   }
 }
 
-const STORE = "store.sqlite";
-
-/** The store's files with the instance, its keys and mostly the spec: how a world begins. */
+/** A store with the instance, its keys and mostly the spec: how a world begins. */
 interface Template extends Inhabitants {
-  readonly files: readonly (readonly [name: string, bytes: Uint8Array])[];
+  readonly content: StoreContent;
 }
 
 type Beginning = "with_spec" | "without_spec";
@@ -114,7 +107,7 @@ type Beginning = "with_spec" | "without_spec";
 const templates: Partial<Record<Beginning, Promise<Template>>> = {};
 
 async function createTemplate(begin: Beginning): Promise<Template> {
-  const { engine, directory, dispose } = await temporaryEngine();
+  const { engine, save, dispose } = await temporaryEngine();
   try {
     // Another seed than that of the worlds, so that none of them draws an id that is taken.
     const host = fakeHost("template");
@@ -135,11 +128,7 @@ async function createTemplate(begin: Beginning): Promise<Template> {
       await service.close();
       await access.close();
     }
-    await engine.close();
-    const names = [...Deno.readDirSync(directory)].map(({ name }) => name);
-    const stored = names.filter((name) => name.startsWith(STORE));
-    const files = stored.map((name) => [name, Deno.readFileSync(join(directory, name))] as const);
-    return { files, instanceId: id, tenants, keys };
+    return { content: await save(), instanceId: id, tenants, keys };
   } finally {
     await dispose();
   }

@@ -84,6 +84,14 @@ for (const [name, claims] of Object.entries(BAD_CLAIMS)) {
   });
 }
 
+Deno.test("authenticate() accepts a token of 24 hours from a node whose clock is ahead, by a minute", async () => {
+  for (const [ahead, kind] of [[1, "accepted"], [60, "accepted"], [61, "unauthorized"]] as const) {
+    const iat = now + ahead;
+    equal(await kindOf(hmacToken({ ...good, iat, exp: iat + DAY })), kind);
+    equal(await kindOf(hmacToken({ ...good, iat, exp: iat + DAY + 1 })), "unauthorized");
+  }
+});
+
 Deno.test("authenticate() accepts an exp exactly 24 hours ahead and an nbf now", async () => {
   equal(await kindOf(hmacToken({ ...good, exp: now + DAY, nbf: now })), "accepted");
 });

@@ -69,6 +69,38 @@ Deno.test("isFresh() holds for four seconds after a reading and not before the f
   });
 });
 
+Deno.test("isFresh() trusts no reading that a clock set back has put into the future", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const host = fakeHost();
+    const follower = followVersion(engine, host, key, () => {});
+    await until(() => follower.isFresh(host.timeMs), "the first reading");
+    equal(follower.isFresh(host.timeMs - 1), false);
+    await follower.close();
+  });
+});
+
+for (const [how, ended] of [["end", false], ["speak", true]] as const) {
+  Deno.test(`followVersion() reads no faster than it must when watches ${how} at once`, async () => {
+    await withTemporaryEngine(async (engine) => {
+      let reads = 0;
+      let watches = 0;
+      const restless: Engine = {
+        ...bind(engine),
+        snapshot: (body) => (reads++, engine.snapshot(body)),
+        // One that speaks does so for a real change, of which there are five.
+        watch: (watched) =>
+          ended && ++watches > 5
+            ? engine.watch(watched)
+            : { changed: Promise.resolve(ended), cancel() {} },
+      };
+      const follower = followVersion(restless, fakeHost(), key, () => {});
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      equal(reads, ended ? 6 : 1);
+      await follower.close();
+    });
+  });
+}
+
 Deno.test("isFresh() ends while the store is away and returns with it", async () => {
   await withTemporaryEngine(async (engine) => {
     const host = fakeHost();

@@ -2,6 +2,7 @@
 
 import { deepEqual, equal } from "node:assert/strict";
 import { listInstances, readInstance, resolveTenant } from "../../src/queries/read_instances.ts";
+import { storeInstance } from "../../src/store/instances.ts";
 import { accepted, anyOperator, makeInstance, refusal } from "../support/access_fixtures.ts";
 import { fakeHost } from "../support/fake_host.ts";
 import { withTemporaryEngine } from "../support/temporary_engine.ts";
@@ -44,5 +45,20 @@ Deno.test("resolveTenant() needs an id only where there are several instances", 
     const only = accepted(await resolveTenant(engine, limited, undefined, "staging"));
     deepEqual(only, { instanceId: b.id, environment: "staging", number: 5 });
     equal(refusal(await resolveTenant(engine, limited, a.id, "test")).kind, "forbidden");
+  });
+});
+
+Deno.test("listInstances() gives more than are read in one transaction, by id, each once", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const made = Array.from({ length: 2_001 }, (_, n) => `id-${String(n).padStart(5, "0")}`);
+    for (let at = 0; at < made.length; at += 500) {
+      await engine.transact(async (tx) => {
+        for (const id of made.slice(at, at + 500)) {
+          await storeInstance(tx, { id, slug: id, tier: "free", created_at: "2026-01-01" });
+        }
+      });
+    }
+    deepEqual((await listInstances(engine, anyOperator)).map(({ id }) => id), made);
+    equal(refusal(await resolveTenant(engine, anyOperator, undefined, "test")).kind, "bad_request");
   });
 });

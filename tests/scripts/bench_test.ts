@@ -8,6 +8,7 @@ import {
   parseHead,
 } from "../../scripts/bench/http_connection.ts";
 import { percentiles, runLoad } from "../../scripts/bench/load.ts";
+import { measureShares, nameLimit } from "../../scripts/bench/machine.ts";
 import { batchBody, eventData, requestBuilder, streamId } from "../../scripts/bench/requests.ts";
 import { formatTable, isMet } from "../../scripts/bench/table.ts";
 
@@ -30,6 +31,36 @@ Deno.test("isMet() looks at the figure and at the p99 where one is asked for", (
 Deno.test("formatTable() says NO where a target is missed, and gives the share of the no-op", () => {
   const row = { name: "a", value: 5, unit: "x", target: { atLeast: 10 }, noop: 20 };
   assert.match(formatTable([row]).split("\n")[1]!, /^a +5\.00 x +>= 10\.00 +NO +0\.25/);
+});
+
+Deno.test("formatTable() has a head over each column, each figure right under its own", () => {
+  const latency = { p50: 2.5, p95: 3.5, p99: 4.5, max: 5.5, serverMicrosPerUnit: 1.5 };
+  const table = formatTable([{ name: "a", value: 5, unit: "x", latency, note: "note" }]);
+  const [head, row] = table.split("\n");
+  const figures = [["us", "1.5"], ["p50", "2.5"], ["p95", "3.5"], ["p99", "4.5"]] as const;
+  for (const [name, figure] of figures) {
+    const end = row!.indexOf(figure) + figure.length;
+    assert.equal(head!.slice(0, end).trimEnd().endsWith(name), true, table);
+  }
+});
+
+Deno.test("nameLimit() names who has no time left", () => {
+  assert.equal(nameLimit({ server: 0.97, fdbserver: 0.4, load: 0.3 }, 4), "server");
+  assert.equal(nameLimit({ server: 0.6, fdbserver: 0.9, load: 0.3 }, 4), "fdbserver");
+  assert.equal(nameLimit({ server: 0.8, fdbserver: 0.6, load: 0.5 }, 2), "the machine's 2 cores");
+  assert.equal(nameLimit({ server: 0.5, fdbserver: 0.3, load: 0.2 }, 4), "no processor");
+});
+
+Deno.test("measureShares() finds that a process which turns has most of a core", async () => {
+  const busy = new Deno.Command("sh", { args: ["-c", "while :; do :; done"] }).spawn();
+  const idle = new Deno.Command("sleep", { args: ["10"] }).spawn();
+  const shares = await measureShares({ busy: busy.pid, idle: idle.pid }, 0, 500);
+  for (const child of [busy, idle]) {
+    child.kill("SIGKILL");
+    await child.status;
+  }
+  assert.ok(shares.busy! > 0.15 && shares.busy! < 1.2, `busy ${shares.busy}`);
+  assert.ok(shares.idle! < 0.1, `idle ${shares.idle}`);
 });
 
 Deno.test("eventData() is 256 bytes of JSON, streamId() a version 4 UUID, batchBody() a batch", () => {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { streamKey } from "../../src/domain/stream_key.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import { keys } from "../../src/store/keys.ts";
-import { readSnapshot, readSnapshotHeader, saveSnapshot } from "../../src/store/snapshots.ts";
+import { loadSnapshot, readSnapshotHeader, saveSnapshot } from "../../src/store/snapshots.ts";
 import { withTemporaryEngine } from "../support/temporary_engine.ts";
 
 const stream = streamKey("order", "global");
@@ -15,11 +15,11 @@ function snapshot(length: number, characters: number) {
 }
 
 function read(engine: Engine, foldHash: string) {
-  return engine.snapshot((tx) => readSnapshot(tx, 1, stream, foldHash));
+  return loadSnapshot(engine, 1, stream, foldHash);
 }
 
 for (const characters of [0, 49_990, 60_000, 3_000_000]) {
-  Deno.test(`readSnapshot() gives back a state of ${2 * characters} bytes`, async () => {
+  Deno.test(`loadSnapshot() gives back a state of ${2 * characters} bytes`, async () => {
     await withTemporaryEngine(async (engine) => {
       const saved = snapshot(3, characters);
       await saveSnapshot(engine, 1, stream, "f1", saved);
@@ -30,7 +30,7 @@ for (const characters of [0, 49_990, 60_000, 3_000_000]) {
   });
 }
 
-Deno.test("readSnapshot() finds nothing under another fold hash", async () => {
+Deno.test("loadSnapshot() finds nothing under another fold hash", async () => {
   await withTemporaryEngine(async (engine) => {
     await saveSnapshot(engine, 1, stream, "f1", snapshot(3, 5));
     assert.equal(await read(engine, "f2"), undefined);
@@ -49,7 +49,7 @@ Deno.test("saveSnapshot() removes every other snapshot of the stream", async () 
   });
 });
 
-Deno.test("readSnapshot() takes a snapshot with a missing part for none", async () => {
+Deno.test("loadSnapshot() takes a snapshot with a missing part for none", async () => {
   await withTemporaryEngine(async (engine) => {
     await saveSnapshot(engine, 1, stream, "f1", snapshot(3, 200_000));
     const part = keys.snapshotPart(1, stream, "f1", 3, 1);
@@ -73,6 +73,24 @@ function interrupted(engine: Engine, meanwhile: () => Promise<unknown>): Engine 
     close: () => engine.close(),
   };
 }
+
+Deno.test("loadSnapshot() starts again when a newer one takes its place between two parts", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const large = 4_000_000;
+    await saveSnapshot(engine, 1, stream, "f1", snapshot(3, large));
+    let reads = 0;
+    const node: Engine = {
+      ...interrupted(engine, () => Promise.resolve()),
+      async snapshot(body) {
+        if (++reads === 2) await saveSnapshot(engine, 1, stream, "f1", snapshot(4, large));
+        return await engine.snapshot(body);
+      },
+    };
+    const found = await loadSnapshot(node, 1, stream, "f1");
+    assert.equal(found?.length, 4);
+    assert.equal(found.stateJson, snapshot(4, large).stateJson);
+  });
+});
 
 for (const other of [5, 7, 9]) {
   Deno.test(`saveSnapshot() at 7 leaves a whole one when another node saves at ${other} meanwhile`, async () => {

@@ -1,30 +1,50 @@
-/** An empty engine on SQLite in a folder that goes away, for every test that needs a store. */
+/**
+ * An empty engine that goes away, for every test that needs a store: SQLite in a folder of its
+ * own, or what TEST_STORE names. So one suite is run on every engine:
+ *
+ *   sqlite               as by default
+ *   foundationdb         the cluster of FDB_CLUSTER_FILE, under a random prefix
+ *   foundationdb_memory  the engine for FoundationDB over a client in memory
+ *
+ * On `foundationdb` only one test file of a process may open engines: see `one_isolate.ts`.
+ */
 
 import { join } from "node:path";
-import type { Engine } from "../../src/kv/engine.ts";
+import { type Bytes, type Engine, EngineClosed, type KeyValue } from "../../src/kv/engine.ts";
+import { openFoundationdbEngine } from "../../src/kv/foundationdb.ts";
+import { FoundationdbEngine } from "../../src/kv/foundationdb_engine.ts";
 import { openSqliteEngine } from "../../src/kv/sqlite.ts";
+import { memoryDatabase } from "./memory_foundationdb.ts";
 
 export interface TemporaryEngine {
   readonly engine: Engine;
-  /** Removed by `dispose`. */
-  readonly directory: string;
-  /** Closes the engine, if that was not done yet, and removes the folder. */
+  /** Closes the engine, if that was not done yet, and gives what was in it. */
+  save(): Promise<StoreContent>;
+  /** Closes the engine, if that was not done yet, and removes what was in it. */
   dispose(): Promise<void>;
 }
 
-/** Opens an empty engine. Call `dispose` in the end, or use {@link withTemporaryEngine}. */
-export async function temporaryEngine(): Promise<TemporaryEngine> {
-  const directory = await Deno.makeTempDir({ prefix: "daybook_" });
-  const engine = openSqliteEngine({ path: join(directory, "store.sqlite") });
-  return {
-    engine,
-    directory,
-    async dispose() {
-      await engine.close();
-      await Deno.remove(directory, { recursive: true });
-    },
-  };
+/** SQLite is there as files, for that is the fastest way to begin with them. */
+export interface StoreContent {
+  readonly files: readonly (readonly [name: string, bytes: Uint8Array])[];
+  readonly pairs: readonly KeyValue[];
 }
+
+export interface TemporarySqlite extends TemporaryEngine {
+  /** Removed by `dispose`. */
+  readonly directory: string;
+}
+
+const STORE_FILE = "store.sqlite";
+const NOTHING: StoreContent = { files: [], pairs: [] };
+/** All but the markers of commits. */
+const EVERYTHING = { begin: new Uint8Array(), end: Uint8Array.of(0xfe) };
+const MARKERS = { begin: EVERYTHING.end, end: Uint8Array.of(0xff) };
+
+const host = {
+  nowMs: () => Date.now(),
+  randomBytes: (length: number) => crypto.getRandomValues(new Uint8Array(length)),
+};
 
 /** Runs `body` with an empty engine that is gone afterwards, whatever happens. */
 export async function withTemporaryEngine<T>(body: (engine: Engine) => Promise<T>): Promise<T> {
@@ -34,4 +54,115 @@ export async function withTemporaryEngine<T>(body: (engine: Engine) => Promise<T
   } finally {
     await dispose();
   }
+}
+
+/**
+ * Opens an engine that is empty, or holds what another of the same kind held. Call `dispose` in
+ * the end, or use {@link withTemporaryEngine}.
+ */
+export async function temporaryEngine(content: StoreContent = NOTHING): Promise<TemporaryEngine> {
+  const store = Deno.env.get("TEST_STORE") ?? "sqlite";
+  switch (store) {
+    case "sqlite":
+      return await temporarySqlite(content);
+    case "foundationdb":
+      return await temporaryFoundationdb(content);
+    case "foundationdb_memory":
+      return await temporaryMemory(content);
+    default:
+      throw new Error(`TEST_STORE: there is no engine ${store}`);
+  }
+}
+
+/** The same on SQLite, whatever TEST_STORE says. */
+export async function temporarySqlite(content: StoreContent = NOTHING): Promise<TemporarySqlite> {
+  const directory = await Deno.makeTempDir({ prefix: "daybook_" });
+  for (const [name, bytes] of content.files) await Deno.writeFile(join(directory, name), bytes);
+  const engine = openSqliteEngine({ path: join(directory, STORE_FILE) });
+  return {
+    engine,
+    directory,
+    async save() {
+      await engine.close();
+      const names = [...Deno.readDirSync(directory)].map(({ name }) => name);
+      const stored = names.filter((name) => name.startsWith(STORE_FILE));
+      const files = stored.map((name) => [name, Deno.readFileSync(join(directory, name))] as const);
+      return { ...NOTHING, files };
+    },
+    async dispose() {
+      await engine.close();
+      await Deno.remove(directory, { recursive: true });
+    },
+  };
+}
+
+async function temporaryFoundationdb({ pairs }: StoreContent): Promise<TemporaryEngine> {
+  const clusterFile = Deno.env.get("FDB_CLUSTER_FILE");
+  if (clusterFile === undefined) {
+    throw new Error("FDB_CLUSTER_FILE is not set; scripts/run_foundationdb.sh starts a cluster");
+  }
+  const prefix = randomPrefix();
+  const open = () => openFoundationdbEngine({ clusterFile, prefix, host });
+  const engine = await open();
+  await fill(engine, pairs);
+  const save = async () => ({ ...NOTHING, pairs: await closeAndRead(engine, open) });
+  return {
+    engine,
+    save,
+    async dispose() {
+      let current = engine;
+      try {
+        await clear(current);
+      } catch (error) {
+        if (!(error instanceof EngineClosed)) throw error;
+        current = await open();
+        await clear(current);
+      } finally {
+        await current.close();
+      }
+    },
+  };
+}
+
+async function temporaryMemory({ pairs }: StoreContent): Promise<TemporaryEngine> {
+  const database = memoryDatabase();
+  const open = () => Promise.resolve(new FoundationdbEngine({ database, host }));
+  const engine = await open();
+  await fill(engine, pairs);
+  const save = async () => ({ ...NOTHING, pairs: await closeAndRead(engine, open) });
+  return { engine, save, dispose: () => engine.close() };
+}
+
+async function closeAndRead(engine: Engine, open: () => Promise<Engine>): Promise<KeyValue[]> {
+  await engine.close();
+  const again = await open();
+  try {
+    return await again.snapshot((tx) => tx.getRange(EVERYTHING));
+  } finally {
+    await again.close();
+  }
+}
+
+/** Nothing else is in there afterwards: another test may have drawn the same prefix. */
+async function fill(engine: Engine, pairs: readonly KeyValue[]): Promise<void> {
+  await engine.transact((tx) => {
+    tx.clearRange(EVERYTHING);
+    for (const { key, value } of pairs) tx.set(key, value);
+    return Promise.resolve();
+  });
+}
+
+async function clear(engine: Engine): Promise<void> {
+  await engine.transact((tx) => {
+    tx.clearRange(EVERYTHING);
+    tx.clearRange(MARKERS);
+    return Promise.resolve();
+  });
+}
+
+/** Below 0xfe, and nothing that a tuple begins with. */
+function randomPrefix(): Bytes {
+  const prefix = host.randomBytes(4);
+  prefix[0] = 0xfd;
+  return prefix;
 }

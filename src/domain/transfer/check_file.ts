@@ -5,9 +5,10 @@
  * nobody may see any of it before.
  */
 
+import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { extendChain } from "../audit/chain.ts";
-import { parseRecord, type RuleBreach } from "./parse_record.ts";
+import { isStoredEvent, parseRecord, type RuleBreach } from "./parse_record.ts";
 import {
   type ApiKeyLine,
   type CurrentSpecRecord,
@@ -21,6 +22,7 @@ import {
   LINE_BYTES_MAX,
   NO_COUNTS,
   type SigningKeyLine,
+  SPEC_BYTES_MAX,
   type SpecRecord,
   type StreamRecord,
   type TipRecord,
@@ -79,6 +81,7 @@ interface OpenStream {
 interface OpenSpec {
   readonly record: SpecRecord;
   readonly parts: string[];
+  bytes: number;
 }
 
 type Counts = { -readonly [Name in keyof FileCounts]: FileCounts[Name] };
@@ -116,6 +119,9 @@ export function createFileCheck(): FileCheck {
     if (stream === undefined) return refuse("record_order", "an event stands outside a stream");
     if (!raw.startsWith(stream.start)) {
       return refuse("event_key", `the event is not of the stream ${stream.record.key}`);
+    }
+    if (!isStoredEvent(raw)) {
+      return refuse("event_form", "the line is not an event as they are stored");
     }
     const hash = extendChain(stream.tip, raw);
     stream.tip = hash;
@@ -185,13 +191,17 @@ export function createFileCheck(): FileCheck {
       return refuse("spec_version", `version ${expected} of the spec is to come next`);
     }
     counts.specs++;
-    spec = { record, parts: [] };
+    spec = { record, parts: [], bytes: 0 };
     return { ok: true };
   }
 
   function takeSpecPart(text: string): Step {
     const { record, parts } = spec!;
     parts.push(text);
+    spec!.bytes += Buffer.byteLength(text);
+    if (spec!.bytes > SPEC_BYTES_MAX) {
+      return refuse("spec_too_large", `a spec has at most ${SPEC_BYTES_MAX} bytes`);
+    }
     if (parts.length < record.parts) return { ok: true };
     spec = undefined;
     return { ok: true, item: { kind: "spec", spec: record, text: parts.join("") } };

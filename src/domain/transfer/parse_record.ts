@@ -110,6 +110,21 @@ const SHAPES: Readonly<Record<FileRecord["record"], Shape>> = {
   current_spec: { version: countFrom1 },
 };
 
+/** True for the text of an event as `encodeEvent` makes it: what reads can decode and fold. */
+export function isStoredEvent(raw: string): boolean {
+  let event: unknown;
+  try {
+    event = JSON.parse(raw);
+  } catch {
+    return false;
+  }
+  if (!isJsonObject(event)) return false;
+  const { key, type, data, metadata } = event;
+  return Object.keys(event).join() === "key,type,data,metadata" && text(key) && shortText(type) &&
+    isJsonObject(data) && isJsonObject(metadata) && count(metadata.timestamp) &&
+    isJsonObject(metadata.actor);
+}
+
 /** Strict: every field there is known and of its form, and none is missing. */
 export function parseRecord(line: string): ParsedRecord {
   let value: unknown;

@@ -15,6 +15,8 @@ export const FORMAT_VERSION = 1;
 export const LINE_BYTES_MAX = 1024 * 1024;
 /** Characters of a spec's document in one line. */
 export const SPEC_PART_CHARACTERS = 32 * 1024;
+/** A document as stored, in UTF-8: at most 1 MB is uploaded, but numbers may be spelled out. */
+export const SPEC_BYTES_MAX = 6 * 1024 * 1024;
 /** All of them become visible in one transaction. */
 export const API_KEYS_MAX = 5_000;
 /** How every stored event begins; so no event is taken for a record. */

@@ -26,7 +26,7 @@ export async function authenticateHolder(
         : "API key required: send the header 'Authorization: Bearer <API_KEY>'",
     );
   }
-  if (JWT.test(token)) {
+  if (!token.startsWith(API_KEY_PREFIX) && JWT.test(token)) {
     return unauthorized(
       "This call needs an API key (Authorization: Bearer dbk_...), but an operator token (JWT) " +
         "was sent",

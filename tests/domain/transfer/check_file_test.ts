@@ -151,11 +151,21 @@ Deno.test("createFileCheck() names the line and the rule that it breaks", () => 
   assert.equal(change(6, '"from":0', '"from":1'), "record_fields@6");
   assert.equal(change(7, "one", "two"), "chain_tip@9");
   assert.equal(change(7, "order:global", "order:main"), "event_key@7");
+  assert.equal(change(7, '"timestamp":5', '"timestamp":"5"'), "event_form@7");
+  assert.equal(change(7, '"type":"was_noted",', ""), "event_form@7");
+  assert.equal(change(7, /.$/, ""), "event_form@7");
   assert.equal(change(9, '"length":2', '"length":3'), "stream_length@9");
   assert.equal(change(18, '"version":1', '"version":2'), "current_spec@18");
   assert.equal(change(16, '"name":"n"', '"name":"n","secret":"s"'), "record_fields@16");
   assert.equal(change(16, '"name":"n"', '"name":"m"'), "checksum@19");
   assert.equal(change(19, '"events":4', '"events":5'), "checksum@19");
+});
+
+Deno.test("createFileCheck() refuses a spec that grows beyond 6 MB, before it is kept", () => {
+  const head = LINES.slice(0, 2);
+  const part = `{"record":"spec_part","text":"${"x".repeat(1_000_000)}"}`;
+  const spec = LINES[2]!.replace('"parts":2', '"parts":1000');
+  assert.equal(checkLines([...head, spec, ...Array(10).fill(part)]), "spec_too_large@10");
 });
 
 Deno.test("createFileCheck() refuses a line of more than a megabyte, and one that is not UTF-8", () => {

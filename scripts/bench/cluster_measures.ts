@@ -1,0 +1,169 @@
+/**
+ * What one and two server processes do on a FoundationDB cluster of one process with storage on
+ * disk, and what share of a core each process used: which of them was the limit.
+ */
+
+import { type ClusterProcess, startCluster } from "../../tests/support/cluster_process.ts";
+import { type ServerProcess, startServer } from "../../tests/support/server_process.ts";
+import type { LoadResult } from "./load.ts";
+import { measureShares, measureSync, nameLimit } from "./machine.ts";
+import { percentiles } from "./load.ts";
+import * as measures from "./server_measures.ts";
+import type { Row } from "./table.ts";
+
+interface ClusterBench {
+  readonly dataDir: string;
+  readonly isQuick: boolean;
+}
+
+type AddRow = (row: Row) => void;
+
+/** A load's result with what each process used meanwhile. */
+interface Watched {
+  readonly results: readonly LoadResult[];
+  readonly shares: Readonly<Record<string, number>>;
+}
+
+const CONNECTIONS = 64;
+const PROGRAM_FOLDERS = "/usr/local/sbin:/usr/sbin:/usr/local/bin";
+
+export async function describeCluster(): Promise<string> {
+  const PATH = `${Deno.env.get("PATH")}:${PROGRAM_FOLDERS}`;
+  const command = new Deno.Command("sh", { args: ["-c", "fdbserver --version"], env: { PATH } });
+  const { stdout } = await command.output();
+  const version = /\(v([\d.]+)\)/.exec(new TextDecoder().decode(stdout))?.[1] ?? "unknown";
+  return `FoundationDB ${version}: one fdbserver, storage ssd, single replica`;
+}
+
+/** Starts the cluster and the servers, adds the rows, and ends them all. */
+export async function measureCluster(bench: ClusterBench, add: AddRow): Promise<void> {
+  const syncs = percentiles(measureSync(bench.dataDir, 300));
+  const note = "4 KiB append, fdatasync";
+  add({ name: "raw fsync", value: syncs.p50, unit: "ms", latency: syncs, note });
+  const cluster = await startCluster({ storage: "ssd" });
+  const servers: ServerProcess[] = [];
+  try {
+    servers.push(await startNode(cluster, bench));
+    await measures.deployBenchSpec(servers[0]!);
+    await measures.fillStreams(measures.targetOf(servers[0]!), 20);
+    const one = await measureOneServer(bench, add, cluster, servers[0]!);
+    servers.push(await startNode(cluster, bench));
+    await measureTwoServers(bench, add, cluster, servers, one);
+  } finally {
+    for (const server of servers) await server.kill();
+    await cluster.stop();
+  }
+}
+
+async function startNode(
+  { clusterFile }: ClusterProcess,
+  { dataDir }: ClusterBench,
+): Promise<ServerProcess> {
+  const env = { DAYBOOK_STORE: "foundationdb", FDB_CLUSTER_FILE: clusterFile };
+  return await startServer({ dataDir, env });
+}
+
+/** Gives the rate of single writes. */
+async function measureOneServer(
+  { isQuick }: ClusterBench,
+  add: AddRow,
+  cluster: ClusterProcess,
+  server: ServerProcess,
+): Promise<number> {
+  const target = measures.targetOf(server);
+  const seconds = isQuick ? 5 : 10;
+  const singles = await watch(cluster, [server], measures.WRITE_WARMUP_SECONDS, seconds, () => [
+    measures.measureSingles(target, CONNECTIONS, seconds),
+  ]);
+  const [single] = singles.results;
+  add({
+    name: "single POST, 64, 5,000 streams",
+    value: single!.requestsPerSecond,
+    unit: "req/s",
+    target: { atLeast: 2_500 },
+    p99BelowMs: 60,
+    latency: single!,
+    note: `goal 4,000; ${describeShares(singles)}`,
+  });
+  const alone = await measures.measureSingles(target, 1, 2);
+  const rate = { value: alone.requestsPerSecond, unit: "req/s" };
+  add({ name: "single POST, 1 connection", ...rate, latency: alone, note: "one commit each" });
+  const hot = await watch(cluster, [server], measures.HOT_WARMUP_SECONDS, seconds, () => [
+    measures.measureHotStream(target, seconds),
+  ]);
+  add({
+    name: "single POST, 64, one hot stream",
+    value: hot.results[0]!.requestsPerSecond,
+    unit: "req/s",
+    target: { atLeast: 3_000 },
+    latency: hot.results[0]!,
+    note: `unguarded; ${describeShares(hot)}`,
+  });
+  return single!.requestsPerSecond;
+}
+
+/**
+ * Streams at random: two servers that go round the same streams in turn fall into step, for who
+ * conflicts waits for the other, and then conflict for ever.
+ */
+async function measureTwoServers(
+  { isQuick }: ClusterBench,
+  add: AddRow,
+  cluster: ClusterProcess,
+  servers: readonly ServerProcess[],
+  oneRate: number,
+): Promise<void> {
+  const seconds = isQuick ? 5 : 10;
+  const atRandom = () => Math.floor(Math.random() * measures.STREAMS);
+  const both = await watch(
+    cluster,
+    servers,
+    measures.WRITE_WARMUP_SECONDS,
+    seconds,
+    () =>
+      servers.map((server) => {
+        const target = measures.targetOf(server);
+        return measures.measureSingles(target, CONNECTIONS, seconds, atRandom);
+      }),
+  );
+  const rate = both.results.reduce((sum, { requestsPerSecond }) => sum + requestsPerSecond, 0);
+  add({
+    name: "two servers, 64 each, at random",
+    value: rate,
+    unit: "req/s",
+    latency: both.results.reduce((a, b) => a.p99 > b.p99 ? a : b),
+    note: `latency of the slower; ${describeShares(both)}`,
+  });
+  add({
+    name: "two servers to one",
+    value: rate / oneRate,
+    unit: "x",
+    target: { atLeast: 1.4 },
+    note: `the limit: ${nameLimit(both.shares, navigator.hardwareConcurrency)}`,
+  });
+}
+
+async function watch(
+  cluster: ClusterProcess,
+  servers: readonly ServerProcess[],
+  warmupSeconds: number,
+  seconds: number,
+  load: () => Promise<LoadResult>[],
+): Promise<Watched> {
+  const processes: Record<string, number> = {};
+  for (const [index, { pid }] of servers.entries()) {
+    processes[servers.length === 1 ? "server" : `server ${index + 1}`] = pid;
+  }
+  processes.fdbserver = cluster.serverPid();
+  processes.load = Deno.pid;
+  const [shares, ...results] = await Promise.all([
+    measureShares(processes, warmupSeconds * 1000, seconds * 1000),
+    ...load(),
+  ]);
+  return { shares, results };
+}
+
+function describeShares({ shares }: Watched): string {
+  const parts = Object.entries(shares).map(([name, share]) => `${name} ${share.toFixed(2)}`);
+  return `cores: ${parts.join(", ")}`;
+}

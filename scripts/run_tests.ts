@@ -1,0 +1,120 @@
+/**
+ * `deno task test`: all tests, then the same product on FoundationDB, suite by suite, each in a
+ * process of its own; the last line counts everything. Where `fdbserver`, `fdbcli` and
+ * `libfdb_c.so` are installed, or FDB_CLUSTER_FILE names a cluster, that is a real cluster; else
+ * it says which suites were skipped and why. With arguments it is `deno test` with them.
+ */
+
+import {
+  type ClusterProcess,
+  missingForCluster,
+  startCluster,
+} from "../tests/support/cluster_process.ts";
+import { CLUSTER_SUITES, CLUSTER_TESTS, MEMORY_SUITES, type Suite } from "./tests/suites.ts";
+import { addSummaries, formatSummary, readSummary, type Summary } from "./tests/summary.ts";
+
+const ROOT = new URL("../", import.meta.url);
+const ONE_ISOLATE = "tests/support/one_isolate.ts";
+/** A suite that hangs is a failure. */
+const SUITE_SECONDS_MAX = 900;
+
+async function runTests(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Summary> {
+  const colours: Record<string, string> = Deno.stdout.isTerminal() ? { FORCE_COLOR: "1" } : {};
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["test", "--allow-all", ...args],
+    cwd: ROOT,
+    env: { ...colours, ...env },
+    stdin: "null",
+    stdout: "piped",
+  }).spawn();
+  const timer = setTimeout(() => {
+    console.log(`the suite took more than ${SUITE_SECONDS_MAX} seconds`);
+    child.kill("SIGKILL");
+  }, SUITE_SECONDS_MAX * 1000);
+  const decoder = new TextDecoder();
+  let output = "";
+  for await (const bytes of child.stdout) {
+    await writeAll(bytes);
+    output = (output + decoder.decode(bytes, { stream: true })).slice(-100_000);
+  }
+  const { success } = await child.status;
+  clearTimeout(timer);
+  return readSummary(output, success);
+}
+
+async function writeAll(bytes: Uint8Array): Promise<void> {
+  for (let sent = 0; sent < bytes.length;) sent += await Deno.stdout.write(bytes.subarray(sent));
+}
+
+async function runSuite(
+  { name, paths, env, sizes = {} }: Suite,
+  clusterFile: string | undefined,
+): Promise<Summary> {
+  const startedAt = performance.now();
+  console.log(`\n--- FoundationDB: ${name}`);
+  const place: Record<string, string> = clusterFile === undefined
+    ? {}
+    : { FDB_CLUSTER_FILE: clusterFile };
+  const given = Deno.env.toObject();
+  const unset = Object.entries(sizes).filter(([variable]) => given[variable] === undefined);
+  // Types were checked with the ordinary tests.
+  const args = ["--no-check", ONE_ISOLATE, "--", ...paths];
+  const summary = await runTests(args, { ...place, ...env, ...Object.fromEntries(unset) });
+  const seconds = (performance.now() - startedAt) / 1000;
+  console.log(`--- FoundationDB: ${name}: ${formatSummary(summary, seconds)}`);
+  return summary;
+}
+
+async function runOnCluster(): Promise<Summary[]> {
+  const given = Deno.env.get("FDB_CLUSTER_FILE");
+  const cannotStart = missingForCluster(true);
+  const missing = given === undefined ? cannotStart : missingForCluster(false);
+  const skipped = CLUSTER_SUITES.filter(({ startsCluster }) =>
+    missing !== undefined || (startsCluster === true && cannotStart !== undefined)
+  );
+  const summaries: Summary[] = [];
+  let cluster: ClusterProcess | undefined;
+  try {
+    if (missing === undefined && given === undefined) cluster = await startCluster();
+    for (const suite of CLUSTER_SUITES) {
+      if (skipped.includes(suite)) continue;
+      summaries.push(await runSuite(suite, given ?? cluster?.clusterFile));
+    }
+    if (missing !== undefined) {
+      for (const suite of MEMORY_SUITES) summaries.push(await runSuite(suite, undefined));
+    }
+  } finally {
+    await cluster?.stop();
+  }
+  if (skipped.length > 0) announceSkipped(skipped, (missing ?? cannotStart)!, given);
+  return summaries;
+}
+
+function announceSkipped(
+  skipped: readonly Suite[],
+  missing: string,
+  given: string | undefined,
+): void {
+  console.log([
+    "",
+    "=== FoundationDB: SKIPPED on a real cluster",
+    ...skipped.map(({ name }) => `===   ${name}`),
+    `=== because: ${missing}${given === undefined ? ", and FDB_CLUSTER_FILE is not set" : ""}.`,
+    "=== To run them, install foundationdb-server and foundationdb-clients 7.3:",
+    "=== https://github.com/apple/foundationdb/releases",
+  ].join("\n"));
+}
+
+if (import.meta.main) {
+  const startedAt = performance.now();
+  const args = Deno.args.filter((argument) => argument !== "--");
+  const summaries = args.length > 0
+    ? [await runTests(args)]
+    : [await runTests([`--ignore=${CLUSTER_TESTS.join(",")}`, "tests/"]), ...await runOnCluster()];
+  const total = addSummaries(summaries);
+  console.log(`\n${formatSummary(total, (performance.now() - startedAt) / 1000)}`);
+  Deno.exit(total.failed === 0 ? 0 : 1);
+}

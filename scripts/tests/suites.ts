@@ -1,0 +1,64 @@
+/** What `deno task test` runs: the ordinary tests, and the same product on FoundationDB. */
+
+export interface Suite {
+  readonly name: string;
+  /** Files and folders, from the root. */
+  readonly paths: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** Sizes of the ordinary run, by environment variable; what is set already wins. */
+  readonly sizes?: Readonly<Record<string, string>>;
+  /** True for suites that start a cluster of their own, to kill it or to fill it. */
+  readonly startsCluster?: boolean;
+}
+
+/** Left out of the ordinary run: one isolate of a process may load FoundationDB's client. */
+export const CLUSTER_TESTS: readonly string[] = [
+  "tests/cluster/node_crash_test.ts",
+  "tests/cluster/outage_test.ts",
+  "tests/commands/transfer/foundationdb_test.ts",
+  "tests/contract/foundationdb_test.ts",
+  "tests/contract/nodes_foundationdb_test.ts",
+  "tests/differential/foundationdb_test.ts",
+  "tests/kv/foundationdb_outage_test.ts",
+];
+
+/** Written for SQLite, and run again on other engines by TEST_STORE. */
+const SERVICE_TESTS = [
+  "tests/access_test.ts",
+  "tests/commands",
+  "tests/queries",
+  "tests/store",
+  "tests/workers",
+];
+
+/** On a real cluster, each in a process of its own. */
+export const CLUSTER_SUITES: readonly Suite[] = [
+  {
+    name: "engine contract",
+    paths: ["tests/contract/foundationdb_test.ts", "tests/contract/nodes_foundationdb_test.ts"],
+  },
+  { name: "service", paths: SERVICE_TESTS, env: { TEST_STORE: "foundationdb" } },
+  { name: "HTTP", paths: ["tests/end_to_end"], env: { TEST_STORE: "foundationdb" } },
+  {
+    name: "differential",
+    paths: ["tests/differential/foundationdb_test.ts"],
+    // A quarter of what the test does by itself, which takes four minutes.
+    sizes: { DIFFERENTIAL_OPERATIONS: "5000" },
+  },
+  {
+    name: "engine in outages",
+    paths: ["tests/kv/foundationdb_outage_test.ts"],
+    startsCluster: true,
+  },
+  { name: "node crashes", paths: ["tests/cluster/node_crash_test.ts"], startsCluster: true },
+  { name: "cluster outages", paths: ["tests/cluster/outage_test.ts"], startsCluster: true },
+];
+
+/** Where there is no cluster: the engine is the real one, its client is in memory. */
+export const MEMORY_SUITES: readonly Suite[] = [
+  {
+    name: "service and HTTP, FoundationDB in memory",
+    paths: [...SERVICE_TESTS, "tests/end_to_end"],
+    env: { TEST_STORE: "foundationdb_memory" },
+  },
+];

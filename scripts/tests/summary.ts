@@ -1,0 +1,46 @@
+/** The last line of a run of `deno test`, read and written: several runs end as one. */
+
+export interface Summary {
+  readonly passed: number;
+  readonly failed: number;
+  readonly ignored: number;
+}
+
+const SUMMARY = /^(?:ok|FAILED) \| (\d+) passed\b/;
+// deno-lint-ignore no-control-regex -- colours
+const COLOURS = /\x1b\[[0-9;]*m/g;
+
+/**
+ * The summary in the output of one run, which ended with `isSuccess`. A run that failed without a
+ * failed test, or ended without a summary, has one failure.
+ */
+export function readSummary(output: string, isSuccess: boolean): Summary {
+  const lines = output.replaceAll(COLOURS, "").split("\n");
+  const line = lines.findLast((each) => SUMMARY.test(each)) ?? "";
+  const countOf = (word: string) =>
+    Number(new RegExp(`\\| (\\d+) ${word}\\b`).exec(line)?.[1] ?? 0);
+  const failed = countOf("failed");
+  const isBroken = failed === 0 && (line === "" || !isSuccess);
+  return {
+    passed: countOf("passed"),
+    failed: isBroken ? 1 : failed,
+    ignored: countOf("ignored"),
+  };
+}
+
+export function addSummaries(summaries: readonly Summary[]): Summary {
+  const sum = (count: (summary: Summary) => number) =>
+    summaries.reduce((total, summary) => total + count(summary), 0);
+  return {
+    passed: sum(({ passed }) => passed),
+    failed: sum(({ failed }) => failed),
+    ignored: sum(({ ignored }) => ignored),
+  };
+}
+
+/** As `deno test` writes it, for who reads only the last one. */
+export function formatSummary({ passed, failed, ignored }: Summary, seconds: number): string {
+  const time = `${Math.floor(seconds / 60)}m${Math.round(seconds % 60)}s`;
+  const left = ignored === 0 ? "" : ` | ${ignored} ignored`;
+  return `${failed === 0 ? "ok" : "FAILED"} | ${passed} passed | ${failed} failed${left} (${time})`;
+}

@@ -1,0 +1,107 @@
+/** What is done to the nodes and to the cluster while clients write. */
+
+import type { Random } from "../crash/random.ts";
+import type { ClusterProcess } from "../support/cluster_process.ts";
+import { type Node, pause, probe, untilReady } from "./node.ts";
+
+export type FaultKind =
+  | "node killed"
+  | "cluster killed"
+  | "cluster held still briefly"
+  | "cluster held still long";
+
+export const FAULT_KINDS: readonly FaultKind[] = [
+  "cluster held still long",
+  "node killed",
+  "cluster killed",
+  "cluster held still briefly",
+];
+
+export interface FaultContext {
+  readonly nodes: readonly Node[];
+  readonly cluster: ClusterProcess;
+  readonly random: Random;
+  /** For how long the cluster stays dead. */
+  readonly clusterDownMs: number;
+  /** Tells that the store begins, or ceases, to be away. */
+  readonly away: (isAway: boolean) => void;
+}
+
+export interface FaultReport {
+  /** For how long the store was away before it came back, and what the nodes then took. */
+  readonly awayMs: number;
+  readonly recoveryMs: number;
+  readonly faults: readonly string[];
+}
+
+/** Above the four seconds that a call waits, and the five that a transaction may last. */
+const HELD_LONG_MS = 6_000;
+const HELD_BRIEFLY_MS = 1_500;
+const HELD_SPREAD_MS = 2_500;
+/** A recovered cluster is used again without a restart, and soon. */
+const RECOVERY_MS_MAX = 20_000;
+const PROBE_PAUSE_MS = 300;
+/** Five seconds, and what a busy machine may add. */
+const READY_MS_MAX = 5_500;
+const LIVE_MS_MAX = 2_000;
+
+export async function inject(kind: FaultKind, context: FaultContext): Promise<FaultReport> {
+  if (kind === "node killed") return await killNode(context);
+  const { cluster, random, clusterDownMs } = context;
+  if (kind === "cluster killed") {
+    return await leave(context, () => cluster.kill(), clusterDownMs, () => cluster.restart());
+  }
+  const least = kind === "cluster held still long" ? HELD_LONG_MS : HELD_BRIEFLY_MS;
+  const ms = least + random.below(HELD_SPREAD_MS);
+  return await leave(context, () => cluster.pause(), ms, () => cluster.resume());
+}
+
+async function killNode({ nodes, random }: FaultContext): Promise<FaultReport> {
+  const node = random.pick(nodes);
+  const startedAt = performance.now();
+  await node.kill();
+  await pause(random.below(1_000));
+  const downMs = performance.now() - startedAt;
+  await node.restart();
+  return { awayMs: downMs, recoveryMs: node.server.startMs, faults: [] };
+}
+
+async function leave(
+  { nodes, away }: FaultContext,
+  begin: () => void | Promise<void>,
+  ms: number,
+  end: () => void | Promise<void>,
+): Promise<FaultReport> {
+  const startedAt = performance.now();
+  away(true);
+  await begin();
+  let isBack = false;
+  const probing = Promise.all(nodes.map((node) => probeUntil(node, () => isBack)));
+  await pause(ms);
+  await end();
+  const backAt = performance.now();
+  const waits = await Promise.all(nodes.map((node) => untilReady(node, RECOVERY_MS_MAX)));
+  isBack = true;
+  const faults = (await probing).flat();
+  away(false);
+  for (const [index, waited] of waits.entries()) {
+    if (waited !== undefined) continue;
+    faults.push(`${nodes[index]!.name} is not ready ${RECOVERY_MS_MAX} ms after the cluster`);
+  }
+  return { awayMs: backAt - startedAt, recoveryMs: Math.max(...waits.map((w) => w ?? 0)), faults };
+}
+
+/** A node is alive all the time, and says within five seconds whether it is ready. */
+async function probeUntil(node: Node, isOver: () => boolean): Promise<string[]> {
+  while (!isOver()) {
+    const [live, ready] = await Promise.all([
+      probe(node, "/health/live"),
+      probe(node, "/health/ready"),
+    ]);
+    const isRight = live.status === 200 && live.ms <= LIVE_MS_MAX &&
+      (ready.status === 200 || ready.status === 503) && ready.ms <= READY_MS_MAX;
+    if (!isRight) return [`${node.name} answered ${JSON.stringify([live, ready])}`];
+    await pause(PROBE_PAUSE_MS);
+  }
+  return [];
+}

@@ -1,0 +1,99 @@
+/** One of several server processes on one cluster: killed, started again, asked how it is. */
+
+import { type Api, connectApi } from "../crash/api.ts";
+import type { ClusterProcess } from "../support/cluster_process.ts";
+import { type ServerProcess, startServer } from "../support/server_process.ts";
+
+/** What makes a server a node of the cluster. */
+export function nodeSettings({ clusterFile }: Pick<ClusterProcess, "clusterFile">) {
+  return { DAYBOOK_STORE: "foundationdb", FDB_CLUSTER_FILE: clusterFile };
+}
+
+export interface Node {
+  readonly name: string;
+  /** False from just before a kill until the restart. */
+  readonly isUp: boolean;
+  /** How often it was started: what spans two lives may lose its connection. */
+  readonly lives: number;
+  readonly server: ServerProcess;
+  /** Of the present life. */
+  readonly api: Api;
+  /** SIGKILL. */
+  kill(): Promise<void>;
+  /** A new process on the same store; resolves when it is ready. */
+  restart(): Promise<void>;
+}
+
+export interface Probe {
+  readonly path: string;
+  /** Undefined when there was no answer at all. */
+  readonly status: number | undefined;
+  readonly ms: number;
+}
+
+const PROBE_TIMEOUT_MS = 8_000;
+
+/** The nodes may share a data folder: it only holds the keys of the first start. */
+export async function startNode(
+  name: string,
+  dataDir: string,
+  env: Readonly<Record<string, string>>,
+): Promise<Node> {
+  let server = await startServer({ dataDir, env });
+  let api = connectApi(server);
+  let isUp = true;
+  let lives = 1;
+  return {
+    name,
+    get isUp() {
+      return isUp;
+    },
+    get lives() {
+      return lives;
+    },
+    get server() {
+      return server;
+    },
+    get api() {
+      return api;
+    },
+    async kill() {
+      isUp = false;
+      await server.kill();
+      api.close();
+    },
+    async restart() {
+      server = await startServer({ dataDir, env });
+      api = connectApi(server);
+      lives++;
+      isUp = true;
+    },
+  };
+}
+
+export async function probe({ server }: Node, path: string): Promise<Probe> {
+  const sentAt = performance.now();
+  const signal = AbortSignal.timeout(PROBE_TIMEOUT_MS);
+  const status = await fetch(server.baseUrls.test + path, { signal }).then(
+    async (reply) => {
+      await reply.body?.cancel();
+      return reply.status;
+    },
+    () => undefined,
+  );
+  return { path, status, ms: performance.now() - sentAt };
+}
+
+/** Milliseconds until the node says that it is ready; undefined when it does not in time. */
+export async function untilReady(node: Node, timeoutMs: number): Promise<number | undefined> {
+  const startedAt = performance.now();
+  while (performance.now() - startedAt < timeoutMs) {
+    if ((await probe(node, "/health/ready")).status === 200) return performance.now() - startedAt;
+    await pause(20);
+  }
+  return undefined;
+}
+
+export function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}

@@ -1,0 +1,31 @@
+/**
+ * WHAT SEVERAL NODES OVER ONE STORE MUST KEEP, as tests: see `nodes_sqlite_test.ts` for how an
+ * engine joins. Each suite runs twice: with watches, and with a node that hears none of them.
+ */
+
+import { deafEngine, type OpenNodes, type TwoNodes, withTwoNodes } from "../support/two_nodes.ts";
+import { nodesCacheContract } from "./nodes_cache_contract.ts";
+import { nodesOutageContract } from "./nodes_outage_contract.ts";
+import { nodesWorkContract } from "./nodes_work_contract.ts";
+import { nodesWriteContract } from "./nodes_write_contract.ts";
+
+/** Registers a test that gets two fresh nodes. */
+export type NodesTest = (what: string, body: (nodes: TwoNodes) => Promise<void>) => void;
+
+/** Registers all tests of several nodes for one engine. */
+export function nodesContract(name: string, open: OpenNodes): void {
+  function test(what: string, body: (nodes: TwoNodes) => Promise<void>): void {
+    Deno.test(`${name}, two nodes: ${what}`, () => withTwoNodes(open, body));
+  }
+  function deafTest(what: string, body: (nodes: TwoNodes) => Promise<void>): void {
+    Deno.test(
+      `${name}, two nodes, one deaf: ${what}`,
+      () => withTwoNodes(open, body, { wrapB: deafEngine }),
+    );
+  }
+  nodesWriteContract(test);
+  nodesCacheContract(test);
+  nodesCacheContract(deafTest);
+  nodesWorkContract(test);
+  nodesOutageContract(name, open);
+}

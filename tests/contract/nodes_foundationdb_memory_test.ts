@@ -1,0 +1,19 @@
+/** Two nodes on the distributed engine, each with an engine of its own, over a client in memory. */
+
+import { FoundationdbEngine } from "../../src/kv/foundationdb_engine.ts";
+import { fakeHost } from "../support/fake_host.ts";
+import { memoryDatabase } from "../support/memory_foundationdb.ts";
+import { nodesContract } from "./nodes_contract.ts";
+
+nodesContract("foundationdb in memory", () => {
+  const database = memoryDatabase();
+  const first = new FoundationdbEngine({ database, host: fakeHost("engine a") });
+  const second = new FoundationdbEngine({ database, host: fakeHost("engine b") });
+  return Promise.resolve({
+    engines: [first, second],
+    async dispose() {
+      await first.close();
+      await second.close();
+    },
+  });
+});

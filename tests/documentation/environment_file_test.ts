@@ -1,0 +1,72 @@
+/** Keeps src/cli/README.md true: every record with its fields, every rule, every command. */
+
+import assert from "node:assert/strict";
+import { makeKey } from "../support/access_fixtures.ts";
+import { noteWrite, uuid, valueOf, withService } from "../support/service_fixture.ts";
+import { exportText } from "../support/transfer_fixtures.ts";
+import { fencedBlocks, readText, sectionOf, tableRows } from "./markdown.ts";
+
+const REFERENCE = readText("src/cli/README.md");
+const FOLDERS = ["src/domain/transfer", "src/commands/transfer"];
+
+/** The names in code within a text, e.g. of a cell. */
+function codesIn(text: string): string[] {
+  return [...text.matchAll(/`([a-z0-9_]+)`/g)].map(([, name]) => name!);
+}
+
+Deno.test("the reference of the file has every record of an export, with just its fields", async () => {
+  await withService(async ({ service, engine, host, tenants }) => {
+    const idempotency = { key: "k", bodyHash: "ab".repeat(32) };
+    const write = noteWrite(uuid(1), "n", { idempotency });
+    valueOf(await service.data.writeEvents(tenants.test, write));
+    await makeKey(engine, host, tenants.test);
+    const text = await exportText(engine, host, tenants.test, { withSigningKeys: true });
+    const rows = new Map(
+      tableRows(sectionOf(REFERENCE, "### Records")).map(([record, fields]) =>
+        [codesIn(record!)[0], fields!] as const
+      ),
+    );
+    const seen = new Set<string>();
+    for (const line of text.split("\n").slice(0, -1)) {
+      if (!line.startsWith('{"record":')) continue;
+      const { record, instance = {}, ...fields } = JSON.parse(line);
+      seen.add(record);
+      const told = rows.get(record);
+      assert.ok(told !== undefined, `there is a row for ${record}`);
+      const optional = [...told.matchAll(/`([a-z_]+)`\?/g)].map(([, name]) => name!);
+      const names = new Set([...Object.keys(fields), ...Object.keys(instance), ...optional]);
+      if (record === "header") names.add("instance");
+      assert.deepEqual(new Set(codesIn(told)), names, record);
+    }
+    assert.deepEqual(seen, new Set(rows.keys()));
+  });
+});
+
+Deno.test("the reference of the file has every rule by which an import is refused, and no other", () => {
+  const rules = new Set<string>();
+  for (const folder of FOLDERS) {
+    for (const { name } of Deno.readDirSync(new URL(`../../${folder}`, import.meta.url))) {
+      const source = readText(`${folder}/${name}`);
+      const made = source.matchAll(/(?:refuse|breach|fault)\(\s*"([a-z0-9_]+)"|rule: "([a-z_]+)"/g);
+      for (const [, called, named] of made) rules.add(called ?? named!);
+      for (const [, other] of source.matchAll(/rule: \w+ \? "[a-z_]+" : "([a-z_]+)"/g)) {
+        rules.add(other!);
+      }
+    }
+  }
+  assert.ok(rules.size >= 20, [...rules].join(", "));
+  const rows = tableRows(sectionOf(REFERENCE, "### What a reader refuses"));
+  const listed = rows.flatMap(([names]) => codesIn(names!));
+  assert.deepEqual(listed.toSorted(), [...rules, "after_end"].filter(isOnce).toSorted());
+});
+
+function isOnce(name: string, index: number, all: readonly string[]): boolean {
+  return all.indexOf(name) === index;
+}
+
+Deno.test("the example of the file has lines that begin as records and events do", () => {
+  const [example] = fencedBlocks(REFERENCE).filter(({ language }) => language === "text");
+  for (const line of example!.text.trimEnd().split("\n")) {
+    assert.match(line, /^\{"(record":"[a-z_]+"|key":"order:global",)/);
+  }
+});

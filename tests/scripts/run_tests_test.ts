@@ -1,0 +1,57 @@
+/** The program behind `deno task test`: what it counts, and what it gives a process of its own. */
+
+import assert from "node:assert/strict";
+import { CLUSTER_SUITES, CLUSTER_TESTS } from "../../scripts/tests/suites.ts";
+import { addSummaries, formatSummary, readSummary } from "../../scripts/tests/summary.ts";
+
+const ROOT = new URL("../../", import.meta.url);
+
+Deno.test("readSummary() reads the last summary, through colours", () => {
+  const output = "ok | 900 passed | 0 failed (1s)\n" +
+    "\x1b[31mFAILED\x1b[0m | 7 passed (20 steps) | 2 failed (5 steps) | 3 ignored (1 step) (2m3s)\n" +
+    "error: Test failed\n";
+  assert.deepEqual(readSummary(output, false), { passed: 7, failed: 2, ignored: 3 });
+});
+
+Deno.test("readSummary() counts a run that broke as one failure", () => {
+  assert.deepEqual(readSummary("", true), { passed: 0, failed: 1, ignored: 0 });
+  const crashed = readSummary("ok | 5 passed | 0 failed (1s)\n", false);
+  assert.deepEqual(crashed, { passed: 5, failed: 1, ignored: 0 });
+});
+
+Deno.test("formatSummary() writes what readSummary() and the runner's count read", () => {
+  const parts = [{ passed: 3, failed: 0, ignored: 1 }, { passed: 1_200, failed: 0, ignored: 0 }];
+  const total = addSummaries(parts);
+  assert.deepEqual(total, { passed: 1_203, failed: 0, ignored: 1 });
+  assert.equal(formatSummary(total, 185), "ok | 1203 passed | 0 failed | 1 ignored (3m5s)");
+  assert.deepEqual(readSummary(formatSummary(total, 185), true), total);
+  const failing = { passed: 1, failed: 2, ignored: 0 };
+  assert.deepEqual(readSummary(formatSummary(failing, 1), false), failing);
+});
+
+Deno.test("the tests that need a cluster are exactly those left out of the ordinary run", async () => {
+  const found: string[] = [];
+  for (const path of await testFiles("tests")) {
+    const text = await Deno.readTextFile(new URL(path, ROOT));
+    const imports = [...text.matchAll(/^import .*? from "(.*?)";$|^\} from "(.*?)";$/gm)];
+    const names = imports.map(([, one, many]) => one ?? many ?? "");
+    if (names.some((name) => /\/(foundationdb_cluster|cluster_process)\.ts$/.test(name))) {
+      found.push(path);
+    }
+  }
+  assert.deepEqual(found.sort(), [...CLUSTER_TESTS].sort());
+  const paths = CLUSTER_SUITES.flatMap((suite) => suite.paths);
+  for (const path of CLUSTER_TESTS) {
+    assert.ok(paths.some((place) => path === place || path.startsWith(`${place}/`)), path);
+  }
+});
+
+async function testFiles(folder: string): Promise<string[]> {
+  const files: string[] = [];
+  for await (const { name, isDirectory } of Deno.readDir(new URL(folder, ROOT))) {
+    const path = `${folder}/${name}`;
+    if (isDirectory) files.push(...await testFiles(path));
+    else if (name.endsWith("_test.ts")) files.push(path);
+  }
+  return files;
+}

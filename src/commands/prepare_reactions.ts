@@ -32,14 +32,16 @@ export interface ReactionPlan {
   /** Bytes that is stored beside the events. */
   bytes: number;
   actions: number;
+  /** About what came to nothing, as far as it is kept; the rest is only counted. */
   readonly errors: ErrorRecord[];
+  errorsLeftOut: number;
 }
 
 export function openReactionPlan(
-  fixed: Omit<ReactionPlan, "work" | "bytes" | "actions" | "errors">,
+  fixed: Omit<ReactionPlan, "work" | "bytes" | "actions" | "errors" | "errorsLeftOut">,
 ): ReactionPlan {
   const work = { bytesLeft: limits.reactionWorkBytesMax };
-  return { ...fixed, work, bytes: 0, actions: 0, errors: [] };
+  return { ...fixed, work, bytes: 0, actions: 0, errors: [], errorsLeftOut: 0 };
 }
 
 const UUID_BYTES = 16;
@@ -50,7 +52,7 @@ const UUID_BYTES = 16;
 const KEY_FACTOR = 2;
 const ENTRY_KEY_BYTES = 24;
 const SAGAS_ENTRY_BYTES = 200;
-/** A record beside its event, with its key and its timer; and one of its rules beside its stream. */
+/** A record beside its event, with its key and its timer; one of its rules beside its stream. */
 const SCHEDULE_BYTES = 640;
 const RULE_BYTES = 400;
 const MESSAGE_CHARACTERS_MAX = 500;
@@ -184,17 +186,37 @@ function noteDepth(plan: ReactionPlan, event: StoredEvent, count: number): void 
 }
 
 function note(
-  { host, errors, requestId }: ReactionPlan,
+  plan: ReactionPlan,
   { key, type }: StoredEvent,
   error_type: string,
   text: string,
   more: Record<string, string | number>,
 ): void {
-  if (errors.length === limits.implicationErrorsMax) return;
-  const isLast = errors.length === limits.implicationErrorsMax - 1;
-  const message = isLast
-    ? "There are more failures in this write than are listed"
-    : text.slice(0, MESSAGE_CHARACTERS_MAX);
+  if (plan.errors.length === limits.implicationErrorsMax) {
+    plan.errorsLeftOut++;
+    return;
+  }
+  const message = text.slice(0, MESSAGE_CHARACTERS_MAX);
   const context = { operation: "imply", event_key: key, event_type: type, ...more };
-  errors.push(makeErrorRecord(host, { error_type, message, context, request_id: requestId }));
+  const request_id = plan.requestId;
+  plan.errors.push(makeErrorRecord(plan.host, { error_type, message, context, request_id }));
+}
+
+/**
+ * At most `limits.implicationErrorsMax` records of what was noted. Where that was more, the last
+ * one says how many are left out.
+ */
+export function errorRecordsOf(
+  { host, errors, errorsLeftOut, requestId }: ReactionPlan,
+): readonly ErrorRecord[] {
+  if (errorsLeftOut === 0) return errors;
+  // The last one makes room.
+  const left_out = errorsLeftOut + 1;
+  const last = makeErrorRecord(host, {
+    error_type: "implication_failed",
+    message: `${left_out} more failures in this write are not listed`,
+    context: { operation: "imply", left_out },
+    request_id: requestId,
+  });
+  return [...errors.slice(0, -1), last];
 }

@@ -22,7 +22,12 @@ import type { WriteRequest } from "../domain/write.ts";
 import type { Host } from "../host.ts";
 import { EVENT_OVERHEAD_BYTES } from "../store/segment.ts";
 import type { Cause, PreparedTarget, PreparedWrite } from "./prepared_write.ts";
-import { openReactionPlan, prepareReactions, type ReactionPlan } from "./prepare_reactions.ts";
+import {
+  errorRecordsOf,
+  openReactionPlan,
+  prepareReactions,
+  type ReactionPlan,
+} from "./prepare_reactions.ts";
 
 const MS_PER_SECOND = 1000;
 
@@ -45,7 +50,7 @@ export function prepareWrite(
   const metadata = { actor, target, timestamp, idempotency_key: idempotency?.key };
   const plan = openReactionPlan({ host, spec, nowMs, ownWaitMs, requestId, depth: 0 });
   const targets = write.targets.map((valid) => prepareTarget(plan, valid, metadata));
-  const { actions: impliedCount, errors } = plan;
+  const impliedCount = plan.actions;
   const bytes = targets.reduce((sum, prepared) => sum + prepared.bytes, plan.bytes);
   const exceeded = exceededLimit(bytes, impliedCount);
   if (exceeded !== undefined) return refuse({ kind: "payload_too_large", ...exceeded });
@@ -58,7 +63,7 @@ export function prepareWrite(
     requestId,
     idempotency,
     impliedCount,
-    errors,
+    errors: errorRecordsOf(plan),
     ownWaitMs,
   });
 }
@@ -138,7 +143,7 @@ export function prepareEmission(
   const events = [{ type: eventType, dataJson: checked.dataJson }];
   const valid: ValidTarget = { key, aggregateType, id, expected: "any", events };
   const target = prepareTarget(plan, valid, { ...stamp, timestamp });
-  const { actions: impliedCount, errors } = plan;
+  const impliedCount = plan.actions;
   const bytes = target.bytes + plan.bytes;
   const exceeded = exceededLimit(bytes, impliedCount);
   if (exceeded !== undefined) return { ok: false, message: exceeded.message };
@@ -150,7 +155,7 @@ export function prepareEmission(
     nowMs,
     requestId,
     impliedCount,
-    errors,
+    errors: errorRecordsOf(plan),
     ownWaitMs,
     cause,
   };

@@ -144,19 +144,29 @@ Deno.test("an entry that comes to nothing is an error record that commits with t
   }, options);
 });
 
-Deno.test("a write that fails in very many ways leaves a bounded number of error records", async () => {
-  await withService(async ({ service, tenants: { test } }) => {
-    const events = Array.from({ length: 300 }, () => ({
-      type: "was_sent",
-      data: { id: "nobody" },
-    }));
-    const written = await write(service, test, setOffAll(uuid(1), events));
-    assert.equal(written.impliedCount, 300);
-    const page = valueOf(await service.data.listErrors(test, { limit: 200 }));
-    assert.equal(page.data.length, limits.implicationErrorsMax);
-    assert.equal(page.truncated, false);
-  }, options);
-});
+for (
+  const { failures, leftOut } of [
+    { failures: limits.implicationErrorsMax, leftOut: [] },
+    { failures: limits.implicationErrorsMax + 1, leftOut: [2] },
+    { failures: 10_000, leftOut: [10_000 - limits.implicationErrorsMax + 1] },
+  ]
+) {
+  Deno.test(`a write that fails in ${failures} ways leaves at most 100 error records, and tells the rest`, async () => {
+    await withService(async ({ service, tenants: { test } }) => {
+      const events = Array.from({ length: failures }, () => ({
+        type: "was_sent",
+        data: { id: "nobody" },
+      }));
+      const written = await write(service, test, setOffAll(uuid(1), events));
+      assert.equal(written.impliedCount, failures, "the other entry of each");
+      const page = valueOf(await service.data.listErrors(test, { limit: 200 }));
+      assert.equal(page.data.length, 100);
+      assert.equal(page.truncated, false);
+      const told = page.data.filter(({ context }) => context.left_out !== undefined);
+      assert.deepEqual(told.map(({ context }) => context.left_out), leftOut);
+    }, options);
+  });
+}
 
 Deno.test("a replay answers with the implied_count of the write that landed, and implies nothing", async () => {
   await withService(async ({ service, tenants: { test } }) => {

@@ -2,7 +2,8 @@
  * Keeps the log of the SQLite engine short: a worker moves most of it while commits go on, and then
  * what came in meanwhile, a little, while they are held, after which SQLite starts the log anew.
  * Without that last pass a log under steady load would never end. The calling thread never waits
- * for the disk: what is held is the commit, not the requests before it.
+ * for the disk: what is held is the commit, not the requests before it. And the hold is short: the
+ * log is on the disk before it begins, so only the database is synced, once.
  */
 
 import { Worker } from "node:worker_threads";
@@ -19,24 +20,38 @@ export interface Checkpoints {
   close(): Promise<void>;
 }
 
-/** Pages in the log from which on a pass is worth it. */
-const startFrames = 3000;
+/** Pages in the log from which on a pass is worth it: 24 MB. */
+const startFrames = 6000;
 /** Commits are held while so many are moved: some 10 ms; 800 took 100 in a database of 3 GB. */
 const finishFrames = 200;
 /** From here on commits wait for the passes: many short pauses instead of a long one. */
-const slowFrames = 8000;
+const slowFrames = 10_000;
 const delayMsMax = 10;
 /** A pass that takes longer is not waited for when closing: SQLite can be stopped anywhere. */
 const passMsMax = 1_000;
-/** A log so long is finished there however long that takes, and old versions are given up. */
+/** So long a log waits for the pass under way; then all is moved, and old versions are given up. */
 const logFramesMax = 16_000;
 
 export interface CheckpointHome {
   /** Ends what reads at old versions: while it does, no log can end. */
   giveUpOldVersions(): void;
+  /** Resolves when all that was committed is in the log on the disk. Never rejects. */
+  untilSynced(): Promise<void>;
   /** Commits may go on. */
   onRelease(): void;
+  /** The disk did not confirm the database: the log, which has it all, must not be started anew. */
+  onBroken(cause: unknown): void;
 }
+
+/** What the worker is asked for, and what it answers. */
+export type PassRequest = "pass" | "finish";
+export type PassAnswer =
+  /** Pages of the log that are in the database now. */
+  | { readonly moved: number }
+  /** Nothing is lost: the log only grows, and the next pass tries again. */
+  | { readonly failure: string }
+  /** Pages were moved, and nobody knows whether they are on the disk. */
+  | { readonly unsynced: string };
 
 export function openCheckpoints(file: SqliteFile, home: CheckpointHome): Checkpoints {
   let worker: Worker | undefined;
@@ -49,7 +64,8 @@ export function openCheckpoints(file: SqliteFile, home: CheckpointHome): Checkpo
     isBusy = true;
     // Made when first needed: most processes that open a store are tests and commands.
     worker ??= openWorker();
-    worker.postMessage("pass");
+    const request: PassRequest = isHeld ? "finish" : "pass";
+    worker.postMessage(request);
   }
 
   function openWorker(): Worker {
@@ -57,7 +73,10 @@ export function openCheckpoints(file: SqliteFile, home: CheckpointHome): Checkpo
       workerData: { path: file.path },
     });
     opened.unref();
-    opened.on("message", ({ moved }: { moved?: number }) => endPass(moved));
+    opened.on("message", (answer: PassAnswer) => {
+      if ("unsynced" in answer) home.onBroken(answer.unsynced);
+      endPass("moved" in answer ? answer.moved : undefined);
+    });
     // A worker that cannot start is tried again with the next pass.
     opened.on("error", () => {
       worker = undefined;
@@ -74,11 +93,11 @@ export function openCheckpoints(file: SqliteFile, home: CheckpointHome): Checkpo
     if (isNearEnd && !isHeld && !isClosed) {
       if (isTooLong) home.giveUpOldVersions();
       isHeld = true;
-      return start();
+      home.untilSynced().then(start);
+      return;
     }
-    const wasHeld = isHeld;
     isHeld = isBusy = false;
-    if (wasHeld) home.onRelease();
+    home.onRelease();
     if (isClosed) onIdle?.();
   }
 
@@ -97,7 +116,7 @@ export function openCheckpoints(file: SqliteFile, home: CheckpointHome): Checkpo
     afterCommit() {
       if (!isBusy && file.logFrames() >= startFrames) start();
     },
-    isHeld: () => isHeld,
+    isHeld: () => isHeld || (isBusy && file.logFrames() > logFramesMax),
     delayMs: () => Math.min(delayMsMax, Math.ceil((file.logFrames() - slowFrames) / 1000)),
     async close() {
       isClosed = true;

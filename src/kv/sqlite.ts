@@ -88,7 +88,9 @@ class SqliteEngine implements Engine {
     this.#views = openViews(file);
     this.#checkpoints = openCheckpoints(file, {
       giveUpOldVersions: () => this.#views.giveUpPinned(),
+      untilSynced: () => this.#syncing ?? Promise.resolve(),
       onRelease: () => this.#schedule(),
+      onBroken: (cause) => this.#break(cause),
     });
     this.#home = { views: this.#views, nowMs, isClosed: () => this.#isClosed };
   }
@@ -276,8 +278,7 @@ class SqliteEngine implements Engine {
       await this.#file.syncLog();
       this.#durableVersion = version;
     } catch (cause) {
-      const message = "The disk did not confirm a write; restart the server to see what is kept";
-      this.#broken = new EngineUnavailable(message, { cause });
+      this.#break(cause);
     }
     this.#syncing = undefined;
     if (this.#broken !== undefined) {
@@ -288,6 +289,11 @@ class SqliteEngine implements Engine {
     for (const one of accepted) one.resolve(undefined);
     this.#checkpoints.afterCommit();
     this.#schedule();
+  }
+
+  #break(cause: unknown): void {
+    const message = "The disk did not confirm a write; restart the server to see what is kept";
+    this.#broken = new EngineUnavailable(message, { cause });
   }
 
   /** What was read of a commit that is still being synced must not be told before it is kept. */

@@ -3,9 +3,9 @@
  * take long and must not stop the thread that commits. Started by `checkpoints.ts`; each message
  * asks for one pass, each answer says how many frames of the log are moved now, or why none.
  *
- * A pass syncs the log, moves pages and syncs the database, as SQLite does it. The finish, for which
- * commits are held, leaves the log's sync out, for that was done, and the database's to us, for
- * `fdatasync` takes half of SQLite's `fsync`.
+ * A pass syncs the log, moves pages and syncs the database, as SQLite does it. The finish, for
+ * which commits are held, leaves the log's sync out, for that was done, and the database's to us,
+ * for `fdatasync` takes less than SQLite's `fsync`.
  */
 
 import { DatabaseSync } from "node:sqlite";

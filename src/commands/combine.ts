@@ -5,6 +5,7 @@
  */
 
 import { limits } from "../domain/limits.ts";
+import { isOutage } from "../domain/outage.ts";
 import type { Outcome } from "../domain/refusal.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
 import type { Written } from "../domain/write.ts";
@@ -18,8 +19,6 @@ const GROUP_WRITES_MAX = 500;
 const GROUP_STREAMS_MAX = 64;
 /** Events' bytes that share one transaction at most; a larger write goes alone. */
 const GROUP_BYTES_MAX = limits.writeStoredBytesMax / 4;
-/** Errors that would meet every write of a group alone too. */
-const OUTAGES: ReadonlySet<string> = new Set(["EngineUnavailable", "EngineClosed"]);
 
 interface Waiting {
   readonly stream: StreamKey;
@@ -93,9 +92,10 @@ export function createCombiner(engine: Engine, host: Host): Combiner {
       const outcomes = await engine.transact((tx) => appendWrites(tx, tenant, writes));
       for (const [index, { resolve }] of group.entries()) resolve(outcomes[index]!);
     } catch (error) {
-      const isOutage = OUTAGES.has((error as Error)?.name);
-      if (streams.size === 1 || isOutage) {
-        const behind = isOutage ? takeBehind(queue, streams) : [];
+      // An outage would meet every write of the group alone too.
+      const isAway = isOutage(error);
+      if (streams.size === 1 || isAway) {
+        const behind = isAway ? takeBehind(queue, streams) : [];
         for (const { reject } of [...group, ...behind]) reject(error);
         return;
       }

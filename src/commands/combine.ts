@@ -5,6 +5,7 @@
  */
 
 import { limits } from "../domain/limits.ts";
+import { isOutage } from "../domain/outage.ts";
 import type { Outcome } from "../domain/refusal.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
 import type { Written } from "../domain/write.ts";
@@ -20,13 +21,6 @@ const GROUP_WRITES_MAX = 500;
 const GROUP_STREAMS_MAX = 64;
 /** Events' bytes that share one transaction at most; a larger write goes alone. */
 const GROUP_BYTES_MAX = limits.writeStoredBytesMax / 4;
-/** Errors that would meet every write of a group alone too. */
-const OUTAGES: ReadonlySet<string> = new Set(["EngineUnavailable", "EngineClosed"]);
-
-/** Whether the store itself failed. By name, as commands know the engine by its types alone. */
-export function isOutage(error: unknown): boolean {
-  return OUTAGES.has((error as Error)?.name);
-}
 
 interface Waiting {
   readonly stream: StreamKey;
@@ -106,6 +100,7 @@ export function createCombiner(
       const outcomes = await engine.transact((tx) => appendWrites(tx, tenant, writes, watched));
       for (const [index, { resolve }] of group.entries()) resolve(outcomes[index]!);
     } catch (error) {
+      // An outage would meet every write of the group alone too.
       const isAway = isOutage(error);
       if (streams.size === 1 || isAway) {
         const behind = isAway ? takeBehind(queue, streams) : [];

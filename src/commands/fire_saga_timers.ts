@@ -4,7 +4,7 @@ import { retryPauseMs } from "../domain/reaction/outbox_entry.ts";
 import type { Host } from "../host.ts";
 import type { Timer } from "../store/timers.ts";
 import type { SagaAdvancer } from "./advance_sagas.ts";
-import { isOutage } from "./combine.ts";
+import { isOutage } from "../domain/outage.ts";
 import type { SagaLanes } from "./saga_lanes.ts";
 
 /** Gives how many of the timers are over or were put off. Throws outages alone. */

@@ -8,6 +8,7 @@ import { newFoldBudget } from "../domain/handler/budget.ts";
 import { fold } from "../domain/handler/fold.ts";
 import type { JsonObject } from "../domain/json.ts";
 import type { Lease } from "../domain/lease.ts";
+import { isOutage } from "../domain/outage.ts";
 import type { CompiledSpec } from "../domain/spec/compiled.ts";
 import { splitStreamKey } from "../domain/stream_key.ts";
 import type { Host } from "../host.ts";
@@ -37,7 +38,6 @@ import type { WorkShare } from "./share_work.ts";
 const SAVE_EVERY_BYTES = 16 * 1024 * 1024;
 /** Streams below this need no snapshot: folding them is as quick as reading one. */
 const STREAM_BYTES_MIN = 64 * 1024;
-const ENGINE_ERRORS = new Set(["EngineUnavailable", "EngineClosed", "EngineLimitExceeded"]);
 /** Ids of a type looked at in one step. */
 const TYPE_STEP_IDS = 200;
 /** Whoever has this shard takes the steps of types, too. */
@@ -112,8 +112,9 @@ async function listShards(
 
 /** A stream that cannot be folded must not hold up all others; an outage does. */
 function leaveAsItIs(host: Host, { tenant, stream }: StreamRebuild, error: unknown): number {
+  if (!(error instanceof Error) || isOutage(error)) throw error;
   // By name, as commands know the engine by its types alone.
-  if (!(error instanceof Error) || ENGINE_ERRORS.has(error.name)) throw error;
+  if (error.name === "EngineLimitExceeded") throw error;
   const reason = error.message;
   host.log("error", "A stream cannot be folded in the background", { tenant, stream, reason });
   return Infinity;

@@ -5,7 +5,7 @@
 
 import type { OutboxWork } from "../domain/reaction/outbox_entry.ts";
 import type { SagaAdvancer, SagaCause } from "./advance_sagas.ts";
-import { isOutage } from "./combine.ts";
+import { isOutage } from "../domain/outage.ts";
 
 export interface SagaLanes {
   /**

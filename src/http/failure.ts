@@ -4,21 +4,15 @@
  */
 
 import type { JsonObject } from "../domain/json.ts";
+import { isOutage } from "../domain/outage.ts";
 import { sendText } from "./answer.ts";
 import { type Call, callerAddress, type Edge } from "./call.ts";
 
-/** How the engine names its outages; the edge may not know the engine itself. */
-const OUTAGES: ReadonlySet<string> = new Set(["EngineUnavailable", "EngineClosed"]);
 const RETRY_AFTER_SECONDS = 1;
 const EVENT_KEY_PREFIX = "/{type}/{id}";
 const EVENT_TYPE_PATTERN = "/{type}/{id}/{event}";
 /** Ids and types come from the client and are kept, so they are cut. */
 const CONTEXT_CHARACTERS_MAX = 200;
-
-/** True when the store is away, false for a fault of ours. */
-export function isOutage(error: unknown): boolean {
-  return error instanceof Error && OUTAGES.has(error.name);
-}
 
 /** Logs and records `error`, thrown while answering `call`, and answers 500 or 503. */
 export function answerFailure(edge: Edge, call: Call, error: unknown): Response {

@@ -5,7 +5,7 @@
  *
  * A pass syncs the log, moves pages and syncs the database, as SQLite does it. The finish, for
  * which commits are held, leaves the log's sync out, for that was done, and the database's to us,
- * for `fdatasync` takes half of SQLite's `fsync`.
+ * for `fdatasync` takes less than SQLite's `fsync`.
  */
 
 import { DatabaseSync } from "node:sqlite";

@@ -13,8 +13,9 @@
  *   serialized with the late commit, for both read and write the entry of that key.
  */
 
+import { openCalls } from "./calls.ts";
 import type { Bytes, Engine, ReadTransaction, Transaction, Watch } from "./engine.ts";
-import { EngineClosed, EngineLimitExceeded, EngineUnavailable, kvLimits } from "./engine.ts";
+import { EngineClosed, EngineLimitExceeded, EngineUnavailable } from "./engine.ts";
 import { CommitUnknown, type Mark, sweepMarkers, transactExactlyOnce } from "./exactly_once.ts";
 import { type ClientDatabase, codeOf, errorCodes, isLimit } from "./foundationdb_client.ts";
 import { isMisuse, isPassing } from "./foundationdb_client.ts";
@@ -77,14 +78,13 @@ export class FoundationdbEngine implements Engine {
   readonly #stalls: Stalls;
   readonly #watches: FoundationdbWatches;
   readonly #turns = openTurns();
+  readonly #calls = openCalls(() => this.#refuseClosing());
   readonly #running = new Set<FoundationdbTransaction>();
   readonly #sweeper: ReturnType<typeof setInterval>;
   readonly #nodeId: Bytes;
-  #calls = 0;
+  #marks = 0;
   #closing: Promise<void> | undefined;
   #isClosed = false;
-  #activeCalls = 0;
-  #onIdle: (() => void) | undefined;
 
   constructor(options: FoundationdbEngineOptions) {
     const { database, host, prefix = new Uint8Array(), failurePauseMs } = options;
@@ -109,7 +109,7 @@ export class FoundationdbEngine implements Engine {
   }
 
   transact<T>(body: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.#call(() => {
+    return this.#calls.run(() => {
       const call: Call = { startedMs: this.#home.nowMs(), mayHaveLanded: false };
       return transactExactlyOnce(
         (inner) => this.#runUntilCommitted(inner, call),
@@ -120,7 +120,7 @@ export class FoundationdbEngine implements Engine {
   }
 
   snapshot<T>(body: (tx: ReadTransaction) => Promise<T>): Promise<T> {
-    return this.#call(async () => {
+    return this.#calls.run(async () => {
       const tx = this.#begin();
       try {
         await this.#untilWatchesSee(tx);
@@ -143,34 +143,12 @@ export class FoundationdbEngine implements Engine {
 
   async #close(): Promise<void> {
     clearInterval(this.#sweeper);
-    if (this.#activeCalls > 0) await this.#untilIdle();
+    await this.#calls.untilIdle();
     this.#isClosed = true;
     for (const tx of this.#running) tx.cancel();
     await this.#watches.close();
     this.#stalls.close();
     this.#home.database.close();
-  }
-
-  /** Until nothing runs; what is older than a transaction may be is not waited for. */
-  #untilIdle(): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, kvLimits.transactionSecondsMax * 1000);
-      this.#onIdle = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  }
-
-  async #call<T>(work: () => Promise<T>): Promise<T> {
-    this.#refuseClosing();
-    this.#activeCalls++;
-    try {
-      return await work();
-    } finally {
-      this.#activeCalls--;
-      if (this.#activeCalls === 0) this.#onIdle?.();
-    }
   }
 
   #begin(): FoundationdbTransaction {
@@ -290,7 +268,7 @@ export class FoundationdbEngine implements Engine {
   #newMark(): Mark {
     const id = new Uint8Array(16);
     id.set(this.#nodeId);
-    new DataView(id.buffer).setBigUint64(8, BigInt(this.#calls++));
+    new DataView(id.buffer).setBigUint64(8, BigInt(this.#marks++));
     return { id, nowMs: this.#host.nowMs() };
   }
 

@@ -8,14 +8,13 @@
 import type { Bytes, KeyRange, KeyValue, RangeOptions, ReadTransaction } from "./engine.ts";
 import { EngineClosed, EngineLimitExceeded, EngineUnavailable, kvLimits } from "./engine.ts";
 import type { Transaction } from "./engine.ts";
+import { BufferedTransaction } from "./buffered_transaction.ts";
 import { bytesOf, textAfter, textOf, type TextRange } from "./byte_text.ts";
-import type { Guards } from "./conflict_log.ts";
 import type { ClientDatabase, ClientTransaction } from "./foundationdb_client.ts";
 import { codeOf, errorCodes, isMisuse, isPassing } from "./foundationdb_client.ts";
 import { ownWritesIn, readWholeRange } from "./foundationdb_range.ts";
 import type { Stalls, Tracked } from "./foundationdb_stalls.ts";
-import { checkKey, checkKeyBytes, checkTransactionBytes, checkValue } from "./size_limits.ts";
-import { countTransactionBytes, stampBytes } from "./transaction_bytes.ts";
+import { checkKey } from "./size_limits.ts";
 import * as own from "./write_buffer.ts";
 
 const ageMaxMs = kvLimits.transactionSecondsMax * 1000;
@@ -39,21 +38,18 @@ export interface AttemptHome {
 /** Why reading came to an end: the engine goes by this, whatever the body made of the error. */
 export type ReadFailure = "expired" | "version lost" | "unavailable" | "misuse";
 
-export class FoundationdbTransaction implements Transaction {
-  readonly #home: AttemptHome;
+export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
+  implements Transaction {
   readonly #calls: Tracked;
-  readonly #guards: Guards = { keys: new Set(), ranges: [] };
-  readonly #buffer = own.emptyWriteBuffer();
   readonly unguarded: Pick<ReadTransaction, "get" | "getRange">;
   #client: ClientTransaction;
   #renewal: Promise<void> | undefined;
   #startedMs: number | undefined;
   #hasRead = false;
-  #isOver = false;
   #failure: { readonly kind: ReadFailure; readonly error: Error } | undefined;
 
   constructor(home: AttemptHome) {
-    this.#home = home;
+    super(home);
     this.#client = home.database.createTransaction("attempt");
     this.#calls = home.stalls.track(() => this.#client.cancel());
     this.unguarded = {
@@ -74,47 +70,7 @@ export class FoundationdbTransaction implements Transaction {
     return heard(this.#read((client) => client.readVersion()));
   }
 
-  set(key: Bytes, value: Bytes): void {
-    this.#refuseOver();
-    checkKey(key);
-    checkValue(value);
-    own.putWrite(this.#buffer, key, value);
-  }
-
-  clear(key: Bytes): void {
-    this.#refuseOver();
-    checkKey(key);
-    own.putWrite(this.#buffer, key, undefined);
-  }
-
-  clearRange({ begin, end }: KeyRange): void {
-    this.#refuseOver();
-    own.clearWrites(this.#buffer, { begin: textOf(begin), end: textOf(end) });
-  }
-
-  add(key: Bytes, delta: bigint): void {
-    this.#refuseOver();
-    checkKey(key);
-    own.addWrite(this.#buffer, key, delta);
-  }
-
-  setStamped(prefix: Bytes, suffix: Bytes, value: Bytes): void {
-    this.#refuseOver();
-    checkKeyBytes(prefix.length + stampBytes + suffix.length);
-    if (prefix.length > 0) checkKey(prefix);
-    checkValue(value);
-    this.#buffer.stamped.push({ prefix, suffix, value });
-  }
-
   // What follows is for the engine alone.
-
-  get buffer(): own.WriteBuffer {
-    return this.#buffer;
-  }
-
-  get hasWrites(): boolean {
-    return own.hasWrites(this.#buffer);
-  }
 
   get failure(): { readonly kind: ReadFailure; readonly error: Error } | undefined {
     return this.#failure;
@@ -137,7 +93,7 @@ export class FoundationdbTransaction implements Transaction {
 
   /** Ends reading and writing by the body; what it did stays for the commit. */
   end(): void {
-    this.#isOver = true;
+    this.isOver = true;
   }
 
   /**
@@ -145,20 +101,20 @@ export class FoundationdbTransaction implements Transaction {
    * @throws {EngineLimitExceeded} when they are too much or came too late: nothing was sent.
    */
   prepareCommit(): void {
-    checkTransactionBytes(countTransactionBytes(this.#buffer, this.#guards));
+    this.checkSize();
     const client = this.#client;
-    for (const text of this.#guards.keys) {
+    for (const text of this.guards.keys) {
       client.guard(this.#stored({ begin: text, end: textAfter(text) }));
     }
-    for (const range of this.#guards.ranges) client.guard(this.#stored(range));
-    for (const range of this.#buffer.cleared) client.clearRange(this.#stored(range));
-    for (const { key, value, delta } of this.#buffer.writes.values()) {
+    for (const range of this.guards.ranges) client.guard(this.#stored(range));
+    for (const range of this.buffer.cleared) client.clearRange(this.#stored(range));
+    for (const { key, value, delta } of this.buffer.writes.values()) {
       const stored = this.#prefixed(key);
       if (value !== undefined) client.set(stored, value);
       else if (delta === undefined) client.clear(stored);
       else client.add(stored, own.addToCounter(undefined, delta));
     }
-    for (const { prefix, suffix, value } of this.#buffer.stamped) {
+    for (const { prefix, suffix, value } of this.buffer.stamped) {
       client.setStamped(this.#prefixed(prefix), suffix, value);
     }
   }
@@ -176,8 +132,8 @@ export class FoundationdbTransaction implements Transaction {
     } catch {
       // Only a matter of speed.
     }
-    const [key] = this.#guards.keys;
-    return key ?? this.#guards.ranges[0]?.begin ?? "";
+    const [key] = this.guards.keys;
+    return key ?? this.guards.ranges[0]?.begin ?? "";
   }
 
   /** Waits as the client thinks wise after an error of the commit. */
@@ -187,7 +143,7 @@ export class FoundationdbTransaction implements Transaction {
 
   /** Nothing may be asked after it. */
   release(): void {
-    this.#isOver = true;
+    this.isOver = true;
     this.#calls.end();
     this.#client.release();
   }
@@ -197,14 +153,14 @@ export class FoundationdbTransaction implements Transaction {
   }
 
   async #get(key: Bytes, isGuarded: boolean): Promise<Bytes | undefined> {
-    this.#refuseOver();
+    this.refuseOver();
     checkKey(key);
     const text = textOf(key);
-    const write = this.#buffer.writes.get(text);
+    const write = this.buffer.writes.get(text);
     if (write !== undefined && write.delta === undefined) return write.value;
-    if (write === undefined && own.isCleared(this.#buffer, text)) return undefined;
+    if (write === undefined && own.isCleared(this.buffer, text)) return undefined;
     const stored = await this.#read((client) => client.get(this.#prefixed(key)));
-    if (isGuarded) this.#guards.keys.add(text);
+    if (isGuarded) this.guards.keys.add(text);
     return write === undefined ? stored : own.addToCounter(stored, write.delta!);
   }
 
@@ -213,22 +169,22 @@ export class FoundationdbTransaction implements Transaction {
     options: RangeOptions = {},
     isGuarded: boolean,
   ): Promise<KeyValue[]> {
-    this.#refuseOver();
+    this.refuseOver();
     const wanted = { begin: textOf(range.begin), end: textOf(range.end) };
     if (wanted.begin >= wanted.end || (options.limit ?? Infinity) <= 0) return [];
-    const ownWrites = ownWritesIn(this.#buffer, wanted);
+    const ownWrites = ownWritesIn(this.buffer, wanted);
     const { pairs, read } = await readWholeRange(
       async (part, size) => {
         const stored = this.#stored(part);
         if (textOf(stored.begin) >= textOf(stored.end)) return { pairs: [], more: false };
         const page = await this.#read((client) => client.getRange(stored, size));
-        return this.#home.prefix.length === 0 ? page : { ...page, pairs: this.#bared(page.pairs) };
+        return this.home.prefix.length === 0 ? page : { ...page, pairs: this.#bared(page.pairs) };
       },
       ownWrites,
       wanted,
       options,
     );
-    if (isGuarded) this.#guards.ranges.push(...own.unownedParts(ownWrites, read));
+    if (isGuarded) this.guards.ranges.push(...own.unownedParts(ownWrites, read));
     return pairs;
   }
 
@@ -236,9 +192,9 @@ export class FoundationdbTransaction implements Transaction {
   async #read<T>(call: (client: ClientTransaction) => Promise<T>): Promise<T> {
     let refusedMs: number | undefined;
     for (;;) {
-      this.#refuseOver();
+      this.refuseOver();
       if (this.#failure !== undefined) throw this.#failure.error;
-      this.#startedMs ??= this.#home.nowMs();
+      this.#startedMs ??= this.home.nowMs();
       if (this.isTooOld) throw this.#fail("expired", undefined);
       const client = this.#client;
       try {
@@ -247,9 +203,9 @@ export class FoundationdbTransaction implements Transaction {
         return value;
       } catch (error) {
         const code = codeOf(error);
-        refusedMs ??= this.#home.nowMs();
+        refusedMs ??= this.home.nowMs();
         const mayRetry = isPassing(code) || code === errorCodes.versionChanged;
-        if (!mayRetry || this.#home.nowMs() - refusedMs > passingMsMax) {
+        if (!mayRetry || this.home.nowMs() - refusedMs > passingMsMax) {
           throw this.#failFor(code, error);
         }
         await this.#renew(client);
@@ -279,20 +235,20 @@ export class FoundationdbTransaction implements Transaction {
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
     // Known to the client without asking, unless it was this that failed.
     const version = await this.#calls.answer(failed.readVersion()).catch(() => undefined);
-    if (this.#isOver) return;
+    if (this.isOver) return;
     if (version === undefined && this.#hasRead) throw this.#fail("version lost", undefined);
-    const fresh = this.#home.database.createTransaction("attempt");
+    const fresh = this.home.database.createTransaction("attempt");
     if (version !== undefined) fresh.startAt(version);
     // Other reads may still be waiting for the old one, so it is left to its end.
     this.#client = fresh;
   }
 
   #ageMs(): number {
-    return this.#startedMs === undefined ? 0 : this.#home.nowMs() - this.#startedMs;
+    return this.#startedMs === undefined ? 0 : this.home.nowMs() - this.#startedMs;
   }
 
   #prefixed(key: Bytes): Bytes {
-    const { prefix } = this.#home;
+    const { prefix } = this.home;
     if (prefix.length === 0) return key;
     const stored = new Uint8Array(prefix.length + key.length);
     stored.set(prefix);
@@ -302,18 +258,13 @@ export class FoundationdbTransaction implements Transaction {
 
   /** A range as it is stored; what begins with 0xff is FoundationDB's own and left out. */
   #stored({ begin, end }: TextRange): KeyRange {
-    const last = this.#home.prefix.length === 0 && end > "\xff" ? "\xff" : end;
+    const last = this.home.prefix.length === 0 && end > "\xff" ? "\xff" : end;
     return { begin: this.#prefixed(bytesOf(begin)), end: this.#prefixed(bytesOf(last)) };
   }
 
   #bared(pairs: readonly KeyValue[]): KeyValue[] {
-    const start = this.#home.prefix.length;
+    const start = this.home.prefix.length;
     return pairs.map(({ key, value }) => ({ key: key.subarray(start), value }));
-  }
-
-  #refuseOver(): void {
-    if (this.#home.isClosed()) throw new EngineClosed("The engine is closed");
-    if (this.#isOver) throw new Error("The transaction is over: its body returned or threw");
   }
 }
 

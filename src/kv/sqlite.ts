@@ -13,11 +13,11 @@ import {
   type Engine,
   EngineClosed,
   EngineUnavailable,
-  kvLimits,
   type ReadTransaction,
   type Transaction,
   type Watch,
 } from "./engine.ts";
+import { openCalls } from "./calls.ts";
 import { type Checkpoints, openCheckpoints } from "./checkpoints.ts";
 import * as occ from "./conflict_log.ts";
 import { applyGroup } from "./group_change.ts";
@@ -65,6 +65,7 @@ class SqliteEngine implements Engine {
   readonly #nowMs: () => number;
   readonly #watches = openWatches();
   readonly #turns = openTurns();
+  readonly #calls = openCalls(() => this.#refuseClosed());
   readonly #log = occ.emptyConflictLog();
   #version: number;
   /** The newest version that is on the disk: `#version`, or the one before while that is synced. */
@@ -74,10 +75,8 @@ class SqliteEngine implements Engine {
   #broken: EngineUnavailable | undefined;
   #queue: Waiting[] = [];
   #isScheduled = false;
-  #running = 0;
   #closing: Promise<void> | undefined;
   #isClosed = false;
-  #onIdle: (() => void) | undefined;
 
   constructor(file: SqliteFile, nowMs: () => number) {
     this.#file = file;
@@ -96,11 +95,11 @@ class SqliteEngine implements Engine {
   }
 
   transact<T>(body: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.#run(() => this.#transact(body));
+    return this.#calls.run(() => this.#transact(body));
   }
 
   snapshot<T>(body: (tx: ReadTransaction) => Promise<T>): Promise<T> {
-    return this.#run(async () => {
+    return this.#calls.run(async () => {
       const tx = new SqliteTransaction(this.#home);
       try {
         const { get, getRange } = tx.unguarded;
@@ -123,35 +122,13 @@ class SqliteEngine implements Engine {
   }
 
   async #close(): Promise<void> {
-    if (this.#running > 0) await this.#untilIdle();
+    await this.#calls.untilIdle();
     this.#isClosed = true;
     await this.#syncing;
     await this.#checkpoints.close();
     this.#watches.close();
     this.#views.close();
     this.#file.close();
-  }
-
-  /** Until nothing runs; what is older than a transaction may be is not waited for. */
-  #untilIdle(): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, kvLimits.transactionSecondsMax * 1000);
-      this.#onIdle = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  }
-
-  async #run<T>(work: () => Promise<T>): Promise<T> {
-    this.#refuseClosed();
-    this.#running++;
-    try {
-      return await work();
-    } finally {
-      this.#running--;
-      if (this.#running === 0) this.#onIdle?.();
-    }
   }
 
   async #transact<T>(body: (tx: Transaction) => Promise<T>): Promise<T> {

@@ -5,15 +5,15 @@
  */
 
 import type { Bytes, KeyRange, KeyValue, RangeOptions, ReadTransaction } from "./engine.ts";
-import { EngineClosed, EngineUnavailable, kvLimits, type Transaction } from "./engine.ts";
+import { EngineUnavailable, kvLimits, type Transaction } from "./engine.ts";
+import { BufferedTransaction } from "./buffered_transaction.ts";
 import { textOf, type TextRange } from "./byte_text.ts";
-import type { Guards, WrittenGroup } from "./conflict_log.ts";
+import type { WrittenGroup } from "./conflict_log.ts";
 import { mergeRange } from "./range_merge.ts";
-import { checkKey, checkKeyBytes, checkTransactionBytes, checkValue } from "./size_limits.ts";
-import { refuseExpired } from "./size_limits.ts";
 import type { StoredPairs } from "./sqlite_file.ts";
 import type { SqliteViews, View } from "./sqlite_views.ts";
-import { countTransactionBytes, stampBytes } from "./transaction_bytes.ts";
+import { stampBytes } from "./transaction_bytes.ts";
+import { checkKey, refuseExpired } from "./size_limits.ts";
 import * as own from "./write_buffer.ts";
 
 const ageMaxMs = kvLimits.transactionSecondsMax * 1000;
@@ -25,18 +25,14 @@ export interface TransactionHome {
   isClosed(): boolean;
 }
 
-export class SqliteTransaction implements Transaction {
-  readonly #home: TransactionHome;
-  readonly #guards: Guards = { keys: new Set(), ranges: [] };
-  readonly #buffer = own.emptyWriteBuffer();
+export class SqliteTransaction extends BufferedTransaction<TransactionHome> implements Transaction {
   readonly unguarded: Pick<ReadTransaction, "get" | "getRange">;
   #startedMs = 0;
   #view: View | undefined;
-  #isOver = false;
   #isExpired = false;
 
   constructor(home: TransactionHome) {
-    this.#home = home;
+    super(home);
     this.unguarded = {
       get: (key) => resolved(() => this.#get(key, false)),
       getRange: (range, options) => resolved(() => this.#getRange(range, options, false)),
@@ -58,47 +54,7 @@ export class SqliteTransaction implements Transaction {
     });
   }
 
-  set(key: Bytes, value: Bytes): void {
-    this.#refuseOver();
-    checkKey(key);
-    checkValue(value);
-    own.putWrite(this.#buffer, key, value);
-  }
-
-  clear(key: Bytes): void {
-    this.#refuseOver();
-    checkKey(key);
-    own.putWrite(this.#buffer, key, undefined);
-  }
-
-  clearRange({ begin, end }: KeyRange): void {
-    this.#refuseOver();
-    own.clearWrites(this.#buffer, { begin: textOf(begin), end: textOf(end) });
-  }
-
-  add(key: Bytes, delta: bigint): void {
-    this.#refuseOver();
-    checkKey(key);
-    own.addWrite(this.#buffer, key, delta);
-  }
-
-  setStamped(prefix: Bytes, suffix: Bytes, value: Bytes): void {
-    this.#refuseOver();
-    checkKeyBytes(prefix.length + stampBytes + suffix.length);
-    if (prefix.length > 0) checkKey(prefix);
-    checkValue(value);
-    this.#buffer.stamped.push({ prefix, suffix, value });
-  }
-
   // What follows is for the engine alone.
-
-  get buffer(): own.WriteBuffer {
-    return this.#buffer;
-  }
-
-  get guards(): Guards {
-    return this.#guards;
-  }
 
   /** Undefined when nothing was read at a version. */
   get readsAt(): number | undefined {
@@ -110,27 +66,18 @@ export class SqliteTransaction implements Transaction {
     return this.#isExpired || (this.hasWrites && this.#isTooOld());
   }
 
-  get hasWrites(): boolean {
-    return own.hasWrites(this.#buffer);
-  }
-
   /** Ends reading and writing; the guards and writes stay for the commit. */
   end(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    if (this.#view !== undefined) this.#home.views.leave(this.#view);
-  }
-
-  /** @throws {EngineLimitExceeded} when all that it writes and guards is too much. */
-  checkSize(): void {
-    checkTransactionBytes(countTransactionBytes(this.#buffer, this.#guards));
+    if (this.isOver) return;
+    this.isOver = true;
+    if (this.#view !== undefined) this.home.views.leave(this.#view);
   }
 
   /** Completes the stamped keys and notes all that this writes. */
   stampAndNote(version: number, order: number, written: WrittenGroup): void {
-    if (this.#buffer.stamped.length > 0) this.#putStamped(version, order);
-    for (const text of this.#buffer.writes.keys()) written.keys.add(text);
-    for (const range of this.#buffer.cleared) written.ranges.push(range);
+    if (this.buffer.stamped.length > 0) this.#putStamped(version, order);
+    for (const text of this.buffer.writes.keys()) written.keys.add(text);
+    for (const range of this.buffer.cleared) written.ranges.push(range);
   }
 
   #putStamped(version: number, order: number): void {
@@ -138,42 +85,42 @@ export class SqliteTransaction implements Transaction {
     const view = new DataView(stamp.buffer);
     view.setBigUint64(0, BigInt(version));
     view.setUint16(8, order);
-    for (const { prefix, suffix, value } of this.#buffer.stamped) {
+    for (const { prefix, suffix, value } of this.buffer.stamped) {
       const key = new Uint8Array(prefix.length + stampBytes + suffix.length);
       key.set(prefix);
       key.set(stamp, prefix.length);
       key.set(suffix, prefix.length + stampBytes);
-      own.putWrite(this.#buffer, key, value);
+      own.putWrite(this.buffer, key, value);
     }
   }
 
   #get(key: Bytes, isGuarded: boolean): Bytes | undefined {
-    this.#refuseOver();
+    this.refuseOver();
     checkKey(key);
     const text = textOf(key);
-    const write = this.#buffer.writes.get(text);
+    const write = this.buffer.writes.get(text);
     if (write !== undefined && write.delta === undefined) return write.value;
-    if (write === undefined && own.isCleared(this.#buffer, text)) return undefined;
+    if (write === undefined && own.isCleared(this.buffer, text)) return undefined;
     const stored = this.#reading((pairs) => pairs.get(key, text));
-    if (isGuarded) this.#guards.keys.add(text);
+    if (isGuarded) this.guards.keys.add(text);
     return write === undefined ? stored : own.addToCounter(stored, write.delta!);
   }
 
   #getRange(range: KeyRange, options: RangeOptions = {}, isGuarded: boolean): KeyValue[] {
-    this.#refuseOver();
+    this.refuseOver();
     const wanted: TextRange = { begin: textOf(range.begin), end: textOf(range.end) };
     if (wanted.begin >= wanted.end) return [];
     const { pairs, read } = this.#reading((stored) => {
       const rows = stored.scan(wanted, options.reverse ?? false, this.#rowsToScan(options));
-      return mergeRange(rows, this.#buffer, wanted, options);
+      return mergeRange(rows, this.buffer, wanted, options);
     });
-    if (isGuarded) this.#guards.ranges.push(...own.unownedParts(this.#buffer, read));
+    if (isGuarded) this.guards.ranges.push(...own.unownedParts(this.buffer, read));
     return pairs;
   }
 
   /** Own clears may hide rows: then there is no telling how many it takes to fill the limit. */
   #rowsToScan({ limit = -1 }: RangeOptions): number {
-    return this.#buffer.writes.size === 0 && this.#buffer.cleared.length === 0 ? limit : -1;
+    return this.buffer.writes.size === 0 && this.buffer.cleared.length === 0 ? limit : -1;
   }
 
   #reading<T>(read: (pairs: StoredPairs) => T): T {
@@ -186,10 +133,10 @@ export class SqliteTransaction implements Transaction {
   }
 
   #pairs(): StoredPairs {
-    this.#refuseOver();
+    this.refuseOver();
     if (this.#view === undefined) {
-      this.#startedMs = this.#home.nowMs();
-      this.#view = this.#home.views.join(this.#startedMs);
+      this.#startedMs = this.home.nowMs();
+      this.#view = this.home.views.join(this.#startedMs);
     }
     const pairs = this.#view.pairs;
     if (pairs === undefined || this.#isTooOld()) {
@@ -200,12 +147,7 @@ export class SqliteTransaction implements Transaction {
   }
 
   #isTooOld(): boolean {
-    return this.#view !== undefined && this.#home.nowMs() - this.#startedMs > ageMaxMs;
-  }
-
-  #refuseOver(): void {
-    if (this.#home.isClosed()) throw new EngineClosed("The engine is closed");
-    if (this.#isOver) throw new Error("The transaction is over: its body returned or threw");
+    return this.#view !== undefined && this.home.nowMs() - this.#startedMs > ageMaxMs;
   }
 }
 

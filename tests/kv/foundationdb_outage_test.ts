@@ -60,13 +60,7 @@ test("keyed writes repeated through outages each count once", async (engine) => 
     }
   }
   const writers = Promise.all([0, 1, 2, 3, 4, 5, 6, 7].map(writeOn));
-  for (const pauseMs of [300, 2500, 6000]) {
-    await sleep(300);
-    cluster.pause(true);
-    await sleep(pauseMs);
-    cluster.pause(false);
-  }
-  await sleep(1000);
+  await pauseClusterFor(300, 2500, 6000);
   isOver = true;
   await writers;
   const count = await engine.snapshot((tx) => tx.get(bytes("n")));
@@ -89,19 +83,24 @@ test("unkeyed writes that were answered are there once; others at most once", as
     }
   }
   const writers = Promise.all(Array.from({ length: 16 }, writeOn));
-  for (const pauseMs of [3000, 5000]) {
-    await sleep(200);
-    cluster.pause(true);
-    await sleep(pauseMs);
-    cluster.pause(false);
-  }
-  await sleep(1000);
+  await pauseClusterFor(3000, 5000);
   isOver = true;
   await writers;
   const count = await engine.snapshot((tx) => tx.get(bytes("n")));
   const landed = Number(new DataView(count!.buffer).getBigInt64(0, true));
   assert.ok(landed >= known && landed <= known + unknown, `${landed}, ${known}, ${unknown}`);
 });
+
+/** One pause after the other, with some work before, between and after. */
+async function pauseClusterFor(...pausesMs: number[]): Promise<void> {
+  for (const pauseMs of pausesMs) {
+    await sleep(300);
+    cluster.pause(true);
+    await sleep(pauseMs);
+    cluster.pause(false);
+  }
+  await sleep(1000);
+}
 
 async function untilBack(engine: Engine): Promise<void> {
   await repeatUntilKnown(() => write(engine, "back=1"));

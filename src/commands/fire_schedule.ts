@@ -7,7 +7,7 @@
 import { limits } from "../domain/limits.ts";
 import { retryPauseMs } from "../domain/reaction/outbox_entry.ts";
 import type { Host } from "../host.ts";
-import type { Engine, Transaction } from "../kv/engine.ts";
+import type { Engine, ReadTransaction, Transaction } from "../kv/engine.ts";
 import type { SpecCache } from "../queries/current_spec.ts";
 import { storeErrorRecord } from "../store/error_records.ts";
 import {
@@ -33,7 +33,10 @@ import { openSagaTimers } from "./fire_saga_timers.ts";
 import type { WorkShare } from "./share_work.ts";
 
 export interface TimerRunner {
-  /** Does up to about `limit` of what is due in this process's share; gives how many it tried. */
+  /**
+   * Does up to about `limit` of what is due in this process's share, the oldest first; where there
+   * is more, up to as many again of other tenants. Gives how many it tried.
+   */
   drain(limit: number, isStopping: () => boolean): Promise<number>;
   /** How long nothing can be due, as far as is known; never longer than others may need. */
   pauseMs(): number;
@@ -61,18 +64,25 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
   let nextMs: number | undefined;
 
   async function drain(limit: number, isStopping: () => boolean): Promise<number> {
+  /** Of each shard with more than a round does: up to where others' timers were looked for. */
+  const looked = new Map<number, Timer>();
     const leases = await share.held("timer");
     const nowMs = host.nowMs();
     const limitEach = Math.ceil(limit / Math.max(1, leases.length));
     const found = await engine.snapshot((tx) =>
       Promise.all(leases.map(async ({ shard }) => {
         const due = await listDueTimers(tx, shard, nowMs, limitEach);
-        return { due, first: due[0] ?? await readFirstTimer(tx, shard) };
+        const others = due.length < limitEach ? undefined : await findOthers(tx, shard, nowMs, due);
+        return { shard, due, others, first: due[0] ?? await readFirstTimer(tx, shard) };
       }))
     );
     const firsts = found.flatMap(({ first }) => first === undefined ? [] : [first.dueMs]);
     nextMs = firsts.length === 0 ? undefined : firsts.reduce((a, b) => Math.min(a, b));
-    const due = found.flatMap(({ due }) => due);
+    for (const { shard, others } of found) {
+      if (others?.last === undefined) looked.delete(shard);
+      else looked.set(shard, others.last);
+    }
+    const due = found.flatMap(({ due, others }) => [...due, ...others?.taken ?? []]);
     if (due.length === 0 || isStopping()) return 0;
     const told = fireSagas(due.filter(({ kind }) => kind === "saga"));
     const fired = due.filter(({ kind }) => kind === "scheduled").map(fire);
@@ -83,6 +93,19 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
 
   function pauseMs(): number {
     if (nextMs === undefined) return PAUSE_MS_MAX;
+  /** As many again of the tenants that have none among the first, in a window that goes round. */
+  async function findOthers(
+    tx: ReadTransaction,
+    shard: number,
+    nowMs: number,
+    first: readonly Timer[],
+  ): Promise<OthersTaken<Timer>> {
+    const window = await listDueTimers(tx, shard, nowMs, TIMER_WINDOW, looked.get(shard));
+    const others = takeOthers(first, window, first.length);
+    const isRound = window.length < TIMER_WINDOW && others.last === window.at(-1);
+    return isRound ? { taken: others.taken, last: undefined } : others;
+  }
+
     return Math.max(PAUSE_MS_MIN, Math.min(nextMs - host.nowMs(), PAUSE_MS_MAX));
   }
 
@@ -151,7 +174,7 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
     const pauseMs = retryPauseMs(tries, host.randomBytes(1)[0]! / 256);
     const after = { ...record, tries, timerMs: host.nowMs() + pauseMs };
     const parked = errorOf(host, record, `It failed ${tries} times and is not tried again`);
-    await settle(tenant, record, (tx) => {
+    const isSettled = await settle(tenant, record, (tx) => {
       if (isLast) {
         parkSchedule(tx, tenant, record);
         storeErrorRecord(tx, tenant, parked);
@@ -162,15 +185,15 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
     });
   }
 
-  /** Changes a record, unless it is another by now; false only where `change` says so. */
+  /** Changes a record; undefined where it is another by now, false only where `change` says so. */
   function settle(
     tenant: number,
     { id, tries }: ScheduleRecord,
     change: (tx: Transaction) => void | Promise<boolean>,
-  ): Promise<boolean> {
+  ): Promise<boolean | undefined> {
     return engine.transact(async (tx) => {
       const now = await readSchedule(tx, tenant, id);
-      return now?.tries !== tries || await change(tx) !== false;
+      return now?.tries !== tries ? undefined : await change(tx) !== false;
     });
   }
 

@@ -9,6 +9,7 @@
 
 import { eventId } from "../domain/event.ts";
 import { limits } from "../domain/limits.ts";
+import { OUTBOX_TURN } from "../domain/fair_share.ts";
 import {
   type EmitEntry,
   isEntryDue,
@@ -18,10 +19,17 @@ import {
   retryPauseMs,
 } from "../domain/reaction/outbox_entry.ts";
 import type { Host } from "../host.ts";
-import type { Bytes, Engine } from "../kv/engine.ts";
+import type { Bytes, Engine, ReadTransaction } from "../kv/engine.ts";
 import type { SpecCache } from "../queries/current_spec.ts";
 import { storeErrorRecord } from "../store/error_records.ts";
-import { clearEntry, hasEntry, listOutbox, parkEntry, replaceEntry } from "../store/outbox.ts";
+import {
+  clearEntry,
+  hasEntry,
+  listOutbox,
+  listOutboxTurn,
+  parkEntry,
+  replaceEntry,
+} from "../store/outbox.ts";
 import { isCurrentSpec } from "../store/specs.ts";
 import type { SagaAdvancer } from "./advance_sagas.ts";
 import { isOutage } from "../domain/outage.ts";
@@ -46,8 +54,9 @@ export interface OutboxRunner {
   /** The same without a reply that waits. Never rejects either. */
   drainOwn(works: readonly OutboxWork[]): Promise<void>;
   /**
-   * Looks at the next `limit` entries of each shard in this process's share and does those that are
-   * due; gives how many. Called again and again, it goes round. Throws when the store is away.
+   * Looks at the next `limit` entries of each shard in this process's share, where there are more
+   * also at the first ones of other tenants in turn, and does those that are due; gives how many.
+   * Called again and again, it goes round. Throws when the store is away.
    */
   drain(limit: number, isStopping: () => boolean): Promise<number>;
   readonly sagas: SagaLanes;
@@ -75,6 +84,8 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
   /** Where in each shard the next page begins. */
   const cursors = new Map<number, Bytes>();
   const running = new Set<Promise<void>>();
+  /** Of each shard with more than a page: the tenant whose first entries were looked at last. */
+  const turns = new Map<number, number>();
   let ownWorks = 0;
 
   const isFull = () => ownWorks >= OWN_WORKS_MAX;
@@ -193,10 +204,10 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
     const leases = await share.held("outbox");
     const nowMs = host.nowMs();
     const pages = await engine.snapshot((tx) =>
-      Promise.all(leases.map(({ shard }) => listOutbox(tx, shard, cursors.get(shard), limit)))
+      Promise.all(leases.map(({ shard }) => lookAt(tx, shard, limit)))
     );
     for (const [index, { shard }] of leases.entries()) {
-      const { next } = pages[index]!;
+      const { next, turn } = pages[index]!;
       if (next === undefined) cursors.delete(shard);
       else cursors.set(shard, next);
     }
@@ -205,6 +216,7 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
     await allOf(due.map(attempt));
     return due.length;
   }
+      turns.set(shard, turn);
 
   async function settle(): Promise<void> {
     await Promise.all(running);
@@ -212,6 +224,17 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
 
   return { ownWaitMs, drainBeforeReply, drainOwn, drain, sagas: lanes, settle };
 }
+  /** The next page of a shard; where that is not all, beside it what other tenants begin with. */
+  async function lookAt(tx: ReadTransaction, shard: number, limit: number) {
+    const { works, next } = await listOutbox(tx, shard, cursors.get(shard), limit);
+    const turn = turns.get(shard) ?? 0;
+    if (next === undefined && !cursors.has(shard)) return { works, next, turn };
+    const others = await listOutboxTurn(tx, shard, turn, OUTBOX_TURN);
+    const served = new Set(works.map(({ place }) => place.tenant));
+    const taken = others.works.filter(({ place }) => !served.has(place.tenant));
+    return { works: [...works, ...taken], next, turn: others.after };
+  }
+
 
 function causeOf(work: OutboxWork): Cause {
   const { stream, index, number } = work.place;

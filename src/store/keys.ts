@@ -86,6 +86,7 @@ export const keys = {
   outbox: (shard: number, tenant: number, stream: string, index: number, number: number): Bytes =>
     pack([0, "outbox", shard, tenant, stream, index, number]),
   outboxes: (shard: number): KeyRange => rangeOf([0, "outbox", shard]),
+  tenantOutbox: (shard: number, tenant: number): KeyRange => rangeOf([0, "outbox", shard, tenant]),
   /** Counts writes that left entries for others to do; watched. */
   outboxSignal: (): Bytes => pack([0, "outbox_signal"]),
   /** Work that has failed so often that nobody tries it again, under the key it had. */

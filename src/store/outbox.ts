@@ -128,3 +128,4 @@ function isFull(pairs: readonly { readonly key: Bytes; readonly value: Bytes }[]
   const bytes = pairs.reduce((sum, { key, value }) => sum + key.length + value.length, 0);
   return bytes >= PAGE_BYTES_MAX;
 }
+  shard: number,

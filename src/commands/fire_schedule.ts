@@ -62,10 +62,10 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
   const { engine, host, specs, combiner, share, outbox } = parts;
   const fireSagas = openSagaTimers(host, parts.sagas, outbox.sagas);
   let nextMs: number | undefined;
-
-  async function drain(limit: number, isStopping: () => boolean): Promise<number> {
   /** Of each shard with more than a round does: up to where others' timers were looked for. */
   const looked = new Map<number, Timer>();
+
+  async function drain(limit: number, isStopping: () => boolean): Promise<number> {
     const leases = await share.held("timer");
     const nowMs = host.nowMs();
     const limitEach = Math.ceil(limit / Math.max(1, leases.length));
@@ -76,12 +76,12 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
         return { shard, due, others, first: due[0] ?? await readFirstTimer(tx, shard) };
       }))
     );
-    const firsts = found.flatMap(({ first }) => first === undefined ? [] : [first.dueMs]);
-    nextMs = firsts.length === 0 ? undefined : firsts.reduce((a, b) => Math.min(a, b));
     for (const { shard, others } of found) {
       if (others?.last === undefined) looked.delete(shard);
       else looked.set(shard, others.last);
     }
+    const firsts = found.flatMap(({ first }) => first === undefined ? [] : [first.dueMs]);
+    nextMs = firsts.length === 0 ? undefined : firsts.reduce((a, b) => Math.min(a, b));
     const due = found.flatMap(({ due, others }) => [...due, ...others?.taken ?? []]);
     if (due.length === 0 || isStopping()) return 0;
     const told = fireSagas(due.filter(({ kind }) => kind === "saga"));
@@ -91,8 +91,6 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
     return fired.length + await told;
   }
 
-  function pauseMs(): number {
-    if (nextMs === undefined) return PAUSE_MS_MAX;
   /** As many again of the tenants that have none among the first, in a window that goes round. */
   async function findOthers(
     tx: ReadTransaction,
@@ -106,6 +104,8 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
     return isRound ? { taken: others.taken, last: undefined } : others;
   }
 
+  function pauseMs(): number {
+    if (nextMs === undefined) return PAUSE_MS_MAX;
     return Math.max(PAUSE_MS_MIN, Math.min(nextMs - host.nowMs(), PAUSE_MS_MAX));
   }
 

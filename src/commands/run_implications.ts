@@ -8,8 +8,8 @@
  */
 
 import { eventId } from "../domain/event.ts";
-import { limits } from "../domain/limits.ts";
 import { OUTBOX_TURN } from "../domain/fair_share.ts";
+import { limits } from "../domain/limits.ts";
 import {
   type EmitEntry,
   isEntryDue,
@@ -83,9 +83,9 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
   const { engine, host, specs, combiner, share } = parts;
   /** Where in each shard the next page begins. */
   const cursors = new Map<number, Bytes>();
-  const running = new Set<Promise<void>>();
   /** Of each shard with more than a page: the tenant whose first entries were looked at last. */
   const turns = new Map<number, number>();
+  const running = new Set<Promise<void>>();
   let ownWorks = 0;
 
   const isFull = () => ownWorks >= OWN_WORKS_MAX;
@@ -210,20 +210,14 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
       const { next, turn } = pages[index]!;
       if (next === undefined) cursors.delete(shard);
       else cursors.set(shard, next);
+      turns.set(shard, turn);
     }
     const due = pages.flatMap(({ works }) => works).filter((work) => isEntryDue(work, nowMs));
     if (due.length === 0 || isStopping()) return 0;
     await allOf(due.map(attempt));
     return due.length;
   }
-      turns.set(shard, turn);
 
-  async function settle(): Promise<void> {
-    await Promise.all(running);
-  }
-
-  return { ownWaitMs, drainBeforeReply, drainOwn, drain, sagas: lanes, settle };
-}
   /** The next page of a shard; where that is not all, beside it what other tenants begin with. */
   async function lookAt(tx: ReadTransaction, shard: number, limit: number) {
     const { works, next } = await listOutbox(tx, shard, cursors.get(shard), limit);
@@ -235,6 +229,12 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
     return { works: [...works, ...taken], next, turn: others.after };
   }
 
+  async function settle(): Promise<void> {
+    await Promise.all(running);
+  }
+
+  return { ownWaitMs, drainBeforeReply, drainOwn, drain, sagas: lanes, settle };
+}
 
 function causeOf(work: OutboxWork): Cause {
   const { stream, index, number } = work.place;

@@ -102,6 +102,7 @@ export async function listOutbox(
 /** How many entries wait in all shards, counted up to `countMax` in each. */
 export async function countOutbox(
   tx: Pick<ReadTransaction, "getRange">,
+  shard: number,
   countMax: number,
 ): Promise<number> {
   const shards = Array.from({ length: QUEUE_SHARDS.outbox }, (_, shard) => keys.outboxes(shard));
@@ -128,4 +129,3 @@ function isFull(pairs: readonly { readonly key: Bytes; readonly value: Bytes }[]
   const bytes = pairs.reduce((sum, { key, value }) => sum + key.length + value.length, 0);
   return bytes >= PAGE_BYTES_MAX;
 }
-  shard: number,

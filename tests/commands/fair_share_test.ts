@@ -83,7 +83,7 @@ Deno.test("an entry is done in the first round while another environment has tho
       putOutbox(tx, production.number, streamKey("order", uuid(number)), host.timeMs);
     });
     const { stream, id } = streamIn(test.number, 3);
-    await engine.transact(async (tx) => putOutbox(tx, test.number, stream, host.timeMs));
+    await engine.transact((tx) => Promise.resolve(putOutbox(tx, test.number, stream, host.timeMs)));
     const { drainOutbox } = service.background;
     assert.equal(await roundsUntilNoted(fixture, id, 5, drainOutbox), 1);
     assert.equal(await drainOutbox(LIMIT), LIMIT * QUEUE_SHARDS.outbox, "the others go on as fast");
@@ -98,7 +98,7 @@ Deno.test("an entry is done in the first round while another environment's wait 
       putOutbox(tx, production.number, stream, host.timeMs, 60_000);
     });
     const { stream, id } = streamIn(test.number, 9);
-    await engine.transact(async (tx) => putOutbox(tx, test.number, stream, host.timeMs));
+    await engine.transact((tx) => Promise.resolve(putOutbox(tx, test.number, stream, host.timeMs)));
     assert.equal(await roundsUntilNoted(fixture, id, 5, service.background.drainOutbox), 1);
   }, options);
 });
@@ -156,7 +156,7 @@ Deno.test("a timer fires within a few rounds while another environment has thous
       putTimer(tx, production.number, uuid(number), nowMs, 10_000 + number);
     });
     const id = uuid(PILE + 1);
-    await engine.transact(async (tx) => putTimer(tx, test.number, id, nowMs, 0));
+    await engine.transact((tx) => Promise.resolve(putTimer(tx, test.number, id, nowMs, 0)));
     const { drainTimers } = service.background;
     const rounds = await roundsUntilNoted(fixture, id, 10, drainTimers);
     // About as many in each shard; a window each round.

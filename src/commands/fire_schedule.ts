@@ -4,6 +4,7 @@
  * reads the record and removes it with its timer, so cancelling and firing cannot both happen.
  */
 
+import { type OthersTaken, takeOthers, TIMER_WINDOW } from "../domain/fair_share.ts";
 import { limits } from "../domain/limits.ts";
 import { retryPauseMs } from "../domain/reaction/outbox_entry.ts";
 import type { Host } from "../host.ts";

@@ -99,6 +99,36 @@ export async function listOutbox(
   return { works, next: isLast ? undefined : keyAfter(last.key) };
 }
 
+/** Entries of some tenants of a shard, and after which tenant the next ones come. */
+export interface OutboxTurn {
+  readonly works: readonly OutboxWork[];
+  /** 0: at the first one again. */
+  readonly after: number;
+}
+
+/**
+ * The first entries of tenants after the number `after`: about `each` of each, in at most `reads`
+ * reads, however much any of them has.
+ */
+export async function listOutboxTurn(
+  tx: Pick<ReadTransaction, "getRange">,
+  shard: number,
+  after: number,
+  { each, reads }: { readonly each: number; readonly reads: number },
+): Promise<OutboxTurn> {
+  const works: OutboxWork[] = [];
+  let tenant = after;
+  for (let read = 0; read < reads; read++) {
+    const start = keys.tenantOutbox(shard, tenant + 1).begin;
+    const page = await listOutbox(tx, shard, start, each);
+    const last = page.works.at(-1);
+    if (last === undefined) return { works, after: 0 };
+    works.push(...page.works);
+    tenant = last.place.tenant;
+  }
+  return { works, after: tenant };
+}
+
 /** How many entries wait in all shards, counted up to `countMax` in each. */
 export async function countOutbox(
   tx: Pick<ReadTransaction, "getRange">,

@@ -47,7 +47,10 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     packages: { "node:crypto": ["src/store"], "node:buffer": ["src/store"] },
   },
   "src/wasm": { imports: ["src/domain"] },
-  "src/host.ts": { imports: [], packages: { "node:timers": ["src/host.ts"] } },
+  "src/host.ts": {
+    imports: [],
+    packages: { "node:timers": ["src/host.ts"], "node:process": ["src/host.ts"] },
+  },
   "src/config.ts": { imports: ["src/domain"], packages: { "ipaddr.js": ["src/config.ts"] } },
   "src/queries": {
     imports: ["src/domain", "src/store", "src/wasm"],
@@ -86,6 +89,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     packages: {
       "hono": ["src/http"],
       "ipaddr.js": ["src/http"],
+      "prom-client": ["src/http/metrics"],
       "node:crypto": ["src/http"],
       "node:buffer": ["src/http"],
     },

@@ -6,6 +6,7 @@
  */
 
 import { createHash } from "node:crypto";
+import { count, countErrors, type Counters, newCounters } from "../domain/counters.ts";
 import { decodeEvent, eventId, type StoredEvent } from "../domain/event.ts";
 import { limits } from "../domain/limits.ts";
 import type { OutboxPlace, OutboxWork } from "../domain/reaction/outbox_entry.ts";
@@ -61,6 +62,8 @@ export interface Advanced {
   readonly done: number;
   /** What the events written have left in the outbox. */
   readonly outbox: readonly OutboxWork[];
+  /** What it was, to be counted. */
+  readonly work: Pick<SagaWork, "events" | "states" | "errors">;
 }
 
 export interface SagaAdvancer {
@@ -85,6 +88,7 @@ export function createSagaAdvancer(
   host: Host,
   specs: SpecCache,
   watched: WatchedTypesReader,
+  counters: Counters = newCounters(),
 ): SagaAdvancer {
   const tools = openSagaTools(host, watched);
 
@@ -100,7 +104,10 @@ export function createSagaAdvancer(
         if (!await isCurrentSpec(tx, tenant, spec.hash)) return undefined;
         return await doCauses(openSagaWork(tools, tx, tenant, spec, moment), causes);
       });
-      if (advanced !== undefined) return advanced;
+      if (advanced !== undefined) {
+        countAdvanced(counters, advanced.work);
+        return advanced;
+      }
       specs.forget(tenant);
     }
     throw new Error("Another spec is current each time it is asked for");
@@ -113,24 +120,32 @@ export function createSagaAdvancer(
   ): Promise<number | undefined> {
     const { tenant } = timer;
     const moment = { nowMs: host.nowMs(), ownWaitMs: 0 };
-    return await engine.transact(async (tx) => {
+    const { timerTries, work } = await engine.transact(async (tx) => {
+      const work = openSagaWork(tools, tx, tenant, EMPTY_SPEC, moment);
       clearTimer(tx, timer);
       const record = await readSaga(tx, tenant, timer.id);
-      if (record?.timerMs !== timer.dueMs) return undefined;
+      if (record?.timerMs !== timer.dueMs) return { work };
       const timerTries = (record.timerTries ?? 0) + 1;
       if (timerTries >= limits.reactionTriesMax) {
-        const work = openSagaWork(tools, tx, tenant, EMPTY_SPEC, moment);
         await giveUpSaga(work, record, reason);
       } else {
         const timerMs = moment.nowMs + pauseMs(timerTries);
         setTimer(tx, sagaTimer(tenant, timer.id, timerMs));
         saveSaga(tx, tenant, record, { ...record, timerMs, timerTries });
       }
-      return timerTries;
+      return { timerTries, work };
     });
+    countAdvanced(counters, work);
+    return timerTries;
   }
 
   return { advance, postpone };
+}
+
+function countAdvanced(counters: Counters, { events, states, errors }: Advanced["work"]): void {
+  count(counters.eventsWritten, "saga", events);
+  for (const state of states) count(counters.sagaTransitions, state);
+  countErrors(counters, errors);
 }
 
 /** One that is not over ends it, so that the order is kept. */
@@ -144,7 +159,7 @@ async function doCauses(work: SagaWork, causes: readonly SagaCause[]): Promise<A
     if (!isOver) break;
     done++;
   }
-  return { done, outbox: work.outbox };
+  return { done, outbox: work.outbox, work };
 }
 
 /** Half is left for what a single saga may still need. */
@@ -227,6 +242,7 @@ function reportDepth(work: SagaWork, saga: string, event: StoredEvent, requestId
     request_id: requestId,
   });
   storeErrorRecord(work.tx, work.tenant, error);
+  work.errors.push(error);
 }
 
 /** Always the same for one event, so that it starts each saga once; newer ones sort behind. */

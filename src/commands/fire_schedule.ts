@@ -5,6 +5,7 @@
  */
 
 import { type OthersTaken, takeOthers, TIMER_WINDOW } from "../domain/fair_share.ts";
+import { countErrors } from "../domain/counters.ts";
 import { limits } from "../domain/limits.ts";
 import { retryPauseMs } from "../domain/reaction/outbox_entry.ts";
 import type { Host } from "../host.ts";
@@ -162,7 +163,8 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
       storeErrorRecord(tx, tenant, error);
       return true;
     });
-    if (!isSettled) specs.forget(tenant);
+    if (isSettled) countErrors(combiner.counters, [error]);
+    else if (isSettled === false) specs.forget(tenant);
   }
 
   async function postpone(tenant: number, record: ScheduleRecord, error: unknown): Promise<void> {
@@ -184,6 +186,7 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
         storeSchedule(tx, tenant, after);
       }
     });
+    if (isLast && isSettled) countErrors(combiner.counters, [parked]);
   }
 
   /** Changes a record; undefined where it is another by now, false only where `change` says so. */
@@ -205,6 +208,7 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
 export function scheduleCause(tenant: number, record: ScheduleRecord): Cause {
   const { id, cancelOn } = record;
   return {
+    origin: "scheduled",
     subject: scheduleSubject(id),
     rules: cancelOn.map(({ key, eventType }) => ruleName(key, eventType)),
     async isDue(tx) {

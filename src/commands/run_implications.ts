@@ -7,6 +7,7 @@
  * else tries, each entry has one effect. Leases only keep processes from trying the same.
  */
 
+import { countErrors } from "../domain/counters.ts";
 import { eventId } from "../domain/event.ts";
 import { OUTBOX_TURN } from "../domain/fair_share.ts";
 import { limits } from "../domain/limits.ts";
@@ -162,12 +163,13 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
     const isSettled = await engine.transact(async (tx) => {
       // This process may not have heard of the deploy that the event is of.
       if (!await isCurrentSpec(tx, tenant, hash)) return false;
-      if (!await hasEntry(tx, work.place)) return true;
+      if (!await hasEntry(tx, work.place)) return undefined;
       clearEntry(tx, work);
       storeErrorRecord(tx, tenant, record);
       return true;
     });
-    if (!isSettled) specs.forget(tenant);
+    if (isSettled) countErrors(combiner.counters, [record]);
+    else if (isSettled === false) specs.forget(tenant);
   }
 
   /** Puts an entry behind a pause, or away after the last try. Throws outages alone. */
@@ -192,12 +194,16 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
       context: contextOf(place, entry),
       request_id: entry.requestId,
     });
-    await engine.transact(async (tx) => {
-      if (!await hasEntry(tx, place)) return;
-      if (!isLast) return replaceEntry(tx, work, after);
-      parkEntry(tx, { place, bytes, ...after });
-      storeErrorRecord(tx, tenant, record);
+    const isParked = await engine.transact(async (tx) => {
+      if (!await hasEntry(tx, place)) return false;
+      if (!isLast) replaceEntry(tx, work, after);
+      else {
+        parkEntry(tx, { place, bytes, ...after });
+        storeErrorRecord(tx, tenant, record);
+      }
+      return isLast;
     });
+    if (isParked) countErrors(combiner.counters, [record]);
   }
 
   async function drain(limit: number, isStopping: () => boolean): Promise<number> {
@@ -239,6 +245,7 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
 function causeOf(work: OutboxWork): Cause {
   const { stream, index, number } = work.place;
   return {
+    origin: "implied",
     subject: `outbox ${stream} ${index} ${number}`,
     isDue: (tx) => hasEntry(tx, work.place),
     settle: (tx) => clearEntry(tx, work),

@@ -59,6 +59,8 @@ export interface SqliteFile extends StoredPairs {
   openReader(): SqliteReader;
   /** Pages in the log, whether or not they were moved to the database already. */
   logFrames(): number;
+  /** Bytes on the disk: of the database file and of its log. */
+  sizes(): Promise<{ readonly database: number; readonly log: number }>;
   close(): void;
 }
 
@@ -191,6 +193,10 @@ function buildFile(
     syncLog: () => syncLog(log),
     openReader: () => openReader(path),
     logFrames: () => frames,
+    async sizes() {
+      const [database, log] = await Promise.all([Deno.stat(path), Deno.stat(`${path}-wal`)]);
+      return { database: database.size, log: log.size };
+    },
     close() {
       try {
         endReading();

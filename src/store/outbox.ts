@@ -6,7 +6,7 @@
 
 import type { OutboxPlace, OutboxWork, WaitingEntry } from "../domain/reaction/outbox_entry.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
-import { QUEUE_SHARDS, shardOf } from "../domain/work_share.ts";
+import { shardOf } from "../domain/work_share.ts";
 import { type Bytes, kvLimits, type ReadTransaction, type Transaction } from "../kv/engine.ts";
 import { unpack } from "../kv/tuple.ts";
 import { keyAfter, keys } from "./keys.ts";
@@ -129,24 +129,23 @@ export async function listOutboxTurn(
   return { works, after: tenant };
 }
 
-/** How many entries wait in all shards, counted up to `countMax` in each. */
+/** How many entries wait in a shard, counted up to `countMax`, and fewer where they are large. */
 export async function countOutbox(
   tx: Pick<ReadTransaction, "getRange">,
+  shard: number,
   countMax: number,
 ): Promise<number> {
-  const shards = Array.from({ length: QUEUE_SHARDS.outbox }, (_, shard) => keys.outboxes(shard));
-  const counts = shards.map(async (range) =>
-    (await tx.getRange(range, { limit: countMax })).length
-  );
-  return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
+  const bounds = { limit: countMax, bytesMax: PAGE_BYTES_MAX };
+  return (await tx.getRange(keys.outboxes(shard), bounds)).length;
 }
 
-/** How much is parked, of all kinds, counted up to `countMax`. */
+/** How much is parked, of all kinds, counted up to `countMax`, and less where it is large. */
 export async function countParked(
   tx: Pick<ReadTransaction, "getRange">,
   countMax: number,
 ): Promise<number> {
-  return (await tx.getRange(keys.parkeds(), { limit: countMax })).length;
+  const bounds = { limit: countMax, bytesMax: PAGE_BYTES_MAX };
+  return (await tx.getRange(keys.parkeds(), bounds)).length;
 }
 
 function outboxKey(place: OutboxPlace): Bytes {

@@ -5,12 +5,12 @@
  * tries, and however often, each happens once.
  */
 
-import { createHash } from "node:crypto";
 import { count, countErrors, type Counters, newCounters } from "../domain/counters.ts";
 import { decodeEvent, eventId, type StoredEvent } from "../domain/event.ts";
 import { limits } from "../domain/limits.ts";
 import type { OutboxPlace, OutboxWork } from "../domain/reaction/outbox_entry.ts";
 import type { SagaNews } from "../domain/saga/instance.ts";
+import { sagaIdOf } from "../domain/saga/saga_id.ts";
 import { splitStreamKey, type StreamKey } from "../domain/stream_key.ts";
 import type { Host } from "../host.ts";
 import type { Engine, Transaction } from "../kv/engine.ts";
@@ -46,9 +46,6 @@ import {
 const SAGAS_MAX = 200;
 /** A spec that was replaced is asked for again; more than that is another deploy each time. */
 const SPEC_TRIES_MAX = 3;
-const TIME_DIGITS = 12;
-const HASH_DIGITS = 24;
-const MS_PER_SECOND = 1000;
 
 /** Why sagas move on: an event is to be shown to them, or the time of one is over. */
 export type SagaCause =
@@ -243,13 +240,6 @@ function reportDepth(work: SagaWork, saga: string, event: StoredEvent, requestId
   });
   storeErrorRecord(work.tx, work.tenant, error);
   work.errors.push(error);
-}
-
-/** Always the same for one event, so that it starts each saga once; newer ones sort behind. */
-function sagaIdOf(name: string, { stream, index }: OutboxPlace, { metadata }: StoredEvent): string {
-  const time = (metadata.timestamp * MS_PER_SECOND).toString(16).padStart(TIME_DIGITS, "0");
-  const text = JSON.stringify([name, stream, index]);
-  return `saga_${time}${createHash("sha256").update(text).digest("hex").slice(0, HASH_DIGITS)}`;
 }
 
 /** Always over: a timer that is not due by this process's clock stays where it is. */

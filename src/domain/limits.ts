@@ -79,6 +79,9 @@ export const limits = {
   sagaCompensationTriesMax: 8,
   sagaRetryMsMin: 1_000,
   sagaRetryMsMax: HOUR_S * 1000,
+  /** How long a saga is kept that has ended, and what has failed too often to be tried again. */
+  sagaRetentionSeconds: 30 * 24 * HOUR_S,
+  parkedRetentionSeconds: 30 * 24 * HOUR_S,
   /** Failed logins of one account within a minute before it is locked for that minute. */
   failedLoginsPerMinuteMax: 10,
 } as const;

@@ -3,8 +3,14 @@
  * run under. Decisions, section 13. A saga is one record, so whoever changes it has read it.
  */
 
+import { assert } from "../domain/assert.ts";
 import type { KeptSagaDefinition } from "../domain/saga/definition.ts";
-import { SAGA_STATES, type SagaInstance, type SagaState } from "../domain/saga/instance.ts";
+import {
+  isEndState,
+  SAGA_STATES,
+  type SagaInstance,
+  type SagaState,
+} from "../domain/saga/instance.ts";
 import { type SagaSummary, summarizeSaga } from "../domain/saga/view.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
 import { kvLimits, type ReadTransaction, type Transaction } from "../kv/engine.ts";
@@ -41,7 +47,7 @@ export interface SagaWait {
 type Reads = Pick<ReadTransaction, "get" | "getRange">;
 
 /** In place of a name, for the part of the index that has all sagas. No saga is called that. */
-const ALL = "";
+export const ALL_SAGAS = "";
 const PRESENT = new Uint8Array(0);
 
 export async function readSaga(
@@ -80,11 +86,19 @@ export function saveSaga(
   setLargeValue(tx, tenant, key, value);
   if (before?.instance.state === state) return value.length;
   const listed = encodeRecord(summarizeSaga(record.instance));
-  for (const part of [ALL, name]) {
+  for (const part of [ALL_SAGAS, name]) {
     if (before !== undefined) tx.clear(keys.sagaListed(tenant, part, before.instance.state, id));
     tx.set(keys.sagaListed(tenant, part, state, id), listed);
   }
   return value.length;
+}
+
+/** Removes a saga that has ended; one that has not has waits and a timer beside it. */
+export function removeSaga(tx: Transaction, tenant: number, record: SagaRecord): void {
+  const { id, name, state } = record.instance;
+  assert(isEndState(state), "a saga that runs is not removed");
+  clearLargeValue(tx, tenant, keys.saga(tenant, id));
+  for (const part of [ALL_SAGAS, name]) tx.clear(keys.sagaListed(tenant, part, state, id));
 }
 
 /** Whether the record was stored in pieces; looking for them where there are none costs a range. */
@@ -96,7 +110,7 @@ function isLarge(record: SagaRecord): boolean {
 export async function listSagas(
   tx: Pick<ReadTransaction, "getRange">,
   tenant: number,
-  { name = ALL, state }: SagaFilter,
+  { name = ALL_SAGAS, state }: SagaFilter,
   page: { readonly start?: string; readonly limit: number },
 ): Promise<SagaSummary[]> {
   const states = state === undefined ? SAGA_STATES : [state];

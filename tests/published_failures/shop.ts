@@ -35,38 +35,38 @@ export async function withShop(
   body: (shop: Shop) => Promise<void>,
   spec: JsonObject = reactiveSpec,
 ): Promise<void> {
-  let opened = await temporaryEngine();
+  const store = await temporaryEngine();
+  let engine = store.engine;
   let nodes: Node[] = [];
   let started = 0;
   let passedMs = 0;
 
-  function start(wrap = (engine: Engine) => engine): Node {
+  function start(wrap = (inner: Engine) => inner): Node {
     const host = fakeHost(`process ${started++}`);
     host.timeMs += passedMs;
-    const node = startNode(wrap(opened.engine), host);
+    const node = startNode(wrap(engine), host);
     nodes.push(node);
     return node;
   }
 
   async function restart(): Promise<void> {
     // Closed under the running processes, so that these give nothing back.
-    const content = await opened.save();
+    await engine.close();
     for (const node of nodes) await stopNode(node).catch(() => {});
     nodes = [];
-    await opened.dispose();
-    opened = await temporaryEngine(content);
+    engine = await store.reopen();
   }
 
   try {
     const tenant = await createTenant(start(), spec);
     await body({
       get engine() {
-        return opened.engine;
+        return engine;
       },
       tenant,
       start,
       startHeld() {
-        const held = heldEngine(opened.engine);
+        const held = heldEngine(engine);
         return { node: start(() => held), held };
       },
       pass(milliseconds) {
@@ -77,7 +77,7 @@ export async function withShop(
     });
   } finally {
     for (const node of nodes) await stopNode(node);
-    await opened.dispose();
+    await store.dispose();
   }
 }
 
@@ -131,4 +131,9 @@ export function countNotes(
   return Promise.all(
     numbers.map(async (n) => (await typesOf(node, tenant, "ledger", uuid(n))).length),
   );
+}
+
+/** How much waits in all queues, with what is parked. */
+export async function countLeft({ service: { background } }: Node): Promise<number> {
+  return (await background.measureQueues()).reduce((sum, { depth }) => sum + depth, 0);
 }

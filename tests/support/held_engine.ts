@@ -6,7 +6,10 @@
 import type { Engine } from "../../src/kv/engine.ts";
 
 export interface HeldEngine extends Engine {
-  /** Holds the next transaction that begins just before its first commit. */
+  /**
+   * Holds the next transaction that begins just before its first commit; one whose body throws
+   * leaves that to the one after it.
+   */
   hold(): HeldCommit;
 }
 
@@ -30,9 +33,12 @@ export function heldEngine(inner: Engine): HeldEngine {
     transact(body) {
       let held = waiting.shift();
       return inner.transact(async (tx) => {
-        const value = await body(tx);
         const first = held;
         held = undefined;
+        const value = await body(tx).catch((error) => {
+          if (first !== undefined) waiting.unshift(first);
+          throw error;
+        });
         first?.reach();
         await first?.released;
         return value;

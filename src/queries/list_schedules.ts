@@ -15,7 +15,7 @@ import {
 
 /** An id, or what might be one: longer names nothing. */
 const ID_CHARACTERS_MAX = 64;
-/** Records that one page looks at, give or take a page: those cancelled all at once stay till due. */
+/** Records that one page looks at, give or take a page: some are cancelled, but stay till due. */
 const LOOKED_AT_MAX = 1_000;
 
 /**

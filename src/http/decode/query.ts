@@ -92,8 +92,8 @@ export interface PageQuery {
 }
 
 /**
- * `limit` and `start` of any list; `cursor` is the contract's older name of `start`. An empty one is
- * none: lists whose newest entries come first would end before it.
+ * `limit` and `start` of any list; `cursor` is the contract's older name of `start`. An empty one
+ * is none: lists whose newest entries come first would end before it.
  */
 export function decodePageQuery(query: URLSearchParams): Outcome<PageQuery> {
   const limit = readCount(query, "limit");

@@ -1,4 +1,7 @@
-/** What is asked of a server of the reaction crash run: after each restart, until all is done, and in the end. */
+/**
+ * What is asked of a server of the reaction crash run: after each restart, until all is done, and
+ * in the end.
+ */
 
 import {
   absorbStreams,
@@ -25,6 +28,7 @@ import {
   orphanFaults,
   triggerFaults,
 } from "./reaction_model.ts";
+import { cancelWhileFiring } from "./remove_scheduled.ts";
 import { REACTION_SPEC } from "./reaction_spec.ts";
 
 export interface ReactionChecks {
@@ -36,6 +40,8 @@ export interface ReactionChecks {
 
 /** What is written later than this after its trigger is looked for in the end only. */
 const FOLLOWED_MS = 10_000;
+/** A commit that was on its way to a cluster lands so long after the kill at most. */
+const LANDING_MS_MAX = 100;
 const POLL_MS = 200;
 const FAULTS_MAX = 20;
 
@@ -46,7 +52,10 @@ export function reactionChecks(reactions: ReactionJournal, drainMsMax: number): 
     { name: "nothing follows from nothing", run: (life) => nothingFromNothing(life, reactions) },
   ];
   return {
-    standard,
+    standard: [
+      ...standard,
+      { name: "cancelled or fired", run: (life) => cancelWhileFiring(life, reactions) },
+    ],
     drained: { name: "all is done in time", run: (life) => drain(life, reactions, drainMsMax) },
     final: [
       ...standard,
@@ -66,12 +75,16 @@ export function reactionChecks(reactions: ReactionJournal, drainMsMax: number): 
   };
 }
 
-/** Then what was cut off has landed now, or never will. */
+/** Tells when writes that were cut off can have landed: before the kill, or by their retry. */
 async function retryKeyed(life: Life, reactions: ReactionJournal): Promise<string[]> {
+  const spans = life.written.map((operation) => ({
+    span: reactions.spans.get(operation)!,
+    isThere: hasLanded(operation, life.journal),
+  }));
   const faults = await keyedRetriesHaveOneEffect(life);
-  for (const operation of life.written) {
-    const span = reactions.spans.get(operation);
-    if (span?.heardMs === Infinity) span.heardMs = Date.now();
+  for (const { span, isThere } of spans) {
+    if (span.heardMs < Infinity) continue;
+    span.heardMs = isThere ? span.lostMs! + LANDING_MS_MAX : Date.now();
   }
   return faults;
 }
@@ -92,21 +105,20 @@ function keysOf(triggers: readonly Trigger[]): Set<string> {
 
 async function drain(life: Life, reactions: ReactionJournal, msMax: number): Promise<string[]> {
   const untilMs = Date.now() + msMax;
-  for (let pending = await pendingOf(life); pending.length > 0; pending = await pendingOf(life)) {
-    if (Date.now() > untilMs) return [`not done after ${msMax} ms: ${pending}`];
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-  }
   const landed = reactions.triggers.filter(({ operation }) => hasLanded(operation, life.journal));
   for (;;) {
+    const isLate = Date.now() > untilMs;
+    const pending = await pendingOf(life);
     const missing = landed.filter(({ effects }) => effects.some(({ found }) => !found));
-    if (missing.length === 0) return [];
-    const late = Date.now() > untilMs;
+    if (pending.length + missing.length === 0) return [];
     const faults = await absorbStreams(life, keysOf(missing));
     if (faults.length > 0) return faults;
-    if (!late) continue;
-    const journals = { journal: life.journal, reactions };
-    const lost = missing.flatMap((trigger) => triggerFaults(journals, trigger));
-    if (lost.length > 0) return [`not done after ${msMax} ms`, ...lost.slice(0, FAULTS_MAX)];
+    if (isLate) {
+      const journals = { journal: life.journal, reactions };
+      const lost = missing.flatMap((trigger) => triggerFaults(journals, trigger));
+      return [`not done after ${msMax} ms: ${pending}`, ...lost.slice(0, FAULTS_MAX)];
+    }
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }
 

@@ -7,6 +7,7 @@ import { type Load, sendWrite } from "./clients.ts";
 import type { Operation, Write } from "./journal.ts";
 import type { Random } from "./random.ts";
 import type { Job, ReactionJournal, Span } from "./reaction_journal.ts";
+import { removeScheduled, type Scheduled } from "./remove_scheduled.ts";
 import {
   makePools,
   type Maker,
@@ -110,22 +111,12 @@ async function sendCancel(client: Client, write: Write): Promise<string[]> {
 
 /** Reads what is scheduled and cancels one of it. */
 async function removeReminder({ load, random, state }: Client): Promise<string[]> {
-  const { api } = load;
-  const listed = await alive(load, api.get("/_scheduled?limit=20"));
-  if (listed.answer === undefined) return listed.faults;
-  const page = listed.answer.data as { scheduled_id: string; data: { token: string } }[];
-  if (page.length === 0) return [];
-  const { scheduled_id, data } = random.pick(page);
-  const { removals } = state.reactions;
-  const removal = { sentMs: Date.now(), heardMs: Infinity, outcome: "unknown" as const };
-  const own = removals.get(data.token) ?? [];
-  removals.set(data.token, [...own, removal]);
-  const removed = await alive(load, api.remove(`/_scheduled/${scheduled_id}`));
-  if (removed.answer === undefined) return removed.faults;
-  const { answer: status } = removed;
-  if (status === 200) Object.assign(removal, { outcome: "cancelled", heardMs: Date.now() });
-  else removals.set(data.token, removals.get(data.token)!.filter((other) => other !== removal));
-  return status === 200 || status === 404 ? [] : [`DELETE of a scheduled event: ${status}`];
+  const listed = await alive(load, load.api.get("/_scheduled?limit=20"));
+  const page = listed.answer?.data as Scheduled[] | undefined;
+  if (page === undefined || page.length === 0) return listed.faults;
+  const removing = removeScheduled(load.api, state.reactions, random.pick(page));
+  const removed = await alive(load, removing);
+  return removed.answer ?? removed.faults;
 }
 
 /** Answers a job where the question can be seen. */
@@ -148,11 +139,11 @@ async function answer(client: Client): Promise<string[]> {
 }
 
 async function send({ load, random, state }: Client, operation: Operation): Promise<string[]> {
-  // Unheard of, it may land until the server is back: the run says when that was.
   const span: Span = { sentMs: Date.now(), heardMs: Infinity };
   state.reactions.spans.set(operation, span);
   const faults = await sendWrite(load, random, operation);
-  if (operation.outcome !== "unknown") span.heardMs = Date.now();
+  if (operation.outcome === "unknown") span.lostMs = Date.now();
+  else span.heardMs = Date.now();
   return faults;
 }
 

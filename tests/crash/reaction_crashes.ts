@@ -29,7 +29,7 @@ export interface ReactionReport extends CrashReport {
   readonly met: Readonly<Record<keyof Pending, { readonly kills: number; readonly total: number }>>;
 }
 
-/** Without leases a restarted server goes on at once; what it left to others is theirs after 1 s. */
+/** Without leases a restarted server goes on at once, with outbox entries after a second. */
 const SQLITE_PACE = { share: 0.35, msMin: 100, msMax: 1_500, drainMsMax: 30_000 };
 /** The shares of a process that died are free after 17 s: lives that see that are long, so few. */
 const CLUSTER_PACE = { share: 0.15, msMin: 14_000, msMax: 19_000, drainMsMax: 60_000 };

@@ -1,7 +1,7 @@
 /**
- * What must follow from what the clients sent: every event that the service may write, known by its
- * token before its trigger is sent, and when each thing was sent and heard of. Beside the journal of
- * writes it is the oracle of the reaction crash run.
+ * What must follow from what the clients sent: every event that the service may write, known by
+ * its token before its trigger is sent, and when each thing was sent and heard of. Beside the
+ * journal of writes it is the oracle of the reaction crash run.
  */
 
 import type { EventData, Journal, Operation } from "./journal.ts";
@@ -32,6 +32,8 @@ export interface FoundEffect {
 export interface Span {
   readonly sentMs: number;
   heardMs: number;
+  /** When the connection broke, where nothing was heard. */
+  lostMs?: number;
 }
 
 export interface Reminder {
@@ -78,7 +80,7 @@ export interface Answer {
 }
 
 /** `outcome`: cancelled is a 200; unknown: the server died first. A 404 says nothing. */
-export interface Removal extends Span {
+export interface Removal {
   outcome: "cancelled" | "unknown";
 }
 

@@ -24,7 +24,7 @@ export interface Pending {
 
 export interface StoreWindow {
   pending(dataDir: string): Promise<Pending>;
-  /** Names of all records that only pending work may have, with their numbers; none: all is done. */
+  /** Numbers of what only pending work leaves, with its name; none: all is done. */
   leftOver(dataDir: string): Promise<string[]>;
   close(): Promise<void>;
 }

@@ -194,11 +194,25 @@ async function tellWaiting(
     if (isFull(work)) return false;
     work.sagas++;
     const record = await readSaga(tx, tenant, wait.sagaId);
-    if (record !== undefined && await advanceSaga(work, record, news)) continue;
+    if (record !== undefined && await tellFirst(work, record, news, wait.from < index)) continue;
     // Nobody is there any more: told again each time, the entry would never end.
     clearSagaWaits(tx, tenant, stream, [eventType], wait);
   }
   return true;
+}
+
+/**
+ * Tells a saga of the event, or of one before it that nobody has shown yet: what counts is which
+ * came first, not which of them a worker has come to first.
+ */
+async function tellFirst(
+  work: SagaWork,
+  record: SagaRecord,
+  news: SagaNews,
+  mayBeLate: boolean,
+): Promise<boolean> {
+  const first = mayBeLate ? await findArrived(work, record) : undefined;
+  return await advanceSaga(work, record, first ?? news);
 }
 
 async function startTriggered(
@@ -255,7 +269,7 @@ async function fireTimer(work: SagaWork, timer: Timer): Promise<true> {
   return true;
 }
 
-/** The awaited event, where it was written before the time was over but nobody has shown it yet. */
+/** The first awaited event that was written and that nobody has shown it yet. */
 async function findArrived(
   { tx, tenant, moment: { nowMs } }: SagaWork,
   { instance: { waiting }, awaitsFrom }: SagaRecord,

@@ -27,7 +27,7 @@ import {
   saveSaga,
 } from "../store/sagas.ts";
 import { isCurrentSpec } from "../store/specs.ts";
-import { readEvents } from "../store/streams.ts";
+import { readEvent } from "../store/streams.ts";
 import { clearTimer, setTimer, type Timer } from "../store/timers.ts";
 import type { WatchedTypesReader } from "../store/watched_types.ts";
 import { makeErrorRecord } from "./record_error.ts";
@@ -289,7 +289,6 @@ async function readEventAt(
   stream: StreamKey,
   index: number,
 ): Promise<StoredEvent | undefined> {
-  const window = { from: index, to: index + 1, bytesMax: 1 };
-  const [found] = await readEvents(tx.unguarded, tenant, stream, window);
+  const found = await readEvent(tx.unguarded, tenant, stream, index);
   return found && decodeEvent(found.raw);
 }

@@ -57,7 +57,11 @@ export async function readSaga(
 ): Promise<SagaRecord | undefined> {
   const key = keys.saga(tenant, id);
   const value = await tx.get(key);
-  return value && decodeRecord<SagaRecord>(await wholeValue(tx, tenant, key, value));
+  if (value === undefined) return undefined;
+  const whole = await wholeValue(tx, tenant, key, value);
+  const record = decodeRecord<SagaRecord>(whole);
+  storedBytes.set(record, whole.length);
+  return record;
 }
 
 /** Guarded, so that nobody else starts the same one. */
@@ -101,9 +105,13 @@ export function removeSaga(tx: Transaction, tenant: number, record: SagaRecord):
   for (const part of [ALL_SAGAS, name]) tx.clear(keys.sagaListed(tenant, part, state, id));
 }
 
+/** Of records as they were read, so that nothing is made into bytes to know how many it has. */
+const storedBytes = new WeakMap<SagaRecord, number>();
+
 /** Whether the record was stored in pieces; looking for them where there are none costs a range. */
 function isLarge(record: SagaRecord): boolean {
-  return encodeRecord(record).length > kvLimits.valueBytesMax;
+  const bytes = storedBytes.get(record) ?? encodeRecord(record).length;
+  return bytes > kvLimits.valueBytesMax;
 }
 
 /** At most `limit` with an id below `start`, the newest first: ids begin with their time. */

@@ -280,3 +280,30 @@ Deno.test("the log stays short under load and beside readers of old versions", a
     assert.ok(logBytes < 100_000_000, `the log has ${logBytes} bytes`);
   });
 });
+
+Deno.test("getRange() is the same whatever it takes to read it: limits, directions, own writes", async () => {
+  await withEngine({}, async (engine) => {
+    const stored = Array.from({ length: 150 }, (_, i) => String(i).padStart(3, "0"));
+    await engine.transact(async (tx) => put(tx, stored.map((key) => `${key}=1`).join(" ")));
+    const all = range("0", "9");
+    await engine.transact(async (tx) => {
+      const model = new Set(stored);
+      for (let step = 0; step < 150; step++) {
+        const limit = 1 + step;
+        const from = stored[(step * 37) % 150]!;
+        const part = { ...all, begin: bytes(from) };
+        for (const reverse of [false, true]) {
+          const found = await tx.getRange(part, { limit, reverse });
+          const keys = [...model].filter((key) => key >= from).sort();
+          if (reverse) keys.reverse();
+          assert.deepEqual(found.map(({ key }) => text(key)), keys.slice(0, limit));
+        }
+        // Between the reads, one key goes and another one comes.
+        tx.clear(bytes(from));
+        model.delete(from);
+        tx.set(bytes(`${from}.`), bytes("2"));
+        model.add(`${from}.`);
+      }
+    });
+  });
+});

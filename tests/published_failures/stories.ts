@@ -44,6 +44,15 @@ export const STORIES: readonly Story[] = [
     after: ["was_promised", "was_reminded"],
   },
   {
+    name: "the first step of a saga",
+    spec: SHOP,
+    begin: (shop) => writeAndDie(shop, setOff("o1", "was_placed", { sku: "stock" })),
+    waitMs: 1_000,
+    look: (node, tenant) => typesOf(node, tenant, "inventory", "stock"),
+    before: [],
+    after: ["was_reserved"],
+  },
+  {
     name: "the timeout of a saga",
     spec: SHOP,
     async begin(shop) {

@@ -221,6 +221,77 @@ Deno.test("sagas move by one for each transition, and their events are counted",
   }, { spec: SHOP });
 });
 
+Deno.test("a saga that cannot be moved on counts as failed, with its error record", async () => {
+  let poison: string | undefined;
+  await watchWorld(async ({ ask, changes, host, service }) => {
+    await ask("POST", "/order/o1/was_placed", { data: { sku: "stock" }, metadata: METADATA });
+    await drain(service);
+    poison = "inventory:stock";
+    const moved = await changes(async () => {
+      for (let n = 0; n <= limits.reactionTriesMax; n++) {
+        host.timeMs += limits.reactionRetryMsMax;
+        await drain(service);
+      }
+    });
+    assert.deepEqual(moved, {
+      'daybook_saga_transitions_total{state="failed"}': 1,
+      'daybook_error_records_total{error_type="implication_failed"}': 1,
+      ...storeMoves(moved),
+    });
+  }, { spec: SHOP, wrap: (engine) => poisonedEngine(engine, () => poison) });
+});
+
+Deno.test("what the event of a saga implies in vain is counted as an error record", async () => {
+  const spec = structuredClone(SHOP) as { aggregate_types: Record<string, { events: JsonObject }> };
+  const emit = { aggregate_type: "order", id: "$.data.none", event_type: "was_confirmed" };
+  const implications = [{ emit }];
+  spec.aggregate_types.inventory!.events.was_reserved = { schema: true, handler: [], implications };
+  await watchWorld(async ({ ask, changes, service }) => {
+    const moved = await changes(async () => {
+      await ask("POST", "/order/o1/was_placed", { data: { sku: "stock" }, metadata: METADATA });
+      await drain(service);
+    });
+    assert.equal(moved['daybook_error_records_total{error_type="implication_failed"}'], 1);
+    assert.equal(moved['daybook_events_written_total{origin="saga"}'], 2);
+  }, { spec: spec as unknown as JsonObject });
+});
+
+Deno.test("a scheduled event that is given up is counted as an error record and as parked", async () => {
+  let poison: string | undefined;
+  await watchWorld(async ({ ask, changes, host, service }) => {
+    await ask("POST", `/order/${uuid(1)}/was_delayed`, { data: {}, metadata: METADATA });
+    poison = uuid(1);
+    const moved = await changes(async () => {
+      for (let n = 0; n <= limits.reactionTriesMax; n++) {
+        host.timeMs += limits.reactionRetryMsMax;
+        await drain(service);
+      }
+    });
+    assert.deepEqual(moved, {
+      'daybook_error_records_total{error_type="implication_failed"}': 1,
+      'daybook_queue_depth{queue="parked"}': 1,
+      ...storeMoves(moved),
+    });
+  }, { spec: reactiveSpec, wrap: (engine) => poisonedEngine(engine, () => poison) });
+});
+
+Deno.test("a replay that a later spec would refuse counts as a replay", async () => {
+  await watchWorld(async ({ ask, changes, service, tenants }) => {
+    const write = () =>
+      ask("POST", `${NOTE}/was_written`, noteBody("a"), { "x-idempotency-key": "k1" });
+    await write();
+    const spec = { agent_types: ["user"], aggregate_types: {} };
+    const deploy = { spec, force: true, dryRun: false };
+    assert.ok((await service.specs.deploySpec(tenants.test, deploy)).ok);
+    const moved = await changes(write);
+    assert.deepEqual(moved, {
+      ...answered("POST", SINGLE, 201),
+      daybook_writes_replayed_total: 1,
+      ...storeMoves(moved),
+    });
+  });
+});
+
 Deno.test("the queues show what waits and for how long, and what is parked", async () => {
   let poison: string | undefined = `ledger:${uuid(1)}`;
   await watchWorld(async ({ ask, scrape, host, service }) => {

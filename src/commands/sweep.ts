@@ -1,6 +1,7 @@
 /**
  * Removes what is older than its time: ledger entries and error records after a day, sagas that
- * have ended and what was given up after thirty. Decisions, sections 6 and 13.
+ * have ended and what was given up after thirty. Decisions, sections 6 and 13. On its way it ends
+ * what an import that died has left to do.
  */
 
 import type { Host } from "../host.ts";
@@ -11,6 +12,7 @@ import { sweepLedger } from "../store/idempotency.ts";
 import { readTenantCount } from "../store/instances.ts";
 import { sweepParked } from "../store/parked.ts";
 import type { WorkShare } from "./share_work.ts";
+import { activateSome } from "./transfer/activate_work.ts";
 
 const MS_PER_SECOND = 1000;
 const FIRST_TENANT = 1;
@@ -21,7 +23,7 @@ const LARGE_AT_A_TIME = 50;
 
 export interface Sweeper {
   /**
-   * Looks at the next `limit` ledger entries of one tenant, at some of its sagas and at some of what
+   * Puts imported work into the queues, where some is left. Looks at the next `limit` ledger entries of one tenant, at some of its sagas and at some of what
    * was given up, and removes up to `limit` error records. Called again and again, it walks round
    * and round all tenants. While another process sweeps it does nothing.
    * @returns how many it removed where it is worth going on at once: error records, and others
@@ -47,10 +49,11 @@ export function createSweeper(engine: Engine, host: Host, share: WorkShare): Swe
 
   async function sweep(limit: number): Promise<number> {
     if ((await share.held("sweep")).length === 0) return 0;
+    const activated = await activateSome(engine);
     const nowMs = host.nowMs();
     let removed = await engine.transact((tx) => sweepErrorRecords(tx, nowMs, limit));
     for (const walk of walks) removed += await walk(engine, nowMs, limit);
-    return removed;
+    return activated + removed;
   }
 
   return { sweep };

@@ -16,7 +16,7 @@ import type { StreamKey } from "../domain/stream_key.ts";
 import { kvLimits, type ReadTransaction, type Transaction } from "../kv/engine.ts";
 import { unpack } from "../kv/tuple.ts";
 import { decodeRecord, encodeRecord } from "./json_record.ts";
-import { keys } from "./keys.ts";
+import { keyAfter, keys } from "./keys.ts";
 import { clearLargeValue, setLargeValue, wholeValue } from "./large_value.ts";
 
 export interface SagaRecord {
@@ -62,6 +62,21 @@ export async function readSaga(
   const record = decodeRecord<SagaRecord>(whole);
   storedBytes.set(record, whole.length);
   return record;
+}
+
+/** At most `limit` whole sagas after the id `after`, the oldest first. */
+export async function listSagaRecords(
+  tx: Pick<ReadTransaction, "getRange">,
+  tenant: number,
+  after: string | undefined,
+  limit: number,
+): Promise<SagaRecord[]> {
+  const { begin, end } = keys.sagas(tenant);
+  const range = { begin: after === undefined ? begin : keyAfter(keys.saga(tenant, after)), end };
+  const pairs = await tx.getRange(range, { limit });
+  return await Promise.all(pairs.map(async ({ key, value }) =>
+    decodeRecord<SagaRecord>(await wholeValue(tx, tenant, key, value))
+  ));
 }
 
 /** Guarded, so that nobody else starts the same one. */

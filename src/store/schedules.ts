@@ -43,8 +43,13 @@ export function encodeSchedule(record: ScheduleRecord): Bytes {
 }
 
 export function storeSchedule(tx: Transaction, tenant: number, record: ScheduleRecord): void {
-  setLargeValue(tx, tenant, keys.schedule(tenant, record.id), encodeSchedule(record));
+  keepSchedule(tx, tenant, record);
   setTimer(tx, scheduleTimer(tenant, record));
+}
+
+/** Without its timer: nobody fires it before there is one. */
+export function keepSchedule(tx: Transaction, tenant: number, record: ScheduleRecord): void {
+  setLargeValue(tx, tenant, keys.schedule(tenant, record.id), encodeSchedule(record));
   for (const { key, eventType } of record.cancelOn) {
     tx.set(keys.cancelRule(tenant, key, eventType, record.id), PRESENT);
   }
@@ -146,7 +151,7 @@ export function ruleName(stream: StreamKey, eventType: string): string {
   return `${stream} ${eventType}`;
 }
 
-function scheduleTimer(tenant: number, { id, timerMs }: ScheduleRecord): Timer {
+export function scheduleTimer(tenant: number, { id, timerMs }: ScheduleRecord): Timer {
   return { dueMs: timerMs, tenant, kind: "scheduled", id };
 }
 

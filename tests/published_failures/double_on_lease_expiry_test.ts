@@ -70,8 +70,8 @@ Deno.test("the same sleep doubles an effect that commits without a look at its j
   });
 });
 
-// celery/celery#2599: a task whose time comes later than the broker's visibility timeout is given
-// to a further worker at each of these, and runs as often.
+// celery/celery#4766 and celery/celery#2599: a task whose time comes later than the broker's
+// visibility timeout is given to a worker again at each of these, and runs as often.
 Deno.test("what is due long after several leases is done once (Celery)", async () => {
   await withShop(async (shop) => {
     const { tenant } = shop;

@@ -75,8 +75,7 @@ for (const story of STORIES) {
   });
 }
 
-// MassTransit/Automatonymous#50: a saga's reminders for the days to come were in memory, and gone
-// after a restart.
+// MassTransit/Automatonymous#50: a saga's reminders for the days to come were gone after a restart.
 Deno.test("what is scheduled outlives restarts before its time, at it and after it (Automatonymous)", async () => {
   await withShop(async (shop) => {
     const { tenant } = shop;

@@ -110,7 +110,8 @@ async function lateWrite(
 // AxonIQ/AxonFramework#4829: a hole was given up as soon as the event behind it was older than a
 // timeout by its own timestamp, however soon the hole was going to be filled.
 // JasperFx/marten#2370: a pause between events made the daemon's timeout worth nothing.
-// prooph/pdo-event-store#189: waiting for a while made the skips rarer.
+// prooph/pdo-event-store#189: projections skipped events; the remedy was a pause at a hole, and then
+// going over it.
 Deno.test("a commit that comes later than any timeout is read (Axon, Marten, prooph)", async () => {
   const HELD_MS = 60 * MINUTE_MS;
   await withTemporaryEngine(async (engine) => {
@@ -143,8 +144,8 @@ Deno.test("a commit of a process whose clock is behind is read (occurrent)", asy
   assert.deepEqual(seen, [1, 1]);
 });
 
-// kamu-data/kamu-cli#1398: a consumer of the outbox kept the last id that it had consumed, and
-// never got the message of a transaction that had taken its id earlier and committed later.
+// kamu-data/kamu-cli#1398: a consumer of the outbox kept the last id that it had consumed, and so
+// could lose the message of a transaction that had taken its id earlier and committed later.
 Deno.test("an outbox entry that lands before where the worker is gets its turn (kamu)", async () => {
   await withShop(async (shop) => {
     const { engine, tenant } = shop;

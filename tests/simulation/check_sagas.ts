@@ -148,8 +148,9 @@ function endAtOnce(walk: Walk, { name }: PlannedStep, { event, index }: Placed):
 function endWait(walk: Walk, step: string, emitted: Placed): boolean {
   const { evidence: { streams, world: { commits } }, faults } = walk;
   const line = take(walk, step, ["completed", "failed"]);
-  const awaited = streams.get(emitted.event.key)!.find(({ event: { type }, index }) =>
-    index > emitted.index && (type === "was_captured" || type === "was_refused")
+  const payment = `payment:${emitted.event.key.split(":")[1]}`;
+  const awaited = (streams.get(payment) ?? []).find(({ event: { type }, version }) =>
+    version > emitted.version && (type === "was_captured" || type === "was_refused")
   );
   if (line.event === undefined) {
     if (line.outcome === "completed") faults.push(`${step} was completed by nothing`);

@@ -7,7 +7,7 @@ export interface PlannedStep {
   /** Aggregate type and event type. */
   readonly emits: readonly [string, string];
   readonly undoes?: readonly [string, string];
-  /** It ends with an event of the stream that it emits to. */
+  /** It ends with an event of the payment of the same id. */
   readonly awaits?: true;
   /** Left out unless the trigger is flagged. */
   readonly isFlagged?: true;
@@ -24,7 +24,7 @@ const ANNOUNCE: PlannedStep = { name: "announce", emits: ["ledger", "was_announc
 const OTHERS: readonly PlannedStep[] = [
   {
     name: "charge",
-    emits: ["payment", "was_charged"],
+    emits: ["stock", "was_charged"],
     undoes: ["payment", "was_refunded"],
     awaits: true,
   },

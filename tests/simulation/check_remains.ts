@@ -1,4 +1,4 @@
-/** What is done leaves nothing behind that would be done again, or that nobody would ever remove. */
+/** What is done leaves nothing behind that would be done again or would never go. */
 
 import { unpack } from "../../src/kv/tuple.ts";
 import { keys } from "../../src/store/keys.ts";

@@ -225,7 +225,7 @@ async function deployNext(world: World, random: Random): Promise<void> {
   await deploy(world, random, random.pick<SpecNumber>([1, 2, 2, 3, 3]));
 }
 
-/** Everything is well again: clocks, store, a process on each machine. False where that is no end. */
+/** All is well again: clocks, store, a process on each machine. False where that is no end. */
 async function becomeQuiet(world: World): Promise<boolean> {
   const { machines, time, random, store } = world;
   // What was set by a clock far ahead is due by all of them: none goes back behind it.

@@ -13,7 +13,7 @@ const KINDS = new Map([
   [unpack(keys.sagaWait(number, "", "", 0, ""))[1], "a wait of a saga"],
 ]);
 const CLOCK_DIFFERENCE_MS = 10_000;
-const EXPECTED_ERRORS = ["poison", "away", "The store went away", "No reply to"];
+const EXPECTED_ERRORS = ["poison", "away", "No reply to"];
 
 export function checkRemains({ world, parked }: Evidence): string[] {
   const { store, isQuiet, weather, errors } = world;

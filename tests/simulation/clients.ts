@@ -103,7 +103,7 @@ async function write(
 ): Promise<void> {
   const { journal, census } = world;
   const isKeyed = random.chance(0.5);
-  const entry: JournalWrite = { events, isKeyed, heard: "unknown", places: [], impliedCount: 0 };
+  const entry: JournalWrite = { events, heard: "unknown", places: [], impliedCount: 0 };
   journal.writes.push(entry);
   // Mostly wrong: then nothing of it may be there.
   const previousLength = random.chance(0.08) ? random.below(4) : undefined;

@@ -101,8 +101,7 @@ function createWorld(seed: number, census: Census, time: VirtualTime): World {
   const random = createRandom(seed);
   const weather = drawWeather(random);
   const { skewMsMax, poison } = weather;
-  const machines = Array.from({ length: weather.machines }, (_, index): Machine => ({
-    name: "xyz"[index]!,
+  const machines = Array.from({ length: weather.machines }, (): Machine => ({
     clock: [{ fromMs: 0, aheadMs: Math.floor((2 * random.next() - 1) * skewMsMax) }],
   }));
   const store = createSimulatedStore();

@@ -10,7 +10,7 @@ import type { JsonObject, JsonValue } from "../../src/domain/json.ts";
 export type SpecNumber = 1 | 2 | 3;
 
 export const REMINDER_MS = 2_000;
-export const DELAY_MS = 1_000;
+const DELAY_MS = 1_000;
 export const TIMEOUT_MS = 1_500;
 
 /** A client's `data` has a number of its own, `n`, which all that follows from it repeats. */

@@ -1,0 +1,145 @@
+/**
+ * Verifies an attestation bundle, offline and step by step, in both formats. Spec: "Offline
+ * verification of a bundle". `scripts/verify_bundle.ts` does the same for those who trust none of
+ * our code; the tests hold the two against a third.
+ */
+
+import { isJsonObject } from "../json.ts";
+import { verifyInstanceAnchor, verifyOldAnchor } from "./anchor.ts";
+import { extendChain } from "./chain.ts";
+import { explainInclusion, explainShape } from "./merkle.ts";
+import { parseBundle, type ParsedBundle } from "./parse_bundle.ts";
+
+/** In the order in which they are taken; `form` comes before the six of the contract. */
+export const BUNDLE_STEPS = [
+  "form",
+  "event",
+  "counts",
+  "chain",
+  "stream_proof",
+  "instance_proof",
+  "signature",
+] as const;
+export type BundleStep = typeof BUNDLE_STEPS[number];
+
+/** What the one who verifies knows from elsewhere. What is absent is taken from the bundle. */
+export interface Expected {
+  readonly stream?: string;
+  readonly index?: number;
+  /** The key that must have signed: 32 bytes in lowercase hex. */
+  readonly publicKey?: string;
+}
+
+export type BundleVerdict =
+  | { readonly ok: true; readonly bundle: ParsedBundle }
+  | { readonly ok: false; readonly step: BundleStep; readonly message: string };
+
+/** Of the bytes of a file: UTF-8 without a mark, and JSON. */
+export function verifyBundleBytes(bytes: Uint8Array, expected: Expected = {}): BundleVerdict {
+  let document: unknown;
+  try {
+    const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+    document = JSON.parse(decoder.decode(bytes));
+  } catch {
+    return { ok: false, step: "form", message: "the document is not JSON in UTF-8" };
+  }
+  return verifyBundle(document, expected);
+}
+
+/** `document`: whatever JSON has given. Never throws. */
+export function verifyBundle(document: unknown, expected: Expected = {}): BundleVerdict {
+  const form = parseBundle(document);
+  if (!form.ok) return { ok: false, step: "form", message: form.message };
+  const { bundle } = form;
+  for (const [step, explain] of CHECKS) {
+    const message = explain(bundle, expected);
+    if (message !== undefined) return { ok: false, step, message };
+  }
+  return { ok: true, bundle };
+}
+
+/** Why the bundle fails the step, or undefined. */
+type Check = (bundle: ParsedBundle, expected: Expected) => string | undefined;
+
+const CHECKS: readonly (readonly [BundleStep, Check])[] = [
+  ["event", explainEvent],
+  ["counts", explainCounts],
+  ["chain", explainChain],
+  ["stream_proof", explainStreamProof],
+  ["instance_proof", explainInstanceProof],
+  ["signature", explainSignature],
+];
+
+function explainEvent({ event, stream }: ParsedBundle, expected: Expected): string | undefined {
+  const key = keyOf(event.raw);
+  if (key === undefined) return "event.raw is not a JSON object with a key";
+  if (key !== stream.key) return `the event is of ${key}, the bundle's stream is ${stream.key}`;
+  if (expected.stream === undefined || key === expected.stream) return undefined;
+  return `the event is of ${key}, expected was ${expected.stream}`;
+}
+
+/** The key of a stored event; undefined where `raw` is none. */
+export function keyOf(raw: string): string | undefined {
+  let event: unknown;
+  try {
+    event = JSON.parse(raw);
+  } catch {
+    return undefined;
+  }
+  if (!isJsonObject(event) || !Object.hasOwn(event, "key")) return undefined;
+  return typeof event.key === "string" ? event.key : undefined;
+}
+
+function explainCounts(bundle: ParsedBundle, expected: Expected): string | undefined {
+  const { format, event, stream, stream_proof, instance_proof, anchor } = bundle;
+  if (expected.index !== undefined && event.index !== expected.index) {
+    return `the event is number ${event.index}, expected was ${expected.index}`;
+  }
+  if (instance_proof.stream_count !== anchor.stream_count) {
+    return `the proof is of ${instance_proof.stream_count} streams, the anchor has ` +
+      `${anchor.stream_count}`;
+  }
+  if (format === 2 && stream.event_count > anchor.event_count) {
+    return `the stream cannot have ${stream.event_count} of the anchor's ` +
+      `${anchor.event_count} events`;
+  }
+  const inStream = explainShape(event.index, stream.event_count, stream_proof);
+  if (inStream !== undefined) return `stream_proof: ${inStream}`;
+  const inInstance = explainShape(instance_proof.index, anchor.stream_count, instance_proof);
+  return inInstance && `instance_proof: ${inInstance}`;
+}
+
+function explainChain({ event }: ParsedBundle): string | undefined {
+  if ((event.index === 0) !== (event.prev_hash === "")) {
+    return "event.prev_hash must be empty for the first event, and for no other";
+  }
+  const hash = extendChain(event.prev_hash, event.raw);
+  return hash === event.hash ? undefined : `event.raw hashes to ${hash}, not to ${event.hash}`;
+}
+
+function explainStreamProof(bundle: ParsedBundle): string | undefined {
+  const { format, event, stream, stream_proof } = bundle;
+  const { index, hash: value } = event;
+  const claim = { value, index, count: stream.event_count, root: stream.merkle_root };
+  // Nobody has signed the number of events, but no two of a stream have the same chain hash.
+  return explainInclusion(claim, stream_proof, { format, valuesDiffer: true });
+}
+
+function explainInstanceProof(bundle: ParsedBundle): string | undefined {
+  const { format, stream, instance_proof, anchor } = bundle;
+  const { index } = instance_proof;
+  const count = anchor.stream_count;
+  const claim = { value: stream.merkle_root, index, count, root: anchor.merkle_root };
+  return explainInclusion(claim, instance_proof, { format });
+}
+
+function explainSignature(
+  { format, anchor }: ParsedBundle,
+  expected: Expected,
+): string | undefined {
+  if (expected.publicKey !== undefined && anchor.public_key !== expected.publicKey) {
+    return `the anchor is signed with ${anchor.public_key}, expected was ${expected.publicKey}`;
+  }
+  const isSigned = format === 2 ? verifyInstanceAnchor(anchor) : verifyOldAnchor(anchor);
+  return isSigned ? undefined : "the signature is not that of anchor.public_key over this anchor";
+}

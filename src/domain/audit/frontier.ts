@@ -1,0 +1,77 @@
+/**
+ * The right edge of a growing Merkle tree: with it a leaf is added and the root told in O(log n),
+ * and no leaf is read again. It holds the root of each largest full subtree, from left to right:
+ * one for each bit that is set in the number of leaves. Kept with the head of a stream.
+ */
+
+import { assert } from "../assert.ts";
+import { leafHash, NODE_BYTES, type NodeHash, parentHash } from "./node_hash.ts";
+
+export interface Frontier {
+  /** Number of leaves. */
+  readonly count: number;
+  /** Roots of the full subtrees, the largest and leftmost first. */
+  readonly peaks: readonly NodeHash[];
+}
+
+export const EMPTY_FRONTIER: Frontier = { count: 0, peaks: [] };
+
+/** The frontier after one more leaf: one hash for it, and one on average for its parents. */
+export function extendFrontier({ count, peaks }: Frontier, value: string): Frontier {
+  const extended = [...peaks];
+  let node = leafHash(value);
+  // As in binary addition: each full subtree at the end of the row is carried into the next size.
+  for (let carried = count; carried % 2 === 1; carried = Math.floor(carried / 2)) {
+    node = parentHash(extended.pop()!, node);
+  }
+  extended.push(node);
+  return { count: count + 1, peaks: extended };
+}
+
+/** The root, as {@link merkleRoot} over all leaves gives it. There is at least one leaf. */
+export function frontierRoot({ count, peaks }: Frontier): string {
+  assert(count > 0, "a tree has at least one leaf");
+  // The lowest peak ends its level. Above it each level pairs the edge with a peak, or with itself.
+  let below = peaks.length - 1;
+  let edge = peaks[below]!;
+  for (let nodes = count / 2 ** trailingZeros(count); nodes > 1; nodes = Math.ceil(nodes / 2)) {
+    edge = isEven(nodes) ? parentHash(peaks[--below]!, edge) : parentHash(edge, edge);
+  }
+  return edge.toHex();
+}
+
+/** The peaks one after the other; how many there are follows from the count. */
+export function encodeFrontier({ peaks }: Frontier): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(peaks.length * NODE_BYTES);
+  for (const [number, peak] of peaks.entries()) bytes.set(peak, number * NODE_BYTES);
+  return bytes;
+}
+
+export function decodeFrontier(count: number, bytes: Uint8Array): Frontier {
+  const peaks: NodeHash[] = [];
+  for (let at = 0; at < bytes.length; at += NODE_BYTES) {
+    peaks.push(bytes.subarray(at, at + NODE_BYTES));
+  }
+  assert(
+    bytes.length % NODE_BYTES === 0 && peaks.length === peakCount(count),
+    "a frontier has a peak for each bit of its count",
+  );
+  return { count, peaks };
+}
+
+/** How many peaks the frontier of `count` leaves has. */
+export function peakCount(count: number): number {
+  let peaks = 0;
+  for (let rest = count; rest > 0; rest = Math.floor(rest / 2)) peaks += rest % 2;
+  return peaks;
+}
+
+function trailingZeros(count: number): number {
+  let zeros = 0;
+  for (let rest = count; isEven(rest); rest /= 2) zeros++;
+  return zeros;
+}
+
+function isEven(number: number): boolean {
+  return number % 2 === 0;
+}

@@ -1,0 +1,144 @@
+/**
+ * A whole Merkle tree in memory, a packed row for each level, in which leaves change, come and go
+ * anywhere: k changed leaves of n cost O(k log n) hashes, and a leaf put between others costs the
+ * nodes to its right, whose positions it moves. For the streams of an instance, sorted by key.
+ *
+ * What lasts is kept in blocks of {@link BLOCK_LEAVES} leaves: a proof needs the leaves of one
+ * block and the row of all blocks' hashes, never the whole tree.
+ */
+
+import { assert } from "../assert.ts";
+import { type InclusionProof, proveFromNodes } from "./merkle.ts";
+import { NODE_BYTES, type NodeHash, parentHash } from "./node_hash.ts";
+import { nodesOnLevel, treeHeight } from "./tree_shape.ts";
+
+/** Levels within a block. */
+export const BLOCK_HEIGHT = 10;
+export const BLOCK_LEAVES = 2 ** BLOCK_HEIGHT;
+
+/** Nodes one after the other, 32 bytes each. */
+export type PackedNodes = Uint8Array<ArrayBuffer>;
+
+/** `rows[0]` are the leaves' hashes, the last row is the root. */
+export interface TreeRows {
+  readonly count: number;
+  readonly rows: readonly PackedNodes[];
+}
+
+/** The tree over leaves that are hashed already; at least one. */
+export function buildRows(leaves: PackedNodes): TreeRows {
+  return changeRows(undefined, leaves, [], 0);
+}
+
+/**
+ * The tree over `leaves`, made of the tree before, which is used up: its rows may be those of the
+ * result. `changed` are the indexes below `movedFrom` whose leaf is another one, ascending; from
+ * `movedFrom` on all may be (the first index at which a leaf was put in or taken out).
+ */
+export function changeRows(
+  before: TreeRows | undefined,
+  leaves: PackedNodes,
+  changed: readonly number[],
+  movedFrom: number,
+): TreeRows {
+  const count = countOf(leaves);
+  assert(count > 0, "a tree has at least one leaf");
+  const rows = [leaves];
+  let dirty = changed;
+  let from = Math.min(movedFrom, count);
+  for (let level = 1; level <= treeHeight(count); level++) {
+    const below = rows[level - 1]!;
+    const nodes = nodesOnLevel(count, level);
+    // A pair is new when either of it is; the last node also when it has got or lost its brother.
+    from = Math.floor(from / 2);
+    dirty = parentsOf(dirty, from);
+    const row = keptRow(before?.rows[level], nodes, from);
+    for (const index of dirty) setParent(row, below, index);
+    for (let index = from; index < nodes; index++) setParent(row, below, index);
+    rows.push(row);
+  }
+  return { count, rows };
+}
+
+function countOf(nodes: PackedNodes): number {
+  assert(nodes.length % NODE_BYTES === 0, "packed nodes have 32 bytes each");
+  return nodes.length / NODE_BYTES;
+}
+
+/** Ascending, each once, and only those that are not made anew anyway. */
+function parentsOf(indexes: readonly number[], before: number): number[] {
+  const parents: number[] = [];
+  for (const index of indexes) {
+    const parent = Math.floor(index / 2);
+    if (parent < before && parents.at(-1) !== parent) parents.push(parent);
+  }
+  return parents;
+}
+
+/** The row that was there where it has the length, else a copy of what stays of it. */
+function keptRow(row: PackedNodes | undefined, nodes: number, kept: number): PackedNodes {
+  if (row?.length === nodes * NODE_BYTES) return row;
+  const resized = new Uint8Array(nodes * NODE_BYTES);
+  if (row !== undefined) resized.set(row.subarray(0, kept * NODE_BYTES));
+  return resized;
+}
+
+function setParent(row: PackedNodes, below: PackedNodes, index: number): void {
+  const left = nodeAt(below, 2 * index);
+  const hasRight = (2 * index + 1) * NODE_BYTES < below.length;
+  const right = hasRight ? nodeAt(below, 2 * index + 1) : left;
+  row.set(parentHash(left, right), index * NODE_BYTES);
+}
+
+function nodeAt(nodes: PackedNodes, index: number): NodeHash {
+  return nodes.subarray(index * NODE_BYTES, (index + 1) * NODE_BYTES);
+}
+
+export function rowsRoot({ rows }: TreeRows): string {
+  return rows.at(-1)!.toHex();
+}
+
+/** The hashes of all blocks, which is one row of the tree; empty where one block is all. */
+export function blockRow({ rows }: TreeRows): PackedNodes {
+  return rows[BLOCK_HEIGHT + 1] === undefined ? new Uint8Array(0) : rows[BLOCK_HEIGHT]!;
+}
+
+/** Which block has the leaf. */
+export function blockOf(index: number): number {
+  return Math.floor(index / BLOCK_LEAVES);
+}
+
+/**
+ * The proof of the leaf `index` from the leaves of its block and the row of all blocks, which is
+ * empty where there is one: two small trees, at most `BLOCK_LEAVES` and count / `BLOCK_LEAVES`.
+ */
+export function proveInBlock(
+  index: number,
+  blockLeaves: PackedNodes,
+  blocks: PackedNodes,
+): InclusionProof {
+  const block = buildRows(blockLeaves);
+  const within = proveInRows(block, index % BLOCK_LEAVES);
+  if (blocks.length === 0) return within;
+  const above = proveInRows(buildRows(blocks), blockOf(index));
+  const lone = repeatedAbove(block, BLOCK_HEIGHT - within.siblings.length);
+  return {
+    siblings: [...within.siblings, ...lone, ...above.siblings],
+    directions: [...within.directions, ...lone.map(() => "right" as const), ...above.directions],
+  };
+}
+
+/** A last block that is not full is repeated on each level up to the height of a block. */
+function repeatedAbove({ rows }: TreeRows, levels: number): string[] {
+  const repeated: string[] = [];
+  let node: NodeHash = rows.at(-1)!;
+  for (let level = 0; level < levels; level++) {
+    repeated.push(node.toHex());
+    node = parentHash(node, node);
+  }
+  return repeated;
+}
+
+function proveInRows({ count, rows }: TreeRows, index: number): InclusionProof {
+  return proveFromNodes(count, index, (level, at) => nodeAt(rows[level]!, at));
+}

@@ -6,6 +6,7 @@ import { importFile } from "./src/cli/import_environment.ts";
 import { printToken } from "./src/cli/print_token.ts";
 import { serve } from "./src/cli/serve.ts";
 import { addUser } from "./src/cli/add_user.ts";
+import { verifyFile } from "./src/cli/verify_file.ts";
 
 const SETTINGS =
   "\nSettings are environment variables (DAYBOOK_PORT, DAYBOOK_DATA_DIR, ...): see README.md";
@@ -46,5 +47,13 @@ program.command("import <file>")
   .option("--instance <slug>", "into this instance (default: the one that the file names)")
   .option("--environment <name>", "into this environment (default: the one that the file names)")
   .action(importFile);
+
+program.command("verify <file>")
+  .description("Check evidence offline: an attestation bundle, a page of events, or an export.")
+  .option("--key <hex>", "the public key that must have signed the bundle")
+  .option("--stream <key>", "the stream that bundle or page must be of, <type>:<id>")
+  .option("--index <number>", "which event the bundle must be of, from 0")
+  .option("--previous <hash>", "the hash of the event before the page")
+  .action(verifyFile);
 
 await program.parseAsync(Deno.args, { from: "user" });

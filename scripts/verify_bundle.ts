@@ -67,20 +67,28 @@ function own(fields: Fields, name: string): unknown {
 function objectIn(fields: Fields, name: string): Fields {
   const value = own(fields, name);
   need(isObject(value), "form", `${name} must be an object`);
+  names.set(value, `${name}.`);
   return value;
+}
+
+/** What the parts of a document are called, for messages. */
+const names = new WeakMap<Fields, string>();
+
+function needForm(condition: boolean, fields: Fields, name: string, must: string) {
+  need(condition, "form", `${names.get(fields) ?? ""}${name} must be ${must}`);
 }
 
 function integerIn(fields: Fields, name: string, least: number): number {
   const value = own(fields, name);
-  const isInteger = typeof value === "number" && Number.isSafeInteger(value) && value >= least;
-  need(isInteger, "form", `${name} must be an integer, ${least} or more`);
-  return value;
+  const isInteger = Number.isSafeInteger(value) && (value as number) >= least;
+  needForm(isInteger, fields, name, `an integer, ${least} or more`);
+  return value as number;
 }
 
 function hexIn(fields: Fields, name: string, characters = 64): string {
   const value = own(fields, name);
-  need(isHex(value, characters), "form", `${name} must be ${characters} lowercase hex characters`);
-  return value;
+  needForm(isHex(value, characters), fields, name, `${characters} lowercase hex characters`);
+  return value as string;
 }
 
 function isHex(value: unknown, characters = 64): value is string {
@@ -89,19 +97,16 @@ function isHex(value: unknown, characters = 64): value is string {
 
 function textIn(fields: Fields, name: string): string {
   const value = own(fields, name);
-  need(
-    typeof value === "string" && value.isWellFormed(),
-    "form",
-    `${name} must be text without half characters`,
-  );
-  return value;
+  const isText = typeof value === "string" && value.isWellFormed();
+  needForm(isText, fields, name, "text without half characters");
+  return value as string;
 }
 
 /** Signed between quotes as it is: it may neither end nor escape them. */
 function plainIn(fields: Fields, name: string): string {
   const value = textIn(fields, name);
   const isPlain = /^[\x20-\x7e]{1,256}$/.test(value) && !/["\\]/.test(value);
-  need(isPlain, "form", `${name} must be 1 to 256 plain characters`);
+  needForm(isPlain, fields, name, "1 to 256 plain characters");
   return value;
 }
 
@@ -118,19 +123,13 @@ interface Proof {
 }
 
 function proofIn(fields: Fields): Proof {
-  const siblings = own(fields, "siblings");
-  const directions = own(fields, "directions");
-  need(
-    Array.isArray(siblings) && siblings.every((one) => isHex(one)),
-    "form",
-    "siblings must be a list of 64 lowercase hex characters each",
-  );
-  need(
-    Array.isArray(directions) && directions.every((one) => one === "left" || one === "right"),
-    "form",
-    'directions must be a list of "left" and "right"',
-  );
-  return { siblings, directions };
+  const [siblings, directions] = [own(fields, "siblings"), own(fields, "directions")];
+  const areHashes = Array.isArray(siblings) && siblings.every((one) => isHex(one));
+  needForm(areHashes, fields, "siblings", "a list of 64 lowercase hex characters each");
+  const areSides = Array.isArray(directions) &&
+    directions.every((one) => one === "left" || one === "right");
+  needForm(areSides, fields, "directions", 'a list of "left" and "right"');
+  return { siblings: siblings as string[], directions: directions as Proof["directions"] };
 }
 
 // ---------------------------------------------------------------- a bundle
@@ -170,18 +169,15 @@ function readBundle(document: unknown): Bundle {
   const stream = objectIn(document, "stream");
   const within = objectIn(document, "instance_proof");
   const previous = own(event, "prev_hash");
-  need(
-    previous === "" || isHex(previous),
-    "form",
-    "prev_hash must be empty or 64 lowercase hex characters",
-  );
+  const isHash = previous === "" || isHex(previous);
+  need(isHash, "form", "event.prev_hash must be empty or 64 lowercase hex characters");
   const anchor = objectIn(document, "anchor");
   const bundle = {
     format,
     index: integerIn(event, "index", 0),
     raw: textIn(event, "raw"),
     hash: hexIn(event, "hash"),
-    previous,
+    previous: previous as string,
     key: textIn(stream, "key"),
     streamRoot: hexIn(stream, "merkle_root"),
     eventCount: integerIn(stream, "event_count", 1),
@@ -452,7 +448,10 @@ function checkFile(path: string, options: Record<string, string | undefined>): s
   const start = Buffer.alloc(EXPORT_START.length);
   readSync(file, start, 0, start.length, 0);
   closeSync(file);
-  if (start.toString() === EXPORT_START) return checkExport(path);
+  if (start.toString() === EXPORT_START) {
+    refuseUnused(options, []);
+    return checkExport(path);
+  }
   const bytes = readFileSync(path);
   let document: unknown;
   try {
@@ -462,8 +461,19 @@ function checkFile(path: string, options: Record<string, string | undefined>): s
   }
   const isPage = isObject(document) && Array.isArray(document.data);
   const { key, stream, index, previous } = options;
-  if (isPage) return checkPage((document as Fields).data as unknown[], stream, previous);
+  if (isPage) {
+    refuseUnused(options, ["stream", "previous"]);
+    return checkPage((document as Fields).data as unknown[], stream, previous);
+  }
+  refuseUnused(options, ["key", "stream", "index"]);
   return checkBundle(document, { key, stream, index: index === undefined ? index : Number(index) });
+}
+
+/** Whoever gave an option that means nothing for this kind of file expected another kind. */
+function refuseUnused(options: Record<string, string | undefined>, used: readonly string[]): void {
+  for (const name of Object.keys(options)) {
+    need(used.includes(name), "options", `--${name} cannot be checked in this kind of file`);
+  }
 }
 
 function main(): number {

@@ -1,0 +1,78 @@
+/** The independent verifier in Python as a process: documents in, its verdicts out, in batches. */
+
+const SCRIPT = new URL("audit_oracle.py", import.meta.url).pathname;
+
+export interface AuditOracle extends AsyncDisposable {
+  /** For each document "ok", or the step that failed. */
+  judge(documents: readonly Uint8Array[]): Promise<string[]>;
+}
+
+/** Undefined, with the reason printed, where there is no Python or no OpenSSL for it. */
+export async function startAuditOracle(): Promise<AuditOracle | undefined> {
+  const missing = await missingForOracle();
+  if (missing !== undefined) {
+    console.log(`the independent verifier was left out: ${missing}`);
+    return undefined;
+  }
+  const child = new Deno.Command("python3", {
+    args: [SCRIPT, "verify"],
+    stdin: "piped",
+    stdout: "piped",
+  }).spawn();
+  const writer = child.stdin.getWriter();
+  const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+
+  async function readLines(count: number): Promise<string[]> {
+    const lines: string[] = [];
+    while (lines.length < count) {
+      const { value, done } = await reader.read();
+      if (done) throw new Error("the independent verifier has ended");
+      const parts = (rest + value).split("\n");
+      rest = parts.pop()!;
+      lines.push(...parts);
+    }
+    return lines;
+  }
+
+  return {
+    async judge(documents) {
+      const [lines] = await Promise.all([
+        readLines(documents.length),
+        writer.write(framesOf(documents)),
+      ]);
+      return lines;
+    },
+    async [Symbol.asyncDispose]() {
+      await writer.close();
+      await reader.cancel();
+      await child.status;
+    },
+  };
+}
+
+async function missingForOracle(): Promise<string | undefined> {
+  try {
+    const { success, stderr } = await new Deno.Command("python3", {
+      args: [SCRIPT, "verify"],
+      stdin: "null",
+      stdout: "null",
+      stderr: "piped",
+    }).output();
+    return success ? undefined : new TextDecoder().decode(stderr).trim();
+  } catch {
+    return "there is no python3 on this machine";
+  }
+}
+
+function framesOf(documents: readonly Uint8Array[]): Uint8Array {
+  const frames = new Uint8Array(documents.reduce((sum, { length }) => sum + 4 + length, 0));
+  const view = new DataView(frames.buffer);
+  let at = 0;
+  for (const document of documents) {
+    view.setUint32(at, document.length);
+    frames.set(document, at + 4);
+    at += 4 + document.length;
+  }
+  return frames;
+}

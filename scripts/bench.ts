@@ -8,6 +8,7 @@
 
 import { parseArgs } from "node:util";
 import { type ServerProcess, startServer } from "../tests/support/server_process.ts";
+import { measureBundles, measureChain } from "./bench/audit_measures.ts";
 import { describeCluster, measureCluster } from "./bench/cluster_measures.ts";
 import { measureFold } from "./bench/fold_measure.ts";
 import { openConnection } from "./bench/http_connection.ts";
@@ -167,6 +168,23 @@ async function measureReads(bench: Bench, server: ServerProcess): Promise<void> 
   });
 }
 
+/** What anybody can check without the server. */
+async function measureAudit(bench: Bench): Promise<void> {
+  add(bench, {
+    name: "offline verification, in process",
+    value: await measureBundles(),
+    unit: "bundles/s",
+    target: { atLeast: 1_000 },
+    note: "1,000 events, 100,000 streams",
+  });
+  add(bench, {
+    name: "full audit of chains, in process",
+    value: measureChain(),
+    unit: "events/s",
+    target: { atLeast: 100_000 },
+  });
+}
+
 /** What changes, or must not, when 5 million events are stored. */
 async function measureFull(bench: Bench, server: ServerProcess): Promise<ServerProcess> {
   const startedAt = performance.now();
@@ -219,6 +237,7 @@ async function runAll(bench: Bench): Promise<void> {
     await measures.deployBenchSpec(server);
     await measureWrites(bench, server);
     await measureReads(bench, server);
+    await measureAudit(bench);
     const value = await residentMemory(server.pid);
     add(bench, { name: "memory after this load", value, unit: "MiB" });
     if (!bench.isQuick) server = await measureFull(bench, server);

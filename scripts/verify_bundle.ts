@@ -14,7 +14,7 @@
  */
 
 import { Buffer } from "node:buffer";
-import { createHash, createPublicKey, verify } from "node:crypto";
+import { createHash, createPublicKey, hash, verify } from "node:crypto";
 import { closeSync, openSync, readFileSync, readSync } from "node:fs";
 import process from "node:process";
 import { parseArgs } from "node:util";
@@ -34,9 +34,7 @@ function need(condition: boolean, step: string, message: string): asserts condit
 }
 
 function sha256(...parts: readonly (string | Uint8Array)[]): Uint8Array {
-  const digest = createHash("sha256");
-  for (const part of parts) digest.update(part);
-  return digest.digest();
+  return hash("sha256", Buffer.concat(parts.map((part) => Buffer.from(part))), "buffer");
 }
 
 function hexOf(bytes: Uint8Array): string {
@@ -75,7 +73,7 @@ function objectIn(fields: Fields, name: string): Fields {
 const names = new WeakMap<Fields, string>();
 
 function needForm(condition: boolean, fields: Fields, name: string, must: string) {
-  need(condition, "form", `${names.get(fields) ?? ""}${name} must be ${must}`);
+  if (!condition) throw new Refused("form", `${names.get(fields) ?? ""}${name} must be ${must}`);
 }
 
 function integerIn(fields: Fields, name: string, least: number): number {

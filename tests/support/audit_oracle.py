@@ -2,9 +2,9 @@
 hashlib and the Ed25519 of OpenSSL's libcrypto. Shares no code with the product.
 
   audit_oracle.py golden FOLDER   writes the golden vectors
-  audit_oracle.py verify          judges documents: on standard input frames of a 32-bit length
-                                  (big-endian) and so many bytes; for each a line: "ok", or the step
-                                  that failed
+  audit_oracle.py verify          judges documents in batches: on standard input how many, and for
+                                  each its length and its bytes (32 bits, big-endian); for each a
+                                  line comes back: "ok", or the step that failed
 
 Any Python from 3.9 on; nothing to install.
 """
@@ -286,13 +286,14 @@ def judge(data):
 
 
 def serve():
-    read, write = sys.stdin.buffer, sys.stdout
+    read = sys.stdin.buffer.read
     while True:
-        head = read.read(4)
+        head = read(4)
         if len(head) < 4:
             return
-        write.write(judge(read.read(struct.unpack(">I", head)[0])) + "\n")
-        write.flush()
+        documents = [read(struct.unpack(">I", read(4))[0]) for _ in range(struct.unpack(">I", head)[0])]
+        sys.stdout.write("".join(judge(one) + "\n" for one in documents))
+        sys.stdout.flush()
 
 
 # ---------------------------------------------------------------- golden vectors

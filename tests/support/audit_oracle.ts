@@ -66,9 +66,10 @@ async function missingForOracle(): Promise<string | undefined> {
 }
 
 function framesOf(documents: readonly Uint8Array[]): Uint8Array {
-  const frames = new Uint8Array(documents.reduce((sum, { length }) => sum + 4 + length, 0));
+  const frames = new Uint8Array(documents.reduce((sum, { length }) => sum + 4 + length, 4));
   const view = new DataView(frames.buffer);
-  let at = 0;
+  view.setUint32(0, documents.length);
+  let at = 4;
   for (const document of documents) {
     view.setUint32(at, document.length);
     frames.set(document, at + 4);

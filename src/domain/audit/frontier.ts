@@ -5,7 +5,15 @@
  */
 
 import { assert } from "../assert.ts";
-import { leafHash, NODE_BYTES, type NodeHash, parentHash } from "./node_hash.ts";
+import {
+  leafHash,
+  NODE_BYTES,
+  nodeAt,
+  type NodeHash,
+  type PackedNodes,
+  parentHash,
+  setNode,
+} from "./node_hash.ts";
 
 export interface Frontier {
   /** Number of leaves. */
@@ -37,26 +45,20 @@ export function frontierRoot({ count, peaks }: Frontier): string {
   for (let nodes = count / 2 ** trailingZeros(count); nodes > 1; nodes = Math.ceil(nodes / 2)) {
     edge = isEven(nodes) ? parentHash(peaks[--below]!, edge) : parentHash(edge, edge);
   }
-  return edge.toHex();
+  return edge;
 }
 
 /** The peaks one after the other; how many there are follows from the count. */
-export function encodeFrontier({ peaks }: Frontier): Uint8Array<ArrayBuffer> {
+export function encodeFrontier({ peaks }: Frontier): PackedNodes {
   const bytes = new Uint8Array(peaks.length * NODE_BYTES);
-  for (const [number, peak] of peaks.entries()) bytes.set(peak, number * NODE_BYTES);
+  for (const [number, peak] of peaks.entries()) setNode(bytes, number, peak);
   return bytes;
 }
 
-export function decodeFrontier(count: number, bytes: Uint8Array): Frontier {
-  const peaks: NodeHash[] = [];
-  for (let at = 0; at < bytes.length; at += NODE_BYTES) {
-    peaks.push(bytes.subarray(at, at + NODE_BYTES));
-  }
-  assert(
-    bytes.length % NODE_BYTES === 0 && peaks.length === peakCount(count),
-    "a frontier has a peak for each bit of its count",
-  );
-  return { count, peaks };
+export function decodeFrontier(count: number, bytes: PackedNodes): Frontier {
+  const expected = peakCount(count);
+  assert(bytes.length === expected * NODE_BYTES, "a frontier has a peak for each bit of its count");
+  return { count, peaks: Array.from({ length: expected }, (_, number) => nodeAt(bytes, number)) };
 }
 
 /** How many peaks the frontier of `count` leaves has. */

@@ -4,7 +4,7 @@
  * grows at its end) and `tree_rows.ts` (one that changes anywhere).
  */
 
-import { isSameNode, leafHash, type MerkleFormat, type NodeHash, parentHash } from "./node_hash.ts";
+import { leafHash, type MerkleFormat, type NodeHash, parentHash } from "./node_hash.ts";
 import { type Direction, nodesOnLevel, pathToRoot, treeHeight } from "./tree_shape.ts";
 
 /** One pair for each level below the root, the leaves' level first. */
@@ -18,7 +18,7 @@ export type NodeReader = (level: number, index: number) => NodeHash;
 
 /** The root over all values, of which there is at least one. */
 export function merkleRoot(values: readonly string[], format: MerkleFormat = 2): string {
-  return levelsOf(values, format).at(-1)![0]!.toHex();
+  return levelsOf(values, format).at(-1)![0]!;
 }
 
 /** The proof of the value at `index`. Reads the whole tree: see {@link proveFromNodes}. */
@@ -36,7 +36,7 @@ export function proveFromNodes(count: number, index: number, read: NodeReader): 
   const siblings: string[] = [];
   const directions: Direction[] = [];
   for (const { level, sibling, direction } of pathToRoot(count, index)) {
-    siblings.push(read(level, sibling).toHex());
+    siblings.push(read(level, sibling));
     directions.push(direction);
   }
   return { siblings, directions };
@@ -92,9 +92,9 @@ export function explainInclusion(
   if (misshapen !== undefined) return misshapen;
   let current = leafHash(value, format);
   for (const { level, index: own, sibling: at, direction } of pathToRoot(count, index)) {
-    const sibling = Uint8Array.fromHex(proof.siblings[level]!);
+    const sibling = proof.siblings[level]!;
     const isAlone = at === own;
-    const isSame = isSameNode(sibling, current);
+    const isSame = sibling === current;
     if (isAlone && !isSame) return `sibling ${level} is not the node that its level repeats`;
     if (valuesDiffer && isSame && !isAlone) {
       return `sibling ${level} repeats a node inside its level`;
@@ -103,8 +103,7 @@ export function explainInclusion(
       ? parentHash(current, sibling, format)
       : parentHash(sibling, current, format);
   }
-  const reached = current.toHex();
-  return reached === root ? undefined : `the proof leads to ${reached}, not to ${root}`;
+  return current === root ? undefined : `the proof leads to ${current}, not to ${root}`;
 }
 
 /** Why no proof for that index and count has this form; undefined when it has it. */

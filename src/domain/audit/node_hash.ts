@@ -4,8 +4,11 @@ import { hash } from "node:crypto";
 
 export const NODE_BYTES = 32;
 
-/** 32 bytes. Never changed once it is handed out. */
-export type NodeHash = Uint8Array;
+/** 64 lowercase hex characters: small arrays would cost more to make than to hash. */
+export type NodeHash = string;
+
+/** Nodes one after the other, 32 bytes each. */
+export type PackedNodes = Uint8Array<ArrayBuffer>;
 
 /** 2 separates leaves from inner nodes by a first byte; 1, which is only verified, did not. */
 export type MerkleFormat = 1 | 2;
@@ -15,25 +18,40 @@ const PARENT_PREFIX = 0x01;
 
 const leafInput = new Uint8Array(1 + NODE_BYTES);
 leafInput[0] = LEAF_PREFIX;
+const leafValue = leafInput.subarray(1);
+
 const parentInput = new Uint8Array(1 + 2 * NODE_BYTES);
 parentInput[0] = PARENT_PREFIX;
+const children = parentInput.subarray(1);
+const leftChild = children.subarray(0, NODE_BYTES);
+const rightChild = children.subarray(NODE_BYTES);
 
 /** The leaf of a value of 64 hex characters: a chain hash, or the root of a smaller tree. */
 export function leafHash(value: string, format: MerkleFormat = 2): NodeHash {
-  const bytes = Uint8Array.fromHex(value);
-  if (format === 1) return bytes;
-  leafInput.set(bytes, 1);
-  return hash("sha256", leafInput, "buffer");
+  if (format === 1) return value;
+  leafValue.setFromHex(value);
+  return hash("sha256", leafInput, "hex");
 }
 
 export function parentHash(left: NodeHash, right: NodeHash, format: MerkleFormat = 2): NodeHash {
-  parentInput.set(left, 1);
-  parentInput.set(right, 1 + NODE_BYTES);
-  return hash("sha256", format === 1 ? parentInput.subarray(1) : parentInput, "buffer");
+  leftChild.setFromHex(left);
+  rightChild.setFromHex(right);
+  return hash("sha256", format === 1 ? children : parentInput, "hex");
 }
 
-/** Compares without a short cut in the type system: two arrays are equal when their bytes are. */
-export function isSameNode(a: NodeHash, b: NodeHash): boolean {
-  for (let at = 0; at < NODE_BYTES; at++) if (a[at] !== b[at]) return false;
-  return true;
+/** The parent of the packed nodes `index` and `index + 1`; of the last node alone: of it twice. */
+export function packedParentHash(nodes: PackedNodes, index: number): NodeHash {
+  const at = index * NODE_BYTES;
+  const pair = nodes.subarray(at, at + 2 * NODE_BYTES);
+  children.set(pair);
+  if (pair.length === NODE_BYTES) rightChild.set(pair);
+  return hash("sha256", parentInput, "hex");
+}
+
+export function nodeAt(nodes: PackedNodes, index: number): NodeHash {
+  return nodes.subarray(index * NODE_BYTES, (index + 1) * NODE_BYTES).toHex();
+}
+
+export function setNode(nodes: PackedNodes, index: number, node: NodeHash): void {
+  nodes.subarray(index * NODE_BYTES, (index + 1) * NODE_BYTES).setFromHex(node);
 }

@@ -9,15 +9,19 @@
 
 import { assert } from "../assert.ts";
 import { type InclusionProof, proveFromNodes } from "./merkle.ts";
-import { NODE_BYTES, type NodeHash, parentHash } from "./node_hash.ts";
+import {
+  NODE_BYTES,
+  nodeAt,
+  type PackedNodes,
+  packedParentHash,
+  parentHash,
+  setNode,
+} from "./node_hash.ts";
 import { nodesOnLevel, treeHeight } from "./tree_shape.ts";
 
 /** Levels within a block. */
 export const BLOCK_HEIGHT = 10;
 export const BLOCK_LEAVES = 2 ** BLOCK_HEIGHT;
-
-/** Nodes one after the other, 32 bytes each. */
-export type PackedNodes = Uint8Array<ArrayBuffer>;
 
 /** `rows[0]` are the leaves' hashes, the last row is the root. */
 export interface TreeRows {
@@ -84,14 +88,7 @@ function keptRow(row: PackedNodes | undefined, nodes: number, kept: number): Pac
 }
 
 function setParent(row: PackedNodes, below: PackedNodes, index: number): void {
-  const left = nodeAt(below, 2 * index);
-  const hasRight = (2 * index + 1) * NODE_BYTES < below.length;
-  const right = hasRight ? nodeAt(below, 2 * index + 1) : left;
-  row.set(parentHash(left, right), index * NODE_BYTES);
-}
-
-function nodeAt(nodes: PackedNodes, index: number): NodeHash {
-  return nodes.subarray(index * NODE_BYTES, (index + 1) * NODE_BYTES);
+  setNode(row, index, packedParentHash(below, 2 * index));
 }
 
 export function rowsRoot({ rows }: TreeRows): string {
@@ -131,9 +128,9 @@ export function proveInBlock(
 /** A last block that is not full is repeated on each level up to the height of a block. */
 function repeatedAbove({ rows }: TreeRows, levels: number): string[] {
   const repeated: string[] = [];
-  let node: NodeHash = rows.at(-1)!;
+  let node = rows.at(-1)!.toHex();
   for (let level = 0; level < levels; level++) {
-    repeated.push(node.toHex());
+    repeated.push(node);
     node = parentHash(node, node);
   }
   return repeated;

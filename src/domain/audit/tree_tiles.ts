@@ -9,12 +9,21 @@
 
 import { assert } from "../assert.ts";
 import { type InclusionProof, type NodeReader, proveFromNodes } from "./merkle.ts";
-import { NODE_BYTES, type NodeHash, parentHash } from "./node_hash.ts";
-import type { PackedNodes } from "./tree_rows.ts";
+import {
+  NODE_BYTES,
+  nodeAt,
+  type NodeHash,
+  type PackedNodes,
+  packedParentHash,
+  parentHash,
+} from "./node_hash.ts";
 
 /** Levels between a tile and the one above. */
 export const TILE_HEIGHT = 8;
 export const TILE_NODES = 2 ** TILE_HEIGHT;
+
+/** Stands for a node while it is only asked which ones are read. */
+const BLANK: NodeHash = "00".repeat(NODE_BYTES);
 
 export interface TilePlace {
   readonly height: number;
@@ -28,14 +37,13 @@ export interface TilePlace {
  */
 export function tilesOfProof(count: number, index: number): TilePlace[] {
   const places = new Map<string, TilePlace>();
-  const blank = new Uint8Array(NODE_BYTES);
   proveFromNodes(
     count,
     index,
     edgeReader(count, (level, at) => {
       const place = tileOf(level, at);
       places.set(`${place.height}/${place.number}`, place);
-      return blank;
+      return BLANK;
     }),
   );
   return [...places.values()];
@@ -88,11 +96,12 @@ function edgeReader(count: number, readFull: NodeReader): NodeReader {
 
 /** The node `height` levels above the `2 ** height` packed nodes that begin at `first`. */
 function subtreeHash(nodes: PackedNodes, first: number, height: number): NodeHash {
-  if (height === 0) {
-    const node = nodes.subarray(first * NODE_BYTES, (first + 1) * NODE_BYTES);
-    assert(node.length === NODE_BYTES, "a tile holds every node that is full");
-    return node;
-  }
+  assert(
+    (first + 2 ** height) * NODE_BYTES <= nodes.length,
+    "a tile holds every node that is full",
+  );
+  if (height === 0) return nodeAt(nodes, first);
+  if (height === 1) return packedParentHash(nodes, first);
   const half = 2 ** (height - 1);
   return parentHash(
     subtreeHash(nodes, first, height - 1),

@@ -3,14 +3,18 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { merkleRoot, proveInclusion } from "../../../src/domain/audit/merkle.ts";
-import { leafHash, NODE_BYTES } from "../../../src/domain/audit/node_hash.ts";
+import {
+  leafHash,
+  NODE_BYTES,
+  type PackedNodes,
+  setNode,
+} from "../../../src/domain/audit/node_hash.ts";
 import {
   BLOCK_LEAVES,
   blockOf,
   blockRow,
   buildRows,
   changeRows,
-  type PackedNodes,
   proveInBlock,
   rowsRoot,
   type TreeRows,
@@ -19,7 +23,7 @@ import golden from "../../golden/audit/merkle.json" with { type: "json" };
 
 function packed(values: readonly string[]): PackedNodes {
   const nodes = new Uint8Array(values.length * NODE_BYTES);
-  for (const [index, value] of values.entries()) nodes.set(leafHash(value), index * NODE_BYTES);
+  for (const [index, value] of values.entries()) setNode(nodes, index, leafHash(value));
   return nodes;
 }
 

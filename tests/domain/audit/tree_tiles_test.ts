@@ -2,8 +2,12 @@
 
 import assert from "node:assert/strict";
 import { merkleRoot, proveInclusion, verifyInclusion } from "../../../src/domain/audit/merkle.ts";
-import { leafHash, NODE_BYTES } from "../../../src/domain/audit/node_hash.ts";
-import type { PackedNodes } from "../../../src/domain/audit/tree_rows.ts";
+import {
+  leafHash,
+  NODE_BYTES,
+  type PackedNodes,
+  setNode,
+} from "../../../src/domain/audit/node_hash.ts";
 import {
   proveFromTiles,
   TILE_NODES,
@@ -20,11 +24,11 @@ function tilesOver(values: readonly string[]): Tiles {
   const tiles = new Map<string, PackedNodes>();
   let nodes = values.map((value) => leafHash(value));
   for (let height = 0; nodes.length > 0; height++) {
-    const above: Uint8Array[] = [];
+    const above: string[] = [];
     for (let number = 0; number * TILE_NODES < nodes.length; number++) {
       const held = nodes.slice(number * TILE_NODES, (number + 1) * TILE_NODES);
       const tile = new Uint8Array(held.length * NODE_BYTES);
-      for (const [at, node] of held.entries()) tile.set(node, at * NODE_BYTES);
+      for (const [at, node] of held.entries()) setNode(tile, at, node);
       tiles.set(`${height}/${number}`, tile);
       if (held.length === TILE_NODES) above.push(tileHash(tile));
     }

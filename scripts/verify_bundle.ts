@@ -230,7 +230,7 @@ interface Leaf {
   count: number;
 }
 
-/** `isDistinct`: no two leaves are equal, so equal nodes are siblings only where one is repeated. */
+/** `isDistinct`: no two leaves are equal, so equal siblings are one node, repeated. */
 function foldProof(step: string, leaf: Leaf, { siblings }: Proof, isDistinct: boolean): string {
   const prefixes = leaf.format === 1 ? undefined : [Uint8Array.of(0), Uint8Array.of(1)];
   const value = bytesOf(leaf.value);

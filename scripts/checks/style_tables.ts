@@ -66,6 +66,11 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "one template string, in the key of every stored event",
   },
   {
+    place: "src/domain/audit",
+    test: "tests/domain/audit/attestation_test.ts",
+    reason: "forms, hashes and signatures, seen through whole bundles",
+  },
+  {
     place: "src/domain/handler",
     test: "tests/domain/handler/operations_test.ts",
     reason: "golden cases call each operation by its name in a handler",

@@ -1,6 +1,6 @@
 /** The independent verifier in Python as a process: documents in, its verdicts out, in batches. */
 
-const SCRIPT = new URL("audit_oracle.py", import.meta.url).pathname;
+export const AUDIT_ORACLE = new URL("audit_oracle.py", import.meta.url).pathname;
 
 export interface AuditOracle extends AsyncDisposable {
   /** For each document "ok", or the step that failed. */
@@ -15,7 +15,7 @@ export async function startAuditOracle(): Promise<AuditOracle | undefined> {
     return undefined;
   }
   const child = new Deno.Command("python3", {
-    args: [SCRIPT, "verify"],
+    args: [AUDIT_ORACLE, "verify"],
     stdin: "piped",
     stdout: "piped",
   }).spawn();
@@ -51,10 +51,11 @@ export async function startAuditOracle(): Promise<AuditOracle | undefined> {
   };
 }
 
-async function missingForOracle(): Promise<string | undefined> {
+/** Why there is no such process on this machine; undefined where there is. */
+export async function missingForOracle(): Promise<string | undefined> {
   try {
     const { success, stderr } = await new Deno.Command("python3", {
-      args: [SCRIPT, "verify"],
+      args: [AUDIT_ORACLE, "verify"],
       stdin: "null",
       stdout: "null",
       stderr: "piped",

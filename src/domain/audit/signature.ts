@@ -13,7 +13,7 @@ export async function signText(privateKey: string, text: string): Promise<string
   return signature.toHex();
 }
 
-/** `publicKey` of 32 and `signature` of 64 bytes, both in hex; a key that is none verifies nothing. */
+/** `publicKey` of 32 and `signature` of 64 bytes, in hex; a key that is none verifies nothing. */
 export function verifyText(publicKey: string, signature: string, text: string): boolean {
   try {
     const key = keyObject(publicKey);

@@ -1,4 +1,4 @@
-/** Spec: "Offline verification of a bundle". The bundles are an oracle's, good ones and bad ones. */
+/** Spec: "Offline verification of a bundle". The bundles, good and bad, are an oracle's. */
 
 import assert from "node:assert/strict";
 import { judgeBundle } from "../../../scripts/verify_bundle.ts";

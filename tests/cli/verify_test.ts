@@ -140,6 +140,7 @@ for (const verifier of VERIFIERS) {
       [text.slice(0, -1), /cut off/],
       [lines.slice(0, -2).join("\n") + "\n", /cut off/],
       [`${text}{}\n`, /end/],
+      [text.replace(/"events":5/, '"events":6'), new RegExp(`line ${lines.length - 1}\\b`)],
     ] as const;
     for (const [changed, reason] of cases) {
       const { code, stderr } = await run(verifier, changed);

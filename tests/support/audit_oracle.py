@@ -398,13 +398,33 @@ def changed(bundle, path, value):
     return copy
 
 
-def phantom():
-    """The last of five events, said to be the sixth of six: the tree repeats it there."""
+def phantom(count):
+    """The last of five events, said to be the sixth: the tree repeats it there."""
     bundle = make_bundle({"order:global": 5, "order:north": 9}, "order:global", 4)
     hashes = chain([raw_event("order:global", i) for i in range(5)])
     bundle["event"]["index"] = 5
-    bundle["stream"]["event_count"] = 6
+    bundle["stream"]["event_count"] = count
     bundle["stream_proof"] = prove(hashes + [hashes[4]], 5)
+    return bundle
+
+
+def phantom_stream():
+    """The last of three streams, said to be the fourth."""
+    bundle = make_bundle({"order:a": 1, "order:b": 1, "order:c": 1}, "order:c", 0)
+    roots = [root_of(chain([raw_event("order:" + one, 0)])) for one in "abcc"]
+    bundle["instance_proof"].update(index=3, **prove(roots, 3))
+    return bundle
+
+
+def headless():
+    """Signed, but the first event of its stream follows another one."""
+    before = some_hashes(1, "other ")[0]
+    raw = raw_event("order:global", 0)
+    tip = hashlib.sha256((before + raw).encode()).hexdigest()
+    root = root_of([tip])
+    bundle = make_bundle({"order:global": 1}, "order:global", 0, merkle_root=root_of([root]))
+    bundle["event"].update(hash=tip, prev_hash=before)
+    bundle["stream"]["merkle_root"] = root
     return bundle
 
 
@@ -441,7 +461,14 @@ def wrong_bundles():
     for step, path, value in steps:
         yield {"name": "%s is %s" % (".".join(map(str, path)), "absent" if value is None else "changed"),
                "step": step, "bundle": changed(good, path, value)}
-    yield {"name": "a phantom: the sixth of five events", "step": "stream_proof", "bundle": phantom()}
+    for name, step, bundle in [
+            ("a phantom: the sixth of five events", "counts", phantom(5)),
+            ("a phantom: the sixth of five events, said to be six", "stream_proof", phantom(6)),
+            ("a phantom: the fourth of three streams", "counts", phantom_stream()),
+            ("the first event has one before it, signed so", "chain", headless()),
+            ("more events than the anchor has, signed so", "counts",
+             make_bundle({"order:global": 5, "order:north": 9}, "order:global", 3, event_count=4))]:
+        yield {"name": name, "step": step, "bundle": bundle}
 
 
 def golden_bundles():

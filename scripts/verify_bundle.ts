@@ -439,6 +439,8 @@ function checkExport(path: string): string {
 
 // ---------------------------------------------------------------- the command
 
+/** No step, but options that the file cannot be held against. */
+const MISUSE = "options";
 const EXPORT_START = '{"record":"header"';
 
 function checkFile(path: string, options: Record<string, string | undefined>): string {
@@ -470,7 +472,7 @@ function checkFile(path: string, options: Record<string, string | undefined>): s
 /** Whoever gave an option that means nothing for this kind of file expected another kind. */
 function refuseUnused(options: Record<string, string | undefined>, used: readonly string[]): void {
   for (const name of Object.keys(options)) {
-    need(used.includes(name), "options", `--${name} cannot be checked in this kind of file`);
+    need(used.includes(name), MISUSE, `--${name} cannot be checked in this kind of file`);
   }
 }
 
@@ -498,6 +500,10 @@ function main(): number {
     console.log(`VALID: ${checkFile(positionals[0]!, values)}`);
     return 0;
   } catch (error) {
+    if (error instanceof Refused && error.step === MISUSE) {
+      console.error(error.message);
+      return 2;
+    }
     const step = error instanceof Refused ? `step ${error.step}: ` : "";
     console.error(`NOT VALID: ${step}${(error as Error).message}`);
     return 1;

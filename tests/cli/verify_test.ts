@@ -152,11 +152,11 @@ for (const verifier of VERIFIERS) {
   Deno.test(`${verifier.name} does not pass over an option that it cannot hold a file against`, async () => {
     const text = await Deno.readTextFile(EXPORT);
     const misused = await run(verifier, text, ["--key", KEY]);
-    assert.notEqual(misused.code, 0);
+    assert.equal(misused.code, 2);
     assert.match(misused.stderr, /--key cannot be checked in this kind of file/);
     for (const options of [["--key", "abc"], ["--index", "-1"], ["--index=1.5"]]) {
       const { code } = await run(verifier, JSON.stringify(bundle), options);
-      assert.notEqual(code, 0, options.join(" "));
+      assert.equal(code, 2, options.join(" "));
     }
     const absent = await runOn(verifier, ["/nonexistent/bundle.json"]);
     assert.equal(absent.code, 1);

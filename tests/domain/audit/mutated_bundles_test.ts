@@ -37,11 +37,12 @@ function judge(mutation: Mutation): string {
 
 Deno.test(`${REFUSED} changed bundles are refused, and three verifiers agree on each`, async () => {
   await using oracle = await startAuditOracle();
-  // Most are refused by an exception somewhere, whose trace nobody reads.
-  Error.stackTraceLimit = 0;
   const mutations = mutateBundles(golden.valid.map(({ bundle }) => bundle), SEED);
   const steps: Record<string, number> = {};
   let refused = 0;
+  // Most are refused by an exception somewhere, whose trace nobody reads.
+  const traced = Error.stackTraceLimit;
+  Error.stackTraceLimit = 0;
   while (refused < REFUSED) {
     const batch = take(mutations, BATCH);
     // The other process judges meanwhile.
@@ -57,6 +58,7 @@ Deno.test(`${REFUSED} changed bundles are refused, and three verifiers agree on 
       if (batch[number]!.expected === "refused") refused++;
     }
   }
+  Error.stackTraceLimit = traced;
   console.log(`seed ${SEED}: ${JSON.stringify(steps)}`);
   for (
     const step of [

@@ -100,6 +100,17 @@ export function blockRow({ rows }: TreeRows): PackedNodes {
   return rows[BLOCK_HEIGHT + 1] === undefined ? new Uint8Array(0) : rows[BLOCK_HEIGHT]!;
 }
 
+/**
+ * The hash of one block of a tree of several, from its leaves: what {@link blockRow} has of it. So a
+ * tree can be made block by block, and its root is that over the row of blocks.
+ */
+export function blockHash(leaves: PackedNodes): NodeHash {
+  const block = buildRows(leaves);
+  const levels = BLOCK_HEIGHT - treeHeight(block.count);
+  const top = repeatedAbove(block, levels).at(-1);
+  return top === undefined ? rowsRoot(block) : parentHash(top, top);
+}
+
 /** Which block has the leaf. */
 export function blockOf(index: number): number {
   return Math.floor(index / BLOCK_LEAVES);

@@ -11,6 +11,7 @@ import {
 } from "../../../src/domain/audit/node_hash.ts";
 import {
   BLOCK_LEAVES,
+  blockHash,
   blockOf,
   blockRow,
   buildRows,
@@ -93,6 +94,21 @@ Deno.test("proveInBlock() gives the proof of the whole tree, at every edge of th
       const proof = proveInBlock(index, block, blockRow(tree));
       assert.deepEqual(proof, proveInclusion(values, index), `${index} of ${count}`);
     }
+  }
+});
+
+Deno.test("a tree made block by block is the tree, whatever its last block has", () => {
+  for (const rest of [1, 2, 3, 512, 513, BLOCK_LEAVES - 1, BLOCK_LEAVES]) {
+    const values = numbered(2 * BLOCK_LEAVES + rest);
+    const leaves = packed(values);
+    const row = new Uint8Array(3 * NODE_BYTES);
+    for (const block of [0, 1, 2]) {
+      const first = block * BLOCK_LEAVES * NODE_BYTES;
+      const held = leaves.slice(first, first + BLOCK_LEAVES * NODE_BYTES);
+      setNode(row, block, blockHash(held));
+    }
+    assert.deepEqual(row, blockRow(buildRows(leaves)));
+    assert.equal(rowsRoot(buildRows(row)), merkleRoot(values));
   }
 });
 

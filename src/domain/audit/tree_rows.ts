@@ -12,6 +12,7 @@ import { type InclusionProof, proveFromNodes } from "./merkle.ts";
 import {
   NODE_BYTES,
   nodeAt,
+  type NodeHash,
   type PackedNodes,
   packedParentHash,
   parentHash,

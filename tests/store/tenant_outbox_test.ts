@@ -37,8 +37,9 @@ const anyPlace = fc.record({
   number: fc.integer({ min: 0, max: 3 }),
 }, { noNullPrototype: true });
 
-const sortKey = ({ stream, index, number }: OutboxPlace) =>
-  [stream, ...[index, number].map((each) => String(each).padStart(8, "0"))].join(" ");
+function sortKey({ stream, index, number }: OutboxPlace): string {
+  return [stream, ...[index, number].map((each) => String(each).padStart(8, "0"))].join(" ");
+}
 
 Deno.test("listTenantOutbox() gives each entry of the tenant once, by stream, index and number", async () => {
   const places = fc.uniqueArray(anyPlace, { maxLength: 80, selector: (p) => JSON.stringify(p) });

@@ -1,4 +1,4 @@
-/** Imported work reaches the queues with the import's last transaction or after it, never before. */
+/** Imported work reaches the queues with the import's last transaction or later, never before. */
 
 import assert from "node:assert/strict";
 import { importEnvironment } from "../../../src/commands/transfer/import_environment.ts";

@@ -111,11 +111,6 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "a table; each row is used by the test of its own record",
   },
   {
-    place: "src/commands/append_reactions.ts",
-    test: "tests/commands/append_writes_test.ts",
-    reason: "what commits with a write, beside its events",
-  },
-  {
     place: "src/commands/prepare_write.ts",
     test: "tests/commands/prepare_reactions_test.ts",
     reason: "both make a write ready, and together they bound it",

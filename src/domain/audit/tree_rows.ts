@@ -102,8 +102,8 @@ export function blockRow({ rows }: TreeRows): PackedNodes {
 }
 
 /**
- * The hash of one block of a tree of several, from its leaves: what {@link blockRow} has of it. So a
- * tree can be made block by block, and its root is that over the row of blocks.
+ * The hash of one block of a tree of several, from its leaves: what {@link blockRow} has of it. So
+ * a tree can be made block by block, and its root is that over the row of blocks.
  */
 export function blockHash(leaves: PackedNodes): NodeHash {
   const block = buildRows(leaves);

@@ -10,6 +10,7 @@ import type { StreamKey } from "../domain/stream_key.ts";
 import type { IdempotencyClaim, WriteRequest, Written } from "../domain/write.ts";
 import type { Transaction } from "../kv/engine.ts";
 import { indexAggregate } from "../store/aggregates.ts";
+import { readEpoch } from "../store/audit_cuts.ts";
 import { logCommit } from "../store/commit_log.ts";
 import { storeErrorRecord } from "../store/error_records.ts";
 import {
@@ -43,8 +44,9 @@ export async function appendWrites(
   watched: WatchedTypesReader,
 ): Promise<Outcome<Written>[]> {
   // One promise for all reads: where one fails while nobody waits for it, the process ends.
-  const [streams, reactions, readings] = await Promise.all([
+  const [streams, epoch, reactions, readings] = await Promise.all([
     openStreams(tx, tenant, writes),
+    readEpoch(tx, tenant),
     readReactionState(tx, tenant, writes, watched),
     Promise.all(writes.map((write) => readForWrite(tx, tenant, write))),
   ]);
@@ -53,7 +55,7 @@ export async function appendWrites(
     appendWrite(tx, tenant, write, readings[index]!, streams, reactions)
   );
   for (const stream of streams.values()) {
-    stream.flush();
+    stream.flush(epoch);
     if (reactions.watched.consumers.size > 0) logStream(tx, tenant, stream, lengths);
   }
   return outcomes;

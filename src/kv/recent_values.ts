@@ -17,12 +17,18 @@ export interface RecentValues {
   forgetAll(): void;
 }
 
-/** About 400 bytes each with their keys. */
-const entriesMax = 20_000;
-const valueBytesMax = 128;
+/** Keys and values together; an entry costs about as much again as a small value. */
+const bytesMax = 8 * 1024 * 1024;
+const entryBytes = 200;
+/** The head of a stream has up to 32 bytes for each bit of its length. */
+const valueBytesMax = 512;
 
 export function openRecentValues(): RecentValues {
-  const values = new LRUCache<string, Bytes>({ max: entriesMax });
+  const values = new LRUCache<string, Bytes>({
+    max: Math.floor(bytesMax / entryBytes),
+    maxSize: bytesMax,
+    sizeCalculation: (value, text) => entryBytes + value.length + text.length,
+  });
   return {
     get: (text) => values.get(text),
     keep(text, value) {

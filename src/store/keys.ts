@@ -30,6 +30,16 @@ const kind = {
   sagaWait: 19,
   sagaDefinition: 20,
   importedWork: 21,
+  auditEpoch: 22,
+  auditChange: 23,
+  auditRewrites: 24,
+  auditState: 25,
+  anchor: 26,
+  anchorId: 27,
+  anchorBlocks: 28,
+  chunk: 29,
+  chunkLeaves: 30,
+  tile: 31,
 } as const;
 
 /** What a stream is made of, in this order: an append then changes one page of a tree, not two. */
@@ -72,6 +82,11 @@ export const keys = {
   importedWorks: (): KeyRange => rangeOf([0, "imported_work"]),
   /** Who made the first instance, and where its keys were written. */
   firstStart: (): Bytes => pack([0, "first_start"]),
+  /** Ed25519 key pairs that sign platform anchors, oldest first; the anchors, from 1. */
+  platformKey: (number: number): Bytes => pack([0, "platform_key", number]),
+  platformKeys: (): KeyRange => rangeOf([0, "platform_key"]),
+  platformAnchor: (number: number): Bytes => pack([0, "platform_anchor", number]),
+  platformAnchors: (): KeyRange => rangeOf([0, "platform_anchor"]),
   /** Who has a shard of a queue of background work; beside it, until when. */
   leaseOwner: (queue: string, shard: number): Bytes => pack([0, "lease", queue, shard, 0]),
   leaseEnd: (queue: string, shard: number): Bytes => pack([0, "lease", queue, shard, 1]),
@@ -187,6 +202,43 @@ export const keys = {
   importedTimer: (tenant: number, timerKind: string, id: string): Bytes =>
     pack([tenant, kind.importedWork, 1, timerKind, id]),
   allImported: (tenant: number): KeyRange => rangeOf([tenant, kind.importedWork]),
+  /** How many cuts there have been; every write reads it. */
+  auditEpoch: (tenant: number): Bytes => pack([tenant, kind.auditEpoch]),
+  /** What a stream was before its first write of an epoch. */
+  auditChange: (tenant: number, epoch: number, stream: string): Bytes =>
+    pack([tenant, kind.auditChange, epoch, stream]),
+  auditChanges: (tenant: number): KeyRange => rangeOf([tenant, kind.auditChange]),
+  auditChangesOf: (tenant: number, epoch: number): KeyRange =>
+    rangeOf([tenant, kind.auditChange, epoch]),
+  /** Counts streams that were rewritten. */
+  auditRewrites: (tenant: number): Bytes => pack([tenant, kind.auditRewrites]),
+  /** The newest anchor's number, and the cut of which one is being made. */
+  auditState: (tenant: number): Bytes => pack([tenant, kind.auditState]),
+  /** Anchors, numbered from 1; their ids; the blocks of their trees. */
+  anchor: (tenant: number, number: number): Bytes => pack([tenant, kind.anchor, number]),
+  anchors: (tenant: number): KeyRange => rangeOf([tenant, kind.anchor]),
+  anchorNumber: (tenant: number, id: string): Bytes => pack([tenant, kind.anchorId, id]),
+  anchorBlocks: (tenant: number, number: number): Bytes =>
+    pack([tenant, kind.anchorBlocks, number]),
+  /** Which anchor made the chunk of streams that begins with the key `low`. */
+  chunk: (tenant: number, low: string): Bytes => pack([tenant, kind.chunk, low]),
+  chunks: (tenant: number): KeyRange => rangeOf([tenant, kind.chunk]),
+  /** A chunk's leaves as of an anchor, or what that anchor changed of them. */
+  chunkLeaves: (tenant: number, low: string, anchor: number): Bytes =>
+    pack([tenant, kind.chunkLeaves, low, anchor]),
+  allChunkLeaves: (tenant: number, low: string): KeyRange =>
+    rangeOf([tenant, kind.chunkLeaves, low]),
+  /** Nodes of a stream's Merkle tree; see `domain/audit/tree_tiles.ts`. */
+  tile: (
+    tenant: number,
+    stream: string,
+    generation: number,
+    height: number,
+    number: number,
+  ): Bytes => pack([tenant, kind.tile, stream, generation, height, number]),
+  tiles: (tenant: number, stream: string, generation: number, height: number): KeyRange =>
+    rangeOf([tenant, kind.tile, stream, generation, height]),
+  streamTiles: (tenant: number, stream: string): KeyRange => rangeOf([tenant, kind.tile, stream]),
 } as const;
 
 /** The first key after `key`. */

@@ -2,6 +2,8 @@
 
 import { assert } from "../domain/assert.ts";
 import type { ChainHash } from "../domain/audit/chain.ts";
+import { peakCount } from "../domain/audit/frontier.ts";
+import { NODE_BYTES, type NodeHash } from "../domain/audit/node_hash.ts";
 import type { Bytes } from "../kv/engine.ts";
 
 export interface StreamHead {
@@ -14,8 +16,12 @@ export interface StreamHead {
   readonly updatedAt: number;
   /** Grows when the stream is rewritten (erasure): what was read under another one is void. */
   readonly generation: number;
+  /** The epoch of the latest write: which cuts have it (`audit_cuts.ts`). */
+  readonly epoch: number;
   /** Chain hash of the latest event; undefined while there is none. */
   readonly tip: ChainHash | undefined;
+  /** The frontier of the stream's Merkle tree: one for each bit that is set in the length. */
+  readonly peaks: readonly NodeHash[];
 }
 
 export const EMPTY_HEAD: StreamHead = {
@@ -24,17 +30,22 @@ export const EMPTY_HEAD: StreamHead = {
   createdAt: 0,
   updatedAt: 0,
   generation: 0,
+  epoch: 0,
   tip: undefined,
+  peaks: [],
 };
 
-const FORMAT = 1;
-const TIP_OFFSET = 37;
-const HEAD_BYTES = TIP_OFFSET + 32;
+const FORMAT = 2;
+const TIP_OFFSET = 41;
+const TIP_CHARACTERS = 64;
 
-/** Format byte, four doubles, generation (u32), tip (32 bytes). Only heads with events are kept. */
+/**
+ * Format byte, four doubles, generation and epoch (u32), tip and peaks (32 bytes each). Only heads
+ * with events are kept.
+ */
 export function encodeHead(head: StreamHead): Bytes {
   assert(head.tip !== undefined, "a stored head has a tip");
-  const bytes = new Uint8Array(HEAD_BYTES);
+  const bytes = new Uint8Array(headBytes(head.peaks.length));
   const view = new DataView(bytes.buffer);
   bytes[0] = FORMAT;
   view.setFloat64(1, head.length);
@@ -42,20 +53,35 @@ export function encodeHead(head: StreamHead): Bytes {
   view.setFloat64(17, head.createdAt);
   view.setFloat64(25, head.updatedAt);
   view.setUint32(33, head.generation);
-  bytes.set(Uint8Array.fromHex(head.tip), TIP_OFFSET);
+  view.setUint32(37, head.epoch);
+  // One call for all hashes: each small array would cost more than a hash.
+  bytes.subarray(TIP_OFFSET).setFromHex(head.tip + head.peaks.join(""));
   return bytes;
 }
 
 export function decodeHead(bytes: Bytes | undefined): StreamHead {
   if (bytes === undefined) return EMPTY_HEAD;
-  assert(bytes[0] === FORMAT && bytes.length === HEAD_BYTES, "a stream head has its format");
+  assert(bytes[0] === FORMAT && bytes.length >= headBytes(0), "a stream head has its format");
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const length = view.getFloat64(1);
+  assert(bytes.length === headBytes(peakCount(length)), "a stream head has a peak for each bit");
+  const hashes = bytes.subarray(TIP_OFFSET).toHex();
+  const peaks: NodeHash[] = [];
+  for (let at = TIP_CHARACTERS; at < hashes.length; at += TIP_CHARACTERS) {
+    peaks.push(hashes.slice(at, at + TIP_CHARACTERS));
+  }
   return {
-    length: view.getFloat64(1),
+    length,
     bytes: view.getFloat64(9),
     createdAt: view.getFloat64(17),
     updatedAt: view.getFloat64(25),
     generation: view.getUint32(33),
-    tip: bytes.subarray(TIP_OFFSET).toHex(),
+    epoch: view.getUint32(37),
+    tip: hashes.slice(0, TIP_CHARACTERS),
+    peaks,
   };
+}
+
+function headBytes(peaks: number): number {
+  return TIP_OFFSET + NODE_BYTES * (1 + peaks);
 }

@@ -2,10 +2,12 @@
 
 import { assert } from "../domain/assert.ts";
 import { extendChain } from "../domain/audit/chain.ts";
+import { extendFrontier, type Frontier } from "../domain/audit/frontier.ts";
 import type { EncodedEvent } from "../domain/event.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
 import type { KeyRange, KeyValue, ReadTransaction, Transaction } from "../kv/engine.ts";
 import { unpack } from "../kv/tuple.ts";
+import { markChange } from "./audit_cuts.ts";
 import { keyAfter, keys } from "./keys.ts";
 import { setLargeValue, wholeValue } from "./large_value.ts";
 import {
@@ -37,7 +39,8 @@ export interface StreamAppender {
   readonly head: StreamHead;
   /** Gives the index of the first event appended. */
   append(events: readonly EncodedEvent[], timestamp: number): number;
-  flush(): void;
+  /** Writes it out, as of the epoch that the transaction has read (`audit_cuts.ts`). */
+  flush(epoch: number): void;
 }
 
 /** Opens a stream for appending: reads its head, and so guards it. */
@@ -53,9 +56,11 @@ export async function openStream(
   function append(events: readonly EncodedEvent[], timestamp: number): number {
     const first = head.length;
     let { tip, bytes } = head;
+    let frontier: Frontier = { count: first, peaks: head.peaks };
     for (const event of events) {
       tip = extendChain(tip, event.raw);
       bytes += event.bytes;
+      frontier = extendFrontier(frontier, tip);
       pending.push({ raw: event.raw, bytes: event.bytes, hash: tip });
     }
     head = {
@@ -64,13 +69,17 @@ export async function openStream(
       createdAt: first === 0 ? timestamp : head.createdAt,
       updatedAt: timestamp,
       generation: head.generation,
+      epoch: head.epoch,
       tip,
+      peaks: frontier.peaks,
     };
     return first;
   }
 
-  function flush(): void {
-    if (pending.length > 0) placeEvents(tx, tenant, stream, before.length, pending, head);
+  function flush(epoch: number): void {
+    if (pending.length === 0) return;
+    markChange(tx, tenant, stream, before, epoch);
+    placeEvents(tx, tenant, stream, before.length, pending, { ...head, epoch });
   }
 
   return {

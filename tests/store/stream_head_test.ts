@@ -4,16 +4,25 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { decodeHead, EMPTY_HEAD, encodeHead } from "../../src/store/stream_head.ts";
 
+const HASH = "00".repeat(32);
+
 Deno.test("decodeHead() gives back every head that encodeHead() was given", () => {
   const count = fc.nat(Number.MAX_SAFE_INTEGER);
+  const hash = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => bytes.toHex());
   const head = fc.record({
     length: count,
     bytes: count,
     createdAt: count,
     updatedAt: count,
     generation: fc.nat(2 ** 32 - 1),
-    tip: fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => bytes.toHex()),
-  }, { noNullPrototype: true });
+    epoch: fc.nat(2 ** 32 - 1),
+    tip: hash,
+    peaks: fc.array(hash, { minLength: 53, maxLength: 53 }),
+  }, { noNullPrototype: true }).map((drawn) => {
+    // As many peaks as bits are set in the length.
+    const bits = drawn.length.toString(2).replaceAll("0", "").length;
+    return { ...drawn, peaks: drawn.peaks.slice(0, bits) };
+  });
   fc.assert(fc.property(head, (given) => assert.deepEqual(decodeHead(encodeHead(given)), given)));
 });
 
@@ -23,6 +32,8 @@ Deno.test("decodeHead() of nothing is the empty head, which is never stored", ()
 });
 
 Deno.test("decodeHead() refuses bytes that are no head", () => {
-  const stored = encodeHead({ ...EMPTY_HEAD, length: 1, tip: "00".repeat(32) });
+  const stored = encodeHead({ ...EMPTY_HEAD, length: 1, tip: HASH, peaks: [HASH] });
   assert.throws(() => decodeHead(stored.slice(1)), { name: "Bug" });
+  const peakless = encodeHead({ ...EMPTY_HEAD, length: 1, tip: HASH });
+  assert.throws(() => decodeHead(peakless), { name: "Bug" });
 });

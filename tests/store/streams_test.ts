@@ -3,6 +3,8 @@
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import fc from "fast-check";
+import { frontierRoot } from "../../src/domain/audit/frontier.ts";
+import { merkleRoot } from "../../src/domain/audit/merkle.ts";
 import { encodeEvent } from "../../src/domain/event.ts";
 import { streamKey } from "../../src/domain/stream_key.ts";
 import type { Engine } from "../../src/kv/engine.ts";
@@ -32,7 +34,7 @@ async function append(engine: Engine, from: number, sizes: readonly number[], ti
   await engine.transact(async (tx) => {
     const appender = await openStream(tx, TENANT, stream);
     appender.append(events, timestamp);
-    appender.flush();
+    appender.flush(0);
   });
   return events.map(({ raw }) => raw);
 }
@@ -51,14 +53,18 @@ Deno.test("openStream() keeps the head of what was appended: length, bytes, time
     const head = await engine.snapshot((tx) => readHead(tx, TENANT, stream));
     const raws = [...first, ...second];
     let tip = "";
-    for (const raw of raws) tip = hash("sha256", tip + raw, "hex");
+    const hashes = raws.map((raw) => tip = hash("sha256", tip + raw, "hex"));
+    const root = frontierRoot({ count: head.length, peaks: head.peaks });
+    assert.equal(root, merkleRoot(hashes));
     assert.deepEqual(head, {
       length: 3,
       bytes: raws.join("").length,
       createdAt: 100,
       updatedAt: 50,
       generation: 0,
+      epoch: 0,
       tip,
+      peaks: head.peaks,
     });
   });
 });
@@ -70,7 +76,7 @@ Deno.test("openStream() puts several appends of one transaction into one segment
       for (let index = 0; index < 5; index++) {
         assert.equal(appender.append([event(index)], 1), index);
       }
-      appender.flush();
+      appender.flush(0);
     });
     const segments = await engine.snapshot((tx) => tx.getRange(keys.segments(TENANT, stream)));
     assert.equal(segments.length, 1);
@@ -150,7 +156,7 @@ Deno.test("readEvents() gives text beyond ASCII byte for byte, with the hash of 
     await engine.transact(async (tx) => {
       const appender = await openStream(tx, TENANT, stream);
       appender.append(events, 1);
-      appender.flush();
+      appender.flush(0);
     });
     const window = { from: 0, to: texts.length, bytesMax: MiB };
     const read = await engine.snapshot((tx) => readEvents(tx, TENANT, stream, window));
@@ -172,7 +178,7 @@ Deno.test("streams of other tenants and of names that begin alike are never read
         const key = name as typeof stream;
         const appender = await openStream(tx, tenant, key);
         appender.append([encodeEvent(name, "was_noted", `{"t":${tenant}}`, "{}")], 1);
-        appender.flush();
+        appender.flush(0);
       });
     }
     for (const [tenant, name] of names) {

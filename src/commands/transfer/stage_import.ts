@@ -3,6 +3,7 @@
  * nothing of it is left when the import fails. Transactions of about a megabyte, in file order.
  */
 
+import { extendFrontier, type Frontier } from "../../domain/audit/frontier.ts";
 import type { SpecVersion } from "../../domain/spec/deployment.ts";
 import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";
 import type { EventItem, FileFault } from "../../domain/transfer/check_file.ts";
@@ -264,7 +265,9 @@ function storePart(
     createdAt: record.created_at,
     updatedAt: record.updated_at,
     generation: record.generation,
+    epoch: 0,
     tip: last.hash,
+    peaks: growFrontier(before, events),
   };
   placeEvents(tx, tenant, key, from, events, head);
   heads.set(key, head);
@@ -273,6 +276,13 @@ function storePart(
     indexAggregate(tx, tenant, type, id);
   }
   return undefined;
+}
+
+/** The peaks of the stream's tree with more events. */
+function growFrontier({ length, peaks }: StreamHead, events: readonly EventItem[]) {
+  let frontier: Frontier = { count: length, peaks };
+  for (const { hash } of events) frontier = extendFrontier(frontier, hash);
+  return frontier.peaks;
 }
 
 /** False for the entry of a write that came after the moment that the file tells. */

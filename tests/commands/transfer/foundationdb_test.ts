@@ -30,7 +30,7 @@ async function fill(engine: Engine, tenant: number): Promise<void> {
         });
         const stream = await openStream(tx, tenant, key);
         stream.append(events, 5);
-        stream.flush();
+        stream.flush(0);
         const { type, id } = splitStreamKey(key);
         indexAggregate(tx, tenant, type, id);
       }

@@ -1,0 +1,107 @@
+/**
+ * Which events an anchor covers. Every write transaction reads the epoch, guarded, and leaves it in
+ * the heads it sets; a cut is the transaction that ends an epoch. So each write is wholly before or
+ * wholly behind a cut, however many streams it is about. Spec: "Snapshot cut".
+ *
+ * The first write to a stream within an epoch leaves a mark with what the stream was before: the
+ * marks tell what has changed since a cut, and what a stream was at the latest one. Before the
+ * first cut (epoch 0) nothing is marked: the first anchor looks at every stream.
+ */
+
+import type { Frontier } from "../domain/audit/frontier.ts";
+import { decodeFrontier, EMPTY_FRONTIER, encodeFrontier } from "../domain/audit/frontier.ts";
+import type { StreamKey } from "../domain/stream_key.ts";
+import type { Bytes, KeyRange, ReadTransaction, Transaction } from "../kv/engine.ts";
+import { pack, unpack } from "../kv/tuple.ts";
+import { keyAfter, keys } from "./keys.ts";
+import { decodeHead, type StreamHead } from "./stream_head.ts";
+
+/** The number of cuts so far. */
+export async function readEpoch(tx: Pick<ReadTransaction, "get">, tenant: number): Promise<number> {
+  const value = await tx.get(keys.auditEpoch(tenant));
+  return value === undefined ? 0 : unpack(value)[0] as number;
+}
+
+/** From the commit on, writes are of another epoch. */
+export function setEpoch(tx: Transaction, tenant: number, epoch: number): void {
+  tx.set(keys.auditEpoch(tenant), pack([epoch]));
+}
+
+/** Notes that a write of `epoch` changes the stream whose head was `before`. */
+export function markChange(
+  tx: Transaction,
+  tenant: number,
+  stream: StreamKey,
+  before: StreamHead,
+  epoch: number,
+): void {
+  if (epoch === 0 || (before.length > 0 && before.epoch >= epoch)) return;
+  tx.set(keys.auditChange(tenant, epoch, stream), encodeMark(before));
+}
+
+/** A stream as it was at the cut that ended epoch `cut`, the latest one; empty if not there yet. */
+export async function readAtCut(
+  tx: Pick<ReadTransaction, "get">,
+  tenant: number,
+  stream: StreamKey,
+  cut: number,
+): Promise<Frontier & { readonly generation: number }> {
+  const [head, mark] = await Promise.all([
+    tx.get(keys.head(tenant, stream)).then(decodeHead),
+    tx.get(keys.auditChange(tenant, cut + 1, stream)),
+  ]);
+  const { length: count, peaks, generation } = head;
+  if (mark !== undefined) return { ...decodeMark(mark), generation };
+  return { count, peaks, generation };
+}
+
+/** At most `limit` streams that were changed in epochs up to `cut`, after the mark `after`. */
+export async function listChanged(
+  tx: Pick<ReadTransaction, "getRange">,
+  tenant: number,
+  cut: number,
+  page: { readonly after?: Bytes; readonly limit: number },
+): Promise<{ readonly streams: StreamKey[]; readonly last: Bytes | undefined }> {
+  const { begin, end } = changesUpTo(tenant, cut);
+  const from = page.after === undefined ? begin : keyAfter(page.after);
+  const pairs = await tx.getRange({ begin: from, end }, { limit: page.limit });
+  const streams = pairs.map(({ key }) => unpack(key).at(-1) as StreamKey);
+  return { streams, last: pairs.at(-1)?.key };
+}
+
+/** Forgets what was changed in epochs up to `cut`: an anchor covers it. */
+export function clearChanges(tx: Transaction, tenant: number, cut: number): void {
+  tx.clearRange(changesUpTo(tenant, cut));
+}
+
+function changesUpTo(tenant: number, cut: number): KeyRange {
+  return { begin: keys.auditChanges(tenant).begin, end: keys.auditChangesOf(tenant, cut).end };
+}
+
+/** How many streams were rewritten so far: a cut is void when one was since. */
+export async function readRewrites(
+  tx: Pick<ReadTransaction, "get">,
+  tenant: number,
+): Promise<string> {
+  return (await tx.get(keys.auditRewrites(tenant)))?.toHex() ?? "";
+}
+
+export function countRewrite(tx: Transaction, tenant: number): void {
+  tx.add(keys.auditRewrites(tenant), 1n);
+}
+
+const COUNT_BYTES = 8;
+
+/** The length (a double), then the peaks. */
+function encodeMark({ length, peaks }: StreamHead): Bytes {
+  const packed = encodeFrontier({ count: length, peaks });
+  const bytes = new Uint8Array(COUNT_BYTES + packed.length);
+  new DataView(bytes.buffer).setFloat64(0, length);
+  bytes.set(packed, COUNT_BYTES);
+  return bytes;
+}
+
+function decodeMark(bytes: Bytes): Frontier {
+  const count = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getFloat64(0);
+  return count === 0 ? EMPTY_FRONTIER : decodeFrontier(count, bytes.subarray(COUNT_BYTES));
+}

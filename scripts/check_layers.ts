@@ -74,6 +74,10 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     },
   },
   "src/service.ts": {
+    imports: ["src/domain", "src/commands", "src/queries", "src/audit.ts"],
+    types: ["src/host.ts", "src/kv/engine.ts"],
+  },
+  "src/audit.ts": {
     imports: ["src/domain", "src/commands", "src/queries"],
     types: ["src/host.ts", "src/kv/engine.ts"],
   },

@@ -31,6 +31,7 @@ import type { DeployedSpec, DeploySpecRequest, SpecVersion } from "./domain/spec
 import type { Outcome } from "./domain/refusal.ts";
 import type { Environment, Tenant } from "./domain/tenant.ts";
 import type { IdempotencyClaim, WriteRequest, Written } from "./domain/write.ts";
+import { type AuditService, createAudit } from "./audit.ts";
 import type { Host } from "./host.ts";
 import type { Engine } from "./kv/engine.ts";
 import { createSagaAdvancer } from "./commands/advance_sagas.ts";
@@ -174,6 +175,7 @@ export interface Service {
   readonly data: DataService;
   readonly specs: SpecService;
   readonly access: AccessService;
+  readonly audit: AuditService;
   readonly background: BackgroundService;
   readonly operations: OperationsService;
   /** Resolves when the store answers a read; rejects when it does not. For `/health/ready`. */
@@ -214,6 +216,8 @@ export function createService(
   const outbox = createOutboxRunner(working);
   const timers = createTimerRunner({ ...working, outbox });
   const writer = createWriter(engine, host, specs, combiner, outbox);
+
+  const audit = createAudit({ engine, host, specs, share, isStoreShared });
 
   const data: DataService = {
     writeEvents: writer.writeEvents,
@@ -276,7 +280,7 @@ export function createService(
     await Promise.all([specs.close(), within(CLOSE_MS_MAX, lastWrites)]);
   }
 
-  return { data, specs: specService, access, background, operations, ping, close };
+  return { data, specs: specService, access, audit, background, operations, ping, close };
 }
 
 /** By its name an outage like any other. */

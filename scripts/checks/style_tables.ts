@@ -106,6 +106,66 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "parts of the SQLite engine, which keeps the contract as a whole",
   },
   {
+    place: "src/commands/audit/collect_changes.ts",
+    test: "tests/audit_test.ts",
+    reason: "what it collects is what an anchor signs",
+  },
+  {
+    place: "src/commands/audit/due_anchors.ts",
+    test: "tests/workers/anchors_test.ts",
+    reason: "the worker is all that drives it",
+  },
+  {
+    place: "src/commands/audit/platform_anchor.ts",
+    test: "tests/workers/anchors_test.ts",
+    reason: "made after the anchors that it covers",
+  },
+  {
+    place: "src/commands/rotate_signing_key.ts",
+    test: "tests/audit_test.ts",
+    reason: "what a rotation means is seen in the anchors after it",
+  },
+  {
+    place: "src/queries/read_anchors.ts",
+    test: "tests/audit_test.ts",
+    reason: "read beside what made them",
+  },
+  {
+    place: "src/queries/read_attestation.ts",
+    test: "tests/audit_test.ts",
+    reason: "a bundle is judged by those who verify it",
+  },
+  {
+    place: "src/store/anchors.ts",
+    test: "tests/audit_test.ts",
+    reason: "records as anchors leave them",
+  },
+  {
+    place: "src/store/platform_anchors.ts",
+    test: "tests/workers/anchors_test.ts",
+    reason: "records as the worker leaves them",
+  },
+  {
+    place: "src/store/tiles.ts",
+    test: "tests/audit_test.ts",
+    reason: "a bundle of a long stream is made of them",
+  },
+  {
+    place: "src/store/tree_chunks.ts",
+    test: "tests/commands/audit/build_tree_test.ts",
+    reason: "chunks are what building a tree leaves",
+  },
+  {
+    place: "src/domain/audit/tree_blocks.ts",
+    test: "tests/commands/audit/build_tree_test.ts",
+    reason: "blocks are judged by the root over them",
+  },
+  {
+    place: "src/http/routes/audit.ts",
+    test: "tests/end_to_end/audit_test.ts",
+    reason: "the wire is judged with real anchors behind it",
+  },
+  {
     place: "src/store/keys.ts",
     test: "tests/store/streams_test.ts",
     reason: "a table; each row is used by the test of its own record",

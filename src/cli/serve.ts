@@ -12,6 +12,7 @@ import { measureEngine } from "../kv/measured_engine.ts";
 import { openEngine } from "../kv/open_engine.ts";
 import { credentialsFile } from "../private_files.ts";
 import { createService, type Service } from "../service.ts";
+import { anchorWorker } from "../workers/anchors.ts";
 import { leaseWorker } from "../workers/leases.ts";
 import { memoryWorker } from "../workers/memory.ts";
 import { outboxWorker } from "../workers/outbox.ts";
@@ -105,6 +106,7 @@ function workersOf(config: Config, service: Service): Worker[] {
     outboxWorker(service),
     timerWorker(service),
     snapshotWorker(service),
+    anchorWorker(service, config.anchorIntervalSeconds),
     sweeper(service),
   ];
 }

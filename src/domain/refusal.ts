@@ -95,7 +95,21 @@ export type Refusal =
   | { readonly kind: "already_exists"; readonly path: string; readonly message: string }
   /** 408: the body did not come in time. */
   | { readonly kind: "body_late"; readonly seconds: number }
-  | { readonly kind: "login_locked"; readonly retryAfterSeconds: number };
+  | { readonly kind: "login_locked"; readonly retryAfterSeconds: number }
+  | { readonly kind: "anchor_not_found" }
+  | { readonly kind: "stream_not_found" }
+  /** The place of an event in its stream is no whole number from 0. */
+  | { readonly kind: "invalid_index" }
+  | {
+    readonly kind: "beyond_anchor_coverage";
+    /** What the anchor is older than: the event, or the stream as a whole. */
+    readonly reason: "index" | "stream";
+    readonly anchorId: string;
+    readonly anchorCreatedAt: string;
+    readonly coveredEventCount: number;
+  }
+  | { readonly kind: "anchor_format_unsupported"; readonly anchorId: string }
+  | { readonly kind: "anchor_stream_mismatch"; readonly anchorId: string };
 
 export function accept<T>(value: T): Outcome<T> {
   return { ok: true, value };

@@ -15,6 +15,8 @@ export const QUEUE_SHARDS = {
   timer: 16,
   /** Removal of what is older than its day; one walk is enough. */
   sweep: 1,
+  /** Making anchors. */
+  anchor: 1,
 } as const;
 
 export type QueueName = keyof typeof QUEUE_SHARDS;

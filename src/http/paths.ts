@@ -4,6 +4,16 @@ import { operator, path, type PathRoutes, read, type Route, write } from "./rout
 import { listAggregates, readAggregate, readLength } from "./routes/aggregate.ts";
 import { addUser, logIn } from "./routes/accounts.ts";
 import {
+  attest,
+  listAnchors,
+  makeAnchor,
+  readAnchor,
+  readPlatformAnchor,
+  readPlatformKey,
+  readSigningKey,
+  rotateSigningKey,
+} from "./routes/audit.ts";
+import {
   issueApiKey,
   listApiKeys,
   revokeApiKey,
@@ -39,7 +49,14 @@ export const PATHS: readonly PathRoutes[] = [
   path("/api/keys/{id}", { DELETE: operator(revokeApiKey) }),
   path("/api/keys/{id}/rotate", { POST: operator(rotateApiKey) }),
   path("/api/keys/{id}/schedule_revocation", { POST: operator(scheduleRevocation) }),
+  path("/_admin/anchors", { POST: operator(makeAnchor) }),
+  path("/_admin/signing-keys", { POST: operator(rotateSigningKey) }),
   path("/_atomic-write", { POST: write(writeAtomic) }),
+  path("/_audit/anchors", { GET: read(listAnchors) }),
+  path("/_audit/anchors/{id}", { GET: read(readAnchor) }),
+  path("/_audit/platform-anchors/latest", { GET: read(readPlatformAnchor) }),
+  path("/_audit/platform-key", { GET: read(readPlatformKey) }),
+  path("/_audit/signing-key", { GET: read(readSigningKey) }),
   path("/_errors", { GET: read(listErrors) }),
   path("/_errors/{id}", { GET: read(readError) }),
   path("/_sagas", { GET: read(listSagas) }),
@@ -50,5 +67,6 @@ export const PATHS: readonly PathRoutes[] = [
   path("/{type}/{id}", { GET: read(readAggregate), POST: write(writeBatch) }),
   path("/{type}/{id}/length", { GET: read(readLength) }),
   path("/{type}/{id}/events", { GET: read(readEvents) }),
+  path("/{type}/{id}/audit/attestation/{index}", { GET: read(attest) }),
   path("/{type}/{id}/{event}", { POST: write(writeSingle) }),
 ];

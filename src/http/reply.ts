@@ -121,6 +121,29 @@ const TABLE: Table = {
     ...reply(429, "rate_limited", "Too many failed logins; try again later"),
     headers: { "retry-after": String(retryAfterSeconds) },
   }),
+  anchor_not_found: () => reply(404, "anchor_not_found", "Anchor not found"),
+  stream_not_found: () => reply(404, "stream_not_found", "Stream not found"),
+  invalid_index() {
+    const text = "The index of an event must be a whole number from 0";
+    return reply(422, "invalid_index", text);
+  },
+  beyond_anchor_coverage({ reason, anchorId, anchorCreatedAt, coveredEventCount }) {
+    const text = `The anchor is older than the ${reason === "index" ? "event" : "stream"}`;
+    return reply(409, "beyond_anchor_coverage", text, {
+      reason,
+      anchor_id: anchorId,
+      anchor_created_at: anchorCreatedAt,
+      covered_event_count: coveredEventCount,
+    });
+  },
+  anchor_format_unsupported({ anchorId }) {
+    const text = "Anchors of format 1 cannot back a bundle";
+    return reply(409, "anchor_format_unsupported", text, { anchor_id: anchorId });
+  },
+  anchor_stream_mismatch({ anchorId }) {
+    const text = "The stream no longer reproduces the root that the anchor signed";
+    return reply(409, "anchor_stream_mismatch", text, { anchor_id: anchorId });
+  },
 };
 
 /** Status, body and headers of `refusal`. */

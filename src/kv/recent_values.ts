@@ -17,18 +17,13 @@ export interface RecentValues {
   forgetAll(): void;
 }
 
-/** Keys and values together; an entry costs about as much again as a small value. */
-const bytesMax = 8 * 1024 * 1024;
-const entryBytes = 200;
+/** About 500 bytes each with their keys, and 16 MB if all were as large as they may be. */
+const entriesMax = 20_000;
 /** The head of a stream has up to 32 bytes for each bit of its length. */
 const valueBytesMax = 512;
 
 export function openRecentValues(): RecentValues {
-  const values = new LRUCache<string, Bytes>({
-    max: Math.floor(bytesMax / entryBytes),
-    maxSize: bytesMax,
-    sizeCalculation: (value, text) => entryBytes + value.length + text.length,
-  });
+  const values = new LRUCache<string, Bytes>({ max: entriesMax });
   return {
     get: (text) => values.get(text),
     keep(text, value) {

@@ -16,6 +16,8 @@ export interface RefusedAnswer {
 
 type Mark = (answer: RefusedAnswer) => boolean;
 
+const NO_AUDIT = "traces ask for no evidence; `end_to_end/audit_test.ts` does";
+
 /** How an answer of the kind is known, or the reason why a sequential trace cannot meet it. */
 const MARKS: Readonly<Record<Kind, Mark | string>> = {
   bad_request: ({ status }) => status === 400,
@@ -46,6 +48,12 @@ const MARKS: Readonly<Record<Kind, Mark | string>> = {
   already_exists: ({ status, errorType }) => status === 409 && errorType === "bad_request",
   body_late: "takes half a minute of real time and concerns no store",
   login_locked: ({ status }) => status === 429,
+  anchor_not_found: NO_AUDIT,
+  stream_not_found: NO_AUDIT,
+  invalid_index: NO_AUDIT,
+  beyond_anchor_coverage: NO_AUDIT,
+  anchor_format_unsupported: NO_AUDIT,
+  anchor_stream_mismatch: NO_AUDIT,
 };
 
 function isPlain422({ status, error, errorType }: RefusedAnswer): boolean {

@@ -50,6 +50,18 @@ const SAMPLES: Samples = {
   already_exists: { kind: "already_exists", path, message },
   body_late: { kind: "body_late", seconds: 30 },
   login_locked: { kind: "login_locked", retryAfterSeconds: 1 },
+  anchor_not_found: { kind: "anchor_not_found" },
+  stream_not_found: { kind: "stream_not_found" },
+  invalid_index: { kind: "invalid_index" },
+  beyond_anchor_coverage: {
+    kind: "beyond_anchor_coverage",
+    reason: "index",
+    anchorId: "anc_1",
+    anchorCreatedAt: "2026-01-01T00:00:00.000Z",
+    coveredEventCount: 1,
+  },
+  anchor_format_unsupported: { kind: "anchor_format_unsupported", anchorId: "anc_1" },
+  anchor_stream_mismatch: { kind: "anchor_stream_mismatch", anchorId: "anc_1" },
 };
 
 Deno.test("the API reference lists every path with each of its methods, and no others", () => {

@@ -72,6 +72,17 @@ export interface InclusionRules {
   readonly valuesDiffer?: boolean;
 }
 
+/** The root to which a proof leads, whatever it may prove. */
+export function proofRoot(value: string, { siblings, directions }: InclusionProof): NodeHash {
+  let current = leafHash(value);
+  for (const [level, sibling] of siblings.entries()) {
+    current = directions[level] === "right"
+      ? parentHash(current, sibling)
+      : parentHash(sibling, current);
+  }
+  return current;
+}
+
 /** True when the proof proves the claim. All values must be of 64 lowercase hex characters. */
 export function verifyInclusion(
   claim: InclusionClaim,

@@ -1,0 +1,80 @@
+/** Everything about anchors and evidence, bound to one engine and one host. */
+
+import { createDueAnchors } from "./commands/audit/due_anchors.ts";
+import { createAnchorMaker } from "./commands/audit/make_anchor.ts";
+import { createPlatformAnchorMaker } from "./commands/audit/platform_anchor.ts";
+import { rotateSigningKey } from "./commands/rotate_signing_key.ts";
+import type { WorkShare } from "./commands/share_work.ts";
+import type { InstanceAnchor, PlatformAnchor } from "./domain/audit/anchor.ts";
+import type { AttestationBundle } from "./domain/audit/bundle.ts";
+import { accept, type Outcome, refuse } from "./domain/refusal.ts";
+import type { Tenant } from "./domain/tenant.ts";
+import type { Host } from "./host.ts";
+import type { Engine } from "./kv/engine.ts";
+import type { SpecCache } from "./queries/current_spec.ts";
+import {
+  type AnchorPage,
+  listAnchors,
+  listPublicKeys,
+  type PublicKey,
+  readAnchor,
+} from "./queries/read_anchors.ts";
+import { type AttestationRequest, createAttestationReader } from "./queries/read_attestation.ts";
+
+export interface AuditService {
+  attest(tenant: Tenant, request: AttestationRequest): Promise<Outcome<AttestationBundle>>;
+  /** Not new where nothing has changed; undefined in an environment without events. */
+  makeAnchor(
+    tenant: Tenant,
+  ): Promise<{ readonly isNew: boolean; readonly anchor: InstanceAnchor | undefined }>;
+  /** The newest one without an id. */
+  readAnchor(tenant: Tenant, id?: string): Promise<Outcome<InstanceAnchor>>;
+  listAnchors(
+    tenant: Tenant,
+    page: { readonly limit?: number; readonly start?: string },
+  ): Promise<Outcome<AnchorPage>>;
+  /** Those that signed the anchors of the instance; the last one signs now. */
+  listSigningKeys(tenant: Tenant): Promise<readonly PublicKey[]>;
+  rotateSigningKey(tenant: Tenant): Promise<PublicKey>;
+  readPlatformAnchor(): Promise<Outcome<PlatformAnchor>>;
+  readPlatformKey(): Promise<PublicKey>;
+  /** Makes what is due at the interval; gives how many anchors that were. */
+  makeDueAnchors(intervalMs: number, isStopping?: () => boolean): Promise<number>;
+}
+
+export interface AuditParts {
+  readonly engine: Engine;
+  readonly host: Host;
+  readonly specs: SpecCache;
+  readonly share: WorkShare;
+  readonly isStoreShared: boolean;
+}
+
+export function createAudit(
+  { engine, host, specs, share, isStoreShared }: AuditParts,
+): AuditService {
+  const reader = createAttestationReader(engine, specs);
+  const maker = createAnchorMaker({ engine, host, isStoreShared });
+  const platform = createPlatformAnchorMaker(engine, host);
+  const due = createDueAnchors(engine, host, share, maker, platform);
+  return {
+    attest: reader.read,
+    makeAnchor: maker.make,
+    readAnchor: (tenant, id) => readAnchor(engine, tenant, id),
+    listAnchors: (tenant, page) => listAnchors(engine, tenant, page),
+    listSigningKeys: (tenant) => listPublicKeys(engine, tenant),
+    async rotateSigningKey({ instanceId }) {
+      const { public_key, created_at } = await rotateSigningKey(engine, host, instanceId);
+      return { public_key, created_at };
+    },
+    async readPlatformAnchor() {
+      const anchor = await platform.latest();
+      return anchor === undefined ? refuse({ kind: "anchor_not_found" }) : accept(anchor);
+    },
+    async readPlatformKey() {
+      const { public_key, created_at } = await platform.key();
+      return { public_key, created_at };
+    },
+    makeDueAnchors: (intervalMs, isStopping = () => false) => due.drain(intervalMs, isStopping),
+  };
+}

@@ -1,0 +1,242 @@
+/**
+ * Makes anchors: a cut, the tree as of it, a signature, one transaction that publishes all. Whoever
+ * dies on the way leaves a cut that the next one goes on from. Spec: "Anchors", "Snapshot cut".
+ */
+
+import { type InstanceAnchor, signInstanceAnchor } from "../../domain/audit/anchor.ts";
+import { assert } from "../../domain/assert.ts";
+import type { Tenant } from "../../domain/tenant.ts";
+import { formatUuid } from "../../domain/uuid.ts";
+import type { Host } from "../../host.ts";
+import type { Engine, Transaction } from "../../kv/engine.ts";
+import { listStreams } from "../../store/aggregates.ts";
+import {
+  clearChanges,
+  listChanged,
+  readEpoch,
+  readRewrites,
+  setEpoch,
+} from "../../store/audit_cuts.ts";
+import {
+  type AnchorBuild,
+  type NumberedAnchor,
+  readAnchor,
+  readAnchorState,
+  readBlocks,
+  setAnchorState,
+  storeAnchor,
+} from "../../store/anchors.ts";
+import { readTenantNumber } from "../../store/instances.ts";
+import { readCurrentSigningKey } from "../../store/signing_keys.ts";
+import { publishChunk } from "../../store/tree_chunks.ts";
+import { buildTree, type BuiltTree } from "./build_tree.ts";
+import { collectChanges, extendTiles } from "./collect_changes.ts";
+
+export interface AnchorMade {
+  /** False where nothing has changed since the newest one. */
+  readonly isNew: boolean;
+  /** The newest anchor; undefined in an environment without events. */
+  readonly anchor: InstanceAnchor | undefined;
+}
+
+export interface AnchorMaker {
+  /** Those of one environment are made one after the other. */
+  make(tenant: Tenant): Promise<AnchorMade>;
+}
+
+export interface AnchorWork {
+  readonly engine: Engine;
+  readonly host: Host;
+  /** Where other processes may be at work too, one that was seen lately is waited for. */
+  readonly isStoreShared: boolean;
+}
+
+/** Cuts that are taken anew because a stream was rewritten; then the next interval tries. */
+const TRIES_MAX = 5;
+/** Somebody who has not been seen at work for so long is not waited for. */
+const SILENT_MS = 15_000;
+const WAIT_MS = 200;
+const WAITS_MAX = 300;
+
+/** Somebody else has taken over the cut that was worked on. */
+class BuildOvertaken extends Error {
+  override readonly name = "BuildOvertaken";
+}
+
+/** Signed while no tree could be made of one moment. */
+export class AnchorInterrupted extends Error {
+  override readonly name = "AnchorInterrupted";
+}
+
+export function createAnchorMaker(work: AnchorWork): AnchorMaker {
+  const running = new Map<number, Promise<AnchorMade>>();
+
+  function make(tenant: Tenant): Promise<AnchorMade> {
+    const before = running.get(tenant.number) ?? Promise.resolve();
+    const made = before.catch(() => {}).then(() => makeAnchor(work, tenant));
+    running.set(tenant.number, made);
+    const forget = () => {
+      if (running.get(tenant.number) === made) running.delete(tenant.number);
+    };
+    made.then(forget, forget);
+    return made;
+  }
+  return { make };
+}
+
+async function makeAnchor(work: AnchorWork, tenant: Tenant): Promise<AnchorMade> {
+  const { engine, host } = work;
+  const number = await engine.snapshot((tx) => readTenantNumber(tx, tenant));
+  const place = { ...tenant, number };
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    const attempt = host.randomBytes(16).toHex();
+    const begun = await beginBuild(work, place, attempt);
+    if (begun === undefined) {
+      const newest = await engine.snapshot((tx) => readAnchor(tx, number));
+      return { isNew: false, anchor: newest?.anchor };
+    }
+    try {
+      const anchor = await finishBuild(work, place, begun);
+      if (anchor !== undefined) return { isNew: true, anchor };
+    } catch (error) {
+      if (!(error instanceof BuildOvertaken)) throw error;
+    }
+  }
+  throw new AnchorInterrupted("The streams were rewritten or taken over again and again");
+}
+
+/** A cut to make an anchor of: one left behind, or a fresh one; undefined if nothing is new. */
+async function beginBuild(
+  { engine, host, isStoreShared }: AnchorWork,
+  { number: tenant }: Tenant,
+  attempt: string,
+): Promise<AnchorBuild | undefined> {
+  for (let waits = 0;; waits++) {
+    const nowMs = host.nowMs();
+    const begun = await engine.transact(async (tx) => {
+      const state = await readAnchorState(tx, tenant);
+      const left = state.building;
+      if (left !== undefined) {
+        const isBusy = isStoreShared && Math.abs(nowMs - left.seen_ms) < SILENT_MS;
+        if (isBusy && waits < WAITS_MAX) return "busy" as const;
+      } else if (!await hasNews(tx, tenant, state.newest)) return undefined;
+      const building = left === undefined
+        ? await cut(tx, tenant, attempt, nowMs)
+        : { ...left, attempt, seen_ms: nowMs };
+      setAnchorState(tx, tenant, { ...state, building });
+      return building;
+    });
+    if (begun !== "busy") return begun;
+    await new Promise((resolve) => setTimeout(resolve, WAIT_MS));
+  }
+}
+
+async function hasNews(tx: Transaction, tenant: number, newest: number): Promise<boolean> {
+  // Unguarded: what comes meanwhile is of the next cut.
+  if (newest === 0) return (await listStreams(tx.unguarded, tenant, { limit: 1 })).length > 0;
+  const epoch = await readEpoch(tx, tenant);
+  return (await listChanged(tx.unguarded, tenant, epoch, { limit: 1 })).streams.length > 0;
+}
+
+/** Every write that commits later is of the next epoch. */
+async function cut(
+  tx: Transaction,
+  tenant: number,
+  attempt: string,
+  nowMs: number,
+): Promise<AnchorBuild> {
+  const epoch = await readEpoch(tx, tenant);
+  const rewrites = await readRewrites(tx, tenant);
+  setEpoch(tx, tenant, epoch + 1);
+  const created_at = new Date(nowMs).toISOString();
+  return { cut: epoch, rewrites, created_at, attempt, seen_ms: nowMs };
+}
+
+/** Undefined where a stream was rewritten since the cut, which is void then. */
+async function finishBuild(
+  work: AnchorWork,
+  tenant: Tenant,
+  building: AnchorBuild,
+): Promise<InstanceAnchor | undefined> {
+  const { engine, host } = work;
+  const newest = await engine.snapshot((tx) => readAnchor(tx, tenant.number));
+  const { changes, long } = await collectChanges(
+    engine,
+    host,
+    tenant.number,
+    building.cut,
+    newest === undefined,
+  );
+  // Before the anchor, for its marks are what tells which streams to look at.
+  for (const { stream, length } of long) await extendTiles(engine, stream, length);
+  const number = (newest?.number ?? 0) + 1;
+  const blocks = newest === undefined
+    ? []
+    : await engine.snapshot((tx) => readBlocks(tx, tenant.number, newest.number));
+  const guard = (tx: Transaction) => requireBuild(tx, host, tenant.number, building);
+  const place = { engine, host, tenant: tenant.number };
+  const tree = await buildTree({ ...place, number, blocks, changes, guard });
+  const anchor = await sign(work, tenant, building, newest?.anchor, tree);
+  const isPublished = await engine.transact((tx) =>
+    publish(tx, tenant.number, building, { number, anchor }, tree)
+  );
+  return isPublished ? anchor : undefined;
+}
+
+/** @throws {BuildOvertaken} when somebody else works on the cut, or has published it. */
+async function requireBuild(
+  tx: Transaction,
+  host: Host,
+  tenant: number,
+  building: AnchorBuild,
+): Promise<void> {
+  const state = await readAnchorState(tx, tenant);
+  if (state.building?.attempt !== building.attempt) {
+    throw new BuildOvertaken("Another process makes this anchor");
+  }
+  setAnchorState(tx, tenant, { ...state, building: { ...building, seen_ms: host.nowMs() } });
+}
+
+async function sign(
+  { engine, host }: AnchorWork,
+  tenant: Tenant,
+  building: AnchorBuild,
+  before: InstanceAnchor | undefined,
+  { root, newEvents, newStreams }: BuiltTree,
+): Promise<InstanceAnchor> {
+  const key = await engine.snapshot((tx) => readCurrentSigningKey(tx, tenant.instanceId));
+  assert(key !== undefined, "every instance has a signing key");
+  const fields = {
+    instance_id: tenant.instanceId,
+    environment: tenant.environment,
+    merkle_root: root,
+    event_count: (before?.event_count ?? 0) + newEvents,
+    stream_count: (before?.stream_count ?? 0) + newStreams,
+    created_at: building.created_at,
+  };
+  return await signInstanceAnchor(`anc_${formatUuid(host.randomBytes(16))}`, fields, key);
+}
+
+/** False, and the cut is given up, where a stream was rewritten since. */
+async function publish(
+  tx: Transaction,
+  tenant: number,
+  building: AnchorBuild,
+  made: NumberedAnchor,
+  tree: BuiltTree,
+): Promise<boolean> {
+  const state = await readAnchorState(tx, tenant);
+  if (state.building?.attempt !== building.attempt) {
+    throw new BuildOvertaken("Another process makes this anchor");
+  }
+  if (await readRewrites(tx, tenant) !== building.rewrites) {
+    setAnchorState(tx, tenant, { newest: state.newest });
+    return false;
+  }
+  assert(made.number === state.newest + 1, "anchors are numbered without gaps");
+  storeAnchor(tx, tenant, made, tree.blocks);
+  for (const low of tree.newChunks) publishChunk(tx, tenant, low, made.number);
+  clearChanges(tx, tenant, building.cut);
+  setAnchorState(tx, tenant, { newest: made.number });
+  return true;
+}

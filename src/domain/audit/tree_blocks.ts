@@ -1,0 +1,75 @@
+/**
+ * An instance tree in blocks of {@link BLOCK_LEAVES} streams that follow each other by key: what an
+ * anchor keeps of its tree. A block that is not full is raised to the height of a block by
+ * repeating its root, unless it is the only one.
+ */
+
+import { NODE_BYTES, type NodeHash, type PackedNodes, setNode } from "./node_hash.ts";
+import { BLOCK_LEAVES, blockHash, buildRows, rowsRoot } from "./tree_rows.ts";
+
+/** A stream as an anchor has it. */
+export interface TreeEntry {
+  readonly key: string;
+  /** Events covered. */
+  readonly length: number;
+  /** The leaf of the instance tree: the hash of the stream's root. */
+  readonly leaf: NodeHash;
+}
+
+export interface TreeBlock {
+  readonly hash: NodeHash;
+  /** Key of the first stream in it. */
+  readonly first: string;
+}
+
+export interface HashedBlock extends TreeBlock {
+  /** The hash that it has where it is the only one. */
+  readonly lone: NodeHash;
+}
+
+/** `entries` by key, at most {@link BLOCK_LEAVES}. */
+export function hashBlock(entries: readonly TreeEntry[]): HashedBlock {
+  const leaves = packLeaves(entries);
+  const hash = blockHash(leaves);
+  const isFull = entries.length === BLOCK_LEAVES;
+  return { hash, lone: isFull ? hash : rowsRoot(buildRows(leaves)), first: entries[0]!.key };
+}
+
+/** The blocks of a whole tree, in their order. */
+export function joinBlocks(blocks: readonly (TreeBlock | HashedBlock)[]): TreeBlock[] {
+  return blocks.map((block) => {
+    const isLone = blocks.length === 1 && "lone" in block;
+    return { hash: isLone ? block.lone : block.hash, first: block.first };
+  });
+}
+
+/** The root of the tree; there is at least one block. */
+export function blocksRoot(blocks: readonly TreeBlock[]): NodeHash {
+  return blocks.length === 1 ? blocks[0]!.hash : rowsRoot(buildRows(packBlocks(blocks)));
+}
+
+/** Index of the block in whose range the key is, -1 before all. */
+export function blockWith(blocks: readonly TreeBlock[], key: string): number {
+  let low = 0;
+  let high = blocks.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (blocks[middle]!.first <= key) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+export function packLeaves(entries: readonly TreeEntry[]): PackedNodes {
+  const leaves = new Uint8Array(entries.length * NODE_BYTES);
+  for (const [index, { leaf }] of entries.entries()) setNode(leaves, index, leaf);
+  return leaves;
+}
+
+/** The blocks' hashes as a row of the tree; empty where one block is all. */
+export function packBlocks(blocks: readonly TreeBlock[]): PackedNodes {
+  if (blocks.length === 1) return new Uint8Array(0);
+  const row = new Uint8Array(blocks.length * NODE_BYTES);
+  for (const [index, { hash }] of blocks.entries()) setNode(row, index, hash);
+  return row;
+}

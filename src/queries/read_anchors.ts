@@ -1,0 +1,81 @@
+/** Anchors and the keys that signed them, as they are shown. Decided in "Audit endpoints". */
+
+import type { InstanceAnchor } from "../domain/audit/anchor.ts";
+import { limits } from "../domain/limits.ts";
+import { accept, type Outcome, refuse } from "../domain/refusal.ts";
+import type { Tenant } from "../domain/tenant.ts";
+import type { Engine } from "../kv/engine.ts";
+import { listAnchors as listNumbered, readAnchor as readNumbered } from "../store/anchors.ts";
+import { listSigningKeys } from "../store/signing_keys.ts";
+
+/** Half of a key pair, for everybody. */
+export interface PublicKey {
+  /** 32 bytes as lowercase hex. */
+  readonly public_key: string;
+  /** ISO 8601 UTC. */
+  readonly created_at: string;
+}
+
+export interface AnchorPage {
+  /** The newest first. */
+  readonly data: readonly InstanceAnchor[];
+  readonly limit: number;
+  readonly truncated: boolean;
+  readonly next_start: string | undefined;
+  readonly limit_clamped: true | undefined;
+}
+
+/** Longer than any id of an anchor. */
+const ID_CHARACTERS_MAX = 64;
+
+/** `id` undefined: the newest. */
+export async function readAnchor(
+  engine: Engine,
+  tenant: Tenant,
+  id: string | undefined,
+): Promise<Outcome<InstanceAnchor>> {
+  if (id !== undefined && id.length > ID_CHARACTERS_MAX) {
+    return refuse({ kind: "anchor_not_found" });
+  }
+  const found = await engine.snapshot((tx) => readNumbered(tx, tenant.number, id));
+  return found === undefined ? refuse({ kind: "anchor_not_found" }) : accept(found.anchor);
+}
+
+/** `start`: the id of an anchor; the page has older ones. */
+export async function listAnchors(
+  engine: Engine,
+  tenant: Tenant,
+  page: { readonly limit?: number; readonly start?: string },
+): Promise<Outcome<AnchorPage>> {
+  const asked = page.limit ?? limits.listPageDefault;
+  const limit = Math.min(asked, limits.listPageMax);
+  const { start } = page;
+  if (start !== undefined && start.length > ID_CHARACTERS_MAX) return badStart();
+  const found = await engine.snapshot(async (tx) => {
+    const from = start === undefined ? undefined : await readNumbered(tx, tenant.number, start);
+    if (start !== undefined && from === undefined) return undefined;
+    // One more than the page tells exactly whether anything follows it.
+    return await listNumbered(tx, tenant.number, { before: from?.number, limit: limit + 1 });
+  });
+  if (found === undefined) return badStart();
+  const data = found.slice(0, limit).map(({ anchor }) => anchor);
+  const truncated = found.length > limit;
+  return accept({
+    data,
+    limit,
+    truncated,
+    next_start: truncated ? data.at(-1)!.id : undefined,
+    limit_clamped: asked > limit ? true : undefined,
+  });
+}
+
+function badStart() {
+  const message = "start must be the id of an anchor, as a listing gives it";
+  return refuse({ kind: "bad_request", message, path: "start" });
+}
+
+/** All keys of the instance, the one that signs now last. */
+export async function listPublicKeys(engine: Engine, tenant: Tenant): Promise<PublicKey[]> {
+  const keys = await engine.snapshot((tx) => listSigningKeys(tx, tenant.instanceId));
+  return keys.map(({ public_key, created_at }) => ({ public_key, created_at }));
+}

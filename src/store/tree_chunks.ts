@@ -1,0 +1,158 @@
+/**
+ * The leaves of all instance trees of an environment, shared by its anchors: streams by key in
+ * chunks of some hundred, each chunk kept as images and, between them, as what single anchors have
+ * changed. A stream put between others moves those behind it in the tree, but not in here; a
+ * changed stream costs its own entry, twice at most; and a chunk as of any anchor costs at most
+ * two images to read.
+ */
+
+import { assert } from "../domain/assert.ts";
+import type { TreeEntry } from "../domain/audit/tree_blocks.ts";
+import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
+import { unpack } from "../kv/tuple.ts";
+import { keyAfter, keys } from "./keys.ts";
+
+type Ranges = Pick<ReadTransaction, "getRange">;
+
+/** A chunk of more streams is cut into pieces of the half: the longest keys still fit a value. */
+export const CHUNK_STREAMS_MAX = 448;
+
+export interface Chunk {
+  /** By key. */
+  readonly entries: readonly TreeEntry[];
+  /** The anchor with the image that it was read from; 0 for one that is not there yet. */
+  readonly image: number;
+  /** Bytes of all changes since. */
+  readonly weight: number;
+}
+
+export const NO_CHUNK: Chunk = { entries: [], image: 0, weight: 0 };
+
+/** The chunk that begins with `low`, as of the anchor. */
+export async function readChunk(
+  tx: Ranges,
+  tenant: number,
+  low: string,
+  anchor: number,
+): Promise<Chunk> {
+  const { begin } = keys.allChunkLeaves(tenant, low);
+  const end = keyAfter(keys.chunkLeaves(tenant, low, anchor));
+  const [newest] = await tx.getRange({ begin, end }, { limit: 1, reverse: true });
+  if (newest === undefined) return NO_CHUNK;
+  const { image, weight, entries } = decode(newest.value);
+  const rest = { begin: keys.chunkLeaves(tenant, low, image), end: newest.key };
+  const older = weight === 0 ? [] : await tx.getRange(rest);
+  const found = new Map<string, TreeEntry>();
+  for (const { value } of older) for (const entry of decode(value).entries) set(found, entry);
+  for (const entry of entries) set(found, entry);
+  const sorted = [...found.values()].sort((a, b) => a.key < b.key ? -1 : 1);
+  return { entries: sorted, image, weight };
+}
+
+function set(entries: Map<string, TreeEntry>, entry: TreeEntry): void {
+  entries.set(entry.key, entry);
+}
+
+/** One chunk as it is written: whole, or what an anchor changes of it. */
+export interface ChunkText {
+  readonly low: string;
+  readonly value: Bytes;
+}
+
+/** The whole chunk. */
+export function imageOf(low: string, anchor: number, entries: readonly TreeEntry[]): ChunkText {
+  assert(entries.length <= CHUNK_STREAMS_MAX, "a chunk fits a value");
+  return { low, value: encoder.encode(`${anchor} 0\n${linesOf(entries)}`) };
+}
+
+/** The entries that changed or came; the whole chunk where the changes have grown as large. */
+export function changeOf(
+  low: string,
+  anchor: number,
+  before: Chunk,
+  changes: readonly TreeEntry[],
+  after: readonly TreeEntry[],
+): ChunkText {
+  const image = imageOf(low, anchor, after);
+  const lines = linesOf(changes);
+  const weight = before.weight + lines.length;
+  if (before.image === 0 || weight >= image.value.length) return image;
+  return { low, value: encoder.encode(`${before.image} ${weight}\n${lines}`) };
+}
+
+export function storeChunk(tx: Transaction, tenant: number, anchor: number, chunk: ChunkText) {
+  tx.set(keys.chunkLeaves(tenant, chunk.low, anchor), chunk.value);
+}
+
+/** From the anchor on, readers find the chunk. */
+export function publishChunk(tx: Transaction, tenant: number, low: string, anchor: number): void {
+  tx.set(keys.chunk(tenant, low), numberValue(anchor));
+}
+
+/** The first keys of all chunks, ascending; the first one is "". */
+export async function listChunks(tx: Ranges, tenant: number): Promise<string[]> {
+  const pairs = await tx.getRange(keys.chunks(tenant));
+  return pairs.map(({ key }) => unpack(key).at(-1) as string);
+}
+
+/** Looked at together while searching for a chunk that an anchor knows. */
+const SEARCH_PAGE = 16;
+
+/** The chunks, as of the anchor, that hold the keys from `from` up to but not `to`. */
+export async function findChunks(
+  tx: Ranges,
+  tenant: number,
+  anchor: number,
+  from: string,
+  to: string | undefined,
+): Promise<string[]> {
+  const all = keys.chunks(tenant);
+  let end = keyAfter(keys.chunk(tenant, from));
+  const lows: string[] = [];
+  while (lows.length === 0) {
+    const options = { limit: SEARCH_PAGE, reverse: true };
+    const page = await tx.getRange({ begin: all.begin, end }, options);
+    if (page.length === 0) return [];
+    const known = page.find(({ value }) => valueNumber(value) <= anchor);
+    if (known !== undefined) lows.push(unpack(known.key).at(-1) as string);
+    end = page.at(-1)!.key;
+  }
+  const range = {
+    begin: keyAfter(keys.chunk(tenant, from)),
+    end: to === undefined ? all.end : keys.chunk(tenant, to),
+  };
+  for (const { key, value } of await tx.getRange(range)) {
+    if (valueNumber(value) <= anchor) lows.push(unpack(key).at(-1) as string);
+  }
+  return lows;
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+function linesOf(entries: readonly TreeEntry[]): string {
+  return entries.map(({ key, length, leaf }) => `${leaf} ${length} ${key}`).join("\n");
+}
+
+/** First line: number of the image, bytes of the changes since; then a line for each stream. */
+function decode(value: Bytes): Chunk {
+  const [header = "", ...lines] = decoder.decode(value).split("\n");
+  const [image, weight] = header.split(" ").map(Number) as [number, number];
+  const entries = lines.map((line) => {
+    const space = line.indexOf(" ", 65);
+    return {
+      key: line.slice(space + 1),
+      length: Number(line.slice(65, space)),
+      leaf: line.slice(0, 64),
+    };
+  });
+  return { entries, image, weight };
+}
+
+function numberValue(number: number): Bytes {
+  return encoder.encode(String(number));
+}
+
+function valueNumber(value: Bytes): number {
+  return Number(decoder.decode(value));
+}

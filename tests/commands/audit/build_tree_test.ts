@@ -1,0 +1,154 @@
+/** Instance trees made of the one before: against one tree over all streams. */
+
+import assert from "node:assert/strict";
+import { hash } from "node:crypto";
+import fc from "fast-check";
+import { buildTree } from "../../../src/commands/audit/build_tree.ts";
+import { merkleRoot, proofRoot } from "../../../src/domain/audit/merkle.ts";
+import { leafHash } from "../../../src/domain/audit/node_hash.ts";
+import {
+  blockWith,
+  packBlocks,
+  packLeaves,
+  type TreeBlock,
+} from "../../../src/domain/audit/tree_blocks.ts";
+import { BLOCK_LEAVES, proveInBlock } from "../../../src/domain/audit/tree_rows.ts";
+import type { Engine } from "../../../src/kv/engine.ts";
+import { findChunks, publishChunk, readChunk } from "../../../src/store/tree_chunks.ts";
+import { fakeHost } from "../../support/fake_host.ts";
+import { withTemporaryEngine } from "../../support/temporary_engine.ts";
+
+const TENANT = 1;
+
+/** Streams by key, each with its length and the root that stands for its events. */
+type Model = ReadonlyMap<string, { readonly length: number; readonly root: string }>;
+
+function keyOf(number: number): string {
+  // No order between the numbers and the keys.
+  return `order:${hash("sha256", String(number), "hex").slice(0, 12)}`;
+}
+
+function sortedKeys(model: Model): string[] {
+  return [...model.keys()].sort();
+}
+
+async function build(
+  engine: Engine,
+  number: number,
+  blocks: readonly TreeBlock[],
+  before: Model,
+  changed: readonly number[],
+) {
+  const model = new Map(before);
+  for (const each of changed) {
+    const length = (model.get(keyOf(each))?.length ?? 0) + 1;
+    model.set(keyOf(each), { length, root: hash("sha256", `${each}/${length}`, "hex") });
+  }
+  const names = [...new Set(changed.map(keyOf))].sort();
+  const changes = names.map((key) => {
+    const { length, root } = model.get(key)!;
+    return { key, length, leaf: leafHash(root) };
+  });
+  const guard = () => Promise.resolve();
+  const place = { engine, host: { ...fakeHost(), yieldTurn: () => Promise.resolve() } };
+  const tree = await buildTree({ ...place, tenant: TENANT, number, blocks, changes, guard });
+  return { model, tree };
+}
+
+function publish(engine: Engine, number: number, lows: readonly string[]): Promise<void> {
+  return engine.transact((tx) => {
+    for (const low of lows) publishChunk(tx, TENANT, low, number);
+    return Promise.resolve();
+  });
+}
+
+function rootOf(model: Model): string {
+  return merkleRoot(sortedKeys(model).map((key) => model.get(key)!.root));
+}
+
+/** Proves the stream from what the anchor has left, as a bundle does. */
+async function rootOfProof(
+  engine: Engine,
+  number: number,
+  blocks: readonly TreeBlock[],
+  model: Model,
+  key: string,
+) {
+  const at = blockWith(blocks, key);
+  const { first } = blocks[at]!;
+  const next = blocks[at + 1]?.first;
+  const entries = await engine.snapshot(async (tx) => {
+    const lows = await findChunks(tx, TENANT, number, first, next);
+    const chunks = await Promise.all(lows.map((low) => readChunk(tx, TENANT, low, number)));
+    return chunks.flatMap((chunk) => chunk.entries);
+  });
+  const block = entries.filter((entry) => entry.key >= first && (!next || entry.key < next));
+  const place = block.findIndex((entry) => entry.key === key);
+  assert.equal(block[place]!.length, model.get(key)!.length);
+  const index = at * BLOCK_LEAVES + place;
+  assert.equal(index, sortedKeys(model).indexOf(key));
+  const proof = proveInBlock(index, packLeaves(block), packBlocks(blocks));
+  return proofRoot(model.get(key)!.root, proof);
+}
+
+const SIZES = [1, 2, 447, 448, 449, 1023, 1024, 1025, 2048, 2300];
+
+Deno.test("buildTree() gives the root over all streams, for sizes around those of chunks and blocks", async () => {
+  for (const size of SIZES) {
+    await withTemporaryEngine(async (engine) => {
+      const all = Array.from({ length: size }, (_, number) => number);
+      const { model, tree } = await build(engine, 1, [], new Map(), all);
+      assert.equal(tree.root, rootOf(model));
+      assert.deepEqual([tree.newStreams, tree.newEvents], [size, size]);
+    });
+  }
+});
+
+Deno.test("every tree of any history is that over all its streams, and proves them later too", async () => {
+  const round = fc.array(fc.nat(3000), { minLength: 1, maxLength: 700 });
+  const history = fc.array(round, { minLength: 2, maxLength: 9 });
+  await fc.assert(
+    fc.asyncProperty(history, fc.boolean(), async (rounds, dies) => {
+      await withTemporaryEngine(async (engine) => {
+        const kept: { number: number; model: Model; blocks: readonly TreeBlock[]; root: string }[] =
+          [];
+        let model: Model = new Map();
+        let blocks: readonly TreeBlock[] = [];
+        for (const [at, changed] of rounds.entries()) {
+          const number = at + 1;
+          // A try that dies before it publishes; the next one has its changes and more.
+          if (dies) await build(engine, number, blocks, model, changed.slice(0, 300));
+          const built = await build(engine, number, blocks, model, changed);
+          await publish(engine, number, built.tree.newChunks);
+          ({ model } = built);
+          ({ blocks } = built.tree);
+          assert.equal(built.tree.root, rootOf(model));
+          kept.push({ number, model, blocks, root: built.tree.root });
+        }
+        for (const { number, model, blocks, root } of kept) {
+          const names = sortedKeys(model);
+          for (const key of [names[0]!, names[names.length >> 1]!, names.at(-1)!]) {
+            assert.equal(await rootOfProof(engine, number, blocks, model, key), root);
+          }
+        }
+      });
+    }),
+    { numRuns: 12 },
+  );
+});
+
+Deno.test("a hot stream costs its own entry for each anchor, not its chunk", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const all = Array.from({ length: 400 }, (_, number) => number);
+    let { model, tree } = await build(engine, 1, [], new Map(), all);
+    await publish(engine, 1, tree.newChunks);
+    const sizes: number[] = [];
+    for (let number = 2; number < 12; number++) {
+      ({ model, tree } = await build(engine, number, tree.blocks, model, [7]));
+      const written = await engine.snapshot((tx) => readChunk(tx, TENANT, "", number));
+      sizes.push(written.weight);
+      assert.equal(written.image, 1);
+    }
+    assert.ok(sizes.every((size, at) => size < 150 * (at + 1)), sizes.join());
+  });
+});

@@ -1,0 +1,86 @@
+/** The worker of anchors: at the interval, and only if something has changed. */
+
+import assert from "node:assert/strict";
+import { verifyPlatformAnchor } from "../../src/domain/audit/anchor.ts";
+import { merkleRoot } from "../../src/domain/audit/merkle.ts";
+import { anchorWorker } from "../../src/workers/anchors.ts";
+import {
+  noteWrite,
+  refusalOf,
+  type ServiceFixture,
+  uuid,
+  valueOf,
+  withService,
+} from "../support/service_fixture.ts";
+
+const INTERVAL_S = 3600;
+const HOUR_MS = 3_600_000;
+
+async function write({ service, tenants }: ServiceFixture, environment: "production" | "test") {
+  valueOf(await service.data.writeEvents(tenants[environment], noteWrite(uuid(1), "news")));
+}
+
+Deno.test("anchorWorker() makes anchors once an interval, where something has changed", async () => {
+  await withService(async (fixture) => {
+    const { service, host, tenants: { test } } = fixture;
+    const worker = anchorWorker(service, INTERVAL_S);
+    await write(fixture, "test");
+    assert.equal(await worker.drain(100), 0);
+    host.timeMs += HOUR_MS;
+    assert.equal(await worker.drain(100), 1);
+    await write(fixture, "test");
+    host.timeMs += HOUR_MS - 1;
+    assert.equal(await worker.drain(100), 0);
+    host.timeMs += 1;
+    assert.equal(await worker.drain(100), 1);
+    host.timeMs += HOUR_MS;
+    assert.equal(await worker.drain(100), 0);
+    assert.equal(valueOf(await service.audit.listAnchors(test, {})).data.length, 2);
+  });
+});
+
+Deno.test("anchorWorker() looks often enough for its interval", async () => {
+  await withService(({ service }) => {
+    assert.equal(anchorWorker(service, INTERVAL_S).idleMs, 10_000);
+    assert.equal(anchorWorker(service, 1).idleMs, 1_000);
+    return Promise.resolve();
+  });
+});
+
+Deno.test("a platform anchor signs the newest production anchor of each instance, by its id", async () => {
+  await withService(async (fixture) => {
+    const { service, access, host, tenants } = fixture;
+    const worker = anchorWorker(service, INTERVAL_S);
+    const none = refusalOf(await service.audit.readPlatformAnchor());
+    assert.equal(none.kind, "anchor_not_found");
+    const other = valueOf(await access.createInstance("other", "unlimited"));
+    const second = valueOf(
+      await access.resolveTenant({ subject: "test" }, other.id, "production"),
+    );
+    const spec = valueOf(await service.specs.readSpec(tenants.test)).spec;
+    valueOf(await service.specs.deploySpec(second, { spec, force: false, dryRun: false }));
+    await write(fixture, "production");
+    await write(fixture, "test");
+    valueOf(await service.data.writeEvents(second, noteWrite(uuid(1), "elsewhere")));
+    host.timeMs += HOUR_MS;
+    // Three environments, and the platform.
+    assert.equal(await worker.drain(100), 4);
+    const platform = valueOf(await service.audit.readPlatformAnchor());
+    assert.ok(verifyPlatformAnchor(platform));
+    assert.equal(platform.public_key, (await service.audit.readPlatformKey()).public_key);
+    const newest = await Promise.all(
+      [tenants.production, second].map(async (tenant) =>
+        valueOf(await service.audit.readAnchor(tenant))
+      ),
+    );
+    const roots = newest.toSorted((a, b) => a.instance_id < b.instance_id ? -1 : 1)
+      .map(({ merkle_root }) => merkle_root);
+    assert.equal(platform.merkle_root, merkleRoot(roots));
+    assert.equal(platform.instance_count, 2);
+    await write(fixture, "test");
+    host.timeMs += HOUR_MS;
+    // Of test alone: the platform's has nothing new.
+    assert.equal(await worker.drain(100), 1);
+    assert.deepEqual(valueOf(await service.audit.readPlatformAnchor()), platform);
+  });
+});

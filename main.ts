@@ -1,6 +1,7 @@
 /** The command line of Daybook. What each command does is in `src/cli/`. */
 
 import { Command } from "commander";
+import { checkStore } from "./src/cli/fsck.ts";
 import { exportToFile } from "./src/cli/export_environment.ts";
 import { importFile } from "./src/cli/import_environment.ts";
 import { printToken } from "./src/cli/print_token.ts";
@@ -55,5 +56,10 @@ program.command("verify <file>")
   .option("--index <number>", "which event the bundle must be of, from 0")
   .option("--previous <hash>", "the hash of the event before the page")
   .action(verifyFile);
+
+program.command("fsck")
+  .description("Walk the whole store and check its evidence: chains, trees, counts, anchors.")
+  .option("--all", "the trees of all anchors, not of the newest ones alone")
+  .action(checkStore);
 
 await program.parseAsync(Deno.args, { from: "user" });

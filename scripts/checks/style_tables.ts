@@ -166,6 +166,11 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "the wire is judged with real anchors behind it",
   },
   {
+    place: "src/queries/check_streams.ts",
+    test: "tests/queries/check_store_test.ts",
+    reason: "the check of a store is that of its streams and more",
+  },
+  {
     place: "src/store/keys.ts",
     test: "tests/store/streams_test.ts",
     reason: "a table; each row is used by the test of its own record",

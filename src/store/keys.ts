@@ -125,6 +125,7 @@ export const keys = {
   segments: (tenant: number, stream: string): KeyRange =>
     rangeOf([tenant, kind.stream, stream, part.segment]),
   head: (tenant: number, stream: string): Bytes => pack([tenant, kind.stream, stream, part.head]),
+  allStreams: (tenant: number): KeyRange => rangeOf([tenant, kind.stream]),
   /** Part `number` of a value too large for one key, under the key it belongs to. */
   piece: (tenant: number, owner: Bytes, number: number): Bytes =>
     pack([tenant, kind.piece, owner, number]),

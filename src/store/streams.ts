@@ -5,7 +5,7 @@ import { extendChain } from "../domain/audit/chain.ts";
 import { extendFrontier, type Frontier } from "../domain/audit/frontier.ts";
 import type { EncodedEvent } from "../domain/event.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
-import type { KeyRange, KeyValue, ReadTransaction, Transaction } from "../kv/engine.ts";
+import type { Bytes, KeyRange, KeyValue, ReadTransaction, Transaction } from "../kv/engine.ts";
 import { unpack } from "../kv/tuple.ts";
 import { markChange } from "./audit_cuts.ts";
 import { keyAfter, keys } from "./keys.ts";
@@ -152,6 +152,41 @@ export async function readEvents(
   const rest: KeyRange = { begin: holding.key, end: keys.segment(tenant, stream, window.to) };
   const pairs = await tx.getRange(rest, { bytesMax: window.bytesMax });
   return (await decodeSegments(tx, tenant, pairs, window)).flat();
+}
+
+/** What a walk over all streams of an environment finds, in the order of their keys. */
+export type StreamPart =
+  | { readonly kind: "events"; readonly stream: StreamKey; readonly events: IndexedEvent[] }
+  | { readonly kind: "head"; readonly stream: StreamKey; readonly head: StreamHead }
+  | { readonly kind: "unreadable"; readonly stream: StreamKey; readonly reason: string };
+
+/** At most about `bytesMax` of all streams, after the key `after`; the events of a stream first. */
+export async function walkStreams(
+  tx: Reads,
+  tenant: number,
+  after: Bytes | undefined,
+  bytesMax: number,
+): Promise<{ readonly parts: StreamPart[]; readonly last: Bytes | undefined }> {
+  const { begin, end } = keys.allStreams(tenant);
+  const range = { begin: after === undefined ? begin : keyAfter(after), end };
+  const pairs = await tx.getRange(range, { bytesMax });
+  const parts: StreamPart[] = [];
+  for (const { key, value } of pairs) {
+    const [stream, , first] = unpack(key).slice(2) as [StreamKey, number, number | undefined];
+    try {
+      if (first === undefined) {
+        parts.push({ kind: "head", stream, head: decodeHead(value) });
+        continue;
+      }
+      const events = decodeSegment(await wholeValue(tx, tenant, key, value));
+      const indexed = events.map((event, offset) => ({ index: first + offset, ...event }));
+      parts.push({ kind: "events", stream, events: indexed });
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      parts.push({ kind: "unreadable", stream, reason });
+    }
+  }
+  return { parts, last: pairs.at(-1)?.key };
 }
 
 /** One event; undefined where the stream has none at the index. */

@@ -92,3 +92,13 @@ export async function addTile(
     at = above.number;
   }
 }
+
+/** All stored tiles of a height. */
+export async function listTiles(
+  tx: Reads,
+  { tenant, key, generation }: TiledStream,
+  height: number,
+): Promise<{ readonly number: number; readonly tile: PackedNodes }[]> {
+  const pairs = await tx.getRange(keys.tiles(tenant, key, generation, height));
+  return pairs.map(({ key, value }) => ({ number: unpack(key).at(-1) as number, tile: value }));
+}

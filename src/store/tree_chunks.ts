@@ -43,7 +43,13 @@ export async function readChunk(
   const rest = { begin: keys.chunkLeaves(tenant, low, image), end: newest.key };
   const older = weight === 0 ? [] : await tx.getRange(rest);
   const found = new Map<string, TreeEntry>();
-  for (const { value } of older) for (const entry of decode(value).entries) set(found, entry);
+  let weighed = weight === 0 ? 0 : linesOf(entries).length;
+  for (const { value } of older) {
+    const part = decode(value);
+    if (part.weight > 0) weighed += linesOf(part.entries).length;
+    for (const entry of part.entries) set(found, entry);
+  }
+  assert(weighed === weight, "a chunk knows what has changed since its image");
   for (const entry of entries) set(found, entry);
   const sorted = [...found.values()].sort((a, b) => a.key < b.key ? -1 : 1);
   return { entries: sorted, image, weight };

@@ -29,9 +29,11 @@ export function fencedBlocks(markdown: string): FencedBlock[] {
 export function sectionOf(markdown: string, title: string): string {
   const begin = markdown.indexOf(`\n${title}\n`);
   if (begin === -1) throw new Error(`there is no section "${title}"`);
-  const level = title.slice(0, title.indexOf(" ") + 1);
-  const end = markdown.indexOf(`\n${level}`, begin + title.length);
-  return end === -1 ? markdown.slice(begin) : markdown.slice(begin, end);
+  // A section ends with the next heading of its level or above.
+  const heading = new RegExp(`^#{1,${title.indexOf(" ")}} `, "m");
+  const from = begin + 1 + title.length;
+  const end = markdown.slice(from).search(heading);
+  return end === -1 ? markdown.slice(begin) : markdown.slice(begin, from + end);
 }
 
 /** The cells of each row of all tables, headings left out, as written. */

@@ -1,0 +1,165 @@
+/**
+ * Checks the evidence of a whole store: every stream against its own events, every anchor against
+ * its signature, and trees of anchors against the chunks and blocks that bundles are made of. For
+ * `fsck`, with the store to itself.
+ */
+
+import { type InstanceAnchor, verifyInstanceAnchor } from "../domain/audit/anchor.ts";
+import { blocksRoot, hashBlock, joinBlocks, type TreeEntry } from "../domain/audit/tree_blocks.ts";
+import { BLOCK_LEAVES } from "../domain/audit/tree_rows.ts";
+import { ENVIRONMENTS } from "../domain/tenant.ts";
+import type { Engine } from "../kv/engine.ts";
+import { listAnchors, readAnchor, readAnchorState, readBlocks } from "../store/anchors.ts";
+import { listInstances } from "../store/instances.ts";
+import { listSigningKeys } from "../store/signing_keys.ts";
+import { findChunks, readChunk } from "../store/tree_chunks.ts";
+import { checkStreams, type Report, type WalkedStreams } from "./check_streams.ts";
+
+export interface StoreFault {
+  /** `<slug> <environment>` */
+  readonly place: string;
+  /** A stream, an anchor, a chunk. */
+  readonly subject: string;
+  readonly fault: string;
+}
+
+export interface StoreCheck {
+  readonly faults: readonly StoreFault[];
+  readonly environments: number;
+  readonly streams: number;
+  readonly events: number;
+  readonly anchors: number;
+}
+
+/** `all`: also the trees of older anchors; their signatures are checked in any case. */
+export async function checkStore(engine: Engine, all: boolean): Promise<StoreCheck> {
+  const faults: StoreFault[] = [];
+  const counts = { environments: 0, streams: 0, events: 0, anchors: 0 };
+  for (const { id, slug, tenants } of await engine.snapshot((tx) => listInstances(tx))) {
+    const keys = await engine.snapshot((tx) => listSigningKeys(tx, id));
+    const publicKeys = new Set(keys.map(({ public_key }) => public_key));
+    for (const environment of ENVIRONMENTS) {
+      const report: Report = (subject, fault) => {
+        faults.push({ place: `${slug} ${environment}`, subject, fault });
+        return undefined;
+      };
+      const owner = { instance_id: id, environment, publicKeys };
+      counts.environments++;
+      const found = await checkTenant(engine, tenants[environment], owner, all, report)
+        .catch((error: unknown) => report("records", reasonOf(error)));
+      if (found === undefined) continue;
+      counts.streams += found.streams;
+      counts.events += found.events;
+      counts.anchors += found.anchors;
+    }
+  }
+  return { faults, ...counts };
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Whose anchors they must be. */
+interface Owner {
+  readonly instance_id: string;
+  readonly environment: string;
+  readonly publicKeys: ReadonlySet<string>;
+}
+
+interface CheckedTree {
+  readonly anchor: InstanceAnchor;
+  readonly entries: readonly TreeEntry[];
+}
+
+async function checkTenant(
+  engine: Engine,
+  tenant: number,
+  owner: Owner,
+  all: boolean,
+  report: Report,
+) {
+  const trees: CheckedTree[] = [];
+  const anchors = await engine.snapshot((tx) => listAnchors(tx, tenant, { limit: Infinity }));
+  const state = await engine.snapshot((tx) => readAnchorState(tx, tenant));
+  const newest = anchors[0]?.number ?? 0;
+  if (state.newest !== newest || anchors.length !== newest) {
+    report("anchors", `${anchors.length} are there, the newest has number ${state.newest}`);
+  }
+  for (const { number, anchor } of anchors) {
+    if (!isSigned(anchor, owner)) report(anchor.id, "its signature is not one of the instance");
+    const found = await engine.snapshot((tx) => readAnchor(tx, tenant, anchor.id));
+    if (found?.number !== number) report(anchor.id, "is not found by its id");
+    if (!all && number !== newest) continue;
+    const entries = await readTree(engine, tenant, number, anchor, report);
+    trees.push({ anchor, entries });
+  }
+  const wanted = new Map<string, Set<number>>();
+  for (const { entries } of trees) {
+    for (const { key, length } of entries) {
+      const lengths = wanted.get(key) ?? new Set();
+      wanted.set(key, lengths.add(length));
+    }
+  }
+  const walked = await checkStreams(engine, tenant, wanted, report);
+  for (const tree of trees) checkLeaves(tree, walked, report);
+  return { streams: walked.streams, events: walked.events, anchors: anchors.length };
+}
+
+function isSigned(anchor: InstanceAnchor, { instance_id, environment, publicKeys }: Owner) {
+  return anchor.format === 2 && anchor.instance_id === instance_id &&
+    anchor.environment === environment && publicKeys.has(anchor.public_key) &&
+    verifyInstanceAnchor(anchor);
+}
+
+/** The tree of an anchor from its chunks, held against its blocks, its counts and its root. */
+async function readTree(
+  engine: Engine,
+  tenant: number,
+  number: number,
+  anchor: InstanceAnchor,
+  report: Report,
+): Promise<readonly TreeEntry[]> {
+  try {
+    const lows = await engine.snapshot((tx) => findChunks(tx, tenant, number, "", undefined));
+    const entries: TreeEntry[] = [];
+    for (const low of lows) {
+      const chunk = await engine.snapshot((tx) => readChunk(tx, tenant, low, number));
+      entries.push(...chunk.entries);
+    }
+    const isSorted = entries.every(({ key }, at) => at === 0 || entries[at - 1]!.key < key);
+    if (!isSorted) report(anchor.id, "the streams of its tree do not follow each other");
+    const events = entries.reduce((sum, { length }) => sum + length, 0);
+    if (events !== anchor.event_count || entries.length !== anchor.stream_count) {
+      report(anchor.id, "its tree has other counts than it signs");
+    }
+    const blocks = joinBlocks(cutIntoBlocks(entries).map(hashBlock));
+    const stored = await engine.snapshot((tx) => readBlocks(tx, tenant, number));
+    if (JSON.stringify(blocks) !== JSON.stringify(stored)) {
+      report(anchor.id, "its blocks are not those of its tree");
+    }
+    if (blocks.length === 0 || blocksRoot(blocks) !== anchor.merkle_root) {
+      report(anchor.id, "its tree has another root than it signs");
+    }
+    return entries;
+  } catch (error) {
+    report(anchor.id, `its tree cannot be read: ${reasonOf(error)}`);
+    return [];
+  }
+}
+
+function cutIntoBlocks(entries: readonly TreeEntry[]): TreeEntry[][] {
+  const blocks: TreeEntry[][] = [];
+  for (let from = 0; from < entries.length; from += BLOCK_LEAVES) {
+    blocks.push(entries.slice(from, from + BLOCK_LEAVES));
+  }
+  return blocks;
+}
+
+/** Each stream of the tree is still what was signed. */
+function checkLeaves({ anchor, entries }: CheckedTree, walked: WalkedStreams, report: Report) {
+  for (const { key, length, leaf } of entries) {
+    if (walked.leaves.get(key)?.get(length) === leaf) continue;
+    report(key, `was erased or altered since ${anchor.id} was signed`);
+  }
+}

@@ -12,7 +12,7 @@ import type { Engine } from "../kv/engine.ts";
 import { listAnchors, readAnchor, readAnchorState, readBlocks } from "../store/anchors.ts";
 import { listInstances } from "../store/instances.ts";
 import { listSigningKeys } from "../store/signing_keys.ts";
-import { findChunks, readChunk } from "../store/tree_chunks.ts";
+import { findChunks, listChunks, readChunk } from "../store/tree_chunks.ts";
 import { checkStreams, type Report, type WalkedStreams } from "./check_streams.ts";
 
 export interface StoreFault {
@@ -93,6 +93,10 @@ async function checkTenant(
     if (!all && number !== newest) continue;
     const entries = await readTree(engine, tenant, number, anchor, report);
     trees.push({ anchor, entries });
+  }
+  for (const { low, anchor } of await engine.snapshot((tx) => listChunks(tx, tenant))) {
+    const chunk = await engine.snapshot((tx) => readChunk(tx, tenant, low, anchor));
+    if (chunk.image !== anchor) report(`chunk "${low}"`, `was not made by anchor ${anchor}`);
   }
   const wanted = new Map<string, Set<number>>();
   for (const { entries } of trees) {

@@ -4,6 +4,7 @@
  * `tree_chunks.ts` any stream is proved, and no tree is kept whole. Spec: "Anchors".
  */
 
+import { assert } from "../domain/assert.ts";
 import type { InstanceAnchor } from "../domain/audit/anchor.ts";
 import type { TreeBlock } from "../domain/audit/tree_blocks.ts";
 import type { ReadTransaction, Transaction } from "../kv/engine.ts";
@@ -95,7 +96,10 @@ export async function readBlocks(tx: Reads, tenant: number, number: number): Pro
   const value = await tx.get(key);
   if (value === undefined) return [];
   const text = decoder.decode(await wholeValue(tx, tenant, key, value));
-  return text.split("\n").map((line) => ({ hash: line.slice(0, 64), first: line.slice(65) }));
+  return text.split("\n").map((line) => {
+    assert(line[64] === " ", "a block has its hash and its first key");
+    return { hash: line.slice(0, 64), first: line.slice(65) };
+  });
 }
 
 const encoder = new TextEncoder();

@@ -39,24 +39,22 @@ export async function readChunk(
   const end = keyAfter(keys.chunkLeaves(tenant, low, anchor));
   const [newest] = await tx.getRange({ begin, end }, { limit: 1, reverse: true });
   if (newest === undefined) return NO_CHUNK;
-  const { image, weight, entries } = decode(newest.value);
-  const rest = { begin: keys.chunkLeaves(tenant, low, image), end: newest.key };
-  const older = weight === 0 ? [] : await tx.getRange(rest);
+  const { image, weight } = decode(newest.value);
+  assert(
+    weight > 0 || image === unpack(newest.key).at(-1),
+    "an image is that of the anchor it stands under",
+  );
+  const rest = { begin: keys.chunkLeaves(tenant, low, image), end: keyAfter(newest.key) };
   const found = new Map<string, TreeEntry>();
-  let weighed = weight === 0 ? 0 : linesOf(entries).length;
-  for (const { value } of older) {
+  let weighed = 0;
+  for (const [at, { value }] of (weight === 0 ? [newest] : await tx.getRange(rest)).entries()) {
     const part = decode(value);
-    if (part.weight > 0) weighed += linesOf(part.entries).length;
-    for (const entry of part.entries) set(found, entry);
+    if (at > 0) weighed += linesOf(part.entries).length;
+    assert(part.image === image && part.weight === weighed, "changes follow their image");
+    for (const entry of part.entries) found.set(entry.key, entry);
   }
-  assert(weighed === weight, "a chunk knows what has changed since its image");
-  for (const entry of entries) set(found, entry);
   const sorted = [...found.values()].sort((a, b) => a.key < b.key ? -1 : 1);
   return { entries: sorted, image, weight };
-}
-
-function set(entries: Map<string, TreeEntry>, entry: TreeEntry): void {
-  entries.set(entry.key, entry);
 }
 
 /** One chunk as it is written: whole, or what an anchor changes of it. */
@@ -95,10 +93,16 @@ export function publishChunk(tx: Transaction, tenant: number, low: string, ancho
   tx.set(keys.chunk(tenant, low), numberValue(anchor));
 }
 
-/** The first keys of all chunks, ascending; the first one is "". */
-export async function listChunks(tx: Ranges, tenant: number): Promise<string[]> {
+/** All chunks by their first keys, of which the first is "", with the anchors that made them. */
+export async function listChunks(
+  tx: Ranges,
+  tenant: number,
+): Promise<{ readonly low: string; readonly anchor: number }[]> {
   const pairs = await tx.getRange(keys.chunks(tenant));
-  return pairs.map(({ key }) => unpack(key).at(-1) as string);
+  return pairs.map(({ key, value }) => ({
+    low: unpack(key).at(-1) as string,
+    anchor: valueNumber(value),
+  }));
 }
 
 /** Looked at together while searching for a chunk that an anchor knows. */

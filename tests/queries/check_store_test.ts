@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { streamKey } from "../../src/domain/stream_key.ts";
 import { checkStore } from "../../src/queries/check_store.ts";
 import { keys } from "../../src/store/keys.ts";
-import { rangeOf } from "../../src/kv/tuple.ts";
+import { pack, rangeOf } from "../../src/kv/tuple.ts";
 import {
   orderWrite,
   type ServiceFixture,
@@ -40,6 +40,13 @@ Deno.test("checkStore() finds no fault in a sound store, and counts what it has 
   });
 });
 
+/** All records of a kind, also the one that has no further name. */
+function recordsOf({ engine, tenants: { test } }: ServiceFixture, kind: number) {
+  const name = [test.number, kind];
+  const range = { begin: pack(name), end: rangeOf(name).end };
+  return engine.snapshot((tx) => tx.getRange(range));
+}
+
 /** Where the second part of a tenant's key says what kind of record it is. */
 const EVIDENCE = {
   streams: 1,
@@ -62,7 +69,7 @@ for (const [name, kind] of Object.entries(EVIDENCE)) {
     await withService(async (fixture) => {
       await fill(fixture);
       const { engine, tenants: { test } } = fixture;
-      const pairs = await engine.snapshot((tx) => tx.getRange(rangeOf([test.number, kind])));
+      const pairs = await recordsOf(fixture, kind);
       assert.ok(pairs.length > 0, "there is such evidence");
       const heads = [1, 2, 3].map((number) =>
         keys.head(test.number, streamKey("order", uuid(number))).toHex()
@@ -87,11 +94,11 @@ for (const [name, kind] of Object.entries(EVIDENCE)) {
 Deno.test("checkStore() finds each record of the evidence that is gone", async () => {
   await withService(async (fixture) => {
     await fill(fixture);
-    const { engine, tenants: { test } } = fixture;
+    const { engine } = fixture;
     // Also the listing of ids. A tile alone may be gone: it follows from the events.
     const kinds = [3, ...Object.values(EVIDENCE)].filter((kind) => kind !== EVIDENCE.tiles);
     for (const kind of kinds) {
-      const pairs = await engine.snapshot((tx) => tx.getRange(rangeOf([test.number, kind])));
+      const pairs = await recordsOf(fixture, kind);
       for (const { key, value } of pairs) {
         await engine.transact((tx) => Promise.resolve(tx.clear(key)));
         assert.ok((await faultsOf(fixture)).length > 0, `kind ${kind}: ${key.toHex()}`);

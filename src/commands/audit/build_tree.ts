@@ -57,7 +57,8 @@ const BATCH_BYTES = 1024 * 1024;
 const KEPT_CHUNKS = 1_000;
 
 export async function buildTree(build: TreeBuild): Promise<BuiltTree> {
-  const lows = await build.engine.snapshot((tx) => listChunks(tx, build.tenant));
+  const chunks = await build.engine.snapshot((tx) => listChunks(tx, build.tenant));
+  const lows = chunks.map(({ low }) => low);
   const merged = await mergeChanges(build, lows.length === 0 ? [""] : lows);
   const newChunks = lows.length === 0 ? ["", ...merged.split] : merged.split;
   const allLows = [...(lows.length === 0 ? [""] : lows), ...merged.split].sort();

@@ -42,7 +42,7 @@ export interface AttestationReader {
 }
 
 /** Blocks of trees in memory: about 200 KB each. */
-const BLOCKS_KEPT = 32;
+const BLOCKS_KEPT = 128;
 /** Anchors whose list of blocks is in memory: up to some 100 KB each for a million streams. */
 const ANCHORS_KEPT = 16;
 

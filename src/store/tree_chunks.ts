@@ -150,6 +150,7 @@ function decode(value: Bytes): Chunk {
   const [image, weight] = header.split(" ").map(Number) as [number, number];
   const entries = lines.map((line) => {
     const space = line.indexOf(" ", 65);
+    assert(line[64] === " ", "a stream in a chunk has its leaf, its length and its key");
     return {
       key: line.slice(space + 1),
       length: Number(line.slice(65, space)),

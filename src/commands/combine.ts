@@ -15,6 +15,7 @@ import type { Engine } from "../kv/engine.ts";
 import { openWatchedTypes, type WatchedTypesReader } from "../store/watched_types.ts";
 import { appendWrites } from "./append_writes.ts";
 import { countWritten } from "./count_written.ts";
+import { directStreamsOf, NO_STREAMS } from "./direct_events.ts";
 import type { PreparedWrite } from "./prepared_write.ts";
 
 /** Writes that share one transaction at most. */
@@ -82,16 +83,28 @@ export function createCombiner(
     isScheduled = false;
     for (const [tenant, queue] of queues) {
       const groups = takeGroups(queue);
-      for (const group of groups) commitInTurn(tenant, queue, group);
+      const direct = directStreamsOf(
+        groups.map((group) => group.map(({ write }) => write)),
+        () => takenStreams(queue, groups),
+      );
+      for (const [index, group] of groups.entries()) {
+        commitInTurn(tenant, queue, group, direct[index]!);
+      }
       if (queue.waiting.length === 0 && queue.busy.size === 0) queues.delete(tenant);
     }
   }
 
-  async function commitInTurn(tenant: number, queue: Queue, group: Waiting[]): Promise<void> {
+  async function commitInTurn(
+    tenant: number,
+    queue: Queue,
+    group: Waiting[],
+    direct: ReadonlySet<StreamKey>,
+  ): Promise<void> {
     const streams = new Set(group.map(({ stream }) => stream));
-    for (const stream of streams) queue.busy.add(stream);
-    await commitGroup(tenant, queue, group, streams);
-    for (const stream of streams) queue.busy.delete(stream);
+    const busy = [...streams, ...direct];
+    for (const stream of busy) queue.busy.add(stream);
+    await commitGroup(tenant, queue, group, streams, direct);
+    for (const stream of busy) queue.busy.delete(stream);
     if (queue.waiting.length > 0) schedule();
     else if (queue.busy.size === 0) queues.delete(tenant);
   }
@@ -101,17 +114,23 @@ export function createCombiner(
     queue: Queue,
     group: readonly Waiting[],
     streams: ReadonlySet<StreamKey>,
+    direct: ReadonlySet<StreamKey> = NO_STREAMS,
   ): Promise<void> {
     const writes = group.map(({ write }) => write);
+    let runs = 0;
     try {
-      const outcomes = await engine.transact((tx) => appendWrites(tx, tenant, writes, watched));
+      const outcomes = await engine.transact((tx) =>
+        appendWrites(tx, tenant, writes, watched, runs++ === 0 ? direct : NO_STREAMS)
+      );
       countWritten(counters, writes, outcomes);
       for (const [index, { resolve }] of group.entries()) resolve(outcomes[index]!);
     } catch (error) {
       // An outage would meet every write of the group alone too.
       const isAway = isOutage(error);
+      // What the writes imply must not be what keeps them from being written.
+      if (direct.size > 0 && !isAway) return await commitGroup(tenant, queue, group, streams);
       if (streams.size === 1 || isAway) {
-        const behind = isAway ? takeBehind(queue, streams) : [];
+        const behind = isAway ? takeBehind(queue, streams.union(direct)) : [];
         for (const { reject } of [...group, ...behind]) reject(error);
         return;
       }
@@ -134,6 +153,12 @@ function takeBehind(queue: Queue, streams: ReadonlySet<StreamKey>): Waiting[] {
   const behind = queue.waiting.filter(({ stream }) => streams.has(stream));
   queue.waiting = queue.waiting.filter(({ stream }) => !streams.has(stream));
   return behind;
+}
+
+/** Where something is being written or waits to be: nothing implied goes there beside it. */
+function takenStreams(queue: Queue, groups: readonly Waiting[][]): Set<StreamKey> {
+  const waiting = [...queue.waiting, ...groups.flat()];
+  return queue.busy.union(new Set(waiting.map(({ stream }) => stream)));
 }
 
 /**

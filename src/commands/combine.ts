@@ -24,6 +24,11 @@ const GROUP_WRITES_MAX = 500;
 const GROUP_STREAMS_MAX = 64;
 /** Events' bytes that share one transaction at most; a larger write goes alone. */
 const GROUP_BYTES_MAX = limits.writeStoredBytesMax / 4;
+/**
+ * After a transaction that ran again, so long none writes what is implied: another process may be
+ * writing to the same streams, and each first run would be for nothing.
+ */
+const DIRECT_PAUSE_MS = 1_000;
 
 interface Waiting {
   readonly stream: StreamKey;
@@ -53,6 +58,8 @@ export function createCombiner(
   watched: WatchedTypesReader = openWatchedTypes(),
 ): Combiner {
   const queues = new Map<number, Queue>();
+  /** By tenant, until when (monotonic) what is implied is left to the outbox. */
+  const directPauses = new Map<number, number>();
   let isScheduled = false;
 
   function submit(tenant: number, write: PreparedWrite): Promise<Outcome<Written>> {
@@ -83,15 +90,22 @@ export function createCombiner(
     isScheduled = false;
     for (const [tenant, queue] of queues) {
       const groups = takeGroups(queue);
-      const direct = directStreamsOf(
-        groups.map((group) => group.map(({ write }) => write)),
-        () => takenStreams(queue, groups),
-      );
+      const direct = directStreams(tenant, queue, groups);
       for (const [index, group] of groups.entries()) {
         commitInTurn(tenant, queue, group, direct[index]!);
       }
       if (queue.waiting.length === 0 && queue.busy.size === 0) queues.delete(tenant);
     }
+  }
+
+  function directStreams(tenant: number, queue: Queue, groups: readonly Waiting[][]) {
+    const untilMs = directPauses.get(tenant);
+    if (untilMs !== undefined) {
+      if (host.monotonicMs() < untilMs) return groups.map(() => NO_STREAMS);
+      directPauses.delete(tenant);
+    }
+    const writes = groups.map((group) => group.map(({ write }) => write));
+    return directStreamsOf(writes, () => takenStreams(queue, groups));
   }
 
   async function commitInTurn(
@@ -123,6 +137,9 @@ export function createCombiner(
         appendWrites(tx, tenant, writes, watched, runs++ === 0 ? direct : NO_STREAMS)
       );
       countWritten(counters, writes, outcomes);
+      if (direct.size > 0 && runs > 1) {
+        directPauses.set(tenant, host.monotonicMs() + DIRECT_PAUSE_MS);
+      }
       for (const [index, { resolve }] of group.entries()) resolve(outcomes[index]!);
     } catch (error) {
       // An outage would meet every write of the group alone too.

@@ -68,8 +68,9 @@ const MESSAGE_CHARACTERS_MAX = 500;
 /** Implied events of one write that may be written with it, and the length of their data. */
 const DIRECT_EVENTS_MAX = 16;
 const DIRECT_DATA_LENGTH_MAX = 2048;
-/** What one of them stores at most: as an event, and also as an entry of the outbox. */
-const DIRECT_EVENT_BYTES_MAX = 4 * DIRECT_DATA_LENGTH_MAX;
+/** What one of them stores beside its data and its keys: metadata, its head. */
+const DIRECT_EVENT_BYTES = 640;
+const UTF8_BYTES_MAX = 3;
 
 /** What `events` of one stream set off, by their place; undefined where that is nothing. */
 export function prepareReactions(
@@ -120,7 +121,7 @@ function prepareActions(
     } else if (plan.depth < limits.implicationDepthMax) {
       const entry = prepareEntry(plan, event, action);
       entries.push(entry);
-      plan.bytes += keyBytes + (entry.value?.length ?? DIRECT_EVENT_BYTES_MAX);
+      plan.bytes += keyBytes + (entry.value?.length ?? directBytes(entry));
     } else tooDeep++;
   }
   if (tooDeep > 0) noteDepth(plan, event, tooDeep);
@@ -147,12 +148,16 @@ function prepareEntry(
 
 /** The data of an event that may be written with its trigger; undefined where it may not. */
 function checkDirect(spec: CompiledSpec, emission: Emission): string | undefined {
-  const { aggregateType, eventType } = emission;
   const checked = checkEmission(emission, spec);
   // What is wrong is told where the outbox finds it.
   if (!checked.ok || checked.type.reactions !== undefined) return undefined;
-  if (shownTypes(spec)?.has(`${aggregateType}.${eventType}`)) return undefined;
   return checked.dataJson.length <= DIRECT_DATA_LENGTH_MAX ? checked.dataJson : undefined;
+}
+
+/** More than it stores, be it as an event or as an entry of the outbox, which is not made yet. */
+function directBytes({ entry: { emission }, directData }: PreparedEntry): number {
+  const keys = 2 * entryKeyBytes(emission.key);
+  return UTF8_BYTES_MAX * directData!.length + keys + DIRECT_EVENT_BYTES;
 }
 
 function prepareSchedule(

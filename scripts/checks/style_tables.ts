@@ -113,6 +113,7 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
   {
     place: "src/commands/append_events.ts",
     test: "tests/commands/append_writes_test.ts",
+    reason: "it is how a write appends; snapshots that fall due: rebuild_snapshots_test.ts",
   },
   {
     place: "src/commands/prepared_write.ts",

@@ -1,7 +1,7 @@
 /**
  * Implied events that are written in the transaction of their trigger, instead of leaving an entry
- * in the outbox for a second one. Decisions, section 11: to everybody who reads it is the same, and
- * once without further ado; it only costs less.
+ * in the outbox for a second one. Decisions, section 11: readers see no difference, and what one
+ * transaction does is there once; it costs less.
  *
  * Only what cannot fail and sets nothing off itself goes this way (`prepare_reactions.ts`), and
  * only while nobody writes to its stream: a transaction that runs again, for whatever reason, uses

@@ -148,10 +148,12 @@ function prepareEntry(
 
 /** The data of an event that may be written with its trigger; undefined where it may not. */
 function checkDirect(spec: CompiledSpec, emission: Emission): string | undefined {
+  const type = spec.aggregateTypes.get(emission.aggregateType)?.events.get(emission.eventType);
+  if (type === undefined || type.reactions !== undefined) return undefined;
   const checked = checkEmission(emission, spec);
-  // What is wrong is told where the outbox finds it.
-  if (!checked.ok || checked.type.reactions !== undefined) return undefined;
-  return checked.dataJson.length <= DIRECT_DATA_LENGTH_MAX ? checked.dataJson : undefined;
+  // What does not fit goes through the outbox, which finds it again and tells.
+  const isDirect = checked.ok && checked.dataJson.length <= DIRECT_DATA_LENGTH_MAX;
+  return isDirect ? checked.dataJson : undefined;
 }
 
 /** More than it stores, be it as an event or as an entry of the outbox, which is not made yet. */

@@ -187,6 +187,8 @@ export interface ServiceOptions {
   readonly isStoreShared?: boolean;
   /** What is counted elsewhere too: by the engine's meter, by the loop of workers. */
   readonly counters?: Counters;
+  /** False: all that is implied goes through the outbox. For tests of it; true if absent. */
+  readonly isDirect?: boolean;
 }
 
 /** A store that is there answers sooner; see `EngineUnavailable`. */
@@ -199,7 +201,7 @@ export function createService(
   engine: Engine,
   host: Host,
   access: AccessService,
-  { isStoreShared = false, counters = newCounters() }: ServiceOptions = {},
+  { isStoreShared = false, counters = newCounters(), isDirect = true }: ServiceOptions = {},
 ): Service {
   const specs = openSpecCache(engine, host);
   const keeper = createSnapshotKeeper(engine, host, specs);
@@ -213,7 +215,7 @@ export function createService(
   const working = { engine, host, specs, combiner, share, sagas };
   const outbox = createOutboxRunner(working);
   const timers = createTimerRunner({ ...working, outbox });
-  const writer = createWriter(engine, host, specs, combiner, outbox);
+  const writer = createWriter(engine, host, specs, combiner, outbox, isDirect);
 
   const data: DataService = {
     writeEvents: writer.writeEvents,

@@ -116,6 +116,11 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "both make a write ready, and together they bound it",
   },
   {
+    place: "src/commands/append_events.ts",
+    test: "tests/commands/append_writes_test.ts",
+    reason: "it is how a write appends; snapshots that fall due: rebuild_snapshots_test.ts",
+  },
+  {
     place: "src/commands/prepared_write.ts",
     test: "tests/commands/append_writes_test.ts",
     reason: "types, and the answer to a write whose cause is gone",

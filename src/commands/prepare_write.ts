@@ -37,18 +37,23 @@ export interface WriteMoment {
   readonly ownWaitMs: number;
 }
 
+export interface ClientMoment extends WriteMoment {
+  /** Whether what it implies may be written with it. See `direct_events.ts`. */
+  readonly isDirect: boolean;
+}
+
 /** 413 for a write that stores too much, with what it sets off, or sets off too much. */
 export function prepareWrite(
   host: Host,
   spec: CompiledSpec,
   request: WriteRequest,
   write: ValidWrite,
-  { nowMs, ownWaitMs }: WriteMoment,
+  { nowMs, ownWaitMs, isDirect }: ClientMoment,
 ): Outcome<PreparedWrite> {
   const { form, requestId, idempotency } = request;
   const { actor, target, timestamp = Math.floor(nowMs / MS_PER_SECOND) } = write.metadata;
   const metadata = { actor, target, timestamp, idempotency_key: idempotency?.key };
-  const plan = openReactionPlan({ host, spec, nowMs, ownWaitMs, requestId, depth: 0 });
+  const plan = openReactionPlan({ host, spec, nowMs, ownWaitMs, requestId, depth: 0, isDirect });
   const targets = write.targets.map((valid) => prepareTarget(plan, valid, metadata));
   const impliedCount = plan.actions;
   const bytes = targets.reduce((sum, prepared) => sum + prepared.bytes, plan.bytes);
@@ -65,6 +70,7 @@ export function prepareWrite(
     impliedCount,
     errors: errorRecordsOf(plan),
     ownWaitMs,
+    directStreams: plan.directStreams.length > 0 ? plan.directStreams : undefined,
   });
 }
 
@@ -139,7 +145,8 @@ export function prepareEmission(
   const timestamp = Math.floor(nowMs / MS_PER_SECOND);
   const { key, aggregateType, id, eventType } = emission;
   const depth = stamp.implied_by?.depth ?? 0;
-  const plan = openReactionPlan({ host, spec, nowMs, ownWaitMs, requestId, depth });
+  const fixed = { host, spec, nowMs, ownWaitMs, requestId, depth, isDirect: false };
+  const plan = openReactionPlan(fixed);
   const events = [{ type: eventType, dataJson: checked.dataJson }];
   const valid: ValidTarget = { key, aggregateType, id, expected: "any", events };
   const target = prepareTarget(plan, valid, { ...stamp, timestamp });

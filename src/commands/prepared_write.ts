@@ -7,7 +7,7 @@ import type { ErrorRecord } from "../domain/error_record.ts";
 import type { EncodedEvent } from "../domain/event.ts";
 import type { ExpectedLength } from "../domain/occ.ts";
 import type { CancelRule } from "../domain/reaction/action.ts";
-import type { WaitingEntry } from "../domain/reaction/outbox_entry.ts";
+import type { EmitEntry, WaitingEntry } from "../domain/reaction/outbox_entry.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
 import type { IdempotencyClaim, WriteRequest, Written } from "../domain/write.ts";
 import type { Bytes, Transaction } from "../kv/engine.ts";
@@ -32,6 +32,8 @@ export interface PreparedWrite {
   readonly ownWaitMs: number;
   /** Why the service itself writes it; absent for a client's write. */
   readonly cause?: Cause;
+  /** Streams of the implied events that may be written with it; absent where there are none. */
+  readonly directStreams?: readonly StreamKey[];
 }
 
 export interface PreparedTarget {
@@ -52,8 +54,11 @@ export interface PreparedReactions {
 }
 
 export interface PreparedEntry extends WaitingEntry {
-  /** As it is stored. */
-  readonly value: Bytes;
+  readonly entry: EmitEntry;
+  /** As it is stored; absent where `directData` is there, for then it rarely is. */
+  readonly value?: Bytes;
+  /** The data of an event that was checked and may be written with its trigger. */
+  readonly directData?: string;
 }
 
 /** A record without what only the transaction knows. */

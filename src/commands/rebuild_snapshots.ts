@@ -31,7 +31,7 @@ import { loadSnapshot, saveSnapshot } from "../store/snapshots.ts";
 import { isCurrentSpec } from "../store/specs.ts";
 import type { SpecCache } from "../queries/current_spec.ts";
 import { readHead } from "../store/streams.ts";
-import { REBUILD_EVERY_BYTES } from "./append_writes.ts";
+import { REBUILD_EVERY_BYTES } from "./append_events.ts";
 import type { WorkShare } from "./share_work.ts";
 
 /** A rebuild is saved each time it has folded so many stored bytes: a crash loses no more. */

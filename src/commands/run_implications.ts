@@ -13,6 +13,7 @@ import { OUTBOX_TURN } from "../domain/fair_share.ts";
 import { limits } from "../domain/limits.ts";
 import {
   type EmitEntry,
+  impliedStamp,
   isEntryDue,
   type OutboxPlace,
   type OutboxWork,
@@ -140,7 +141,7 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
     const moment = { nowMs: host.nowMs(), ownWaitMs: ownWaitMs() };
     const request = {
       emission: entry.emission,
-      stamp: stampOf(work.place, entry),
+      stamp: impliedStamp(work.place, entry),
       requestId: entry.requestId,
       cause: causeOf(work),
     };
@@ -250,10 +251,6 @@ function causeOf(work: OutboxWork): Cause {
     isDue: (tx) => hasEntry(tx, work.place),
     settle: (tx) => clearEntry(tx, work),
   };
-}
-
-function stampOf({ stream: key, index }: OutboxPlace, { actor, eventType, depth }: EmitEntry) {
-  return { actor, implied_by: { key, event_type: eventType, stream_id: eventId(index), depth } };
 }
 
 /** For people who look for what was not written, and why. */

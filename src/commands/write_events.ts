@@ -33,6 +33,7 @@ export function createWriter(
   specs: SpecCache,
   combiner: Combiner,
   outbox: OutboxRunner,
+  isDirect = true,
 ): Writer {
   /** Keys whose first request is still running here, as `<tenant>/<key>`. */
   const inFlight = new Set<string>();
@@ -53,7 +54,8 @@ export function createWriter(
     const nowMs = host.nowMs();
     const spec = await specs.current(tenant.number);
     const valid = validateWrite(request, spec, tenant.environment);
-    const moment = { nowMs, ownWaitMs: outbox.ownWaitMs() };
+    const ownWaitMs = outbox.ownWaitMs();
+    const moment = { nowMs, ownWaitMs, isDirect: isDirect && ownWaitMs > 0 };
     const prepared = valid.ok ? prepareWrite(host, spec, request, valid.value, moment) : valid;
     if (!prepared.ok) {
       const { idempotency } = request;

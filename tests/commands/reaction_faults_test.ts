@@ -27,11 +27,13 @@ async function withFault(
   at: number,
   fault: Fault,
   body: (fixture: ServiceFixture, arm: () => void) => Promise<void>,
+  isDirect = false,
 ): Promise<void> {
   let seen: number | undefined;
   const plan = () => seen !== undefined && seen++ === at ? fault : undefined;
   const wrap = (engine: Engine) => faultyEngine(engine, plan);
-  await withService((fixture) => body(fixture, () => seen = 0), { spec: reactiveSpec, wrap });
+  const options = { spec: reactiveSpec, wrap, isDirect };
+  await withService((fixture) => body(fixture, () => seen = 0), options);
 }
 
 for (const { name, fault } of FAULTS) {
@@ -45,19 +47,22 @@ for (const { name, fault } of FAULTS) {
     });
   });
 
-  Deno.test(`the commit of the trigger: ${name}; there are both events or none`, async () => {
-    await withFault(0, fault, async ({ service, host, tenants: { test } }, arm) => {
-      arm();
-      const isSeen = fault.kind === "unavailable";
-      const writing = write(service, test, setOff(uuid(1), "was_placed"));
-      if (isSeen) await assert.rejects(writing, { name: "EngineUnavailable" });
-      else await writing;
-      await finish(service, host);
-      const expected = isSeen && !fault.landed ? 0 : 1;
-      assert.equal((await eventsOf(service, test, "order", uuid(1))).length, expected);
-      assert.equal((await eventsOf(service, test, "ledger", uuid(1))).length, expected);
+  for (const isDirect of [false, true]) {
+    const way = isDirect ? "both together" : "one after the other";
+    Deno.test(`the commit of the trigger, ${way}: ${name}; there are both events or none`, async () => {
+      await withFault(0, fault, async ({ service, host, tenants: { test } }, arm) => {
+        arm();
+        const isSeen = fault.kind === "unavailable";
+        const writing = write(service, test, setOff(uuid(1), "was_placed"));
+        if (isSeen) await assert.rejects(writing, { name: "EngineUnavailable" });
+        else await writing;
+        await finish(service, host);
+        const expected = isSeen && !fault.landed ? 0 : 1;
+        assert.equal((await eventsOf(service, test, "order", uuid(1))).length, expected);
+        assert.equal((await eventsOf(service, test, "ledger", uuid(1))).length, expected);
+      }, isDirect);
     });
-  });
+  }
 
   Deno.test(`the commit of a scheduled event: ${name}; it has fired once`, async () => {
     await withFault(0, fault, async ({ service, host, tenants: { test } }, arm) => {
@@ -117,7 +122,7 @@ Deno.test("an entry that fails again and again is parked after eight tries, othe
     poison = undefined;
     await write(service, test, setOff(uuid(1), "was_placed"));
     assert.equal((await eventsOf(service, test, "ledger", uuid(1))).length, 1);
-  }, { spec: reactiveSpec, wrap });
+  }, { spec: reactiveSpec, wrap, isDirect: false });
 });
 
 Deno.test("an entry that failed once is done at its next try, and not before its pause", async () => {
@@ -132,7 +137,7 @@ Deno.test("an entry that failed once is done at its next try, and not before its
     host.timeMs += limits.reactionRetryMsMin;
     assert.equal(await drain(service), 1);
     assert.equal((await eventsOf(service, test, "ledger", uuid(1))).length, 1);
-  }, { spec: reactiveSpec, wrap });
+  }, { spec: reactiveSpec, wrap, isDirect: false });
 });
 
 Deno.test("a scheduled event that fails again and again is parked, others fire", async () => {
@@ -155,5 +160,5 @@ Deno.test("a scheduled event that fails again and again is parked, others fire",
     const depths = (await service.background.measureQueues()).map(({ depth }) => depth);
     assert.deepEqual(depths, [0, 0, 1]);
     assert.deepEqual(valueOf(await service.data.listScheduled(test, {})).data, []);
-  }, { spec: reactiveSpec, wrap });
+  }, { spec: reactiveSpec, wrap, isDirect: false });
 });

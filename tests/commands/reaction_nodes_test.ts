@@ -76,6 +76,7 @@ function dying({ engine, host, access }: Node) {
     },
     host,
     access,
+    { isDirect: false },
   );
   return { life, service };
 }
@@ -250,7 +251,7 @@ for (const { name, open } of STORES) {
           watch: (key) => a.engine.watch(key),
           close: () => a.engine.close(),
         };
-        const service = createService(late, a.host, a.access);
+        const service = createService(late, a.host, a.access, { isDirect: false });
         await write(service, test, setOff(uuid(1), type, { count: "many" }));
         // The reply did not wait for it: the clock went on.
         await service.close();

@@ -28,6 +28,8 @@ export interface FixtureOptions {
   readonly spec?: JsonObject;
   /** Puts something between the service and the engine, such as faults. */
   readonly wrap?: (engine: Engine) => Engine;
+  /** False: all that is implied goes through the outbox. */
+  readonly isDirect?: boolean;
 }
 
 /** Runs `body` with a fresh service; everything is closed and removed afterwards. */
@@ -39,7 +41,8 @@ export async function withService(
   const engine = options.wrap?.(inner) ?? inner;
   const host = fakeHost();
   const access = createAccess(inner, host, { jwtSecret: SECRET });
-  const service = createService(engine, host, access);
+  const { isDirect } = options;
+  const service = createService(engine, host, access, { isDirect });
   try {
     const instance = valueOf(await access.createInstance("shop", "unlimited"));
     const tenants = {} as Record<Environment, Tenant>;

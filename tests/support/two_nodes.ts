@@ -82,7 +82,9 @@ export async function withTwoNodes(
 
 export function startNode(engine: Engine, host: FakeHost): Node {
   const access = createAccess(engine, host, { jwtSecret: new Uint8Array(32).fill(7) });
-  const service = createService(engine, host, access, { isStoreShared: true });
+  // What is implied goes through the outbox: there nodes meet.
+  const options = { isStoreShared: true, isDirect: false };
+  const service = createService(engine, host, access, options);
   return { engine, host, access, service };
 }
 

@@ -22,7 +22,7 @@ import { takeTenantNumber } from "../../store/instances.ts";
 import { keepSpec, makeSpecCurrent } from "../../store/specs.ts";
 import type { StreamHead } from "../../store/stream_head.ts";
 import { placeEvents, readHead } from "../../store/streams.ts";
-import { REBUILD_EVERY_BYTES } from "../append_writes.ts";
+import { REBUILD_EVERY_BYTES } from "../append_events.ts";
 import { originOf, storeWork } from "./stage_work.ts";
 
 /** Bytes and pieces that are stored in one transaction. */

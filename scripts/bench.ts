@@ -3,6 +3,7 @@
  * another; durable, schema check, idempotency ledger and hash chain on. `--quick` leaves out what
  * needs 5 million stored events; `--json FILE` also writes the raw figures. Targets are ours.
  * `--store foundationdb` measures one and two servers on a cluster that it starts, unpinned.
+ * `--reactions` measures what events set off, and nothing else.
  */
 
 import { parseArgs } from "node:util";
@@ -18,6 +19,7 @@ import {
   residentMemory,
   serverWrapper,
 } from "./bench/machine.ts";
+import { measureReactions } from "./bench/reaction_rows.ts";
 import * as measures from "./bench/server_measures.ts";
 import { formatTable, isMet, type Row } from "./bench/table.ts";
 
@@ -230,6 +232,15 @@ async function runAll(bench: Bench): Promise<void> {
   }
 }
 
+/** On a store of their own. */
+async function runReactions(bench: Bench): Promise<void> {
+  const dataDir = `${bench.dataDir}/reactions`;
+  const { isQuick, wrapper } = bench;
+  await Deno.mkdir(dataDir);
+  const start = () => startServer({ dataDir, wrapper });
+  await measureReactions({ isQuick, start, add: (row) => add(bench, row) });
+}
+
 function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
@@ -257,14 +268,20 @@ if (import.meta.main) {
       quick: { type: "boolean", default: false },
       json: { type: "string" },
       store: { type: "string", default: "sqlite" },
+      reactions: { type: "boolean", default: false },
     },
   });
+  const onlyReactions = values.reactions;
   const isOnCluster = values.store === "foundationdb";
   const [bench, machine] = await openBench({ isQuick: values.quick, isOnCluster });
   const startedAt = performance.now();
   try {
-    if (isOnCluster) await measureCluster(bench, (row) => add(bench, row));
-    else await runAll(bench);
+    if (isOnCluster) {
+      await measureCluster({ ...bench, onlyReactions }, (row) => add(bench, row));
+    } else {
+      if (!onlyReactions) await runAll(bench);
+      await runReactions(bench);
+    }
   } finally {
     const seconds = Math.round((performance.now() - startedAt) / 1000);
     console.log(`\n${machine.join("\n")}\n\n${formatTable(bench.rows)}\n\n${seconds} s in all`);

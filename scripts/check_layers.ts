@@ -59,7 +59,10 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
       "node:buffer": ["src/webhook"],
     },
   },
-  "src/host.ts": { imports: [], packages: { "node:timers": ["src/host.ts"] } },
+  "src/host.ts": {
+    imports: [],
+    packages: { "node:timers": ["src/host.ts"], "node:process": ["src/host.ts"] },
+  },
   "src/config.ts": { imports: ["src/domain"], packages: { "ipaddr.js": ["src/config.ts"] } },
   "src/queries": {
     imports: ["src/domain", "src/store", "src/wasm"],
@@ -98,6 +101,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     packages: {
       "hono": ["src/http"],
       "ipaddr.js": ["src/http"],
+      "prom-client": ["src/http/metrics"],
       "node:crypto": ["src/http"],
       "node:buffer": ["src/http"],
     },

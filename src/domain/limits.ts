@@ -97,6 +97,9 @@ export const limits = {
   circuitPauseMs: 30_000,
   /** What has waited so long is not tried any more. */
   deliveryAgeMsMax: HOUR_S * 1000,
+  /** How long a saga is kept that has ended, and what has failed too often to be tried again. */
+  sagaRetentionSeconds: 30 * 24 * HOUR_S,
+  parkedRetentionSeconds: 30 * 24 * HOUR_S,
   /** Failed logins of one account within a minute before it is locked for that minute. */
   failedLoginsPerMinuteMax: 10,
 } as const;

@@ -147,6 +147,21 @@ export async function readEvents(
   return (await decodeSegments(tx, tenant, pairs, window)).flat();
 }
 
+/** One event, by one read; undefined where the stream has none at the index. */
+export async function readEvent(
+  tx: Reads,
+  tenant: number,
+  stream: StreamKey,
+  index: number,
+): Promise<IndexedEvent | undefined> {
+  const { begin } = keys.segments(tenant, stream);
+  // The segment that holds it is the last one that begins at or before it.
+  const upToIndex = { begin, end: keyAfter(keys.segment(tenant, stream, index)) };
+  const pairs = await tx.getRange(upToIndex, { limit: 1, reverse: true });
+  const window = { from: index, to: index + 1, bytesMax: Infinity };
+  return (await decodeSegments(tx, tenant, pairs, window))[0]?.[0];
+}
+
 /** As {@link readEvents}, but the newest of the window when `bytesMax` binds; oldest first too. */
 export async function readEventsBackwards(
   tx: Reads,

@@ -1,0 +1,198 @@
+/**
+ * The text of a piece of pending work becomes that work, or the reason why it is none. What passes
+ * here is done one day by workers, so nothing of it may be what the service itself never stores.
+ */
+
+import { isJsonObject } from "../json.ts";
+import { limits } from "../limits.ts";
+import { isEndState, SAGA_STATES, type SagaInstance } from "../saga/instance.ts";
+import { checkKeptSaga } from "../spec/sagas.ts";
+import {
+  type Check,
+  count,
+  countFrom1,
+  faultOf,
+  hex64,
+  listOf,
+  objectOf,
+  oneOf,
+  type Shape,
+  shortText,
+  streamKeyText,
+  text,
+} from "./field_checks.ts";
+import type { MovedDefinition, MovedSaga, WorkItem, WorkKind } from "./work.ts";
+
+export type ParsedWork =
+  | { readonly ok: true; readonly item: WorkItem }
+  | { readonly ok: false; readonly message: string };
+
+const SAGA_ID = /^saga_[0-9a-f]{36}$/;
+const TYPE_NAME = /^[a-z][a-z0-9_]{0,63}$/;
+const PHASES = ["emit", "compensate"];
+const OUTCOMES = [
+  "emitted",
+  "completed",
+  "skipped",
+  "failed",
+  "compensated",
+  "compensation_failed",
+];
+
+const typeName: Check = (value) => typeof value === "string" && TYPE_NAME.test(value);
+const tries: Check = (value) => count(value) && (value as number) < limits.reactionTriesMax;
+const party = objectOf({ type: shortText, id: shortText });
+const reference = objectOf({ key: streamKeyText, event_type: shortText, stream_id: shortText });
+const emission: Check = (value) =>
+  objectOf({
+    key: streamKeyText,
+    aggregateType: typeName,
+    id: shortText,
+    eventType: shortText,
+    data: isJsonObject,
+  })(value) && isOwnKey(value as Record<string, string>);
+
+function isOwnKey({ key, aggregateType, id }: Record<string, string>): boolean {
+  return key === `${aggregateType}:${id}`;
+}
+
+function isStored(value: unknown): boolean {
+  return objectOf({ key: streamKeyText, type: shortText, data: isJsonObject, metadata })(value);
+}
+
+function metadata(value: unknown): boolean {
+  return isJsonObject(value) && count(value.timestamp) && isJsonObject(value.actor);
+}
+
+const entry: Check = (value) =>
+  objectOf({
+    kind: oneOf(["emit"]),
+    emission,
+    actor: party,
+    eventType: shortText,
+    depth: countFrom1,
+    requestId: shortText,
+  })(value) || objectOf({
+    kind: oneOf(["sagas"]),
+    eventType: shortText,
+    requestId: shortText,
+  })(value);
+
+const waiting: Check = (value) =>
+  objectOf({
+    kind: oneOf(["event"]),
+    step: count,
+    key: streamKeyText,
+    eventTypes: (types) => listOf(shortText)(types) && (types as unknown[]).length > 0,
+    dueMs: count,
+  })(value) || objectOf({
+    kind: oneOf(["pause"]),
+    step: count,
+    phase: oneOf(PHASES),
+    tries: count,
+    dueMs: count,
+  })(value);
+
+const instance = objectOf({
+  id: (value) => typeof value === "string" && SAGA_ID.test(value),
+  name: typeName,
+  definition: hex64,
+  state: oneOf(SAGA_STATES),
+  startedAt: count,
+  updatedAt: count,
+  trigger: reference,
+  "triggerEvent?": isStored,
+  completed: listOf(objectOf({ step: count, event: isStored })),
+  "waiting?": waiting,
+  history: listOf(objectOf({
+    at: count,
+    step: text,
+    outcome: oneOf(OUTCOMES),
+    "event?": reference,
+    "reason?": text,
+  })),
+});
+
+const SHAPES: Readonly<Record<WorkKind, Shape>> = {
+  outbox_entry: {
+    place: objectOf({ stream: streamKeyText, index: count, number: count }),
+    entry,
+    sinceMs: count,
+    waitMs: count,
+    tries,
+  },
+  scheduled_event: {
+    id: shortText,
+    emission,
+    cancelOn: listOf(objectOf({ key: streamKeyText, eventType: shortText })),
+    createdMs: count,
+    fireAtMs: count,
+    by: objectOf({ key: streamKeyText, eventType: shortText, streamId: shortText }),
+    requestId: shortText,
+    tries,
+    timerMs: count,
+  },
+  saga: {
+    instance,
+    "awaitsFrom?": count,
+    "timerMs?": count,
+    "timerTries?": tries,
+    depth: countFrom1,
+    requestId: shortText,
+  },
+  saga_definition: {
+    hash: hex64,
+    kept: objectOf({ name: typeName, saga: isJsonObject, singletons: listOf(shortText) }),
+  },
+};
+
+/** Strict, as records are. */
+export function parseWork(kind: WorkKind, json: string): ParsedWork {
+  let moved: unknown;
+  try {
+    moved = JSON.parse(json);
+  } catch {
+    return refuse("is not JSON");
+  }
+  if (!isJsonObject(moved)) return refuse("is not a JSON object");
+  const fault = faultOf(moved, SHAPES[kind]) ?? explainWhole(kind, moved);
+  if (fault !== undefined) return refuse(fault);
+  return { ok: true, item: { kind, moved } as unknown as WorkItem };
+
+  function refuse(message: string): ParsedWork {
+    return { ok: false, message: `work "${kind}": ${message}` };
+  }
+}
+
+/** What no field alone can tell. */
+function explainWhole(kind: WorkKind, moved: unknown): string | undefined {
+  if (kind === "saga") return explainSaga(moved as MovedSaga);
+  if (kind === "saga_definition") return explainDefinition(moved as MovedDefinition);
+  return undefined;
+}
+
+/** A saga that runs waits, and has a timer; one that has ended has neither. */
+function explainSaga({ instance, awaitsFrom, timerMs, timerTries }: MovedSaga): string | undefined {
+  const { state, waiting, triggerEvent } = instance;
+  const isOver = isEndState(state);
+  const parts = [waiting, triggerEvent, timerMs];
+  if (parts.some((part) => (part === undefined) !== isOver)) {
+    return `a saga that is ${state} ${isOver ? "waits for nothing" : "waits, and has a timer"}`;
+  }
+  if ((awaitsFrom !== undefined) !== (waiting?.kind === "event")) {
+    return '"awaitsFrom" stands exactly where an event is awaited';
+  }
+  if (isOver && timerTries !== undefined) return `a saga that is ${state} has no timer`;
+  return undefined;
+}
+
+function explainDefinition({ hash, kept }: MovedDefinition): string | undefined {
+  const compiled = checkKeptSaga(kept);
+  if (compiled === undefined) return `this build cannot run the definition of '${kept.name}'`;
+  return compiled.hash === hash ? undefined : "the definition does not have that hash";
+}
+
+/** The definition that a saga still needs; undefined for one that has ended. */
+export function neededDefinition({ state, definition }: SagaInstance): string | undefined {
+  return isEndState(state) ? undefined : definition;
+}

@@ -22,6 +22,7 @@ import {
 import { enqueueStreamRebuild } from "../store/rebuilds.ts";
 import { openStream, type StreamAppender } from "../store/streams.ts";
 import type { WatchedTypesReader } from "../store/watched_types.ts";
+import { appendDeliveries, NO_OWN_LANES, type OwnLanes } from "./append_deliveries.ts";
 import { appendReactions, type ReactionState, readReactionState } from "./append_reactions.ts";
 import { NOTHING_WRITTEN, type PreparedTarget, type PreparedWrite } from "./prepared_write.ts";
 
@@ -41,6 +42,7 @@ export async function appendWrites(
   tenant: number,
   writes: readonly PreparedWrite[],
   watched: WatchedTypesReader,
+  lanes: OwnLanes = NO_OWN_LANES,
 ): Promise<Outcome<Written>[]> {
   // One promise for all reads: where one fails while nobody waits for it, the process ends.
   const [streams, reactions, readings] = await Promise.all([
@@ -50,7 +52,7 @@ export async function appendWrites(
   ]);
   const lengths = new Map([...streams.values()].map(({ key, head }) => [key, head.length]));
   const outcomes = writes.map((write, index) =>
-    appendWrite(tx, tenant, write, readings[index]!, streams, reactions)
+    appendWrite(tx, tenant, write, readings[index]!, streams, reactions, lanes)
   );
   for (const stream of streams.values()) {
     stream.flush();
@@ -110,6 +112,7 @@ function appendWrite(
   { entry, isDue }: WriteReading,
   streams: Streams,
   reactions: ReactionState,
+  lanes: OwnLanes,
 ): Outcome<Written> {
   const { form, requestId, idempotency, cause, impliedCount } = write;
   if (!isDue || isGone(write, reactions)) return accept(NOTHING_WRITTEN);
@@ -126,6 +129,7 @@ function appendWrite(
   const targets = write.targets.map((target) => {
     const first = appendTarget(tx, tenant, target, write.timestamp, streams.get(target.key)!);
     for (const work of appendReactions(tx, reactions, write, target, first)) outbox.push(work);
+    appendDeliveries(tx, tenant, target, first, lanes);
     return { key: target.key, first, count: target.events.length };
   });
   for (const error of write.errors) storeErrorRecord(tx, tenant, error);

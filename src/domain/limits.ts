@@ -95,8 +95,15 @@ export const limits = {
   /** Failures in a row after which an endpoint is left alone, and for how long. */
   circuitFailuresMax: 20,
   circuitPauseMs: 30_000,
-  /** What has waited so long is not tried any more. */
+  /** What has waited so long for an endpoint that is left alone is not tried any more. */
   deliveryAgeMsMax: HOUR_S * 1000,
+  /** Deliveries that are over: how long, and how many of each listener, they are kept. */
+  deliveredRetentionSeconds: 24 * HOUR_S,
+  deliveredKeptMax: 10_000,
+  undeliveredRetentionSeconds: 30 * 24 * HOUR_S,
+  undeliveredKeptMax: 100_000,
+  /** Deliveries that one call asks for again. */
+  replayedAtOnceMax: 1_000,
   /** How long a saga is kept that has ended, and what has failed too often to be tried again. */
   sagaRetentionSeconds: 30 * 24 * HOUR_S,
   parkedRetentionSeconds: 30 * 24 * HOUR_S,

@@ -74,9 +74,11 @@ export async function listSagaRecords(
   const { begin, end } = keys.sagas(tenant);
   const range = { begin: after === undefined ? begin : keyAfter(keys.saga(tenant, after)), end };
   const pairs = await tx.getRange(range, { limit });
-  return await Promise.all(pairs.map(async ({ key, value }) =>
-    decodeRecord<SagaRecord>(await wholeValue(tx, tenant, key, value))
-  ));
+  return await Promise.all(
+    pairs.map(async ({ key, value }) =>
+      decodeRecord<SagaRecord>(await wholeValue(tx, tenant, key, value))
+    ),
+  );
 }
 
 /** Guarded, so that nobody else starts the same one. */

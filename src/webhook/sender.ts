@@ -9,6 +9,7 @@ import http, { type IncomingMessage } from "node:http";
 import https from "node:https";
 import { Buffer } from "node:buffer";
 import type { TryAnswer, TryFailure } from "../domain/listener/delivery.ts";
+import type { Webhook, WebhookSender } from "../domain/listener/sender.ts";
 import { isPublicAddress, literalAddress } from "../domain/listener/public_address.ts";
 import { limits } from "../domain/limits.ts";
 import type { Host } from "../host.ts";
@@ -19,20 +20,6 @@ import {
   type Resolve,
   type ResolvedAddress,
 } from "./guard.ts";
-
-export interface Webhook {
-  /** Absolute, of `http:` or `https:`. */
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-}
-
-export interface WebhookSender {
-  /** One try. Whatever goes wrong out there is an answer. */
-  send(webhook: Webhook): Promise<TryAnswer>;
-  /** Ends all connections; tries under way fail. */
-  close(): void;
-}
 
 export interface SenderSettings {
   readonly allowPrivate: boolean;
@@ -57,7 +44,11 @@ export function webhookSender(
   const secure = agingAgent(new https.Agent(options), host);
 
   /** `again`: a connection that had been kept was ended by the other side; nobody answered. */
-  function tryOnce(webhook: Webhook, isFresh: boolean): Promise<TryAnswer | "again"> {
+  function tryOnce(
+    webhook: Webhook,
+    isFresh: boolean,
+    milliseconds: number,
+  ): Promise<TryAnswer | "again"> {
     const { url, headers, body } = webhook;
     const isSecure = url.startsWith("https:");
     const agent = isFresh ? false : isSecure ? secure : plain;
@@ -68,7 +59,7 @@ export function webhookSender(
         agent,
         lookup,
       });
-      const stopTimer = host.startTimer(limits.deliveryTryMsMax, () => {
+      const stopTimer = host.startTimer(milliseconds, () => {
         settle({ failure: "timeout" });
         sent.destroy();
       });
@@ -89,8 +80,12 @@ export function webhookSender(
     if (!allowPrivate && address !== undefined && !isPublicAddress(address)) {
       return { failure: "address_refused" };
     }
-    const answer = await tryOnce(webhook, false);
-    return answer === "again" ? await tryOnce(webhook, true) as TryAnswer : answer;
+    const beganMs = host.nowMs();
+    const answer = await tryOnce(webhook, false, limits.deliveryTryMsMax);
+    if (answer !== "again") return answer;
+    const passedMs = Math.max(0, host.nowMs() - beganMs);
+    const leftMs = Math.max(0, limits.deliveryTryMsMax - passedMs);
+    return await tryOnce(webhook, true, leftMs) as TryAnswer;
   }
 
   function close(): void {

@@ -8,7 +8,7 @@ import type { Outcome, Refusal } from "../../src/domain/refusal.ts";
 import { type Environment, ENVIRONMENTS, type Tenant } from "../../src/domain/tenant.ts";
 import type { WriteRequest, Written } from "../../src/domain/write.ts";
 import type { Engine } from "../../src/kv/engine.ts";
-import { createService, type Service } from "../../src/service.ts";
+import { createService, type Service, type WebhookSettings } from "../../src/service.ts";
 import { exampleSpec } from "./example_spec.ts";
 import { type FakeHost, fakeHost } from "./fake_host.ts";
 import { temporaryEngine } from "./temporary_engine.ts";
@@ -28,6 +28,8 @@ export interface FixtureOptions {
   readonly spec?: JsonObject;
   /** Puts something between the service and the engine, such as faults. */
   readonly wrap?: (engine: Engine) => Engine;
+  /** Left out: nothing is delivered to listeners. */
+  readonly webhooks?: WebhookSettings;
 }
 
 /** Runs `body` with a fresh service; everything is closed and removed afterwards. */
@@ -39,7 +41,7 @@ export async function withService(
   const engine = options.wrap?.(inner) ?? inner;
   const host = fakeHost();
   const access = createAccess(inner, host, { jwtSecret: SECRET });
-  const service = createService(engine, host, access);
+  const service = createService(engine, host, access, { webhooks: options.webhooks });
   try {
     const instance = valueOf(await access.createInstance("shop", "unlimited"));
     const tenants = {} as Record<Environment, Tenant>;

@@ -4,6 +4,14 @@
  */
 
 import { limits } from "../limits.ts";
+import type { StreamKey } from "../stream_key.ts";
+
+/** What one listener is to hear of one stream: in the order of the stream, one after the other. */
+export interface Lane {
+  readonly tenant: number;
+  readonly listener: string;
+  readonly stream: StreamKey;
+}
 
 /** `dropped`: nobody is there to have it: the listener or the event is gone. */
 export type DeliveryState = "pending" | "delivered" | "dead" | "dropped";
@@ -51,8 +59,10 @@ export interface Delivery {
   readonly id: string;
   /** When its event was written, or when it was asked for again. */
   readonly sinceMs: number;
-  /** Not before this is it tried. */
+  /** Not before this is it tried; 0 before the first try. */
   readonly dueMs: number;
+  /** The listener's as the event was written: for a time in which no spec can be read. */
+  readonly url: string;
   /** Of the present series; four at most. */
   readonly tries: readonly DeliveryTry[];
   /** Tries of earlier series: `attempt` goes on counting. */
@@ -62,8 +72,7 @@ export interface Delivery {
 /** What follows from a try. */
 export type NextStep =
   | { readonly state: "pending"; readonly dueMs: number }
-  | { readonly state: "delivered" }
-  | { readonly state: "dead"; readonly reason: DeadReason };
+  | Exclude<DeliveryEnd, { readonly state: "dropped" }>;
 
 export type DeadReason =
   /** All tries failed. */
@@ -71,7 +80,34 @@ export type DeadReason =
   /** The endpoint said 410. */
   | "gone"
   /** It was left alone for so long that this delivery grew too old. */
-  | "too_old";
+  | "endpoint_unavailable";
+
+export type DropReason =
+  /** The current spec has no such listener. */
+  | "listener_removed"
+  | "listener_disabled"
+  /** The event is not there any more. */
+  | "event_erased";
+
+/** How a delivery ended. */
+export type DeliveryEnd =
+  | { readonly state: "delivered" }
+  | { readonly state: "dead"; readonly reason: DeadReason }
+  | { readonly state: "dropped"; readonly reason: DropReason };
+
+export type EndState = DeliveryEnd["state"];
+
+export const END_STATES: readonly EndState[] = ["dead", "dropped", "delivered"];
+
+/** A delivery that is over. */
+export interface EndedDelivery {
+  readonly delivery: Delivery;
+  readonly stream: StreamKey;
+  /** Of its event, in the stream. */
+  readonly index: number;
+  readonly end: DeliveryEnd;
+  readonly endedMs: number;
+}
 
 const GONE = 410;
 
@@ -90,6 +126,6 @@ export function isSuccess(answer: TryAnswer): boolean {
 }
 
 /** True for what has waited too long for an endpoint that is left alone. */
-export function isTooOld({ sinceMs }: Delivery, nowMs: number): boolean {
+export function isTooOld({ sinceMs }: Pick<Delivery, "sinceMs">, nowMs: number): boolean {
   return nowMs - sinceMs > limits.deliveryAgeMsMax;
 }

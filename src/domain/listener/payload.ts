@@ -6,6 +6,15 @@
 import { createHmac } from "node:crypto";
 import type { Tenant } from "../tenant.ts";
 
+/** As `deno.json` has it. */
+const VERSION = "0.1.0";
+
+/** The same on every delivery. */
+export const DELIVERY_HEADERS: Readonly<Record<string, string>> = {
+  "content-type": "application/json",
+  "user-agent": `Daybook/${VERSION}`,
+};
+
 /** What the payload tells. `raw` is the event as stored, so its bytes are the ones hashed. */
 export interface PayloadParts {
   readonly deliveryId: string;

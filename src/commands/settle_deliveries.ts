@@ -17,7 +17,7 @@ import {
 } from "../store/deliveries.ts";
 import { storeEnded } from "../store/ended_deliveries.ts";
 
-/** What has become of the first delivery of a lane. */
+/** What has become of one delivery of a lane. */
 export interface DeliveryChange {
   readonly index: number;
   /** As it was read: where it is another by now, somebody else has settled it. */
@@ -30,15 +30,15 @@ export interface DeliveryChange {
 
 export interface Settlement {
   readonly lane: Lane;
-  /** Absent where there is only to be looked whether the lane has anything that is due. */
-  readonly change?: DeliveryChange;
+  /** In the order of the lane; none where there is only to be looked for what is due. */
+  readonly changes: readonly DeliveryChange[];
   /** What follows in the lane is known to be due. */
   readonly hasNext: boolean;
 }
 
 export interface Settled {
-  /** False where somebody else had settled it. */
-  readonly isChanged: boolean;
+  /** Those that took place; a delivery that somebody else has settled is not among them. */
+  readonly changed: readonly DeliveryChange[];
   /** Whether the lane has something that is due; its mark stays then. */
   readonly goesOn: boolean;
 }
@@ -141,24 +141,25 @@ async function settleAll(
   nowMs: number,
 ): Promise<Settled[]> {
   const found = await Promise.all(
-    settlements.map(({ lane, change }) => change && readDelivery(tx, lane, change.index)),
+    settlements.map(({ lane, changes }) =>
+      Promise.all(changes.map(({ index }) => readDelivery(tx, lane, index)))
+    ),
   );
-  const changed = settlements.map((settlement, index) => apply(tx, settlement, found[index]));
-  return await Promise.all(settlements.map(async ({ lane, hasNext }, index) => {
-    const goesOn = hasNext || await restLane(tx, lane, nowMs);
-    return { isChanged: changed[index]!, goesOn };
-  }));
+  const changed = settlements.map(({ lane, changes }, at) => {
+    const same = changes.filter(({ before }, index) => isSame(found[at]![index], before));
+    for (const change of same) apply(tx, lane, change);
+    return same;
+  });
+  return await Promise.all(settlements.map(async ({ lane, hasNext }, index) => (
+    { changed: changed[index]!, goesOn: hasNext || await restLane(tx, lane, nowMs) }
+  )));
 }
 
-function apply(tx: Transaction, { lane, change }: Settlement, found: Delivery | undefined) {
-  if (change === undefined || !isSame(found, change.before)) return false;
+function apply(tx: Transaction, lane: Lane, change: DeliveryChange): void {
   const { index, after: delivery, end, atMs: endedMs } = change;
-  if (end === undefined) putDelivery(tx, lane, index, encodeDelivery(delivery));
-  else {
-    clearDelivery(tx, lane, index);
-    storeEnded(tx, lane, { delivery, stream: lane.stream, index, end, endedMs });
-  }
-  return true;
+  if (end === undefined) return putDelivery(tx, lane, index, encodeDelivery(delivery));
+  clearDelivery(tx, lane, index);
+  storeEnded(tx, lane, { delivery, stream: lane.stream, index, end, endedMs });
 }
 
 function isSame(a: Delivery | undefined, b: Delivery): boolean {

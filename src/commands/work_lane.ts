@@ -1,6 +1,7 @@
 /**
- * Works in one lane: its first delivery is tried, what became of it is settled, and only then comes
- * the next. Decisions, section 14: ordered per listener and stream.
+ * Works in one lane: one delivery after the other, the next one when the one before has ended.
+ * Decisions, section 14: ordered per listener and stream. While what has ended is being settled, the
+ * next may be under way: a process that dies then sends a few again.
  */
 
 import {
@@ -46,9 +47,9 @@ export interface LaneWorker {
 }
 
 /** Deliveries of one lane in a row; then others have their turn. */
-const TURN_DELIVERIES = 16;
+const TURN_DELIVERIES = 32;
 /** What is read ahead is used so soon, or read again: an event may be erased meanwhile. */
-const AHEAD_DELIVERIES = 8;
+const AHEAD_DELIVERIES = 16;
 const AHEAD_BYTES = 128 * 1024;
 const AHEAD_MS = 1_000;
 /** Events between that the listener does not hear are read with the others up to so many. */
@@ -65,28 +66,73 @@ export function createLaneWorker(
 
   async function work(work: LaneWork): Promise<LaneRest> {
     const { lane, mayGoOn } = work;
+    const settling = openSettling(lane);
     let ahead: LoadedDelivery[] = [];
     let readMs = 0;
-    for (let turn = 0; turn < TURN_DELIVERIES; turn++) {
-      if (!mayGoOn()) return "left";
-      if (ahead.length === 0 || host.nowMs() - readMs > AHEAD_MS) {
-        readMs = host.nowMs();
-        ahead = await engine.snapshot((tx) => readAhead(tx, lane));
+    try {
+      for (let turn = 0; turn < TURN_DELIVERIES; turn++) {
+        if (!mayGoOn()) return "left";
+        if (ahead.length === 0 || host.nowMs() - readMs > AHEAD_MS) {
+          await settling.all();
+          readMs = host.nowMs();
+          ahead = await engine.snapshot((tx) => readAhead(tx, lane));
+        }
+        const next = ahead.shift();
+        const isDue = next !== undefined && next.delivery.dueMs <= host.nowMs();
+        const change = isDue ? await deliver(work, next) : undefined;
+        if (isDue && change === undefined) return "left";
+        if (change !== undefined) settling.add(change);
+        const hasNext = change?.end !== undefined && ahead[0]?.delivery.dueMs === 0;
+        if (hasNext && !settling.isStale()) settling.begin();
+        else if (await settling.rest()) ahead = [];
+        else return "done";
       }
-      const next = ahead.shift();
-      const isDue = next !== undefined && next.delivery.dueMs <= host.nowMs();
-      const change = isDue ? await deliver(work, next) : undefined;
-      if (isDue && change === undefined) return "left";
-      const hasNext = change?.end !== undefined && ahead[0]?.delivery.dueMs === 0;
-      const { isChanged, goesOn } = await settler.settle({ lane, change, hasNext });
-      if (isChanged && change?.end !== undefined) {
-        watcher.onEnded(lane, change.before.id, change.end);
-      }
-      if (!goesOn) return "done";
-      // Something was put in before it, or somebody else was here.
-      if (!isChanged || !hasNext) ahead = [];
+      return "more";
+    } finally {
+      await settling.all();
     }
-    return "more";
+  }
+
+  /** What has ended in one turn of a lane, settled while the next is under way. */
+  function openSettling(lane: Lane) {
+    let gathered: DeliveryChange[] = [];
+    let running: Promise<void> | undefined;
+    let isStale = false;
+
+    function settle(hasNext: boolean): Promise<boolean> {
+      const changes = gathered;
+      gathered = [];
+      return settler.settle({ lane, changes, hasNext }).then(({ changed, goesOn }) => {
+        if (changed.length < changes.length) isStale = true;
+        for (const { before, end } of changed) {
+          if (end !== undefined) watcher.onEnded(lane, before.id, end);
+        }
+        return goesOn;
+      });
+    }
+
+    async function all(): Promise<void> {
+      await running;
+      if (gathered.length > 0) await settle(true);
+    }
+
+    return {
+      isStale: () => isStale,
+      all,
+      add: (change: DeliveryChange) => void gathered.push(change),
+      /** Lets the lane go on meanwhile; what ends before that is done is settled together. */
+      begin(): void {
+        if (running !== undefined) return;
+        running = settle(true).then(() => void (running = undefined));
+        // Whoever waits for it meets its fault.
+        running.catch(() => {});
+      },
+      /** Settles all, and looks for what is due by then: false where nothing is. */
+      async rest(): Promise<boolean> {
+        await running;
+        return await settle(false);
+      },
+    };
   }
 
   /** What is to be settled; undefined where nothing has come of it. */

@@ -127,7 +127,11 @@ export function createDeliveryTrier(parts: DeliveryParts): DeliveryTrier {
     const { url, secret } = receiver;
     const signed = { deliveryId, secret, sentMs: beganMs, prefix: headerPrefix };
     const headers = { ...DELIVERY_HEADERS, ...signatureHeaders(body, signed) };
-    const answer = await send(lane, { url, headers, body });
+    // A deploy refuses such a listener; an import may have brought it.
+    const isPlain = receiver.tenant.environment === "production" && url.startsWith("http:");
+    const answer = isPlain
+      ? { failure: "address_refused" } as const
+      : await send(lane, { url, headers, body });
     const at = new Date(beganMs).toISOString();
     const duration_ms = Math.round(host.monotonicMs() - began);
     return { answer, endedMs: host.nowMs(), line: { at, ...answer, duration_ms } };

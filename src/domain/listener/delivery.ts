@@ -27,17 +27,19 @@ export const DELIVERY_STATES: readonly DeliveryState[] = [
 export const RETRY_PAUSES_MS: readonly number[] = [5_000, 25_000, 125_000];
 
 /** How a try failed without an answer. */
-export type TryFailure =
+export const TRY_FAILURES = [
   /** The name has no address, or none was told in time. */
-  | "name_not_found"
+  "name_not_found",
   /** An address of the name is not one of the public internet. */
-  | "address_refused"
-  | "connection_failed"
-  | "tls_failed"
+  "address_refused",
+  "connection_failed",
+  "tls_failed",
   /** No head of an answer in time. */
-  | "timeout"
+  "timeout",
   /** What came was no HTTP, or more than is read. */
-  | "bad_answer";
+  "bad_answer",
+] as const;
+export type TryFailure = typeof TRY_FAILURES[number];
 
 /** What the world said to one try. */
 export type TryAnswer =

@@ -29,8 +29,8 @@ export interface SenderSettings {
 
 /** A connection serves several deliveries, but not for longer than this: names move. */
 const CONNECTION_AGE_MS_MAX = 60_000;
-/** Open connections that wait for another delivery, for each receiver. */
-const IDLE_CONNECTIONS_MAX = 4;
+/** Longer than any try: what is under way is not ended by it. */
+const CONNECTION_IDLE_MS_MAX = 20_000;
 /** Certificates that are not trusted, are old or are of another name, and talk that is not TLS. */
 const TLS_CODE = /CERT|^ERR_(TLS|SSL)_|^UNABLE_TO_/;
 
@@ -39,7 +39,12 @@ export function webhookSender(
   { allowPrivate, resolve = resolveBySystem }: SenderSettings,
 ): WebhookSender {
   const lookup = guardedLookup(resolve, allowPrivate);
-  const options = { keepAlive: true, maxFreeSockets: IDLE_CONNECTIONS_MAX };
+  // As many as may be under way at once: else most of them would be opened anew each time.
+  const options = {
+    keepAlive: true,
+    maxFreeSockets: limits.deliveriesPerListenerMax,
+    timeout: CONNECTION_IDLE_MS_MAX,
+  };
   const plain = agingAgent(new http.Agent(options), host);
   const secure = agingAgent(new https.Agent(options), host);
 

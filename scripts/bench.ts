@@ -250,7 +250,7 @@ async function runDeliveries(bench: Bench): Promise<void> {
   await Deno.mkdir(dataDir);
   const env = { DAYBOOK_ALLOW_PRIVATE_WEBHOOKS: "true" };
   const start = () => startServer({ dataDir, wrapper, env });
-  await measureDeliveries({ isQuick, wrapper, start, add: (row) => add(bench, row) });
+  await measureDeliveries({ isQuick, start, add: (row) => add(bench, row) });
 }
 
 function pause(milliseconds: number): Promise<void> {

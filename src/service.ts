@@ -39,7 +39,7 @@ import { createSagaAdvancer } from "./commands/advance_sagas.ts";
 import { cancelSchedule } from "./commands/cancel_schedule.ts";
 import { createCombiner } from "./commands/combine.ts";
 import { NO_OWN_LANES } from "./commands/append_deliveries.ts";
-import { createDeliveryRunner } from "./commands/deliver_events.ts";
+import { createDeliveryRunner, type DeliveryRunner } from "./commands/deliver_events.ts";
 import { deploySpec } from "./commands/deploy_spec.ts";
 import { createTimerRunner } from "./commands/fire_schedule.ts";
 import { createSnapshotKeeper } from "./commands/keep_snapshots.ts";
@@ -65,7 +65,7 @@ import { readLength } from "./queries/read_length.ts";
 import { readSaga } from "./queries/read_saga.ts";
 import { listSpecs, readSpec } from "./queries/read_spec.ts";
 import { openStateCache } from "./queries/state_cache.ts";
-import { openSpecCache } from "./queries/current_spec.ts";
+import { openSpecCache, type SpecCache } from "./queries/current_spec.ts";
 
 export interface DataService {
   writeEvents(tenant: Tenant, request: WriteRequest): Promise<Outcome<Written>>;
@@ -246,9 +246,6 @@ export function createService(
   const timers = createTimerRunner({ ...working, outbox });
   const writer = createWriter(engine, host, specs, combiner, outbox);
 
-  const circuitOf = (tenant: number, listener: string) => deliveries?.circuitOf(tenant, listener);
-  const listenerTools = { engine, host, specs, circuitOf };
-
   const data: DataService = {
     writeEvents: writer.writeEvents,
     answerRecorded: writer.answerRecorded,
@@ -263,21 +260,13 @@ export function createService(
     cancelScheduled: (tenant, id) => cancelSchedule(engine, tenant, id),
     listSagas: (tenant, request) => listSagas(engine, tenant, request),
     readSaga: (tenant, id) => readSaga(engine, tenant, id),
-    listListeners: (tenant, page) => listListeners(listenerTools, tenant, page),
-    listDeliveries: (tenant, request) => listDeliveries(engine, specs, tenant, request),
-    replayDeliveries: (tenant, request) => replayDeliveries(engine, host, specs, tenant, request),
+    ...listenerCalls(engine, host, specs, deliveries),
     recordError: errors.record,
   };
   const specService: SpecService = {
     async deploySpec(tenant, request) {
-      const outcome = await deploySpec(
-        engine,
-        host,
-        specs,
-        tenant,
-        request,
-        webhooks?.allowPrivate,
-      );
+      const { allowPrivate } = webhooks ?? {};
+      const outcome = await deploySpec(engine, host, specs, tenant, request, allowPrivate);
       if (!request.dryRun) count(counters.specDeploys, outcome.ok ? "accepted" : "refused");
       return outcome;
     },
@@ -294,10 +283,7 @@ export function createService(
     drainOutbox: (limit, isStopping = () => false) => outbox.drain(limit, isStopping),
     followOutbox: (wake) => followOutbox(engine, host, wake),
     drainTimers: (limit, isStopping = () => false) => timers.drain(limit, isStopping),
-    drainDeliveries: (isStopping = () => false) =>
-      deliveries?.drain(isStopping) ?? Promise.resolve(0),
-    followDeliveries: (wake) => deliveries?.follow(wake) ?? (() => Promise.resolve()),
-    deliveriesIdle: () => deliveries?.idle() ?? Promise.resolve(),
+    ...deliveryWork(deliveries),
     timerPauseMs: timers.pauseMs,
     measureQueues: () => measureQueues(engine, host),
     async renewShare() {
@@ -327,6 +313,34 @@ export function createService(
   }
 
   return { data, specs: specService, access, background, operations, ping, close };
+}
+
+function listenerCalls(
+  engine: Engine,
+  host: Host,
+  specs: SpecCache,
+  deliveries: DeliveryRunner | undefined,
+): Pick<DataService, "listListeners" | "listDeliveries" | "replayDeliveries"> {
+  const circuitOf = (tenant: number, listener: string) => deliveries?.circuitOf(tenant, listener);
+  const tools = { engine, host, specs, circuitOf };
+  return {
+    listListeners: (tenant, page) => listListeners(tools, tenant, page),
+    listDeliveries: (tenant, request) => listDeliveries(engine, specs, tenant, request),
+    replayDeliveries: (tenant, request) => replayDeliveries(engine, host, specs, tenant, request),
+  };
+}
+
+/** Nothing, in a process that does not deliver. */
+function deliveryWork(
+  deliveries: DeliveryRunner | undefined,
+): Pick<BackgroundService, "drainDeliveries" | "followDeliveries" | "deliveriesIdle"> {
+  const nothing = () => Promise.resolve();
+  return {
+    drainDeliveries: (isStopping = () => false) =>
+      deliveries?.drain(isStopping) ?? Promise.resolve(0),
+    followDeliveries: (wake) => deliveries?.follow(wake) ?? nothing,
+    deliveriesIdle: deliveries?.idle ?? nothing,
+  };
 }
 
 /** By its name an outage like any other. */

@@ -8,7 +8,7 @@ import { type ServerProcess, startServer } from "../../tests/support/server_proc
 import type { LoadResult } from "./load.ts";
 import { measureShares, measureSync, nameLimit } from "./machine.ts";
 import { percentiles } from "./load.ts";
-import { measureReactions } from "./reaction_rows.ts";
+import { measureReactions, withoutTargets } from "./reaction_rows.ts";
 import * as measures from "./server_measures.ts";
 import type { Row } from "./table.ts";
 
@@ -45,7 +45,8 @@ export async function measureCluster(bench: ClusterBench, add: AddRow): Promise<
   const cluster = await startCluster({ storage: "ssd" });
   try {
     if (!bench.onlyReactions) await measureServers(bench, add, cluster);
-    await measureReactions({ ...bench, start: () => startNode(cluster, bench), add });
+    const start = () => startNode(cluster, bench);
+    await measureReactions({ ...bench, start, add: withoutTargets(add) });
   } finally {
     await cluster.stop();
   }

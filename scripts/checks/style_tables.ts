@@ -106,11 +106,6 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "a table; each row is used by the test of its own record",
   },
   {
-    place: "src/commands/append_reactions.ts",
-    test: "tests/commands/append_writes_test.ts",
-    reason: "what commits with a write, beside its events",
-  },
-  {
     place: "src/commands/append_deliveries.ts",
     test: "tests/commands/deliver_events_test.ts",
     reason: "what is put in is seen by what is sent",

@@ -168,8 +168,13 @@ function isFull({ bytes, sagas }: SagaWork): boolean {
 async function showEvent(work: SagaWork, shown: OutboxWork): Promise<boolean> {
   const { tx, tenant, moment: { nowMs } } = work;
   const { place, entry } = shown;
-  if (entry.kind !== "sagas" || !await hasEntry(tx, place)) return true;
-  const event = await readEventAt(tx, tenant, place.stream, place.index);
+  if (entry.kind !== "sagas") return true;
+  // At once: on a network each read waits for its reply.
+  const [isThere, event] = await Promise.all([
+    hasEntry(tx, place),
+    readEventAt(tx, tenant, place.stream, place.index),
+  ]);
+  if (!isThere) return true;
   // Erased since: then it is shown to nobody.
   if (event?.type === entry.eventType) {
     const arrived = { event, streamId: eventId(place.index) };

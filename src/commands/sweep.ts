@@ -24,12 +24,13 @@ const LARGE_AT_A_TIME = 50;
 
 export interface Sweeper {
   /**
-   * Puts imported work into the queues, where some is left. Looks at the next `limit` ledger entries of one tenant, at some of its sagas and at some of what
-   * was given up, and removes up to `limit` error records. Called again and again, it walks round
-   * and round all tenants. While another process sweeps it does nothing.
-   * @returns how many it removed where it is worth going on at once: error records, and others
-   *   when half of those looked at had ended. So the ledger stays below about twice what a day
-   *   writes, however much that is, and the walk over what is alive stays slow.
+   * Puts imported work into the queues, where some is left. Looks at the next `limit` ledger
+   * entries of one tenant, at some of its sagas and at some of what was given up, and removes up
+   * to `limit` error records. Called again and again, it walks round and round all tenants. While
+   * another process sweeps it does nothing.
+   * @returns how much it did where it is worth going on at once: imported work, error records, and
+   *   others when half of those looked at had ended. So the ledger stays below about twice what a
+   *   day writes, however much that is, and the walk over what is alive stays slow.
    */
   sweep(limit: number): Promise<number>;
 }

@@ -1,10 +1,10 @@
 /**
  * Fairness between environments that share a queue. Each round takes what is first in line, so one
- * environment alone is as fast as it can be; where that is not all, the round also takes some of the
- * others. So what waits for one environment delays another by rounds, not by all that waits.
+ * environment alone is as fast as it can be; where that is not all, the round also takes some of
+ * the others. So what waits for one environment delays another by rounds, not by all that waits.
  */
 
-/** Of an outbox shard, each round: first entries of a tenant, and reads, each of the next tenant. */
+/** Of an outbox shard in each round: first entries of a tenant; reads, each of the next tenant. */
 export const OUTBOX_TURN = { each: 10, reads: 8 } as const;
 
 /**

@@ -23,6 +23,9 @@ const { values } = parseArgs({
     workload: { type: "string", default: "writes" },
   },
 });
+if (!["writes", "reactions"].includes(values.workload)) {
+  throw new Error(`There is no workload ${values.workload}: writes or reactions`);
+}
 const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed);
 console.log(`seed ${seed}`);
 const cluster = values.store === "foundationdb" ? await startCluster() : undefined;

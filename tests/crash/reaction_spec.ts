@@ -4,7 +4,7 @@
  * knows every event that may follow, with its token, before it sends the first one.
  */
 
-/** A whole order of amounts above any that fits `was_booked` and `was_finished`. */
+/** The largest amount that `was_booked` and `was_finished` take: no other is written. */
 export const AMOUNT_MAX = 1_000_000;
 /** How long the saga `poll` waits for an answer. */
 export const POLL_TIMEOUT_MS = 2_500;

@@ -4,7 +4,9 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { takeOthers } from "../../src/domain/fair_share.ts";
 
-const of = (...tenants: readonly number[]) => tenants.map((tenant, at) => ({ tenant, at }));
+function of(...tenants: readonly number[]) {
+  return tenants.map((tenant, at) => ({ tenant, at }));
+}
 
 Deno.test("takeOthers() takes in order what is of tenants that have nothing first in line", () => {
   const window = of(1, 2, 1, 3, 2, 1);

@@ -284,7 +284,9 @@ Deno.test("the log stays short under load and beside readers of old versions", a
 Deno.test("getRange() is the same whatever it takes to read it: limits, directions, own writes", async () => {
   await withEngine({}, async (engine) => {
     const stored = Array.from({ length: 150 }, (_, i) => String(i).padStart(3, "0"));
-    await engine.transact(async (tx) => put(tx, stored.map((key) => `${key}=1`).join(" ")));
+    await engine.transact((tx) =>
+      Promise.resolve(put(tx, stored.map((key) => `${key}=1`).join(" ")))
+    );
     const all = range("0", "9");
     await engine.transact(async (tx) => {
       const model = new Set(stored);
@@ -298,9 +300,10 @@ Deno.test("getRange() is the same whatever it takes to read it: limits, directio
           if (reverse) keys.reverse();
           assert.deepEqual(found.map(({ key }) => text(key)), keys.slice(0, limit));
         }
-        // Between the reads, one key goes and another one comes.
+        // Between the reads, one key goes, and at every second time another one comes.
         tx.clear(bytes(from));
         model.delete(from);
+        if (step % 2 === 0) continue;
         tx.set(bytes(`${from}.`), bytes("2"));
         model.add(`${from}.`);
       }

@@ -74,6 +74,10 @@ Deno.test("removing what a cursor points to holds no reader up (Commanded's Even
     const ids = idsOfOneShard(TENANT, 6);
     const sequence = openSequenceLog(engine, "removed");
     for (const id of ids) await logBoth(engine, sequence, id);
+    const patient = openSequenceReader(sequence, () => false);
+    await engine.transact((tx) => Promise.resolve(sequence.remove(tx, 3)));
+    await patient.read();
+    assert.deepEqual(patient.handled, [1, 2], "one that counts by ones stops before it");
     const shard = commitLogShard(`${TENANT}/${streamKey("order", ids[0]!)}`);
     const name = { tenant: TENANT, consumer: READER, shard };
     await readStep(engine, TENANT, shard, 3);

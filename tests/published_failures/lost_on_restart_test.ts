@@ -6,7 +6,6 @@
  */
 
 import assert from "node:assert/strict";
-import { LEASE_LIFETIME_MS, LEASE_SKEW_MS } from "../../src/domain/lease.ts";
 import { type Fault, faultyEngine } from "../support/faulty_engine.ts";
 import { idsOfOneShard, readLog, registerReader, timesSeenOf } from "../support/log_reader.ts";
 import { setOff, write } from "../support/reactive_spec.ts";
@@ -15,6 +14,7 @@ import type { Node } from "../support/two_nodes.ts";
 import {
   countLeft,
   countNotes,
+  LEASE_OVER_MS,
   type Shop,
   typesOf,
   withShop,
@@ -22,6 +22,9 @@ import {
   writeAndDie,
 } from "./shop.ts";
 import { STORIES, type Story } from "./stories.ts";
+
+/** Of one worker that does one thing. */
+const COMMITS_MAX = 20;
 
 /** A process whose commit number `diesAt` is its last call, and how many commits it has begun. */
 function startDying(shop: Shop, diesAt: number, landed: boolean) {
@@ -53,9 +56,6 @@ async function dieAt(story: Story, diesAt: number, landed: boolean): Promise<num
   }, story.spec);
   return commits;
 }
-
-const LEASE_OVER_MS = LEASE_LIFETIME_MS + LEASE_SKEW_MS + 1;
-const COMMITS_MAX = 20;
 
 // sidekiq/sidekiq#1831: a job is taken out of the queue before it runs, and lost where its process
 // dies. Particular/NServiceBus#2885: a due timeout was removed and then sent; where sending failed

@@ -110,8 +110,8 @@ async function lateWrite(
 // AxonIQ/AxonFramework#4829: a hole was given up as soon as the event behind it was older than a
 // timeout by its own timestamp, however soon the hole was going to be filled.
 // JasperFx/marten#2370: a pause between events made the daemon's timeout worth nothing.
-// prooph/pdo-event-store#189: projections skipped events; the remedy was a pause at a hole, and then
-// going over it.
+// prooph/pdo-event-store#189: projections skipped events; the remedy was a pause at a hole, and
+// then going over it.
 Deno.test("a commit that comes later than any timeout is read (Axon, Marten, prooph)", async () => {
   const HELD_MS = 60 * MINUTE_MS;
   await withTemporaryEngine(async (engine) => {

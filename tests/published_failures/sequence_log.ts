@@ -17,6 +17,7 @@ export interface SequenceLog {
   /** The next number, whatever becomes of the transaction that wanted it. From 1. */
   take(): number;
   append(tx: Transaction, event: SequencedEvent): void;
+  remove(tx: Transaction, number: number): void;
   list(): Promise<SequencedEvent[]>;
 }
 
@@ -26,6 +27,7 @@ export function openSequenceLog(engine: Engine, name: string): SequenceLog {
   return {
     take: () => ++taken,
     append: (tx, { number, atMs }) => tx.set(keyOf(name, number), encode(atMs)),
+    remove: (tx, number) => tx.clear(keyOf(name, number)),
     async list() {
       const range = { begin: keyOf(name, 0), end: keyOf(name, NUMBER_MAX) };
       const pairs = await engine.snapshot((tx) => tx.getRange(range));

@@ -4,6 +4,7 @@
  */
 
 import type { JsonObject } from "../../src/domain/json.ts";
+import { LEASE_LIFETIME_MS, LEASE_SKEW_MS } from "../../src/domain/lease.ts";
 import type { Tenant } from "../../src/domain/tenant.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import { fakeHost } from "../support/fake_host.ts";
@@ -29,6 +30,9 @@ export interface Shop {
 }
 
 type Request = ReturnType<typeof setOff>;
+
+/** After so long the leases of a process that does not renew them may be taken by any clock. */
+export const LEASE_OVER_MS = LEASE_LIFETIME_MS + LEASE_SKEW_MS + 1;
 
 /** Runs `body` with a store and one instance; everything is gone afterwards. */
 export async function withShop(

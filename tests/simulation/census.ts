@@ -1,7 +1,7 @@
 /** What the worlds of a run have met, counted: a fault that never came proves nothing. */
 
 /** Every kind must have been there; what it means is said where it is counted. */
-export const CENSUS_KINDS = [
+const CENSUS_KINDS = [
   // What was done to them.
   "nodes killed",
   "nodes killed after a commit that nobody heard of",

@@ -1,4 +1,4 @@
-/** What is done leaves nothing behind that would be done again, or that nobody would ever remove. */
+/** What is done leaves nothing behind that would be done again or would never go. */
 
 import { unpack } from "../../src/kv/tuple.ts";
 import { keys } from "../../src/store/keys.ts";
@@ -13,7 +13,7 @@ const KINDS = new Map([
   [unpack(keys.sagaWait(number, "", "", 0, ""))[1], "a wait of a saga"],
 ]);
 const CLOCK_DIFFERENCE_MS = 10_000;
-const EXPECTED_ERRORS = ["poison", "away", "The store went away", "No reply to"];
+const EXPECTED_ERRORS = ["poison", "away", "No reply to"];
 
 export function checkRemains({ world, parked }: Evidence): string[] {
   const { store, isQuiet, weather, errors } = world;

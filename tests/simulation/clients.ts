@@ -103,7 +103,7 @@ async function write(
 ): Promise<void> {
   const { journal, census } = world;
   const isKeyed = random.chance(0.5);
-  const entry: JournalWrite = { events, isKeyed, heard: "unknown", places: [], impliedCount: 0 };
+  const entry: JournalWrite = { events, heard: "unknown", places: [], impliedCount: 0 };
   journal.writes.push(entry);
   // Mostly wrong: then nothing of it may be there.
   const previousLength = random.chance(0.08) ? random.below(4) : undefined;
@@ -202,7 +202,7 @@ function drawEvent(world: ClientWorld, random: Random, id: string): JournalEvent
   if (drawn < 53) return order("was_promised");
   if (drawn < 61) return order("was_delayed", { flag, to });
   if (drawn < 68) return order("was_paid");
-  if (drawn < 71) return event(world, "order:global", "was_called_off", {});
+  if (drawn < 73) return event(world, "order:global", "was_called_off", {});
   if (drawn < 86) return order("was_requested", { flag, saga: random.chance(0.9) });
   return drawPayment(world, random, id);
 }

@@ -17,7 +17,6 @@ import type { ScheduleRecord } from "../../src/store/schedules.ts";
 import { decodeSegment } from "../../src/store/segment.ts";
 import { decodeHead } from "../../src/store/stream_head.ts";
 import { TENANT } from "./clients.ts";
-import { EPOCH_MS } from "./node.ts";
 import type { SimulatedStore } from "./simulated_store.ts";
 import type { CommitNote, EndedWorld } from "./world.ts";
 
@@ -89,11 +88,6 @@ export function nameOf({ event, index }: Placed): string {
 
 export function streamIdOf(index: number): string {
   return String(index).padStart(12, "0");
-}
-
-/** When a commit landed, by a clock that is right. */
-export function trueMs({ atMs }: CommitNote): number {
-  return EPOCH_MS + atMs;
 }
 
 function readStreams(world: EndedWorld, faults: string[]): Map<string, Placed[]> {

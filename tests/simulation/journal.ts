@@ -15,7 +15,6 @@ export interface JournalEvent {
 
 export interface JournalWrite {
   readonly events: readonly JournalEvent[];
-  readonly isKeyed: boolean;
   heard: Heard;
   /** Where the reply said each target begins, by its key. */
   places: readonly { readonly key: string; readonly first: number }[];

@@ -21,7 +21,6 @@ import type { VirtualTime } from "./virtual_time.ts";
 
 /** Where a process runs; it outlives its processes. */
 export interface Machine {
-  readonly name: string;
   /** Milliseconds that its clock is ahead of {@link EPOCH_MS}, from those moments on. */
   readonly clock: { readonly fromMs: number; readonly aheadMs: number }[];
 }

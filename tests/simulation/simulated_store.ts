@@ -35,6 +35,8 @@ export interface KeyVersion {
 export interface SimulatedStore {
   /** Of the newest commit. */
   readonly version: number;
+  /** That ever were. */
+  readonly keyCount: number;
   /** All that a key ever was, the oldest first. */
   history(key: string): readonly KeyVersion[];
   /** All keys that ever were within the range, in order, as text. */
@@ -73,6 +75,9 @@ export function createSimulatedStore(): SimulatedStore {
   return {
     get version() {
       return pairs.version;
+    },
+    get keyCount() {
+      return pairs.order.length;
     },
     history: (key) => pairs.histories.get(key) ?? [],
     keysWithin: ({ begin, end }) => [...keysBetween(pairs, textOf(begin), textOf(end))],

@@ -1,6 +1,7 @@
 /**
- * Thousands of small worlds, each from one number: nodes that die, an engine that fails, clocks that
- * jump, clients that try again, deploys in between. In each everything set off happens exactly once.
+ * Thousands of small worlds, each from one number: nodes that die, an engine that fails, clocks
+ * that jump, clients that try again, deploys in between. In each of them everything that events set
+ * off happens exactly once.
  */
 
 import assert from "node:assert/strict";

@@ -13,9 +13,10 @@ export interface VirtualTime {
   sleep(milliseconds: number): Promise<void>;
   /**
    * Lets happen what is to happen, one after the other, each with all that follows from it at once,
-   * until `work` has ended. Throws where nothing is left to happen, or too much happens.
+   * until `work` has ended. Throws where nothing is left to happen or too much happens, and what
+   * `refuse` throws, which is called after each.
    */
-  runUntil<T>(work: Promise<T>): Promise<T>;
+  runUntil<T>(work: Promise<T>, refuse: () => void): Promise<T>;
 }
 
 interface Entry {
@@ -25,8 +26,8 @@ interface Entry {
   run: (() => void) | undefined;
 }
 
-/** More than any world needs; one that goes round for ever ends here. */
-const ENTRIES_MAX = 300_000;
+/** Ten times what any world needs; one that goes round for ever ends here. */
+const ENTRIES_MAX = 15_000;
 
 export function createVirtualTime(): VirtualTime {
   const heap: Entry[] = [];
@@ -43,7 +44,7 @@ export function createVirtualTime(): VirtualTime {
     return new Promise((resolve) => void startTimer(milliseconds, resolve));
   }
 
-  async function runUntil<T>(work: Promise<T>): Promise<T> {
+  async function runUntil<T>(work: Promise<T>, refuse: () => void): Promise<T> {
     let isOver = false;
     const ended = work.finally(() => isOver = true);
     ended.catch(() => {});
@@ -56,6 +57,7 @@ export function createVirtualTime(): VirtualTime {
       nowMs = entry.atMs;
       entry.run();
       await endOfTurn();
+      refuse();
     }
     return await ended;
   }

@@ -1,4 +1,4 @@
-/** What happens to a world besides its clients, drawn from its seed: how large it is, what fails. */
+/** What happens to a world besides its clients, drawn from its seed: its size, and what fails. */
 
 import type { Random } from "../crash/random.ts";
 import type { Fault } from "../support/faulty_engine.ts";

@@ -42,6 +42,8 @@ export interface EndedWorld {
 
 /** How long all faults are over before the world must be quiet. */
 const DRAIN_MS_MAX = 60_000;
+/** Ten times what any world writes. */
+const KEYS_MAX = 5_000;
 const LOOK_MS = 500;
 /** All clocks are set forward by so much with each look, or to what is due: waiting is dear. */
 const FORWARD_MS_MIN = 2_500;
@@ -63,11 +65,14 @@ interface World extends ClientWorld {
 
 export async function runWorld(seed: number, census: Census): Promise<EndedWorld> {
   const time = createVirtualTime();
-  return await withTimersOf(time, () => time.runUntil(live(seed, census, time)));
+  const world = createWorld(seed, census, time);
+  function refuse(): void {
+    if (world.store.keyCount > KEYS_MAX) throw new Error("it writes on and on");
+  }
+  return await withTimersOf(time, () => time.runUntil(live(seed, world), refuse));
 }
 
-async function live(seed: number, census: Census, time: VirtualTime): Promise<EndedWorld> {
-  const world = createWorld(seed, census, time);
+async function live(seed: number, world: World): Promise<EndedWorld> {
   const { weather, random, machines, journal, store, commits } = world;
   for (const machine of machines) start(world, machine);
   if (!await deploy(world, random, 1)) throw new Error("the first spec was not deployed");
@@ -101,8 +106,7 @@ function createWorld(seed: number, census: Census, time: VirtualTime): World {
   const random = createRandom(seed);
   const weather = drawWeather(random);
   const { skewMsMax, poison } = weather;
-  const machines = Array.from({ length: weather.machines }, (_, index): Machine => ({
-    name: "xyz"[index]!,
+  const machines = Array.from({ length: weather.machines }, (): Machine => ({
     clock: [{ fromMs: 0, aheadMs: Math.floor((2 * random.next() - 1) * skewMsMax) }],
   }));
   const store = createSimulatedStore();
@@ -225,7 +229,7 @@ async function deployNext(world: World, random: Random): Promise<void> {
   await deploy(world, random, random.pick<SpecNumber>([1, 2, 2, 3, 3]));
 }
 
-/** Everything is well again: clocks, store, a process on each machine. False where that is no end. */
+/** All is well again: clocks, store, a process on each machine. False where that is no end. */
 async function becomeQuiet(world: World): Promise<boolean> {
   const { machines, time, random, store } = world;
   // What was set by a clock far ahead is due by all of them: none goes back behind it.

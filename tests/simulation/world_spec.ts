@@ -6,11 +6,11 @@
 
 import type { JsonObject, JsonValue } from "../../src/domain/json.ts";
 
-/** 1 as below; 2 implies more, its saga has a step more and refuses `was_confirmed`; 3 cannot undo. */
+/** 1 as below; 2 implies more, has a step more and refuses `was_confirmed`; 3 cannot undo. */
 export type SpecNumber = 1 | 2 | 3;
 
 export const REMINDER_MS = 2_000;
-export const DELAY_MS = 1_000;
+const DELAY_MS = 1_000;
 export const TIMEOUT_MS = 1_500;
 
 /** A client's `data` has a number of its own, `n`, which all that follows from it repeats. */

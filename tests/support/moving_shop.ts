@@ -1,6 +1,6 @@
 /**
  * A shop with work of every kind pending, that moves: its writer leaves everything to the workers,
- * so that a test decides when what is done. `order` sets off, `ledger` and `payment` are written to.
+ * so that a test decides when what is done. `order` sets off, `ledger` and `payment` are written.
  */
 
 import { createCombiner } from "../../src/commands/combine.ts";

@@ -6,7 +6,7 @@
  * store, or found nothing new: then no head and no piece of work has changed between its reading in
  * the round before and its reading in this one, so at the beginning of this round the environment
  * was just what the file says. No write over several streams is half in it, and no piece of work is
- * there whose event is there too. Work is written when that is known, as the last round has read it.
+ * there whose event is there too. Work is written when that is known, as the last round read it.
  *
  * Ledger entries are read after that: each write in the file has its entry. An entry of a later
  * write names events that the file does not have, and import leaves it out.

@@ -143,11 +143,12 @@ function compileSchedule(definition: JsonValue, site: Site, terms: Terms): Compi
   return (evaluation, gathering) => {
     const delayMs = delay(evaluation);
     if (delayMs.kind === "failure") return `schedule.${delayMs.message}`;
+    if (delayMs.kind === "skip") return undefined;
     const emitted = emit(evaluation);
     if (emitted.kind === "failure") return `schedule.emit.${emitted.message}`;
     const cancels = cancelRules(evaluation);
     if (cancels.kind === "failure") return `schedule.${cancels.message}`;
-    if (delayMs.kind === "skip" || emitted.kind === "skip" || cancels.kind === "skip") return;
+    if (emitted.kind === "skip" || cancels.kind === "skip") return undefined;
     const { emission, bytes } = emitted.value;
     const cancelOn = cancels.value;
     const action = { kind: "schedule", delayMs: delayMs.value, emission, cancelOn } as const;

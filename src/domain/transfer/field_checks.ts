@@ -48,6 +48,11 @@ export function objectOf(shape: Shape): Check {
   return (value) => isJsonObject(value) && faultOf(value, shape) === undefined;
 }
 
+/** An object with just the fields of one of these. */
+export function anyOf(shapes: readonly Shape[]): Check {
+  return (value) => shapes.some((shape) => objectOf(shape)(value));
+}
+
 export function listOf(check: Check): Check {
   return (value) => Array.isArray(value) && value.every(check);
 }

@@ -12,7 +12,7 @@ import { isEndState, SAGA_STATES, type SagaInstance } from "../saga/instance.ts"
 import { checkKeptSaga } from "../spec/sagas.ts";
 import { parseUtcTime } from "../utc_time.ts";
 import {
-  type Check,
+  anyOf,
   count,
   countFrom1,
   faultOf,
@@ -43,70 +43,70 @@ const OUTCOMES = [
   "compensation_failed",
 ];
 
-const typeName: Check = (value) => typeof value === "string" && TYPE_NAME.test(value);
-const tries: Check = (value) => count(value) && (value as number) < limits.reactionTriesMax;
 const party = objectOf({ type: shortText, id: shortText });
 const reference = objectOf({ key: streamKeyText, event_type: shortText, stream_id: shortText });
-const emission: Check = (value) =>
-  objectOf({
-    key: streamKeyText,
-    aggregateType: typeName,
-    id: shortText,
-    eventType: shortText,
-    data: isJsonObject,
-  })(value) && isOwnKey(value as Record<string, string>);
+const emissionFields = objectOf({
+  key: streamKeyText,
+  aggregateType: typeName,
+  id: shortText,
+  eventType: shortText,
+  data: isJsonObject,
+});
+const storedEvent = objectOf({ key: streamKeyText, type: shortText, data: isJsonObject, metadata });
 
-function isOwnKey({ key, aggregateType, id }: Record<string, string>): boolean {
-  return key === `${aggregateType}:${id}`;
+function typeName(value: unknown): boolean {
+  return typeof value === "string" && TYPE_NAME.test(value);
 }
 
-function isStored(value: unknown): boolean {
-  return objectOf({ key: streamKeyText, type: shortText, data: isJsonObject, metadata })(value);
+function tries(value: unknown): boolean {
+  return count(value) && (value as number) < limits.reactionTriesMax;
+}
+
+function emission(value: unknown): boolean {
+  if (!emissionFields(value)) return false;
+  const { key, aggregateType, id } = value as Record<string, string>;
+  return key === `${aggregateType}:${id}`;
 }
 
 function metadata(value: unknown): boolean {
   return isJsonObject(value) && count(value.timestamp) && isJsonObject(value.actor);
 }
 
-const entry: Check = (value) =>
-  objectOf({
+function sagaId(value: unknown): boolean {
+  return typeof value === "string" && SAGA_ID.test(value);
+}
+
+function eventTypes(value: unknown): boolean {
+  return listOf(shortText)(value) && (value as unknown[]).length > 0;
+}
+
+const entry = anyOf([
+  {
     kind: oneOf(["emit"]),
     emission,
     actor: party,
     eventType: shortText,
     depth: countFrom1,
     requestId: shortText,
-  })(value) || objectOf({
-    kind: oneOf(["sagas"]),
-    eventType: shortText,
-    requestId: shortText,
-  })(value);
+  },
+  { kind: oneOf(["sagas"]), eventType: shortText, requestId: shortText },
+]);
 
-const waiting: Check = (value) =>
-  objectOf({
-    kind: oneOf(["event"]),
-    step: count,
-    key: streamKeyText,
-    eventTypes: (types) => listOf(shortText)(types) && (types as unknown[]).length > 0,
-    dueMs: count,
-  })(value) || objectOf({
-    kind: oneOf(["pause"]),
-    step: count,
-    phase: oneOf(PHASES),
-    tries: count,
-    dueMs: count,
-  })(value);
+const waiting = anyOf([
+  { kind: oneOf(["event"]), step: count, key: streamKeyText, eventTypes, dueMs: count },
+  { kind: oneOf(["pause"]), step: count, phase: oneOf(PHASES), tries: count, dueMs: count },
+]);
 
 const instance = objectOf({
-  id: (value) => typeof value === "string" && SAGA_ID.test(value),
+  id: sagaId,
   name: typeName,
   definition: hex64,
   state: oneOf(SAGA_STATES),
   startedAt: count,
   updatedAt: count,
   trigger: reference,
-  "triggerEvent?": isStored,
-  completed: listOf(objectOf({ step: count, event: isStored })),
+  "triggerEvent?": storedEvent,
+  completed: listOf(objectOf({ step: count, event: storedEvent })),
   "waiting?": waiting,
   history: listOf(objectOf({
     at: count,

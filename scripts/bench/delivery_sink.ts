@@ -1,8 +1,8 @@
 /**
  * The receiver of the deliveries' rows, a process of its own. Port in the first argument. The first
- * segment of a path names the listener; the endpoint `slow` answers after ten seconds. `GET /report`
- * gives what has come of each listener since the report before: how many, when the last came, and of
- * each event its `at` and when it came.
+ * segment of a path names the listener; the endpoint `slow` answers after ten seconds. `GET
+ * /report` gives what has come of each listener since the report before: how many, when the last
+ * came, and of each event its `at` and when it came.
  */
 
 interface Received {

@@ -1,10 +1,10 @@
 /**
- * Delivers events to listeners: finds lanes that have something due, and works in as many of them at
- * a time as the bulkheads allow. Decisions, section 14.
+ * Delivers events to listeners: finds lanes that have something due, and works in as many of them
+ * at a time as the bulkheads allow. Decisions, section 14.
  *
  * A lane is worked by the process that has its shard, so that its order is kept. What is in memory
- * only saves time: a mark in the store says that there is something, until the transaction that finds
- * nothing more takes it away.
+ * only saves time: a mark in the store says that there is something, until the transaction that
+ * finds nothing more takes it away.
  */
 
 import { count, type Counters } from "../domain/counters.ts";
@@ -32,8 +32,8 @@ import { createLaneWorker, type LaneRest } from "./work_lane.ts";
 
 export interface DeliveryRunner extends OwnLanes {
   /**
-   * Looks for lanes that have something due in this process's share, and begins with them; gives how
-   * many it found. They go on by themselves. Throws when the store is away.
+   * Looks for lanes that have something due in this process's share, and begins with them; gives
+   * how many it found. They go on by themselves. Throws when the store is away.
    */
   drain(isStopping: () => boolean): Promise<number>;
   /** Calls `wake` when a drain may find something; ends with the function it gives. */

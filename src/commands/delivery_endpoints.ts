@@ -1,7 +1,7 @@
 /**
- * What a process keeps in memory of each listener that it delivers to: the lanes that come next, what
- * is under way, and how its endpoint has answered. All of it is bounded, and the store has the rest:
- * whatever is forgotten here is found again by its mark.
+ * What a process keeps in memory of each listener that it delivers to: the lanes that come next,
+ * what is under way, and how its endpoint has answered. All of it is bounded, and the store has the
+ * rest: whatever is forgotten here is found again by its mark.
  */
 
 import {

@@ -1,7 +1,7 @@
 /**
  * Works in one lane: one delivery after the other, the next one when the one before has ended.
- * Decisions, section 14: ordered per listener and stream. While what has ended is being settled, the
- * next may be under way: a process that dies then sends a few again.
+ * Decisions, section 14: ordered per listener and stream. While what has ended is being settled,
+ * the next may be under way: a process that dies then sends a few again.
  */
 
 import {

@@ -1,6 +1,7 @@
 /**
- * The deliveries of one listener. EXT `GET /_listeners/{name}/deliveries`: those of one state, or of
- * all states one after the other. What waits comes by stream and place, what is over newest first.
+ * The deliveries of one listener. EXT `GET /_listeners/{name}/deliveries`: those of one state, or
+ * of all states one after the other. What waits comes by stream and place, what is over newest
+ * first.
  */
 
 import { eventId, parseEventId } from "../domain/event.ts";

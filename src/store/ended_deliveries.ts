@@ -1,6 +1,6 @@
 /**
- * Deliveries that are over: kept for a while for people to look at and to ask for again, by listener
- * and state in the order of their ids. Decisions, section 14.
+ * Deliveries that are over: kept for a while for people to look at and to ask for again, by
+ * listener and state in the order of their ids. Decisions, section 14.
  */
 
 import {

@@ -23,8 +23,8 @@ const { values } = parseArgs({
     workload: { type: "string", default: "writes" },
   },
 });
-if (!["writes", "reactions"].includes(values.workload)) {
-  throw new Error(`There is no workload ${values.workload}: writes or reactions`);
+if (!["writes", "reactions", "listeners"].includes(values.workload)) {
+  throw new Error(`There is no workload ${values.workload}: writes, reactions or listeners`);
 }
 const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed);
 console.log(`seed ${seed}`);

@@ -1,7 +1,7 @@
 /**
  * The crash driver with deliveries to listeners in flight: every event that a listener hears is
- * delivered at least once, always under one id, in the order of its stream, and nothing is delivered
- * that is not stored; and the kills must really have met deliveries under way.
+ * delivered at least once, always under one id, in the order of its stream, and nothing is
+ * delivered that is not stored; and the kills must really have met deliveries under way.
  */
 
 import { type Check, type Life, STANDARD_CHECKS, streamsHoldWhatWasSent } from "./checks.ts";

@@ -1,6 +1,6 @@
 /**
  * Keeps src/domain/listener/README.md true: its declaration deploys, its delivery has the fields of
- * one, its programs verify our signatures and refuse changed bytes, its limits are those of the code.
+ * one, its programs verify our signatures and refuse changed bytes, its limits are the code's.
  */
 
 import assert from "node:assert/strict";
@@ -11,9 +11,11 @@ import { compileSpec } from "../../src/domain/spec/compile.ts";
 import { fencedBlocks, readText, sectionOf, tableRows } from "./markdown.ts";
 
 const README = readText("src/domain/listener/README.md");
-const blocks = (language: string) =>
-  fencedBlocks(README).filter((each) => each.language === language);
 const plain = { schema: true, handler: [] };
+
+function blocks(language: string) {
+  return fencedBlocks(README).filter((each) => each.language === language);
+}
 
 Deno.test("the declaration of the listeners' reference is accepted", () => {
   const { text } = blocks("json")[0]!;

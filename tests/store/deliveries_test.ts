@@ -137,7 +137,8 @@ Deno.test("marked lanes are found listener by listener, page by page", async () 
       let at = await engine.snapshot((tx) => nextMarkedEndpoint(tx, shard, undefined));
       while (at !== undefined) {
         const endpoint = at;
-        for (let after: StreamKey | undefined;;) {
+        let after: StreamKey | undefined;
+        for (;;) {
           const page = await engine.snapshot((tx) =>
             listMarkedLanes(tx, shard, endpoint, after, 2)
           );

@@ -1,4 +1,4 @@
-/** What deliveries need of the network: one try at a time. The real one is `src/webhook/sender.ts`. */
+/** What deliveries need of the network: one try at a time. The real one is `webhook/sender.ts`. */
 
 import type { TryAnswer } from "./delivery.ts";
 

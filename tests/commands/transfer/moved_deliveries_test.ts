@@ -1,4 +1,4 @@
-/** Deliveries that are pending move with their environment; what is over stays where it was made. */
+/** Deliveries that are pending move with their environment; what is over stays behind. */
 
 import assert from "node:assert/strict";
 import { createAccess } from "../../../src/access.ts";

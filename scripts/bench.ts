@@ -3,13 +3,15 @@
  * another; durable, schema check, idempotency ledger and hash chain on. `--quick` leaves out what
  * needs 5 million stored events; `--json FILE` also writes the raw figures. Targets are ours.
  * `--store foundationdb` measures one and two servers on a cluster that it starts, unpinned.
- * `--reactions` measures what events set off, and nothing else.
+ * `--reactions` measures what events set off, `--deliveries` what is sent to listeners, and nothing
+ * else.
  */
 
 import { parseArgs } from "node:util";
 import { type ServerProcess, startServer } from "../tests/support/server_process.ts";
 import { measureBundles, measureChain } from "./bench/audit_measures.ts";
 import { describeCluster, measureCluster } from "./bench/cluster_measures.ts";
+import { measureDeliveries } from "./bench/delivery_rows.ts";
 import { measureFold } from "./bench/fold_measure.ts";
 import { openConnection } from "./bench/http_connection.ts";
 import { percentiles } from "./bench/load.ts";
@@ -260,6 +262,16 @@ async function runReactions(bench: Bench): Promise<void> {
   await measureReactions({ isQuick, start, add: (row) => add(bench, row) });
 }
 
+/** The same. */
+async function runDeliveries(bench: Bench): Promise<void> {
+  const dataDir = `${bench.dataDir}/deliveries`;
+  const { isQuick, wrapper } = bench;
+  await Deno.mkdir(dataDir);
+  const env = { DAYBOOK_ALLOW_PRIVATE_WEBHOOKS: "true" };
+  const start = () => startServer({ dataDir, wrapper, env });
+  await measureDeliveries({ isQuick, start, add: (row) => add(bench, row) });
+}
+
 function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
@@ -288,9 +300,11 @@ if (import.meta.main) {
       json: { type: "string" },
       store: { type: "string", default: "sqlite" },
       reactions: { type: "boolean", default: false },
+      deliveries: { type: "boolean", default: false },
     },
   });
   const onlyReactions = values.reactions;
+  const isAll = !values.reactions && !values.deliveries;
   const isOnCluster = values.store === "foundationdb";
   const [bench, machine] = await openBench({ isQuick: values.quick, isOnCluster });
   const startedAt = performance.now();
@@ -298,8 +312,9 @@ if (import.meta.main) {
     if (isOnCluster) {
       await measureCluster({ ...bench, onlyReactions }, (row) => add(bench, row));
     } else {
-      if (!onlyReactions) await runAll(bench);
-      await runReactions(bench);
+      if (isAll) await runAll(bench);
+      if (isAll || values.reactions) await runReactions(bench);
+      if (isAll || values.deliveries) await runDeliveries(bench);
     }
   } finally {
     const seconds = Math.round((performance.now() - startedAt) / 1000);

@@ -24,6 +24,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
       "ajv": ["src/domain/spec"],
       "ajv-formats": ["src/domain/spec"],
       "re2js": ["src/domain/spec"],
+      "ipaddr.js": ["src/domain/listener"],
       "@noble/ed25519": ["src/domain/audit"],
       "@noble/hashes": ["src/domain"],
       "node:crypto": ["src/domain"],
@@ -47,6 +48,17 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     packages: { "node:crypto": ["src/store"], "node:buffer": ["src/store"] },
   },
   "src/wasm": { imports: ["src/domain"] },
+  "src/webhook": {
+    imports: ["src/domain"],
+    types: ["src/host.ts"],
+    packages: {
+      "node:http": ["src/webhook/sender.ts"],
+      "node:https": ["src/webhook/sender.ts"],
+      "node:dns": ["src/webhook/sender.ts"],
+      "node:net": ["src/webhook/guard.ts"],
+      "node:buffer": ["src/webhook"],
+    },
+  },
   "src/host.ts": {
     imports: [],
     packages: { "node:timers": ["src/host.ts"], "node:process": ["src/host.ts"] },

@@ -28,6 +28,8 @@ import type { StoreMeasure } from "./domain/store_measure.ts";
 import type { SagaPage, SagaView } from "./domain/saga/view.ts";
 import type { ScheduledPage, ScheduledView } from "./domain/scheduled.ts";
 import type { DeployedSpec, DeploySpecRequest, SpecVersion } from "./domain/spec/deployment.ts";
+import type { DeliveryPage, ListenerPage, Replayed } from "./domain/listener/view.ts";
+import type { WebhookSender } from "./domain/listener/sender.ts";
 import type { Outcome } from "./domain/refusal.ts";
 import type { Environment, Tenant } from "./domain/tenant.ts";
 import type { IdempotencyClaim, WriteRequest, Written } from "./domain/write.ts";
@@ -36,18 +38,23 @@ import type { Engine } from "./kv/engine.ts";
 import { createSagaAdvancer } from "./commands/advance_sagas.ts";
 import { cancelSchedule } from "./commands/cancel_schedule.ts";
 import { createCombiner } from "./commands/combine.ts";
+import { NO_OWN_LANES } from "./commands/append_deliveries.ts";
+import { createDeliveryRunner, type DeliveryRunner } from "./commands/deliver_events.ts";
 import { deploySpec } from "./commands/deploy_spec.ts";
 import { createTimerRunner } from "./commands/fire_schedule.ts";
 import { createSnapshotKeeper } from "./commands/keep_snapshots.ts";
 import { createRebuilder } from "./commands/rebuild_snapshots.ts";
 import { openErrorRecords } from "./commands/record_error.ts";
+import { replayDeliveries, type ReplayRequest } from "./commands/replay_deliveries.ts";
 import { createOutboxRunner } from "./commands/run_implications.ts";
 import { ownAllWork, shareWork } from "./commands/share_work.ts";
 import { createSweeper } from "./commands/sweep.ts";
 import { createWriter } from "./commands/write_events.ts";
 import { followOutbox } from "./queries/follow_outbox.ts";
 import { listAggregates } from "./queries/list_aggregates.ts";
+import { listDeliveries, type ListDeliveriesRequest } from "./queries/list_deliveries.ts";
 import { listErrors } from "./queries/list_errors.ts";
+import { listListeners } from "./queries/list_listeners.ts";
 import { listSagas, type ListSagasRequest } from "./queries/list_sagas.ts";
 import { listSchedules, readScheduled } from "./queries/list_schedules.ts";
 import { measureQueues } from "./queries/measure_queues.ts";
@@ -58,7 +65,7 @@ import { readLength } from "./queries/read_length.ts";
 import { readSaga } from "./queries/read_saga.ts";
 import { listSpecs, readSpec } from "./queries/read_spec.ts";
 import { openStateCache } from "./queries/state_cache.ts";
-import { openSpecCache } from "./queries/current_spec.ts";
+import { openSpecCache, type SpecCache } from "./queries/current_spec.ts";
 
 export interface DataService {
   writeEvents(tenant: Tenant, request: WriteRequest): Promise<Outcome<Written>>;
@@ -79,6 +86,11 @@ export interface DataService {
   cancelScheduled(tenant: Tenant, id: string): Promise<Outcome<void>>;
   listSagas(tenant: Tenant, request: ListSagasRequest): Promise<Outcome<SagaPage>>;
   readSaga(tenant: Tenant, id: string): Promise<Outcome<SagaView>>;
+  /** The listeners of the current spec, without their secrets. */
+  listListeners(tenant: Tenant, page: PageRequest): Promise<ListenerPage>;
+  listDeliveries(tenant: Tenant, request: ListDeliveriesRequest): Promise<Outcome<DeliveryPage>>;
+  /** Puts deliveries that are over back into their lanes. */
+  replayDeliveries(tenant: Tenant, request: ReplayRequest): Promise<Outcome<Replayed>>;
   /**
    * Keeps a 5xx for a day, in memory while the store is away; gives the `err_` id. Never throws.
    * `tenant` is undefined where the caller is not known yet: such a record is only logged.
@@ -152,6 +164,12 @@ export interface BackgroundService {
   followOutbox(wake: () => void): () => Promise<void>;
   /** Fires scheduled events and ends the waits of sagas. */
   drainTimers(limit: number, isStopping?: () => boolean): Promise<number>;
+  /** Delivers events to listeners: begins with what is due; the rest goes on by itself. */
+  drainDeliveries(isStopping?: () => boolean): Promise<number>;
+  /** Calls `wake` when there may be something to deliver; ends with the result. */
+  followDeliveries(wake: () => void): () => Promise<void>;
+  /** Resolves when no delivery is under way. */
+  deliveriesIdle(): Promise<void>;
   /** How long the next call of `drainTimers` may wait. */
   timerPauseMs(): number;
   /** How much waits in the queues of the whole deployment. */
@@ -189,6 +207,16 @@ export interface ServiceOptions {
   readonly counters?: Counters;
   /** False: all that is implied goes through the outbox. For tests of it; true if absent. */
   readonly isDirect?: boolean;
+  /** How this process sends deliveries. Left out: it sends none, and leaves them to others. */
+  readonly webhooks?: WebhookSettings;
+}
+
+export interface WebhookSettings {
+  readonly sender: WebhookSender;
+  /** What stands for `SVC` in header names. */
+  readonly headerPrefix: string;
+  /** Whether specs may name listeners at addresses that are not public. */
+  readonly allowPrivate: boolean;
 }
 
 /** A store that is there answers sooner; see `EngineUnavailable`. */
@@ -201,7 +229,7 @@ export function createService(
   engine: Engine,
   host: Host,
   access: AccessService,
-  { isStoreShared = false, counters = newCounters(), isDirect = true }: ServiceOptions = {},
+  { isStoreShared = false, counters = newCounters(), isDirect, webhooks }: ServiceOptions = {},
 ): Service {
   const specs = openSpecCache(engine, host);
   const keeper = createSnapshotKeeper(engine, host, specs);
@@ -210,9 +238,12 @@ export function createService(
   const errors = openErrorRecords(engine, host, counters);
   const share = isStoreShared ? shareWork(engine, host) : ownAllWork();
   const rebuilder = createRebuilder(engine, host, specs, share);
-  const combiner = createCombiner(engine, host, counters);
+  const deliveries = webhooks &&
+    createDeliveryRunner({ engine, host, specs, share, counters, ...webhooks });
+  const lanes = deliveries ?? NO_OWN_LANES;
+  const combiner = createCombiner(engine, host, counters, lanes);
   const sagas = createSagaAdvancer(engine, host, specs, combiner.watched, counters);
-  const working = { engine, host, specs, combiner, share, sagas };
+  const working = { engine, host, specs, combiner, share, sagas, lanes };
   const outbox = createOutboxRunner(working);
   const timers = createTimerRunner({ ...working, outbox });
   const writer = createWriter(engine, host, specs, combiner, outbox, isDirect);
@@ -231,11 +262,13 @@ export function createService(
     cancelScheduled: (tenant, id) => cancelSchedule(engine, tenant, id),
     listSagas: (tenant, request) => listSagas(engine, tenant, request),
     readSaga: (tenant, id) => readSaga(engine, tenant, id),
+    ...listenerCalls(engine, host, specs, deliveries),
     recordError: errors.record,
   };
   const specService: SpecService = {
     async deploySpec(tenant, request) {
-      const outcome = await deploySpec(engine, host, specs, tenant, request);
+      const { allowPrivate } = webhooks ?? {};
+      const outcome = await deploySpec(engine, host, specs, tenant, request, allowPrivate);
       if (!request.dryRun) count(counters.specDeploys, outcome.ok ? "accepted" : "refused");
       return outcome;
     },
@@ -252,6 +285,7 @@ export function createService(
     drainOutbox: (limit, isStopping = () => false) => outbox.drain(limit, isStopping),
     followOutbox: (wake) => followOutbox(engine, host, wake),
     drainTimers: (limit, isStopping = () => false) => timers.drain(limit, isStopping),
+    ...deliveryWork(deliveries),
     timerPauseMs: timers.pauseMs,
     measureQueues: () => measureQueues(engine, host),
     async renewShare() {
@@ -274,11 +308,41 @@ export function createService(
 
   async function close(): Promise<void> {
     // With the store away none of these can be done: leases end by themselves.
-    const lastWrites = Promise.allSettled([outbox.settle(), errors.settle(), share.release()]);
+    // What is being sent ends before others take the lanes over.
+    const released = (deliveries?.end() ?? Promise.resolve()).then(share.release);
+    const lastWrites = Promise.allSettled([outbox.settle(), errors.settle(), released]);
     await Promise.all([specs.close(), within(CLOSE_MS_MAX, lastWrites)]);
   }
 
   return { data, specs: specService, access, background, operations, ping, close };
+}
+
+function listenerCalls(
+  engine: Engine,
+  host: Host,
+  specs: SpecCache,
+  deliveries: DeliveryRunner | undefined,
+): Pick<DataService, "listListeners" | "listDeliveries" | "replayDeliveries"> {
+  const circuitOf = (tenant: number, listener: string) => deliveries?.circuitOf(tenant, listener);
+  const tools = { engine, host, specs, circuitOf };
+  return {
+    listListeners: (tenant, page) => listListeners(tools, tenant, page),
+    listDeliveries: (tenant, request) => listDeliveries(engine, specs, tenant, request),
+    replayDeliveries: (tenant, request) => replayDeliveries(engine, host, specs, tenant, request),
+  };
+}
+
+/** Nothing, in a process that does not deliver. */
+function deliveryWork(
+  deliveries: DeliveryRunner | undefined,
+): Pick<BackgroundService, "drainDeliveries" | "followDeliveries" | "deliveriesIdle"> {
+  const nothing = () => Promise.resolve();
+  return {
+    drainDeliveries: (isStopping = () => false) =>
+      deliveries?.drain(isStopping) ?? Promise.resolve(0),
+    followDeliveries: (wake) => deliveries?.follow(wake) ?? nothing,
+    deliveriesIdle: deliveries?.idle ?? nothing,
+  };
 }
 
 /** By its name an outage like any other. */

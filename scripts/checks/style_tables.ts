@@ -111,6 +111,51 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "a table; each row is used by the test of its own record",
   },
   {
+    place: "src/commands/append_deliveries.ts",
+    test: "tests/commands/deliver_events_test.ts",
+    reason: "what is put in is seen by what is sent",
+  },
+  {
+    place: "src/commands/prepare_deliveries.ts",
+    test: "tests/commands/deliver_events_test.ts",
+    reason: "what is put in is seen by what is sent",
+  },
+  {
+    place: "src/commands/try_delivery.ts",
+    test: "tests/commands/deliver_events_test.ts",
+    reason: "one try, seen by its receiver",
+  },
+  {
+    place: "src/commands/fire_delivery_timers.ts",
+    test: "tests/commands/deliver_events_test.ts",
+    reason: "a few lines between the timers and the lanes",
+  },
+  {
+    place: "src/commands/work_lane.ts",
+    test: "tests/commands/delivery_order_test.ts",
+    reason: "the order within a lane",
+  },
+  {
+    place: "src/commands/delivery_endpoints.ts",
+    test: "tests/commands/delivery_order_test.ts",
+    reason: "what keeps listeners from each other",
+  },
+  {
+    place: "src/commands/settle_deliveries.ts",
+    test: "tests/commands/delivery_faults_test.ts",
+    reason: "each fault of a settlement, both ways",
+  },
+  {
+    place: "src/domain/listener/view.ts",
+    test: "tests/end_to_end/listeners_test.ts",
+    reason: "what clients see of deliveries",
+  },
+  {
+    place: "src/http/routes/listeners.ts",
+    test: "tests/end_to_end/listeners_test.ts",
+    reason: "a few lines for each call, seen by clients",
+  },
+  {
     place: "src/commands/prepare_write.ts",
     test: "tests/commands/prepare_reactions_test.ts",
     reason: "both make a write ready, and together they bound it",

@@ -12,6 +12,8 @@ import { measureEngine } from "../kv/measured_engine.ts";
 import { openEngine } from "../kv/open_engine.ts";
 import { credentialsFile } from "../private_files.ts";
 import { createService, type Service } from "../service.ts";
+import { webhookSender } from "../webhook/sender.ts";
+import { deliveryWorker } from "../workers/deliveries.ts";
 import { leaseWorker } from "../workers/leases.ts";
 import { memoryWorker } from "../workers/memory.ts";
 import { outboxWorker } from "../workers/outbox.ts";
@@ -73,6 +75,11 @@ async function start(config: Config, host: Host): Promise<Running> {
   const service = createService(engine, host, access, {
     isStoreShared: isShared(config),
     counters,
+    webhooks: {
+      sender: webhookSender(host, { allowPrivate: config.allowPrivateWebhooks }),
+      headerPrefix: config.headerPrefix,
+      allowPrivate: config.allowPrivateWebhooks,
+    },
   });
   const credentials = credentialsFile(config.dataDir);
   const first = config.bootstrap
@@ -104,6 +111,7 @@ function workersOf(config: Config, service: Service): Worker[] {
     ...renewing,
     outboxWorker(service),
     timerWorker(service),
+    deliveryWorker(service),
     snapshotWorker(service),
     sweeper(service),
   ];

@@ -20,6 +20,7 @@ import {
 } from "../store/idempotency.ts";
 import { openStream, type StreamAppender } from "../store/streams.ts";
 import type { WatchedTypesReader } from "../store/watched_types.ts";
+import { appendDeliveries, NO_OWN_LANES, type OwnLanes } from "./append_deliveries.ts";
 import { appendEvents } from "./append_events.ts";
 import { appendReactions, type ReactionState, readReactionState } from "./append_reactions.ts";
 import { type DirectStreams, NO_STREAMS } from "./direct_events.ts";
@@ -27,19 +28,28 @@ import { NOTHING_WRITTEN, type PreparedTarget, type PreparedWrite } from "./prep
 
 const MS_PER_SECOND = 1000;
 
+export interface AppendOptions {
+  /**
+   * Others than the streams of the writes: what these imply may be written there
+   * (`direct_events.ts`), else it is for the outbox.
+   */
+  readonly directStreams?: ReadonlySet<StreamKey>;
+  /** The lanes of deliveries that this process works in. */
+  readonly lanes?: OwnLanes;
+}
+
 /**
  * Appends each write in order; a refused one leaves no trace, and neither does one whose cause is
  * gone ({@link NOTHING_WRITTEN}). All that they need is read at once: on a network each read waits
  * for its reply. Two of them must not have one idempotency key, and never do: the second is refused
- * while the first is in flight (`write_events.ts`). `directStreams` are others than the streams of
- * the writes; what they imply may be written there (`direct_events.ts`), else it is for the outbox.
+ * while the first is in flight (`write_events.ts`).
  */
 export async function appendWrites(
   tx: Transaction,
   tenant: number,
   writes: readonly PreparedWrite[],
   watched: WatchedTypesReader,
-  directStreams = NO_STREAMS,
+  { directStreams = NO_STREAMS, lanes = NO_OWN_LANES }: AppendOptions = {},
 ): Promise<Outcome<Written>[]> {
   // One promise for all reads: where one fails while nobody waits for it, the process ends.
   const [streams, direct, reactions, readings] = await Promise.all([
@@ -50,7 +60,7 @@ export async function appendWrites(
   ]);
   const opened = [...streams.values(), ...direct.values()];
   const lengths = new Map(opened.map(({ key, head }) => [key, head.length]));
-  const state = { streams, direct, reactions };
+  const state = { streams, direct, reactions, lanes };
   const outcomes = writes.map((write, index) =>
     appendWrite(tx, tenant, write, readings[index]!, state)
   );
@@ -99,6 +109,7 @@ interface WriteState {
   readonly streams: Streams;
   readonly direct: DirectStreams;
   readonly reactions: ReactionState;
+  readonly lanes: OwnLanes;
 }
 
 function streamsOf(writes: readonly PreparedWrite[]): ReadonlySet<StreamKey> {
@@ -121,7 +132,7 @@ function appendWrite(
   tenant: number,
   write: PreparedWrite,
   { entry, isDue }: WriteReading,
-  { streams, direct, reactions }: WriteState,
+  { streams, direct, reactions, lanes }: WriteState,
 ): Outcome<Written> {
   const { form, requestId, idempotency, cause, impliedCount } = write;
   if (!isDue || isGone(write, reactions)) return accept(NOTHING_WRITTEN);
@@ -142,6 +153,7 @@ function appendWrite(
     const appended = appendReactions(tx, reactions, write, target, first, direct);
     for (const work of appended.works) outbox.push(work);
     directCount += appended.direct;
+    appendDeliveries(tx, tenant, target, first, lanes);
     return { key, first, count: events.length };
   });
   for (const error of write.errors) storeErrorRecord(tx, tenant, error);

@@ -13,6 +13,7 @@ import type { Written } from "../domain/write.ts";
 import type { Host } from "../host.ts";
 import type { Engine } from "../kv/engine.ts";
 import { openWatchedTypes, type WatchedTypesReader } from "../store/watched_types.ts";
+import { NO_OWN_LANES, offerDeliveries, type OwnLanes } from "./append_deliveries.ts";
 import { appendWrites } from "./append_writes.ts";
 import { countWritten } from "./count_written.ts";
 import { directStreamsOf, NO_STREAMS } from "./direct_events.ts";
@@ -55,6 +56,7 @@ export function createCombiner(
   engine: Engine,
   host: Host,
   counters: Counters = newCounters(),
+  lanes: OwnLanes = NO_OWN_LANES,
   watched: WatchedTypesReader = openWatchedTypes(),
 ): Combiner {
   const queues = new Map<number, Queue>();
@@ -75,9 +77,21 @@ export function createCombiner(
 
   async function commitAlone(tenant: number, write: PreparedWrite): Promise<Outcome<Written>> {
     const writes = [write];
-    const outcomes = await engine.transact((tx) => appendWrites(tx, tenant, writes, watched));
-    countWritten(counters, writes, outcomes);
+    const outcomes = await engine.transact((tx) =>
+      appendWrites(tx, tenant, writes, watched, { lanes })
+    );
+    noteWritten(tenant, writes, outcomes);
     return outcomes[0]!;
+  }
+
+  /** What follows from a transaction that is known to have taken place. */
+  function noteWritten(
+    tenant: number,
+    writes: readonly PreparedWrite[],
+    outcomes: readonly Outcome<Written>[],
+  ): void {
+    countWritten(counters, writes, outcomes);
+    offerDeliveries(lanes, tenant, writes, outcomes);
   }
 
   function schedule(): void {
@@ -134,9 +148,12 @@ export function createCombiner(
     let runs = 0;
     try {
       const outcomes = await engine.transact((tx) =>
-        appendWrites(tx, tenant, writes, watched, runs++ === 0 ? direct : NO_STREAMS)
+        appendWrites(tx, tenant, writes, watched, {
+          directStreams: runs++ === 0 ? direct : NO_STREAMS,
+          lanes,
+        })
       );
-      countWritten(counters, writes, outcomes);
+      noteWritten(tenant, writes, outcomes);
       if (direct.size > 0 && runs > 1) {
         directPauses.set(tenant, host.monotonicMs() + DIRECT_PAUSE_MS);
       }

@@ -7,6 +7,7 @@
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
 import { checkCompatibility, describeChanges } from "../domain/spec/compatibility.ts";
 import { eventTypesOf } from "../domain/saga/definition.ts";
+import { checkListenersFor } from "../domain/spec/listeners.ts";
 import { compileSpec } from "../domain/spec/compile.ts";
 import type { CompiledSpec } from "../domain/spec/compiled.ts";
 import type { DeployedSpec, DeploySpecRequest } from "../domain/spec/deployment.ts";
@@ -26,6 +27,7 @@ export async function deploySpec(
   specs: SpecCache,
   tenant: Tenant,
   request: DeploySpecRequest,
+  allowPrivateWebhooks = false,
 ): Promise<Outcome<DeployedSpec>> {
   if (request.force && tenant.environment === "production") {
     const message = "force is not allowed in production: a production spec stays compatible";
@@ -34,6 +36,9 @@ export async function deploySpec(
   const compiled = compileSpec(request.spec);
   if (!compiled.ok) return refuse({ kind: "spec_invalid", violations: compiled.violations });
   const { spec, warnings } = compiled;
+  const { environment } = tenant;
+  const places = checkListenersFor(spec.listeners.values(), environment, allowPrivateWebhooks);
+  if (places.length > 0) return refuse({ kind: "spec_invalid", violations: places });
   const createdAt = new Date(host.nowMs()).toISOString();
   const compiledBefore = (before: StoredSpec) =>
     specs.known(tenant.number, before.spec_hash) ?? compileStored(before);

@@ -24,6 +24,7 @@ import {
 import { isCurrentSpec } from "../store/specs.ts";
 import { clearTimer, listDueTimers, readFirstTimer, type Timer } from "../store/timers.ts";
 import type { SagaAdvancer } from "./advance_sagas.ts";
+import type { OwnLanes } from "./append_deliveries.ts";
 import { scheduleSubject } from "./append_reactions.ts";
 import { isOutage } from "../domain/outage.ts";
 import type { Combiner } from "./combine.ts";
@@ -31,6 +32,7 @@ import { prepareEmission } from "./prepare_write.ts";
 import type { Cause } from "./prepared_write.ts";
 import { makeErrorRecord } from "./record_error.ts";
 import type { OutboxRunner } from "./run_implications.ts";
+import { fireDeliveryTimers } from "./fire_delivery_timers.ts";
 import { openSagaTimers } from "./fire_saga_timers.ts";
 import type { WorkShare } from "./share_work.ts";
 
@@ -52,6 +54,7 @@ export interface TimerParts {
   readonly share: WorkShare;
   readonly outbox: OutboxRunner;
   readonly sagas: SagaAdvancer;
+  readonly lanes: OwnLanes;
 }
 
 const SCHEDULER = { type: "system_agent", id: "event_scheduler" } as const;
@@ -88,9 +91,11 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
     if (due.length === 0 || isStopping()) return 0;
     const told = fireSagas(due.filter(({ kind }) => kind === "saga"));
     const fired = due.filter(({ kind }) => kind === "scheduled").map(fire);
-    const results = await Promise.allSettled([told, ...fired]);
+    const deliveries = due.filter(({ kind }) => kind === "delivery");
+    const marked = fireDeliveryTimers(engine, parts.lanes, deliveries);
+    const results = await Promise.allSettled([told, marked, ...fired]);
     for (const result of results) if (result.status === "rejected") throw result.reason;
-    return fired.length + await told;
+    return fired.length + await told + await marked;
   }
 
   /** As many again of the tenants that have none among the first, in a window that goes round. */

@@ -150,6 +150,8 @@ function prepareEntry(
 function checkDirect(spec: CompiledSpec, emission: Emission): string | undefined {
   const type = spec.aggregateTypes.get(emission.aggregateType)?.events.get(emission.eventType);
   if (type === undefined || type.reactions !== undefined) return undefined;
+  // A delivery would have to be prepared for it.
+  if (spec.listenersOf(emission.aggregateType, emission.eventType).length > 0) return undefined;
   const checked = checkEmission(emission, spec);
   // What does not fit goes through the outbox, which finds it again and tells.
   const isDirect = checked.ok && checked.dataJson.length <= DIRECT_DATA_LENGTH_MAX;

@@ -21,6 +21,7 @@ import type { ValidTarget, ValidWrite } from "../domain/validate_write.ts";
 import type { WriteRequest } from "../domain/write.ts";
 import type { Host } from "../host.ts";
 import { EVENT_OVERHEAD_BYTES } from "../store/segment.ts";
+import { prepareDeliveries } from "./prepare_deliveries.ts";
 import type { Cause, PreparedTarget, PreparedWrite } from "./prepared_write.ts";
 import {
   errorRecordsOf,
@@ -105,7 +106,8 @@ function prepareTarget(
     return event;
   });
   const reactions = prepareReactions(plan, aggregateType, key, events);
-  return { key, aggregateType, id, expected, events, bytes, reactions };
+  const deliveries = prepareDeliveries(plan, aggregateType, key, events);
+  return { key, aggregateType, id, expected, events, bytes, reactions, deliveries };
 }
 
 /** What tells a reader where an event of the service itself comes from. */

@@ -45,6 +45,17 @@ export interface PreparedTarget {
   readonly bytes: number;
   /** What its events set off, by their place in `events`; absent where nothing is. */
   readonly reactions?: ReadonlyMap<number, PreparedReactions>;
+  /** Who is to be told of its events; absent where nobody hears them. */
+  readonly deliveries?: readonly PreparedDelivery[];
+}
+
+/** One event for one listener. */
+export interface PreparedDelivery {
+  /** The event's place in `events`. */
+  readonly offset: number;
+  readonly listener: string;
+  /** As it is stored. */
+  readonly value: Bytes;
 }
 
 /** What one event sets off. */

@@ -25,6 +25,12 @@ export interface Counters {
   readonly specDeploys: Tally;
   /** Transitions of sagas by the state in which they left it. */
   readonly sagaTransitions: Tally;
+  /** Deliveries that are over, by how they ended. */
+  readonly deliveries: Tally;
+  /** Tries of deliveries by the first digit of the answer's status, or by how they failed. */
+  readonly deliveryTries: Tally;
+  /** From the beginning of a try to the head of its answer. */
+  readonly deliverySeconds: Histogram;
   /** Error records by their `error_type`. */
   readonly errorRecords: Tally;
   /** Rounds of background workers that threw, by worker. */
@@ -54,6 +60,9 @@ export function newCounters(): Counters {
     stateReads: newTally("memory", "snapshot", "events"),
     specDeploys: newTally("accepted", "refused"),
     sagaTransitions: newTally("running", "completed", "compensating", "compensated", "failed"),
+    deliveries: newTally("delivered", "dead", "dropped"),
+    deliveryTries: newTally("2xx", "3xx", "4xx", "5xx", "timeout", "connection_failed"),
+    deliverySeconds: newHistogram(LATENCY_SECONDS),
     errorRecords: newTally(
       "implication_failed",
       "implication_depth_exceeded",

@@ -79,6 +79,31 @@ export const limits = {
   sagaCompensationTriesMax: 8,
   sagaRetryMsMin: 1_000,
   sagaRetryMsMax: HOUR_S * 1000,
+  /** Listeners of one spec, patterns of one, and the characters of a secret and of a URL. */
+  listenersMax: 100,
+  listenerEventsMax: 100,
+  listenerSecretCharactersMin: 16,
+  listenerSecretCharactersMax: 256,
+  listenerUrlCharactersMax: 2_048,
+  /** One try of a delivery, from looking up the name to the head of the answer. */
+  deliveryTryMsMax: 15_000,
+  /** Of the answer's body that much is read and thrown away; a longer one ends the connection. */
+  deliveryAnswerBytesMax: 64 * KiB,
+  /** Tries under way of one listener, and of a whole process. */
+  deliveriesPerListenerMax: 16,
+  deliveriesUnderWayMax: 256,
+  /** Failures in a row after which an endpoint is left alone, and for how long. */
+  circuitFailuresMax: 20,
+  circuitPauseMs: 30_000,
+  /** What has waited so long for an endpoint that is left alone is not tried any more. */
+  deliveryAgeMsMax: HOUR_S * 1000,
+  /** Deliveries that are over: how long, and how many of each listener, they are kept. */
+  deliveredRetentionSeconds: 24 * HOUR_S,
+  deliveredKeptMax: 10_000,
+  undeliveredRetentionSeconds: 30 * 24 * HOUR_S,
+  undeliveredKeptMax: 100_000,
+  /** Deliveries that one call asks for again. */
+  replayedAtOnceMax: 1_000,
   /** How long a saga is kept that has ended, and what has failed too often to be tried again. */
   sagaRetentionSeconds: 30 * 24 * HOUR_S,
   parkedRetentionSeconds: 30 * 24 * HOUR_S,

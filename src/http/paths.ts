@@ -15,6 +15,7 @@ import { readEvents } from "./routes/events.ts";
 import { answerLive, answerReady } from "./routes/health.ts";
 import { answerMetrics } from "./routes/metrics.ts";
 import { changeTier, createInstance, listInstances, readInstance } from "./routes/instances.ts";
+import { listDeliveries, listListeners, replayDeliveries } from "./routes/listeners.ts";
 import { listSagas, readSaga } from "./routes/sagas.ts";
 import { cancelScheduled, listScheduled, readScheduled } from "./routes/scheduled.ts";
 import { deploySpec, listSpecs, readSpec } from "./routes/specs.ts";
@@ -42,6 +43,9 @@ export const PATHS: readonly PathRoutes[] = [
   path("/_atomic-write", { POST: write(writeAtomic) }),
   path("/_errors", { GET: read(listErrors) }),
   path("/_errors/{id}", { GET: read(readError) }),
+  path("/_listeners", { GET: read(listListeners) }),
+  path("/_listeners/{name}/deliveries", { GET: read(listDeliveries) }),
+  path("/_listeners/{name}/replay", { POST: write(replayDeliveries) }),
   path("/_sagas", { GET: read(listSagas) }),
   path("/_sagas/{id}", { GET: read(readSaga) }),
   path("/_scheduled", { GET: read(listScheduled) }),

@@ -6,6 +6,7 @@
 
 import { LRUCache } from "lru-cache";
 import { assert } from "../domain/assert.ts";
+import { indexListeners } from "../domain/listener/patterns.ts";
 import { compileSpec } from "../domain/spec/compile.ts";
 import type { CompiledSpec } from "../domain/spec/compiled.ts";
 import type { Host } from "../host.ts";
@@ -27,6 +28,8 @@ export const EMPTY_SPEC: CompiledSpec = {
   singletons: new Set(),
   watched: new Set(),
   sagas: new Map(),
+  listeners: new Map(),
+  listenersOf: indexListeners([]),
 };
 
 export interface SpecCache {

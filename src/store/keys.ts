@@ -30,6 +30,8 @@ const kind = {
   sagaWait: 19,
   sagaDefinition: 20,
   importedWork: 21,
+  delivery: 22,
+  endedDelivery: 23,
 } as const;
 
 /** What a stream is made of, in this order: an append then changes one page of a tree, not two. */
@@ -100,6 +102,14 @@ export const keys = {
   timer: (shard: number, dueMs: number, tenant: number, kind: string, id: string): Bytes =>
     pack([0, "timer", shard, dueMs, tenant, kind, id]),
   timers: (shard: number): KeyRange => rangeOf([0, "timer", shard]),
+  /** Lanes of deliveries in which there may be something to do. */
+  laneMark: (shard: number, tenant: number, listener: string, stream: string): Bytes =>
+    pack([0, "lane", shard, tenant, listener, stream]),
+  laneMarks: (shard: number): KeyRange => rangeOf([0, "lane", shard]),
+  endpointMarks: (shard: number, tenant: number, listener: string): KeyRange =>
+    rangeOf([0, "lane", shard, tenant, listener]),
+  /** Counts transactions that marked lanes; watched. */
+  laneSignal: (): Bytes => pack([0, "lane_signal"]),
 
   // One tenant.
   /** All that is kept under the tenant's number. */
@@ -181,6 +191,20 @@ export const keys = {
   /** What running sagas were started under, by its hash. */
   sagaDefinition: (tenant: number, hash: string): Bytes =>
     pack([tenant, kind.sagaDefinition, hash]),
+  /** Deliveries to be made, in lanes: of one listener and stream, by the index of the event. */
+  delivery: (tenant: number, listener: string, stream: string, index: number): Bytes =>
+    pack([tenant, kind.delivery, listener, stream, index]),
+  lane: (tenant: number, listener: string, stream: string): KeyRange =>
+    rangeOf([tenant, kind.delivery, listener, stream]),
+  endpointDeliveries: (tenant: number, listener: string): KeyRange =>
+    rangeOf([tenant, kind.delivery, listener]),
+  deliveries: (tenant: number): KeyRange => rangeOf([tenant, kind.delivery]),
+  /** Deliveries that are over. */
+  endedDelivery: (tenant: number, listener: string, state: string, id: string): Bytes =>
+    pack([tenant, kind.endedDelivery, listener, state, id]),
+  endedDeliveries: (tenant: number, listener: string, state: string): KeyRange =>
+    rangeOf([tenant, kind.endedDelivery, listener, state]),
+  allEndedDeliveries: (tenant: number): KeyRange => rangeOf([tenant, kind.endedDelivery]),
   /** What an import keeps back from the queues of the deployment: entries first, then timers. */
   importedEntry: (tenant: number, stream: string, index: number, number: number): Bytes =>
     pack([tenant, kind.importedWork, 0, stream, index, number]),

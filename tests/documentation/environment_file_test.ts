@@ -1,6 +1,7 @@
 /** Keeps src/cli/README.md true: every record with its fields, every rule, every command. */
 
 import assert from "node:assert/strict";
+import type { JsonObject } from "../../src/domain/json.ts";
 import { makeKey } from "../support/access_fixtures.ts";
 import { movingSpec, openMovingShop } from "../support/moving_shop.ts";
 import { setOff } from "../support/reactive_spec.ts";
@@ -52,8 +53,13 @@ async function withBusyExport(body: (text: string) => void): Promise<void> {
     await shop.write(uuid(3), "was_placed");
     body(await exportText(engine, host, test, { withSigningKeys: true }));
     await shop.close();
-  }, { spec: movingSpec });
+  }, { spec: { ...movingSpec, modules: { ...movingSpec.modules as JsonObject, listeners } } });
 }
+
+/** Nobody delivers here, so what it is to hear is pending. */
+const listeners = {
+  hook: { url: "https://example.com/hook", secret: "0123456789abcdef", events: ["order.*"] },
+};
 
 Deno.test("the reference of the file has every kind of pending work, with just its fields", async () => {
   await withBusyExport((text) => {

@@ -13,7 +13,7 @@ import { createApp } from "../../src/http/app.ts";
 import type { EnvironmentSource } from "../../src/http/call.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import { resolveTenant } from "../../src/queries/read_instances.ts";
-import { createService, type Service } from "../../src/service.ts";
+import { createService, type Service, type WebhookSettings } from "../../src/service.ts";
 import { accepted, anyOperator, makeInstance, makeKey } from "../support/access_fixtures.ts";
 import { type FakeHost, fakeHost } from "../support/fake_host.ts";
 import { type StoreContent, temporaryEngine } from "../support/temporary_engine.ts";
@@ -26,6 +26,8 @@ export interface WorldOptions {
   readonly wrap?: (engine: Engine) => Engine;
   /** Raw Ed25519 key of 32 bytes for EdDSA tokens. */
   readonly jwtPublicKey?: Uint8Array;
+  /** Left out: nothing is delivered to listeners. */
+  readonly webhooks?: (host: FakeHost) => WebhookSettings;
 }
 
 export interface SendOptions {
@@ -80,7 +82,8 @@ export async function withWorld(
   const host = fakeHost();
   const { spec, jwtPublicKey } = options;
   const access = createAccess(engine, host, { jwtSecret: SECRET, jwtPublicKey });
-  const service = createService(engine, host, access);
+  const webhooks = options.webhooks?.(host);
+  const service = createService(engine, host, access, { webhooks });
   try {
     if (spec) await deployEverywhere(service, inhabitants.tenants, spec);
     const operator = signToken(operatorClaims());

@@ -3,6 +3,8 @@
 import type { JsonObject } from "../json.ts";
 import { type DataFault, type FaultPlace, refuse } from "../refusal.ts";
 import type { Handler } from "../handler/handler.ts";
+import type { Listener } from "../listener/definition.ts";
+import type { ListenerIndex } from "../listener/patterns.ts";
 import type { CompiledSaga } from "../saga/definition.ts";
 import type { CompiledReactions } from "../reaction/action.ts";
 
@@ -22,6 +24,10 @@ export interface CompiledSpec {
   readonly watched: ReadonlySet<string>;
   /** `modules.sagas` by name. */
   readonly sagas: ReadonlyMap<string, CompiledSaga>;
+  /** `modules.listeners` by name. */
+  readonly listeners: ReadonlyMap<string, Listener>;
+  /** Which of them hear an event. */
+  readonly listenersOf: ListenerIndex;
 }
 
 export interface CompiledAggregateType {

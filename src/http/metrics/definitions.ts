@@ -140,6 +140,27 @@ export const METRICS: readonly (NumberMetric | HistogramMetric)[] = [
     read: ({ counters }) => tally("state", counters.sagaTransitions),
   },
   {
+    name: "daybook_deliveries_total",
+    help: "Deliveries to listeners that are over, by how they ended",
+    type: "counter",
+    labels: ["state"],
+    read: ({ counters }) => tally("state", counters.deliveries),
+  },
+  {
+    name: "daybook_delivery_tries_total",
+    help: "Tries of deliveries by status class or kind of failure",
+    type: "counter",
+    labels: ["result"],
+    read: ({ counters }) => tally("result", counters.deliveryTries),
+  },
+  {
+    name: "daybook_delivery_try_duration_seconds",
+    help: "From the beginning of a try to the head of its answer, or to its failure",
+    type: "histogram",
+    labels: [],
+    read: ({ counters }) => [[{}, counters.deliverySeconds]],
+  },
+  {
     name: "daybook_error_records_total",
     help: "Error records made",
     type: "counter",

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
+import type { JsonObject } from "../../src/domain/json.ts";
 import type { TryAnswer } from "../../src/domain/listener/delivery.ts";
 import { limits } from "../../src/domain/limits.ts";
 import {
@@ -14,6 +15,7 @@ import {
   told,
   withListeners,
 } from "../support/listener_fixtures.ts";
+import { reactiveSpec, setOff, write } from "../support/reactive_spec.ts";
 import { uuid, valueOf } from "../support/service_fixture.ts";
 
 Deno.test("a written event is delivered once, with its stored form and both signatures", async () => {
@@ -282,3 +284,17 @@ Deno.test("10,000 events of one write are delivered in order, each once", async 
     assert.deepEqual(await deliveries(service, test, "pending"), []);
   });
 });
+
+for (const isDirect of [true, false]) {
+  const way = isDirect ? "with their trigger" : "after it";
+  Deno.test(`implied events that may be written ${way} are delivered like a client's`, async () => {
+    const { modules } = specWith({ hook: { events: ["ledger.*"] } }) as { modules: JsonObject };
+    const spec = { ...reactiveSpec, modules: { listeners: modules.listeners! } };
+    await withListeners(async ({ service, sender, test }) => {
+      await write(service, test, setOff(uuid(1), "was_placed"));
+      await deliver(service);
+      const keys = sender.sent.map(({ payload: { event } }) => event.key);
+      assert.deepEqual(keys, [`ledger:${uuid(1)}`]);
+    }, { isDirect, spec });
+  });
+}

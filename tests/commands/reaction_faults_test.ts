@@ -9,7 +9,14 @@ import type { Engine } from "../../src/kv/engine.ts";
 import type { Service } from "../../src/service.ts";
 import { type Fault, faultyEngine } from "../support/faulty_engine.ts";
 import { poisonedEngine } from "../support/poisoned_engine.ts";
-import { drain, eventsOf, reactiveSpec, setOff, write } from "../support/reactive_spec.ts";
+import {
+  depthsOf,
+  drain,
+  eventsOf,
+  reactiveSpec,
+  setOff,
+  write,
+} from "../support/reactive_spec.ts";
 import { type ServiceFixture, uuid, valueOf, withService } from "../support/service_fixture.ts";
 
 const MINUTE_MS = 60_000;
@@ -110,12 +117,7 @@ Deno.test("an entry that fails again and again is parked after eight tries, othe
       if (await service.background.drainOutbox(100) === 0) break;
     }
     assert.equal(tries, limits.reactionTriesMax);
-    const measures = await service.background.measureQueues();
-    assert.deepEqual(measures.map(({ queue, depth }) => [queue, depth]), [
-      ["outbox", 0],
-      ["timer", 0],
-      ["parked", 1],
-    ]);
+    assert.deepEqual(await depthsOf(service), { parked: 1 });
     const { data } = valueOf(await service.data.listErrors(test, {}));
     assert.deepEqual(data.map(({ error_type }) => error_type), ["implication_failed"]);
     assert.equal(data[0]!.context.event_key, `order:${uuid(1)}`);
@@ -157,8 +159,7 @@ Deno.test("a scheduled event that fails again and again is parked, others fire",
       assert.equal((await eventsOf(service, test, "order", uuid(n))).length, 2);
     }
     assert.equal((await eventsOf(service, test, "order", uuid(1))).length, 1);
-    const depths = (await service.background.measureQueues()).map(({ depth }) => depth);
-    assert.deepEqual(depths, [0, 0, 1]);
+    assert.deepEqual(await depthsOf(service), { parked: 1 });
     assert.deepEqual(valueOf(await service.data.listScheduled(test, {})).data, []);
   }, { spec: reactiveSpec, wrap, isDirect: false });
 });

@@ -8,6 +8,7 @@ import { limits } from "../../src/domain/limits.ts";
 import { keys } from "../../src/store/keys.ts";
 import { createService } from "../../src/service.ts";
 import {
+  depthsOf,
   drain,
   eventsOf,
   reactiveSpec,
@@ -257,11 +258,7 @@ Deno.test("a redeploy without the implied type ends pending entries with an erro
     assert.deepEqual(data.map(({ message }) => message), [
       "Aggregate type 'ledger' not found in spec",
     ]);
-    assert.deepEqual((await service.background.measureQueues()).map(({ depth }) => depth), [
-      0,
-      0,
-      0,
-    ]);
+    assert.deepEqual(await depthsOf(service), {});
   }, options);
 });
 

@@ -46,7 +46,10 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     imports: ["src/domain", "src/kv/tuple.ts", "src/kv/engine.ts"],
     packages: { "node:crypto": ["src/store"], "node:buffer": ["src/store"] },
   },
-  "src/wasm": { imports: ["src/domain"] },
+  "src/wasm": {
+    imports: ["src/domain"],
+    packages: { "node:vm": ["src/wasm/time_limit.ts"] },
+  },
   "src/host.ts": { imports: [], packages: { "node:timers": ["src/host.ts"] } },
   "src/config.ts": { imports: ["src/domain"], packages: { "ipaddr.js": ["src/config.ts"] } },
   "src/queries": {

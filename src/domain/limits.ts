@@ -79,6 +79,33 @@ export const limits = {
   sagaCompensationTriesMax: 8,
   sagaRetryMsMin: 1_000,
   sagaRetryMsMax: HOUR_S * 1000,
+  /** One uploaded WebAssembly module. Decided in "Operator API". */
+  wasmModuleBytesMax: 4 * MiB,
+  /** Memory of one instance, in pages of 64 KiB: 64 MiB. Decided in "WebAssembly". */
+  wasmMemoryPagesMax: 1_024,
+  /** What a call may return. Decided in "WebAssembly". */
+  wasmOutputBytesMax: 8 * MiB,
+  /** Spec: "WebAssembly handler timeout". */
+  wasmTimeoutMsDefault: 100,
+  wasmTimeoutMsMax: 5_000,
+  /** Spec: "WebAssembly stack". */
+  wasmStackKilobytesDefault: 64,
+  /**
+   * What making an instance costs, which nothing can interrupt: names, variables, segments, and
+   * entries of all tables together.
+   */
+  wasmExportsMax: 1_000,
+  wasmGlobalsMax: 10_000,
+  wasmSegmentsMax: 10_000,
+  wasmTablesMax: 16,
+  wasmTableEntriesMax: 65_536,
+  /** What compiling a module costs: functions, the bytes of one, and local variables of all. */
+  wasmTypesMax: 10_000,
+  wasmFunctionsMax: 50_000,
+  wasmFunctionBytesMax: 1 * MiB,
+  wasmLocalsMax: 1_000_000,
+  /** A handler's `error` object as JSON text, for it goes into the answer whole. */
+  wasmErrorBytesMax: 16 * KiB,
   /** Failed logins of one account within a minute before it is locked for that minute. */
   failedLoginsPerMinuteMax: 10,
 } as const;

@@ -1,0 +1,157 @@
+/**
+ * Runs modules in runner processes, never on the thread that asks. A few runners, started when they
+ * are needed and ended when they are not; a fair queue before them; modules sent to a runner when it
+ * has not got them. Spec: "WebAssembly handler contract"; decided in "WebAssembly", isolation.
+ *
+ * A call ends within its limit: the runner stops the module, and where it does not, the pool ends
+ * the runner. A runner that vanishes with a call in it is tried again once, unless its time was up.
+ */
+
+import type { OutputKind } from "../domain/wasm/call_output.ts";
+import type { WasmOutcome } from "../domain/wasm/failure.ts";
+import { fairQueue, type Waiting } from "./fair_queue.ts";
+import {
+  callJob,
+  checkJob,
+  type CheckOutcome,
+  foldJob,
+  type Job,
+  type WasmEvent,
+  type WasmTarget,
+} from "./job.ts";
+import { type RunnerCommand, runnerCommand } from "./runner_process.ts";
+import { runnerShelf } from "./runner_shelf.ts";
+import { stopJob, tryTurn } from "./turn.ts";
+
+export interface WasmPool {
+  /** Whether an uploaded file may be kept, and as what. */
+  checkModule(tenant: string, file: Uint8Array<ArrayBuffer>): Promise<CheckOutcome>;
+  /**
+   * Folds events, at least one, onto a state; gives the JSON text of the new one. Of several, the
+   * first that fails stops the fold, and `stop.place.eventIndex` says which it was.
+   */
+  foldEvents(
+    tenant: string,
+    stateJson: string,
+    events: readonly WasmEvent[],
+  ): Promise<WasmOutcome<string>>;
+  /**
+   * One call with an input of its own. Gives the JSON text of `actions` (an array of
+   * `ModuleAction`), `context` or `state`, checked.
+   */
+  call(
+    tenant: string,
+    target: WasmTarget,
+    output: OutputKind,
+    inputJson: string,
+  ): Promise<WasmOutcome<string>>;
+  /** Processes there are, calls that run, and calls that wait. */
+  measure(): { readonly runners: number; readonly running: number; readonly waiting: number };
+  /** Ends the runners; what still waits or runs is answered with `unavailable`. */
+  close(): Promise<void>;
+}
+
+export interface WasmPoolSettings {
+  /** Runner processes at most: one more than there are cores is right. */
+  readonly runners: number;
+  /** Stack of a call in KiB; see `limits.wasmStackKilobytesDefault`. */
+  readonly stackKilobytes: number;
+  /** What to start in place of the ordinary runner. */
+  readonly command?: RunnerCommand;
+  /** Told of runners that cannot be started or that end by themselves. */
+  onFault(message: string, error: unknown): void;
+}
+
+const WAITING_PER_TENANT_MAX = 256;
+const WAIT_MS_MAX = 2_000;
+const CLOSING = "The server is shutting down";
+
+export function openWasmPool(settings: WasmPoolSettings): WasmPool {
+  const command = settings.command ?? runnerCommand(settings.stackKilobytes);
+  const shelf = runnerShelf(command, settings.onFault);
+  const queue = fairQueue<Job>({
+    runners: settings.runners,
+    waitingPerTenantMax: WAITING_PER_TENANT_MAX,
+    waitMsMax: WAIT_MS_MAX,
+  });
+  const turns = new Set<Promise<void>>();
+  let isClosed = false;
+  let wakeTimer: ReturnType<typeof setTimeout> | undefined;
+
+  function submit(job: Job): void {
+    if (isClosed) stopJob(job, CLOSING);
+    else if (enqueue(job, false)) dispatch();
+    else stopJob(job, "Too many WebAssembly calls of this instance are waiting");
+  }
+
+  function enqueue(job: Job, goesOn: boolean): boolean {
+    const { tenant } = job;
+    return queue.push({ job, tenant, lane: job.lane(), sinceMs: performance.now() }, goesOn);
+  }
+
+  /** Starts what may run now, turns away what has waited too long, and comes back in time. */
+  function dispatch(): void {
+    const nowMs = performance.now();
+    while (turns.size < settings.runners && !isClosed) {
+      const next = queue.take(nowMs);
+      if (next === undefined) break;
+      const turn = runTurn(next).finally(() => {
+        turns.delete(turn);
+        dispatch();
+      });
+      turns.add(turn);
+    }
+    for (const { job, timeoutsInARow } of queue.expire(nowMs)) {
+      if (timeoutsInARow > 0) job.failTimeout(pausedMessage(timeoutsInARow));
+      else stopJob(job, "The WebAssembly calls of this server take too long");
+    }
+    clearTimeout(wakeTimer);
+    const nextMs = queue.nextChangeMs();
+    wakeTimer = nextMs === undefined || isClosed
+      ? undefined
+      : setTimeout(dispatch, Math.max(1, Math.ceil(nextMs - nowMs)));
+  }
+
+  async function runTurn(waiting: Waiting<Job>): Promise<void> {
+    const runner = await shelf.take();
+    const startedMs = performance.now();
+    const end = runner === undefined
+      ? stopJob(waiting.job, "WebAssembly cannot run now")
+      : await tryTurn(runner, waiting.job);
+    if (runner !== undefined) await shelf.putBack(runner);
+    const nowMs = performance.now();
+    queue.finish(waiting, nowMs - startedMs, end.timedOut, nowMs);
+    if (!end.goesOn) return;
+    if (isClosed) stopJob(waiting.job, CLOSING);
+    else enqueue(waiting.job, true);
+  }
+
+  return {
+    checkModule: (tenant, file) =>
+      new Promise((settle, reject) => submit(checkJob({ tenant, settle, reject }, file))),
+    foldEvents: (tenant, stateJson, events) =>
+      new Promise((settle, reject) =>
+        submit(foldJob({ tenant, settle, reject }, stateJson, events))
+      ),
+    call: (tenant, target, output, inputJson) =>
+      new Promise((settle, reject) =>
+        submit(callJob({ tenant, settle, reject }, target, output, inputJson))
+      ),
+    measure: () => ({
+      runners: shelf.count(),
+      running: turns.size,
+      waiting: queue.waiting(),
+    }),
+    async close() {
+      isClosed = true;
+      clearTimeout(wakeTimer);
+      for (const job of queue.drain()) stopJob(job, CLOSING);
+      await shelf.close();
+      await Promise.all(turns);
+    },
+  };
+}
+
+function pausedMessage(timeouts: number): string {
+  return `The module did not end in time ${timeouts} times in a row, and is tried less often now`;
+}

@@ -1,0 +1,78 @@
+/** The runners that nobody uses at the moment: started when one is asked for, ended when idle long. */
+
+import { type RunnerCommand, type RunnerProcess, startRunner } from "./runner_process.ts";
+
+export interface RunnerShelf {
+  /** A runner that can be asked; undefined where none can be started now. Never rejects. */
+  take(): Promise<RunnerProcess | undefined>;
+  /** Resolves when the runner, if it is still there, can be asked again. Never rejects. */
+  putBack(runner: RunnerProcess): Promise<void>;
+  /** Processes there are, used or not. */
+  count(): number;
+  /** Kills all, used or not, and waits for their end. */
+  close(): Promise<void>;
+}
+
+/** How long no other is tried after one could not be started. */
+const START_PAUSE_MS = 1_000;
+const IDLE_MS = 60_000;
+
+export function runnerShelf(
+  command: RunnerCommand,
+  onFault: (message: string, error: unknown) => void,
+): RunnerShelf {
+  const idle: { readonly runner: RunnerProcess; readonly timer: ReturnType<typeof setTimeout> }[] =
+    [];
+  const alive = new Set<RunnerProcess>();
+  let tryAgainMs = -Infinity;
+  let isClosed = false;
+
+  async function start(): Promise<RunnerProcess | undefined> {
+    if (isClosed || performance.now() < tryAgainMs) return undefined;
+    try {
+      const runner = await startRunner(command);
+      alive.add(runner);
+      runner.ended.then(() => forget(runner));
+      // Closed while it started: then nobody else would end it.
+      if (isClosed) runner.kill();
+      return runner;
+    } catch (error) {
+      tryAgainMs = performance.now() + START_PAUSE_MS;
+      onFault("a process for WebAssembly could not be started", error);
+      return undefined;
+    }
+  }
+
+  function forget(runner: RunnerProcess): void {
+    alive.delete(runner);
+    const index = idle.findIndex((each) => each.runner === runner);
+    if (index >= 0) clearTimeout(idle.splice(index, 1)[0]!.timer);
+  }
+
+  return {
+    take() {
+      // The one used last: its caches are warm, and the others come to their end.
+      const last = idle.pop();
+      if (last === undefined) return start();
+      clearTimeout(last.timer);
+      return Promise.resolve(last.runner);
+    },
+    async putBack(runner) {
+      try {
+        await runner.untilReady();
+      } catch {
+        await runner.ended;
+        return;
+      }
+      if (isClosed || !alive.has(runner)) return;
+      idle.push({ runner, timer: setTimeout(() => runner.kill(), IDLE_MS) });
+    },
+    count: () => alive.size,
+    async close() {
+      isClosed = true;
+      for (const { timer } of idle.splice(0)) clearTimeout(timer);
+      for (const runner of alive) runner.kill();
+      await Promise.all([...alive].map(({ ended }) => ended));
+    },
+  };
+}

@@ -11,14 +11,17 @@ import { type CompiledModules, compiledModules } from "./compiled_modules.ts";
 import type { Frame } from "./frame.ts";
 import type { CallTarget, RunnerAnswer, RunnerRequest, RunnerResult } from "./messages.ts";
 
-/** Modules compiled at a time, by the bytes they were compiled from. */
-const COMPILED_BYTES_MAX = 32 * 1024 * 1024;
+/** Compiled modules and the memories held for them. */
+const COMPILED_BYTES_MAX = 64 * 1024 * 1024;
 /**
- * What may wait to be collected: the engine does not see how much memory instances hold, and would
- * let gigabytes of it lie (6.8 GB were measured).
+ * What calls leave to the collector of the engine, which does not see how much memory it is, and
+ * would let gigabytes of it lie (6.8 GB were measured). How much of it was ever used, and so takes
+ * room, only the size of the process tells: that is looked at after so many bytes.
  */
-const GARBAGE_BYTES_MAX = 128 * 1024 * 1024;
-const GARBAGE_INSTANCES_MAX = 1_000;
+const GARBAGE_LOOK_BYTES = 64 * 1024 * 1024;
+const RESIDENT_BYTES_MAX = 256 * 1024 * 1024;
+/** Address space, of which each memory takes far more than its size. */
+const GARBAGE_MEMORIES_MAX = 2_000;
 
 type Reply = Frame<RunnerResult>;
 type FoldRequest = Extract<RunnerRequest, { kind: "fold" }>;
@@ -30,43 +33,63 @@ export interface Runner {
   cleanUp(): void;
 }
 
+/** What a runner needs of its process. */
+export interface RunnerWorld {
+  /** Runs the collector of the engine to its end. */
+  collect(): void;
+  /** Memory that the process takes. */
+  residentBytes(): number;
+  nowMs(): number;
+}
+
 interface State {
   readonly modules: CompiledModules;
+  readonly world: RunnerWorld;
+  /** Since the last look. */
   garbageBytes: number;
-  garbageInstances: number;
+  garbageMemories: number;
+  mustCollect: boolean;
 }
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 const NOTHING = new Uint8Array(0);
 
-/** @param collect runs the collector of the engine to its end. */
-export function newRunner(collect: () => void, nowMs: () => number): Runner {
+export function newRunner(world: RunnerWorld): Runner {
   const modules = compiledModules(COMPILED_BYTES_MAX);
-  const state: State = { modules, garbageBytes: 0, garbageInstances: 0 };
+  const state: State = {
+    modules,
+    world,
+    garbageBytes: 0,
+    garbageMemories: 0,
+    mustCollect: false,
+  };
   return {
     answer(request) {
-      const startedMs = nowMs();
-      const { message, body } = perform(state, request, nowMs);
-      const tookMs = nowMs() - startedMs;
-      return { message: { ...message, tookMs, pauses: isFull(state) }, body };
+      const startedMs = world.nowMs();
+      const { message, body } = perform(state, request);
+      const tookMs = world.nowMs() - startedMs;
+      return { message: { ...message, tookMs, pauses: state.mustCollect }, body };
     },
     cleanUp() {
-      collect();
-      state.garbageBytes = state.garbageInstances = 0;
+      world.collect();
+      state.garbageBytes = state.garbageMemories = 0;
+      state.mustCollect = false;
     },
   };
 }
 
-function isFull({ garbageBytes, garbageInstances }: State): boolean {
-  return garbageBytes > GARBAGE_BYTES_MAX || garbageInstances > GARBAGE_INSTANCES_MAX;
+function leaveGarbage(state: State, bytes: number): void {
+  if (bytes === 0) return;
+  state.garbageBytes += bytes;
+  state.garbageMemories++;
+  if (state.garbageMemories >= GARBAGE_MEMORIES_MAX) state.mustCollect = true;
+  if (state.garbageBytes < GARBAGE_LOOK_BYTES) return;
+  state.garbageBytes = 0;
+  if (state.world.residentBytes() > RESIDENT_BYTES_MAX) state.mustCollect = true;
 }
 
-function perform(
-  state: State,
-  { message, body }: Frame<RunnerRequest>,
-  nowMs: () => number,
-): Reply {
+function perform(state: State, { message, body }: Frame<RunnerRequest>): Reply {
   switch (message.kind) {
     case "check":
       return check(body);
@@ -75,7 +98,7 @@ function perform(
     case "call":
       return answerCall(state, message.target, { input: body, output: message.output });
     case "fold":
-      return answerFold(state, message, body, nowMs);
+      return answerFold(state, message, body);
   }
 }
 
@@ -92,7 +115,7 @@ function check(bytes: Uint8Array<ArrayBuffer>): Reply {
 function load(state: State, digest: string, bytes: Uint8Array<ArrayBuffer>): Reply {
   const compiled = compile(bytes);
   if (!(compiled instanceof WebAssembly.Module)) return refused(compiled);
-  state.modules.add(digest, compiled, bytes.length);
+  state.modules.add(digest, compiled, bytes);
   return { message: { kind: "loaded" }, body: NOTHING };
 }
 
@@ -119,9 +142,9 @@ function answerCall(
   target: CallTarget,
   { input, output }: Pick<ModuleCall, "input" | "output">,
 ): Reply {
-  const module = state.modules.get(target.digest);
-  if (module === undefined) return missing(target);
-  const result = call(state, { module, ...target, input, output });
+  const compiled = state.modules.get(target.digest);
+  if (compiled === undefined) return missing(target);
+  const result = call(state, { compiled, ...target, input, output });
   if (result.kind !== "value") return { message: { done: 0, ...result }, body: NOTHING };
   return { message: { kind: "value", done: 1 }, body: encoder.encode(result.json) };
 }
@@ -131,22 +154,22 @@ function answerFold(
   state: State,
   { stateBytes, events, targets, sliceMs }: FoldRequest,
   body: Uint8Array,
-  nowMs: () => number,
 ): Reply {
+  const { nowMs } = state.world;
   const endsMs = nowMs() + sliceMs;
   let folded = decoder.decode(body.subarray(0, stateBytes));
   let at = stateBytes;
   let done = 0;
   for (const { bytes, target: number } of events) {
-    if (done > 0 && (nowMs() >= endsMs || isFull(state))) break;
+    if (done > 0 && (nowMs() >= endsMs || state.mustCollect)) break;
     const target = targets[number]!;
-    const module = state.modules.get(target.digest);
-    if (module === undefined && done === 0) return missing(target);
-    if (module === undefined) break;
+    const compiled = state.modules.get(target.digest);
+    if (compiled === undefined && done === 0) return missing(target);
+    if (compiled === undefined) break;
     const event = decoder.decode(body.subarray(at, at + bytes));
     at += bytes;
     const input = encoder.encode(handlerInput(folded, event));
-    const result = call(state, { module, ...target, input, output: "state" });
+    const result = call(state, { compiled, ...target, input, output: "state" });
     if (result.kind !== "value") return { message: { done, ...result }, body: NOTHING };
     folded = result.json;
     done++;
@@ -155,9 +178,8 @@ function answerFold(
 }
 
 function call(state: State, each: ModuleCall): CallResult {
-  const { result, memoryBytes } = callModule(each);
-  state.garbageBytes += memoryBytes;
-  state.garbageInstances++;
+  const { result, garbageBytes } = callModule(each);
+  leaveGarbage(state, garbageBytes);
   return result;
 }
 

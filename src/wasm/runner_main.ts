@@ -20,7 +20,11 @@ function write(bytes: Uint8Array): void {
 function serve(): void {
   const collect: unknown = Reflect.get(globalThis, "gc");
   if (typeof collect !== "function") throw new Error("started without --expose-gc");
-  const runner = newRunner(() => collect(), () => performance.now());
+  const runner = newRunner({
+    collect: () => collect(),
+    residentBytes: () => Deno.memoryUsage().rss,
+    nowMs: () => performance.now(),
+  });
   const requests = frameReader<RunnerRequest>();
   const piece = new Uint8Array(PIECE_BYTES);
   const ready = encodeFrame({ ...READY, tookMs: 0, pauses: false }, NOTHING);

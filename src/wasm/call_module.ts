@@ -134,7 +134,7 @@ function expectWithin(range: MemoryRange, memory: WebAssembly.Memory, what: stri
 function describeThrown(error: unknown, phase: CallPhase): CallResult {
   if (error instanceof OutOfMemoryError) return failed("wasm_memory", error.message, phase);
   if (error instanceof WebAssembly.RuntimeError) {
-    const isMemory = /^memory access|^data segment/.test(error.message);
+    const isMemory = /memory access out of bounds|data segment/.test(error.message);
     const kind = isMemory ? "wasm_memory" : "wasm_trap";
     return failed(kind, `The module trapped in ${WHERE[phase]}: ${error.message}`, phase);
   }

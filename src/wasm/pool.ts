@@ -45,10 +45,16 @@ export interface WasmPool {
     output: OutputKind,
     inputJson: string,
   ): Promise<WasmOutcome<string>>;
-  /** Processes there are, calls that run, and calls that wait. */
-  measure(): { readonly runners: number; readonly running: number; readonly waiting: number };
+  measure(): PoolMeasure;
   /** Ends the runners; what still waits or runs is answered with `unavailable`. */
   close(): Promise<void>;
+}
+
+export interface PoolMeasure {
+  readonly processIds: readonly number[];
+  /** Calls that run, and calls that wait. */
+  readonly running: number;
+  readonly waiting: number;
 }
 
 export interface WasmPoolSettings {
@@ -138,7 +144,7 @@ export function openWasmPool(settings: WasmPoolSettings): WasmPool {
         submit(callJob({ tenant, settle, reject }, target, output, inputJson))
       ),
     measure: () => ({
-      runners: shelf.count(),
+      processIds: shelf.processIds(),
       running: turns.size,
       waiting: queue.waiting(),
     }),

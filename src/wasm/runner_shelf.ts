@@ -7,8 +7,8 @@ export interface RunnerShelf {
   take(): Promise<RunnerProcess | undefined>;
   /** Resolves when the runner, if it is still there, can be asked again. Never rejects. */
   putBack(runner: RunnerProcess): Promise<void>;
-  /** Processes there are, used or not. */
-  count(): number;
+  /** Ids of the processes there are, used or not. */
+  processIds(): number[];
   /** Kills all, used or not, and waits for their end. */
   close(): Promise<void>;
 }
@@ -67,7 +67,7 @@ export function runnerShelf(
       if (isClosed || !alive.has(runner)) return;
       idle.push({ runner, timer: setTimeout(() => runner.kill(), IDLE_MS) });
     },
-    count: () => alive.size,
+    processIds: () => [...alive].map(({ pid }) => pid),
     async close() {
       isClosed = true;
       for (const { timer } of idle.splice(0)) clearTimeout(timer);

@@ -64,6 +64,8 @@ export interface ModuleShape {
   readonly exports: ModuleExport[];
   globals: number;
   segments: number;
+  /** Functions that have code. */
+  bodies: number;
   /** Bytes of the largest function, and local variables of all together. */
   largestFunctionBytes: number;
   locals: number;
@@ -107,6 +109,7 @@ export function emptyShape(): ModuleShape {
     exports: [],
     globals: 0,
     segments: 0,
+    bodies: 0,
     largestFunctionBytes: 0,
     locals: 0,
     place: "header",
@@ -136,6 +139,9 @@ export function readModule(bytes: Uint8Array, shape: ModuleShape): void {
     kind.read(content, shape);
     expectEnd(content);
     shape.sections.push({ id, name: kind.name, start, end: reader.at });
+  }
+  if (shape.bodies !== shape.functions.length) {
+    throw new MalformedModuleError(reader.at, "functions without code, or code without functions");
   }
 }
 
@@ -211,6 +217,7 @@ function readSegments(reader: ByteReader, shape: ModuleShape): void {
 function readCode(reader: ByteReader, shape: ModuleShape): void {
   for (let left = readU32(reader); left > 0; left--) {
     const body = takeReader(reader, readU32(reader));
+    shape.bodies++;
     shape.largestFunctionBytes = Math.max(shape.largestFunctionBytes, body.end - body.at);
     for (let groups = readU32(body); groups > 0; groups--) {
       shape.locals += readU32(body);

@@ -2,7 +2,8 @@
  * `deno task bench`: one table of what the server does on one core, with the load generator on
  * another; durable, schema check, idempotency ledger and hash chain on. `--quick` leaves out what
  * needs 5 million stored events; `--json FILE` also writes the raw figures. Targets are ours.
- * `--store foundationdb` measures one and two servers on a cluster that it starts, unpinned.
+ * `--store foundationdb` measures one and two servers on a cluster that it starts, unpinned;
+ * `--wasm` measures calls of WebAssembly modules alone, unpinned, for they run in processes.
  */
 
 import { parseArgs } from "node:util";
@@ -20,6 +21,7 @@ import {
 } from "./bench/machine.ts";
 import * as measures from "./bench/server_measures.ts";
 import { formatTable, isMet, type Row } from "./bench/table.ts";
+import { measureWasm } from "./bench/wasm_measures.ts";
 
 interface Bench {
   readonly rows: Row[];
@@ -237,11 +239,12 @@ function pause(milliseconds: number): Promise<void> {
 interface Options {
   readonly isQuick: boolean;
   readonly isOnCluster: boolean;
+  readonly isWasm: boolean;
 }
 
-async function openBench({ isQuick, isOnCluster }: Options): Promise<[Bench, string[]]> {
+async function openBench({ isQuick, isOnCluster, isWasm }: Options): Promise<[Bench, string[]]> {
   // One server and the load generator have a core each; with a cluster there are too few.
-  const isPinned = !isOnCluster && await pinLoadGenerator();
+  const isPinned = !isOnCluster && !isWasm && await pinLoadGenerator();
   const machine = await describeMachine(isPinned);
   if (isOnCluster) machine.push(await describeCluster());
   const dataDir = await Deno.makeTempDir({ prefix: "daybook_bench_" });
@@ -257,13 +260,16 @@ if (import.meta.main) {
       quick: { type: "boolean", default: false },
       json: { type: "string" },
       store: { type: "string", default: "sqlite" },
+      wasm: { type: "boolean", default: false },
     },
   });
   const isOnCluster = values.store === "foundationdb";
-  const [bench, machine] = await openBench({ isQuick: values.quick, isOnCluster });
+  const { quick: isQuick, wasm: isWasm } = values;
+  const [bench, machine] = await openBench({ isQuick, isOnCluster, isWasm });
   const startedAt = performance.now();
   try {
-    if (isOnCluster) await measureCluster(bench, (row) => add(bench, row));
+    if (isWasm) await measureWasm((row) => add(bench, row));
+    else if (isOnCluster) await measureCluster(bench, (row) => add(bench, row));
     else await runAll(bench);
   } finally {
     const seconds = Math.round((performance.now() - startedAt) / 1000);

@@ -2,7 +2,7 @@
  * Who is next. Tenants share the runners by the time that they use (start-time fair queuing), not
  * by the number of their calls, so a tenant whose modules run long gets no more than one with short
  * ones. A module that does not end in time is paused, longer each time in a row; so one that loops
- * for ever, called all the time, comes to use a sixteenth of one runner. No timer and no clock here.
+ * for ever, called all the time, comes to use a sixteenth of a runner. No timer and no clock here.
  */
 
 /** One call, or one more turn of a long fold. */
@@ -11,6 +11,8 @@ export interface Waiting<J> {
   readonly tenant: string;
   /** What is paused as one: the digest of a module. */
   readonly lane: string;
+  /** May be run with others. */
+  readonly isShort: boolean;
   readonly sinceMs: number;
 }
 
@@ -23,24 +25,38 @@ export interface Expired<J> {
 export interface FairQueue<J> {
   /** False when the tenant has too many waiting already; a job that goes on is always taken. */
   push(waiting: Waiting<J>, goesOn: boolean): boolean;
-  /** The next to run now, which counts as running until `finish`. */
-  take(nowMs: number): Waiting<J> | undefined;
-  /** How long it ran, and whether it was stopped for its time. */
-  finish(waiting: Waiting<J>, usedMs: number, timedOut: boolean, nowMs: number): void;
+  /**
+   * What one runner is to run now: a call, or several short ones of one tenant whose modules have
+   * always ended in time. Empty where nothing may run. They count as running until `finish`.
+   */
+  take(nowMs: number): Waiting<J>[];
+  /** After all that one `take` gave. */
+  finish(group: readonly Finished<J>[], nowMs: number): void;
   /** Takes out what has waited too long. */
   expire(nowMs: number): Expired<J>[];
   /** Takes out everything. */
   drain(): J[];
-  /** When something that now has to wait may run or expires; undefined when nothing waits. */
-  nextChangeMs(): number | undefined;
+  /** When a pause ends or a call expires, after `nowMs`; undefined when nothing waits. */
+  nextChangeMs(nowMs: number): number | undefined;
   waiting(): number;
 }
+
+export interface Finished<J> {
+  readonly waiting: Waiting<J>;
+  readonly usedMs: number;
+  readonly ending: Ending;
+}
+
+/** Whether a call ended by itself, was stopped for its time, or was not tried after all. */
+export type Ending = "in_time" | "timed_out" | "untried";
 
 export interface QueueLimits {
   /** Runners there are. One tenant never has the last one. */
   readonly runners: number;
   readonly waitingPerTenantMax: number;
   readonly waitMsMax: number;
+  /** Short calls that one runner is given at a time. */
+  readonly groupMax: number;
 }
 
 /** A pause is the time of the call that was stopped, times this at most. */
@@ -61,6 +77,7 @@ interface Lane<J> {
 
 interface Tenant<J> {
   readonly lanes: Map<string, Lane<J>>;
+  /** Runners that it has. */
   running: number;
   waiting: number;
   /** The time it has used, on the clock of the queue. */
@@ -110,21 +127,37 @@ export function fairQueue<J>(limits: QueueLimits): FairQueue<J> {
     return true;
   }
 
-  function take(nowMs: number): Waiting<J> | undefined {
+  function take(nowMs: number): Waiting<J>[] {
+    const best = nextTenant(nowMs);
+    if (best === undefined) return [];
+    const { tenant, lane } = best;
+    clockMs = Math.max(clockMs, tenant.usedMs);
+    tenant.running++;
+    // So many that each runner would get as many.
+    const groupMax = Math.min(limits.groupMax, Math.ceil(tenant.waiting / limits.runners));
+    const group = [takeFrom(tenant, lane)];
+    const isGroup = lane.timeouts === 0 && group[0]!.isShort;
+    while (isGroup && group.length < groupMax && lane.jobs[0]?.isShort) {
+      group.push(takeFrom(tenant, lane));
+    }
+    return group;
+  }
+
+  function nextTenant(nowMs: number): { tenant: Tenant<J>; lane: Lane<J> } | undefined {
     let best: { tenant: Tenant<J>; lane: Lane<J> } | undefined;
     for (const tenant of active) {
-      if (best !== undefined && tenant.usedMs >= best.tenant.usedMs) continue;
+      if (best !== undefined && !isBefore(tenant, best.tenant)) continue;
       if (tenant.running >= runningMax(tenant, limits.runners, nowMs)) continue;
       const lane = nextLane(tenant, nowMs);
       if (lane !== undefined) best = { tenant, lane };
     }
-    if (best === undefined) return undefined;
-    const { tenant, lane } = best;
-    clockMs = Math.max(clockMs, tenant.usedMs);
+    return best;
+  }
+
+  function takeFrom(tenant: Tenant<J>, lane: Lane<J>): Waiting<J> {
     leaveQueue(tenant, 1);
-    tenant.running++;
     lane.running++;
-    return lane.jobs.shift();
+    return lane.jobs.shift()!;
   }
 
   function leaveQueue(tenant: Tenant<J>, jobs: number): void {
@@ -132,14 +165,18 @@ export function fairQueue<J>(limits: QueueLimits): FairQueue<J> {
     if (tenant.waiting === 0) active.delete(tenant);
   }
 
-  function finish(done: Waiting<J>, usedMs: number, timedOut: boolean, nowMs: number): void {
-    const tenant = tenants.get(done.tenant)!;
-    const lane = tenant.lanes.get(done.lane)!;
+  function finish(group: readonly Finished<J>[], nowMs: number): void {
+    const tenant = tenants.get(group[0]!.waiting.tenant)!;
     tenant.running--;
-    tenant.usedMs += usedMs;
-    lane.running--;
-    lane.timeouts = timedOut ? lane.timeouts + 1 : 0;
-    if (timedOut) lane.pausedUntilMs = nowMs + pauseAfter(lane.timeouts, usedMs);
+    for (const { waiting, usedMs, ending } of group) {
+      const lane = tenant.lanes.get(waiting.lane)!;
+      tenant.usedMs += usedMs;
+      lane.running--;
+      if (ending === "in_time") lane.timeouts = lane.pausedUntilMs = 0;
+      if (ending !== "timed_out") continue;
+      lane.timeouts++;
+      lane.pausedUntilMs = nowMs + pauseAfter(lane.timeouts, usedMs);
+    }
     for (const [name, { running, jobs, timeouts, pausedUntilMs }] of tenant.lanes) {
       const isOver = timeouts === 0 || pausedUntilMs + FORGET_MS < nowMs;
       if (running + jobs.length === 0 && isOver) tenant.lanes.delete(name);
@@ -173,15 +210,14 @@ export function fairQueue<J>(limits: QueueLimits): FairQueue<J> {
     return jobs;
   }
 
-  function nextChangeMs(): number | undefined {
+  function nextChangeMs(nowMs: number): number | undefined {
     let next: number | undefined;
     for (const { lane } of activeLanes()) {
       const first = lane.jobs[0];
       if (first === undefined) continue;
       const expiresMs = first.sinceMs + limits.waitMsMax;
-      const changeMs = lane.timeouts > 0 && lane.running === 0
-        ? Math.min(expiresMs, lane.pausedUntilMs)
-        : expiresMs;
+      const isPaused = lane.pausedUntilMs > nowMs;
+      const changeMs = isPaused ? Math.min(expiresMs, lane.pausedUntilMs) : expiresMs;
       next = Math.min(next ?? changeMs, changeMs);
     }
     return next;
@@ -194,6 +230,12 @@ export function fairQueue<J>(limits: QueueLimits): FairQueue<J> {
   }
 
   return { push, take, finish, expire, drain, nextChangeMs, waiting };
+}
+
+function isBefore<J>(tenant: Tenant<J>, other: Tenant<J>): boolean {
+  // What runs is not charged yet.
+  if (tenant.usedMs === other.usedMs) return tenant.running < other.running;
+  return tenant.usedMs < other.usedMs;
 }
 
 /** All runners but one; one only, where a module of the tenant did not end in time of late. */

@@ -1,12 +1,12 @@
 /**
- * The three things that are asked of the pool, as jobs that take one turn of a runner or more. A job
- * says what to send next and learns what came of it; who runs it, and when, is the pool's.
+ * The three things that are asked of the pool, as jobs that take one turn of a runner or more. A
+ * job says what to send next and learns what came of it; who runs it, and when, is the pool's.
  */
 
 import type { OutputKind } from "../domain/wasm/call_output.ts";
 import type { CallPlace, WasmFailure, WasmOutcome, WasmStop } from "../domain/wasm/failure.ts";
 import type { Violation } from "../domain/refusal.ts";
-import type { Frame } from "./frame.ts";
+import { type Frame, joinBytes } from "./frame.ts";
 import type { CallTarget, RunnerAnswer, RunnerRequest } from "./messages.ts";
 
 /** A module as it was checked and kept; the bytes are asked for when a runner has not got them. */
@@ -43,6 +43,8 @@ export interface Job {
   /** What is paused as one. */
   lane(): string;
   nextTurn(): Turn;
+  /** Whether it may be sent with others: true for what is short by nature. */
+  isShort(): boolean;
   /** How often it may lose its runner through no fault that is known. */
   lossesLeft: number;
   /** True when the job is over. */
@@ -50,7 +52,7 @@ export interface Job {
   moduleOf(digest: string): WasmModule;
   /** The module did not end, and its runner did; or it may not be tried now for that reason. */
   failTimeout(message: string): void;
-  /** From now on one call a turn: a turn of several has lost its runner. */
+  /** From now on one call a turn, on its own: with others it did not come to an end. */
   takeSmallTurns(): void;
   stop(stop: WasmStop): void;
   /** A failure that is none of the module's: an outage of the store. */
@@ -75,6 +77,7 @@ const CHECK_MS_MAX = 5_000;
 /** A long fold lets others in after so long, and sends so much at a time. */
 const SLICE_MS = 25;
 const SLICE_EVENTS_MAX = 500;
+const SHORT_EVENTS_MAX = 4;
 const SLICE_BYTES_MAX = 256 * 1024;
 
 const encoder = new TextEncoder();
@@ -96,11 +99,15 @@ export function callJob(
 ): Job {
   const { digest } = target.module;
   const place = placeOf(target, 0);
+  let isAlone = false;
   return {
     ...endings(asker, () => place),
     lane: () => digest,
+    isShort: () => !isAlone,
     moduleOf: () => target.module,
-    takeSmallTurns() {},
+    takeSmallTurns() {
+      isAlone = true;
+    },
     nextTurn() {
       return {
         message: { kind: "call", target: wireTarget(target), output },
@@ -133,6 +140,7 @@ export function foldJob(
     lane: () => events[at]!.target.module.digest,
     moduleOf: (digest) =>
       events.find(({ target }) => target.module.digest === digest)!.target.module,
+    isShort: () => !isCareful && events.length - at <= SHORT_EVENTS_MAX,
     takeSmallTurns() {
       isCareful = true;
     },
@@ -184,6 +192,7 @@ export function checkJob(
     moduleOf() {
       throw new Error("a check names no module");
     },
+    isShort: () => false,
     takeSmallTurns() {},
     nextTurn() {
       const withinMs = CHECK_MS_MAX;
@@ -272,14 +281,4 @@ function sliceOf(events: readonly WasmEvent[], at: number, eventsMax: number) {
     bytes += text.length;
   }
   return { targets, texts, events: slice };
-}
-
-function joinBytes(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
 }

@@ -12,7 +12,13 @@ export interface CallTarget {
   readonly timeoutMs: number;
 }
 
-export type RunnerRequest =
+/**
+ * A group is sent at once, so that a question and its answer cost less. Where one of it takes long,
+ * those behind it are skipped: they are not to wait for it.
+ */
+export type RunnerRequest = RunnerTask & { readonly group?: number };
+
+export type RunnerTask =
   /** Is it a module that may be uploaded? The body is the file. */
   | { readonly kind: "check" }
   /** Keep this module; the body is its checked bytes. */
@@ -51,6 +57,8 @@ export type RunnerResult =
   | { readonly kind: "loaded" }
   /** The runner does not have this module: send it, and ask again. */
   | { readonly kind: "missing"; readonly digest: string }
+  /** Another of its group took long; ask again. */
+  | { readonly kind: "skipped" }
   /** The body is the JSON text of what was asked for: of a fold, the state after `done` events. */
   | { readonly kind: "value"; readonly done: number }
   /** Event `done` failed; those before it did not. */

@@ -1,7 +1,7 @@
 /**
- * Runs modules in runner processes, never on the thread that asks. A few runners, started when they
- * are needed and ended when they are not; a fair queue before them; modules sent to a runner when it
- * has not got them. Spec: "WebAssembly handler contract"; decided in "WebAssembly", isolation.
+ * Runs modules in runner processes, never on the thread that asks. A few runners, started when
+ * needed and ended when not; a fair queue before them; modules sent to a runner when it has not got
+ * them. Spec: "WebAssembly handler contract"; decided in "WebAssembly", isolation.
  *
  * A call ends within its limit: the runner stops the module, and where it does not, the pool ends
  * the runner. A runner that vanishes with a call in it is tried again once, unless its time was up.
@@ -19,9 +19,9 @@ import {
   type WasmEvent,
   type WasmTarget,
 } from "./job.ts";
-import { type RunnerCommand, runnerCommand } from "./runner_process.ts";
+import { type RunnerCommand, runnerCommand, type RunnerProcess } from "./runner_process.ts";
 import { runnerShelf } from "./runner_shelf.ts";
-import { stopJob, tryTurn } from "./turn.ts";
+import { stopJob, tryTurn, tryTurns, type TurnEnd } from "./turn.ts";
 
 export interface WasmPool {
   /** Whether an uploaded file may be kept, and as what. */
@@ -70,6 +70,7 @@ export interface WasmPoolSettings {
 
 const WAITING_PER_TENANT_MAX = 256;
 const WAIT_MS_MAX = 2_000;
+const GROUP_MAX = 16;
 const CLOSING = "The server is shutting down";
 
 export function openWasmPool(settings: WasmPoolSettings): WasmPool {
@@ -79,6 +80,7 @@ export function openWasmPool(settings: WasmPoolSettings): WasmPool {
     runners: settings.runners,
     waitingPerTenantMax: WAITING_PER_TENANT_MAX,
     waitMsMax: WAIT_MS_MAX,
+    groupMax: GROUP_MAX,
   });
   const turns = new Set<Promise<void>>();
   let isClosed = false;
@@ -92,16 +94,18 @@ export function openWasmPool(settings: WasmPoolSettings): WasmPool {
 
   function enqueue(job: Job, goesOn: boolean): boolean {
     const { tenant } = job;
-    return queue.push({ job, tenant, lane: job.lane(), sinceMs: performance.now() }, goesOn);
+    const sinceMs = performance.now();
+    const isShort = job.isShort();
+    return queue.push({ job, tenant, lane: job.lane(), isShort, sinceMs }, goesOn);
   }
 
   /** Starts what may run now, turns away what has waited too long, and comes back in time. */
   function dispatch(): void {
     const nowMs = performance.now();
     while (turns.size < settings.runners && !isClosed) {
-      const next = queue.take(nowMs);
-      if (next === undefined) break;
-      const turn = runTurn(next).finally(() => {
+      const group = queue.take(nowMs);
+      if (group.length === 0) break;
+      const turn = runGroup(group).finally(() => {
         turns.delete(turn);
         dispatch();
       });
@@ -112,24 +116,37 @@ export function openWasmPool(settings: WasmPoolSettings): WasmPool {
       else stopJob(job, "The WebAssembly calls of this server take too long");
     }
     clearTimeout(wakeTimer);
-    const nextMs = queue.nextChangeMs();
+    const nextMs = queue.nextChangeMs(nowMs);
     wakeTimer = nextMs === undefined || isClosed
       ? undefined
       : setTimeout(dispatch, Math.max(1, Math.ceil(nextMs - nowMs)));
   }
 
-  async function runTurn(waiting: Waiting<Job>): Promise<void> {
+  async function runGroup(group: readonly Waiting<Job>[]): Promise<void> {
     const runner = await shelf.take();
-    const startedMs = performance.now();
-    const end = runner === undefined
-      ? stopJob(waiting.job, "WebAssembly cannot run now")
-      : await tryTurn(runner, waiting.job);
-    if (runner !== undefined) await shelf.putBack(runner);
-    const nowMs = performance.now();
-    queue.finish(waiting, nowMs - startedMs, end.timedOut, nowMs);
-    if (!end.goesOn) return;
-    if (isClosed) stopJob(waiting.job, CLOSING);
-    else enqueue(waiting.job, true);
+    const jobs = group.map(({ job }) => job);
+    const ends = runner === undefined
+      ? jobs.map((job) => stopJob(job, "WebAssembly cannot run now"))
+      : await runOn(runner, jobs);
+    const finished = group.map((waiting, index) => ({ waiting, ...ends[index]! }));
+    queue.finish(finished, performance.now());
+    for (const { waiting, goesOn } of finished) {
+      if (!goesOn) continue;
+      if (isClosed) stopJob(waiting.job, CLOSING);
+      else enqueue(waiting.job, true);
+    }
+  }
+
+  async function runOn(runner: RunnerProcess, jobs: readonly Job[]): Promise<TurnEnd[]> {
+    let putBack: Promise<void> | undefined;
+    function free(): void {
+      putBack = shelf.putBack(runner);
+    }
+    const ends = jobs.length === 1
+      ? [await tryTurn(runner, jobs[0]!, free)]
+      : await tryTurns(runner, jobs, free);
+    await (putBack ?? shelf.putBack(runner));
+    return ends;
   }
 
   return {

@@ -1,11 +1,11 @@
 /**
  * One runner, seen from the pool: a child process that runs modules. A process and not a thread,
- * because only a process can be ended whatever it does (a thread of this platform that spins cannot),
- * has a stack of its own size, takes nobody along when it runs out of memory, and holds none of our
- * permissions. A question and its answer take about as long as they would with a thread (30 us).
+ * because only a process can be ended whatever it does (a thread of this platform that spins
+ * cannot), has a stack of its own size, takes nobody along when it runs out of memory, and holds
+ * none of our permissions. A question and its answer take no longer than with a thread (30 us).
  */
 
-import { encodeFrame, type Frame, frameReader } from "./frame.ts";
+import { encodeFrame, type Frame, frameReader, joinBytes } from "./frame.ts";
 import type { RunnerAnswer, RunnerRequest } from "./messages.ts";
 
 /** What to start. */
@@ -17,19 +17,22 @@ export interface RunnerCommand {
 export interface RunnerProcess {
   readonly pid: number;
   /**
-   * Sends one request and gives its answer. A runner that does not answer within `withinMs` is
-   * killed. Rejects with {@link RunnerGoneError} where it ended, for whatever reason. One at a time.
+   * Sends requests and gives their answers, in order. A runner that does not answer the first, or
+   * the next after an answer, within its `withinMs` is killed. Answers reject with
+   * {@link RunnerGoneError} where it ended, for whatever reason.
    */
-  ask(
-    message: RunnerRequest,
-    body: Uint8Array,
-    withinMs: number,
-  ): Promise<Frame<RunnerAnswer>>;
+  ask(questions: readonly Question[]): Promise<Frame<RunnerAnswer>>[];
+  /** Can be asked now: it is there, and does not clean up. */
+  isReady(): boolean;
   /** Resolves when it can be asked again; rejects when it is gone. */
   untilReady(): Promise<void>;
   kill(): void;
   /** Resolves when the process has ended. Never rejects. */
   readonly ended: Promise<void>;
+}
+
+export interface Question extends Frame<RunnerRequest> {
+  readonly withinMs: number;
 }
 
 export class RunnerGoneError extends Error {
@@ -44,6 +47,7 @@ export class RunnerGoneError extends Error {
 const STACK_KILOBYTES_OWN = 48;
 const HEAP_MEGABYTES = 512;
 const START_MS_MAX = 10_000;
+const CLEAN_UP_MS_MAX = 1_000;
 /** A timer that comes later than this: this process stood still, and the answer may be here. */
 const LATE_MS = 15;
 
@@ -88,12 +92,17 @@ interface Waiting<T> {
   reject(error: unknown): void;
 }
 
+interface Asked extends Waiting<Frame<RunnerAnswer>> {
+  readonly withinMs: number;
+}
+
 function connect(child: Deno.ChildProcess): RunnerProcess {
   const input = child.stdin.getWriter();
   let isReady = false;
   let isGone = false;
   let isLate = false;
-  let answer: Waiting<Frame<RunnerAnswer>> | undefined;
+  let stopWatch = () => {};
+  const asked: Asked[] = [];
   let ready: Waiting<void> | undefined;
 
   function take(frame: Frame<RunnerAnswer>): void {
@@ -104,8 +113,19 @@ function connect(child: Deno.ChildProcess): RunnerProcess {
       return;
     }
     isReady = !frame.message.pauses;
-    answer?.resolve(frame);
-    answer = undefined;
+    asked.shift()?.resolve(frame);
+    watchFirst(frame.message.pauses ? CLEAN_UP_MS_MAX : 0);
+  }
+
+  /** The first that is not answered has its time from now on. */
+  function watchFirst(moreMs: number): void {
+    stopWatch();
+    stopWatch = () => {};
+    if (asked.length === 0) return;
+    stopWatch = watch(asked[0]!.withinMs + moreMs, () => {
+      isLate = true;
+      kill();
+    });
   }
 
   function kill(): void {
@@ -119,28 +139,26 @@ function connect(child: Deno.ChildProcess): RunnerProcess {
 
   function leave(): void {
     isGone = true;
+    stopWatch();
     const error = new RunnerGoneError(isLate);
-    answer?.reject(error);
+    for (const { reject } of asked.splice(0)) reject(error);
     ready?.reject(error);
-    answer = ready = undefined;
+    ready = undefined;
   }
 
-  async function ask(message: RunnerRequest, body: Uint8Array, withinMs: number) {
-    if (isGone) throw new RunnerGoneError(false);
-    const answered = new Promise<Frame<RunnerAnswer>>((resolve, reject) => {
-      answer = { resolve, reject };
-    });
-    const stopWatch = watch(withinMs, () => {
-      isLate = true;
-      kill();
-    });
+  function ask(questions: readonly Question[]): Promise<Frame<RunnerAnswer>>[] {
+    if (isGone) return questions.map(() => Promise.reject(new RunnerGoneError(isLate)));
+    const isFirst = asked.length === 0;
+    const answers = questions.map(({ withinMs }) =>
+      new Promise<Frame<RunnerAnswer>>((resolve, reject) =>
+        asked.push({ resolve, reject, withinMs })
+      )
+    );
+    if (isFirst) watchFirst(0);
+    const frames = questions.map(({ message, body }) => encodeFrame(message, body));
     // Where the pipe is broken, the process has ended, and `leave` tells.
-    input.write(encodeFrame(message, body)).catch(kill);
-    try {
-      return await answered;
-    } finally {
-      stopWatch();
-    }
+    input.write(joinBytes(frames)).catch(kill);
+    return answers;
   }
 
   const reading = readFrames(child.stdout, take).catch(kill);
@@ -150,6 +168,7 @@ function connect(child: Deno.ChildProcess): RunnerProcess {
   return {
     pid: child.pid,
     ask,
+    isReady: () => isReady && !isGone,
     untilReady() {
       if (isGone) return Promise.reject(new RunnerGoneError(isLate));
       if (isReady) return Promise.resolve();

@@ -1,11 +1,14 @@
-/** The runners that nobody uses at the moment: started when one is asked for, ended when idle long. */
+/** The runners that nobody uses at the moment: started when asked for, ended when idle long. */
 
 import { type RunnerCommand, type RunnerProcess, startRunner } from "./runner_process.ts";
 
 export interface RunnerShelf {
   /** A runner that can be asked; undefined where none can be started now. Never rejects. */
   take(): Promise<RunnerProcess | undefined>;
-  /** Resolves when the runner, if it is still there, can be asked again. Never rejects. */
+  /**
+   * Resolves when the runner, if it is still there, can be taken again, which it can at once where
+   * it is ready. Never rejects.
+   */
   putBack(runner: RunnerProcess): Promise<void>;
   /** Ids of the processes there are, used or not. */
   processIds(): number[];
@@ -59,7 +62,7 @@ export function runnerShelf(
     },
     async putBack(runner) {
       try {
-        await runner.untilReady();
+        if (!runner.isReady()) await runner.untilReady();
       } catch {
         await runner.ended;
         return;

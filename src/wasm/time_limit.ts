@@ -19,7 +19,7 @@ const NAME = "__daybookTimeLimit";
 const script = new Script(`${NAME}()`);
 const TIMEOUT_CODE = "ERR_SCRIPT_EXECUTION_TIMEOUT";
 
-let current: () => void = () => {};
+let current = nothing;
 Object.defineProperty(globalThis, NAME, { value: () => current() });
 
 /** `milliseconds` is a whole number from 1 on. Not to be called from within `run`. */
@@ -36,3 +36,5 @@ export function withTimeLimit<T>(milliseconds: number, run: () => T): Limited<T>
     return code === TIMEOUT_CODE ? { kind: "timeout" } : { kind: "threw", error };
   }
 }
+
+function nothing(): void {}

@@ -1,6 +1,7 @@
 /**
- * Mutated modules and mutated outputs: none brings down a runner, hangs, or leaves memory, threads or
- * processes behind. `WASM_FUZZ_RUNS` says how many (500 in the ordinary run), `WASM_FUZZ_SEED` which.
+ * Mutated modules and mutated outputs: none brings down a runner, hangs, or leaves memory, threads
+ * or processes behind. `WASM_FUZZ_RUNS` says how many (500 in the ordinary run), `WASM_FUZZ_SEED`
+ * which.
  */
 
 import assert from "node:assert/strict";
@@ -99,7 +100,7 @@ function census(pool: WasmPool) {
   });
 }
 
-/** After so many calls, and that is all that is left: the same processes, no larger than allowed. */
+/** What may be there after many calls: the same processes, no larger than allowed. */
 function expectNothingLeft(pool: WasmPool, threadsMax: number): void {
   const runners = census(pool);
   assert(runners.length <= 3, `${runners.length} processes`);

@@ -246,6 +246,43 @@ Deno.test("a module that never ends does not hold up another tenant, nor its own
   });
 });
 
+Deno.test("a call that never ends does not fail those that were sent along with it", async () => {
+  await withPool(async (pool) => {
+    // Loops for ever over long inputs only.
+    const source = returning('{"state":{"a":1}}').replace(
+      "(result i64)",
+      "(result i64) (loop (br_if 0 (i32.gt_u (local.get $length) (i32.const 500))))",
+    );
+    const target = await upload(pool, await framed(source), { timeoutMs: 50 });
+    const calls = Array.from({ length: 60 }, (_, number) => {
+      const eventJson = number === 20 ? `"${"x".repeat(600)}"` : "{}";
+      return pool.foldEvents(TENANT, "{}", [{ target, eventJson }]);
+    });
+    const kinds = (await Promise.all(calls)).map(kindOf);
+    assert.equal(kinds[20], "wasm_timeout");
+    assert.deepEqual(new Set(kinds.toSpliced(20, 1)), new Set(["ok"]));
+  });
+});
+
+Deno.test("a call that ends in the moment in which its time is over is ok or a timeout", async () => {
+  await withPool(async (pool) => {
+    // About half a millisecond to one and a half, by the length of the event: see time_limit.ts.
+    const source = returning('{"state":{"a":1}}').replace(
+      "(result i64)",
+      `(result i64) (local $i i32) (local.set $i (i32.mul (i32.const 1000) (local.get $length)))
+       (loop (local.set $i (i32.sub (local.get $i) (i32.const 1))) (br_if 0 (local.get $i)))`,
+    );
+    const target = await upload(pool, await framed(source), { timeoutMs: 1 });
+    for (let run = 0; run < 400; run++) {
+      // A module each, for timeouts of one are held against it.
+      const own = { ...target, module: { ...target.module, digest: `${run % 40}` } };
+      const event = { target: own, eventJson: `"${"x".repeat(1_000 + (run * 37) % 3_000)}"` };
+      const outcome = await pool.foldEvents(`tenant ${run}`, "{}", [event]);
+      assert(["ok", "wasm_timeout"].includes(kindOf(outcome)), JSON.stringify(outcome));
+    }
+  });
+});
+
 Deno.test("a tenant with too many calls waiting is refused more, and others are not", async () => {
   await withPool(async (pool) => {
     const endless = await upload(pool, await framed(ENDLESS), { timeoutMs: 5_000 });

@@ -1,6 +1,7 @@
 /**
  * What a module returned, from bytes to a checked value. Whatever is not exactly what the contract
- * asks for is `invalid_output`. Spec: "Handler success output", "Implication output", "Error output".
+ * asks for is `invalid_output`. Spec: "Handler success output", "Implication output", "Error
+ * output".
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";

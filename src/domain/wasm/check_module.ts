@@ -4,7 +4,7 @@
  * sections but the names of its functions. Spec: "WebAssembly handler contract".
  *
  * Refused here: what the contract refuses, what is not WebAssembly 2.0, and what would take long to
- * compile or to instantiate, which nothing can interrupt. What is left the engine has to accept too.
+ * compile or to instantiate, which nothing can interrupt. What is left the engine has to accept.
  */
 
 import { limits } from "../limits.ts";

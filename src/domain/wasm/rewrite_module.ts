@@ -1,8 +1,8 @@
 /**
- * The bytes of a module as they are kept. Its memory and tables have the largest size they may reach
- * written into them. Its memory is an import, the only one, so that whoever runs it can use one
- * memory for many calls, wiped in between, which costs far less than a new one each time. Custom
- * sections are left out, except the names of functions, which make traps readable.
+ * The bytes of a module as they are kept. Its memory and tables have the largest size they may
+ * reach written into them. Its memory is an import, the only one, so that whoever runs it can use
+ * one memory for many calls, wiped in between, which costs far less than a new one each time.
+ * Custom sections are left out, except the names of functions, which make traps readable.
  */
 
 import {
@@ -49,8 +49,8 @@ export function rewriteModule(bytes: Uint8Array, shape: ModuleShape): Uint8Array
 }
 
 /**
- * The size of the memory of a kept module, in pages, and the largest it may reach. `bytes` are those
- * that {@link rewriteModule} gave.
+ * The size of the memory of a kept module, in pages, and the largest it may reach. `bytes` are
+ * those that {@link rewriteModule} gave.
  */
 export function memoryOfKept(bytes: Uint8Array): { initial: number; maximum: number } {
   const reader: ByteReader = { bytes, at: HEADER_BYTES, end: bytes.length };

@@ -1,8 +1,8 @@
-/** WebAssembly modules from readable source: text in, bytes out. The tool is WABT, for tests only. */
+/** WebAssembly modules from readable source: text in, bytes out. The tool is WABT. */
 
 import wabtFactory from "wabt";
 
-/** What every module of the tests needs beside its entrypoint: a memory, and a `malloc` that bumps. */
+/** What every module needs beside its entrypoint: a memory, and a `malloc` that bumps. */
 const FRAME = `
   (memory (export "memory") 2)
   (global $top (mut i32) (i32.const 4096))

@@ -9,6 +9,7 @@
 
 import type { OutputKind } from "../domain/wasm/call_output.ts";
 import type { WasmOutcome } from "../domain/wasm/failure.ts";
+import { newAlarm } from "./alarm.ts";
 import { fairQueue, type Waiting } from "./fair_queue.ts";
 import {
   callJob,
@@ -83,8 +84,8 @@ export function openWasmPool(settings: WasmPoolSettings): WasmPool {
     groupMax: GROUP_MAX,
   });
   const turns = new Set<Promise<void>>();
+  const wake = newAlarm(dispatch);
   let isClosed = false;
-  let wakeTimer: ReturnType<typeof setTimeout> | undefined;
 
   function submit(job: Job): void {
     if (isClosed) stopJob(job, CLOSING);
@@ -115,11 +116,9 @@ export function openWasmPool(settings: WasmPoolSettings): WasmPool {
       if (timeoutsInARow > 0) job.failTimeout(pausedMessage(timeoutsInARow));
       else stopJob(job, "The WebAssembly calls of this server take too long");
     }
-    clearTimeout(wakeTimer);
     const nextMs = queue.nextChangeMs(nowMs);
-    wakeTimer = nextMs === undefined || isClosed
-      ? undefined
-      : setTimeout(dispatch, Math.max(1, Math.ceil(nextMs - nowMs)));
+    if (nextMs === undefined || isClosed) wake.unset();
+    else wake.set(nextMs);
   }
 
   async function runGroup(group: readonly Waiting<Job>[]): Promise<void> {
@@ -167,10 +166,10 @@ export function openWasmPool(settings: WasmPoolSettings): WasmPool {
     }),
     async close() {
       isClosed = true;
-      clearTimeout(wakeTimer);
       for (const job of queue.drain()) stopJob(job, CLOSING);
       await shelf.close();
       await Promise.all(turns);
+      wake.close();
     },
   };
 }

@@ -5,6 +5,7 @@
  * none of our permissions. A question and its answer take no longer than with a thread (30 us).
  */
 
+import { newAlarm } from "./alarm.ts";
 import { encodeFrame, type Frame, frameReader, joinBytes } from "./frame.ts";
 import type { RunnerAnswer, RunnerRequest } from "./messages.ts";
 
@@ -101,7 +102,8 @@ function connect(child: Deno.ChildProcess): RunnerProcess {
   let isReady = false;
   let isGone = false;
   let isLate = false;
-  let stopWatch = () => {};
+  let dueMs = 0;
+  const watch = newAlarm(onLate);
   const asked: Asked[] = [];
   let ready: Waiting<void> | undefined;
 
@@ -119,13 +121,20 @@ function connect(child: Deno.ChildProcess): RunnerProcess {
 
   /** The first that is not answered has its time from now on. */
   function watchFirst(moreMs: number): void {
-    stopWatch();
-    stopWatch = () => {};
-    if (asked.length === 0) return;
-    stopWatch = watch(asked[0]!.withinMs + moreMs, () => {
-      isLate = true;
-      kill();
-    });
+    if (asked.length === 0) return watch.unset();
+    dueMs = performance.now() + asked[0]!.withinMs + moreMs;
+    watch.set(dueMs);
+  }
+
+  function onLate(): void {
+    const nowMs = performance.now();
+    // This process itself stood still: the answer may be here, and is read first.
+    if (nowMs > dueMs + LATE_MS) {
+      dueMs = nowMs + LATE_MS;
+      return watch.set(dueMs);
+    }
+    isLate = true;
+    kill();
   }
 
   function kill(): void {
@@ -139,7 +148,7 @@ function connect(child: Deno.ChildProcess): RunnerProcess {
 
   function leave(): void {
     isGone = true;
-    stopWatch();
+    watch.close();
     const error = new RunnerGoneError(isLate);
     for (const { reject } of asked.splice(0)) reject(error);
     ready?.reject(error);
@@ -188,14 +197,4 @@ async function readFrames(
     frames.push(piece);
     for (let frame = frames.next(); frame !== undefined; frame = frames.next()) take(frame);
   }
-}
-
-/** Calls `run` after so long, unless stopped; later where this process itself stood still. */
-function watch(milliseconds: number, run: () => void): () => void {
-  const dueMs = performance.now() + milliseconds;
-  let timer = setTimeout(() => {
-    if (performance.now() < dueMs + LATE_MS) run();
-    else timer = setTimeout(run, LATE_MS);
-  }, milliseconds);
-  return () => clearTimeout(timer);
 }

@@ -1,5 +1,6 @@
 /** The runners that nobody uses at the moment: started when asked for, ended when idle long. */
 
+import { newAlarm } from "./alarm.ts";
 import { type RunnerCommand, type RunnerProcess, startRunner } from "./runner_process.ts";
 
 export interface RunnerShelf {
@@ -24,8 +25,8 @@ export function runnerShelf(
   command: RunnerCommand,
   onFault: (message: string, error: unknown) => void,
 ): RunnerShelf {
-  const idle: { readonly runner: RunnerProcess; readonly timer: ReturnType<typeof setTimeout> }[] =
-    [];
+  const idle: { readonly runner: RunnerProcess; readonly sinceMs: number }[] = [];
+  const sweep = newAlarm(endIdle);
   const alive = new Set<RunnerProcess>();
   let tryAgainMs = -Infinity;
   let isClosed = false;
@@ -49,16 +50,20 @@ export function runnerShelf(
   function forget(runner: RunnerProcess): void {
     alive.delete(runner);
     const index = idle.findIndex((each) => each.runner === runner);
-    if (index >= 0) clearTimeout(idle.splice(index, 1)[0]!.timer);
+    if (index >= 0) idle.splice(index, 1);
+  }
+
+  function endIdle(): void {
+    const nowMs = performance.now();
+    for (const { runner, sinceMs } of idle) if (sinceMs + IDLE_MS <= nowMs) runner.kill();
+    if (idle.length > 0) sweep.set(nowMs + IDLE_MS);
   }
 
   return {
     take() {
       // The one used last: its caches are warm, and the others come to their end.
       const last = idle.pop();
-      if (last === undefined) return start();
-      clearTimeout(last.timer);
-      return Promise.resolve(last.runner);
+      return last === undefined ? start() : Promise.resolve(last.runner);
     },
     async putBack(runner) {
       try {
@@ -68,12 +73,14 @@ export function runnerShelf(
         return;
       }
       if (isClosed || !alive.has(runner)) return;
-      idle.push({ runner, timer: setTimeout(() => runner.kill(), IDLE_MS) });
+      if (idle.length === 0) sweep.set(performance.now() + IDLE_MS);
+      idle.push({ runner, sinceMs: performance.now() });
     },
     processIds: () => [...alive].map(({ pid }) => pid),
     async close() {
       isClosed = true;
-      for (const { timer } of idle.splice(0)) clearTimeout(timer);
+      sweep.close();
+      idle.splice(0);
       for (const runner of alive) runner.kill();
       await Promise.all([...alive].map(({ ended }) => ended));
     },

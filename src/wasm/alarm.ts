@@ -1,7 +1,7 @@
 /**
  * A timer for what is set with every call and hardly ever rings. To set and clear one of the
- * platform takes 25 us, as long as half a call; this one lets it run, and looks when it ends whether
- * it was for nothing.
+ * platform takes 25 us, as long as half a call; this one lets it run, and looks when it ends
+ * whether it was for nothing.
  */
 
 export interface Alarm {

@@ -45,7 +45,7 @@ export class RunnerGoneError extends Error {
 }
 
 /** V8 needs so much of the stack for what is not the module's; fewer, and Deno does not start. */
-const STACK_KILOBYTES_OWN = 48;
+const STACK_KILOBYTES_OWN = 32;
 const HEAP_MEGABYTES = 512;
 const START_MS_MAX = 10_000;
 const CLEAN_UP_MS_MAX = 1_000;

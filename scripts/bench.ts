@@ -2,8 +2,9 @@
  * `deno task bench`: one table of what the server does on one core, with the load generator on
  * another; durable, schema check, idempotency ledger and hash chain on. `--quick` leaves out what
  * needs 5 million stored events; `--json FILE` also writes the raw figures. Targets are ours.
- * `--store foundationdb` measures one and two servers on a cluster that it starts, unpinned;
- * `--wasm` measures calls of WebAssembly modules alone, unpinned, for they run in processes.
+ * `--store foundationdb` measures one and two servers on a cluster that it starts, unpinned.
+ * `--reactions` measures what events set off, and nothing else; `--wasm` calls of WebAssembly
+ * modules alone, unpinned, for they run in processes.
  */
 
 import { parseArgs } from "node:util";
@@ -19,6 +20,7 @@ import {
   residentMemory,
   serverWrapper,
 } from "./bench/machine.ts";
+import { measureReactions } from "./bench/reaction_rows.ts";
 import * as measures from "./bench/server_measures.ts";
 import { formatTable, isMet, type Row } from "./bench/table.ts";
 import { measureWasm } from "./bench/wasm_measures.ts";
@@ -232,6 +234,15 @@ async function runAll(bench: Bench): Promise<void> {
   }
 }
 
+/** On a store of their own. */
+async function runReactions(bench: Bench): Promise<void> {
+  const dataDir = `${bench.dataDir}/reactions`;
+  const { isQuick, wrapper } = bench;
+  await Deno.mkdir(dataDir);
+  const start = () => startServer({ dataDir, wrapper });
+  await measureReactions({ isQuick, start, add: (row) => add(bench, row) });
+}
+
 function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
@@ -261,16 +272,22 @@ if (import.meta.main) {
       json: { type: "string" },
       store: { type: "string", default: "sqlite" },
       wasm: { type: "boolean", default: false },
+      reactions: { type: "boolean", default: false },
     },
   });
+  const onlyReactions = values.reactions;
   const isOnCluster = values.store === "foundationdb";
   const { quick: isQuick, wasm: isWasm } = values;
   const [bench, machine] = await openBench({ isQuick, isOnCluster, isWasm });
   const startedAt = performance.now();
   try {
     if (isWasm) await measureWasm((row) => add(bench, row));
-    else if (isOnCluster) await measureCluster(bench, (row) => add(bench, row));
-    else await runAll(bench);
+    else if (isOnCluster) {
+      await measureCluster({ ...bench, onlyReactions }, (row) => add(bench, row));
+    } else {
+      if (!onlyReactions) await runAll(bench);
+      await runReactions(bench);
+    }
   } finally {
     const seconds = Math.round((performance.now() - startedAt) / 1000);
     console.log(`\n${machine.join("\n")}\n\n${formatTable(bench.rows)}\n\n${seconds} s in all`);

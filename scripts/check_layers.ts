@@ -50,7 +50,10 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     imports: ["src/domain"],
     packages: { "node:vm": ["src/wasm/time_limit.ts"] },
   },
-  "src/host.ts": { imports: [], packages: { "node:timers": ["src/host.ts"] } },
+  "src/host.ts": {
+    imports: [],
+    packages: { "node:timers": ["src/host.ts"], "node:process": ["src/host.ts"] },
+  },
   "src/config.ts": { imports: ["src/domain"], packages: { "ipaddr.js": ["src/config.ts"] } },
   "src/queries": {
     imports: ["src/domain", "src/store", "src/wasm"],
@@ -89,6 +92,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     packages: {
       "hono": ["src/http"],
       "ipaddr.js": ["src/http"],
+      "prom-client": ["src/http/metrics"],
       "node:crypto": ["src/http"],
       "node:buffer": ["src/http"],
     },

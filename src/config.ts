@@ -167,6 +167,15 @@ export function plainTextWarning(config: Config): string | undefined {
     "Set DAYBOOK_TLS_CERT and DAYBOOK_TLS_KEY, or put a TLS proxy in front.";
 }
 
+/**
+ * Whether `/metrics` may be open to programs on this machine: others cannot reach the server, and
+ * nothing says that a proxy stands in front of it, behind which everybody would be such a program.
+ */
+export function opensMetricsLocally(config: Config): boolean {
+  const isBehindProxy = config.trustedProxies.length > 0 || config.baseDomain !== undefined;
+  return isLoopback(config.host) && !isBehindProxy;
+}
+
 /** Where clients find the environments of the instance `slug`. */
 export function baseUrls(config: Config, slug: string): Record<
   "production" | "staging" | "test",

@@ -1,12 +1,26 @@
 /** The world outside, as an argument: clock, randomness, network, log. Only here are they real. */
 
+import process from "node:process";
 import { setImmediate } from "node:timers";
 
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
+/** What the operating system says of this process. */
+export interface ProcessMeasure {
+  /** On all cores, since the start. */
+  readonly cpuSeconds: number;
+  readonly residentBytes: number;
+  /** Seconds since 1970. */
+  readonly startedSeconds: number;
+}
+
 export interface Host {
   /** Milliseconds since 1970, UTC. */
   nowMs(): number;
+  /** Milliseconds, and parts of them, of a clock that only goes forward: for how long it took. */
+  monotonicMs(): number;
+  /** Some microseconds of work. */
+  measureProcess(): ProcessMeasure;
   /** Cryptographically random bytes. */
   randomBytes(length: number): Uint8Array<ArrayBuffer>;
   /** An outgoing request. */
@@ -19,10 +33,22 @@ export interface Host {
   log(level: LogLevel, message: string, fields?: Record<string, unknown>): void;
 }
 
+const MICROSECONDS_PER_SECOND = 1_000_000;
+const MS_PER_SECOND = 1000;
+
 /** The host of a running server: system clock, system randomness, JSON lines on standard error. */
 export function systemHost(): Host {
   return {
     nowMs: () => Date.now(),
+    monotonicMs: () => performance.now(),
+    measureProcess() {
+      const { user, system } = process.cpuUsage();
+      return {
+        cpuSeconds: (user + system) / MICROSECONDS_PER_SECOND,
+        residentBytes: Deno.memoryUsage().rss,
+        startedSeconds: performance.timeOrigin / MS_PER_SECOND,
+      };
+    },
     randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
     fetch: (request) => fetch(request),
     startTimer(milliseconds, run) {

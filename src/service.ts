@@ -12,6 +12,7 @@ import type {
   Operator,
   Scope,
 } from "./domain/access.ts";
+import { count, type Counters, newCounters } from "./domain/counters.ts";
 import type { ErrorPage, ErrorRecord } from "./domain/error_record.ts";
 import type { JsonObject } from "./domain/json.ts";
 import type {
@@ -23,6 +24,7 @@ import type {
   ReadEventsRequest,
 } from "./domain/reading.ts";
 import type { QueueMeasure } from "./domain/queue_measure.ts";
+import type { StoreMeasure } from "./domain/store_measure.ts";
 import type { SagaPage, SagaView } from "./domain/saga/view.ts";
 import type { ScheduledPage, ScheduledView } from "./domain/scheduled.ts";
 import type { DeployedSpec, DeploySpecRequest, SpecVersion } from "./domain/spec/deployment.ts";
@@ -49,6 +51,7 @@ import { listErrors } from "./queries/list_errors.ts";
 import { listSagas, type ListSagasRequest } from "./queries/list_sagas.ts";
 import { listSchedules, readScheduled } from "./queries/list_schedules.ts";
 import { measureQueues } from "./queries/measure_queues.ts";
+import { openStoreMeasures } from "./queries/measure_store.ts";
 import { createAggregateReader } from "./queries/read_aggregate.ts";
 import { readEventPage } from "./queries/read_events.ts";
 import { readLength } from "./queries/read_length.ts";
@@ -157,11 +160,22 @@ export interface BackgroundService {
   renewShare(): Promise<number>;
 }
 
+/** What operators watch. */
+export interface OperationsService {
+  /** What this process has counted. */
+  readonly counters: Counters;
+  /** The store and its queues, at most a second old. Within two seconds; never throws. */
+  measureStore(): Promise<StoreMeasure>;
+  /** Shards of background work that are this process's now, by queue. */
+  countLeases(): ReadonlyMap<string, number>;
+}
+
 export interface Service {
   readonly data: DataService;
   readonly specs: SpecService;
   readonly access: AccessService;
   readonly background: BackgroundService;
+  readonly operations: OperationsService;
   /** Resolves when the store answers a read; rejects when it does not. For `/health/ready`. */
   ping(): Promise<void>;
   /** Lets go of watches and waits for what is still being written; the engine stays open. */
@@ -171,6 +185,8 @@ export interface Service {
 export interface ServiceOptions {
   /** Several processes may have this store: background work is shared by leases. */
   readonly isStoreShared?: boolean;
+  /** What is counted elsewhere too: by the engine's meter, by the loop of workers. */
+  readonly counters?: Counters;
 }
 
 /** A store that is there answers sooner; see `EngineUnavailable`. */
@@ -183,16 +199,17 @@ export function createService(
   engine: Engine,
   host: Host,
   access: AccessService,
-  { isStoreShared = false }: ServiceOptions = {},
+  { isStoreShared = false, counters = newCounters() }: ServiceOptions = {},
 ): Service {
   const specs = openSpecCache(engine, host);
   const keeper = createSnapshotKeeper(engine, host, specs);
-  const reader = createAggregateReader(engine, host, specs, openStateCache(), keeper.add);
-  const errors = openErrorRecords(engine, host);
+  const states = openStateCache();
+  const reader = createAggregateReader(engine, host, specs, states, keeper.add, counters);
+  const errors = openErrorRecords(engine, host, counters);
   const share = isStoreShared ? shareWork(engine, host) : ownAllWork();
   const rebuilder = createRebuilder(engine, host, specs, share);
-  const combiner = createCombiner(engine, host);
-  const sagas = createSagaAdvancer(engine, host, specs, combiner.watched);
+  const combiner = createCombiner(engine, host, counters);
+  const sagas = createSagaAdvancer(engine, host, specs, combiner.watched, counters);
   const working = { engine, host, specs, combiner, share, sagas };
   const outbox = createOutboxRunner(working);
   const timers = createTimerRunner({ ...working, outbox });
@@ -215,7 +232,11 @@ export function createService(
     recordError: errors.record,
   };
   const specService: SpecService = {
-    deploySpec: (tenant, request) => deploySpec(engine, host, specs, tenant, request),
+    async deploySpec(tenant, request) {
+      const outcome = await deploySpec(engine, host, specs, tenant, request);
+      if (!request.dryRun) count(counters.specDeploys, outcome.ok ? "accepted" : "refused");
+      return outcome;
+    },
     readSpec: (tenant) => readSpec(engine, tenant),
     listSpecs: (tenant) => listSpecs(engine, tenant),
   };
@@ -230,11 +251,17 @@ export function createService(
     followOutbox: (wake) => followOutbox(engine, host, wake),
     drainTimers: (limit, isStopping = () => false) => timers.drain(limit, isStopping),
     timerPauseMs: timers.pauseMs,
-    measureQueues: () => measureQueues(engine, host.nowMs()),
+    measureQueues: () => measureQueues(engine, host),
     async renewShare() {
       await share.renew();
       return 0;
     },
+  };
+
+  const operations: OperationsService = {
+    counters,
+    measureStore: openStoreMeasures(engine, host),
+    countLeases: share.count,
   };
 
   async function ping(): Promise<void> {
@@ -249,7 +276,7 @@ export function createService(
     await Promise.all([specs.close(), within(CLOSE_MS_MAX, lastWrites)]);
   }
 
-  return { data, specs: specService, access, background, ping, close };
+  return { data, specs: specService, access, background, operations, ping, close };
 }
 
 /** By its name an outage like any other. */

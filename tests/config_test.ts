@@ -3,6 +3,7 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import { createPublicKey } from "node:crypto";
 import { baseUrls, type Config, parseConfig, plainTextWarning, readConfig } from "../src/config.ts";
+import { opensMetricsLocally } from "../src/config.ts";
 
 type Env = Record<string, string>;
 
@@ -185,6 +186,19 @@ Deno.test("plainTextWarning() warns of a reachable address without TLS, and only
   for (const host of quiet) equal(plainTextWarning(config({ DAYBOOK_HOST: host })), undefined);
   const tls = { DAYBOOK_TLS_CERT: "/c", DAYBOOK_TLS_KEY: "/k" };
   equal(plainTextWarning(config({ DAYBOOK_HOST: "0.0.0.0", ...tls })), undefined);
+});
+
+Deno.test("opensMetricsLocally() is for a loopback address with no sign of a proxy in front", () => {
+  for (const DAYBOOK_HOST of ["127.0.0.1", "127.9.9.9", "::1", "localhost"]) {
+    equal(opensMetricsLocally(config({ DAYBOOK_HOST })), true, DAYBOOK_HOST);
+    const trusted = { DAYBOOK_HOST, DAYBOOK_TRUSTED_PROXIES: "127.0.0.1/32" };
+    equal(opensMetricsLocally(config(trusted)), false, DAYBOOK_HOST);
+    const named = { DAYBOOK_HOST, DAYBOOK_BASE_DOMAIN: "example.com" };
+    equal(opensMetricsLocally(config(named)), false, DAYBOOK_HOST);
+  }
+  for (const DAYBOOK_HOST of ["0.0.0.0", "::", "192.168.1.7", "daybook.example.com"]) {
+    equal(opensMetricsLocally(config({ DAYBOOK_HOST })), false, DAYBOOK_HOST);
+  }
 });
 
 const URLS: readonly (readonly [Env, string, string])[] = [

@@ -8,12 +8,14 @@ import { type ServerProcess, startServer } from "../../tests/support/server_proc
 import type { LoadResult } from "./load.ts";
 import { measureShares, measureSync, nameLimit } from "./machine.ts";
 import { percentiles } from "./load.ts";
+import { measureReactions, withoutTargets } from "./reaction_rows.ts";
 import * as measures from "./server_measures.ts";
 import type { Row } from "./table.ts";
 
 interface ClusterBench {
   readonly dataDir: string;
   readonly isQuick: boolean;
+  readonly onlyReactions: boolean;
 }
 
 type AddRow = (row: Row) => void;
@@ -41,6 +43,20 @@ export async function measureCluster(bench: ClusterBench, add: AddRow): Promise<
   const note = "4 KiB append, fdatasync";
   add({ name: "raw fsync", value: syncs.p50, unit: "ms", latency: syncs, note });
   const cluster = await startCluster({ storage: "ssd" });
+  try {
+    if (!bench.onlyReactions) await measureServers(bench, add, cluster);
+    const start = () => startNode(cluster, bench);
+    await measureReactions({ ...bench, start, add: withoutTargets(add) });
+  } finally {
+    await cluster.stop();
+  }
+}
+
+async function measureServers(
+  bench: ClusterBench,
+  add: AddRow,
+  cluster: ClusterProcess,
+): Promise<void> {
   const servers: ServerProcess[] = [];
   try {
     servers.push(await startNode(cluster, bench));
@@ -51,7 +67,6 @@ export async function measureCluster(bench: ClusterBench, add: AddRow): Promise<
     await measureTwoServers(bench, add, cluster, servers, one);
   } finally {
     for (const server of servers) await server.kill();
-    await cluster.stop();
   }
 }
 

@@ -98,6 +98,7 @@ async function runLoop(
 export async function runWork(
   options: Pick<LoadOptions, "port" | "connections" | "expectedStatus"> & {
     readonly next: (connection: number) => readonly Uint8Array[] | undefined;
+    readonly onReply?: (reply: Reply) => void;
   },
 ): Promise<{ seconds: number; requests: number }> {
   const startedAt = performance.now();
@@ -112,6 +113,7 @@ export async function runWork(
         if (reply.status !== options.expectedStatus) {
           throw new Error(`expected ${options.expectedStatus}: ${reply.status} ${bodyText(reply)}`);
         }
+        options.onReply?.(reply);
         requests++;
       }
       connection.close();

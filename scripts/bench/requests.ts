@@ -35,8 +35,8 @@ export const BENCH_SPEC = {
   },
 };
 
-const EVENT_BYTES = 256;
-const METADATA = `{"actor":{"type":"person","id":"5b0e8f6c-3d1a-4c2b-9f7e-0a1b2c3d4e5f"}}`;
+export const EVENT_BYTES = 256;
+export const METADATA = `{"actor":{"type":"person","id":"5b0e8f6c-3d1a-4c2b-9f7e-0a1b2c3d4e5f"}}`;
 const encoder = new TextEncoder();
 
 /** `data` of exactly 256 bytes of JSON. */
@@ -72,6 +72,8 @@ export function requestBuilder(apiKey: string) {
       encoder.encode(post(`/account/${stream}`, body.length)),
       body,
     ],
+    /** Any other write, with an idempotency key of its own. */
+    write: (path: string, body: string) => [encoder.encode(post(path, body.length) + body)],
   };
 }
 

@@ -1,6 +1,6 @@
 /** What is measured over HTTP on a real server, durable, with schema check, ledger and chain. */
 
-import type { ServerProcess } from "../../tests/support/server_process.ts";
+import type { EnvironmentName, ServerProcess } from "../../tests/support/server_process.ts";
 import { bodyText, type HttpConnection, openConnection, type Reply } from "./http_connection.ts";
 import { type LoadResult, runLoad, runWork } from "./load.ts";
 import {
@@ -27,19 +27,23 @@ export interface Target {
   readonly requests: RequestBuilder;
 }
 
-/** Test environment of the server, with its write key. */
-export function targetOf(server: ServerProcess): Target {
-  const port = Number(new URL(server.baseUrls.test).port);
-  const requests = requestBuilder(server.credentials.keys.test.write);
+/** An environment of the server, with its write key. */
+export function targetOf(server: ServerProcess, environment: EnvironmentName = "test"): Target {
+  const port = Number(new URL(server.baseUrls[environment]).port);
+  const requests = requestBuilder(server.credentials.keys[environment].write);
   return { port, serverPid: server.pid, requests };
 }
 
-export async function deployBenchSpec(server: ServerProcess): Promise<void> {
+export async function deployBenchSpec(
+  server: ServerProcess,
+  environment: EnvironmentName = "test",
+  spec: object = BENCH_SPEC,
+): Promise<void> {
   const { instance_id, operator_token } = server.credentials;
-  const reply = await fetch(`${server.baseUrls.test}/api/instances/${instance_id}/spec`, {
+  const reply = await fetch(`${server.baseUrls[environment]}/api/instances/${instance_id}/spec`, {
     method: "POST",
     headers: { authorization: `Bearer ${operator_token}`, "content-type": "application/json" },
-    body: JSON.stringify({ environment: "test", spec: BENCH_SPEC }),
+    body: JSON.stringify({ environment, spec }),
   });
   const text = await reply.text();
   if (!reply.ok) throw new Error(`deploying the spec: ${reply.status} ${text}`);

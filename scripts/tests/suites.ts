@@ -26,6 +26,7 @@ export const CLUSTER_TESTS: readonly string[] = [
 const SERVICE_TESTS = [
   "tests/access_test.ts",
   "tests/commands",
+  "tests/published_failures",
   "tests/queries",
   "tests/store",
   "tests/workers",

@@ -1,13 +1,14 @@
 /** `export`: one environment of one instance into a file that any engine's `import` reads. */
 
-import { exportEnvironment } from "../commands/transfer/export_environment.ts";
+import { exportEnvironment, type WrittenHead } from "../commands/transfer/export_environment.ts";
 import { type Environment, parseEnvironment } from "../domain/tenant.ts";
 import type { FileCounts } from "../domain/transfer/record.ts";
+import type { WorkText } from "../domain/transfer/work.ts";
 import { type Host, systemHost } from "../host.ts";
 import type { Engine } from "../kv/engine.ts";
 import { type InstanceRecord, listInstances, readInstanceBySlug } from "../store/instances.ts";
 import { createExportFile } from "./export_file.ts";
-import { openHeadSpool } from "./head_spool.ts";
+import { openExportSpool } from "./export_spool.ts";
 import { EXIT_FAILED, EXIT_MISUSED, exitWith, reasonOf, settingsOrExit } from "./settings.ts";
 import { describeCounts, openStoreOrExit, progressReport, seconds } from "./transfer_settings.ts";
 
@@ -67,11 +68,12 @@ async function writeFile(
   { out, withSigningKeys = false }: ExportOptions,
 ): Promise<FileCounts> {
   const file = await createExportFile(out);
-  const spool = await openHeadSpool();
+  const spool = await openExportSpool<WrittenHead>();
+  const workSpool = await openExportSpool<WorkText>();
   try {
     const request = { instance, environment, withSigningKeys };
     const onProgress = progressReport(host, "exported");
-    const tools = { output: file.write, spool, onProgress };
+    const tools = { output: file.write, spool, workSpool, onProgress };
     const counts = await exportEnvironment(engine, host, request, tools);
     await file.publish();
     return counts;
@@ -80,5 +82,6 @@ async function writeFile(
     throw error;
   } finally {
     await spool.close();
+    await workSpool.close();
   }
 }

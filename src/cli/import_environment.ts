@@ -62,6 +62,7 @@ function describe(summary: ImportSummary, time: string): string {
     `  instance        ${instanceId}, ${made}, with ${SIGNING_KEYS[summary.signingKeys]}`,
     `  specs           ${counts.specs}`,
     `  API keys        ${summary.apiKeys}`,
+    `  pending work    ${counts.work}`,
     `  keyed writes    ${counts.ledger_entries - summary.ledgerLeftOut}`,
   ];
   if (summary.apiKeysLeftOut > 0) {

@@ -2,11 +2,13 @@
 
 import { type Access, createAccess } from "../access.ts";
 import { bootstrap, FIRST_SLUG, type FirstStart } from "../commands/bootstrap.ts";
-import { baseUrls, type Config, plainTextWarning } from "../config.ts";
+import { baseUrls, type Config, opensMetricsLocally, plainTextWarning } from "../config.ts";
+import { countTransaction, newCounters } from "../domain/counters.ts";
 import { type Host, systemHost } from "../host.ts";
 import { clientAddress, parseAddressRanges } from "../http/client_address.ts";
 import { type RunningServer, startServer } from "../http/serve.ts";
 import type { Engine } from "../kv/engine.ts";
+import { measureEngine } from "../kv/measured_engine.ts";
 import { openEngine } from "../kv/open_engine.ts";
 import { credentialsFile } from "../private_files.ts";
 import { createService, type Service } from "../service.ts";
@@ -60,10 +62,18 @@ async function start(config: Config, host: Host): Promise<Running> {
     cert: await Deno.readTextFile(config.tls.certPath),
     key: await Deno.readTextFile(config.tls.keyPath),
   };
-  const engine = await openEngine(config, host);
+  const counters = newCounters();
+  const engine = measureEngine(
+    await openEngine(config, host),
+    host.monotonicMs,
+    (isCommitted, runs, seconds) => countTransaction(counters.store, isCommitted, runs, seconds),
+  );
   const jwtSecret = await tokenSecret(config, host, () => Promise.resolve(engine));
   const access = createAccess(engine, host, { jwtSecret, jwtPublicKey: config.jwtPublicKey });
-  const service = createService(engine, host, access, { isStoreShared: isShared(config) });
+  const service = createService(engine, host, access, {
+    isStoreShared: isShared(config),
+    counters,
+  });
   const credentials = credentialsFile(config.dataDir);
   const first = config.bootstrap
     ? await bootstrap(engine, host, credentials, {
@@ -72,7 +82,9 @@ async function start(config: Config, host: Host): Promise<Running> {
     })
     : undefined;
   const server = config.roles.api ? await listen(config, host, service, tls) : undefined;
-  const workers = workersOf(config, service).map((worker) => runWorker(worker, host));
+  const workers = workersOf(config, service).map((worker) =>
+    runWorker(worker, host, counters.workerFailures)
+  );
   announce(config, server, tellKeys(config, first, credentials.path));
   return { engine, access, service, server, workers };
 }
@@ -120,6 +132,7 @@ function listen(
     baseDomain: config.baseDomain,
     tls,
     headerPrefix: config.headerPrefix,
+    opensMetricsLocally: opensMetricsLocally(config),
     clientAddress: (peer, forwardedFor) => clientAddress(peer, forwardedFor, trusted),
   });
 }

@@ -5,11 +5,12 @@
  * tries, and however often, each happens once.
  */
 
-import { createHash } from "node:crypto";
+import { count, countErrors, type Counters, newCounters } from "../domain/counters.ts";
 import { decodeEvent, eventId, type StoredEvent } from "../domain/event.ts";
 import { limits } from "../domain/limits.ts";
 import type { OutboxPlace, OutboxWork } from "../domain/reaction/outbox_entry.ts";
 import type { SagaNews } from "../domain/saga/instance.ts";
+import { sagaIdOf } from "../domain/saga/saga_id.ts";
 import { splitStreamKey, type StreamKey } from "../domain/stream_key.ts";
 import type { Host } from "../host.ts";
 import type { Engine, Transaction } from "../kv/engine.ts";
@@ -26,7 +27,7 @@ import {
   saveSaga,
 } from "../store/sagas.ts";
 import { isCurrentSpec } from "../store/specs.ts";
-import { readEvents } from "../store/streams.ts";
+import { readEvent } from "../store/streams.ts";
 import { clearTimer, setTimer, type Timer } from "../store/timers.ts";
 import type { WatchedTypesReader } from "../store/watched_types.ts";
 import { makeErrorRecord } from "./record_error.ts";
@@ -45,9 +46,6 @@ import {
 const SAGAS_MAX = 200;
 /** A spec that was replaced is asked for again; more than that is another deploy each time. */
 const SPEC_TRIES_MAX = 3;
-const TIME_DIGITS = 12;
-const HASH_DIGITS = 24;
-const MS_PER_SECOND = 1000;
 
 /** Why sagas move on: an event is to be shown to them, or the time of one is over. */
 export type SagaCause =
@@ -61,6 +59,8 @@ export interface Advanced {
   readonly done: number;
   /** What the events written have left in the outbox. */
   readonly outbox: readonly OutboxWork[];
+  /** What it was, to be counted. */
+  readonly work: Pick<SagaWork, "events" | "states" | "errors">;
 }
 
 export interface SagaAdvancer {
@@ -85,6 +85,7 @@ export function createSagaAdvancer(
   host: Host,
   specs: SpecCache,
   watched: WatchedTypesReader,
+  counters: Counters = newCounters(),
 ): SagaAdvancer {
   const tools = openSagaTools(host, watched);
 
@@ -100,7 +101,10 @@ export function createSagaAdvancer(
         if (!await isCurrentSpec(tx, tenant, spec.hash)) return undefined;
         return await doCauses(openSagaWork(tools, tx, tenant, spec, moment), causes);
       });
-      if (advanced !== undefined) return advanced;
+      if (advanced !== undefined) {
+        countAdvanced(counters, advanced.work);
+        return advanced;
+      }
       specs.forget(tenant);
     }
     throw new Error("Another spec is current each time it is asked for");
@@ -113,24 +117,32 @@ export function createSagaAdvancer(
   ): Promise<number | undefined> {
     const { tenant } = timer;
     const moment = { nowMs: host.nowMs(), ownWaitMs: 0 };
-    return await engine.transact(async (tx) => {
+    const { timerTries, work } = await engine.transact(async (tx) => {
+      const work = openSagaWork(tools, tx, tenant, EMPTY_SPEC, moment);
       clearTimer(tx, timer);
       const record = await readSaga(tx, tenant, timer.id);
-      if (record?.timerMs !== timer.dueMs) return undefined;
+      if (record?.timerMs !== timer.dueMs) return { work };
       const timerTries = (record.timerTries ?? 0) + 1;
       if (timerTries >= limits.reactionTriesMax) {
-        const work = openSagaWork(tools, tx, tenant, EMPTY_SPEC, moment);
         await giveUpSaga(work, record, reason);
       } else {
         const timerMs = moment.nowMs + pauseMs(timerTries);
         setTimer(tx, sagaTimer(tenant, timer.id, timerMs));
         saveSaga(tx, tenant, record, { ...record, timerMs, timerTries });
       }
-      return timerTries;
+      return { timerTries, work };
     });
+    countAdvanced(counters, work);
+    return timerTries;
   }
 
   return { advance, postpone };
+}
+
+function countAdvanced(counters: Counters, { events, states, errors }: Advanced["work"]): void {
+  count(counters.eventsWritten, "saga", events);
+  for (const state of states) count(counters.sagaTransitions, state);
+  countErrors(counters, errors);
 }
 
 /** One that is not over ends it, so that the order is kept. */
@@ -144,7 +156,7 @@ async function doCauses(work: SagaWork, causes: readonly SagaCause[]): Promise<A
     if (!isOver) break;
     done++;
   }
-  return { done, outbox: work.outbox };
+  return { done, outbox: work.outbox, work };
 }
 
 /** Half is left for what a single saga may still need. */
@@ -156,8 +168,13 @@ function isFull({ bytes, sagas }: SagaWork): boolean {
 async function showEvent(work: SagaWork, shown: OutboxWork): Promise<boolean> {
   const { tx, tenant, moment: { nowMs } } = work;
   const { place, entry } = shown;
-  if (entry.kind !== "sagas" || !await hasEntry(tx, place)) return true;
-  const event = await readEventAt(tx, tenant, place.stream, place.index);
+  if (entry.kind !== "sagas") return true;
+  // At once: on a network each read waits for its reply.
+  const [isThere, event] = await Promise.all([
+    hasEntry(tx, place),
+    readEventAt(tx, tenant, place.stream, place.index),
+  ]);
+  if (!isThere) return true;
   // Erased since: then it is shown to nobody.
   if (event?.type === entry.eventType) {
     const arrived = { event, streamId: eventId(place.index) };
@@ -182,11 +199,25 @@ async function tellWaiting(
     if (isFull(work)) return false;
     work.sagas++;
     const record = await readSaga(tx, tenant, wait.sagaId);
-    if (record !== undefined && await advanceSaga(work, record, news)) continue;
+    if (record !== undefined && await tellFirst(work, record, news, wait.from < index)) continue;
     // Nobody is there any more: told again each time, the entry would never end.
     clearSagaWaits(tx, tenant, stream, [eventType], wait);
   }
   return true;
+}
+
+/**
+ * Tells a saga of the event, or of one before it that nobody has shown yet: what counts is which
+ * came first, not which of them a worker has come to first.
+ */
+async function tellFirst(
+  work: SagaWork,
+  record: SagaRecord,
+  news: SagaNews,
+  mayBeLate: boolean,
+): Promise<boolean> {
+  const first = mayBeLate ? await findArrived(work, record) : undefined;
+  return await advanceSaga(work, record, first ?? news);
 }
 
 async function startTriggered(
@@ -227,13 +258,7 @@ function reportDepth(work: SagaWork, saga: string, event: StoredEvent, requestId
     request_id: requestId,
   });
   storeErrorRecord(work.tx, work.tenant, error);
-}
-
-/** Always the same for one event, so that it starts each saga once; newer ones sort behind. */
-function sagaIdOf(name: string, { stream, index }: OutboxPlace, { metadata }: StoredEvent): string {
-  const time = (metadata.timestamp * MS_PER_SECOND).toString(16).padStart(TIME_DIGITS, "0");
-  const text = JSON.stringify([name, stream, index]);
-  return `saga_${time}${createHash("sha256").update(text).digest("hex").slice(0, HASH_DIGITS)}`;
+  work.errors.push(error);
 }
 
 /** Always over: a timer that is not due by this process's clock stays where it is. */
@@ -249,7 +274,7 @@ async function fireTimer(work: SagaWork, timer: Timer): Promise<true> {
   return true;
 }
 
-/** The awaited event, where it was written before the time was over but nobody has shown it yet. */
+/** The first awaited event that was written and that nobody has shown it yet. */
 async function findArrived(
   { tx, tenant, moment: { nowMs } }: SagaWork,
   { instance: { waiting }, awaitsFrom }: SagaRecord,
@@ -269,7 +294,6 @@ async function readEventAt(
   stream: StreamKey,
   index: number,
 ): Promise<StoredEvent | undefined> {
-  const window = { from: index, to: index + 1, bytesMax: 1 };
-  const [found] = await readEvents(tx.unguarded, tenant, stream, window);
+  const found = await readEvent(tx.unguarded, tenant, stream, index);
   return found && decodeEvent(found.raw);
 }

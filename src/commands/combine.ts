@@ -4,6 +4,7 @@
  * commit for many requests instead of one conflict for each; what arrives for it meanwhile waits.
  */
 
+import { type Counters, newCounters } from "../domain/counters.ts";
 import { limits } from "../domain/limits.ts";
 import { isOutage } from "../domain/outage.ts";
 import type { Outcome } from "../domain/refusal.ts";
@@ -13,6 +14,7 @@ import type { Host } from "../host.ts";
 import type { Engine } from "../kv/engine.ts";
 import { openWatchedTypes, type WatchedTypesReader } from "../store/watched_types.ts";
 import { appendWrites } from "./append_writes.ts";
+import { countWritten } from "./count_written.ts";
 import type { PreparedWrite } from "./prepared_write.ts";
 
 /** Writes that share one transaction at most. */
@@ -39,11 +41,14 @@ export interface Combiner {
   submit(tenant: number, write: PreparedWrite): Promise<Outcome<Written>>;
   /** What all transactions that append events read. */
   readonly watched: WatchedTypesReader;
+  /** Where all that is written is counted. */
+  readonly counters: Counters;
 }
 
 export function createCombiner(
   engine: Engine,
   host: Host,
+  counters: Counters = newCounters(),
   watched: WatchedTypesReader = openWatchedTypes(),
 ): Combiner {
   const queues = new Map<number, Queue>();
@@ -61,8 +66,10 @@ export function createCombiner(
   }
 
   async function commitAlone(tenant: number, write: PreparedWrite): Promise<Outcome<Written>> {
-    const [outcome] = await engine.transact((tx) => appendWrites(tx, tenant, [write], watched));
-    return outcome!;
+    const writes = [write];
+    const outcomes = await engine.transact((tx) => appendWrites(tx, tenant, writes, watched));
+    countWritten(counters, writes, outcomes);
+    return outcomes[0]!;
   }
 
   function schedule(): void {
@@ -98,6 +105,7 @@ export function createCombiner(
     const writes = group.map(({ write }) => write);
     try {
       const outcomes = await engine.transact((tx) => appendWrites(tx, tenant, writes, watched));
+      countWritten(counters, writes, outcomes);
       for (const [index, { resolve }] of group.entries()) resolve(outcomes[index]!);
     } catch (error) {
       // An outage would meet every write of the group alone too.
@@ -115,7 +123,7 @@ export function createCombiner(
     }
   }
 
-  return { submit, watched };
+  return { submit, watched, counters };
 }
 
 /**

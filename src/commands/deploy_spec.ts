@@ -4,7 +4,6 @@
  * cannot both pass against the same predecessor.
  */
 
-import type { JsonObject } from "../domain/json.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
 import { checkCompatibility, describeChanges } from "../domain/spec/compatibility.ts";
 import { eventTypesOf } from "../domain/saga/definition.ts";
@@ -36,6 +35,8 @@ export async function deploySpec(
   if (!compiled.ok) return refuse({ kind: "spec_invalid", violations: compiled.violations });
   const { spec, warnings } = compiled;
   const createdAt = new Date(host.nowMs()).toISOString();
+  const compiledBefore = (before: StoredSpec) =>
+    specs.known(tenant.number, before.spec_hash) ?? compileStored(before);
   const outcome = await engine.transact(async (tx) => {
     const number = await readTenantNumber(tx, tenant);
     const before = await readCurrentSpec(tx, number);
@@ -54,12 +55,17 @@ export async function deploySpec(
     if (!request.dryRun) {
       storeSpec(tx, number, next);
       await showToSagas(tx, number, spec);
-      rebuildChangedTypes(tx, number, before?.spec, spec);
+      if (before !== undefined) rebuildChangedTypes(tx, number, compiledBefore(before), spec);
     }
     return accept(describe(next, describeChanges(before?.spec, spec.document)));
-    // Also where it failed: it may have landed although its reply was lost.
-  }).finally(() => specs.forget(tenant.number));
-  return outcome.ok ? accept({ ...outcome.value, warnings }) : outcome;
+  }).catch((error) => {
+    // It may have landed although its reply was lost.
+    specs.forget(tenant.number);
+    throw error;
+  });
+  if (!outcome.ok) return outcome;
+  if (!request.dryRun) specs.learn(tenant.number, spec);
+  return accept({ ...outcome.value, warnings });
 }
 
 function describe(
@@ -80,21 +86,25 @@ async function showToSagas(tx: Transaction, tenant: number, spec: CompiledSpec) 
 /** The same for the spec that is current, however it came to be. */
 export async function showCurrentToSagas(tx: Transaction, tenant: number): Promise<void> {
   const stored = await readCurrentSpec(tx, tenant);
-  const compiled = stored && compileSpec(stored.spec);
-  if (compiled?.ok) await showToSagas(tx, tenant, compiled.spec);
+  const spec = stored && compileStored(stored);
+  if (spec !== undefined) await showToSagas(tx, tenant, spec);
+}
+
+/** Undefined only for one that an earlier version of the service took and this one would not. */
+function compileStored({ spec }: StoredSpec): CompiledSpec | undefined {
+  const compiled = compileSpec(spec);
+  return compiled.ok ? compiled.spec : undefined;
 }
 
 /** Spec: "Aggregates are rebuilt in the background": those folded anew or in another way. */
 function rebuildChangedTypes(
   tx: Transaction,
   tenant: number,
-  before: JsonObject | undefined,
+  before: CompiledSpec | undefined,
   after: CompiledSpec,
 ): void {
-  if (before === undefined) return;
-  const compiled = compileSpec(before);
   for (const type of after.aggregateTypes.values()) {
-    const old = compiled.ok ? compiled.spec.aggregateTypes.get(type.name) : undefined;
+    const old = before?.aggregateTypes.get(type.name);
     // A type that was not there or not cached has no snapshots, or old ones, of streams it had.
     if (!type.cached || (old?.cached && old.foldHash === type.foldHash)) continue;
     enqueueTypeRebuild(tx, tenant, type.name);

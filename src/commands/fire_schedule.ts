@@ -4,10 +4,12 @@
  * reads the record and removes it with its timer, so cancelling and firing cannot both happen.
  */
 
+import { type OthersTaken, takeOthers, TIMER_WINDOW } from "../domain/fair_share.ts";
+import { countErrors } from "../domain/counters.ts";
 import { limits } from "../domain/limits.ts";
 import { retryPauseMs } from "../domain/reaction/outbox_entry.ts";
 import type { Host } from "../host.ts";
-import type { Engine, Transaction } from "../kv/engine.ts";
+import type { Engine, ReadTransaction, Transaction } from "../kv/engine.ts";
 import type { SpecCache } from "../queries/current_spec.ts";
 import { storeErrorRecord } from "../store/error_records.ts";
 import {
@@ -33,7 +35,10 @@ import { openSagaTimers } from "./fire_saga_timers.ts";
 import type { WorkShare } from "./share_work.ts";
 
 export interface TimerRunner {
-  /** Does up to about `limit` of what is due in this process's share; gives how many it tried. */
+  /**
+   * Does up to about `limit` of what is due in this process's share, the oldest first; where there
+   * is more, up to as many again of other tenants. Gives how many it tried.
+   */
   drain(limit: number, isStopping: () => boolean): Promise<number>;
   /** How long nothing can be due, as far as is known; never longer than others may need. */
   pauseMs(): number;
@@ -59,6 +64,8 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
   const { engine, host, specs, combiner, share, outbox } = parts;
   const fireSagas = openSagaTimers(host, parts.sagas, outbox.sagas);
   let nextMs: number | undefined;
+  /** Of each shard with more than a round does: up to where others' timers were looked for. */
+  const looked = new Map<number, Timer>();
 
   async function drain(limit: number, isStopping: () => boolean): Promise<number> {
     const leases = await share.held("timer");
@@ -67,18 +74,36 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
     const found = await engine.snapshot((tx) =>
       Promise.all(leases.map(async ({ shard }) => {
         const due = await listDueTimers(tx, shard, nowMs, limitEach);
-        return { due, first: due[0] ?? await readFirstTimer(tx, shard) };
+        const others = due.length < limitEach ? undefined : await findOthers(tx, shard, nowMs, due);
+        return { shard, due, others, first: due[0] ?? await readFirstTimer(tx, shard) };
       }))
     );
+    for (const { shard, others } of found) {
+      if (others?.last === undefined) looked.delete(shard);
+      else looked.set(shard, others.last);
+    }
     const firsts = found.flatMap(({ first }) => first === undefined ? [] : [first.dueMs]);
     nextMs = firsts.length === 0 ? undefined : firsts.reduce((a, b) => Math.min(a, b));
-    const due = found.flatMap(({ due }) => due);
+    const due = found.flatMap(({ due, others }) => [...due, ...others?.taken ?? []]);
     if (due.length === 0 || isStopping()) return 0;
     const told = fireSagas(due.filter(({ kind }) => kind === "saga"));
     const fired = due.filter(({ kind }) => kind === "scheduled").map(fire);
     const results = await Promise.allSettled([told, ...fired]);
     for (const result of results) if (result.status === "rejected") throw result.reason;
     return fired.length + await told;
+  }
+
+  /** As many again of the tenants that have none among the first, in a window that goes round. */
+  async function findOthers(
+    tx: ReadTransaction,
+    shard: number,
+    nowMs: number,
+    first: readonly Timer[],
+  ): Promise<OthersTaken<Timer>> {
+    const window = await listDueTimers(tx, shard, nowMs, TIMER_WINDOW, looked.get(shard));
+    const others = takeOthers(first, window, first.length);
+    const isRound = window.length < TIMER_WINDOW && others.last === window.at(-1);
+    return isRound ? { taken: others.taken, last: undefined } : others;
   }
 
   function pauseMs(): number {
@@ -138,7 +163,8 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
       storeErrorRecord(tx, tenant, error);
       return true;
     });
-    if (!isSettled) specs.forget(tenant);
+    if (isSettled) countErrors(combiner.counters, [error]);
+    else if (isSettled === false) specs.forget(tenant);
   }
 
   async function postpone(tenant: number, record: ScheduleRecord, error: unknown): Promise<void> {
@@ -151,7 +177,7 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
     const pauseMs = retryPauseMs(tries, host.randomBytes(1)[0]! / 256);
     const after = { ...record, tries, timerMs: host.nowMs() + pauseMs };
     const parked = errorOf(host, record, `It failed ${tries} times and is not tried again`);
-    await settle(tenant, record, (tx) => {
+    const isSettled = await settle(tenant, record, (tx) => {
       if (isLast) {
         parkSchedule(tx, tenant, record);
         storeErrorRecord(tx, tenant, parked);
@@ -160,17 +186,18 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
         storeSchedule(tx, tenant, after);
       }
     });
+    if (isLast && isSettled) countErrors(combiner.counters, [parked]);
   }
 
-  /** Changes a record, unless it is another by now; false only where `change` says so. */
+  /** Changes a record; undefined where it is another by now, false only where `change` says so. */
   function settle(
     tenant: number,
     { id, tries }: ScheduleRecord,
     change: (tx: Transaction) => void | Promise<boolean>,
-  ): Promise<boolean> {
+  ): Promise<boolean | undefined> {
     return engine.transact(async (tx) => {
       const now = await readSchedule(tx, tenant, id);
-      return now?.tries !== tries || await change(tx) !== false;
+      return now?.tries !== tries ? undefined : await change(tx) !== false;
     });
   }
 
@@ -181,6 +208,7 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
 export function scheduleCause(tenant: number, record: ScheduleRecord): Cause {
   const { id, cancelOn } = record;
   return {
+    origin: "scheduled",
     subject: scheduleSubject(id),
     rules: cancelOn.map(({ key, eventType }) => ruleName(key, eventType)),
     async isDue(tx) {

@@ -63,6 +63,7 @@ export type PreparedSchedule =
 
 /** What a write of the service itself comes from, and what is settled in its transaction. */
 export interface Cause {
+  readonly origin: "implied" | "scheduled";
   /** Whose effect it is: one transaction may have it once. */
   readonly subject: string;
   /** Names of the rules that take it away. See `schedules.ts`. */

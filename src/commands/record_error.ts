@@ -4,6 +4,7 @@
  * the store is back, so that every node finds them.
  */
 
+import { countErrors, type Counters, newCounters } from "../domain/counters.ts";
 import type { ErrorRecord } from "../domain/error_record.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
 import type { Tenant } from "../domain/tenant.ts";
@@ -66,7 +67,11 @@ export function makeErrorRecord(
   };
 }
 
-export function openErrorRecords(engine: Engine, host: Host): ErrorRecords {
+export function openErrorRecords(
+  engine: Engine,
+  host: Host,
+  counters: Counters = newCounters(),
+): ErrorRecords {
   /** Newest last: what the store may not have. */
   const waiting = new Map<string, Waiting>();
   const writing = new Set<Promise<void>>();
@@ -76,6 +81,7 @@ export function openErrorRecords(engine: Engine, host: Host): ErrorRecords {
     error: Omit<ErrorRecord, "error_id" | "occurred_at">,
   ): string {
     const kept = makeErrorRecord(host, error);
+    countErrors(counters, [kept]);
     if (tenant !== undefined) keep(tenant, kept);
     return kept.error_id;
   }

@@ -7,7 +7,9 @@
  * else tries, each entry has one effect. Leases only keep processes from trying the same.
  */
 
+import { countErrors } from "../domain/counters.ts";
 import { eventId } from "../domain/event.ts";
+import { OUTBOX_TURN } from "../domain/fair_share.ts";
 import { limits } from "../domain/limits.ts";
 import {
   type EmitEntry,
@@ -18,10 +20,17 @@ import {
   retryPauseMs,
 } from "../domain/reaction/outbox_entry.ts";
 import type { Host } from "../host.ts";
-import type { Bytes, Engine } from "../kv/engine.ts";
+import type { Bytes, Engine, ReadTransaction } from "../kv/engine.ts";
 import type { SpecCache } from "../queries/current_spec.ts";
 import { storeErrorRecord } from "../store/error_records.ts";
-import { clearEntry, hasEntry, listOutbox, parkEntry, replaceEntry } from "../store/outbox.ts";
+import {
+  clearEntry,
+  hasEntry,
+  listOutbox,
+  listOutboxTurn,
+  parkEntry,
+  replaceEntry,
+} from "../store/outbox.ts";
 import { isCurrentSpec } from "../store/specs.ts";
 import type { SagaAdvancer } from "./advance_sagas.ts";
 import { isOutage } from "../domain/outage.ts";
@@ -46,8 +55,9 @@ export interface OutboxRunner {
   /** The same without a reply that waits. Never rejects either. */
   drainOwn(works: readonly OutboxWork[]): Promise<void>;
   /**
-   * Looks at the next `limit` entries of each shard in this process's share and does those that are
-   * due; gives how many. Called again and again, it goes round. Throws when the store is away.
+   * Looks at the next `limit` entries of each shard in this process's share, where there are more
+   * also at the first ones of other tenants in turn, and does those that are due; gives how many.
+   * Called again and again, it goes round. Throws when the store is away.
    */
   drain(limit: number, isStopping: () => boolean): Promise<number>;
   readonly sagas: SagaLanes;
@@ -74,6 +84,8 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
   const { engine, host, specs, combiner, share } = parts;
   /** Where in each shard the next page begins. */
   const cursors = new Map<number, Bytes>();
+  /** Of each shard with more than a page: the tenant whose first entries were looked at last. */
+  const turns = new Map<number, number>();
   const running = new Set<Promise<void>>();
   let ownWorks = 0;
 
@@ -151,12 +163,13 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
     const isSettled = await engine.transact(async (tx) => {
       // This process may not have heard of the deploy that the event is of.
       if (!await isCurrentSpec(tx, tenant, hash)) return false;
-      if (!await hasEntry(tx, work.place)) return true;
+      if (!await hasEntry(tx, work.place)) return undefined;
       clearEntry(tx, work);
       storeErrorRecord(tx, tenant, record);
       return true;
     });
-    if (!isSettled) specs.forget(tenant);
+    if (isSettled) countErrors(combiner.counters, [record]);
+    else if (isSettled === false) specs.forget(tenant);
   }
 
   /** Puts an entry behind a pause, or away after the last try. Throws outages alone. */
@@ -181,29 +194,45 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
       context: contextOf(place, entry),
       request_id: entry.requestId,
     });
-    await engine.transact(async (tx) => {
-      if (!await hasEntry(tx, place)) return;
-      if (!isLast) return replaceEntry(tx, work, after);
-      parkEntry(tx, { place, bytes, ...after });
-      storeErrorRecord(tx, tenant, record);
+    const isParked = await engine.transact(async (tx) => {
+      if (!await hasEntry(tx, place)) return false;
+      if (!isLast) replaceEntry(tx, work, after);
+      else {
+        parkEntry(tx, { place, bytes, ...after });
+        storeErrorRecord(tx, tenant, record);
+      }
+      return isLast;
     });
+    if (isParked) countErrors(combiner.counters, [record]);
   }
 
   async function drain(limit: number, isStopping: () => boolean): Promise<number> {
     const leases = await share.held("outbox");
     const nowMs = host.nowMs();
     const pages = await engine.snapshot((tx) =>
-      Promise.all(leases.map(({ shard }) => listOutbox(tx, shard, cursors.get(shard), limit)))
+      Promise.all(leases.map(({ shard }) => lookAt(tx, shard, limit)))
     );
     for (const [index, { shard }] of leases.entries()) {
-      const { next } = pages[index]!;
+      const { next, turn } = pages[index]!;
       if (next === undefined) cursors.delete(shard);
       else cursors.set(shard, next);
+      turns.set(shard, turn);
     }
     const due = pages.flatMap(({ works }) => works).filter((work) => isEntryDue(work, nowMs));
     if (due.length === 0 || isStopping()) return 0;
     await allOf(due.map(attempt));
     return due.length;
+  }
+
+  /** The next page of a shard; where that is not all, beside it what other tenants begin with. */
+  async function lookAt(tx: ReadTransaction, shard: number, limit: number) {
+    const { works, next } = await listOutbox(tx, shard, cursors.get(shard), limit);
+    const turn = turns.get(shard) ?? 0;
+    if (next === undefined && !cursors.has(shard)) return { works, next, turn };
+    const others = await listOutboxTurn(tx, shard, turn, OUTBOX_TURN);
+    const served = new Set(works.map(({ place }) => place.tenant));
+    const taken = others.works.filter(({ place }) => !served.has(place.tenant));
+    return { works: [...works, ...taken], next, turn: others.after };
   }
 
   async function settle(): Promise<void> {
@@ -216,6 +245,7 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
 function causeOf(work: OutboxWork): Cause {
   const { stream, index, number } = work.place;
   return {
+    origin: "implied",
     subject: `outbox ${stream} ${index} ${number}`,
     isDue: (tx) => hasEntry(tx, work.place),
     settle: (tx) => clearEntry(tx, work),

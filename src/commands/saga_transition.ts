@@ -6,6 +6,7 @@
 
 import { LRUCache } from "lru-cache";
 import { assert } from "../domain/assert.ts";
+import type { ErrorRecord } from "../domain/error_record.ts";
 import { decodeEvent, eventId } from "../domain/event.ts";
 import { limits } from "../domain/limits.ts";
 import type { OutboxWork } from "../domain/reaction/outbox_entry.ts";
@@ -15,6 +16,7 @@ import type {
   SagaEffect,
   SagaNews,
   SagaPhase,
+  SagaState,
   SagaTransition,
 } from "../domain/saga/instance.ts";
 import { abandonSaga, startSaga, stepSaga } from "../domain/saga/step.ts";
@@ -75,6 +77,10 @@ export interface SagaWork {
   /** Sagas told or started, and events written so far. */
   sagas: number;
   events: number;
+  /** The state in which each transition so far has left its saga. */
+  readonly states: SagaState[];
+  /** Error records stored so far. */
+  readonly errors: ErrorRecord[];
   /** What these have left in the outbox. */
   readonly outbox: OutboxWork[];
 }
@@ -86,7 +92,8 @@ export function openSagaWork(
   spec: CompiledSpec,
   moment: WriteMoment,
 ): SagaWork {
-  return { tools, tx, tenant, spec, moment, bytes: 0, sagas: 0, events: 0, outbox: [] };
+  const sums = { bytes: 0, sagas: 0, events: 0 };
+  return { tools, tx, tenant, spec, moment, ...sums, states: [], errors: [], outbox: [] };
 }
 
 /** Starts a saga with its first step. The caller knows that it was not started before. */
@@ -141,6 +148,7 @@ export async function giveUpSaga(
     if (effect.kind !== "emit") ended = await applyEffect(work, ended, effect);
   }
   work.bytes += saveSaga(tx, tenant, record, ended);
+  work.states.push(ended.instance.state);
 }
 
 async function definitionOf(
@@ -180,6 +188,7 @@ async function settle(
     effects = next.effects;
   }
   work.bytes += saveSaga(work.tx, work.tenant, before, record);
+  work.states.push(record.instance.state);
 }
 
 async function writeEvent(
@@ -209,6 +218,7 @@ async function writeEvent(
   assert(outcome?.ok === true, "a write without conditions is never refused");
   work.bytes += write.bytes;
   work.events++;
+  work.errors.push(...write.errors);
   work.outbox.push(...outcome.value.outbox ?? []);
   const event = decodeEvent(write.targets[0]!.events[0]!.raw);
   const streamId = eventId(outcome.value.targets[0]!.first);
@@ -220,7 +230,7 @@ export function sagaTimer(tenant: number, id: string, dueMs: number): Timer {
 }
 
 async function applyEffect(
-  { tools, tx, tenant }: SagaWork,
+  { tools, tx, tenant, errors }: SagaWork,
   record: SagaRecord,
   effect: Exclude<SagaEffect, { readonly kind: "emit" }>,
 ): Promise<SagaRecord> {
@@ -255,6 +265,7 @@ async function applyEffect(
         request_id: record.requestId,
       });
       storeErrorRecord(tx, tenant, error);
+      errors.push(error);
       return record;
     }
     case "done":

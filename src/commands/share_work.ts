@@ -28,6 +28,8 @@ export interface WorkShare {
   holds(tx: Transaction, lease: Lease): Promise<boolean>;
   /** Renews, claims what is free and gives up what is too much. Does nothing before it is time. */
   renew(): Promise<void>;
+  /** How many shards of each queue are this process's now. Asks nobody. */
+  count(): ReadonlyMap<QueueName, number>;
   /** Gives everything back, for others to go on at once, and takes nothing any more. */
   release(): Promise<void>;
 }
@@ -81,8 +83,18 @@ export function shareWork(engine: Engine, host: Host): WorkShare {
     isRunning: (lease) => !isReleased && isRunning(lease, host.nowMs()),
     holds: holdsLease,
     renew,
+    count() {
+      const nowMs = host.nowMs();
+      return countByQueue(leases.filter((lease) => isRunning(lease, nowMs)));
+    },
     release,
   };
+}
+
+function countByQueue(leases: readonly Lease[]): ReadonlyMap<QueueName, number> {
+  return new Map(
+    QUEUE_NAMES.map((name) => [name, leases.filter(({ queue }) => queue === name).length]),
+  );
 }
 
 /** One turn of sharing: gives the leases that are the owner's from the commit on. */
@@ -114,6 +126,7 @@ export function ownAllWork(): WorkShare {
     isRunning: () => true,
     holds: () => Promise.resolve(true),
     renew: () => Promise.resolve(),
+    count: () => countByQueue(leases),
     release: () => Promise.resolve(),
   };
 }

@@ -1,66 +1,114 @@
-/** Removes what is older than its day: ledger entries and error records. */
+/**
+ * Removes what is older than its time: ledger entries and error records after a day, sagas that
+ * have ended and what was given up after thirty. Decisions, sections 6 and 13. On its way it ends
+ * what an import that died has left to do.
+ */
 
 import type { Host } from "../host.ts";
-import type { Engine } from "../kv/engine.ts";
+import type { Bytes, Engine, Transaction } from "../kv/engine.ts";
+import { type EndedSagaPlace, sweepEndedSagas } from "../store/ended_sagas.ts";
 import { sweepErrorRecords } from "../store/error_records.ts";
-import { type LedgerCursor, sweepLedger } from "../store/idempotency.ts";
+import { sweepLedger } from "../store/idempotency.ts";
 import { readTenantCount } from "../store/instances.ts";
+import { sweepParked } from "../store/parked.ts";
 import type { WorkShare } from "./share_work.ts";
+import { activateSome } from "./transfer/activate_work.ts";
 
 const MS_PER_SECOND = 1000;
 const FIRST_TENANT = 1;
-/** An entry may stay so much longer than its day; it answers nothing then. */
+/** Something may stay so much longer than its time; it answers nothing then. */
 const REST_MS = 10 * 60 * 1000;
+/** Of what may be large, in one transaction. */
+const LARGE_AT_A_TIME = 50;
 
 export interface Sweeper {
   /**
-   * Looks at the next `limit` ledger entries of one tenant, and removes up to `limit` error
-   * records. Called again and again, it walks round and round the ledgers of all tenants. While
+   * Puts imported work into the queues, where some is left. Looks at the next `limit` ledger
+   * entries of one tenant, at some of its sagas and at some of what was given up, and removes up
+   * to `limit` error records. Called again and again, it walks round and round all tenants. While
    * another process sweeps it does nothing.
-   * @returns how many it removed where it is worth going on at once: error records, and ledger
-   *   entries when half of those looked at had ended. So the ledger stays below about twice what
-   *   a day writes, however much that is, and the walk over what is alive stays slow.
+   * @returns how much it did where it is worth going on at once: imported work, error records, and
+   *   others when half of those looked at had ended. So the ledger stays below about twice what a
+   *   day writes, however much that is, and the walk over what is alive stays slow.
    */
   sweep(limit: number): Promise<number>;
 }
 
 export function createSweeper(engine: Engine, host: Host, share: WorkShare): Sweeper {
-  let cursor: LedgerCursor = { tenant: FIRST_TENANT };
-  /** Between two rounds over all ledgers there is a rest. */
-  let restsUntilMs = -Infinity;
+  const walks: readonly Walk[] = [
+    openTenantWalk<string>(async (tx, tenant, after, nowMs, limit) => {
+      const { removed, next } = await sweepLedger(tx, { tenant, after }, seconds(nowMs), limit);
+      return { removed, next: next?.after };
+    }),
+    openTenantWalk<EndedSagaPlace>(
+      (tx, tenant, after, nowMs, limit) =>
+        sweepEndedSagas(tx, tenant, after, seconds(nowMs), limit),
+      LARGE_AT_A_TIME,
+    ),
+    openWalk<Bytes>(sweepParked, LARGE_AT_A_TIME),
+  ];
 
   async function sweep(limit: number): Promise<number> {
     if ((await share.held("sweep")).length === 0) return 0;
+    const activated = await activateSome(engine);
     const nowMs = host.nowMs();
-    const removed = nowMs < restsUntilMs ? 0 : await sweepNextLedger(nowMs, limit);
-    const records = await engine.transact((tx) => sweepErrorRecords(tx, nowMs, limit));
-    return records + (2 * removed >= limit ? removed : 0);
-  }
-
-  async function sweepNextLedger(nowMs: number, limit: number): Promise<number> {
-    const { removed, next } = await engine.transact((tx) =>
-      sweepOneLedger(tx, cursor, nowMs, limit)
-    );
-    const isRoundOver = next.tenant === FIRST_TENANT && next.after === undefined;
-    if (isRoundOver) restsUntilMs = nowMs + REST_MS;
-    cursor = next;
-    return removed;
+    let removed = await engine.transact((tx) => sweepErrorRecords(tx, nowMs, limit));
+    for (const walk of walks) removed += await walk(engine, nowMs, limit);
+    return activated + removed;
   }
 
   return { sweep };
 }
 
-/** Gives where the walk goes on, at the next tenant after the end of one. */
-async function sweepOneLedger(
-  tx: Parameters<typeof sweepLedger>[0],
-  cursor: LedgerCursor,
+/** One step; gives how many it removed where it is worth going on at once, else 0. */
+type Walk = (engine: Engine, nowMs: number, limit: number) => Promise<number>;
+
+/** Looks at up to `limit` after a place; `next` is undefined at the end of the round. */
+type WalkStep<Place> = (
+  tx: Transaction,
+  after: Place | undefined,
   nowMs: number,
   limit: number,
-): Promise<{ readonly removed: number; readonly next: LedgerCursor }> {
-  const now = Math.floor(nowMs / MS_PER_SECOND);
-  const { removed, next } = await sweepLedger(tx, cursor, now, limit);
-  if (next !== undefined) return { removed, next };
-  const tenants = await readTenantCount(tx.unguarded);
-  const tenant = cursor.tenant < tenants ? cursor.tenant + 1 : FIRST_TENANT;
-  return { removed, next: { tenant } };
+) => Promise<{ readonly removed: number; readonly next: Place | undefined }>;
+
+/** Goes step by step through something large, rests, and goes through it again. */
+function openWalk<Place>(step: WalkStep<Place>, limitMax = Infinity): Walk {
+  let after: Place | undefined;
+  let restsUntilMs = -Infinity;
+
+  return async (engine, nowMs, wanted) => {
+    if (nowMs < restsUntilMs) return 0;
+    const limit = Math.min(wanted, limitMax);
+    const { removed, next } = await engine.transact((tx) => step(tx, after, nowMs, limit));
+    after = next;
+    if (next === undefined) restsUntilMs = nowMs + REST_MS;
+    return 2 * removed >= limit ? removed : 0;
+  };
+}
+
+/** The same through what each tenant has, one tenant after the other. */
+function openTenantWalk<Place>(
+  step: (
+    tx: Transaction,
+    tenant: number,
+    after: Place | undefined,
+    nowMs: number,
+    limit: number,
+  ) => ReturnType<WalkStep<Place>>,
+  limitMax = Infinity,
+): Walk {
+  return openWalk<{ readonly tenant: number; readonly after: Place | undefined }>(
+    async (tx, place, nowMs, limit) => {
+      const tenant = place?.tenant ?? FIRST_TENANT;
+      const { removed, next } = await step(tx, tenant, place?.after, nowMs, limit);
+      if (next !== undefined) return { removed, next: { tenant, after: next } };
+      const isLast = tenant >= await readTenantCount(tx.unguarded);
+      return { removed, next: isLast ? undefined : { tenant: tenant + 1, after: undefined } };
+    },
+    limitMax,
+  );
+}
+
+function seconds(ms: number): number {
+  return Math.floor(ms / MS_PER_SECOND);
 }

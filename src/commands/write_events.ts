@@ -69,8 +69,10 @@ export function createWriter(
   }
 
   /** A recorded key answers even where a later spec would refuse its body. */
-  function answerAgain(tenant: Tenant, claim: IdempotencyClaim, now: number) {
-    return engine.transact((tx) => answerFromLedger(tx, tenant.number, claim, now));
+  async function answerAgain(tenant: Tenant, claim: IdempotencyClaim, now: number) {
+    const answer = await engine.transact((tx) => answerFromLedger(tx, tenant.number, claim, now));
+    if (answer?.ok) combiner.counters.writesReplayed++;
+    return answer;
   }
 
   async function answerRecorded(

@@ -106,6 +106,9 @@ export const limits = {
   wasmLocalsMax: 1_000_000,
   /** A handler's `error` object as JSON text, for it goes into the answer whole. */
   wasmErrorBytesMax: 16 * KiB,
+  /** How long a saga is kept that has ended, and what has failed too often to be tried again. */
+  sagaRetentionSeconds: 30 * 24 * HOUR_S,
+  parkedRetentionSeconds: 30 * 24 * HOUR_S,
   /** Failed logins of one account within a minute before it is locked for that minute. */
   failedLoginsPerMinuteMax: 10,
 } as const;

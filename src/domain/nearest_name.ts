@@ -8,11 +8,11 @@ export function nearestName(word: string, known: Iterable<string>): string | und
   if (word.length > LENGTH_MAX) return undefined;
   const lower = word.toLowerCase();
   let best: string | undefined;
-  let bestDistance = word.length <= 4 ? 2 : 3;
+  let edits = word.length <= 4 ? 1 : 2;
   for (const candidate of known) {
     if (candidate.length > LENGTH_MAX || candidate === word) continue;
-    const distance = editDistance(lower, candidate.toLowerCase());
-    if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
+    // The next one must be nearer still.
+    for (; edits >= 0 && isWithin(lower, candidate.toLowerCase(), edits); edits--) best = candidate;
   }
   return best;
 }
@@ -23,21 +23,18 @@ export function didYouMean(word: string, known: Iterable<string>, otherwise: str
   return nearest === undefined ? otherwise : `Did you mean "${nearest}"?`;
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`. */
-function editDistance(a: string, b: string): number {
-  let beforePrevious: number[] = [];
-  let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const cost = a[i - 1] === b[j - 1] ? 0 : 1;
-      let distance = Math.min(previous[j]! + 1, row[j - 1]! + 1, previous[j - 1]! + cost);
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
-        distance = Math.min(distance, beforePrevious[j - 2]! + 1);
-      }
-      row.push(distance);
-    }
-    [beforePrevious, previous] = [previous, row];
-  }
-  return previous[b.length]!;
+/**
+ * Whether so many insertions, deletions, replacements and swaps of neighbours turn the rest of `a`
+ * into that of `b`. Not by the table of all distances: a spec may have ten thousand names, and the
+ * first letters that differ tell nearly always.
+ */
+function isWithin(a: string, b: string, edits: number, i = 0, j = 0): boolean {
+  if (Math.abs(a.length - i - (b.length - j)) > edits) return false;
+  while (i < a.length && a[i] === b[j]) [i, j] = [i + 1, j + 1];
+  if (i === a.length && j === b.length) return true;
+  if (edits === 0) return false;
+  const left = edits - 1;
+  const isSwap = i + 1 < a.length && a[i] === b[j + 1] && a[i + 1] === b[j];
+  return isWithin(a, b, left, i + 1, j + 1) || isWithin(a, b, left, i + 1, j) ||
+    isWithin(a, b, left, i, j + 1) || (isSwap && isWithin(a, b, left, i + 2, j + 2));
 }

@@ -10,17 +10,19 @@ import type { Service } from "../service.ts";
 import { accept, type Outcome, type Refusal, refuse } from "../domain/refusal.ts";
 import { withoutBody } from "./answer.ts";
 import type { AppOptions, Call, Connection, Edge, Place } from "./call.ts";
-import { parseAddress } from "./decode/path.ts";
+import { type Address, parseAddress } from "./decode/path.ts";
 import { answerFailure } from "./failure.ts";
+import { countRequest, newRequestCounts, NO_ROUTE } from "./metrics/request_counts.ts";
 import { authenticateCaller, authenticateHolder } from "./middleware/authenticate.ts";
 import { answerPreflight } from "./middleware/cors.ts";
 import { createPlaces } from "./middleware/place.ts";
 import { createRequestIds } from "./middleware/request_id.ts";
 import { PATHS } from "./paths.ts";
 import { sendRefusal } from "./reply.ts";
-import { createRouter, type Route } from "./route.ts";
+import { createRouter, type FoundPath, type Route } from "./route.ts";
 
 const findPath = createRouter(PATHS);
+const MS_PER_SECOND = 1000;
 
 const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$/;
 const MALFORMED_HOST: Refusal = { kind: "bad_request", message: "Malformed Host header" };
@@ -36,16 +38,22 @@ export function createApp(
   host: Host,
   options: AppOptions,
 ): Hono<{ Bindings: Connection }> {
-  const edge: Edge = { service, host, options };
+  const { requests = newRequestCounts() } = options;
+  const edge: Edge = { service, host, options, requests };
   const nextRequestId = createRequestIds(host);
   const findPlace = createPlaces(options.environment);
 
-  async function answer(request: Request, connection: Connection): Promise<Response> {
+  async function answer(
+    request: Request,
+    connection: Connection,
+    address: Address,
+    path: FoundPath | undefined,
+  ): Promise<Response> {
     const requestId = nextRequestId(request.headers.get("x-request-id"));
     if (request.method === "OPTIONS") return answerPreflight(requestId);
     // The runtime puts the Host header before the path, so what is no host would become a path.
     if (!isHost(request.headers.get("host"))) return sendRefusal(requestId, MALFORMED_HOST);
-    const found = findRoute(request, findPlace);
+    const found = findRoute(request, address, path, findPlace);
     if (!found.ok) return sendRefusal(requestId, found.refusal);
     const call: Call = { request, requestId, connection, ...found.value };
     try {
@@ -57,7 +65,12 @@ export function createApp(
 
   const app = new Hono<{ Bindings: Connection }>({ getPath: () => "/" });
   app.all("/", async ({ req: { raw }, env }) => {
-    const response = await answer(raw, env);
+    const beganMs = host.monotonicMs();
+    const address = parseAddress(raw.url);
+    const path = address.segments && findPath(address.segments);
+    const response = await answer(raw, env, address, path);
+    const seconds = (host.monotonicMs() - beganMs) / MS_PER_SECOND;
+    countRequest(requests, path?.path.pattern ?? NO_ROUTE, raw.method, response.status, seconds);
     return raw.method === "HEAD" ? await withoutBody(response) : response;
   });
   return app;
@@ -66,12 +79,15 @@ export function createApp(
 type Found = Pick<Call, "params" | "query" | "place" | "route"> & { readonly handler: Route };
 
 /** Path, method, host: 400 for a broken path, 404 for an unknown one, 405 for a wrong method. */
-function findRoute(request: Request, findPlace: (host: string) => Outcome<Place>): Outcome<Found> {
-  const { host, segments, query } = parseAddress(request.url);
+function findRoute(
+  request: Request,
+  { host, segments, query }: Address,
+  found: FoundPath | undefined,
+  findPlace: (host: string) => Outcome<Place>,
+): Outcome<Found> {
   if (segments === undefined) {
     return refuse({ kind: "bad_request", message: "Malformed percent-encoding in the path" });
   }
-  const found = findPath(segments);
   if (found === undefined) return noSuchPath(segments);
   const { path, params } = found;
   const method = request.method === "HEAD" ? "GET" : request.method;
@@ -79,7 +95,7 @@ function findRoute(request: Request, findPlace: (host: string) => Outcome<Place>
   if (handler === undefined) return refuse({ kind: "method_not_allowed", allow: path.allow });
   const route = `${method} ${path.pattern}`;
   const place = findPlace(host);
-  if (handler.access === "health") {
+  if (handler.access === "health" || handler.access === "metrics") {
     const anywhere: Place = { environment: "test", servesData: false };
     return accept({ params, query, route, handler, place: place.ok ? place.value : anywhere });
   }
@@ -104,6 +120,7 @@ async function answerCall(edge: Edge, call: Call, route: Route): Promise<Respons
   const header = call.request.headers.get("authorization");
   switch (route.access) {
     case "health":
+    case "metrics":
     case "open":
       return await route.run(edge, call);
     case "operator": {

@@ -3,6 +3,7 @@
 import type { Host } from "../host.ts";
 import type { Service } from "../service.ts";
 import type { Environment, Tenant } from "../domain/tenant.ts";
+import type { RequestCounts } from "./metrics/request_counts.ts";
 
 /** How the environment of a request is found. Spec: "Base address `{base_url}`". */
 export type EnvironmentSource =
@@ -17,6 +18,10 @@ export interface AppOptions {
   readonly environment: EnvironmentSource;
   /** The caller's address, given that of the peer and the `X-Forwarded-For` header. */
   readonly clientAddress: (peer: string, forwardedFor: string | null) => string;
+  /** Whether programs on this machine read `/metrics` without a token. Left out: no. */
+  readonly opensMetricsLocally?: boolean;
+  /** Shared by the listeners of a process. Left out: counted for this one alone. */
+  readonly requests?: RequestCounts;
 }
 
 /** What every request shares. */
@@ -24,6 +29,7 @@ export interface Edge {
   readonly service: Service;
   readonly host: Host;
   readonly options: AppOptions;
+  readonly requests: RequestCounts;
 }
 
 /** Where a request arrived. */

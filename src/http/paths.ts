@@ -13,6 +13,7 @@ import {
 import { listErrors, readError } from "./routes/errors.ts";
 import { readEvents } from "./routes/events.ts";
 import { answerLive, answerReady } from "./routes/health.ts";
+import { answerMetrics } from "./routes/metrics.ts";
 import { changeTier, createInstance, listInstances, readInstance } from "./routes/instances.ts";
 import { listSagas, readSaga } from "./routes/sagas.ts";
 import { cancelScheduled, listScheduled, readScheduled } from "./routes/scheduled.ts";
@@ -21,11 +22,13 @@ import { writeAtomic, writeBatch, writeSingle } from "./routes/write.ts";
 
 const live: Route = { access: "health", run: answerLive };
 const ready: Route = { access: "health", run: answerReady };
+const metrics: Route = { access: "metrics", run: answerMetrics };
 const login: Route = { access: "open", run: logIn };
 
 export const PATHS: readonly PathRoutes[] = [
   path("/health/live", { GET: live }),
   path("/health/ready", { GET: ready }),
+  path("/metrics", { GET: metrics }),
   path("/api/login", { POST: login }),
   path("/api/users", { POST: operator(addUser) }),
   path("/api/instances", { GET: operator(listInstances), POST: operator(createInstance) }),

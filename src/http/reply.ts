@@ -129,6 +129,12 @@ export function describeRefusal(refusal: Refusal): RefusalReply {
   return (TABLE[refusal.kind] as (refusal: Refusal) => RefusalReply)(refusal);
 }
 
+/** The name of a refusal for programs; two bodies of the contract have it in `error`. */
+export function errorTypeOf(refusal: Refusal): string {
+  const { error_type, error } = describeRefusal(refusal).body;
+  return String(error_type ?? error);
+}
+
 function reply(
   status: number,
   errorType: string,

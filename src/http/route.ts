@@ -11,9 +11,15 @@ type Answer = Response | Promise<Response>;
 type DataHandler = (edge: Edge, call: Call, tenant: Tenant) => Answer;
 type OperatorHandler = (edge: Edge, call: Call, operator: Operator) => Answer;
 
-/** `health`: no key, on any host. `open`: no key. `read`, `write`: API key. `operator`: JWT. */
+/**
+ * `health`: no key, on any host. `metrics`: on any host, and judges the caller itself. `open`: no
+ * key. `read`, `write`: API key. `operator`: JWT.
+ */
 export type Route =
-  | { readonly access: "health" | "open"; readonly run: (edge: Edge, call: Call) => Answer }
+  | {
+    readonly access: "health" | "metrics" | "open";
+    readonly run: (edge: Edge, call: Call) => Answer;
+  }
   | { readonly access: "read" | "write"; readonly run: DataHandler }
   | { readonly access: "operator"; readonly run: OperatorHandler };
 

@@ -8,8 +8,9 @@ import type { Service } from "../service.ts";
 import { type Environment, ENVIRONMENTS } from "../domain/tenant.ts";
 import { createApp } from "./app.ts";
 import type { AppOptions, EnvironmentSource } from "./call.ts";
+import { newRequestCounts } from "./metrics/request_counts.ts";
 
-export interface ServeOptions extends Omit<AppOptions, "environment"> {
+export interface ServeOptions extends Omit<AppOptions, "environment" | "requests"> {
   readonly hostname: string;
   /** Production's; staging and test follow at +1 and +2. 0: any free ports. */
   readonly port: number;
@@ -43,12 +44,13 @@ export async function startServer(
   host: Host,
   options: ServeOptions,
 ): Promise<RunningServer> {
+  const requests = newRequestCounts();
   const listeners: Listener[] = [];
   const addresses: ListeningAddress[] = [];
   try {
     for (const [index, source] of environmentSources(options).entries()) {
       const port = options.port === 0 ? 0 : options.port + index;
-      const app = createApp(service, host, { ...options, environment: source });
+      const app = createApp(service, host, { ...options, environment: source, requests });
       const { hostname, tls } = options;
       const listener = openListener(host, { hostname, port, ...tls }, app.fetch);
       listeners.push(listener);

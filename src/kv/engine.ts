@@ -66,8 +66,17 @@ export interface Engine {
   /** Reads at one version, guards nothing, writes nothing. */
   snapshot<T>(body: (tx: ReadTransaction) => Promise<T>): Promise<T>;
   watch(key: Bytes): Watch;
+  /** For operators, off the path of transactions. An engine may have nothing to tell. */
+  measure?(): Promise<EngineMeasure>;
   /** Waits for running transactions, then refuses everything with {@link EngineClosed}. */
   close(): Promise<void>;
+}
+
+export interface EngineMeasure {
+  /** Attempts to commit that lost against others since the engine was opened. */
+  readonly conflicts: number;
+  /** Bytes on this machine's disk by part; absent where the store is elsewhere. */
+  readonly bytes?: Readonly<Record<string, number>>;
 }
 
 /** Limits of the strictest engine, kept by all. */

@@ -14,7 +14,14 @@
  */
 
 import { openCalls } from "./calls.ts";
-import type { Bytes, Engine, ReadTransaction, Transaction, Watch } from "./engine.ts";
+import type {
+  Bytes,
+  Engine,
+  EngineMeasure,
+  ReadTransaction,
+  Transaction,
+  Watch,
+} from "./engine.ts";
 import { EngineClosed, EngineLimitExceeded, EngineUnavailable } from "./engine.ts";
 import { CommitUnknown, type Mark, sweepMarkers, transactExactlyOnce } from "./exactly_once.ts";
 import { type ClientDatabase, codeOf, errorCodes, isLimit } from "./foundationdb_client.ts";
@@ -83,6 +90,7 @@ export class FoundationdbEngine implements Engine {
   readonly #sweeper: ReturnType<typeof setInterval>;
   readonly #nodeId: Bytes;
   #marks = 0;
+  #conflicts = 0;
   #closing: Promise<void> | undefined;
   #isClosed = false;
 
@@ -135,6 +143,10 @@ export class FoundationdbEngine implements Engine {
   watch(key: Bytes): Watch {
     this.#refuseClosing();
     return this.#watches.add(key);
+  }
+
+  measure(): Promise<EngineMeasure> {
+    return Promise.resolve({ conflicts: this.#conflicts });
   }
 
   close(): Promise<void> {
@@ -242,6 +254,7 @@ export class FoundationdbEngine implements Engine {
   async #afterFailedCommit(tx: FoundationdbTransaction, error: unknown): Promise<Run<never>> {
     const code = codeOf(error);
     if (code === errorCodes.conflict) {
+      this.#conflicts++;
       return { kind: "conflict", place: await tx.findConflict() };
     }
     if (code === errorCodes.commitUnknown) {

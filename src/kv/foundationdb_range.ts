@@ -61,6 +61,7 @@ export function ownWritesIn(buffer: WriteBuffer, range: TextRange): WriteBuffer 
     cleared: buffer.cleared,
     stamped: [],
     order: undefined,
+    fresh: [],
   };
 }
 

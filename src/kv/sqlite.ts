@@ -12,6 +12,7 @@ import {
   type Bytes,
   type Engine,
   EngineClosed,
+  type EngineMeasure,
   EngineUnavailable,
   type ReadTransaction,
   type Transaction,
@@ -75,6 +76,7 @@ class SqliteEngine implements Engine {
   #broken: EngineUnavailable | undefined;
   #queue: Waiting[] = [];
   #isScheduled = false;
+  #conflicts = 0;
   #closing: Promise<void> | undefined;
   #isClosed = false;
 
@@ -115,6 +117,11 @@ class SqliteEngine implements Engine {
   watch(key: Bytes): Watch {
     this.#refuseClosed();
     return this.#watches.add(key);
+  }
+
+  async measure(): Promise<EngineMeasure> {
+    this.#refuseClosed();
+    return { conflicts: this.#conflicts, bytes: await this.#file.sizes() };
   }
 
   close(): Promise<void> {
@@ -212,6 +219,7 @@ class SqliteEngine implements Engine {
         ? undefined
         : occ.findConflict(this.#log, written, guards, readsAt);
       if (conflict !== undefined) {
+        this.#conflicts++;
         one.resolve(conflict);
         continue;
       }

@@ -111,16 +111,17 @@ export class SqliteTransaction extends BufferedTransaction<TransactionHome> impl
     const wanted: TextRange = { begin: textOf(range.begin), end: textOf(range.end) };
     if (wanted.begin >= wanted.end) return [];
     const { pairs, read } = this.#reading((stored) => {
-      const rows = stored.scan(wanted, options.reverse ?? false, this.#rowsToScan(options));
+      const rows = stored.scan(wanted, options.reverse ?? false, this.#rowsToScan(wanted, options));
       return mergeRange(rows, this.buffer, wanted, options);
     });
     if (isGuarded) this.guards.ranges.push(...own.unownedParts(this.buffer, read));
     return pairs;
   }
 
-  /** Own clears may hide rows: then there is no telling how many it takes to fill the limit. */
-  #rowsToScan({ limit = -1 }: RangeOptions): number {
-    return this.buffer.writes.size === 0 && this.buffer.cleared.length === 0 ? limit : -1;
+  /** Each own write may hide a row; with ranges cleared there is no telling how many are. */
+  #rowsToScan(range: TextRange, { limit = -1 }: RangeOptions): number {
+    if (limit < 0 || this.buffer.cleared.length > 0) return -1;
+    return limit + own.writesWithin(this.buffer, range).length;
   }
 
   #reading<T>(read: (pairs: StoredPairs) => T): T {

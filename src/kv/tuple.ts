@@ -6,6 +6,7 @@
  * `pack` runs for every key of every request, hence the shared scratch array.
  */
 
+import { textOf } from "./byte_text.ts";
 import type { Bytes, KeyRange } from "./engine.ts";
 
 /** Numbers are safe integers. */
@@ -50,8 +51,8 @@ export function unpack(bytes: Uint8Array): TupleElement[] {
     const first = bytes[at]!;
     if (first === code.bytes || first === code.string) {
       const end = findTerminator(bytes, at + 1);
-      const content = unescape(bytes, at + 1, end);
-      elements.push(first === code.bytes ? content : decoder.decode(content));
+      const isText = first === code.string;
+      elements.push(isText ? unpackText(bytes, at + 1, end) : unescape(bytes, at + 1, end));
       at = end + 1;
       continue;
     }
@@ -174,6 +175,15 @@ function findTerminator(bytes: Uint8Array, from: number): number {
     at++;
   }
   throw malformed(from);
+}
+
+function unpackText(bytes: Uint8Array, begin: number, end: number): string {
+  for (let at = begin; at < end; at++) {
+    const byte = bytes[at]!;
+    // A zero is escaped and all above 0x7f is a part of a character.
+    if (byte === 0 || byte > 0x7f) return decoder.decode(unescape(bytes, begin, end));
+  }
+  return textOf(bytes.subarray(begin, end));
 }
 
 function unescape(bytes: Uint8Array, begin: number, end: number): Bytes {

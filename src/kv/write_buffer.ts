@@ -26,12 +26,17 @@ export interface WriteBuffer {
   /** Ascending; no two overlap or touch. */
   cleared: TextRange[];
   readonly stamped: StampedWrite[];
-  /** Keys of `writes` in order; undefined after a new one came. */
+  /** Keys of `writes` in order, but for those in `fresh`; undefined: to be made. */
   order: string[] | undefined;
+  /** Keys that have come since `order` was made. */
+  fresh: string[];
 }
 
+/** From so many on sorting all is the smaller work. */
+const freshMax = 100;
+
 export function emptyWriteBuffer(): WriteBuffer {
-  return { writes: new Map(), cleared: [], stamped: [], order: undefined };
+  return { writes: new Map(), cleared: [], stamped: [], order: undefined, fresh: [] };
 }
 
 export function hasWrites(buffer: WriteBuffer): boolean {
@@ -63,6 +68,7 @@ export function clearWrites(buffer: WriteBuffer, range: TextRange): void {
     if (text >= range.begin && text < range.end) buffer.writes.delete(text);
   }
   buffer.order = undefined;
+  buffer.fresh = [];
   let { begin, end } = range;
   const apart: TextRange[] = [];
   for (const other of buffer.cleared) {
@@ -84,7 +90,7 @@ export function isCleared(buffer: WriteBuffer, text: string): boolean {
 /** Own writes inside the range, in key order. */
 export function writesWithin(buffer: WriteBuffer, range: TextRange): [string, Write][] {
   if (buffer.writes.size === 0) return [];
-  const order = buffer.order ??= [...buffer.writes.keys()].sort(compareTexts);
+  const order = orderOf(buffer);
   const within: [string, Write][] = [];
   for (let i = lowerBound(order, range.begin); i < order.length; i++) {
     const text = order[i]!;
@@ -126,7 +132,19 @@ export function addToCounter(value: Bytes | undefined, delta: bigint): Bytes {
 function put(buffer: WriteBuffer, text: string, write: Write): void {
   const before = buffer.writes.size;
   buffer.writes.set(text, write);
-  if (buffer.writes.size !== before) buffer.order = undefined;
+  if (buffer.writes.size !== before && buffer.order !== undefined) buffer.fresh.push(text);
+}
+
+/** A body that reads ranges between its writes has few new keys each time: these are put in. */
+function orderOf(buffer: WriteBuffer): string[] {
+  const { fresh, order } = buffer;
+  if (order === undefined || fresh.length > freshMax) {
+    buffer.fresh = [];
+    return buffer.order = [...buffer.writes.keys()].sort(compareTexts);
+  }
+  for (const text of fresh) order.splice(lowerBound(order, text), 0, text);
+  fresh.length = 0;
+  return order;
 }
 
 function compareTexts(a: string, b: string): number {

@@ -34,6 +34,10 @@ export interface SpecCache {
   current(tenant: number): CompiledSpec | Promise<CompiledSpec>;
   /** Called where a deploy has just committed, so that the next request sees it. */
   forget(tenant: number): void;
+  /** Keeps what was compiled for a tenant, so that it is not compiled again if it is current. */
+  learn(tenant: number, spec: CompiledSpec): void;
+  /** The spec of that hash as it was compiled, where the tenant's latest known one is it. */
+  known(tenant: number, hash: string): CompiledSpec | undefined;
   /** Resolves when nothing of it runs any more. */
   close(): Promise<void>;
 }
@@ -89,5 +93,15 @@ export function openSpecCache(engine: Engine, host: Host): SpecCache {
     loading.delete(tenant);
   }
 
-  return { current, forget, close: follower.close };
+  function learn(tenant: number, spec: CompiledSpec): void {
+    compiled.set(tenant, { spec, isCurrent: false });
+    loading.delete(tenant);
+  }
+
+  function known(tenant: number, hash: string): CompiledSpec | undefined {
+    const spec = compiled.get(tenant)?.spec;
+    return spec?.hash === hash ? spec : undefined;
+  }
+
+  return { current, forget, learn, known, close: follower.close };
 }

@@ -15,8 +15,13 @@ import {
 
 /** An id, or what might be one: longer names nothing. */
 const ID_CHARACTERS_MAX = 64;
+/** Records that one page looks at, give or take a page: some are cancelled, but stay till due. */
+const LOOKED_AT_MAX = 1_000;
 
-/** By id. A page may hold fewer than its limit where many were cancelled at once. */
+/**
+ * By id. `truncated` is exact as long as no more than {@link LOOKED_AT_MAX} in a row were cancelled
+ * all at once: then a page ends early, and may hold nothing.
+ */
 export async function listSchedules(
   engine: Engine,
   tenant: Tenant,
@@ -29,20 +34,41 @@ export async function listSchedules(
   }
   const asked = request.limit ?? limits.listPageDefault;
   const limit = Math.min(asked, limits.listPageMax);
-  const { found, pending } = await engine.snapshot(async (tx) => {
-    const found = await listRecords(tx, tenant.number, { start, limit: limit + 1 });
-    const page = found.slice(0, limit);
-    const cancelled = await Promise.all(page.map((one) => isCancelled(tx, tenant.number, one)));
-    return { found, pending: page.filter((_, index) => !cancelled[index]) };
-  });
-  const truncated = found.length > limit;
+  // One more than the page tells exactly whether anything follows it.
+  const { pending, lastLookedAt } = await engine.snapshot((tx) =>
+    listPending(tx, tenant.number, start, limit + 1)
+  );
+  const data = pending.slice(0, limit);
+  const next_start = pending.length > limit ? data.at(-1)!.id : lastLookedAt;
   return accept({
-    data: pending.map(viewOf),
+    data: data.map(viewOf),
     limit,
-    truncated,
-    next_start: truncated ? found[limit - 1]!.id : undefined,
+    truncated: next_start !== undefined,
+    next_start,
     limit_clamped: asked > limit ? true : undefined,
   });
+}
+
+/** `lastLookedAt`: where looking ended before there were `count` and before the list ended. */
+async function listPending(
+  tx: Pick<ReadTransaction, "get" | "getRange">,
+  tenant: number,
+  start: string | undefined,
+  count: number,
+): Promise<{ readonly pending: readonly ScheduleRecord[]; readonly lastLookedAt?: string }> {
+  const pending: ScheduleRecord[] = [];
+  let last = start;
+  let limit = count;
+  for (let looked = 0; looked < LOOKED_AT_MAX; looked += limit) {
+    // Mostly the first look is all.
+    if (looked > 0) limit = limits.listPageMax;
+    const found = await listRecords(tx, tenant, { start: last, limit });
+    const cancelled = await Promise.all(found.map((one) => isCancelled(tx, tenant, one)));
+    pending.push(...found.filter((_, index) => !cancelled[index]));
+    if (pending.length >= count || found.length < limit) return { pending };
+    last = found.at(-1)!.id;
+  }
+  return { pending, lastLookedAt: last };
 }
 
 export async function readScheduled(

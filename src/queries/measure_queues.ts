@@ -3,6 +3,7 @@
 import { isEntryDue } from "../domain/reaction/outbox_entry.ts";
 import type { QueueMeasure } from "../domain/queue_measure.ts";
 import { QUEUE_SHARDS } from "../domain/work_share.ts";
+import type { Host } from "../host.ts";
 import type { Engine, ReadTransaction } from "../kv/engine.ts";
 import { countOutbox, countParked, listOutbox } from "../store/outbox.ts";
 import { listDueTimers } from "../store/timers.ts";
@@ -10,38 +11,56 @@ import { listDueTimers } from "../store/timers.ts";
 /** Counted in each shard at most: a longer queue is told as this long. */
 const COUNT_MAX = 1_000;
 /** Entries of each shard that are looked at for the time they have waited. */
-const LOOK_AT = 20;
+const LOOK_AT = 10;
 
-/** Of the whole deployment, whichever process asks. */
-export async function measureQueues(engine: Engine, nowMs: number): Promise<QueueMeasure[]> {
-  return await engine.snapshot(async (tx) => [
-    await measureOutbox(tx, nowMs),
-    await measureTimers(tx, nowMs),
-    { queue: "parked", depth: await countParked(tx, COUNT_MAX), lagMs: 0 },
-  ]);
+/** What is told of one shard, or of all that were looked at so far. */
+interface Waiting {
+  readonly depth: number;
+  readonly lagMs: number;
 }
 
-async function measureOutbox(tx: ReadTransaction, nowMs: number): Promise<QueueMeasure> {
-  const depth = await countOutbox(tx, COUNT_MAX);
-  const pages = shards("outbox").map((shard) => listOutbox(tx, shard, undefined, LOOK_AT));
-  const works = (await Promise.all(pages)).flatMap(({ works }) => works);
-  const waiting = works.filter((work) => isEntryDue(work, nowMs));
-  return { queue: "outbox", depth, lagMs: longest(nowMs, waiting.map(({ sinceMs }) => sinceMs)) };
+const NOTHING: Waiting = { depth: 0, lagMs: 0 };
+
+/**
+ * Of the whole deployment, whichever process asks. Shard after shard, and writes come in between:
+ * the sum is of no one moment, and nobody waits for it.
+ */
+export async function measureQueues(engine: Engine, host: Host): Promise<QueueMeasure[]> {
+  const nowMs = host.nowMs();
+  let outbox = NOTHING;
+  for (let shard = 0; shard < QUEUE_SHARDS.outbox; shard++) {
+    outbox = join(outbox, await engine.snapshot((tx) => measureOutbox(tx, shard, nowMs)));
+    await host.yieldTurn();
+  }
+  let timer = NOTHING;
+  for (let shard = 0; shard < QUEUE_SHARDS.timer; shard++) {
+    timer = join(timer, await engine.snapshot((tx) => measureTimers(tx, shard, nowMs)));
+    await host.yieldTurn();
+  }
+  const parked = await engine.snapshot((tx) => countParked(tx, COUNT_MAX));
+  return [
+    { queue: "outbox", ...outbox },
+    { queue: "timer", ...timer },
+    { queue: "parked", depth: parked, lagMs: 0 },
+  ];
+}
+
+async function measureOutbox(tx: ReadTransaction, shard: number, nowMs: number): Promise<Waiting> {
+  const depth = await countOutbox(tx, shard, COUNT_MAX);
+  if (depth === 0) return NOTHING;
+  const { works } = await listOutbox(tx, shard, undefined, LOOK_AT);
+  const due = works.filter((work) => isEntryDue(work, nowMs));
+  return { depth, lagMs: longest(nowMs, due.map(({ sinceMs }) => sinceMs)) };
 }
 
 /** Only timers that are due count: the rest costs nobody anything. */
-async function measureTimers(tx: ReadTransaction, nowMs: number): Promise<QueueMeasure> {
-  const lists = shards("timer").map((shard) => listDueTimers(tx, shard, nowMs, COUNT_MAX));
-  const due = (await Promise.all(lists)).flat();
-  return {
-    queue: "timer",
-    depth: due.length,
-    lagMs: longest(nowMs, due.map(({ dueMs }) => dueMs)),
-  };
+async function measureTimers(tx: ReadTransaction, shard: number, nowMs: number): Promise<Waiting> {
+  const due = await listDueTimers(tx, shard, nowMs, COUNT_MAX);
+  return { depth: due.length, lagMs: longest(nowMs, due.map(({ dueMs }) => dueMs)) };
 }
 
-function shards(queue: keyof typeof QUEUE_SHARDS): number[] {
-  return Array.from({ length: QUEUE_SHARDS[queue] }, (_, shard) => shard);
+function join(a: Waiting, b: Waiting): Waiting {
+  return { depth: a.depth + b.depth, lagMs: Math.max(a.lagMs, b.lagMs) };
 }
 
 function longest(nowMs: number, timesMs: readonly number[]): number {

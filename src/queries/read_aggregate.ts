@@ -3,6 +3,7 @@
  * Spec: "GET /{aggregate_type}/{aggregate_id}".
  */
 
+import { count, type Counters, newCounters } from "../domain/counters.ts";
 import { newFoldBudget } from "../domain/handler/budget.ts";
 import { fold } from "../domain/handler/fold.ts";
 import type { JsonObject } from "../domain/json.ts";
@@ -61,6 +62,7 @@ export function createAggregateReader(
   specs: SpecCache,
   cache: StateCache,
   onSnapshotDue: (tenant: number, stream: StreamKey, foldHash: string, state: FoldedState) => void,
+  counters: Counters = newCounters(),
 ): AggregateReader {
   const foldShared = shareFolds(engine, host);
 
@@ -93,6 +95,7 @@ export function createAggregateReader(
       const head = await engine.snapshot((tx) => readHead(tx, tenant, stream));
       if (head.length === 0) return accept(undefined);
       const base = caching ? await findBase(tenant, stream, type.foldHash, head) : undefined;
+      if (base === undefined) count(counters.stateReads, "events");
       if (base?.length === head.length) return accept(stateRead(head, base.stateJson, 0));
       const work: FoldWork = { tenant, stream, type, head, base };
       const bytes = bytesToFold(work);
@@ -125,11 +128,16 @@ export function createAggregateReader(
     head: StreamHead,
   ): Promise<FoldedState | undefined> {
     const cached = cache.get(tenant, stream, foldHash);
-    if (cached !== undefined && isUsable(cached, head)) return cached;
+    if (cached !== undefined && isUsable(cached, head)) {
+      count(counters.stateReads, "memory");
+      return cached;
+    }
     // Only a stream that once was worth a snapshot can have one.
     if (head.bytes < SNAPSHOT_BYTES_MIN) return undefined;
     const stored = await loadSnapshot(engine, tenant, stream, foldHash);
-    return stored !== undefined && isUsable(stored, head) ? stored : undefined;
+    if (stored === undefined || !isUsable(stored, head)) return undefined;
+    count(counters.stateReads, "snapshot");
+    return stored;
   }
 
   /** Events up to `atSeconds` by their timestamp, in stream order, from the very first. */

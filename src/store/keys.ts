@@ -29,6 +29,7 @@ const kind = {
   sagaList: 18,
   sagaWait: 19,
   sagaDefinition: 20,
+  importedWork: 21,
 } as const;
 
 /** What a stream is made of, in this order: an append then changes one page of a tree, not two. */
@@ -66,6 +67,9 @@ export const keys = {
   errorDues: (): KeyRange => rangeOf([0, "error_due"]),
   /** An import under way: which tenant number it fills before that becomes the environment. */
   importMark: (slug: string, environment: string): Bytes => pack([0, "import", slug, environment]),
+  /** Environments whose imported work is not in the queues yet, by tenant number. */
+  importedWork: (tenant: number): Bytes => pack([0, "imported_work", tenant]),
+  importedWorks: (): KeyRange => rangeOf([0, "imported_work"]),
   /** Who made the first instance, and where its keys were written. */
   firstStart: (): Bytes => pack([0, "first_start"]),
   /** Who has a shard of a queue of background work; beside it, until when. */
@@ -86,6 +90,7 @@ export const keys = {
   outbox: (shard: number, tenant: number, stream: string, index: number, number: number): Bytes =>
     pack([0, "outbox", shard, tenant, stream, index, number]),
   outboxes: (shard: number): KeyRange => rangeOf([0, "outbox", shard]),
+  tenantOutbox: (shard: number, tenant: number): KeyRange => rangeOf([0, "outbox", shard, tenant]),
   /** Counts writes that left entries for others to do; watched. */
   outboxSignal: (): Bytes => pack([0, "outbox_signal"]),
   /** Work that has failed so often that nobody tries it again, under the key it had. */
@@ -162,6 +167,7 @@ export const keys = {
   cursor: (tenant: number, consumer: string, shard: number): Bytes =>
     pack([tenant, kind.cursor, consumer, shard]),
   saga: (tenant: number, id: string): Bytes => pack([tenant, kind.saga, id]),
+  sagas: (tenant: number): KeyRange => rangeOf([tenant, kind.saga]),
   /** The index behind listings, by state; `name` is "" in the part that lists all sagas. */
   sagaListed: (tenant: number, name: string, state: string, id: string): Bytes =>
     pack([tenant, kind.sagaList, name, state, id]),
@@ -175,6 +181,12 @@ export const keys = {
   /** What running sagas were started under, by its hash. */
   sagaDefinition: (tenant: number, hash: string): Bytes =>
     pack([tenant, kind.sagaDefinition, hash]),
+  /** What an import keeps back from the queues of the deployment: entries first, then timers. */
+  importedEntry: (tenant: number, stream: string, index: number, number: number): Bytes =>
+    pack([tenant, kind.importedWork, 0, stream, index, number]),
+  importedTimer: (tenant: number, timerKind: string, id: string): Bytes =>
+    pack([tenant, kind.importedWork, 1, timerKind, id]),
+  allImported: (tenant: number): KeyRange => rangeOf([tenant, kind.importedWork]),
 } as const;
 
 /** The first key after `key`. */

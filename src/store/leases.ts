@@ -22,17 +22,13 @@ export async function readLeases(
   queue: string,
 ): Promise<Lease[]> {
   const pairs = await tx.getRange(keys.leases(queue));
-  const values = new Map(pairs.map(({ key, value }) => {
+  const owners = new Map<number, Bytes>();
+  const ends = new Map<number, Bytes>();
+  for (const { key, value } of pairs) {
     const [shard, part] = unpack(key).slice(-2) as [number, number];
-    return [`${shard}/${part}`, value];
-  }));
-  const leases: Lease[] = [];
-  for (const { key } of pairs) {
-    const [shard, part] = unpack(key).slice(-2) as [number, number];
-    const owner = values.get(`${shard}/0`);
-    if (part === 0) leases.push(decode({ queue, shard }, owner, values.get(`${shard}/1`))!);
+    (part === 0 ? owners : ends).set(shard, value);
   }
-  return leases;
+  return [...owners].map(([shard, owner]) => decode({ queue, shard }, owner, ends.get(shard))!);
 }
 
 /** Takes a lease that nobody has or whose time is over; undefined where another has it. */

@@ -6,7 +6,7 @@
 
 import type { OutboxPlace, OutboxWork, WaitingEntry } from "../domain/reaction/outbox_entry.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
-import { QUEUE_SHARDS, shardOf } from "../domain/work_share.ts";
+import { shardOf } from "../domain/work_share.ts";
 import { type Bytes, kvLimits, type ReadTransaction, type Transaction } from "../kv/engine.ts";
 import { unpack } from "../kv/tuple.ts";
 import { keyAfter, keys } from "./keys.ts";
@@ -99,24 +99,53 @@ export async function listOutbox(
   return { works, next: isLast ? undefined : keyAfter(last.key) };
 }
 
-/** How many entries wait in all shards, counted up to `countMax` in each. */
-export async function countOutbox(
-  tx: Pick<ReadTransaction, "getRange">,
-  countMax: number,
-): Promise<number> {
-  const shards = Array.from({ length: QUEUE_SHARDS.outbox }, (_, shard) => keys.outboxes(shard));
-  const counts = shards.map(async (range) =>
-    (await tx.getRange(range, { limit: countMax })).length
-  );
-  return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
+/** Entries of some tenants of a shard, and after which tenant the next ones come. */
+export interface OutboxTurn {
+  readonly works: readonly OutboxWork[];
+  /** 0: at the first one again. */
+  readonly after: number;
 }
 
-/** How much is parked, of all kinds, counted up to `countMax`. */
+/**
+ * The first entries of tenants after the number `after`: about `each` of each, in at most `reads`
+ * reads, however much any of them has.
+ */
+export async function listOutboxTurn(
+  tx: Pick<ReadTransaction, "getRange">,
+  shard: number,
+  after: number,
+  { each, reads }: { readonly each: number; readonly reads: number },
+): Promise<OutboxTurn> {
+  const works: OutboxWork[] = [];
+  let tenant = after;
+  for (let read = 0; read < reads; read++) {
+    const start = keys.tenantOutbox(shard, tenant + 1).begin;
+    const page = await listOutbox(tx, shard, start, each);
+    const last = page.works.at(-1);
+    if (last === undefined) return { works, after: 0 };
+    works.push(...page.works);
+    tenant = last.place.tenant;
+  }
+  return { works, after: tenant };
+}
+
+/** How many entries wait in a shard, counted up to `countMax`, and fewer where they are large. */
+export async function countOutbox(
+  tx: Pick<ReadTransaction, "getRange">,
+  shard: number,
+  countMax: number,
+): Promise<number> {
+  const bounds = { limit: countMax, bytesMax: PAGE_BYTES_MAX };
+  return (await tx.getRange(keys.outboxes(shard), bounds)).length;
+}
+
+/** How much is parked, of all kinds, counted up to `countMax`, and less where it is large. */
 export async function countParked(
   tx: Pick<ReadTransaction, "getRange">,
   countMax: number,
 ): Promise<number> {
-  return (await tx.getRange(keys.parkeds(), { limit: countMax })).length;
+  const bounds = { limit: countMax, bytesMax: PAGE_BYTES_MAX };
+  return (await tx.getRange(keys.parkeds(), bounds)).length;
 }
 
 function outboxKey(place: OutboxPlace): Bytes {

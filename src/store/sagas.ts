@@ -3,14 +3,20 @@
  * run under. Decisions, section 13. A saga is one record, so whoever changes it has read it.
  */
 
+import { assert } from "../domain/assert.ts";
 import type { KeptSagaDefinition } from "../domain/saga/definition.ts";
-import { SAGA_STATES, type SagaInstance, type SagaState } from "../domain/saga/instance.ts";
+import {
+  isEndState,
+  SAGA_STATES,
+  type SagaInstance,
+  type SagaState,
+} from "../domain/saga/instance.ts";
 import { type SagaSummary, summarizeSaga } from "../domain/saga/view.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
 import { kvLimits, type ReadTransaction, type Transaction } from "../kv/engine.ts";
 import { unpack } from "../kv/tuple.ts";
 import { decodeRecord, encodeRecord } from "./json_record.ts";
-import { keys } from "./keys.ts";
+import { keyAfter, keys } from "./keys.ts";
 import { clearLargeValue, setLargeValue, wholeValue } from "./large_value.ts";
 
 export interface SagaRecord {
@@ -41,7 +47,7 @@ export interface SagaWait {
 type Reads = Pick<ReadTransaction, "get" | "getRange">;
 
 /** In place of a name, for the part of the index that has all sagas. No saga is called that. */
-const ALL = "";
+export const ALL_SAGAS = "";
 const PRESENT = new Uint8Array(0);
 
 export async function readSaga(
@@ -51,7 +57,28 @@ export async function readSaga(
 ): Promise<SagaRecord | undefined> {
   const key = keys.saga(tenant, id);
   const value = await tx.get(key);
-  return value && decodeRecord<SagaRecord>(await wholeValue(tx, tenant, key, value));
+  if (value === undefined) return undefined;
+  const whole = await wholeValue(tx, tenant, key, value);
+  const record = decodeRecord<SagaRecord>(whole);
+  storedBytes.set(record, whole.length);
+  return record;
+}
+
+/** At most `limit` whole sagas after the id `after`, the oldest first. */
+export async function listSagaRecords(
+  tx: Pick<ReadTransaction, "getRange">,
+  tenant: number,
+  after: string | undefined,
+  limit: number,
+): Promise<SagaRecord[]> {
+  const { begin, end } = keys.sagas(tenant);
+  const range = { begin: after === undefined ? begin : keyAfter(keys.saga(tenant, after)), end };
+  const pairs = await tx.getRange(range, { limit });
+  return await Promise.all(
+    pairs.map(async ({ key, value }) =>
+      decodeRecord<SagaRecord>(await wholeValue(tx, tenant, key, value))
+    ),
+  );
 }
 
 /** Guarded, so that nobody else starts the same one. */
@@ -80,23 +107,35 @@ export function saveSaga(
   setLargeValue(tx, tenant, key, value);
   if (before?.instance.state === state) return value.length;
   const listed = encodeRecord(summarizeSaga(record.instance));
-  for (const part of [ALL, name]) {
+  for (const part of [ALL_SAGAS, name]) {
     if (before !== undefined) tx.clear(keys.sagaListed(tenant, part, before.instance.state, id));
     tx.set(keys.sagaListed(tenant, part, state, id), listed);
   }
   return value.length;
 }
 
+/** Removes a saga that has ended; one that has not has waits and a timer beside it. */
+export function removeSaga(tx: Transaction, tenant: number, record: SagaRecord): void {
+  const { id, name, state } = record.instance;
+  assert(isEndState(state), "a saga that runs is not removed");
+  clearLargeValue(tx, tenant, keys.saga(tenant, id));
+  for (const part of [ALL_SAGAS, name]) tx.clear(keys.sagaListed(tenant, part, state, id));
+}
+
+/** Of records as they were read, so that nothing is made into bytes to know how many it has. */
+const storedBytes = new WeakMap<SagaRecord, number>();
+
 /** Whether the record was stored in pieces; looking for them where there are none costs a range. */
 function isLarge(record: SagaRecord): boolean {
-  return encodeRecord(record).length > kvLimits.valueBytesMax;
+  const bytes = storedBytes.get(record) ?? encodeRecord(record).length;
+  return bytes > kvLimits.valueBytesMax;
 }
 
 /** At most `limit` with an id below `start`, the newest first: ids begin with their time. */
 export async function listSagas(
   tx: Pick<ReadTransaction, "getRange">,
   tenant: number,
-  { name = ALL, state }: SagaFilter,
+  { name = ALL_SAGAS, state }: SagaFilter,
   page: { readonly start?: string; readonly limit: number },
 ): Promise<SagaSummary[]> {
   const states = state === undefined ? SAGA_STATES : [state];

@@ -5,7 +5,7 @@
 
 import type { CancelRule, Emission } from "../domain/reaction/action.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
-import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
+import { type Bytes, kvLimits, type ReadTransaction, type Transaction } from "../kv/engine.ts";
 import { unpack } from "../kv/tuple.ts";
 import { keyAfter, keys } from "./keys.ts";
 import { clearLargeValue, setLargeValue, wholeValue } from "./large_value.ts";
@@ -43,8 +43,13 @@ export function encodeSchedule(record: ScheduleRecord): Bytes {
 }
 
 export function storeSchedule(tx: Transaction, tenant: number, record: ScheduleRecord): void {
-  setLargeValue(tx, tenant, keys.schedule(tenant, record.id), encodeSchedule(record));
+  keepSchedule(tx, tenant, record);
   setTimer(tx, scheduleTimer(tenant, record));
+}
+
+/** Without its timer: nobody fires it before there is one. */
+export function keepSchedule(tx: Transaction, tenant: number, record: ScheduleRecord): void {
+  setLargeValue(tx, tenant, keys.schedule(tenant, record.id), encodeSchedule(record));
   for (const { key, eventType } of record.cancelOn) {
     tx.set(keys.cancelRule(tenant, key, eventType, record.id), PRESENT);
   }
@@ -52,7 +57,10 @@ export function storeSchedule(tx: Transaction, tenant: number, record: ScheduleR
 
 /** Removes it with all that leads to it. */
 export function removeSchedule(tx: Transaction, tenant: number, record: ScheduleRecord): void {
-  clearLargeValue(tx, tenant, keys.schedule(tenant, record.id));
+  const key = keys.schedule(tenant, record.id);
+  // Pieces are only looked for where there are some.
+  if (isLarge(record)) clearLargeValue(tx, tenant, key);
+  else tx.clear(key);
   clearTimer(tx, scheduleTimer(tenant, record));
   for (const { key, eventType } of record.cancelOn) {
     tx.clear(keys.cancelRule(tenant, key, eventType, record.id));
@@ -143,11 +151,16 @@ export function ruleName(stream: StreamKey, eventType: string): string {
   return `${stream} ${eventType}`;
 }
 
-function scheduleTimer(tenant: number, { id, timerMs }: ScheduleRecord): Timer {
+export function scheduleTimer(tenant: number, { id, timerMs }: ScheduleRecord): Timer {
   return { dueMs: timerMs, tenant, kind: "scheduled", id };
 }
 
 async function decode(tx: Reads, tenant: number, key: Bytes, value: Bytes) {
   const whole = await wholeValue(tx, tenant, key, value);
   return JSON.parse(decoder.decode(whole)) as ScheduleRecord;
+}
+
+/** Whether the record is stored in pieces. */
+function isLarge(record: ScheduleRecord): boolean {
+  return encodeSchedule(record).length > kvLimits.valueBytesMax;
 }

@@ -137,14 +137,35 @@ export async function readEvents(
   window: EventWindow,
 ): Promise<IndexedEvent[]> {
   if (window.from >= window.to) return [];
-  const range = keys.segments(tenant, stream);
-  // The segment that holds `from` is the last one that begins at or before it.
-  const upToFrom = { begin: range.begin, end: keyAfter(keys.segment(tenant, stream, window.from)) };
+  const upToFrom = segmentsUpTo(tenant, stream, window.from);
   const [holding] = await tx.getRange(upToFrom, { limit: 1, reverse: true });
   assert(holding !== undefined, "a stream holds every event below its length");
   const rest: KeyRange = { begin: holding.key, end: keys.segment(tenant, stream, window.to) };
   const pairs = await tx.getRange(rest, { bytesMax: window.bytesMax });
   return (await decodeSegments(tx, tenant, pairs, window)).flat();
+}
+
+/** One event; undefined where the stream has none at the index. */
+export async function readEvent(
+  tx: Reads,
+  tenant: number,
+  stream: StreamKey,
+  index: number,
+): Promise<IndexedEvent | undefined> {
+  const key = keys.segment(tenant, stream, index);
+  // Most begin a segment of their own, which a single key finds for half of what a range costs.
+  const value = await tx.get(key);
+  const pairs = value === undefined
+    ? await tx.getRange(segmentsUpTo(tenant, stream, index), { limit: 1, reverse: true })
+    : [{ key, value }];
+  const window = { from: index, to: index + 1, bytesMax: Infinity };
+  return (await decodeSegments(tx, tenant, pairs, window))[0]?.[0];
+}
+
+/** The last one of them holds the event at the index, if any does. */
+function segmentsUpTo(tenant: number, stream: StreamKey, index: number): KeyRange {
+  const { begin } = keys.segments(tenant, stream);
+  return { begin, end: keyAfter(keys.segment(tenant, stream, index)) };
 }
 
 /** As {@link readEvents}, but the newest of the window when `bytesMax` binds; oldest first too. */

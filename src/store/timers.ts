@@ -3,7 +3,7 @@
 import { shardOf } from "../domain/work_share.ts";
 import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
 import { unpack } from "../kv/tuple.ts";
-import { keys } from "./keys.ts";
+import { keyAfter, keys } from "./keys.ts";
 
 /** What is told when the time has come: a scheduled event, a saga. */
 export type TimerKind = "scheduled" | "saga";
@@ -27,14 +27,18 @@ export function clearTimer(tx: Transaction, timer: Timer): void {
   tx.clear(timerKey(timer));
 }
 
-/** At most `limit` timers of one shard that are due at `nowMs`, the first ones first. */
+/**
+ * At most `limit` timers of one shard that are due at `nowMs`, the first ones first; those behind
+ * `after` where that is given.
+ */
 export async function listDueTimers(
   tx: Pick<ReadTransaction, "getRange">,
   shard: number,
   nowMs: number,
   limit: number,
+  after?: Timer,
 ): Promise<Timer[]> {
-  const { begin } = keys.timers(shard);
+  const begin = after === undefined ? keys.timers(shard).begin : keyAfter(timerKey(after));
   const range = { begin, end: keys.timer(shard, nowMs + 1, 0, "", "") };
   return (await tx.getRange(range, { limit })).map(({ key }) => decodeTimer(key));
 }

@@ -3,6 +3,7 @@
  * worker is `drain(limit)`; tests call it and need no timer.
  */
 
+import { count, type Tally } from "../domain/counters.ts";
 import type { Host } from "../host.ts";
 
 export interface Worker {
@@ -29,8 +30,15 @@ const DRAIN_LIMIT = 100;
 const BACKOFF_FIRST_MS = 250;
 const BACKOFF_LAST_MS = 4_000;
 
-/** Starts the loop. A drain that throws is logged and tried again later; the loop never ends. */
-export function runWorker(worker: Worker, host: Host): RunningWorker {
+/**
+ * Starts the loop. A drain that throws is logged, counted under the worker's name and tried again
+ * later; the loop never ends.
+ */
+export function runWorker(
+  worker: Worker,
+  host: Host,
+  failures: Tally = new Map(),
+): RunningWorker {
   let stopped = false;
   let isNudged = false;
   let wake = () => {};
@@ -45,6 +53,7 @@ export function runWorker(worker: Worker, host: Host): RunningWorker {
         if (done > 0) await host.yieldTurn();
         else await pause(worker.idleMs);
       } catch (error) {
+        count(failures, worker.name);
         const reason = error instanceof Error ? error.message : String(error);
         host.log("error", `The ${worker.name} worker failed and goes on later`, { reason });
         await pause(backoffMs);

@@ -134,6 +134,61 @@ Deno.test("an environment moves to another folder, and a server there answers as
   });
 });
 
+/** An order is followed by a reminder after some seconds. */
+const REMINDING = {
+  aggregate_types: {
+    order: {
+      events: {
+        was_placed: {
+          schema: true,
+          handler: [],
+          implications: [{
+            schedule: {
+              delay: "8s",
+              emit: { aggregate_type: "order", id: "$.id", event_type: "was_reminded" },
+            },
+          }],
+        },
+        was_reminded: { schema: true, handler: [] },
+      },
+    },
+  },
+  agent_types: ["user"],
+};
+
+Deno.test("a reminder that is pending when its environment moves comes there, once", async () => {
+  await withFolder(async (folder) => {
+    const server = await startServer();
+    try {
+      const { credentials, dataDir } = server;
+      const key = credentials.keys.production.write;
+      const spec = `/api/instances/${credentials.instance_id}/spec`;
+      const operator = sender(server, credentials.operator_token);
+      assert.match(await operator("POST", spec, { spec: REMINDING }), /^200 /);
+      const body = { data: {}, metadata: METADATA };
+      const reply = await sender(server, key)("POST", `/order/${uuid(1)}/was_placed`, body);
+      assert.match(reply, /^201 .*"implied_count":1/);
+      assert.equal(await server.stop(), 0);
+      const exported = await run(dataDir, ["export", "--out", "-"]);
+      assert.equal(exported.code, 0, exported.stderr);
+      const imported = await run(folder, ["import", "-"], exported.stdout);
+      assert.match(imported.stderr, /pending work +1\n/);
+      const second = await startServer({ dataDir: folder });
+      const send = sender(second, key);
+      assert.match(await send("GET", "/_scheduled"), /"event_type":"was_reminded"/);
+      const events = () => send("GET", `/order/${uuid(1)}/events`);
+      for (let waited = 0; waited < 20_000 && !/was_reminded/.test(await events()); waited += 100) {
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+      assert.equal((await events()).match(/was_reminded/g)?.length, 1);
+      assert.match(await send("GET", "/_scheduled"), /"data":\[\]/);
+      assert.equal(await second.stop(), 0);
+    } finally {
+      await server.remove();
+    }
+  });
+});
+
 /** A folder with a stopped server's store, and the file that an export of it makes. */
 async function withExport(body: (file: Uint8Array, folder: string) => Promise<void>) {
   await withFolder(async (folder) => {

@@ -133,6 +133,20 @@ Deno.test("an event written in time counts, however late it is shown to the saga
   });
 });
 
+Deno.test("of two awaited events the first one written counts, whichever is shown first", async () => {
+  await withShop(async (shop) => {
+    await place(shop, "o1");
+    await shop.write("payment", "o1", "was_refused");
+    await shop.write("payment", "o1", "was_captured");
+    const [, second] = await shop.pending();
+    // The process that wrote the first one died before it could show it.
+    await shop.advancer.advance(TENANT.number, [{ kind: "event", work: second! }], 0);
+    await shop.showAll();
+    assert.equal((await shop.sagas())[0]!.state, "compensated");
+    assert.deepEqual(await shop.typesIn("order", "o1"), ["was_placed"]);
+  });
+});
+
 Deno.test("an entry or a timer that is tried again has no second effect", async () => {
   await withShop(async (shop) => {
     await shop.write("order", "o1", "was_placed", { sku: "stock" });

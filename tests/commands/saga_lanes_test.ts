@@ -5,6 +5,8 @@ import type { Advanced, SagaCause } from "../../src/commands/advance_sagas.ts";
 import { openSagaLanes } from "../../src/commands/saga_lanes.ts";
 import type { OutboxWork } from "../../src/domain/reaction/outbox_entry.ts";
 
+const NO_WORK = { events: 0, states: [], errors: [] };
+
 function timer(id: string): SagaCause {
   return { kind: "timer", timer: { dueMs: 1, tenant: 1, kind: "saga", id } };
 }
@@ -40,8 +42,8 @@ function lanesOver(answer: (names: readonly string[]) => number | Error | Partia
       const given = answer(names);
       if (given instanceof Error) throw given;
       return typeof given === "number"
-        ? { done: given, outbox: [] }
-        : { done: causes.length, outbox: [], ...given };
+        ? { done: given, outbox: [], work: NO_WORK }
+        : { done: causes.length, outbox: [], work: NO_WORK, ...given };
     },
   };
   const follow = (works: readonly OutboxWork[]) => {
@@ -119,7 +121,7 @@ Deno.test("environments do not wait for each other", async () => {
       async advance(tenant, causes) {
         started.push(tenant);
         if (tenant === 1) await released;
-        return { done: causes.length, outbox: [] };
+        return { done: causes.length, outbox: [], work: NO_WORK };
       },
     },
     () => 0,

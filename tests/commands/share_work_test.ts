@@ -213,3 +213,17 @@ Deno.test("ownAllWork() holds every shard of every queue, without a store", asyn
     assert.equal((await share.held(queue)).length, QUEUE_SHARDS[queue]);
   }
 });
+
+Deno.test("count() tells the shards of each queue that are held, until their leases are over", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const { share, host } = startSharer(engine, 0, 0);
+    const all = QUEUE_NAMES.map((name) => [name, QUEUE_SHARDS[name]]);
+    const none = QUEUE_NAMES.map((name) => [name, 0]);
+    assert.deepEqual([...share.count()], none);
+    await share.renew();
+    assert.deepEqual([...share.count()], all);
+    host.timeMs += LEASE_LIFETIME_MS;
+    assert.deepEqual([...share.count()], none);
+    assert.deepEqual([...ownAllWork().count()], all);
+  });
+});

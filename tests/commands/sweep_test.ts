@@ -1,8 +1,11 @@
 /** What is older than its day goes. */
 
 import assert from "node:assert/strict";
+import { streamKey } from "../../src/domain/stream_key.ts";
 import type { Service } from "../../src/service.ts";
 import { keys } from "../../src/store/keys.ts";
+import { countParked, parkEntry } from "../../src/store/outbox.ts";
+import { reactiveSpec, setOff, write } from "../support/reactive_spec.ts";
 import { noteWrite, uuid, valueOf, withService } from "../support/service_fixture.ts";
 
 const DAY_MS = 24 * 3600 * 1000;
@@ -64,5 +67,47 @@ Deno.test("sweep() rests ten minutes after a round over all ledgers, then goes r
     host.timeMs += 5 * 60 * 1000;
     await sweepAll(service);
     assert.equal(await isKept(), false);
+  });
+});
+
+Deno.test("sweep() removes sagas thirty days after their end and not those that run, a few at a time", async () => {
+  const step = {
+    name: "wait",
+    emit: { aggregate_type: "ledger", id: "$.id", event_type: "was_noted" },
+    await: { aggregate_type: "ledger", event_types: ["was_counted"] },
+    timeout_ms: 30 * DAY_MS,
+  };
+  const trigger = { aggregate_type: "order", event_type: "was_paid" };
+  const short = { trigger, steps: [{ name: "note", emit: step.emit }] };
+  const sagas = { short, long: { trigger, steps: [step] } };
+  const spec = { ...reactiveSpec, modules: { sagas } };
+  await withService(async ({ service, host, tenants: { test } }) => {
+    for (let n = 1; n <= 5; n++) await write(service, test, setOff(uuid(n), "was_paid"));
+    const listed = async (name: string) =>
+      valueOf(await service.data.listSagas(test, { name })).data.map(({ state }) => state);
+    assert.deepEqual(await listed("short"), Array(5).fill("completed"));
+    host.timeMs += 30 * DAY_MS - 1_000;
+    await sweepAll(service);
+    assert.equal((await listed("short")).length, 5, "a second before their time is over");
+    host.timeMs += 11 * 60_000;
+    assert.ok(await sweepAll(service) >= 4, "it goes on at once where there is much to remove");
+    assert.deepEqual(await listed("short"), []);
+    assert.deepEqual(await listed("long"), Array(5).fill("running"));
+  }, { spec });
+});
+
+Deno.test("sweep() removes what was given up thirty days after its last try", async () => {
+  await withService(async ({ service, engine, host, tenants: { test } }) => {
+    const place = { tenant: test.number, stream: streamKey("order", uuid(1)), index: 0, number: 0 };
+    const entry = { kind: "sagas", eventType: "was_paid", requestId: "r" } as const;
+    const work = { place, entry, sinceMs: host.timeMs, waitMs: 0, tries: 8, bytes: 0 };
+    await engine.transact((tx) => Promise.resolve(parkEntry(tx, work)));
+    const parked = () => engine.snapshot((tx) => countParked(tx, 10));
+    host.timeMs += 30 * DAY_MS - 1;
+    await sweepAll(service);
+    assert.equal(await parked(), 1);
+    host.timeMs += 10 * 60_000;
+    await sweepAll(service);
+    assert.equal(await parked(), 0);
   });
 });

@@ -5,7 +5,7 @@ import type { Operation } from "./journal.ts";
 import type { ListedEntry } from "./stream_model.ts";
 
 const ANSWER_TIMEOUT_MS = 10_000;
-const ACTOR = { type: "person", id: "5b0e8f6c-3d1a-4c2b-9f7e-0a1b2c3d4e5f" };
+export const ACTOR = { type: "person", id: "5b0e8f6c-3d1a-4c2b-9f7e-0a1b2c3d4e5f" };
 
 export interface WriteReply {
   readonly status: number;
@@ -31,6 +31,10 @@ export interface Api {
   /** Every id of a type, page by page. */
   list(aggregateType: string): Promise<string[]>;
   deploySpec(spec: unknown): Promise<void>;
+  /** The body of a 200; anything else is thrown. */
+  get(path: string): Promise<Record<string, unknown>>;
+  /** The status. */
+  remove(path: string): Promise<number>;
   close(): void;
 }
 
@@ -101,6 +105,12 @@ export function connectApi(server: Pick<ServerProcess, "baseUrls" | "credentials
       }, operator_token);
       const text = await reply.text();
       if (!reply.ok) throw new Error(`deploying the spec: ${reply.status} ${text}`);
+    },
+    get: read,
+    async remove(path) {
+      const reply = await call(path, { method: "DELETE" }, keys.test.write);
+      await reply.body?.cancel();
+      return reply.status;
     },
     close: () => client.close(),
   };

@@ -52,24 +52,35 @@ async function runClient(load: Load, client: ClientContext): Promise<string[]> {
   while (!load.dying()) {
     const workload = pickWorkload(load.mix, client.random);
     const operation = load.journal.record(workload.write(client));
-    // Now and then an impatient client sends a keyed write twice at once.
-    const isDoubled = operation.idempotencyKey !== undefined && client.random.chance(0.1);
-    const replies = await Promise.allSettled(
-      Array.from({ length: isDoubled ? 2 : 1 }, () => load.api.write(operation)),
-    );
-    const wasDying = load.dying();
-    for (const reply of replies) {
-      if (reply.status === "rejected") {
-        if (!wasDying) faults.push(`write ${operation.number}: no answer: ${reply.reason}`);
-      } else faults.push(...note(operation, reply.value));
-    }
-    const fresh = replies.filter((reply) =>
-      reply.status === "fulfilled" && reply.value.status === 201 && !reply.value.replayed
-    );
-    if (fresh.length > 1) faults.push(`write ${operation.number}: two answers claim to be first`);
+    faults.push(...await sendWrite(load, client.random, operation));
     follow(client, operation);
     if (faults.length > 0) return faults;
   }
+  return faults;
+}
+
+/** Sends a write that the journal has, and notes what is heard of it. Gives what is wrong. */
+export async function sendWrite(
+  { api, dying }: Pick<Load, "api" | "dying">,
+  random: Random,
+  operation: Operation,
+): Promise<string[]> {
+  const faults: string[] = [];
+  // Now and then an impatient client sends a keyed write twice at once.
+  const isDoubled = operation.idempotencyKey !== undefined && random.chance(0.1);
+  const replies = await Promise.allSettled(
+    Array.from({ length: isDoubled ? 2 : 1 }, () => api.write(operation)),
+  );
+  const wasDying = dying();
+  for (const reply of replies) {
+    if (reply.status === "rejected") {
+      if (!wasDying) faults.push(`write ${operation.number}: no answer: ${reply.reason}`);
+    } else faults.push(...note(operation, reply.value));
+  }
+  const fresh = replies.filter((reply) =>
+    reply.status === "fulfilled" && reply.value.status === 201 && !reply.value.replayed
+  );
+  if (fresh.length > 1) faults.push(`write ${operation.number}: two answers claim to be first`);
   return faults;
 }
 

@@ -7,10 +7,10 @@
 import { type ServerProcess, startServer } from "../support/server_process.ts";
 import { connectApi } from "./api.ts";
 import { type Check, FINAL_CHECKS, STANDARD_CHECKS } from "./checks.ts";
-import { runClients } from "./clients.ts";
+import { type Load, runClients } from "./clients.ts";
 import { createJournal, isLanded, type Journal, type Operation, settle } from "./journal.ts";
 import { createRandom, type Random } from "./random.ts";
-import type { StreamModel } from "./stream_model.ts";
+import type { JudgeUnsent, StreamModel } from "./stream_model.ts";
 import { CRASH_SPEC, STANDARD_MIX, type Workload } from "./workload.ts";
 
 export interface CrashOptions {
@@ -21,7 +21,23 @@ export interface CrashOptions {
   /** The server dies this long after the load begins, at most. */
   readonly loadMsMax?: number;
   readonly mix?: readonly Workload[];
+  /** Instead of those that send the mix. Resolves when every client has lost its server. */
+  readonly clients?: (load: Load) => Promise<string[]>;
   readonly spec?: unknown;
+  /** Of events that the service writes by itself. */
+  readonly judgeUnsent?: JudgeUnsent;
+  /** Lives that nobody writes to and that end while the server works off what it has found. */
+  readonly recovery?: {
+    /** How many rounds have one. */
+    readonly share: number;
+    /** They end so long after the server was ready. */
+    readonly msMin: number;
+    readonly msMax: number;
+  };
+  /** Looks at the store while no server runs on it; gives what is wrong with it. */
+  readonly whileDown?: (dataDir: string, how: "killed" | "stopped") => Promise<string[]>;
+  /** Before the orderly stop in the end. */
+  readonly beforeStop?: Check;
   /** After each restart; and after the last one. */
   readonly checks?: readonly Check[];
   readonly finalChecks?: readonly Check[];
@@ -74,6 +90,9 @@ export async function runCrashes(options: CrashOptions): Promise<CrashReport> {
       written = await loadAndKill(run, server, random);
       if (run.kills < options.rounds && random.chance(KILLS_AT_START)) {
         await killWhileStarting(run, random);
+      }
+      if (run.kills < options.rounds && random.fork(-3).chance(options.recovery?.share ?? 0)) {
+        await killInRecovery(run, random.fork(-4));
       }
       server = await restart(run);
       options.log?.(describe(run, written, server));
@@ -128,7 +147,21 @@ async function killWhileStarting(run: Run, random: Random): Promise<void> {
   });
   await pause(50 + random.below(600));
   await server.kill();
+  await noteKill(run);
+}
+
+/** Nobody writes: all that the server does is what the lives before have left. */
+async function killInRecovery(run: Run, random: Random): Promise<void> {
+  const { msMin, msMax } = run.options.recovery!;
+  const server = await restart(run);
+  await pause(msMin + random.below(msMax - msMin));
+  await server.kill();
+  await noteKill(run);
+}
+
+async function noteKill(run: Run): Promise<void> {
   run.kills++;
+  run.faults.push(...await run.options.whileDown?.(run.dataDir, "killed") ?? []);
 }
 
 /** Clients write until the server is killed at a moment of the seed's choosing. */
@@ -141,7 +174,7 @@ async function loadAndKill(
   const firstOperation = journal.operations.length;
   const api = connectApi(server);
   let isDying = false;
-  const clients = runClients({
+  const clients = (options.clients ?? runClients)({
     api,
     journal,
     mix: options.mix ?? STANDARD_MIX,
@@ -158,8 +191,8 @@ async function loadAndKill(
   const end = server.howItEnded();
   if (end !== undefined) run.faults.push(`the server ended by itself: ${end}\n${server.output()}`);
   await server.kill();
-  run.kills++;
   run.faults.push(...await clients);
+  await noteKill(run);
   api.close();
   return journal.operations.slice(firstOperation);
 }
@@ -171,12 +204,13 @@ async function checkLife(
   random: Random,
   checks: readonly Check[],
 ): Promise<void> {
-  const { journal, streams } = run;
+  const { journal, streams, options: { judgeUnsent } } = run;
   const api = connectApi(server);
   const unknown = written.filter(({ outcome }) => outcome === "unknown");
   run.cutOff += unknown.length;
   for (const [index, { name, run: check }] of checks.entries()) {
-    const found = await check({ api, server, journal, streams, written, random });
+    const life = { api, server, journal, streams, written, random, judgeUnsent };
+    const found = await check(life);
     if (index === 0) run.cutOffLanded += unknown.filter((o) => isLanded(o, journal)).length;
     run.faults.push(...found.map((fault) => `after kill ${run.kills}, ${name}: ${fault}`));
     if (found.length > 0) break;
@@ -191,10 +225,13 @@ async function stopAndCheckAll(
   server: ServerProcess,
   written: readonly Operation[],
 ): Promise<ServerProcess> {
+  const { beforeStop, whileDown, finalChecks } = run.options;
+  if (beforeStop !== undefined) await checkLife(run, server, [], run.random, [beforeStop]);
   const code = await server.stop();
+  run.faults.push(...await whileDown?.(run.dataDir, "stopped") ?? []);
   if (code !== 0) run.faults.push(`the orderly stop ended with code ${code}: ${server.output()}`);
   const last = await restart(run);
-  await checkLife(run, last, written, run.random, run.options.finalChecks ?? FINAL_CHECKS);
+  await checkLife(run, last, written, run.random, finalChecks ?? FINAL_CHECKS);
   return last;
 }
 

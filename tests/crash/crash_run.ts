@@ -1,12 +1,14 @@
 /**
  * `deno task crash -- --rounds 200 --seed 12345`: the crash driver for long runs and replays.
- * With `--store foundationdb` the server runs on a cluster that is started for it.
+ * With `--store foundationdb` the server runs on a cluster that is started for it; with
+ * `--workload reactions` events set others off, at once and later.
  */
 
 import { parseArgs } from "node:util";
 import { nodeSettings } from "../cluster/node.ts";
 import { startCluster } from "../support/cluster_process.ts";
 import { runCrashes } from "./crash_driver.ts";
+import { runReactionCrashes } from "./reaction_crashes.ts";
 
 const { values } = parseArgs({
   // A bare `--` is what `deno task crash -- ...` leaves in front.
@@ -16,18 +18,25 @@ const { values } = parseArgs({
     seed: { type: "string" },
     connections: { type: "string", default: "8" },
     store: { type: "string", default: "sqlite" },
+    workload: { type: "string", default: "writes" },
   },
 });
+if (!["writes", "reactions"].includes(values.workload)) {
+  throw new Error(`There is no workload ${values.workload}: writes or reactions`);
+}
 const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed);
 console.log(`seed ${seed}`);
 const cluster = values.store === "foundationdb" ? await startCluster() : undefined;
-const report = await runCrashes({
+const options = {
   seed,
   rounds: Number(values.rounds),
   connections: Number(values.connections),
   env: cluster && nodeSettings(cluster),
-  log: (line) => console.log(line),
-});
+  log: (line: string) => console.log(line),
+};
+const report = values.workload === "reactions"
+  ? await runReactionCrashes({ ...options, clusterFile: cluster?.clusterFile })
+  : await runCrashes(options);
 await cluster?.stop();
 console.log(JSON.stringify(report, undefined, 2));
 Deno.exit(report.faults.length === 0 ? 0 : 1);

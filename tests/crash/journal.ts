@@ -8,6 +8,8 @@ export interface EventData {
   readonly token: string;
   readonly amount: number;
   readonly note: string;
+  /** What a workload adds for itself. */
+  readonly more?: Readonly<Record<string, unknown>>;
 }
 
 export interface SentEvent {

@@ -5,7 +5,7 @@
  */
 
 import { createHash } from "node:crypto";
-import { type Journal, keyOf, type Operation, type Place } from "./journal.ts";
+import { type EventData, type Journal, keyOf, type Operation, type Place } from "./journal.ts";
 
 /** One entry of `GET .../events?raw=true`. */
 export interface ListedEntry {
@@ -23,6 +23,19 @@ export interface StreamModel {
   state: { count: number; sum: number; last?: string };
 }
 
+/** What was found in a stream and no client sent. */
+export interface UnsentEvent {
+  readonly key: string;
+  readonly type: string;
+  readonly data: EventData;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly position: number;
+  readonly id: string;
+}
+
+/** Says what is wrong with it; told of each one once, in the order of its stream. */
+export type JudgeUnsent = (event: UnsentEvent) => string[];
+
 export function createStreamModel(key: string): StreamModel {
   return { key, hashes: [], state: { count: 0, sum: 0 } };
 }
@@ -36,6 +49,7 @@ export function absorbEntries(
   stream: StreamModel,
   entries: readonly ListedEntry[],
   journal: Journal,
+  judgeUnsent: JudgeUnsent = nobodySentIt,
 ): string[] {
   const faults: string[] = [];
   for (const entry of entries) {
@@ -52,7 +66,9 @@ export function absorbEntries(
     }
     const place = journal.placeOf(event.data.token);
     if (place === undefined) {
-      faults.push(`${where}: nobody sent it: ${entry.raw.slice(0, 200)}`);
+      const judged = judgeUnsent({ ...event, position, id: entry.id });
+      faults.push(...judged.map((fault) => `${where}: ${fault}`));
+      fold(stream, event);
       continue;
     }
     faults.push(...entryFaults(stream, event, place).map((fault) => `${where}: ${fault}`));
@@ -63,11 +79,15 @@ export function absorbEntries(
   return faults;
 }
 
+function nobodySentIt({ type, data }: UnsentEvent): string[] {
+  return [`nobody sent it: ${type} ${JSON.stringify(data).slice(0, 200)}`];
+}
+
 interface ParsedEvent {
   readonly key: string;
   readonly type: string;
-  readonly data: { readonly token: string; readonly amount: number };
-  readonly metadata: { readonly idempotency_key?: string; readonly previous_length?: number };
+  readonly data: EventData;
+  readonly metadata: Readonly<Record<string, unknown>>;
 }
 
 function parseEvent(raw: string): ParsedEvent | undefined {

@@ -2,7 +2,9 @@
 
 import assert from "node:assert/strict";
 import { makeKey } from "../support/access_fixtures.ts";
-import { noteWrite, uuid, valueOf, withService } from "../support/service_fixture.ts";
+import { movingSpec, openMovingShop } from "../support/moving_shop.ts";
+import { setOff } from "../support/reactive_spec.ts";
+import { uuid, valueOf, withService } from "../support/service_fixture.ts";
 import { exportText } from "../support/transfer_fixtures.ts";
 import { fencedBlocks, readText, sectionOf, tableRows } from "./markdown.ts";
 
@@ -15,12 +17,7 @@ function codesIn(text: string): string[] {
 }
 
 Deno.test("the reference of the file has every record of an export, with just its fields", async () => {
-  await withService(async ({ service, engine, host, tenants }) => {
-    const idempotency = { key: "k", bodyHash: "ab".repeat(32) };
-    const write = noteWrite(uuid(1), "n", { idempotency });
-    valueOf(await service.data.writeEvents(tenants.test, write));
-    await makeKey(engine, host, tenants.test);
-    const text = await exportText(engine, host, tenants.test, { withSigningKeys: true });
+  await withBusyExport((text) => {
     const rows = new Map(
       tableRows(sectionOf(REFERENCE, "### Records")).map(([record, fields]) =>
         [codesIn(record!)[0], fields!] as const
@@ -37,6 +34,46 @@ Deno.test("the reference of the file has every record of an export, with just it
       const names = new Set([...Object.keys(fields), ...Object.keys(instance), ...optional]);
       if (record === "header") names.add("instance");
       assert.deepEqual(new Set(codesIn(told)), names, record);
+    }
+    assert.deepEqual(seen, new Set(rows.keys()));
+  });
+});
+
+/** The file of an environment in which there is something of everything. */
+async function withBusyExport(body: (text: string) => void): Promise<void> {
+  await withService(async ({ service, engine, host, tenants: { test } }) => {
+    const idempotency = { key: "k", bodyHash: "ab".repeat(32) };
+    const keyed = { ...setOff(uuid(1), "was_paid"), idempotency };
+    valueOf(await service.data.writeEvents(test, keyed));
+    await makeKey(engine, host, test);
+    const shop = openMovingShop(engine, host, test);
+    await shop.write(uuid(2), "was_placed", "was_promised");
+    await shop.work();
+    await shop.write(uuid(3), "was_placed");
+    body(await exportText(engine, host, test, { withSigningKeys: true }));
+    await shop.close();
+  }, { spec: movingSpec });
+}
+
+Deno.test("the reference of the file has every kind of pending work, with just its fields", async () => {
+  await withBusyExport((text) => {
+    const rows = new Map(
+      tableRows(sectionOf(REFERENCE, "### Pending work")).map(([kind, fields]) =>
+        [codesIn(kind!)[0]!, fields!] as const
+      ),
+    );
+    const lines = text.split("\n");
+    const seen = new Set<string>();
+    for (const [at, line] of lines.entries()) {
+      if (!line.startsWith('{"record":"work",')) continue;
+      const { kind } = JSON.parse(line) as { kind: string };
+      seen.add(kind);
+      // What stands in brackets are the fields of a field.
+      const told = rows.get(kind)!.replaceAll(/\(.*?\)/g, "");
+      const names = [...told.matchAll(/`([a-zA-Z]+)`(\?)?/g)];
+      const fields = Object.keys(JSON.parse(JSON.parse(lines[at + 1]!).text));
+      const optional = names.filter(([, , mark]) => mark !== undefined).map(([, name]) => name!);
+      assert.deepEqual(new Set(names.map(([, name]) => name)), new Set([...fields, ...optional]));
     }
     assert.deepEqual(seen, new Set(rows.keys()));
   });

@@ -390,3 +390,11 @@ Deno.test("a prefix that leaves no room for long keys is refused", async () => {
   const opening = openFoundationdbEngine({ host: fakeHost(), prefix: new Uint8Array(5) });
   await assert.rejects(opening, /prefix of all keys has 5 bytes; 4 fit/);
 });
+
+Deno.test("measure() tells how many commits have lost, and no sizes: the store is elsewhere", async () => {
+  const conflict = { code: 1020 };
+  await inWorld(first("commit", conflict, conflict), async ({ engine }) => {
+    await engine.transact(addOne);
+    assert.deepEqual(await engine.measure!(), { conflicts: 2 });
+  });
+});

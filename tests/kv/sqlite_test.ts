@@ -208,6 +208,24 @@ Deno.test("a transaction that always loses gives up after ten seconds", async ()
   });
 });
 
+Deno.test("measure() tells the sizes of both files and how many commits have lost", async () => {
+  await withEngine({}, async (engine) => {
+    await write(engine, "a=1");
+    const before = await engine.measure!();
+    assert.equal(before.conflicts, 0);
+    let runs = 0;
+    await engine.transact(async (tx) => {
+      await tx.get(bytes("a"));
+      if (++runs <= 2) await write(engine, `a=${runs}`);
+      put(tx, `b=${"x".repeat(90_000)}`);
+    });
+    const after = await engine.measure!();
+    assert.equal(after.conflicts, 2);
+    assert.ok(after.bytes!.log! >= before.bytes!.log! + 90_000);
+    assert.ok(after.bytes!.database! > 0);
+  });
+});
+
 Deno.test("of more than 32 old versions the oldest is given up", async () => {
   await withEngine({}, async (engine) => {
     const open = Promise.withResolvers<void>();
@@ -260,5 +278,35 @@ Deno.test("the log stays short under load and beside readers of old versions", a
     await reading;
     const logBytes = (await Deno.stat(`${path}-wal`)).size;
     assert.ok(logBytes < 100_000_000, `the log has ${logBytes} bytes`);
+  });
+});
+
+Deno.test("getRange() is the same whatever it takes to read it: limits, directions, own writes", async () => {
+  await withEngine({}, async (engine) => {
+    const stored = Array.from({ length: 150 }, (_, i) => String(i).padStart(3, "0"));
+    await engine.transact((tx) =>
+      Promise.resolve(put(tx, stored.map((key) => `${key}=1`).join(" ")))
+    );
+    const all = range("0", "9");
+    await engine.transact(async (tx) => {
+      const model = new Set(stored);
+      for (let step = 0; step < 150; step++) {
+        const limit = 1 + step;
+        const from = stored[(step * 37) % 150]!;
+        const part = { ...all, begin: bytes(from) };
+        for (const reverse of [false, true]) {
+          const found = await tx.getRange(part, { limit, reverse });
+          const keys = [...model].filter((key) => key >= from).sort();
+          if (reverse) keys.reverse();
+          assert.deepEqual(found.map(({ key }) => text(key)), keys.slice(0, limit));
+        }
+        // Between the reads, one key goes, and at every second time another one comes.
+        tx.clear(bytes(from));
+        model.delete(from);
+        if (step % 2 === 0) continue;
+        tx.set(bytes(`${from}.`), bytes("2"));
+        model.add(`${from}.`);
+      }
+    });
   });
 });

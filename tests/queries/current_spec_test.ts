@@ -82,3 +82,19 @@ Deno.test("current() asked by many at once reads once, and then not at all", asy
     assert.ok(reads() - before <= 2, `${reads() - before} reads`);
   });
 });
+
+Deno.test("what was compiled for a deploy is used as soon as it is current, and not before", async () => {
+  await withCache(async (specs, engine) => {
+    await deploy(engine, 1, 1, "user");
+    await specs.current(1);
+    const compiled = compileSpec({ ...copyOfExampleSpec(), agent_types: ["admin"] });
+    assert.ok(compiled.ok);
+    specs.learn(1, compiled.spec);
+    assert.equal(specs.known(1, compiled.spec.hash), compiled.spec);
+    assert.deepEqual([...(await specs.current(1)).agentTypes], ["user"], "it was not deployed");
+    await deploy(engine, 1, 2, "admin");
+    specs.learn(1, compiled.spec);
+    assert.equal(await specs.current(1), compiled.spec, "it is compiled no second time");
+    assert.equal(specs.known(1, "another"), undefined);
+  });
+});

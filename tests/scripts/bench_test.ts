@@ -9,8 +9,17 @@ import {
 } from "../../scripts/bench/http_connection.ts";
 import { percentiles, runLoad } from "../../scripts/bench/load.ts";
 import { measureShares, nameLimit } from "../../scripts/bench/machine.ts";
+import { askUntil, runOpenLoop } from "../../scripts/bench/open_loop.ts";
+import {
+  LINES,
+  orderRequests,
+  REACTION_SPEC,
+  SAGA_STEPS,
+  sagaRequests,
+} from "../../scripts/bench/reaction_requests.ts";
 import { batchBody, eventData, requestBuilder, streamId } from "../../scripts/bench/requests.ts";
 import { formatTable, isMet } from "../../scripts/bench/table.ts";
+import { compileSpec } from "../../src/domain/spec/compile.ts";
 
 Deno.test("percentiles() of the numbers from 1 to 100", () => {
   const numbers = Array.from({ length: 100 }, (_, i) => 100 - i);
@@ -109,5 +118,86 @@ Deno.test("runLoad() refuses to count replies of another status", async () => {
   const request = requestBuilder("key").get("/");
   const options = { port, connections: 1, seconds: 1, expectedStatus: 200, next: () => request };
   await assert.rejects(runLoad({ ...options, warmupSeconds: 0 }), /404 no such thing/);
+  await server.shutdown();
+});
+
+/** The path of a request and its body. */
+function partsOf(request: readonly Uint8Array[]) {
+  const [head, body] = new TextDecoder().decode(request[0]).split("\r\n\r\n");
+  return { path: head!.split(" ")[1], body: JSON.parse(body!) };
+}
+
+Deno.test("the spec of the reactions compiles without a warning, with a step for each number", () => {
+  const compiled = compileSpec(REACTION_SPEC);
+  assert.ok(compiled.ok, JSON.stringify(compiled));
+  assert.deepEqual(compiled.warnings, []);
+  const steps = new Set(REACTION_SPEC.modules.sagas.journey.steps.map(({ name }) => name));
+  assert.equal(steps.size, SAGA_STEPS);
+});
+
+Deno.test("orders of the bench are as long as its other events, and imply what they say", () => {
+  const orders = orderRequests(requestBuilder("key"));
+  for (const type of ["noted", "placed"] as const) {
+    const { path, body } = partsOf(orders[type]("s", 7));
+    assert.equal(path, `/order/s/was_${type}`);
+    assert.equal(JSON.stringify(body.data).length, 256);
+  }
+  const split = partsOf(orders.split("s", 7, (line) => `stock ${line}`)).body.data;
+  assert.equal(new Set(split.lines.map(({ stock }: { stock: string }) => stock)).size, LINES);
+  assert.equal(partsOf(orders.putOff("s", 7, 5_000)).body.data.delay_ms, 5_000);
+  const batch = partsOf(orders.putOffBatch("s", 3, 5_000)).body.events;
+  assert.deepEqual(batch.map(({ type }: { type: string }) => type), Array(3).fill("was_put_off"));
+});
+
+Deno.test("sagas of the bench are started and moved on in the same stream", () => {
+  const sagas = sagaRequests(requestBuilder("key"));
+  const [, second] = partsOf(sagas.begin(10, 2)).body.events;
+  assert.equal(second.data.stop, streamId(11));
+  assert.equal(partsOf(sagas.reach(11)).path, `/stop/${streamId(11)}/was_reached`);
+});
+
+Deno.test("runOpenLoop() does all that is due, and counts from when it was, however long one takes", async () => {
+  const server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    () => new Response("ok"),
+  );
+  const { port } = server.addr as Deno.NetAddr;
+  const request = requestBuilder("key").get("/");
+  const dues: number[] = [];
+  let waitedMs = 0;
+  await runOpenLoop({
+    port,
+    connections: 1,
+    perSecond: 200,
+    seconds: 0.1,
+    async perform(connection, number, dueMs) {
+      dues.push(dueMs);
+      if (number === 0) await new Promise((resolve) => setTimeout(resolve, 60));
+      else if (number === 1) waitedMs = performance.now() - dueMs;
+      await connection.exchange(...request);
+    },
+  });
+  assert.equal(dues.length, 20);
+  for (const [number, dueMs] of dues.entries()) {
+    assert.ok(Math.abs(dueMs - dues[0]! - 5 * number) < 0.001);
+  }
+  assert.ok(waitedMs > 50, `${waitedMs} ms`);
+  await server.shutdown();
+});
+
+Deno.test("askUntil() asks again until the reply is the right one, or gives up", async () => {
+  let asked = 0;
+  const server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    () => new Response(String(++asked)),
+  );
+  const connection = await openConnection((server.addr as Deno.NetAddr).port);
+  const request = requestBuilder("key").get("/");
+  const isThere = (reply: Parameters<typeof bodyText>[0]) => bodyText(reply) === "3";
+  await askUntil(connection, request, { everyMs: 1, patienceMs: 5_000, isThere });
+  assert.equal(asked, 3);
+  const never = { everyMs: 1, patienceMs: 20, isThere: () => false };
+  await assert.rejects(askUntil(connection, request, never), /within 20 ms/);
+  connection.close();
   await server.shutdown();
 });

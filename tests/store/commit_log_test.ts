@@ -7,22 +7,16 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { type StreamKey, streamKey } from "../../src/domain/stream_key.ts";
-import { COMMIT_LOG_SHARDS, commitLogShard } from "../../src/domain/work_share.ts";
+import { commitLogShard } from "../../src/domain/work_share.ts";
 import type { Bytes, Engine } from "../../src/kv/engine.ts";
 import { logCommit, readCommits, trimCommits } from "../../src/store/commit_log.ts";
-import { moveCursor, readCursor } from "../../src/store/cursors.ts";
-import { openWatchedTypes, watchTypes } from "../../src/store/watched_types.ts";
+import { LOG_SHARDS, readLog, readStep, registerReader, timesSeen } from "../support/log_reader.ts";
 import { eventsOf, reactiveSpec, setOff, setOffAll, write } from "../support/reactive_spec.ts";
 import { uuid, withService } from "../support/service_fixture.ts";
 import { withTemporaryEngine } from "../support/temporary_engine.ts";
 import { faultyEngine } from "../support/faulty_engine.ts";
 
 const TENANT = 9;
-const SHARDS = Array.from({ length: COMMIT_LOG_SHARDS }, (_, shard) => shard);
-
-function seenKey(text: string): Bytes {
-  return new TextEncoder().encode(`seen ${text}`);
-}
 
 function shardOfStream(stream: StreamKey, tenant = TENANT): number {
   return commitLogShard(`${tenant}/${stream}`);
@@ -30,27 +24,6 @@ function shardOfStream(stream: StreamKey, tenant = TENANT): number {
 
 function log(engine: Engine, stream: StreamKey, first: number, count = 1): Promise<void> {
   return engine.transact((tx) => Promise.resolve(logCommit(tx, TENANT, { stream, first, count })));
-}
-
-/** Reads one step of a shard and counts each event it was told about, in one transaction. */
-function readStep(engine: Engine, tenant: number, shard: number, limit: number): Promise<number> {
-  const name = { tenant, consumer: "test", shard };
-  return engine.transact(async (tx) => {
-    const commits = await readCommits(tx, tenant, shard, await readCursor(tx, name), limit);
-    for (const { stream, first, count } of commits) {
-      for (let index = first; index < first + count; index++) {
-        tx.add(seenKey(`${stream} ${index}`), 1n);
-      }
-    }
-    const last = commits.at(-1);
-    if (last !== undefined) moveCursor(tx, name, last.position);
-    return commits.length;
-  });
-}
-
-async function timesSeen(engine: Engine, stream: string, index: number): Promise<bigint> {
-  const value = await engine.snapshot((tx) => tx.get(seenKey(`${stream} ${index}`)));
-  return value === undefined ? 0n : new DataView(value.buffer).getBigInt64(0, true);
 }
 
 Deno.test("readCommits() gives commits in their order, from any position on", async () => {
@@ -78,7 +51,7 @@ Deno.test("all streams of one commit are in the log, each in its shard", async (
       return Promise.resolve();
     });
     const lists = await engine.snapshot((tx) =>
-      Promise.all(SHARDS.map((shard) => readCommits(tx, TENANT, shard, undefined, 1_000)))
+      Promise.all(LOG_SHARDS.map((shard) => readCommits(tx, TENANT, shard, undefined, 1_000)))
     );
     assert.ok(lists.every((list) => list.length > 0));
     const found = lists.flat().map(({ stream }) => stream);
@@ -134,10 +107,10 @@ for (const landed of [true, false]) {
       const shard = shardOfStream(stream);
       if (!landed) {
         await assert.rejects(readStep(engine, TENANT, shard, 3), { name: "EngineUnavailable" });
-        assert.equal(await timesSeen(inner, stream, 0), 0n);
+        assert.equal(await timesSeen(inner, TENANT, stream, 0), 0);
         assert.equal(await readStep(inner, TENANT, shard, 100), 10);
       } else while (await readStep(engine, TENANT, shard, 3) > 0);
-      for (let n = 0; n < 10; n++) assert.equal(await timesSeen(inner, stream, n), 1n);
+      for (let n = 0; n < 10; n++) assert.equal(await timesSeen(inner, TENANT, stream, n), 1);
     });
   });
 }
@@ -151,7 +124,7 @@ Deno.test("two readers under one name see each commit once between them", async 
       while (await readStep(engine, TENANT, shard, 4) > 0);
     });
     await Promise.all(readers);
-    for (let n = 0; n < 60; n++) assert.equal(await timesSeen(engine, stream, n), 1n);
+    for (let n = 0; n < 60; n++) assert.equal(await timesSeen(engine, TENANT, stream, n), 1);
   });
 });
 
@@ -170,23 +143,24 @@ Deno.test("trimCommits() removes what all are past, and nothing behind it", asyn
 Deno.test("a reader sees every event of clients and of implications, once it is registered", async () => {
   await withService(async ({ service, engine, tenants: { test } }) => {
     await write(service, test, setOff(uuid(9), "was_paid"));
-    await engine.transact(async (tx) => {
-      const before = await openWatchedTypes().read(tx, test.number);
-      watchTypes(tx, test.number, before, { consumers: ["test"] });
-    });
+    await registerReader(engine, test.number);
     const events = [1, 2, 3].map(() => ({ type: "was_placed", data: {} }));
     await Promise.all([1, 2].map((n) => write(service, test, setOffAll(uuid(n), events))));
-    for (const shard of SHARDS) while (await readStep(engine, test.number, shard, 2) > 0);
+    await readLog(engine, test.number, 2);
     for (const n of [1, 2]) {
       for (const type of ["order", "ledger"]) {
         const { length } = await eventsOf(service, test, type, uuid(n));
         assert.equal(length, 3);
         for (let index = 0; index < length; index++) {
           const stream = streamKey(type, uuid(n));
-          assert.equal(await timesSeen(engine, stream, index), 1n, `${stream} ${index}`);
+          assert.equal(
+            await timesSeen(engine, test.number, stream, index),
+            1,
+            `${stream} ${index}`,
+          );
         }
       }
     }
-    assert.equal(await timesSeen(engine, streamKey("order", uuid(9)), 0), 0n, "before it");
+    assert.equal(await timesSeen(engine, test.number, streamKey("order", uuid(9)), 0), 0);
   }, { spec: reactiveSpec });
 });

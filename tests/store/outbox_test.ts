@@ -137,7 +137,7 @@ Deno.test("parkEntry() takes an entry out of the outbox and keeps it whole", asy
     const [work] = await listAll(engine, outboxShard(place), 10);
     await engine.transact((tx) => Promise.resolve(parkEntry(tx, work!)));
     const counts = await engine.snapshot(async (tx) => [
-      await countOutbox(tx, 100),
+      await countOutbox(tx, outboxShard(place), 100),
       await countParked(tx, 100),
     ]);
     assert.deepEqual(counts, [0, 1]);
@@ -145,13 +145,31 @@ Deno.test("parkEntry() takes an entry out of the outbox and keeps it whole", asy
   });
 });
 
-Deno.test("countOutbox() counts all shards, and no further than it is asked to", async () => {
+Deno.test("countOutbox() counts its shard alone, and no further than it is asked to", async () => {
   await withTemporaryEngine(async (engine) => {
-    for (let n = 0; n < 50; n++) await put(engine, placeOf(`${n}`));
     for (let n = 0; n < 50; n++) await put(engine, placeOf("a", n));
-    assert.equal(await engine.snapshot((tx) => countOutbox(tx, 1_000)), 100);
-    const bounded = await engine.snapshot((tx) => countOutbox(tx, 1));
-    assert.ok(bounded <= QUEUE_SHARDS.outbox);
+    const full = outboxShard(placeOf("a"));
+    for (let shard = 0; shard < QUEUE_SHARDS.outbox; shard++) {
+      const count = await engine.snapshot((tx) => countOutbox(tx, shard, 1_000));
+      assert.equal(count, shard === full ? 50 : 0);
+    }
+    assert.equal(await engine.snapshot((tx) => countOutbox(tx, full, 7)), 7);
+  });
+});
+
+Deno.test("countOutbox() and countParked() end early where entries are large", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const shard = outboxShard(placeOf("a"));
+    for (let n = 0; n < 30; n++) {
+      await put(engine, placeOf("a", n), waitingEntry("x".repeat(90_000)));
+    }
+    const waiting = await engine.snapshot((tx) => countOutbox(tx, shard, 1_000));
+    assert.ok(waiting > 1 && waiting < 30, `${waiting}`);
+    for (const work of await listAll(engine, shard, 10)) {
+      await engine.transact((tx) => Promise.resolve(parkEntry(tx, work)));
+    }
+    const parked = await engine.snapshot((tx) => countParked(tx, 1_000));
+    assert.ok(parked > 1 && parked < 30, `${parked}`);
   });
 });
 

@@ -61,10 +61,8 @@ Deno.test("saveSaga() keeps a saga of any size, and a smaller one in its place",
     assert.equal(bytes, JSON.stringify(small).length);
     assert.deepEqual(await engine.snapshot((tx) => readSaga(tx, TENANT, "s1")), small);
     const left = await engine.snapshot((tx) =>
-      tx.getRange({
-        begin: new Uint8Array([0]),
-        end: new Uint8Array([255]),
-      })
+      // All but the cluster engine's markers of commits.
+      tx.getRange({ begin: new Uint8Array([0]), end: new Uint8Array([0xfe]) })
     );
     assert.equal(left.length, 3, "the record and two entries of lists");
     assert.ok(await engine.snapshot((tx) => isSagaStarted(tx, TENANT, "s1")));

@@ -7,7 +7,13 @@ import { encodeEvent } from "../../src/domain/event.ts";
 import { streamKey } from "../../src/domain/stream_key.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import { keys } from "../../src/store/keys.ts";
-import { openStream, readEvents, readEventsBackwards, readHead } from "../../src/store/streams.ts";
+import {
+  openStream,
+  readEvent,
+  readEvents,
+  readEventsBackwards,
+  readHead,
+} from "../../src/store/streams.ts";
 import { withTemporaryEngine } from "../support/temporary_engine.ts";
 
 const TENANT = 1;
@@ -98,6 +104,22 @@ Deno.test("readEvents() gives every window of a stream of mixed sizes, in both d
           );
         }
       }
+    }
+  });
+});
+
+Deno.test("readEvent() gives the event at each index of such a stream, and nothing behind its end", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const none = await engine.snapshot((tx) => readEvent(tx, TENANT, stream, 0));
+    assert.equal(none, undefined);
+    const raws: string[] = [];
+    for (const sizes of [[1, 2, 3], [70_000], [102_000, 4, 102_000], [6, 7, 64_000, 8]]) {
+      raws.push(...await append(engine, raws.length, sizes));
+    }
+    for (let index = 0; index <= raws.length; index++) {
+      const found = await engine.snapshot((tx) => readEvent(tx, TENANT, stream, index));
+      assert.equal(found?.raw, raws[index]);
+      if (found !== undefined) assert.equal(found.index, index);
     }
   });
 });

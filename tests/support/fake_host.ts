@@ -31,6 +31,8 @@ export function fakeHost(seed = "daybook"): FakeHost {
     lines: [],
     respond: () => Promise.reject(new TypeError("nobody can be reached")),
     nowMs: () => host.timeMs,
+    monotonicMs: () => host.timeMs,
+    measureProcess: () => ({ cpuSeconds: 1.5, residentBytes: 1024, startedSeconds: 1_767_225_600 }),
     fetch: (request) => host.respond(request),
     startTimer(milliseconds, run) {
       const timer = { atMs: timeMs + milliseconds, run };

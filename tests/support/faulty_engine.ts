@@ -30,6 +30,8 @@ export interface FaultyOptions {
   readonly isAway?: () => boolean;
   /** Milliseconds since 1970, for the markers of attempts. */
   readonly nowMs?: () => number;
+  /** Tells its markers from those of others over one store. */
+  readonly number?: number;
 }
 
 /** Thrown inside the engine below to make it drop a transaction; never leaves this file. */
@@ -41,7 +43,7 @@ class Dropped extends Error {
 export function faultyEngine(
   inner: Engine,
   plan: FaultPlan = [],
-  { isAway = () => false, nowMs = () => 0 }: FaultyOptions = {},
+  { isAway = () => false, nowMs = () => 0, number = 0 }: FaultyOptions = {},
 ): Engine {
   const faultOf = typeof plan === "function" ? plan : (commit: number) => plan[commit];
   let commits = 0;
@@ -82,7 +84,9 @@ export function faultyEngine(
     async transact(body) {
       refuseAway();
       const id = new Uint8Array(16);
-      new DataView(id.buffer).setUint32(12, calls++);
+      const view = new DataView(id.buffer);
+      view.setUint32(8, number);
+      view.setUint32(12, calls++);
       const unmarked = typeof plan !== "function" && plan.length === 0;
       if (unmarked) return await inner.transact(body);
       return await transactExactlyOnce(attempt, body, {

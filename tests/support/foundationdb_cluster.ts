@@ -79,7 +79,8 @@ export function foundationdbCluster({ ownOnly = false }: ClusterChoice = {}): Fo
 }
 
 /** What the isolates of one process share is its environment. */
-function takenByAnotherFile(): string | undefined {
+/** Why this file may not load the client; else it may, and no other file of the process. */
+export function takenByAnotherFile(): string | undefined {
   const me = `${Deno.pid} ${ISOLATE}`;
   const owner = Deno.env.get(OWNER) ?? "";
   if (owner.startsWith(`${Deno.pid} `) && owner !== me) {

@@ -11,6 +11,13 @@ export interface Step {
   readonly answer?: string;
 }
 
+export interface Shell {
+  /** What the command prints, without space at either end; rejects when it ends the shell. */
+  run(command: string): Promise<string>;
+  close(): Promise<void>;
+}
+
+/** Printed after each command, on a line of its own. */
 const SEPARATOR = "----- next step -----";
 
 /** A `json` block belongs to the `sh` block that stands right before it. */
@@ -36,10 +43,47 @@ export function adapt(command: string, { baseUrls, dataDir }: ServerProcess): st
 
 /** What each command printed, all run in one shell as a reader does. */
 export async function runInOneShell(commands: readonly string[]): Promise<string[]> {
-  const script = ["set -eu", ...commands].join(`\necho; echo '${SEPARATOR}'\n`);
-  const shell = new Deno.Command("bash", { args: ["-c", script], stdin: "null" });
-  const { code, stdout, stderr } = await shell.output();
-  const printed = new TextDecoder().decode(stdout);
-  assert.equal(code, 0, printed + new TextDecoder().decode(stderr));
-  return printed.split(`${SEPARATOR}\n`).slice(1).map((text) => text.trim());
+  const shell = openShell();
+  const printed: string[] = [];
+  try {
+    for (const command of commands) printed.push(await shell.run(command));
+  } finally {
+    await shell.close();
+  }
+  return printed;
+}
+
+/** A shell that keeps its variables between commands, and ends at the first one that fails. */
+export function openShell(): Shell {
+  const piped = { stdin: "piped", stdout: "piped", stderr: "piped" } as const;
+  const child = new Deno.Command("bash", { args: ["-eu"], ...piped }).spawn();
+  const input = child.stdin.getWriter();
+  const output = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  const complaints = new Response(child.stderr).text();
+  let printed = "";
+
+  async function run(command: string): Promise<string> {
+    // A command that reads its standard input must not get the commands after it.
+    const script = `{ ${command}\n} < /dev/null\necho; echo '${SEPARATOR}'\n`;
+    await input.write(new TextEncoder().encode(script)).catch(() => {});
+    for (;;) {
+      const end = printed.indexOf(`${SEPARATOR}\n`);
+      if (end !== -1) {
+        const answer = printed.slice(0, end).trim();
+        printed = printed.slice(end + SEPARATOR.length + 1);
+        return answer;
+      }
+      const { done, value } = await output.read();
+      if (done) assert.fail(`${command}\n${printed}${await complaints}`);
+      printed += value;
+    }
+  }
+
+  async function close(): Promise<void> {
+    await input.close().catch(() => {});
+    await output.cancel();
+    await Promise.all([child.status, complaints]);
+  }
+
+  return { run, close };
 }

@@ -20,6 +20,8 @@ export interface TemporaryEngine {
   readonly engine: Engine;
   /** Closes the engine, if that was not done yet, and gives what was in it. */
   save(): Promise<StoreContent>;
+  /** Closes the engine, if that was not done yet, and opens another on the same store. */
+  reopen(): Promise<Engine>;
   /** Closes the engine, if that was not done yet, and removes what was in it. */
   dispose(): Promise<void>;
 }
@@ -78,19 +80,25 @@ export async function temporaryEngine(content: StoreContent = NOTHING): Promise<
 export async function temporarySqlite(content: StoreContent = NOTHING): Promise<TemporarySqlite> {
   const directory = await Deno.makeTempDir({ prefix: "daybook_" });
   for (const [name, bytes] of content.files) await Deno.writeFile(join(directory, name), bytes);
-  const engine = openSqliteEngine({ path: join(directory, STORE_FILE) });
+  const open = () => openSqliteEngine({ path: join(directory, STORE_FILE) });
+  const engine = open();
+  let current = engine;
   return {
     engine,
     directory,
+    async reopen() {
+      await current.close();
+      return current = open();
+    },
     async save() {
-      await engine.close();
+      await current.close();
       const names = [...Deno.readDirSync(directory)].map(({ name }) => name);
       const stored = names.filter((name) => name.startsWith(STORE_FILE));
       const files = stored.map((name) => [name, Deno.readFileSync(join(directory, name))] as const);
       return { ...NOTHING, files };
     },
     async dispose() {
-      await engine.close();
+      await current.close();
       await Deno.remove(directory, { recursive: true });
     },
   };
@@ -105,12 +113,16 @@ async function temporaryFoundationdb({ pairs }: StoreContent): Promise<Temporary
   const open = () => openFoundationdbEngine({ clusterFile, prefix, host });
   const engine = await open();
   await fill(engine, pairs);
-  const save = async () => ({ ...NOTHING, pairs: await closeAndRead(engine, open) });
+  let current = engine;
+  const save = async () => ({ ...NOTHING, pairs: await closeAndRead(current, open) });
   return {
     engine,
     save,
+    async reopen() {
+      await current.close();
+      return current = await open();
+    },
     async dispose() {
-      let current = engine;
       try {
         await clear(current);
       } catch (error) {
@@ -129,8 +141,13 @@ async function temporaryMemory({ pairs }: StoreContent): Promise<TemporaryEngine
   const open = () => Promise.resolve(new FoundationdbEngine({ database, host }));
   const engine = await open();
   await fill(engine, pairs);
-  const save = async () => ({ ...NOTHING, pairs: await closeAndRead(engine, open) });
-  return { engine, save, dispose: () => engine.close() };
+  let current = engine;
+  const save = async () => ({ ...NOTHING, pairs: await closeAndRead(current, open) });
+  const reopen = async () => {
+    await current.close();
+    return current = await open();
+  };
+  return { engine, save, reopen, dispose: () => current.close() };
 }
 
 async function closeAndRead(engine: Engine, open: () => Promise<Engine>): Promise<KeyValue[]> {

@@ -6,8 +6,7 @@ import {
   exportEnvironment,
   type ExportRequest,
   type ExportTools,
-  type HeadSpool,
-  type WrittenHead,
+  type Spool,
 } from "../../src/commands/transfer/export_environment.ts";
 import {
   importEnvironment,
@@ -22,17 +21,21 @@ import type { Engine } from "../../src/kv/engine.ts";
 import { createService, type Service } from "../../src/service.ts";
 import { readInstance } from "../../src/store/instances.ts";
 
-/** Keeps heads in memory; a real one keeps them in a file. */
-export function memorySpool(): HeadSpool {
-  let kept: WrittenHead[] = [];
+/** Keeps what it is given in memory; a real one keeps it in a file. */
+export function memorySpool<T>(): Spool<T> {
+  let kept: T[] = [];
   return {
-    append: (heads) => Promise.resolve(void kept.push(...heads)),
+    append: (items) => Promise.resolve(void kept.push(...items)),
     turn() {
-      const before = kept.values();
+      const before = kept;
       kept = [];
-      return Promise.resolve({ next: () => Promise.resolve(before.next()) });
+      return Promise.resolve(readBack(before));
     },
   };
+}
+
+async function* readBack<T>(items: readonly T[]): AsyncGenerator<T> {
+  for (const item of items) yield await Promise.resolve(item);
 }
 
 /** The text of the file that an export of the tenant makes. */
@@ -50,6 +53,7 @@ export async function exportText(
   await exportEnvironment(engine, host, { ...request, ...change }, {
     output: (bytes) => Promise.resolve(void (text += decoder.decode(bytes, { stream: true }))),
     spool: memorySpool(),
+    workSpool: memorySpool(),
     ...change,
   });
   return text;

@@ -28,12 +28,14 @@ Deno.test("runWorker() drains until nothing is due, and stops at once while it w
   await running.stop();
 });
 
-Deno.test("runWorker() logs a drain that throws, and goes on", async () => {
+Deno.test("runWorker() logs and counts a drain that throws, and goes on", async () => {
   const host = fakeHost();
   const { worker, drained } = scripted([1, new Error("the store is away"), 1]);
-  const running = runWorker(worker, host);
+  const failures = new Map<string, number>();
+  const running = runWorker(worker, host, failures);
   await drained();
   await running.stop();
+  assert.deepEqual([...failures], [["scripted", 1]]);
   assert.deepEqual(host.lines.map(({ level, message, fields }) => [level, message, fields]), [
     ["error", "The scripted worker failed and goes on later", { reason: "the store is away" }],
   ]);

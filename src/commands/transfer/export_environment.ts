@@ -1,18 +1,22 @@
 /**
  * Exports one environment as one moment of it, also beside nodes that write to it.
  *
- * Events are written round by round: each round reads all heads and writes what is new below them.
- * The file is done when a round was read at one version of the store, or found nothing new: then
- * no head has changed between its reading in the round before and its reading in this one, so at
- * the beginning of this round the environment was just what the file says, and no write over
- * several streams is half in it. Ledger entries are read after that: each write in the file has
- * its entry. An entry of a later write names events that the file does not have, and import leaves
- * it out.
+ * Events are written round by round: each round reads all heads and writes what is new below them,
+ * and then reads all pending work. The file is done when a round was read at one version of the
+ * store, or found nothing new: then no head and no piece of work has changed between its reading in
+ * the round before and its reading in this one, so at the beginning of this round the environment
+ * was just what the file says. No write over several streams is half in it, and no piece of work is
+ * there whose event is there too. Work is written when that is known, as the last round read it.
+ *
+ * Ledger entries are read after that: each write in the file has its entry. An entry of a later
+ * write names events that the file does not have, and import leaves it out.
  */
 
+import { createHash } from "node:crypto";
 import type { Environment } from "../../domain/tenant.ts";
-import { FORMAT, FORMAT_VERSION, SPEC_PART_CHARACTERS } from "../../domain/transfer/record.ts";
+import { FORMAT, FORMAT_VERSION } from "../../domain/transfer/record.ts";
 import { API_KEYS_MAX, type FileCounts } from "../../domain/transfer/record.ts";
+import type { WorkText } from "../../domain/transfer/work.ts";
 import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";
 import { listStoredApiKeys } from "../../store/api_keys.ts";
@@ -20,6 +24,7 @@ import { isExpired, listLedger } from "../../store/idempotency.ts";
 import { type InstanceRecord, viewInstance } from "../../store/instances.ts";
 import { listSigningKeys } from "../../store/signing_keys.ts";
 import { readSpecText } from "../../store/specs.ts";
+import { finishImports } from "./activate_work.ts";
 import { createFileWriter, type FileOutput, type FileWriter } from "./file_writer.ts";
 import { type Delta, ExportDisturbed, type Reached, readDeltas, rewritten } from "./read_deltas.ts";
 import {
@@ -30,6 +35,7 @@ import {
   type SegmentLimits,
   type SpecState,
 } from "./scan_heads.ts";
+import { scanWork, type WorkSegment } from "./scan_work.ts";
 
 /** A head as far as the file has it. */
 export interface WrittenHead extends Reached {
@@ -37,14 +43,11 @@ export interface WrittenHead extends Reached {
   readonly generation: number;
 }
 
-/**
- * Keeps the heads of a round for the next one, in order, outside memory: a round over many streams
- * is longer than memory is large.
- */
-export interface HeadSpool {
-  append(heads: readonly WrittenHead[]): Promise<void>;
+/** Keeps what a round has read, in order, outside memory: it may be more than memory is large. */
+export interface Spool<T> {
+  append(items: readonly T[]): Promise<void>;
   /** What was appended since the last turn; what is appended from now on is of the next. */
-  turn(): Promise<AsyncIterator<WrittenHead>>;
+  turn(): Promise<AsyncIterableIterator<T>>;
 }
 
 export interface ExportRequest {
@@ -55,7 +58,10 @@ export interface ExportRequest {
 
 export interface ExportTools {
   readonly output: FileOutput;
-  readonly spool: HeadSpool;
+  /** Heads, for the next round. */
+  readonly spool: Spool<WrittenHead>;
+  /** Pending work, until it is known to be of the moment that the file tells. */
+  readonly workSpool: Spool<WorkText>;
   /** Hears from time to time how far it is. */
   readonly onProgress?: (counts: FileCounts) => void;
   readonly limits?: SegmentLimits;
@@ -86,6 +92,8 @@ export async function exportEnvironment(
 ): Promise<FileCounts> {
   const { instance, environment, withSigningKeys } = request;
   const tenant = instance.tenants[environment];
+  // What an import has brought here is in the queues then, and nowhere else.
+  await finishImports(engine);
   const writer = createFileWriter(tools.output);
   const run: Run = { engine, host, tenant, writer, tools };
   await writer.writeRecord({
@@ -100,6 +108,7 @@ export async function exportEnvironment(
   const specs = await writeStreams(run);
   await writeApiKeys(run);
   await writeLedger(run);
+  await writeWork(run);
   if (specs.current !== undefined) {
     await writer.writeRecord({ record: "current_spec", version: specs.current });
   }
@@ -108,11 +117,11 @@ export async function exportEnvironment(
 
 /** All rounds; gives the specs of the moment that the file tells. */
 async function writeStreams(run: Run): Promise<SpecState> {
-  let specsWritten = 0;
+  let before: RoundEnd = { specsWritten: 0, workDigest: undefined };
   for (let round = 1; round <= ROUNDS_MAX; round++) {
-    const written = await writeRound(run, await run.tools.spool.turn(), specsWritten);
-    specsWritten = written.specs.versions.length;
-    if (written.isOneMoment) return written.specs;
+    const { specs, workDigest, isOneMoment } = await writeRound(run, before);
+    before = { specsWritten: specs.versions.length, workDigest };
+    if (isOneMoment) return specs;
   }
   throw new ExportDisturbed(
     `The environment was written to in each of ${ROUNDS_MAX} rounds over its streams, so there ` +
@@ -120,13 +129,23 @@ async function writeStreams(run: Run): Promise<SpecState> {
   );
 }
 
-async function writeRound(
-  run: Run,
-  previous: AsyncIterator<WrittenHead>,
-  specsWritten: number,
-): Promise<{ readonly specs: SpecState; readonly isOneMoment: boolean }> {
+/** What the next round must know of one. */
+interface RoundEnd {
+  readonly specsWritten: number;
+  /** Of all pending work; undefined before the first round. */
+  readonly workDigest: string | undefined;
+}
+
+interface Round {
+  readonly specs: SpecState;
+  readonly workDigest: string;
+  readonly isOneMoment: boolean;
+}
+
+async function writeRound(run: Run, { specsWritten, workDigest }: RoundEnd): Promise<Round> {
   const { engine, host, tenant, tools } = run;
   const limits = tools.limits ?? SEGMENT_LIMITS;
+  const previous = await tools.spool.turn();
   let specs: SpecState | undefined;
   let firstVersion: bigint | undefined;
   let last: ListedHead | undefined;
@@ -157,12 +176,33 @@ async function writeRound(
     await writeDeltas(run, deltas);
     changes += deltas.length;
     last = segment.heads.at(-1) ?? last;
-    const isWholeRound = segment.isLast && isFirst;
+    const isWholeRound = segment.work?.next === undefined && segment.isLast && isFirst;
     if (!isWholeRound) await tools.spool.append(segment.heads.map(asWritten));
-    if (!segment.isLast) continue;
+    if (segment.work === undefined) continue;
     if (!before.done) throw new ExportDisturbed(`The stream ${before.value.key} is gone`);
-    const isOneMoment = isWholeRound || changes === 0 || await isStill(engine, firstVersion);
-    return { specs, isOneMoment };
+    const digest = await spoolWork(run, segment.work);
+    const isSame = changes === 0 && digest === workDigest;
+    const isOneMoment = isWholeRound || isSame || await isStill(engine, firstVersion);
+    return { specs, workDigest: digest, isOneMoment };
+  }
+}
+
+/** Keeps the work of a round, the rest of which is read now; gives the digest of all of it. */
+async function spoolWork(run: Run, first: WorkSegment): Promise<string> {
+  const { engine, host, tenant, tools } = run;
+  const limits = tools.limits ?? SEGMENT_LIMITS;
+  const digest = createHash("sha256");
+  // What the round before has kept is not of the moment.
+  await tools.workSpool.turn();
+  for (let segment = first;;) {
+    for (const { kind, text } of segment.texts) digest.update(`${kind} ${text}\n`);
+    if (segment.texts.length > 0) await tools.workSpool.append(segment.texts);
+    const { next } = segment;
+    if (next === undefined) return digest.digest("hex");
+    segment = await engine.snapshot((tx) => {
+      const endMs = host.nowMs() + limits.milliseconds;
+      return scanWork(tx, host, tenant, next, { limits, endMs });
+    });
   }
 }
 
@@ -207,13 +247,7 @@ async function writeSpecs(
   const fresh = versions.slice(written);
   for (const { version, spec_hash, created_at } of fresh) {
     const text = await engine.snapshot((tx) => readSpecText(tx, tenant, version));
-    const parts = Math.ceil(text.length / SPEC_PART_CHARACTERS);
-    await writer.writeRecord({ record: "spec", version, spec_hash, created_at, parts });
-    for (let part = 0; part < parts; part++) {
-      const begin = part * SPEC_PART_CHARACTERS;
-      const piece = text.slice(begin, begin + SPEC_PART_CHARACTERS);
-      await writer.writeRecord({ record: "spec_part", text: piece });
-    }
+    await writer.writeInParts({ record: "spec", version, spec_hash, created_at }, text);
   }
   return fresh.length;
 }
@@ -234,6 +268,13 @@ async function writeApiKeys({ engine, tenant, writer }: Run): Promise<void> {
   for (const { record: { id, name, scope, created_at, revoke_at }, hash } of stored) {
     const times = { created_at, ...(revoke_at !== undefined && { revoke_at }) };
     await writer.writeRecord({ record: "api_key", id, name, scope, hash, ...times });
+  }
+}
+
+async function writeWork({ writer, tools }: Run): Promise<void> {
+  for await (const { kind, text } of await tools.workSpool.turn()) {
+    await writer.writeInParts({ record: "work", kind }, text);
+    tools.onProgress?.(writer.counts);
   }
 }
 

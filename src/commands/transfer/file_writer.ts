@@ -5,7 +5,9 @@ import {
   endLine,
   type FileCounts,
   type FileRecord,
+  FORMAT_VERSION,
   NO_COUNTS,
+  PART_CHARACTERS,
 } from "../../domain/transfer/record.ts";
 
 /** Where the bytes go; resolves when it has taken them. */
@@ -14,11 +16,16 @@ export type FileOutput = (bytes: Uint8Array) => Promise<void>;
 export interface FileWriter {
   readonly counts: FileCounts;
   writeRecord(record: FileRecord): Promise<void>;
+  /** A record whose text follows it in parts. */
+  writeInParts(record: RecordInParts, text: string): Promise<void>;
   /** Events of the stream that was opened last. */
   writeEvents(events: readonly { readonly raw: string; readonly bytes: number }[]): Promise<void>;
   /** The last line; gives what the file holds. */
   end(): Promise<FileCounts>;
 }
+
+type InParts<R> = R extends { readonly parts: number } ? Omit<R, "parts"> : never;
+export type RecordInParts = InParts<FileRecord>;
 
 const BLOCK_CHARACTERS = 256 * 1024;
 
@@ -49,17 +56,29 @@ export function createFileWriter(output: FileOutput): FileWriter {
     await add(JSON.stringify(record) + "\n", 1);
   }
 
+  async function writeInParts(record: RecordInParts, text: string): Promise<void> {
+    const parts = Math.ceil(text.length / PART_CHARACTERS);
+    await writeRecord({ ...record, parts });
+    for (let part = 0; part < parts; part++) {
+      const begin = part * PART_CHARACTERS;
+      const piece = text.slice(begin, begin + PART_CHARACTERS);
+      await writeRecord({ record: `${record.record}_part`, text: piece });
+    }
+  }
+
   function count(record: FileRecord): void {
     if (record.record === "stream" && record.from === 0) counts.streams++;
     if (record.record === "spec") counts.specs++;
     if (record.record === "signing_key") counts.signing_keys++;
     if (record.record === "api_key") counts.api_keys++;
     if (record.record === "ledger") counts.ledger_entries++;
+    if (record.record === "work") counts.work++;
   }
 
   return {
     counts,
     writeRecord,
+    writeInParts,
     async writeEvents(events) {
       let lines = "";
       for (const { raw, bytes } of events) {
@@ -71,7 +90,7 @@ export function createFileWriter(output: FileOutput): FileWriter {
     },
     async end() {
       await flush();
-      await output(encoder.encode(endLine(counts, sha256.digest("hex")) + "\n"));
+      await output(encoder.encode(endLine(counts, sha256.digest("hex"), FORMAT_VERSION) + "\n"));
       return { ...counts };
     },
   };

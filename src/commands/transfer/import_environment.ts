@@ -20,12 +20,14 @@ import {
   LINE_BYTES_MAX,
   type SigningKeyLine,
 } from "../../domain/transfer/record.ts";
+import type { WorkItem } from "../../domain/transfer/work.ts";
 import { createLineSplitter } from "../../domain/transfer/split_lines.ts";
 import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";
 import type { SigningKeyRecord } from "../../store/signing_keys.ts";
 import { readSpecText } from "../../store/specs.ts";
 import { prepareInstance } from "../create_instance.ts";
+import { finishImports } from "./activate_work.ts";
 import { type ImportWish, judgeTarget } from "./import_target.ts";
 import { type Published, publishImport } from "./publish_import.ts";
 import { discardStage, openStage, type Stage } from "./stage_import.ts";
@@ -95,12 +97,27 @@ export async function importEnvironment(
     if (item.kind === "header") return begin(item.header);
     const stage = gathered.stage!;
     if (item.kind === "event") stage.addEvent(item);
+    else if (item.kind === "work") return addWork(stage, item.work, item.bytes);
     else if (item.kind === "current_spec") return makeCurrent(stage, item.current.version);
     else {
       const refused = gather(item, stage);
       if (refused !== undefined) return Promise.resolve(refused);
     }
     return stage.isFull ? stage.flush() : undefined;
+  }
+
+  async function addWork(
+    stage: Stage,
+    work: WorkItem,
+    bytes: number,
+  ): Promise<FileFault | undefined> {
+    const { line } = check;
+    if (!stage.hasRoomFor(bytes)) {
+      const unstored = await stage.flush();
+      if (unstored !== undefined) return unstored;
+    }
+    stage.addWork(work, bytes, line);
+    return stage.isFull ? await stage.flush() : undefined;
   }
 
   async function begin(header: HeaderRecord): Promise<FileFault | undefined> {
@@ -159,6 +176,8 @@ export async function importEnvironment(
       rebuildTypes: stage!.longTypes,
     });
     if (!published.ok) return { ok: false, fault: { line: 1, ...published.breach } };
+    // It is imported by now, whatever comes: the sweeper does what this leaves.
+    await finishImports(engine).catch(() => {});
     const summary: ImportSummary = {
       ...published.value,
       environment: place!.environment,

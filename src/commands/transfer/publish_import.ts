@@ -1,6 +1,7 @@
 /**
  * The one transaction with which an import becomes visible: the instance is made where there is
- * none, the environment gets the number under which everything was kept, and its API keys open it.
+ * none, the environment gets the number under which everything was kept, its API keys open it, and
+ * its pending work begins to be done.
  */
 
 import type { ApiKeyLine, HeaderRecord } from "../../domain/transfer/record.ts";
@@ -20,6 +21,7 @@ import {
   storeSigningKey,
 } from "../../store/signing_keys.ts";
 import { showCurrentToSagas } from "../deploy_spec.ts";
+import { beginActivation } from "./activate_work.ts";
 import { type ImportTarget, type ImportWish, type Judged, judgeTarget } from "./import_target.ts";
 import { requireImportMark } from "./stage_import.ts";
 
@@ -73,6 +75,7 @@ export async function publishImport(
     if (target.takesApiKeys) placeApiKeys(tx, instance, target, publication);
     replaceTenant(tx, instance, target.environment, tenant);
     await showCurrentToSagas(tx, tenant);
+    await beginActivation(tx, tenant);
     for (const type of rebuildTypes) enqueueTypeRebuild(tx, tenant, type);
     clearImportMark(tx, place);
     return {

@@ -12,6 +12,7 @@ import { listStreams } from "../../store/aggregates.ts";
 import { listSpecVersions, readCurrentVersion } from "../../store/specs.ts";
 import type { StreamHead } from "../../store/stream_head.ts";
 import { readHead } from "../../store/streams.ts";
+import { scanWork, WORK_BEGIN, type WorkSegment } from "./scan_work.ts";
 
 export interface ListedHead {
   readonly key: StreamKey;
@@ -25,6 +26,8 @@ export interface HeadSegment {
   readonly heads: readonly ListedHead[];
   /** False where the environment has more streams behind the last head. */
   readonly isLast: boolean;
+  /** With the last heads: the pending work, as far as the transaction could read it. */
+  readonly work: WorkSegment | undefined;
 }
 
 /** The specs at the same version as the first segment of a round. */
@@ -67,11 +70,14 @@ export async function scanSegment<T>(
       const batch = await listStreams(tx, tenant, { after: last, limit: limits.batch });
       const found = await Promise.all(batch.map((key) => readHead(tx, tenant, key)));
       for (const [index, key] of batch.entries()) heads.push({ key, head: found[index]! });
-      if (batch.length < limits.batch) return { version, heads, isLast: true, beside };
+      const endMs = beganMs + limits.milliseconds;
+      if (batch.length < limits.batch) {
+        const work = await scanWork(tx, host, tenant, WORK_BEGIN, { limits, endMs });
+        return { version, heads, isLast: true, work, beside };
+      }
       last = batch.at(-1);
-      const isFull = heads.length >= limits.heads ||
-        host.nowMs() - beganMs >= limits.milliseconds;
-      if (isFull) return { version, heads, isLast: false, beside };
+      const isFull = heads.length >= limits.heads || host.nowMs() >= endMs;
+      if (isFull) return { version, heads, isLast: false, work: undefined, beside };
     }
   });
 }

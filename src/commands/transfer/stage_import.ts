@@ -7,6 +7,7 @@ import type { SpecVersion } from "../../domain/spec/deployment.ts";
 import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";
 import type { EventItem, FileFault } from "../../domain/transfer/check_file.ts";
 import type { LedgerRecord, StreamRecord } from "../../domain/transfer/record.ts";
+import type { WorkItem } from "../../domain/transfer/work.ts";
 import type { Engine, Transaction } from "../../kv/engine.ts";
 import { indexAggregate } from "../../store/aggregates.ts";
 import { type NamedLedgerEntry, storeLedgerEntry } from "../../store/idempotency.ts";
@@ -22,6 +23,7 @@ import { keepSpec, makeSpecCurrent } from "../../store/specs.ts";
 import type { StreamHead } from "../../store/stream_head.ts";
 import { placeEvents, readHead } from "../../store/streams.ts";
 import { REBUILD_EVERY_BYTES } from "../append_writes.ts";
+import { originOf, storeWork } from "./stage_work.ts";
 
 /** Bytes and pieces that are stored in one transaction. */
 const BATCH_BYTES = 1024 * 1024;
@@ -43,6 +45,9 @@ export interface Stage {
   addEvent(event: EventItem): void;
   closeStream(): void;
   addLedgerEntry(entry: LedgerRecord): void;
+  /** `bytes`: of its text. A large piece goes with nothing before it, so that it fits. */
+  addWork(work: WorkItem, bytes: number, line: number): void;
+  hasRoomFor(bytes: number): boolean;
   addSpec(version: SpecVersion, text: string): void;
   makeSpecCurrent(version: number): void;
   /** Stores what has been added; the fault of a stream that cannot go on where it says. */
@@ -62,6 +67,7 @@ interface StreamPart {
 type Piece =
   | { readonly kind: "stream"; readonly part: StreamPart }
   | { readonly kind: "ledger"; readonly entry: NamedLedgerEntry }
+  | { readonly kind: "work"; readonly work: WorkItem; readonly line: number }
   | { readonly kind: "spec"; readonly version: SpecVersion; readonly text: string }
   | { readonly kind: "current_spec"; readonly version: number };
 
@@ -137,6 +143,10 @@ export async function openStage(engine: Engine, place: ImportPlace): Promise<Sta
     addLedgerEntry(entry) {
       add({ kind: "ledger", entry: nameEntry(entry) }, PIECE_BYTES);
     },
+    addWork(work, size, line) {
+      add({ kind: "work", work, line }, size);
+    },
+    hasRoomFor: (size) => pieces.length === 0 || bytes + size <= BATCH_BYTES,
     addSpec(version, text) {
       add({ kind: "spec", version, text }, text.length);
     },
@@ -198,6 +208,12 @@ async function storeBatch(
     } else if (piece.kind === "ledger") {
       if (hasAllEvents(piece.entry, heads)) storeLedgerEntry(tx, tenant, piece.entry);
       else ledgerLeftOut++;
+    } else if (piece.kind === "work") {
+      const message = await storeWork(tx, tenant, piece.work, heads);
+      if (message !== undefined) {
+        const fault = { line: piece.line, rule: "work_place", message };
+        return { fault, ledgerLeftOut, longTypes };
+      }
     } else if (piece.kind === "spec") keepSpec(tx, tenant, piece.version, piece.text);
     else makeSpecCurrent(tx, tenant, piece.version);
   }
@@ -214,6 +230,10 @@ async function readHeads(
   for (const piece of batch) {
     if (piece.kind === "stream") names.add(piece.part.record.key);
     if (piece.kind === "ledger") piece.entry.written.targets.forEach(({ key }) => names.add(key));
+    if (piece.kind === "work") {
+      const origin = originOf(piece.work);
+      if (origin !== undefined) names.add(origin.stream);
+    }
   }
   const read = [...names].map(async (key) =>
     [key, await readHead(tx.unguarded, tenant, key as StreamKey)] as const

@@ -135,20 +135,22 @@ function compileSchedule(definition: JsonValue, site: Site, terms: Terms): Compi
   if (fields === undefined) return doNothing;
   const delay = delayAt(fields, inside);
   const cancelSite = childSite(inside, "cancel_on");
-  const cancelRules = cancelRulesAt(fields["cancel_on"] ?? [], cancelSite, terms);
+  const rules = Object.hasOwn(fields, "cancel_on") ? fields["cancel_on"] as JsonValue : [];
+  const cancelRules = cancelRulesAt(rules, cancelSite, terms);
   if (!Object.hasOwn(fields, "emit")) return doNothing;
   const entry = { path: site.path, scheduled: true };
   const emit = emitAt(fields["emit"] as JsonValue, childSite(inside, "emit"), terms, entry);
   return (evaluation, gathering) => {
     const delayMs = delay(evaluation);
     if (delayMs.kind === "failure") return `schedule.${delayMs.message}`;
+    if (delayMs.kind === "skip") return undefined;
     const emitted = emit(evaluation);
     if (emitted.kind === "failure") return `schedule.emit.${emitted.message}`;
-    const rules = cancelRules(evaluation);
-    if (rules.kind === "failure") return `schedule.${rules.message}`;
-    if (delayMs.kind === "skip" || emitted.kind === "skip" || rules.kind === "skip") return;
+    const cancels = cancelRules(evaluation);
+    if (cancels.kind === "failure") return `schedule.${cancels.message}`;
+    if (emitted.kind === "skip" || cancels.kind === "skip") return undefined;
     const { emission, bytes } = emitted.value;
-    const cancelOn = rules.value;
+    const cancelOn = cancels.value;
     const action = { kind: "schedule", delayMs: delayMs.value, emission, cancelOn } as const;
     gatherSchedule(gathering, action, bytes);
   };

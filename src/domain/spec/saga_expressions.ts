@@ -21,8 +21,6 @@ import { checkSagaPaths, type StepNames } from "./saga_paths.ts";
 
 /** Where an expression stands: which steps have ended when it is asked. */
 export interface SagaPlace extends StepNames {
-  /** False where no step comes before, so that there is no `$prev`. */
-  readonly hasPrev: boolean;
   readonly terms: Terms;
   readonly faults: FaultList;
 }
@@ -137,7 +135,7 @@ function scopeOf({ earlier, hasPrev }: SagaPlace): Scope {
   return { state: false, names: hasPrev ? ["steps", "prev"] : ["steps"] };
 }
 
-/** A path that names no step has been reported with a better hint. */
+/** A path that names no step, or none before, has been reported with a better hint. */
 function addNew(violations: readonly Violation[], faults: FaultList): void {
   const known = new Set(faults.faults.map(({ path }) => path));
   faults.addAll(violations.filter(({ path }) => !known.has(path)));

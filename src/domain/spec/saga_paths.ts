@@ -1,6 +1,6 @@
 /**
- * What `$steps` and `$prev` may be followed by: the name of an earlier step, then a part that every
- * event has. Which names are bound at all is the business of the expression's scope.
+ * Where `$steps` and `$prev` may stand, and what they may be followed by: the name of an earlier
+ * step, then a part that every event has.
  */
 
 import { looksLikePath } from "../handler/path.ts";
@@ -13,6 +13,8 @@ import { didYouMean } from "../nearest_name.ts";
 export interface StepNames {
   readonly all: readonly string[];
   readonly earlier: readonly string[];
+  /** False where no step comes before, so that there is no `$prev`. */
+  readonly hasPrev: boolean;
 }
 
 const EVENT_PARTS = ["data", "metadata", "key", "id", "type"];
@@ -45,12 +47,20 @@ function checkPath(text: string, names: StepNames, path: string, faults: FaultLi
   // A path of another kind or a malformed one is judged where it is compiled.
   if (root === null || parsed === undefined || !parsed.ok) return;
   const [first, second] = parsed.segments;
-  if (root[1] === "prev") return checkPart(text, first?.name, first === undefined, path, faults);
+  if (root[1] === "prev") {
+    if (!names.hasPrev) return refusePrev(text, path, faults);
+    return checkPart(text, first?.name, first === undefined, path, faults);
+  }
   const step = first?.name;
   if (step === undefined || !names.earlier.includes(step)) {
     return faults.add("step_unknown", path, describe(text, step, names), hintFor(step, names));
   }
   checkPart(text, second?.name, second === undefined, path, faults);
+}
+
+function refusePrev(text: string, path: string, faults: FaultList): void {
+  const message = `"${shorten(text)}" reads the step before, but no step comes before this place.`;
+  faults.add("name_unknown", path, message, "Read the trigger with $.data.");
 }
 
 function describe(text: string, step: string | undefined, names: StepNames): string {

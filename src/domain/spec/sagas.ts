@@ -63,11 +63,17 @@ export function compileSagas(
 
 /** A definition that once compiled, although its types may be gone from the spec by now. */
 export function compileKeptSaga(kept: KeptSagaDefinition): CompiledSaga {
+  const saga = checkKeptSaga(kept);
+  assert(saga !== undefined, "a kept saga compiles");
+  return saga;
+}
+
+/** The same for one from elsewhere: undefined where it does not compile. */
+export function checkKeptSaga(kept: KeptSagaDefinition): CompiledSaga | undefined {
   const faults = createFaultList();
   const vocabulary = { ...namedTypes(kept.saga), singletons: new Set(kept.singletons) };
   const saga = compileSaga(kept.name, kept.saga, "saga", vocabulary, faults, createFaultList());
-  assert(saga !== undefined && faults.faults.length === 0, "a kept saga compiles");
-  return saga;
+  return faults.faults.length === 0 ? saga : undefined;
 }
 
 /** The event types that may be written, as the document declares them, whatever else they say. */

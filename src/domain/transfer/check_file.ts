@@ -9,6 +9,7 @@ import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { extendChain } from "../audit/chain.ts";
 import { isStoredEvent, parseRecord, type RuleBreach } from "./parse_record.ts";
+import { neededDefinition, parseWork } from "./parse_work.ts";
 import {
   type ApiKeyLine,
   type CurrentSpecRecord,
@@ -17,6 +18,7 @@ import {
   EVENT_START,
   type FileCounts,
   type FileRecord,
+  FORMAT_VERSION,
   type HeaderRecord,
   type LedgerRecord,
   LINE_BYTES_MAX,
@@ -26,7 +28,10 @@ import {
   type SpecRecord,
   type StreamRecord,
   type TipRecord,
+  WORK_BYTES_MAX,
+  type WorkRecord,
 } from "./record.ts";
+import type { WorkItem } from "./work.ts";
 
 /** A broken rule and the line that breaks it, counted from 1. */
 export interface FileFault extends RuleBreach {
@@ -52,6 +57,7 @@ export type FileItem =
   | { readonly kind: "tip"; readonly stream: StreamRecord; readonly tip: TipRecord }
   | { readonly kind: "api_key"; readonly apiKey: ApiKeyLine }
   | { readonly kind: "ledger"; readonly entry: LedgerRecord }
+  | { readonly kind: "work"; readonly work: WorkItem; readonly bytes: number }
   | { readonly kind: "current_spec"; readonly current: CurrentSpecRecord }
   | { readonly kind: "end"; readonly counts: FileCounts };
 
@@ -78,13 +84,20 @@ interface OpenStream {
   tip: string | undefined;
 }
 
-interface OpenSpec {
-  readonly record: SpecRecord;
+/** A spec or a piece of work some of whose parts are still to come. */
+interface OpenText<R> {
+  readonly record: R;
   readonly parts: string[];
   bytes: number;
 }
 
 type Counts = { -readonly [Name in keyof FileCounts]: FileCounts[Name] };
+
+/** Gives how many bytes the parts so far have. */
+function addPart<R>(open: OpenText<R>, text: string): number {
+  open.parts.push(text);
+  return open.bytes += Buffer.byteLength(text);
+}
 
 const NEWLINE = new Uint8Array([0x0a]);
 
@@ -94,8 +107,13 @@ export function createFileCheck(): FileCheck {
   const counts: Counts = { ...NO_COUNTS };
   let line = 0;
   let stream: OpenStream | undefined;
-  let spec: OpenSpec | undefined;
+  let spec: OpenText<SpecRecord> | undefined;
+  let work: OpenText<WorkRecord> | undefined;
   let currentSpec: number | undefined;
+  let version = FORMAT_VERSION;
+  /** Hashes of definitions that running sagas need, and of those that are there. */
+  const needed = new Set<string>();
+  const defined = new Set<string>();
   let isEnded = false;
 
   function take(bytes: Uint8Array): Step {
@@ -132,7 +150,7 @@ export function createFileCheck(): FileCheck {
   }
 
   function takeRecord(text: string): Step {
-    const parsed = parseRecord(text);
+    const parsed = parseRecord(text, version);
     if (!parsed.ok) return { ok: false, fault: { line, ...parsed.breach } };
     const { record } = parsed;
     const misplaced = explainOrder(record);
@@ -151,6 +169,10 @@ export function createFileCheck(): FileCheck {
       return `version ${spec.record.version} of the spec lacks some of its parts`;
     }
     if (spec === undefined && record === "spec_part") return "a part stands outside a spec";
+    if (work !== undefined && record !== "work_part") return "a piece of work lacks some parts";
+    if (work === undefined && record === "work_part") {
+      return "a part stands outside a piece of work";
+    }
     if (currentSpec !== undefined) return "only the end may follow the current spec";
     return undefined;
   }
@@ -158,6 +180,7 @@ export function createFileCheck(): FileCheck {
   function takeParsed(record: FileRecord): Step {
     switch (record.record) {
       case "header":
+        version = record.version;
         return { ok: true, item: { kind: "header", header: record } };
       case "signing_key":
         counts.signing_keys++;
@@ -176,6 +199,12 @@ export function createFileCheck(): FileCheck {
       case "ledger":
         counts.ledger_entries++;
         return { ok: true, item: { kind: "ledger", entry: record } };
+      case "work":
+        counts.work++;
+        work = { record, parts: [], bytes: 0 };
+        return { ok: true };
+      case "work_part":
+        return takeWorkPart(record.text);
       case "current_spec":
         if (record.version > counts.specs) {
           return refuse("current_spec", `the file has no version ${record.version} of the spec`);
@@ -197,14 +226,29 @@ export function createFileCheck(): FileCheck {
 
   function takeSpecPart(text: string): Step {
     const { record, parts } = spec!;
-    parts.push(text);
-    spec!.bytes += Buffer.byteLength(text);
-    if (spec!.bytes > SPEC_BYTES_MAX) {
+    if (addPart(spec!, text) > SPEC_BYTES_MAX) {
       return refuse("spec_too_large", `a spec has at most ${SPEC_BYTES_MAX} bytes`);
     }
     if (parts.length < record.parts) return { ok: true };
     spec = undefined;
     return { ok: true, item: { kind: "spec", spec: record, text: parts.join("") } };
+  }
+
+  function takeWorkPart(text: string): Step {
+    const { record, parts } = work!;
+    const bytes = addPart(work!, text);
+    if (bytes > WORK_BYTES_MAX) {
+      return refuse("work_too_large", `a piece of work has at most ${WORK_BYTES_MAX} bytes`);
+    }
+    if (parts.length < record.parts) return { ok: true };
+    work = undefined;
+    const parsed = parseWork(record.kind, parts.join(""));
+    if (!parsed.ok) return refuse("work_form", parsed.message);
+    const { item } = parsed;
+    const definition = item.kind === "saga" ? neededDefinition(item.moved.instance) : undefined;
+    if (definition !== undefined) needed.add(definition);
+    if (item.kind === "saga_definition") defined.add(item.moved.hash);
+    return { ok: true, item: { kind: "work", work: item, bytes } };
   }
 
   function openStream(record: StreamRecord): Step {
@@ -232,14 +276,17 @@ export function createFileCheck(): FileCheck {
 
   function takeEnd(text: string): Step {
     if (line === 1) return refuse("record_order", "the first line is the header");
-    if (stream !== undefined || spec !== undefined) {
-      return refuse("record_order", "the file ends within a stream or a spec");
+    if (stream !== undefined || spec !== undefined || work !== undefined) {
+      return refuse("record_order", "the file ends within a stream, a spec or a piece of work");
+    }
+    if (!needed.isSubsetOf(defined)) {
+      return refuse("saga_definition", "a saga that runs lacks its definition");
     }
     if ((counts.specs > 0) !== (currentSpec !== undefined)) {
       return refuse("current_spec", "a file with specs says which one is current");
     }
     // To the letter: so not one byte of this line can differ either.
-    if (text !== endLine(counts, sha256.digest("hex"))) {
+    if (text !== endLine(counts, sha256.digest("hex"), version)) {
       const message = "counts or SHA-256 are not those of the lines before: the file was altered " +
         "or cut";
       return refuse("checksum", message);

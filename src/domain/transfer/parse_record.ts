@@ -3,7 +3,21 @@
 import { TIERS } from "../access.ts";
 import { isJsonObject } from "../json.ts";
 import { ENVIRONMENTS } from "../tenant.ts";
-import { type FileRecord, FORMAT, FORMAT_VERSION } from "./record.ts";
+import {
+  count,
+  countFrom1,
+  faultOf,
+  hex64,
+  objectOf,
+  oneOf,
+  type Shape,
+  shortText,
+  streamKeyText,
+  text,
+  time,
+} from "./field_checks.ts";
+import { type FileRecord, FORMAT, FORMAT_VERSIONS_READ } from "./record.ts";
+import { WORK_KINDS } from "./work.ts";
 
 /** Why a file is refused: the rule's name and a sentence. */
 export interface RuleBreach {
@@ -15,47 +29,7 @@ export type ParsedRecord =
   | { readonly ok: true; readonly record: FileRecord }
   | { readonly ok: false; readonly breach: RuleBreach };
 
-type Check = (value: unknown) => boolean;
-/** The fields of a record; a name that ends with `?` may be left out. */
-type Shape = Readonly<Record<string, Check>>;
-
-const HEX_64 = /^[0-9a-f]{64}$/;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-const STREAM_KEY = /^[a-z][a-z0-9_]{0,63}:[^\0]+$/;
-const KEY_CHARACTERS_MAX = 1_000;
-
-function text(value: unknown): boolean {
-  return typeof value === "string";
-}
-
-function shortText(value: unknown): boolean {
-  return typeof value === "string" && value.length > 0 && value.length <= KEY_CHARACTERS_MAX &&
-    value.isWellFormed();
-}
-
-function count(value: unknown): boolean {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
-}
-
-function countFrom1(value: unknown): boolean {
-  return count(value) && value !== 0;
-}
-
-function hex64(value: unknown): boolean {
-  return typeof value === "string" && HEX_64.test(value);
-}
-
-function time(value: unknown): boolean {
-  return typeof value === "string" && !Number.isNaN(Date.parse(value));
-}
-
-function streamKeyText(value: unknown): boolean {
-  return shortText(value) && STREAM_KEY.test(value as string);
-}
-
-function oneOf(values: readonly unknown[]): Check {
-  return (value) => values.includes(value);
-}
 
 function isTarget(value: unknown): boolean {
   return Array.isArray(value) && value.length === 3 && streamKeyText(value[0]) &&
@@ -73,7 +47,7 @@ const SHAPES: Readonly<Record<FileRecord["record"], Shape>> = {
   header: {
     format: text,
     version: count,
-    instance: (value) => isJsonObject(value) && faultOf(value, instance) === undefined,
+    instance: objectOf(instance),
     environment: oneOf(ENVIRONMENTS),
     exported_at: time,
   },
@@ -107,8 +81,12 @@ const SHAPES: Readonly<Record<FileRecord["record"], Shape>> = {
     implied_count: count,
     targets: (value) => Array.isArray(value) && value.length > 0 && value.every(isTarget),
   },
+  work: { kind: oneOf(WORK_KINDS), parts: countFrom1 },
+  work_part: { text },
   current_spec: { version: countFrom1 },
 };
+/** In which version of the format a record came up, where that is not the first. */
+const SINCE: Readonly<Partial<Record<string, number>>> = { work: 2, work_part: 2 };
 
 /** True for the text of an event as `encodeEvent` makes it: what reads can decode and fold. */
 export function isStoredEvent(raw: string): boolean {
@@ -125,8 +103,8 @@ export function isStoredEvent(raw: string): boolean {
     isJsonObject(metadata.actor);
 }
 
-/** Strict: every field there is known and of its form, and none is missing. */
-export function parseRecord(line: string): ParsedRecord {
+/** Strict: a record of that version, every field of it known and of its form, and none missing. */
+export function parseRecord(line: string, version: number): ParsedRecord {
   let value: unknown;
   try {
     value = JSON.parse(line);
@@ -135,34 +113,20 @@ export function parseRecord(line: string): ParsedRecord {
   }
   if (!isJsonObject(value)) return breach("not_an_object", "the line is not a JSON object");
   const { record: name, ...fields } = value;
-  if (typeof name !== "string" || !Object.hasOwn(SHAPES, name)) {
+  if (typeof name !== "string" || !Object.hasOwn(SHAPES, name) || version < (SINCE[name] ?? 1)) {
     return breach("unknown_record", `there is no record ${JSON.stringify(name)}`);
   }
   if (name === "header" && fields.format !== FORMAT) {
     return breach("unknown_format", `the format must be "${FORMAT}"`);
   }
-  if (name === "header" && fields.version !== FORMAT_VERSION) {
-    const message = `this build reads version ${FORMAT_VERSION} of the format, not ` +
-      JSON.stringify(fields.version);
+  if (name === "header" && !FORMAT_VERSIONS_READ.includes(fields.version)) {
+    const message = `this build reads the versions ${FORMAT_VERSIONS_READ.join(" and ")} of the ` +
+      `format, not ${JSON.stringify(fields.version)}`;
     return breach("unknown_version", message);
   }
   const fault = faultOf(fields, SHAPES[name as FileRecord["record"]]);
   if (fault !== undefined) return breach("record_fields", `record "${name}": ${fault}`);
   return { ok: true, record: value as unknown as FileRecord };
-}
-
-function faultOf(fields: Readonly<Record<string, unknown>>, shape: Shape): string | undefined {
-  const known = new Set<string>();
-  for (const [field, check] of Object.entries(shape)) {
-    const isOptional = field.endsWith("?");
-    const name = isOptional ? field.slice(0, -1) : field;
-    known.add(name);
-    if (!Object.hasOwn(fields, name)) {
-      if (!isOptional) return `the field "${name}" is missing`;
-    } else if (!check(fields[name])) return `the field "${name}" does not have its form`;
-  }
-  const unknown = Object.keys(fields).find((name) => !known.has(name));
-  return unknown === undefined ? undefined : `there is no field ${JSON.stringify(unknown)}`;
 }
 
 function breach(rule: string, message: string): ParsedRecord {

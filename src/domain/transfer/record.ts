@@ -7,16 +7,22 @@
 
 import type { Scope, Tier } from "../access.ts";
 import type { Environment } from "../tenant.ts";
+import { limits } from "../limits.ts";
 import type { Written } from "../write.ts";
+import type { WorkKind } from "./work.ts";
 
 export const FORMAT = "daybook-environment";
-export const FORMAT_VERSION = 1;
+/** What is written. Version 1 had no pending work; it is still read. */
+export const FORMAT_VERSION = 2;
+export const FORMAT_VERSIONS_READ: readonly unknown[] = [1, FORMAT_VERSION];
 /** No line of ours is longer: an event has 100 KB of data at most. Others are refused unread. */
 export const LINE_BYTES_MAX = 1024 * 1024;
-/** Characters of a spec's document in one line. */
-export const SPEC_PART_CHARACTERS = 32 * 1024;
+/** Characters of a spec's document, or of a piece of work, in one line. */
+export const PART_CHARACTERS = 32 * 1024;
 /** A document as stored, in UTF-8: at most 1 MB is uploaded, but numbers may be spelled out. */
 export const SPEC_BYTES_MAX = 6 * 1024 * 1024;
+/** A piece of pending work, in UTF-8: it was stored in one transaction. */
+export const WORK_BYTES_MAX = limits.writeStoredBytesMax;
 /** All of them become visible in one transaction. */
 export const API_KEYS_MAX = 5_000;
 /** How every stored event begins; so no event is taken for a record. */
@@ -109,6 +115,18 @@ export interface LedgerRecord {
   readonly targets: readonly (readonly [key: string, first: number, count: number])[];
 }
 
+/** A piece of pending work; its text follows in `parts` lines. */
+export interface WorkRecord {
+  readonly record: "work";
+  readonly kind: WorkKind;
+  readonly parts: number;
+}
+
+export interface WorkPartRecord {
+  readonly record: "work_part";
+  readonly text: string;
+}
+
 export interface CurrentSpecRecord {
   readonly record: "current_spec";
   readonly version: number;
@@ -126,6 +144,8 @@ export interface FileCounts {
   readonly event_bytes: number;
   readonly api_keys: number;
   readonly ledger_entries: number;
+  /** Pieces of pending work. */
+  readonly work: number;
 }
 
 /** Every record but the last, which is told by {@link endLine}. */
@@ -138,12 +158,17 @@ export type FileRecord =
   | TipRecord
   | ApiKeyLine
   | LedgerRecord
+  | WorkRecord
+  | WorkPartRecord
   | CurrentSpecRecord;
 
 export const END_START = '{"record":"end"';
 
-/** The last line. `sha256`: of all bytes before it, in hex. A reader compares the whole text. */
-export function endLine(counts: FileCounts, sha256: string): string {
+/**
+ * The last line of a file of that version. `sha256`: of all bytes before it, in hex. A reader
+ * compares the whole text.
+ */
+export function endLine(counts: FileCounts, sha256: string, version: number): string {
   const { lines, signing_keys, specs, streams, events, event_bytes, api_keys, ledger_entries } =
     counts;
   return JSON.stringify({
@@ -156,6 +181,7 @@ export function endLine(counts: FileCounts, sha256: string): string {
     event_bytes,
     api_keys,
     ledger_entries,
+    ...(version > 1 && { work: counts.work }),
     sha256,
   });
 }
@@ -169,4 +195,5 @@ export const NO_COUNTS: FileCounts = {
   event_bytes: 0,
   api_keys: 0,
   ledger_entries: 0,
+  work: 0,
 };

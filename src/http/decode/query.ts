@@ -91,11 +91,14 @@ export interface PageQuery {
   readonly start?: string;
 }
 
-/** `limit` and `start` of any list; `cursor` is the contract's older name of `start`. */
+/**
+ * `limit` and `start` of any list; `cursor` is the contract's older name of `start`. An empty one
+ * is none: lists whose newest entries come first would end before it.
+ */
 export function decodePageQuery(query: URLSearchParams): Outcome<PageQuery> {
   const limit = readCount(query, "limit");
   if (!limit.ok) return limit;
-  const start = query.get("start") ?? query.get("cursor") ?? undefined;
+  const start = query.get("start") || query.get("cursor") || undefined;
   return accept({ limit: limit.value, start });
 }
 

@@ -1,5 +1,6 @@
 /** The three writes: decode, call, reply. Spec: single, batch and atomic write of "Endpoints". */
 
+import { count } from "../../domain/counters.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import type { Outcome } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
@@ -8,7 +9,7 @@ import type { Call, Edge } from "../call.ts";
 import { readJsonBody } from "../decode/body.ts";
 import { decodeIdempotency } from "../decode/idempotency.ts";
 import { decodeAtomic, decodeBatch, type DecodedWrite, decodeSingle } from "../decode/write.ts";
-import { sendRefusal } from "../reply.ts";
+import { errorTypeOf, sendRefusal } from "../reply.ts";
 import { sendWritten } from "../written.ts";
 
 /** `POST /{type}/{id}/{event}`. */
@@ -35,15 +36,15 @@ async function writeForm(
 ): Promise<Response> {
   const { request, requestId } = call;
   const body = await readJsonBody(request);
-  if (!body.ok) return sendRefusal(requestId, body.refusal);
+  if (!body.ok) return sendWrite(edge, requestId, body);
   const idempotency = decodeIdempotency(request.headers.get("x-idempotency-key"), body.value);
-  if (!idempotency.ok) return sendRefusal(requestId, idempotency.refusal);
+  if (!idempotency.ok) return sendWrite(edge, requestId, idempotency);
   const decoded = decode(body.value);
   if (!decoded.ok) {
     // Decided in "Checking a write": a recorded key answers whatever is wrong with its body.
     const claim = idempotency.value;
     const recorded = claim && await edge.service.data.answerRecorded(tenant, claim);
-    return sendWrite(requestId, recorded ?? decoded);
+    return sendWrite(edge, requestId, recorded ?? decoded);
   }
   const { targets, metadata } = decoded.value;
   const outcome = await edge.service.data.writeEvents(tenant, {
@@ -53,10 +54,13 @@ async function writeForm(
     idempotency: idempotency.value,
     requestId,
   });
-  return sendWrite(requestId, outcome);
+  return sendWrite(edge, requestId, outcome);
 }
 
-function sendWrite(requestId: string, outcome: Outcome<Written>): Response {
-  if (!outcome.ok) return sendRefusal(requestId, outcome.refusal);
+function sendWrite(edge: Edge, requestId: string, outcome: Outcome<Written>): Response {
+  if (!outcome.ok) {
+    count(edge.requests.writesRefused, errorTypeOf(outcome.refusal));
+    return sendRefusal(requestId, outcome.refusal);
+  }
   return sendWritten(requestId, outcome.value);
 }

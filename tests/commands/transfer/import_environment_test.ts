@@ -1,6 +1,7 @@
 /** Imports: all of a file or nothing, into an empty environment alone. */
 
 import assert from "node:assert/strict";
+import { hash } from "node:crypto";
 import { importEnvironment } from "../../../src/commands/transfer/import_environment.ts";
 import type { Environment, Tenant } from "../../../src/domain/tenant.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
@@ -15,6 +16,7 @@ import {
 import { listSigningKeys } from "../../../src/store/signing_keys.ts";
 import { anyOperator, makeInstance, makeKey } from "../../support/access_fixtures.ts";
 import { type FakeHost, fakeHost } from "../../support/fake_host.ts";
+import { movingSpec, openMovingShop } from "../../support/moving_shop.ts";
 import {
   noteWrite,
   orderWrite,
@@ -300,3 +302,54 @@ Deno.test("a type with a long stream is folded in the background after an import
     });
   });
 });
+
+Deno.test("importEnvironment() takes a file of the first version, which had no pending work", async () => {
+  const file = new URL("../../golden/transfer/version_1.jsonl", import.meta.url);
+  const text = Deno.readTextFileSync(file);
+  await withTemporaryEngine(async (engine) => {
+    const host = fakeHost("other");
+    const { counts } = imported(await importText(engine, host, text));
+    assert.deepEqual([counts.streams, counts.events, counts.work], [4, 5, 0]);
+    const tenant = await tenantIn(engine, "shop", "test");
+    const exported = await exportText(engine, fakeHost(), tenant);
+    const lines = (file: string) => file.split("\n").slice(1, -2);
+    assert.deepEqual(lines(exported), lines(text), "all but the header and the end");
+  });
+});
+
+Deno.test("importEnvironment() refuses work whose event is not in the file, and work that is there twice", async () => {
+  await withService(async ({ engine, host, tenants: { test } }) => {
+    const shop = openMovingShop(engine, host, test);
+    await shop.write(uuid(1), "was_placed", "was_promised");
+    await shop.service.background.drainOutbox(100);
+    host.timeMs += 1_000;
+    await shop.work();
+    await shop.write(uuid(1), "was_placed");
+    const text = await exportText(engine, host, test);
+    await shop.close();
+    for (const kind of ["outbox_entry", "scheduled_event", "saga"]) {
+      const lines = text.split("\n");
+      const at = lines.findIndex((line) => line.includes(`"work","kind":"${kind}"`));
+      const twice = lines.toSpliced(at, 0, lines[at]!, lines[at + 1]!);
+      const place = /(\\"index\\":|\\"streamId\\":\\"|\\"trigger\\":.*?\\"stream_id\\":\\")\d+/;
+      const elsewhere = lines.with(at + 1, lines[at + 1]!.replace(place, "$1999999999999"));
+      for (const changed of [twice, elsewhere]) {
+        await withTemporaryEngine(async (other) => {
+          const outcome = await importText(other, fakeHost("other"), withEnd(changed));
+          assert.equal(refusedRule(outcome), "work_place", kind);
+        });
+      }
+    }
+  }, { spec: movingSpec });
+});
+
+/** The lines with an end that fits them. */
+function withEnd(lines: readonly string[]): string {
+  const before = lines.slice(0, -2).map((line) => line + "\n").join("");
+  const count = (start: string) => lines.filter((line) => line.startsWith(start)).length;
+  const end = lines.at(-2)!
+    .replace(/"lines":\d+/, `"lines":${lines.length - 2}`)
+    .replace(/"work":\d+/, `"work":${count('{"record":"work"')}`)
+    .replace(/"sha256":"[^"]*"/, `"sha256":"${hash("sha256", before, "hex")}"`);
+  return before + end + "\n";
+}

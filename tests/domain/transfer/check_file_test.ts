@@ -5,6 +5,50 @@ import { hash } from "node:crypto";
 import { createFileCheck, type FileItem } from "../../../src/domain/transfer/check_file.ts";
 import { createLineSplitter } from "../../../src/domain/transfer/split_lines.ts";
 
+const DEFINITION = '{"name":"notes","saga":{"steps":[{"emit":{"aggregate_type":"order",' +
+  '"event_type":"was_noted","id":"$.id"},"name":"note"}],"trigger":{"aggregate_type":"order",' +
+  '"event_type":"was_placed"}},"singletons":[]}';
+const DEFINITION_HASH = hash("sha256", DEFINITION, "hex");
+const EMISSION = '{"key":"order:main","aggregateType":"order","id":"main",' +
+  '"eventType":"was_noted","data":{}}';
+const TRIGGER = '{"key":"order:main","event_type":"was_placed","stream_id":"000000000000"}';
+const STORED = '{"key":"order:main","type":"was_placed","data":{},' +
+  '"metadata":{"actor":{"type":"user","id":"global"},"timestamp":5}}';
+
+/** One piece of each kind; the second is in two parts. */
+const WORK: readonly (readonly [kind: string, text: string])[] = [
+  [
+    "outbox_entry",
+    '{"place":{"stream":"order:main","index":0,"number":0},"entry":{"kind":"emit",' +
+    `"emission":${EMISSION},"actor":{"type":"user","id":"global"},"eventType":"was_placed",` +
+    '"depth":1,"requestId":"r"},"sinceMs":5000,"waitMs":1000,"tries":0}',
+  ],
+  [
+    "scheduled_event",
+    `{"id":"s","emission":${EMISSION},"cancelOn":[{"key":"order:main","eventType":"was_paid"}],` +
+    '"createdMs":5000,"fireAtMs":6000,"by":{"key":"order:main","eventType":"was_placed",' +
+    '"streamId":"000000000000"},"requestId":"r","tries":0,"timerMs":6000}',
+  ],
+  [
+    "saga",
+    `{"instance":{"id":"saga_${"0".repeat(36)}","name":"notes","definition":"${DEFINITION_HASH}",` +
+    `"state":"running","startedAt":5,"updatedAt":5,"trigger":${TRIGGER},` +
+    `"triggerEvent":${STORED},"completed":[],"history":[{"at":5,"step":"note",` +
+    `"outcome":"emitted","event":${TRIGGER}}],"waiting":{"kind":"event","step":0,` +
+    '"key":"order:main","eventTypes":["was_paid"],"dueMs":35000}},"depth":1,"requestId":"r",' +
+    '"awaitsFrom":1,"timerMs":35000}',
+  ],
+  ["saga_definition", `{"hash":"${DEFINITION_HASH}","kept":${DEFINITION}}`],
+];
+
+function work(kind: string, text: string): string[] {
+  const parts = kind === "scheduled_event" ? [text.slice(0, 30), text.slice(30)] : [text];
+  return [
+    `{"record":"work","kind":"${kind}","parts":${parts.length}}`,
+    ...parts.map((part) => JSON.stringify({ record: "work_part", text: part })),
+  ];
+}
+
 /** Every kind of record; the digests are computed here, by the words of the format. */
 function smallFile(): string {
   const event = (key: string, text: string) =>
@@ -17,7 +61,7 @@ function smallFile(): string {
   const b = [event("order:main", "1")];
   const hex = (digit: string) => digit.repeat(64);
   const lines = [
-    '{"record":"header","format":"daybook-environment","version":1,"instance":' +
+    '{"record":"header","format":"daybook-environment","version":2,"instance":' +
     '{"id":"3b2fbda7-fab3-49f2-ad20-916eb86ce916","slug":"shop","tier":"pro",' +
     '"created_at":"2026-01-01T00:00:00.000Z"},"environment":"test",' +
     '"exported_at":"2026-01-01T00:00:00.000Z"}',
@@ -41,12 +85,13 @@ function smallFile(): string {
     '"created_at":"2026-01-01T00:00:00.000Z"}',
     `{"record":"ledger","key":"k","body_hash":"${hex("e")}","used":5,"form":"single",` +
     '"request_id":"r","implied_count":0,"targets":[["order:main",0,1]]}',
+    ...WORK.flatMap(([kind, text]) => work(kind, text)),
     '{"record":"current_spec","version":1}',
   ];
   const before = lines.map((line) => line + "\n").join("");
   const bytes = [...a, ...b, later].reduce((sum, raw) => sum + new Blob([raw]).size, 0);
   return before + `{"record":"end","lines":${lines.length},"signing_keys":1,"specs":1,` +
-    `"streams":2,"events":4,"event_bytes":${bytes},"api_keys":1,"ledger_entries":1,` +
+    `"streams":2,"events":4,"event_bytes":${bytes},"api_keys":1,"ledger_entries":1,"work":4,` +
     `"sha256":"${hash("sha256", before, "hex")}"}\n`;
 }
 
@@ -83,10 +128,38 @@ Deno.test("createFileCheck() gives out all that a whole file holds, in order", (
   const first = ["stream", "event", "event", "tip"];
   const second = ["stream", "event", "tip"];
   const start = ["header", "signing_key", "spec"];
-  const rest = ["api_key", "ledger", "current_spec", "end"];
+  const rest = ["api_key", "ledger", "work", "work", "work", "work", "current_spec", "end"];
   assert.deepEqual(kinds, [...start, ...first, ...second, ...second, ...rest]);
   const spec = items.find((item) => item.kind === "spec");
   assert.equal(spec?.text, '{"agent_types":[]}');
+  const found = items.flatMap((item) => item.kind === "work" ? [item] : []);
+  assert.deepEqual(
+    found.map(({ work, bytes }) => [work.kind, work.moved, bytes]),
+    WORK.map(([kind, text]) => [kind, JSON.parse(text), text.length]),
+  );
+});
+
+Deno.test("createFileCheck() reads files of the first version, which had no pending work", () => {
+  const old = Deno.readFileSync(new URL("../../golden/transfer/version_1.jsonl", import.meta.url));
+  const { items, fault } = checkBytes(old);
+  assert.equal(fault, undefined);
+  const end = items.at(-1)!;
+  assert.deepEqual(end.kind === "end" && end.counts, {
+    lines: 19,
+    signing_keys: 0,
+    specs: 1,
+    streams: 4,
+    events: 5,
+    event_bytes: 984,
+    api_keys: 1,
+    ledger_entries: 1,
+    work: 0,
+  });
+  const lines = new TextDecoder().decode(old).split("\n").slice(0, -1);
+  const more = lines.toSpliced(-2, 0, ...work(...WORK[0]!));
+  assert.equal(checkLines(more), `unknown_record@${lines.length - 1}`, "it had no such record");
+  const newer = lines.with(0, lines[0]!.replace('"version":1', '"version":2'));
+  assert.equal(checkLines(newer), `checksum@${lines.length}`);
 });
 
 Deno.test("createFileCheck() refuses the file with any one bit of it changed", () => {
@@ -140,7 +213,7 @@ function change(line: number, from: string | RegExp, to: string): string | undef
 
 Deno.test("createFileCheck() names the line and the rule that it breaks", () => {
   assert.equal(change(1, "daybook-environment", "daybook"), "unknown_format@1");
-  assert.equal(change(1, '"version":1', '"version":2'), "unknown_version@1");
+  assert.equal(change(1, '"version":2', '"version":3'), "unknown_version@1");
   assert.equal(change(1, '"environment":"test"', '"environment":"prod"'), "record_fields@1");
   assert.equal(change(2, '"number":1', '"number":0'), "record_fields@2");
   assert.equal(change(3, '"version":1', '"version":2'), "spec_version@3");
@@ -155,10 +228,80 @@ Deno.test("createFileCheck() names the line and the rule that it breaks", () => 
   assert.equal(change(7, '"type":"was_noted",', ""), "event_form@7");
   assert.equal(change(7, /.$/, ""), "event_form@7");
   assert.equal(change(9, '"length":2', '"length":3'), "stream_length@9");
-  assert.equal(change(18, '"version":1', '"version":2'), "current_spec@18");
   assert.equal(change(16, '"name":"n"', '"name":"n","secret":"s"'), "record_fields@16");
-  assert.equal(change(16, '"name":"n"', '"name":"m"'), "checksum@19");
-  assert.equal(change(19, '"events":4', '"events":5'), "checksum@19");
+  assert.equal(change(16, '"name":"n"', '"name":"m"'), "checksum@28");
+  assert.equal(change(18, '"kind":"outbox_entry"', '"kind":"entry"'), "record_fields@18");
+  assert.equal(change(18, '"parts":1', '"parts":2'), "record_order@20");
+  assert.equal(change(19, /.*/, '{"record":"current_spec","version":1}'), "record_order@19");
+  assert.equal(change(20, '"parts":2', '"parts":1'), "work_form@21");
+  assert.equal(change(27, '"version":1', '"version":2'), "current_spec@27");
+  assert.equal(change(28, '"events":4', '"events":5'), "checksum@28");
+  assert.equal(change(28, '"work":4', '"work":3'), "checksum@28");
+});
+
+/** Changes a piece of work, one part of which is its text; gives why the file is refused. */
+function changeWork(kind: string, from: string | RegExp, to: string): string {
+  const at = LINES.findIndex((line) => line.includes(`"kind":"${kind}"`));
+  const text = WORK.find(([each]) => each === kind)![1];
+  const changed = text.replace(from, to);
+  assert.notEqual(changed, text, "the text has what is changed");
+  const [, ...parts] = work(kind, changed);
+  const fault = checkLines(LINES.toSpliced(at + 1, parts.length, ...parts));
+  return fault!.replace(/@\d+$/, "");
+}
+
+Deno.test("createFileCheck() refuses work that the service itself would never have stored", () => {
+  const forms: readonly (readonly [kind: string, from: string | RegExp, to: string])[] = [
+    ["outbox_entry", /.$/, ""],
+    ["outbox_entry", /.*/, "[]"],
+    ["outbox_entry", '"tries":0', '"tries":8'],
+    ["outbox_entry", '"tries":0', '"tries":0,"more":1'],
+    ["outbox_entry", '"kind":"emit"', '"kind":"sagas"'],
+    ["outbox_entry", '"id":"main"', '"id":"other"'],
+    ["outbox_entry", '"depth":1', '"depth":0'],
+    ["outbox_entry", '"sinceMs":5000,', ""],
+    ["outbox_entry", '"index":0', '"index":-1'],
+    ["scheduled_event", '"fireAtMs":6000', '"fireAtMs":"6000"'],
+    ["scheduled_event", '"eventType":"was_paid"', '"eventType":"was_paid","mark":1'],
+    ["scheduled_event", "order:main", "Order:main"],
+    ["saga", '"state":"running"', '"state":"completed"'],
+    ["saga", '"state":"running"', '"state":"waiting"'],
+    ["saga", ',"timerMs":35000', ""],
+    ["saga", ',"awaitsFrom":1', ""],
+    ["saga", '"awaitsFrom":1', '"awaitsFrom":1,"timerTries":8'],
+    ["saga", '"kind":"event"', '"kind":"write"'],
+    ["saga", '"eventTypes":["was_paid"]', '"eventTypes":[]'],
+    ["saga", /"triggerEvent":.*"completed"/, '"completed"'],
+    ["saga", "saga_0", "saga_"],
+    ["saga_definition", "was_noted", "was_notes"],
+    ["saga_definition", '"event_type":"was_placed"', '"event_type":5'],
+    ["saga_definition", '"saga":{', '"saga":{"more":1,'],
+  ];
+  for (const change of forms) assert.equal(changeWork(...change), "work_form", change.join(" "));
+});
+
+Deno.test("createFileCheck() refuses a saga that runs without its definition, and takes one that has ended", () => {
+  const other = "f".repeat(64);
+  assert.equal(changeWork("saga", DEFINITION_HASH, other), "saga_definition");
+  const at = LINES.findIndex((line) => line.includes('"kind":"saga_definition"'));
+  assert.equal(checkLines(LINES.toSpliced(at, 2)), `saga_definition@${LINES.length - 2}`);
+  const ended = WORK[2]![1].replace('"running"', '"failed"').replace(/,"waiting":.*?\}/, "")
+    .replace(/"triggerEvent":.*"completed"/, '"completed"')
+    .replace(',"awaitsFrom":1,"timerMs":35000', "");
+  const saga = LINES.findIndex((line) => line.includes('"kind":"saga"'));
+  const lines = LINES.toSpliced(at, 2).with(saga + 1, work("saga", ended)[1]!);
+  assert.equal(checkLines(lines), `checksum@${lines.length}`, "only the sum is wrong");
+});
+
+Deno.test("createFileCheck() refuses a piece of work beyond 8 MB, before it is kept", () => {
+  const before = LINES.slice(0, 17);
+  const part = `{"record":"work_part","text":"${"x".repeat(1_000_000)}"}`;
+  const lines = [
+    ...before,
+    '{"record":"work","kind":"saga","parts":1000}',
+    ...Array(12).fill(part),
+  ];
+  assert.equal(checkLines(lines), "work_too_large@27");
 });
 
 Deno.test("createFileCheck() refuses a spec that grows beyond 6 MB, before it is kept", () => {

@@ -43,3 +43,12 @@ Deno.test("decodePageQuery() prefers start to its older name cursor", () => {
     value: { limit: undefined, start: "b" },
   });
 });
+
+Deno.test("decodePageQuery() takes an empty start for none", () => {
+  for (const text of ["start=", "cursor=", "start=&cursor="]) {
+    assert.deepEqual(decodePageQuery(query(text)), {
+      ok: true,
+      value: { limit: undefined, start: undefined },
+    });
+  }
+});

@@ -1,39 +1,43 @@
 /**
- * Heads of an export between two of its rounds, in a temporary folder: JSON lines, read back once
- * in the order in which they were written.
+ * What a round of an export has read, until it is needed, in a temporary folder: JSON lines, read
+ * back once in the order in which they were written.
  */
 
-import type { HeadSpool, WrittenHead } from "../commands/transfer/export_environment.ts";
+import type { Spool } from "../commands/transfer/export_environment.ts";
 import { createLineSplitter } from "../domain/transfer/split_lines.ts";
 
 const OWNER_ONLY = 0o600;
 
-/** `close` removes the folder. */
-export async function openHeadSpool(): Promise<HeadSpool & { close(): Promise<void> }> {
+export interface ExportSpool<T> extends Spool<T> {
+  /** Removes the folder. */
+  close(): Promise<void>;
+}
+
+export async function openExportSpool<T>(): Promise<ExportSpool<T>> {
   const folder = await Deno.makeTempDir({ prefix: "daybook_export_" });
   const encoder = new TextEncoder();
   let turns = 0;
 
   function path(turn: number): string {
-    return `${folder}/heads_${turn}`;
+    return `${folder}/turn_${turn}`;
   }
 
   return {
-    async append(heads) {
-      const text = heads.map((head) => JSON.stringify(head) + "\n").join("");
+    async append(items) {
+      const text = items.map((item) => JSON.stringify(item) + "\n").join("");
       const options = { append: true, create: true, mode: OWNER_ONLY };
       await Deno.writeFile(path(turns), encoder.encode(text), options);
     },
     async turn() {
       const before = turns++;
       if (before > 0) await removeIfThere(path(before - 1));
-      return readHeads(path(before));
+      return readBack<T>(path(before));
     },
     close: () => Deno.remove(folder, { recursive: true }),
   };
 }
 
-async function* readHeads(path: string): AsyncGenerator<WrittenHead> {
+async function* readBack<T>(path: string): AsyncGenerator<T> {
   const file = await openIfThere(path);
   if (file === undefined) return;
   const decoder = new TextDecoder();
@@ -43,7 +47,7 @@ async function* readHeads(path: string): AsyncGenerator<WrittenHead> {
   }
 }
 
-/** Nothing was appended in a round without streams, or in one that memory could hold. */
+/** Nothing was appended where there was nothing, or where memory could hold it. */
 async function openIfThere(path: string): Promise<Deno.FsFile | undefined> {
   try {
     return await Deno.open(path);

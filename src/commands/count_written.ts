@@ -1,0 +1,27 @@
+/** Counts what a transaction of writes has done, once it is known to have taken place. */
+
+import { count, countErrors, type Counters } from "../domain/counters.ts";
+import type { Outcome } from "../domain/refusal.ts";
+import type { Written } from "../domain/write.ts";
+import { NOTHING_WRITTEN, type PreparedWrite } from "./prepared_write.ts";
+
+/** `outcomes` are those of `writes`, in their order. */
+export function countWritten(
+  counters: Counters,
+  writes: readonly PreparedWrite[],
+  outcomes: readonly Outcome<Written>[],
+): void {
+  for (let index = 0; index < writes.length; index++) {
+    const outcome = outcomes[index]!;
+    if (!outcome.ok || outcome.value === NOTHING_WRITTEN) continue;
+    if (outcome.value.replayed) {
+      counters.writesReplayed++;
+      continue;
+    }
+    const { cause, targets, errors } = writes[index]!;
+    for (const { events } of targets) {
+      count(counters.eventsWritten, cause?.origin ?? "client", events.length);
+    }
+    if (errors.length > 0) countErrors(counters, errors);
+  }
+}

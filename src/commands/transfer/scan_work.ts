@@ -1,0 +1,171 @@
+/**
+ * Pending work of an environment, as texts for a file: entries of the outbox, scheduled events,
+ * sagas, and the definitions that running ones need. All of it changes and goes away, so what was
+ * read in several transactions is of one moment only where reading it again gives the same: a piece
+ * that was changed is never as it was before, and one that came and went came with an event.
+ */
+
+import type { OutboxPlace } from "../../domain/reaction/outbox_entry.ts";
+import { neededDefinition } from "../../domain/transfer/parse_work.ts";
+import {
+  type MovedDefinition,
+  type MovedEntry,
+  type MovedSaga,
+  type MovedSchedule,
+  WORK_KINDS,
+  type WorkKind,
+  type WorkText,
+} from "../../domain/transfer/work.ts";
+import type { Host } from "../../host.ts";
+import type { ReadTransaction } from "../../kv/engine.ts";
+import { listSagaRecords, readSagaDefinition } from "../../store/sagas.ts";
+import { isCancelled, listSchedules, type ScheduleRecord } from "../../store/schedules.ts";
+import { listTenantOutbox } from "../../store/tenant_outbox.ts";
+import type { SegmentLimits } from "./scan_heads.ts";
+
+/** Where a scan goes on: behind a piece of one kind, or at the first one of it. */
+export interface WorkPlace {
+  readonly kind: WorkKind;
+  readonly after?: string | OutboxPlace;
+  /** Definitions that sagas before it need. */
+  readonly definitions: ReadonlySet<string>;
+}
+
+/** What one transaction saw, in order. */
+export interface WorkSegment {
+  readonly texts: readonly WorkText[];
+  /** Undefined where that was the end. */
+  readonly next: WorkPlace | undefined;
+}
+
+interface Page {
+  readonly texts: readonly WorkText[];
+  readonly next: WorkPlace | undefined;
+}
+
+type Reader = (
+  tx: ReadTransaction,
+  tenant: number,
+  place: WorkPlace,
+  batch: number,
+) => Promise<Page>;
+
+export const WORK_BEGIN: WorkPlace = { kind: WORK_KINDS[0], definitions: new Set() };
+
+/** Pieces asked for at a time at most; they may be large. */
+const BATCH_MAX = 200;
+/** A transaction's share, in characters: it is kept in memory. */
+const CHARACTERS_MAX = 32 * 1024 * 1024;
+
+/** The next pieces from `place` on, until `endMs` at most. */
+export async function scanWork(
+  tx: ReadTransaction,
+  host: Host,
+  tenant: number,
+  place: WorkPlace,
+  { limits, endMs }: { readonly limits: SegmentLimits; readonly endMs: number },
+): Promise<WorkSegment> {
+  const texts: WorkText[] = [];
+  const batch = Math.min(limits.batch, BATCH_MAX);
+  let characters = 0;
+  let next: WorkPlace | undefined = place;
+  while (next !== undefined) {
+    const isFull = texts.length >= limits.heads || characters >= CHARACTERS_MAX;
+    if (isFull || host.nowMs() >= endMs) break;
+    const page: Page = await readers[next.kind](tx, tenant, next, batch);
+    for (const each of page.texts) {
+      texts.push(each);
+      characters += each.text.length;
+    }
+    next = page.next;
+  }
+  return { texts, next };
+}
+
+const readers: Readonly<Record<WorkKind, Reader>> = {
+  outbox_entry: readEntries,
+  scheduled_event: readSchedules,
+  saga: readSagas,
+  saga_definition: readDefinitions,
+};
+
+async function readEntries(
+  tx: ReadTransaction,
+  tenant: number,
+  place: WorkPlace,
+  batch: number,
+): Promise<Page> {
+  const after = place.after as OutboxPlace | undefined;
+  const { works, isLast } = await listTenantOutbox(tx, tenant, after, batch);
+  const texts = works.map(({ place: { stream, index, number }, ...work }) => {
+    const { entry, sinceMs, waitMs, tries } = work;
+    const moved: MovedEntry = { place: { stream, index, number }, entry, sinceMs, waitMs, tries };
+    return asText("outbox_entry", moved);
+  });
+  return { texts, next: isLast ? kindAfter(place) : { ...place, after: works.at(-1)!.place } };
+}
+
+async function readSchedules(
+  tx: ReadTransaction,
+  tenant: number,
+  place: WorkPlace,
+  batch: number,
+): Promise<Page> {
+  const start = place.after as string | undefined;
+  const records = await listSchedules(tx, tenant, { limit: batch, ...(start && { start }) });
+  const cancelled = await Promise.all(records.map((record) => isCancelled(tx, tenant, record)));
+  const texts = records.filter((_, index) => !cancelled[index]).map(scheduleText);
+  return {
+    texts,
+    next: records.length < batch ? kindAfter(place) : { ...place, after: records.at(-1)!.id },
+  };
+}
+
+function scheduleText(record: ScheduleRecord): WorkText {
+  const cancelOn = record.cancelOn.map(({ key, eventType }) => ({ key, eventType }));
+  const moved: MovedSchedule = { ...record, cancelOn };
+  return asText("scheduled_event", moved);
+}
+
+async function readSagas(
+  tx: ReadTransaction,
+  tenant: number,
+  place: WorkPlace,
+  batch: number,
+): Promise<Page> {
+  const after = place.after as string | undefined;
+  const records = await listSagaRecords(tx, tenant, after, batch);
+  const needed = records.map(({ instance }) => neededDefinition(instance))
+    .filter((hash) => hash !== undefined);
+  const definitions = place.definitions.union(new Set(needed));
+  const texts = records.map((record) => asText("saga", record satisfies MovedSaga));
+  const known = { ...place, definitions };
+  const isLast = records.length < batch;
+  return {
+    texts,
+    next: isLast ? kindAfter(known) : { ...known, after: records.at(-1)!.instance.id },
+  };
+}
+
+async function readDefinitions(
+  tx: ReadTransaction,
+  tenant: number,
+  { definitions }: WorkPlace,
+): Promise<Page> {
+  const texts = await Promise.all(
+    [...definitions].sort().map(async (hash) => {
+      const kept = await readSagaDefinition(tx, tenant, hash);
+      if (kept === undefined) throw new Error(`The store is damaged: no saga definition ${hash}`);
+      return asText("saga_definition", { hash, kept } satisfies MovedDefinition);
+    }),
+  );
+  return { texts, next: undefined };
+}
+
+function kindAfter({ kind, definitions }: WorkPlace): WorkPlace {
+  return { kind: WORK_KINDS[WORK_KINDS.indexOf(kind) + 1]!, definitions };
+}
+
+function asText(kind: WorkKind, moved: unknown): WorkText {
+  return { kind, text: JSON.stringify(moved) };
+}

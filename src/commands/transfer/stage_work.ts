@@ -1,0 +1,124 @@
+/**
+ * Keeps pending work that a file brings, with all that leads to it: indexes, waits, watched types.
+ * Only the queues have nothing of it yet, for these are the whole deployment's.
+ */
+
+import { parseEventId } from "../../domain/event.ts";
+import { eventTypesOf } from "../../domain/saga/definition.ts";
+import { compileKeptSaga } from "../../domain/spec/sagas.ts";
+import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";
+import type { MovedEntry, MovedSaga, MovedSchedule, WorkItem } from "../../domain/transfer/work.ts";
+import type { Transaction } from "../../kv/engine.ts";
+import {
+  hasImportedEntry,
+  keepImportedEntry,
+  keepImportedTimer,
+} from "../../store/imported_work.ts";
+import { isSagaStarted, keepSagaDefinition, saveSaga, setSagaWaits } from "../../store/sagas.ts";
+import { keepSchedule, readSchedule, scheduleTimer } from "../../store/schedules.ts";
+import type { StreamHead } from "../../store/stream_head.ts";
+import { openWatchedTypes, watchTypes } from "../../store/watched_types.ts";
+import { sagaTimer } from "../saga_transition.ts";
+
+/** The event that has set a piece of work off. */
+interface Origin {
+  readonly stream: StreamKey;
+  readonly index: number;
+}
+
+export function originOf(work: WorkItem): Origin | undefined {
+  if (work.kind === "outbox_entry") return work.moved.place;
+  if (work.kind === "scheduled_event") {
+    const { key, streamId } = work.moved.by;
+    return { stream: key as StreamKey, index: indexOf(streamId) };
+  }
+  if (work.kind === "saga_definition") return undefined;
+  const { key, stream_id } = work.moved.instance.trigger;
+  return { stream: key as StreamKey, index: indexOf(stream_id) };
+}
+
+/** Beyond any stream where the text is no event's id. */
+function indexOf(id: string): number {
+  return parseEventId(id) ?? Infinity;
+}
+
+/**
+ * Stores a piece; gives why it cannot be here, and then it is not stored. `heads` has the stream of
+ * its origin.
+ */
+export async function storeWork(
+  tx: Transaction,
+  tenant: number,
+  work: WorkItem,
+  heads: ReadonlyMap<string, StreamHead>,
+): Promise<string | undefined> {
+  const origin = originOf(work);
+  if (origin !== undefined && origin.index >= heads.get(origin.stream)!.length) {
+    return `the event of ${origin.stream} that has set this work off is not in the file`;
+  }
+  const isStored = await storeMoved(tx, tenant, work);
+  return isStored ? undefined : "this work is in the file already";
+}
+
+async function storeMoved(tx: Transaction, tenant: number, work: WorkItem): Promise<boolean> {
+  switch (work.kind) {
+    case "outbox_entry":
+      return await storeEntry(tx, tenant, work.moved);
+    case "scheduled_event":
+      return await storeSchedule(tx, tenant, work.moved);
+    case "saga":
+      return await storeSaga(tx, tenant, work.moved);
+    case "saga_definition": {
+      const { hash, kept } = work.moved;
+      await keepSagaDefinition(tx, tenant, hash, kept);
+      const sagas = eventTypesOf(compileKeptSaga(kept)).map(({ aggregateType, eventType }) =>
+        `${aggregateType}.${eventType}`
+      );
+      await watch(tx, tenant, { sagas });
+      return true;
+    }
+  }
+}
+
+async function storeEntry(tx: Transaction, tenant: number, moved: MovedEntry): Promise<boolean> {
+  const { place, ...waiting } = moved;
+  if (await hasImportedEntry(tx, { tenant, ...place })) return false;
+  keepImportedEntry(tx, { tenant, ...place }, waiting);
+  return true;
+}
+
+async function storeSchedule(
+  tx: Transaction,
+  tenant: number,
+  moved: MovedSchedule,
+): Promise<boolean> {
+  if (await readSchedule(tx, tenant, moved.id) !== undefined) return false;
+  // A mark that was never moved is 0.
+  const cancelOn = moved.cancelOn.map((rule) => ({ ...rule, mark: 0 }));
+  const record = { ...moved, cancelOn };
+  keepSchedule(tx, tenant, record);
+  keepImportedTimer(tx, scheduleTimer(tenant, record));
+  const cancels = cancelOn.map(({ key, eventType }) => `${splitStreamKey(key).type}.${eventType}`);
+  await watch(tx, tenant, { cancels });
+  return true;
+}
+
+/** What it watches comes with its definition. */
+async function storeSaga(tx: Transaction, tenant: number, moved: MovedSaga): Promise<boolean> {
+  const { instance: { id: sagaId, waiting }, awaitsFrom: from, timerMs } = moved;
+  if (await isSagaStarted(tx, tenant, sagaId)) return false;
+  saveSaga(tx, tenant, undefined, moved);
+  if (waiting?.kind === "event" && from !== undefined) {
+    setSagaWaits(tx, tenant, waiting.key, waiting.eventTypes, { sagaId, from });
+  }
+  if (timerMs !== undefined) keepImportedTimer(tx, sagaTimer(tenant, sagaId, timerMs));
+  return true;
+}
+
+async function watch(
+  tx: Transaction,
+  tenant: number,
+  more: Parameters<typeof watchTypes>[3],
+): Promise<void> {
+  watchTypes(tx, tenant, await openWatchedTypes().read(tx, tenant), more);
+}

@@ -1,0 +1,198 @@
+/**
+ * The text of a piece of pending work becomes that work, or the reason why it is none. What passes
+ * here is done one day by workers, so nothing of it may be what the service itself never stores.
+ */
+
+import { isJsonObject } from "../json.ts";
+import { limits } from "../limits.ts";
+import { isEndState, SAGA_STATES, type SagaInstance } from "../saga/instance.ts";
+import { checkKeptSaga } from "../spec/sagas.ts";
+import {
+  anyOf,
+  count,
+  countFrom1,
+  faultOf,
+  hex64,
+  listOf,
+  objectOf,
+  oneOf,
+  type Shape,
+  shortText,
+  streamKeyText,
+  text,
+} from "./field_checks.ts";
+import type { MovedDefinition, MovedSaga, WorkItem, WorkKind } from "./work.ts";
+
+export type ParsedWork =
+  | { readonly ok: true; readonly item: WorkItem }
+  | { readonly ok: false; readonly message: string };
+
+const SAGA_ID = /^saga_[0-9a-f]{36}$/;
+const TYPE_NAME = /^[a-z][a-z0-9_]{0,63}$/;
+const PHASES = ["emit", "compensate"];
+const OUTCOMES = [
+  "emitted",
+  "completed",
+  "skipped",
+  "failed",
+  "compensated",
+  "compensation_failed",
+];
+
+const party = objectOf({ type: shortText, id: shortText });
+const reference = objectOf({ key: streamKeyText, event_type: shortText, stream_id: shortText });
+const emissionFields = objectOf({
+  key: streamKeyText,
+  aggregateType: typeName,
+  id: shortText,
+  eventType: shortText,
+  data: isJsonObject,
+});
+const storedEvent = objectOf({ key: streamKeyText, type: shortText, data: isJsonObject, metadata });
+
+function typeName(value: unknown): boolean {
+  return typeof value === "string" && TYPE_NAME.test(value);
+}
+
+function tries(value: unknown): boolean {
+  return count(value) && (value as number) < limits.reactionTriesMax;
+}
+
+function emission(value: unknown): boolean {
+  if (!emissionFields(value)) return false;
+  const { key, aggregateType, id } = value as Record<string, string>;
+  return key === `${aggregateType}:${id}`;
+}
+
+function metadata(value: unknown): boolean {
+  return isJsonObject(value) && count(value.timestamp) && isJsonObject(value.actor);
+}
+
+function sagaId(value: unknown): boolean {
+  return typeof value === "string" && SAGA_ID.test(value);
+}
+
+function eventTypes(value: unknown): boolean {
+  return listOf(shortText)(value) && (value as unknown[]).length > 0;
+}
+
+const entry = anyOf([
+  {
+    kind: oneOf(["emit"]),
+    emission,
+    actor: party,
+    eventType: shortText,
+    depth: countFrom1,
+    requestId: shortText,
+  },
+  { kind: oneOf(["sagas"]), eventType: shortText, requestId: shortText },
+]);
+
+const waiting = anyOf([
+  { kind: oneOf(["event"]), step: count, key: streamKeyText, eventTypes, dueMs: count },
+  { kind: oneOf(["pause"]), step: count, phase: oneOf(PHASES), tries: count, dueMs: count },
+]);
+
+const instance = objectOf({
+  id: sagaId,
+  name: typeName,
+  definition: hex64,
+  state: oneOf(SAGA_STATES),
+  startedAt: count,
+  updatedAt: count,
+  trigger: reference,
+  "triggerEvent?": storedEvent,
+  completed: listOf(objectOf({ step: count, event: storedEvent })),
+  "waiting?": waiting,
+  history: listOf(objectOf({
+    at: count,
+    step: text,
+    outcome: oneOf(OUTCOMES),
+    "event?": reference,
+    "reason?": text,
+  })),
+});
+
+const SHAPES: Readonly<Record<WorkKind, Shape>> = {
+  outbox_entry: {
+    place: objectOf({ stream: streamKeyText, index: count, number: count }),
+    entry,
+    sinceMs: count,
+    waitMs: count,
+    tries,
+  },
+  scheduled_event: {
+    id: shortText,
+    emission,
+    cancelOn: listOf(objectOf({ key: streamKeyText, eventType: shortText })),
+    createdMs: count,
+    fireAtMs: count,
+    by: objectOf({ key: streamKeyText, eventType: shortText, streamId: shortText }),
+    requestId: shortText,
+    tries,
+    timerMs: count,
+  },
+  saga: {
+    instance,
+    "awaitsFrom?": count,
+    "timerMs?": count,
+    "timerTries?": tries,
+    depth: countFrom1,
+    requestId: shortText,
+  },
+  saga_definition: {
+    hash: hex64,
+    kept: objectOf({ name: typeName, saga: isJsonObject, singletons: listOf(shortText) }),
+  },
+};
+
+/** Strict, as records are. */
+export function parseWork(kind: WorkKind, json: string): ParsedWork {
+  let moved: unknown;
+  try {
+    moved = JSON.parse(json);
+  } catch {
+    return refuse("is not JSON");
+  }
+  if (!isJsonObject(moved)) return refuse("is not a JSON object");
+  const fault = faultOf(moved, SHAPES[kind]) ?? explainWhole(kind, moved);
+  if (fault !== undefined) return refuse(fault);
+  return { ok: true, item: { kind, moved } as unknown as WorkItem };
+
+  function refuse(message: string): ParsedWork {
+    return { ok: false, message: `work "${kind}": ${message}` };
+  }
+}
+
+/** What no field alone can tell. */
+function explainWhole(kind: WorkKind, moved: unknown): string | undefined {
+  if (kind === "saga") return explainSaga(moved as MovedSaga);
+  if (kind === "saga_definition") return explainDefinition(moved as MovedDefinition);
+  return undefined;
+}
+
+/** A saga that runs waits, and has a timer; one that has ended has neither. */
+function explainSaga({ instance, awaitsFrom, timerMs, timerTries }: MovedSaga): string | undefined {
+  const { state, waiting, triggerEvent } = instance;
+  const isOver = isEndState(state);
+  const parts = [waiting, triggerEvent, timerMs];
+  if (parts.some((part) => (part === undefined) !== isOver)) {
+    return `a saga that is ${state} ${isOver ? "waits for nothing" : "waits, and has a timer"}`;
+  }
+  if ((awaitsFrom !== undefined) !== (waiting?.kind === "event")) {
+    return '"awaitsFrom" stands exactly where an event is awaited';
+  }
+  if (isOver && timerTries !== undefined) return `a saga that is ${state} has no timer`;
+  return undefined;
+}
+
+function explainDefinition({ hash, kept }: MovedDefinition): string | undefined {
+  const compiled = checkKeptSaga(kept);
+  if (compiled === undefined) return `this build cannot run the definition of '${kept.name}'`;
+  return compiled.hash === hash ? undefined : "the definition does not have that hash";
+}
+
+/** The definition that a saga still needs; undefined for one that has ended. */
+export function neededDefinition({ state, definition }: SagaInstance): string | undefined {
+  return isEndState(state) ? undefined : definition;
+}

@@ -1,0 +1,58 @@
+/**
+ * Pending work in an environment file: what events have set off and what is not done yet. Each
+ * piece is a document as the store keeps it, but for what only the store knows: tenant numbers,
+ * shards, indexes and timers, all of which follow from these.
+ */
+
+import type { CancelRule, Emission } from "../reaction/action.ts";
+import type { OutboxPlace, WaitingEntry } from "../reaction/outbox_entry.ts";
+import type { KeptSagaDefinition } from "../saga/definition.ts";
+import type { SagaInstance } from "../saga/instance.ts";
+
+/** In the order in which they come. */
+export const WORK_KINDS = ["outbox_entry", "scheduled_event", "saga", "saga_definition"] as const;
+export type WorkKind = typeof WORK_KINDS[number];
+
+/** A piece of work as text: JSON. */
+export interface WorkText {
+  readonly kind: WorkKind;
+  readonly text: string;
+}
+
+export interface MovedEntry extends WaitingEntry {
+  readonly place: Omit<OutboxPlace, "tenant">;
+}
+
+export interface MovedSchedule {
+  readonly id: string;
+  readonly emission: Emission;
+  /** One that was cancelled by a mark is not in the file, so there are no marks. */
+  readonly cancelOn: readonly CancelRule[];
+  readonly createdMs: number;
+  readonly fireAtMs: number;
+  readonly by: { readonly key: string; readonly eventType: string; readonly streamId: string };
+  readonly requestId: string;
+  readonly tries: number;
+  readonly timerMs: number;
+}
+
+export interface MovedSaga {
+  readonly instance: SagaInstance;
+  readonly awaitsFrom?: number;
+  readonly timerMs?: number;
+  readonly timerTries?: number;
+  readonly depth: number;
+  readonly requestId: string;
+}
+
+/** What a saga that runs was started under. */
+export interface MovedDefinition {
+  readonly hash: string;
+  readonly kept: KeptSagaDefinition;
+}
+
+export type WorkItem =
+  | { readonly kind: "outbox_entry"; readonly moved: MovedEntry }
+  | { readonly kind: "scheduled_event"; readonly moved: MovedSchedule }
+  | { readonly kind: "saga"; readonly moved: MovedSaga }
+  | { readonly kind: "saga_definition"; readonly moved: MovedDefinition };

@@ -1,0 +1,234 @@
+/**
+ * Every metric of `GET /metrics`: name, type, labels and where its values come from. Names and
+ * units follow Prometheus: seconds and bytes, `_total` for what only grows. No label has a value
+ * that a client or a tenant chooses. `http/README.md` has the same list for operators.
+ */
+
+import type { Counters, Tally } from "../../domain/counters.ts";
+import type { Histogram } from "../../domain/histogram.ts";
+import type { StoreMeasure } from "../../domain/store_measure.ts";
+import type { ProcessMeasure } from "../../host.ts";
+import type { RequestCounts, RouteCounts } from "./request_counts.ts";
+
+/** All that one scrape shows, read at its beginning. */
+export interface MetricsView {
+  readonly requests: RequestCounts;
+  readonly counters: Counters;
+  readonly store: StoreMeasure;
+  /** By queue. */
+  readonly leases: ReadonlyMap<string, number>;
+  readonly process: ProcessMeasure;
+  /** How long what is ready waits for its turn. */
+  readonly eventLoopLagSeconds: number;
+}
+
+export type Labels = Readonly<Record<string, string>>;
+/** Labels and their value. */
+export type Sample<Value> = readonly [labels: Labels, value: Value];
+
+interface Described {
+  readonly name: string;
+  readonly help: string;
+  readonly labels: readonly string[];
+}
+
+export interface NumberMetric extends Described {
+  readonly type: "counter" | "gauge";
+  readonly read: (view: MetricsView) => readonly Sample<number>[];
+}
+
+export interface HistogramMetric extends Described {
+  readonly type: "histogram";
+  readonly read: (view: MetricsView) => readonly Sample<Histogram>[];
+}
+
+const MS_PER_SECOND = 1000;
+
+export const METRICS: readonly (NumberMetric | HistogramMetric)[] = [
+  {
+    name: "process_cpu_seconds_total",
+    help: "CPU time of the process, on all cores",
+    type: "counter",
+    labels: [],
+    read: ({ process }) => [[{}, process.cpuSeconds]],
+  },
+  {
+    name: "process_resident_memory_bytes",
+    help: "Memory of the process",
+    type: "gauge",
+    labels: [],
+    read: ({ process }) => [[{}, process.residentBytes]],
+  },
+  {
+    name: "process_start_time_seconds",
+    help: "Start of the process, in seconds since 1970",
+    type: "gauge",
+    labels: [],
+    read: ({ process }) => [[{}, process.startedSeconds]],
+  },
+  {
+    name: "daybook_event_loop_lag_seconds",
+    help: "How long one turn of the event loop took during this scrape",
+    type: "gauge",
+    labels: [],
+    read: (view) => [[{}, view.eventLoopLagSeconds]],
+  },
+  {
+    name: "daybook_http_requests_total",
+    help: "Answered requests",
+    type: "counter",
+    labels: ["route", "method", "status"],
+    read: ({ requests }) =>
+      eachRoute(
+        requests,
+        ({ byStatus }, labels) =>
+          [...byStatus].map(([status, value]) => [{ ...labels, status: String(status) }, value]),
+      ),
+  },
+  {
+    name: "daybook_http_request_duration_seconds",
+    help: "From a request's head to the head of its answer",
+    type: "histogram",
+    labels: ["route", "method", "status_class"],
+    read: ({ requests }) =>
+      eachRoute(
+        requests,
+        ({ seconds }, labels) =>
+          [...seconds].map(([digit, value]) => [{ ...labels, status_class: `${digit}xx` }, value]),
+      ),
+  },
+  {
+    name: "daybook_writes_refused_total",
+    help: "Writes with a valid key that were refused",
+    type: "counter",
+    labels: ["error_type"],
+    read: ({ requests }) => tally("error_type", requests.writesRefused),
+  },
+  {
+    name: "daybook_events_written_total",
+    help: "Stored events by what wrote them",
+    type: "counter",
+    labels: ["origin"],
+    read: ({ counters }) => tally("origin", counters.eventsWritten),
+  },
+  {
+    name: "daybook_writes_replayed_total",
+    help: "Writes answered again under their idempotency key",
+    type: "counter",
+    labels: [],
+    read: ({ counters }) => [[{}, counters.writesReplayed]],
+  },
+  {
+    name: "daybook_state_reads_total",
+    help: "Reads of states by where folding began",
+    type: "counter",
+    labels: ["base"],
+    read: ({ counters }) => tally("base", counters.stateReads),
+  },
+  {
+    name: "daybook_spec_deploys_total",
+    help: "Deploys of specs without dry runs",
+    type: "counter",
+    labels: ["outcome"],
+    read: ({ counters }) => tally("outcome", counters.specDeploys),
+  },
+  {
+    name: "daybook_saga_transitions_total",
+    help: "Transitions of sagas by the state in which they left it",
+    type: "counter",
+    labels: ["state"],
+    read: ({ counters }) => tally("state", counters.sagaTransitions),
+  },
+  {
+    name: "daybook_error_records_total",
+    help: "Error records made",
+    type: "counter",
+    labels: ["error_type"],
+    read: ({ counters }) => tally("error_type", counters.errorRecords),
+  },
+  {
+    name: "daybook_worker_failures_total",
+    help: "Rounds of background workers that failed",
+    type: "counter",
+    labels: ["worker"],
+    read: ({ counters }) => tally("worker", counters.workerFailures),
+  },
+  {
+    name: "daybook_leases_held",
+    help: "Shards of background work that are this process's",
+    type: "gauge",
+    labels: ["queue"],
+    read: ({ leases }) => tally("queue", leases),
+  },
+  {
+    name: "daybook_queue_depth",
+    help: "What waits in the deployment and is due, counted up to a bound",
+    type: "gauge",
+    labels: ["queue"],
+    read: ({ store }) => store.queues.map(({ queue, depth }) => [{ queue }, depth]),
+  },
+  {
+    name: "daybook_queue_lag_seconds",
+    help: "How long the oldest of what waits has been due",
+    type: "gauge",
+    labels: ["queue"],
+    read: ({ store }) =>
+      store.queues.filter(({ queue }) => queue !== "parked")
+        .map(({ queue, lagMs }) => [{ queue }, lagMs / MS_PER_SECOND]),
+  },
+  {
+    name: "daybook_store_up",
+    help: "Whether the store answered this scrape",
+    type: "gauge",
+    labels: [],
+    read: ({ store }) => [[{}, store.isUp ? 1 : 0]],
+  },
+  {
+    name: "daybook_store_transactions_total",
+    help: "Transactions that may write",
+    type: "counter",
+    labels: ["outcome"],
+    read: ({ counters }) => tally("outcome", counters.store.transactions),
+  },
+  {
+    name: "daybook_store_commit_duration_seconds",
+    help: "From the begin of a transaction to its durable end, reruns included",
+    type: "histogram",
+    labels: [],
+    read: ({ counters }) => [[{}, counters.store.commitSeconds]],
+  },
+  {
+    name: "daybook_store_retries_total",
+    help: "Transactions run again, for whatever reason",
+    type: "counter",
+    labels: [],
+    read: ({ counters }) => [[{}, counters.store.retries]],
+  },
+  {
+    name: "daybook_store_conflicts_total",
+    help: "Commits that lost against others and were tried again",
+    type: "counter",
+    labels: [],
+    read: ({ store: { conflicts } }) => conflicts === undefined ? [] : [[{}, conflicts]],
+  },
+  {
+    name: "daybook_store_bytes",
+    help: "Size of the embedded store on the disk",
+    type: "gauge",
+    labels: ["part"],
+    read: ({ store }) => tally("part", new Map(Object.entries(store.bytes ?? {}))),
+  },
+];
+
+function tally(label: string, values: ReadonlyMap<string, number> | Tally): Sample<number>[] {
+  return [...values].map(([name, value]) => [{ [label]: name }, value]);
+}
+
+function eachRoute<Value>(
+  { routes }: RequestCounts,
+  read: (counts: RouteCounts, labels: Labels) => Sample<Value>[],
+): Sample<Value>[] {
+  return [...routes].flatMap(([route, methods]) =>
+    [...methods].flatMap(([method, counts]) => read(counts, { route, method }))
+  );
+}

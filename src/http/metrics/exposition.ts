@@ -1,0 +1,89 @@
+/** Metrics as the text that Prometheus reads (exposition format 0.0.4). */
+
+import { Counter, Gauge, type Metric, Registry } from "prom-client";
+import type { Histogram } from "../../domain/histogram.ts";
+import {
+  type HistogramMetric,
+  type Labels,
+  METRICS,
+  type MetricsView,
+  type NumberMetric,
+} from "./definitions.ts";
+
+export interface Exposition {
+  readonly contentType: string;
+  /** Shows `view`. */
+  write(view: MetricsView): Promise<string>;
+}
+
+/** With a registry of its own: several services in one process do not meet. */
+export function createExposition(): Exposition {
+  const registry = new Registry();
+  let shown: MetricsView;
+
+  for (const metric of METRICS) {
+    if (metric.type === "histogram") addHistogram(registry, metric, () => shown);
+    else addNumber(registry, metric, () => shown);
+  }
+
+  return {
+    contentType: registry.contentType,
+    write(view) {
+      // All is collected before the call comes back, so that no other scrape comes in between.
+      shown = view;
+      return registry.metrics();
+    },
+  };
+}
+
+function addNumber(registry: Registry, metric: NumberMetric, view: () => MetricsView): void {
+  const { name, help, labels, read } = metric;
+  const config = { name, help, labelNames: labels, registers: [registry] };
+  if (metric.type === "gauge") {
+    new Gauge({
+      ...config,
+      collect() {
+        this.reset();
+        for (const [labels, value] of read(view())) this.set(labels, value);
+      },
+    });
+    return;
+  }
+  new Counter({
+    ...config,
+    collect() {
+      const samples = read(view());
+      this.reset();
+      for (const [labels, value] of samples) this.inc(labels, value);
+      // Without labels a counter is never empty, but begins at 0: what is not known is left out.
+      if (samples.length === 0 && labels.length === 0) this.remove();
+    },
+  });
+}
+
+/** The library's own histograms count by themselves; ours has counted already. */
+function addHistogram(registry: Registry, metric: HistogramMetric, view: () => MetricsView): void {
+  const { name, help, type, read } = metric;
+  const shown = {
+    name,
+    get: () => {
+      const values = read(view()).flatMap(([labels, value]) => series(name, labels, value));
+      return Promise.resolve({ name, help, type, values, aggregator: "sum" });
+    },
+  };
+  registry.registerMetric(shown as unknown as Metric);
+}
+
+function series(name: string, labels: Labels, { bounds, counts, sum }: Histogram) {
+  let total = 0;
+  const buckets = counts.map((count, index) => {
+    total += count;
+    const le = bounds[index] ?? "+Inf";
+    return { metricName: `${name}_bucket`, labels: { ...labels, le }, value: total };
+  });
+  return [
+    ...buckets,
+    { metricName: `${name}_sum`, labels, value: sum },
+    { metricName: `${name}_count`, labels, value: total },
+  ];
+}

@@ -1,0 +1,57 @@
+/**
+ * What the edge counts of its requests, shared by all listeners of a process. Two look-ups and a
+ * short search for each request. Every label has few values, whatever clients send: routes are
+ * templates of `paths.ts`, methods those of a list.
+ */
+
+import { LATENCY_SECONDS, type Tally } from "../../domain/counters.ts";
+import { type Histogram, newHistogram, observe } from "../../domain/histogram.ts";
+
+/** For requests that no path of the API fits, and for preflights, which ask for none. */
+export const NO_ROUTE = "none";
+const OTHER_METHOD = "other";
+const METHODS: ReadonlySet<string> = new Set(
+  ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
+);
+
+/** The requests of one route and method. */
+export interface RouteCounts {
+  readonly byStatus: Map<number, number>;
+  /** By the first digit of the status. */
+  readonly seconds: Map<number, Histogram>;
+}
+
+export interface RequestCounts {
+  /** By route template, then by method. */
+  readonly routes: Map<string, Map<string, RouteCounts>>;
+  /** Writes with a valid key that were refused, by `error_type`. */
+  readonly writesRefused: Tally;
+}
+
+export function newRequestCounts(): RequestCounts {
+  return { routes: new Map(), writesRefused: new Map() };
+}
+
+/** Counts a request that was answered after so many seconds. `route` is a template of ours. */
+export function countRequest(
+  { routes }: RequestCounts,
+  route: string,
+  method: string,
+  status: number,
+  seconds: number,
+): void {
+  let methods = routes.get(route);
+  if (methods === undefined) routes.set(route, methods = new Map());
+  const known = METHODS.has(method) ? method : OTHER_METHOD;
+  let counts = methods.get(known);
+  if (counts === undefined) {
+    methods.set(known, counts = { byStatus: new Map(), seconds: new Map() });
+  }
+  counts.byStatus.set(status, (counts.byStatus.get(status) ?? 0) + 1);
+  const statusClass = Math.floor(status / 100);
+  let histogram = counts.seconds.get(statusClass);
+  if (histogram === undefined) {
+    counts.seconds.set(statusClass, histogram = newHistogram(LATENCY_SECONDS));
+  }
+  observe(histogram, seconds);
+}

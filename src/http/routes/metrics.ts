@@ -1,0 +1,54 @@
+/** EXT `GET /metrics`, for Prometheus. Answers while the store is away too, and says so. */
+
+import { accept, type Outcome } from "../../domain/refusal.ts";
+import type { Call, Edge } from "../call.ts";
+import type { MetricsView } from "../metrics/definitions.ts";
+import { createExposition, type Exposition } from "../metrics/exposition.ts";
+import { authenticateCaller } from "../middleware/authenticate.ts";
+import { isLocalScrape } from "../middleware/local_scrape.ts";
+import { sendRefusal } from "../reply.ts";
+import { checkUnrestricted } from "./accounts.ts";
+
+/** The registry of each edge, made when it is first asked for. */
+const expositions = new WeakMap<Edge, Exposition>();
+const MS_PER_SECOND = 1000;
+
+export async function answerMetrics(edge: Edge, call: Call): Promise<Response> {
+  const allowed = await authenticateScraper(edge, call);
+  if (!allowed.ok) return sendRefusal(call.requestId, allowed.refusal);
+  let exposition = expositions.get(edge);
+  if (exposition === undefined) expositions.set(edge, exposition = createExposition());
+  const text = await exposition.write(await takeView(edge));
+  return new Response(text, {
+    headers: {
+      "content-type": exposition.contentType,
+      "cache-control": "no-store",
+      "x-request-id": call.requestId,
+      "access-control-allow-origin": "*",
+    },
+  });
+}
+
+/** A token that is sent is judged, also where none is needed. */
+async function authenticateScraper(edge: Edge, call: Call): Promise<Outcome<unknown>> {
+  const { headers } = call.request;
+  const header = headers.get("authorization");
+  const isOpen = edge.options.opensMetricsLocally === true && header === null;
+  if (isOpen && isLocalScrape(headers, call.connection)) return accept(undefined);
+  const caller = await authenticateCaller(edge.service.access, header);
+  return caller.ok ? checkUnrestricted(caller.value) : caller;
+}
+
+async function takeView({ service, host, requests }: Edge): Promise<MetricsView> {
+  const store = await service.operations.measureStore();
+  const beganMs = host.monotonicMs();
+  await host.yieldTurn();
+  return {
+    requests,
+    counters: service.operations.counters,
+    store,
+    leases: service.operations.countLeases(),
+    process: host.measureProcess(),
+    eventLoopLagSeconds: (host.monotonicMs() - beganMs) / MS_PER_SECOND,
+  };
+}

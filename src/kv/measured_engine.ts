@@ -1,0 +1,40 @@
+/**
+ * An engine that tells how each of its transactions ended, for whoever counts. It changes nothing
+ * else. Snapshots are left alone: what they serve is counted where it is answered.
+ */
+
+import type { Engine } from "./engine.ts";
+
+/** Hears of a transaction: whether it took place, how often its body ran, how long it all took. */
+export type TransactionListener = (isCommitted: boolean, runs: number, seconds: number) => void;
+
+const MS_PER_SECOND = 1000;
+
+/** @param nowMs a clock that only goes forward, in milliseconds. */
+export function measureEngine(
+  engine: Engine,
+  nowMs: () => number,
+  onTransaction: TransactionListener,
+): Engine {
+  return {
+    async transact(body) {
+      const startedMs = nowMs();
+      let runs = 0;
+      let isCommitted = false;
+      try {
+        const value = await engine.transact((tx) => {
+          runs++;
+          return body(tx);
+        });
+        isCommitted = true;
+        return value;
+      } finally {
+        onTransaction(isCommitted, runs, (nowMs() - startedMs) / MS_PER_SECOND);
+      }
+    },
+    snapshot: (body) => engine.snapshot(body),
+    watch: (key) => engine.watch(key),
+    measure: engine.measure?.bind(engine),
+    close: () => engine.close(),
+  };
+}

@@ -1,0 +1,17 @@
+/** Exactly once, tried with `kill -9` on the real server while events set others off. */
+
+import assert from "node:assert/strict";
+import { describeReactions, runReactionCrashes } from "./reaction_crashes.ts";
+
+Deno.test("a server killed again and again does all that events set off, each once", async () => {
+  const seed = Number(Deno.env.get("CRASH_SEED") ?? Math.floor(Math.random() * 2 ** 31));
+  const rounds = Number(Deno.env.get("CRASH_ROUNDS") ?? 20);
+  console.log(
+    `crash seed ${seed}: repeat with ` +
+      `deno task crash -- --workload reactions --seed ${seed} --rounds ${rounds}`,
+  );
+  const report = await runReactionCrashes({ seed, rounds });
+  console.log(describeReactions(report));
+  assert.deepEqual(report.faults, [], `seed ${seed}, data kept in ${report.dataDir}`);
+  assert.equal(report.kills, rounds);
+});

@@ -1,0 +1,64 @@
+/** What a measured engine tells of its transactions. */
+
+import assert from "node:assert/strict";
+import { type Engine, EngineUnavailable } from "../../src/kv/engine.ts";
+import { measureEngine } from "../../src/kv/measured_engine.ts";
+import { bytes } from "../contract/engine_contract.ts";
+import { type FaultPlan, faultyEngine } from "../support/faulty_engine.ts";
+import { withTemporaryEngine } from "../support/temporary_engine.ts";
+
+/** `[isCommitted, runs, seconds]` of each transaction; each look at the clock is a second later. */
+async function heard(plan: FaultPlan, body: (engine: Engine) => Promise<void>) {
+  const calls: unknown[][] = [];
+  await withTemporaryEngine(async (inner) => {
+    let nowMs = 0;
+    const clock = () => nowMs += 1_000;
+    await body(measureEngine(faultyEngine(inner, plan), clock, (...call) => calls.push(call)));
+  });
+  return calls;
+}
+
+function write(engine: Engine): Promise<void> {
+  return engine.transact((tx) => Promise.resolve(tx.set(bytes("a"), bytes("1"))));
+}
+
+Deno.test("measureEngine() tells of a commit after one run, and how long it took", async () => {
+  assert.deepEqual(await heard([], write), [[true, 1, 1]]);
+});
+
+Deno.test("measureEngine() counts the runs after conflicts", async () => {
+  assert.deepEqual(await heard([{ kind: "conflict", times: 3 }], write), [[true, 4, 1]]);
+});
+
+for (const landed of [false, true]) {
+  Deno.test(`measureEngine() counts one commit when a reply is lost (landed: ${landed})`, async () => {
+    // What has landed is recognized by its marker, and does not run again.
+    const runs = landed ? 1 : 2;
+    assert.deepEqual(await heard([{ kind: "lose_reply", landed }], write), [[true, runs, 1]]);
+  });
+
+  Deno.test(`measureEngine() tells of an outage as a failure (landed: ${landed})`, async () => {
+    const calls = await heard([{ kind: "unavailable", landed }], async (engine) => {
+      await assert.rejects(write(engine), EngineUnavailable);
+    });
+    assert.deepEqual(calls, [[false, 1, 1]]);
+  });
+}
+
+Deno.test("measureEngine() tells of what a body throws, and throws it on", async () => {
+  const calls = await heard([], async (engine) => {
+    await assert.rejects(engine.transact(() => Promise.reject(new RangeError("mine"))), RangeError);
+  });
+  assert.deepEqual(calls, [[false, 1, 1]]);
+});
+
+Deno.test("measureEngine() passes on what the engine tells of itself, if it does", async () => {
+  await withTemporaryEngine(async (inner) => {
+    const told = { conflicts: 7 };
+    const telling = { ...inner, measure: () => Promise.resolve(told) } as unknown as Engine;
+    const measured = measureEngine(telling, () => 0, () => {});
+    assert.equal(await measured.measure?.(), told);
+    const silent = measureEngine(faultyEngine(inner), () => 0, () => {});
+    assert.equal(silent.measure, undefined);
+  });
+});

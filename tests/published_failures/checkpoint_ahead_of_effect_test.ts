@@ -1,0 +1,230 @@
+/**
+ * The checkpoint and what it stands for part: a process dies between the two, a later event is
+ * acknowledged before an earlier one, a page ends amid what shares one position. Then an event is
+ * lost where the checkpoint was ahead, and handled twice where it was behind.
+ *
+ * Published by: KurrentDB, librdkafka, prooph, sarama-cluster, Debezium, YugabyteDB, Eventuous.
+ */
+
+import assert from "node:assert/strict";
+import { streamKey } from "../../src/domain/stream_key.ts";
+import { commitLogShard } from "../../src/domain/work_share.ts";
+import type { Bytes, Engine, Transaction } from "../../src/kv/engine.ts";
+import { logCommit, readCommits } from "../../src/store/commit_log.ts";
+import { moveCursor, readCursor } from "../../src/store/cursors.ts";
+import { faultyEngine } from "../support/faulty_engine.ts";
+import { heldEngine } from "../support/held_engine.ts";
+import {
+  idsOfOneShard,
+  READER,
+  readLog,
+  readStep,
+  registerReader,
+  timesSeenOf,
+} from "../support/log_reader.ts";
+import { poisonedEngine } from "../support/poisoned_engine.ts";
+import { setOff, write } from "../support/reactive_spec.ts";
+import { ACTOR, uuid, valueOf } from "../support/service_fixture.ts";
+import { withTemporaryEngine } from "../support/temporary_engine.ts";
+import { countNotes, withShop, workOn } from "./shop.ts";
+
+const TENANT = 9;
+
+/** Six commits in one shard of the log. */
+async function logSix(engine: Engine): Promise<{ ids: readonly string[]; shard: number }> {
+  const ids = idsOfOneShard(TENANT, 6);
+  for (const id of ids) {
+    const events = { stream: streamKey("order", id), first: 0, count: 1 };
+    await engine.transact((tx) => Promise.resolve(logCommit(tx, TENANT, events)));
+  }
+  return { ids, shard: commitLogShard(`${TENANT}/${streamKey("order", ids[0]!)}`) };
+}
+
+function textKey(text: string): Bytes {
+  return new TextEncoder().encode(text);
+}
+
+/**
+ * The control: handles six events, each with two transactions, one for the effect and one for the
+ * checkpoint. Dies before transaction number `diesAt`, and is started again. How often each event
+ * was handled.
+ */
+async function handleInTwo(
+  engine: Engine,
+  first: "checkpoint" | "effect",
+  diesAt: number,
+): Promise<number[]> {
+  const handled = Array.from({ length: 6 }, () => 0);
+  const place = textKey(`checkpoint ${first} ${diesAt}`);
+  let transactions = 0;
+  const step = (body: (tx: Transaction) => void) => {
+    if (transactions++ === diesAt) throw new Error("dead");
+    return engine.transact((tx) => Promise.resolve(body(tx)));
+  };
+  async function run(): Promise<void> {
+    for (;;) {
+      const checkpoint = await engine.snapshot((tx) => tx.get(place));
+      const number = checkpoint === undefined ? 0 : checkpoint[0]!;
+      if (number === handled.length) return;
+      const move = () => step((tx) => tx.set(place, Uint8Array.of(number + 1)));
+      const handle = async () => {
+        await step((tx) => tx.add(textKey("effect"), 1n));
+        handled[number]!++;
+      };
+      await (first === "checkpoint" ? move() : handle());
+      await (first === "checkpoint" ? handle() : move());
+    }
+  }
+  await run().catch(() => run());
+  return handled;
+}
+
+// confluentinc/librdkafka#1122: with automatic commits the offset is stored before the application
+// gets the message. kurrent-io/KurrentDB#1301: a checkpoint was written at what had been sent, not
+// at what was handled, and after a restart began there.
+// prooph/proophessor-do-symfony#17: killed between the read model and its position, a projection
+// handled events again.
+Deno.test("a reader that dies at any moment has handled each event once (librdkafka, KurrentDB, prooph)", async () => {
+  await withTemporaryEngine(async (engine) => {
+    assert.deepEqual(await handleInTwo(engine, "checkpoint", 5), [1, 1, 0, 1, 1, 1]);
+    assert.deepEqual(await handleInTwo(engine, "effect", 5), [1, 1, 2, 1, 1, 1]);
+  });
+  for (const landed of [true, false]) {
+    for (const diesAt of [0, 1, 2]) {
+      await withTemporaryEngine(async (engine) => {
+        const { ids, shard } = await logSix(engine);
+        const plan = (commit: number) =>
+          commit === diesAt ? { kind: "unavailable", landed } as const : undefined;
+        const dying = faultyEngine(engine, plan);
+        const reading = async () => {
+          while (await readStep(dying, TENANT, shard, 2) > 0);
+        };
+        await assert.rejects(reading(), { name: "EngineUnavailable" });
+        await readLog(engine, TENANT, 2);
+        assert.deepEqual(await timesSeenOf(engine, TENANT, ids), [1, 1, 1, 1, 1, 1]);
+      });
+    }
+  }
+});
+
+// Eventuous/eventuous#25: where a handler threw, the checkpoint went on past its event.
+Deno.test("a handler that throws leaves the cursor where it was (Eventuous)", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const { ids, shard } = await logSix(engine);
+    const name = { tenant: TENANT, consumer: READER, shard };
+    await readStep(engine, TENANT, shard, 2);
+    const throwing = engine.transact(async (tx) => {
+      const [commit] = await readCommits(tx, TENANT, shard, await readCursor(tx, name), 1);
+      moveCursor(tx, name, commit!.position);
+      throw new Error("a bug in the handler");
+    });
+    await assert.rejects(throwing, { message: "a bug in the handler" });
+    await readLog(engine, TENANT);
+    assert.deepEqual(await timesSeenOf(engine, TENANT, ids), [1, 1, 1, 1, 1, 1]);
+  });
+});
+
+// yugabyte/yugabyte-db#33126: acknowledgements came in any order, and the last one to come said how
+// far everything was.
+Deno.test("of two readers the slower one moves nothing back and repeats nothing (YugabyteDB)", async () => {
+  for (const isGuarded of [false, true]) {
+    await withTemporaryEngine(async (inner) => {
+      const { ids, shard } = await logSix(inner);
+      const name = { tenant: TENANT, consumer: READER, shard };
+      const engine = isGuarded ? inner : unguarded(inner);
+      const slow = heldEngine(engine);
+      const commit = slow.hold();
+      const reading = readStep(slow, TENANT, shard, 2);
+      await commit.reached;
+      assert.equal(await readStep(engine, TENANT, shard, 4), 4);
+      const ahead = await inner.snapshot((tx) => readCursor(tx, name));
+      commit.release();
+      await reading;
+      const after = await inner.snapshot((tx) => readCursor(tx, name));
+      await readLog(engine, TENANT);
+      const seen = await timesSeenOf(inner, TENANT, ids);
+      if (isGuarded) {
+        assert.ok(after!.toHex() > ahead!.toHex(), "it went on behind the quicker one");
+        assert.deepEqual(seen, [1, 1, 1, 1, 1, 1]);
+      } else {
+        assert.ok(after!.toHex() < ahead!.toHex(), "without a guard it goes back");
+        assert.deepEqual(seen, [2, 2, 2, 2, 1, 1]);
+      }
+    });
+  }
+});
+
+/** Reads guard nothing: the cursor is moved whatever it is by then. */
+function unguarded(engine: Engine): Engine {
+  return {
+    transact: (body) =>
+      engine.transact((tx) =>
+        body({
+          unguarded: tx.unguarded,
+          get: (key) => tx.unguarded.get(key),
+          getRange: (range, options) => tx.unguarded.getRange(range, options),
+          readVersion: () => tx.readVersion(),
+          set: (key, value) => tx.set(key, value),
+          clear: (key) => tx.clear(key),
+          clearRange: (range) => tx.clearRange(range),
+          add: (key, delta) => tx.add(key, delta),
+          setStamped: (prefix, suffix, value) => tx.setStamped(prefix, suffix, value),
+        })
+      ),
+    snapshot: (body) => engine.snapshot(body),
+    watch: (key) => engine.watch(key),
+    close: () => engine.close(),
+  };
+}
+
+// debezium/debezium#7531: events of one transaction had one position; after a restart amid them
+// the rest counted as done.
+Deno.test("a page that ends amid one commit loses none of its events (Debezium)", async () => {
+  const STAMP_BYTES = 10;
+  await withShop(async (shop) => {
+    const { number } = shop.tenant;
+    const { service } = shop.start();
+    await registerReader(shop.engine, number);
+    const ids = idsOfOneShard(number, 4);
+    const events = [{ type: "was_paid", data: {} }];
+    valueOf(
+      await service.data.writeEvents(shop.tenant, {
+        form: "atomic",
+        targets: ids.map((id) => ({ aggregateType: "order", id, events })),
+        metadata: { actor: ACTOR },
+        requestId: "request-1",
+      }),
+    );
+    const shard = commitLogShard(`${number}/${streamKey("order", ids[0]!)}`);
+    const commits = await shop.engine.snapshot((tx) =>
+      readCommits(tx, number, shard, undefined, 10)
+    );
+    const stamps = commits.map(({ position }) => position.slice(0, STAMP_BYTES).toHex());
+    assert.deepEqual([stamps.length, new Set(stamps).size], [4, 1], "no stamp is behind the first");
+    for (let restarts = 0; restarts < 4; restarts++) {
+      await readStep(shop.engine, number, shard, 1);
+      await shop.restart();
+    }
+    assert.deepEqual(await timesSeenOf(shop.engine, number, ids), [1, 1, 1, 1]);
+  });
+});
+
+// bsm/sarama-cluster#148: marking the second message as done marked the first one too, which was
+// still being handled. kurrent-io/KurrentDB#1301: what was to be tried again was in memory only,
+// and behind the checkpoint after a restart.
+Deno.test("what failed before others were done is done after a restart (sarama-cluster, KurrentDB)", async () => {
+  await withShop(async (shop) => {
+    const { tenant } = shop;
+    let poison: string | undefined = `ledger:${uuid(1)}`;
+    const { service } = shop.start((engine) => poisonedEngine(engine, () => poison));
+    await write(service, tenant, setOff(uuid(1), "was_placed"));
+    for (const n of [2, 3]) await write(service, tenant, setOff(uuid(n), "was_placed"));
+    assert.deepEqual(await countNotes(shop.start(), tenant, [1, 2, 3]), [0, 1, 1]);
+    poison = undefined;
+    await shop.restart();
+    const next = shop.start();
+    shop.pass(60_000);
+    await workOn(next);
+    assert.deepEqual(await countNotes(next, tenant, [1, 2, 3]), [1, 1, 1]);
+  });
+});

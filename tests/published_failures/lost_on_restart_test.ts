@@ -1,0 +1,160 @@
+/**
+ * A process dies with work in its hands: taken from the queue and not done yet, scheduled in its
+ * memory, or to be put into the queue after the commit. After the restart nobody knows of it.
+ *
+ * Published by: Sidekiq, NServiceBus, Automatonymous (MassTransit), Lago, Eventuous.
+ */
+
+import assert from "node:assert/strict";
+import { type Fault, faultyEngine } from "../support/faulty_engine.ts";
+import { idsOfOneShard, readLog, registerReader, timesSeenOf } from "../support/log_reader.ts";
+import { setOff, write } from "../support/reactive_spec.ts";
+import { uuid } from "../support/service_fixture.ts";
+import type { Node } from "../support/two_nodes.ts";
+import {
+  countLeft,
+  countNotes,
+  LEASE_OVER_MS,
+  type Shop,
+  typesOf,
+  withShop,
+  workOn,
+  writeAndDie,
+} from "./shop.ts";
+import { STORIES, type Story } from "./stories.ts";
+
+/** Of one worker that does one thing. */
+const COMMITS_MAX = 20;
+
+/** A process whose commit number `diesAt` is its last call, and how many commits it has begun. */
+function startDying(shop: Shop, diesAt: number, landed: boolean) {
+  const life = { commits: 0 };
+  const plan = (): Fault | undefined => {
+    const commit = life.commits++;
+    if (commit < diesAt) return undefined;
+    return { kind: "unavailable", landed: landed && commit === diesAt };
+  };
+  return { node: shop.start((engine) => faultyEngine(engine, plan)), life };
+}
+
+/** Lets a worker die at one commit and another go on after a restart; gives what it committed. */
+async function dieAt(story: Story, diesAt: number, landed: boolean): Promise<number> {
+  let commits = 0;
+  await withShop(async (shop) => {
+    await story.begin(shop);
+    shop.pass(story.waitMs + LEASE_OVER_MS);
+    const { node, life } = startDying(shop, diesAt, landed);
+    await workOn(node).catch(() => {});
+    commits = life.commits;
+    await shop.restart();
+    shop.pass(LEASE_OVER_MS);
+    const next = shop.start();
+    await workOn(next);
+    const found = await story.look(next, shop.tenant);
+    assert.deepEqual(found, story.after, `died at commit ${diesAt}, landed: ${landed}`);
+    assert.equal(await countLeft(next), 0);
+  }, story.spec);
+  return commits;
+}
+
+// sidekiq/sidekiq#1831: a job is taken out of the queue before it runs, and lost where its process
+// dies. Particular/NServiceBus#2885: a due timeout was removed and then sent; where sending failed
+// it was gone. Particular/NServiceBus#245: a timeout that had fired was still stored, and fired
+// again after a restart.
+for (const story of STORIES) {
+  Deno.test(`${story.name}: its worker dies at any of its commits: once (Sidekiq, NServiceBus)`, async () => {
+    for (const landed of [true, false]) {
+      let diesAt = 0;
+      // In the last of these it outlives its work.
+      while (await dieAt(story, diesAt, landed) > diesAt) {
+        diesAt++;
+        assert.ok(diesAt < COMMITS_MAX);
+      }
+      assert.ok(diesAt >= 2, "a lease and the effect at least");
+    }
+  });
+}
+
+// MassTransit/Automatonymous#50: a saga's reminders for the days to come were gone after a restart.
+Deno.test("what is scheduled outlives restarts before its time, at it and after it (Automatonymous)", async () => {
+  await withShop(async (shop) => {
+    const { tenant } = shop;
+    const ids = [1, 2].map(uuid);
+    for (const id of ids) await write(shop.start().service, tenant, setOff(id, "was_promised"));
+    const look = (node: Node) => Promise.all(ids.map((id) => typesOf(node, tenant, "order", id)));
+    for (const [passMs, isFired] of [[59_999, false], [1, true], [600_000, true]] as const) {
+      await shop.restart();
+      shop.pass(passMs);
+      const node = shop.start();
+      await workOn(node);
+      const types = isFired ? ["was_promised", "was_reminded"] : ["was_promised"];
+      assert.deepEqual(await look(node), ids.map(() => types));
+      shop.pass(LEASE_OVER_MS);
+    }
+  });
+});
+
+// sidekiq/sidekiq#3906: the database has committed, and then the job cannot be put into the queue.
+// getlago/lago-api#6319: the event was stored and its job never ran, and sending it again was
+// refused as a duplicate.
+for (const landed of [true, false]) {
+  Deno.test(`a process that dies as its write commits leaves both or nothing (landed: ${landed}) (Sidekiq, Lago)`, async () => {
+    await withShop(async (shop) => {
+      const { tenant } = shop;
+      const { node } = startDying(shop, 0, landed);
+      const writing = write(node.service, tenant, setOff(uuid(1), "was_placed"));
+      await assert.rejects(writing, { name: "EngineUnavailable" });
+      await shop.restart();
+      shop.pass(1_000);
+      const next = shop.start();
+      await workOn(next);
+      const orders = await typesOf(next, tenant, "order", uuid(1));
+      assert.deepEqual(orders, landed ? ["was_placed"] : []);
+      assert.deepEqual(await countNotes(next, tenant, [1]), [landed ? 1 : 0]);
+    });
+  });
+}
+
+// Eventuous/eventuous#291: after a restart the reader asked for what comes after its checkpoint
+// plus one, and so skipped the first new event.
+Deno.test("the first event after a restart is read (Eventuous)", async () => {
+  await withShop(async (shop) => {
+    const { tenant: { number } } = shop;
+    await registerReader(shop.engine, number);
+    const ids = idsOfOneShard(number, 4);
+    const writeAll = async (some: readonly string[]) => {
+      const { service } = shop.start();
+      for (const id of some) await write(service, shop.tenant, setOff(id, "was_paid"));
+    };
+    await writeAll(ids.slice(0, 2));
+    await readLog(shop.engine, number);
+    await shop.restart();
+    await writeAll(ids.slice(2));
+    await readLog(shop.engine, number);
+    assert.deepEqual(await timesSeenOf(shop.engine, number, ids), [1, 1, 1, 1]);
+  });
+});
+
+// sidekiq/sidekiq#2625: the new process looked for what the old one had left before that was dead;
+// what it left afterwards waited for the next restart.
+Deno.test("a process that began before the old one died takes over what that leaves later (Sidekiq)", async () => {
+  await withShop(async (shop) => {
+    const { tenant } = shop;
+    let isDead = false;
+    const old = shop.start((engine) => faultyEngine(engine, [], { isAway: () => isDead }));
+    const next = shop.start();
+    for (let turn = 0; turn < 4; turn++) {
+      shop.pass(3_000);
+      for (const { service } of [old, next]) await service.background.renewShare();
+    }
+    const numbers = Array.from({ length: 40 }, (_, n) => n);
+    for (const n of numbers) await writeAndDie(shop, setOff(uuid(n), "was_placed"));
+    isDead = true;
+    shop.pass(1_000);
+    const done = await workOn(next);
+    assert.ok(done > 0 && done < numbers.length, `${done}: they share the work`);
+    shop.pass(LEASE_OVER_MS);
+    await workOn(next);
+    assert.deepEqual(await countNotes(next, tenant, numbers), numbers.map(() => 1));
+  });
+});

@@ -1,0 +1,169 @@
+/**
+ * Somebody is told of news instead of looking: the telling is lost, or comes before the listening,
+ * or the news lies between what was there before and what is told from now on.
+ *
+ * Published by: Commanded's EventStore, NeoHaskell, eventsourcing (Python), occurrent.
+ */
+
+import assert from "node:assert/strict";
+import { streamKey } from "../../src/domain/stream_key.ts";
+import type { Engine, Watch } from "../../src/kv/engine.ts";
+import { signalOutbox } from "../../src/store/outbox.ts";
+import { readHead } from "../../src/store/streams.ts";
+import { openWatchedTypes, watchTypes } from "../../src/store/watched_types.ts";
+import { outboxWorker } from "../../src/workers/outbox.ts";
+import { runWorker } from "../../src/workers/worker.ts";
+import { heldEngine } from "../support/held_engine.ts";
+import { idsOfOneShard, READER, readLog, timesSeenOf } from "../support/log_reader.ts";
+import { setOff, write } from "../support/reactive_spec.ts";
+import { uuid } from "../support/service_fixture.ts";
+import { deafEngine, until } from "../support/two_nodes.ts";
+import { countNotes, type Shop, withShop, writeAndDie } from "./shop.ts";
+
+/** A worker that by itself would look again in an hour; `body` decides what wakes it. */
+async function workUntilNoted(
+  shop: Shop,
+  wrap: (engine: Engine) => Engine,
+  tell: () => Promise<void>,
+): Promise<void> {
+  const node = shop.start(wrap);
+  const worker = { ...outboxWorker(node.service), idleMs: 3_600_000 };
+  let drains = 0;
+  const counted = {
+    ...worker,
+    drain: (limit: number, isStopping?: () => boolean) => {
+      drains++;
+      return worker.drain(limit, isStopping);
+    },
+  };
+  const running = runWorker(counted, node.host);
+  try {
+    await until(() => drains >= 2, "the first look, and the one when it listens");
+    await writeAndDie(shop, setOff(uuid(1), "was_placed"));
+    shop.pass(1_000);
+    await tell();
+    const isNoted = async () => (await countNotes(node, shop.tenant, [1]))[0] === 1;
+    await until(isNoted, "what the entry says");
+  } finally {
+    await running.stop();
+  }
+}
+
+function signal(engine: Engine): Promise<void> {
+  return engine.transact((tx) => Promise.resolve(signalOutbox(tx)));
+}
+
+// commanded/eventstore#309 and pyeventsourcing/eventsourcing#305: what Postgres notifies of while a
+// connection is away is told to nobody, and a subscription waits on. neohaskell/NeoHaskell#687:
+// events that were committed meanwhile never reached the live projections.
+Deno.test("a worker hears of work although no notification ever comes (Commanded's EventStore, eventsourcing, NeoHaskell)", async () => {
+  await withShop(async (shop) => {
+    const spoken: boolean[] = [];
+    const deaf = (engine: Engine): Engine => {
+      const inner = deafEngine(engine);
+      return {
+        ...inner,
+        watch(key) {
+          const watch = inner.watch(key);
+          watch.changed.then((isChanged) => spoken.push(isChanged));
+          return watch;
+        },
+      };
+    };
+    await workUntilNoted(shop, deaf, () => signal(shop.engine));
+    assert.ok(spoken.every((isChanged) => !isChanged), "no watch has told of a change");
+  });
+});
+
+// The same issues: a notification that is sent while the listener is only beginning to listen.
+Deno.test("a worker hears of what happened before it was listening (Commanded's EventStore)", async () => {
+  await withShop(async (shop) => {
+    const listening = Promise.withResolvers<void>();
+    const late = (inner: Engine): Engine => ({
+      transact: (body) => inner.transact(body),
+      snapshot: (body) => inner.snapshot(body),
+      watch: (key) => watchFrom(listening.promise, () => inner.watch(key)),
+      close: () => inner.close(),
+    });
+    await workUntilNoted(shop, late, async () => {
+      await signal(shop.engine);
+      listening.resolve();
+    });
+  });
+});
+
+/** A watch that sees nothing of what is over when it begins. */
+function watchFrom(begin: Promise<void>, watch: () => Watch): Watch {
+  const cancelled = Promise.withResolvers<boolean>();
+  let isCancelled = false;
+  let inner: Watch | undefined;
+  const changed = begin.then(() => isCancelled ? false : (inner = watch()).changed);
+  return {
+    changed: Promise.race([changed, cancelled.promise]),
+    cancel() {
+      isCancelled = true;
+      inner?.cancel();
+      cancelled.resolve(false);
+    },
+  };
+}
+
+/**
+ * Begins reading: registers the reader, and takes what was there before as read. The one look at
+ * the streams that another commit may not change until then is the guarded one.
+ */
+function beginReading(
+  engine: Engine,
+  tenant: number,
+  ids: readonly string[],
+  isGuarded: boolean,
+): Promise<string[]> {
+  return engine.transact(async (tx) => {
+    const before = await openWatchedTypes().read(tx, tenant);
+    watchTypes(tx, tenant, before, { consumers: [READER] });
+    const reads = isGuarded ? tx : tx.unguarded;
+    const heads = ids.map((id) => readHead(reads, tenant, streamKey("order", id)));
+    const lengths = (await Promise.all(heads)).map(({ length }) => length);
+    return ids.filter((_, at) => lengths[at]! > 0);
+  });
+}
+
+// johanhaleby/occurrent#292 and johanhaleby/occurrent#208: events that were committed while a
+// subscription went over from the replay to what is live were in neither.
+Deno.test("no event falls between what was there and what is told from now on (occurrent)", async () => {
+  const missing = { replayed: [0], told: [2, 3] };
+  assert.deepEqual(await handOver(false), missing, "the event at place 1 is in neither");
+  assert.deepEqual(await handOver(true), { ...missing, replayed: [0, 1] });
+});
+
+/** Places of the events, of four, that are found by the replay and by the log. */
+async function handOver(isGuarded: boolean): Promise<Record<"replayed" | "told", number[]>> {
+  const found = { replayed: [] as number[], told: [] as number[] };
+  await withShop(async (shop) => {
+    const { engine, tenant } = shop;
+    const [old, during, underWay, next] = idsOfOneShard(tenant.number, 4);
+    const ids = [old!, during!, underWay!, next!];
+    const { node: slow, held: slowCommits } = shop.startHeld();
+    const { service } = shop.start();
+    await write(service, tenant, setOff(old!, "was_paid"));
+    // It has seen that nobody reads, and will commit when somebody does.
+    const writeCommit = slowCommits.hold();
+    const writing = write(slow.service, tenant, setOff(underWay!, "was_paid"));
+    await writeCommit.reached;
+    // It has seen what was there, and one more comes before it says that it reads from now on.
+    const reading = heldEngine(engine);
+    const beginCommit = reading.hold();
+    const beginning = beginReading(reading, tenant.number, ids, isGuarded);
+    await beginCommit.reached;
+    await write(service, tenant, setOff(during!, "was_paid"));
+    beginCommit.release();
+    found.replayed = (await beginning).map((id) => ids.indexOf(id));
+    writeCommit.release();
+    await writing;
+    await write(service, tenant, setOff(next!, "was_paid"));
+    await readLog(engine, tenant.number);
+    const times = await timesSeenOf(engine, tenant.number, ids);
+    found.told = times.flatMap((count, place) => Array.from({ length: count }, () => place));
+  });
+  return found;
+}

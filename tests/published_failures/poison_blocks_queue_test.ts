@@ -1,0 +1,93 @@
+/**
+ * What can never be done stands at the head of a queue, and is tried again and again before
+ * anything behind it.
+ *
+ * Published by: MassTransit, WSO2, occurrent.
+ */
+
+import assert from "node:assert/strict";
+import { limits } from "../../src/domain/limits.ts";
+import { streamKey } from "../../src/domain/stream_key.ts";
+import { outboxShard } from "../../src/store/outbox.ts";
+import { poisonedEngine } from "../support/poisoned_engine.ts";
+import { setOff } from "../support/reactive_spec.ts";
+import { uuid } from "../support/service_fixture.ts";
+import type { Node } from "../support/two_nodes.ts";
+import { countNotes, typesOf, withShop, workOn, writeAndDie } from "./shop.ts";
+
+/** So many that cannot be done, and behind them some that can. */
+const POISONED = Array.from({ length: 24 }, (_, n) => 0xa00 + n);
+const GOOD = [0xb00, 0xb01, 0xb02];
+/** In the id of every stream that cannot be written to, and of no other. */
+const POISON = "000000000a";
+/** More than any shard has here: a page of one is at its end by then. */
+const ROUNDS_MAX = 16;
+
+/** Works with pages of one entry of each shard, while the clock stands still. */
+async function workInSmallPages({ service: { background } }: Node): Promise<void> {
+  for (let round = 0; round < ROUNDS_MAX; round++) {
+    await background.drainOutbox(1);
+    await background.drainTimers(16);
+  }
+}
+
+/** Lets all that fails fail for good. */
+async function workForLong(node: Node): Promise<void> {
+  for (let tries = 0; tries < limits.reactionTriesMax; tries++) {
+    node.host.timeMs += limits.reactionRetryMsMax;
+    await workOn(node);
+  }
+}
+
+async function depthsOf({ service: { background } }: Node): Promise<Record<string, number>> {
+  const measures = await background.measureQueues();
+  return Object.fromEntries(measures.map(({ queue, depth }) => [queue, depth]));
+}
+
+// MassTransit/MassTransit#6216: one message that could not be sent kept the delivery service busy,
+// and every other outbox waited for the next restart. wso2/product-ei#2740: the message processor
+// tried a poison message again and again, and the whole flow stopped.
+Deno.test("entries that fail at the head of the outbox hold up none behind them, and are parked (MassTransit, WSO2)", async () => {
+  await withShop(async (shop) => {
+    const { tenant } = shop;
+    const shardOf = (n: number) => {
+      const stream = streamKey("order", uuid(n));
+      return outboxShard({ tenant: tenant.number, stream, index: 0, number: 0 });
+    };
+    const inOneShard = (from: number, count: number) =>
+      Array.from({ length: 0x100 }, (_, n) => from + n)
+        .filter((n) => shardOf(n) === shardOf(GOOD[0]!)).slice(0, count);
+    const [poisoned, good] = [inOneShard(0xa00, 8), inOneShard(0xb00, 3)];
+    for (const n of [...poisoned, ...good]) await writeAndDie(shop, setOff(uuid(n), "was_placed"));
+    shop.pass(1_000);
+    const poison = `ledger:${uuid(0xa00).slice(0, -2)}`;
+    const node = shop.start((engine) => poisonedEngine(engine, () => poison));
+    await workInSmallPages(node);
+    assert.deepEqual(await countNotes(node, tenant, good), [1, 1, 1]);
+    assert.deepEqual(await depthsOf(node), { outbox: poisoned.length, timer: 0, parked: 0 });
+    await workForLong(node);
+    assert.deepEqual(await countNotes(node, tenant, good), [1, 1, 1]);
+    assert.deepEqual(await depthsOf(node), { outbox: 0, timer: 0, parked: poisoned.length });
+  });
+});
+
+// johanhaleby/occurrent#1006: a poll took the timers that were due first; those that could not fire
+// stayed the first, and with a batch full of them no other saga had a timeout any more.
+Deno.test("timers that fail, more than a batch of them, hold up none behind them (occurrent)", async () => {
+  await withShop(async (shop) => {
+    const { tenant } = shop;
+    for (const n of POISONED) await writeAndDie(shop, setOff(uuid(n), "was_delayed"));
+    shop.pass(1_000);
+    for (const n of GOOD) await writeAndDie(shop, setOff(uuid(n), "was_delayed"));
+    shop.pass(10_000);
+    const node = shop.start((engine) => poisonedEngine(engine, () => POISON));
+    await workInSmallPages(node);
+    const fired = async (n: number) => (await typesOf(node, tenant, "order", uuid(n))).length - 1;
+    for (const n of GOOD) assert.equal(await fired(n), 1);
+    // What has failed waits for its next try.
+    assert.deepEqual(await depthsOf(node), { outbox: 0, timer: 0, parked: 0 });
+    await workForLong(node);
+    for (const n of GOOD) assert.equal(await fired(n), 1);
+    assert.deepEqual(await depthsOf(node), { outbox: 0, timer: 0, parked: POISONED.length });
+  });
+});

@@ -1,0 +1,143 @@
+/**
+ * Processes over one store, which tests start, let die, wake too late and start again. The store
+ * is what TEST_STORE says; a restart closes it and opens it again from what it had stored.
+ */
+
+import type { JsonObject } from "../../src/domain/json.ts";
+import { LEASE_LIFETIME_MS, LEASE_SKEW_MS } from "../../src/domain/lease.ts";
+import type { Tenant } from "../../src/domain/tenant.ts";
+import type { Engine } from "../../src/kv/engine.ts";
+import { fakeHost } from "../support/fake_host.ts";
+import { faultyEngine } from "../support/faulty_engine.ts";
+import { type HeldEngine, heldEngine } from "../support/held_engine.ts";
+import { reactiveSpec, type setOff, write } from "../support/reactive_spec.ts";
+import { uuid, valueOf } from "../support/service_fixture.ts";
+import { temporaryEngine } from "../support/temporary_engine.ts";
+import { type Node, OPERATOR, startNode, stopNode } from "../support/two_nodes.ts";
+
+export interface Shop {
+  /** The store itself, for looking. */
+  readonly engine: Engine;
+  readonly tenant: Tenant;
+  /** Starts a process, on the store or on what `wrap` makes of it. */
+  start(wrap?: (engine: Engine) => Engine): Node;
+  /** The same on an engine whose commits a test may hold. */
+  startHeld(): { readonly node: Node; readonly held: HeldEngine };
+  /** The clocks of all processes go on, also of those that begin later. */
+  pass(milliseconds: number): void;
+  /** All processes die, the store is closed and opened again. */
+  restart(): Promise<void>;
+}
+
+type Request = ReturnType<typeof setOff>;
+
+/** After so long the leases of a process that does not renew them may be taken by any clock. */
+export const LEASE_OVER_MS = LEASE_LIFETIME_MS + LEASE_SKEW_MS + 1;
+
+/** Runs `body` with a store and one instance; everything is gone afterwards. */
+export async function withShop(
+  body: (shop: Shop) => Promise<void>,
+  spec: JsonObject = reactiveSpec,
+): Promise<void> {
+  const store = await temporaryEngine();
+  let engine = store.engine;
+  let nodes: Node[] = [];
+  let started = 0;
+  let passedMs = 0;
+
+  function start(wrap = (inner: Engine) => inner): Node {
+    const host = fakeHost(`process ${started++}`);
+    host.timeMs += passedMs;
+    const node = startNode(wrap(engine), host);
+    nodes.push(node);
+    return node;
+  }
+
+  async function restart(): Promise<void> {
+    // Closed under the running processes, so that these give nothing back.
+    await engine.close();
+    for (const node of nodes) await stopNode(node).catch(() => {});
+    nodes = [];
+    engine = await store.reopen();
+  }
+
+  try {
+    const tenant = await createTenant(start(), spec);
+    await body({
+      get engine() {
+        return engine;
+      },
+      tenant,
+      start,
+      startHeld() {
+        const held = heldEngine(engine);
+        return { node: start(() => held), held };
+      },
+      pass(milliseconds) {
+        passedMs += milliseconds;
+        for (const { host } of nodes) host.timeMs += milliseconds;
+      },
+      restart,
+    });
+  } finally {
+    for (const node of nodes) await stopNode(node);
+    await store.dispose();
+  }
+}
+
+async function createTenant({ access, service }: Node, spec: JsonObject): Promise<Tenant> {
+  const { id } = valueOf(await access.createInstance("shop", "unlimited"));
+  const tenant = valueOf(await access.resolveTenant(OPERATOR, id, "test"));
+  valueOf(await service.specs.deploySpec(tenant, { spec, force: false, dryRun: false }));
+  return tenant;
+}
+
+/** Writes as a process does that dies right after its commit: what that set off is left undone. */
+export async function writeAndDie(shop: Shop, request: Request): Promise<void> {
+  let commits = 0;
+  const node = shop.start((engine) =>
+    faultyEngine(engine, () => commits++ === 0 ? undefined : { kind: "unavailable", landed: false })
+  );
+  await write(node.service, shop.tenant, request);
+}
+
+/** What is due, until nothing is: in this process's share of the work. */
+export async function workOn({ service: { background } }: Node): Promise<number> {
+  let all = 0;
+  for (let round = 0; round < ROUNDS_MAX; round++) {
+    const done = await background.drainOutbox(100) + await background.drainTimers(1_600);
+    all += done;
+    if (done === 0) return all;
+  }
+  throw new Error("there was work again and again");
+}
+
+const ROUNDS_MAX = 500;
+
+/** Types of the events of one stream. */
+export async function typesOf(
+  { service }: Node,
+  tenant: Tenant,
+  aggregateType: string,
+  id: string,
+): Promise<string[]> {
+  const request = { aggregateType, id, direction: "forwards", count: 1_000 } as const;
+  const { entries } = valueOf(await service.data.readEvents(tenant, request));
+  return entries.map(({ raw }) => JSON.parse(raw).type as string);
+}
+
+/** How many events the ledgers of these ids have: what `was_placed` implies is one each. */
+export function countNotes(
+  node: Node,
+  tenant: Tenant,
+  numbers: readonly number[],
+): Promise<number[]> {
+  return Promise.all(
+    numbers.map(async (n) => (await typesOf(node, tenant, "ledger", uuid(n))).length),
+  );
+}
+
+/** How much waits in all queues, with what is parked. */
+export async function countLeft({ service: { background } }: Node): Promise<number> {
+  return (await background.measureQueues()).reduce((sum, { depth }) => sum + depth, 0);
+}

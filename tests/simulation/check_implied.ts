@@ -1,0 +1,199 @@
+/**
+ * Every event has set off what `expected_events.ts` says, each exactly once, or there is an error
+ * record that says why not. And there is no error record without a reason.
+ */
+
+import type { ErrorRecord } from "../../src/domain/error_record.ts";
+import type { Census } from "./census.ts";
+import { canonical, groupBy, takeOne } from "./compare.ts";
+import { type Evidence, nameOf, type Placed, placeName } from "./evidence.ts";
+import {
+  countFailures,
+  countTooDeep,
+  depthOf,
+  type Expected,
+  expectedEvents,
+  fitsNever,
+} from "./expected_events.ts";
+import { possibleSpecs } from "./spec_times.ts";
+import type { SpecNumber } from "./world_spec.ts";
+
+/** What there is of one event. */
+interface Found {
+  readonly actual: readonly Placed[];
+  /** Error records of implied events that were given up. */
+  readonly dropped: readonly ErrorRecord[];
+  readonly parked: readonly Expected[];
+}
+
+export function checkImplied(evidence: Evidence, census: Census): string[] {
+  const { events, errors } = evidence;
+  const faults: string[] = [];
+  const implied = groupBy(events, ({ event: { metadata } }) => {
+    const { implied_by: by, saga } = metadata;
+    return by === undefined || saga !== undefined ? undefined : placeName(by.key, by.stream_id);
+  });
+  const dropped = groupBy(errors.map(({ record }) => record), placeOfDropped);
+  const parked = groupBy(evidence.parked, ({ place }) => place);
+  const spelled = openRecords(evidence);
+  for (const placed of events) {
+    const name = nameOf(placed);
+    const found: Found = {
+      actual: implied.get(name) ?? [],
+      dropped: dropped.get(name) ?? [],
+      parked: (parked.get(name) ?? []).flatMap(({ waiting: { entry } }) =>
+        entry.kind === "emit" ? [emissionOf(entry)] : []
+      ),
+    };
+    for (const table of [implied, dropped, parked]) table.delete(name);
+    faults.push(...faultsOf(evidence, placed, found), ...spelled.take(placed));
+    countEvent(census, placed, found);
+  }
+  for (const [name, table] of Object.entries({ implied, dropped, parked })) {
+    for (const place of table.keys()) faults.push(`${name} by ${place}, which is not there`);
+  }
+  if (isCalm(evidence)) faults.push(...checkOrder(evidence));
+  return [...faults, ...spelled.left()];
+}
+
+function emissionOf(
+  { emission: { key, eventType, data } }: {
+    readonly emission: { key: string; eventType: string; data: Expected["data"] };
+  },
+): Expected {
+  return { key, type: eventType, data };
+}
+
+function placeOfDropped({ context }: ErrorRecord): string | undefined {
+  const { implied_key, event_key, stream_id } = context;
+  return implied_key === undefined ? undefined : placeName(String(event_key), String(stream_id));
+}
+
+function faultsOf({ world }: Evidence, placed: Placed, found: Found): string[] {
+  const specs = possibleSpecs(world, placed.version);
+  const attempts = specs.map((spec) => differences(placed, found, spec));
+  const best = attempts.sort((a, b) => a.length - b.length)[0] ?? ["no spec was there yet"];
+  return [...best, ...checkStamps(placed, found)].map((fault) =>
+    `${nameOf(placed)} ${placed.event.type}: ${fault}`
+  );
+}
+
+function differences({ event }: Placed, found: Found, spec: SpecNumber): string[] {
+  const faults: string[] = [];
+  const expected = [...expectedEvents(event, spec)];
+  for (const { event: { key, type, data } } of found.actual) {
+    const text = canonical(data);
+    const isTaken = takeOne(
+      expected,
+      (each) => each.key === key && each.type === type && canonical(each.data) === text,
+    );
+    if (!isTaken) faults.push(`${key} ${type} ${text} follows once too often`);
+    else if (fitsNever({ key, type, data })) faults.push(`${type} ${text} fits no spec`);
+  }
+  for (const { key, type } of found.parked) {
+    if (!takeOne(expected, (each) => each.key === key && each.type === type)) {
+      faults.push(`${key} ${type} is parked and written`);
+    }
+  }
+  for (const { context, message } of found.dropped) {
+    const isParked = found.parked.some(({ key, type }) => isOf(context, key, type));
+    if (isParked) continue;
+    const isTaken = takeOne(
+      expected,
+      (each) => isOf(context, each.key, each.type) && fitsNever(each),
+    );
+    if (!isTaken) faults.push(`given up without a reason: ${message} ${JSON.stringify(context)}`);
+  }
+  for (const { key, type } of expected) faults.push(`${key} ${type} is missing`);
+  if (found.parked.length > found.dropped.length) faults.push("parked without an error record");
+  return faults;
+}
+
+function isOf(context: ErrorRecord["context"], key: string, type: string): boolean {
+  return context.implied_key === key && context.implied_event_type === type;
+}
+
+function checkStamps(placed: Placed, { actual }: Found): string[] {
+  const { event: { type, metadata } } = placed;
+  return actual.flatMap(({ event, version }) => {
+    const by = event.metadata.implied_by!;
+    const faults: string[] = [];
+    if (by.event_type !== type) faults.push(`implied by ${by.event_type}`);
+    if (by.depth !== depthOf(placed.event) + 1) faults.push(`implied at depth ${by.depth}`);
+    if (canonical({ ...event.metadata.actor }) !== canonical({ ...metadata.actor })) {
+      faults.push("implied by another actor");
+    }
+    if (version <= placed.version) faults.push("implied before it was there");
+    return faults;
+  });
+}
+
+/** Error records that commit with an event itself, so they are found by its type and version. */
+function openRecords({ errors }: Evidence) {
+  const left = errors.filter(({ record: { context } }) => {
+    const { operation, implied_key } = context;
+    return operation !== "advance_saga" && implied_key === undefined;
+  });
+
+  function take({ event, version }: Placed): string[] {
+    const isOwn = ({ record, version: at }: typeof left[number]) =>
+      at === version && record.context.event_key === event.key &&
+      record.context.event_type === event.type;
+    const expected = [
+      ...Array<string>(countFailures(event)).fill("implication_failed"),
+      ...countTooDeep(event, 1) > 0 ? ["implication_depth_exceeded"] : [],
+    ];
+    return expected.flatMap((type) => {
+      const isTaken = takeOne(left, (each) => isOwn(each) && each.record.error_type === type);
+      return isTaken ? [] : [`${event.key} ${event.type}: there is no record of ${type}`];
+    });
+  }
+
+  return {
+    take,
+    left: () => left.map(({ record }) => `an error without a reason: ${JSON.stringify(record)}`),
+  };
+}
+
+function isCalm({ world: { weather } }: Evidence): boolean {
+  return weather.faultShare + weather.outages + weather.clockJumps === 0 &&
+    weather.machines === 1 && weather.deathsInCalls + weather.deathsInTime === 0;
+}
+
+/** Where nothing fails, what one event sets off in a stream is there in its order. */
+function checkOrder({ events, world }: Evidence): string[] {
+  return events.flatMap((placed) => {
+    const name = nameOf(placed);
+    const own = events.filter(({ event: { metadata: { implied_by: by, saga } } }) =>
+      saga === undefined && by !== undefined && placeName(by.key, by.stream_id) === name
+    );
+    const orders = possibleSpecs(world, placed.version).map((spec) =>
+      expectedEvents(placed.event, spec)
+    );
+    const isInOrder = orders.some((order) => {
+      const place = ({ event: { key, type, data } }: Placed) =>
+        order.findIndex((each) =>
+          each.key === key && each.type === type && canonical(each.data) === canonical(data)
+        );
+      return own.every((one, at) =>
+        own.slice(at + 1).every((two) =>
+          one.event.key !== two.event.key || (one.index < two.index) === (place(one) <= place(two))
+        )
+      );
+    });
+    return isInOrder ? [] : [`${name}: what it implied is out of order`];
+  });
+}
+
+function countEvent(census: Census, placed: Placed, { actual, dropped, parked }: Found): void {
+  census.count("implied events", actual.length);
+  if (depthOf(placed.event) > 0) {
+    census.count("implied events of depth 2 or more", actual.length);
+  }
+  const others = actual.filter(({ commit }) => commit.process !== placed.commit.process);
+  census.count("implied events written by another process than their trigger", others.length);
+  census.count("implied events given up", dropped.length - parked.length);
+  census.count("entries parked", parked.length);
+  census.count("implications that came to nothing", countFailures(placed.event));
+  if (countTooDeep(placed.event, 1) > 0) census.count("implications too deep");
+}

@@ -1,0 +1,45 @@
+/** What the clients of a world did and what they were told: what was acknowledged must be true. */
+
+import type { JsonObject } from "../../src/domain/json.ts";
+import type { SpecNumber } from "./world_spec.ts";
+
+/** `unknown`: nothing was heard, so it may have landed, or still land. */
+export type Heard = "acknowledged" | "refused" | "unknown";
+
+export interface JournalEvent {
+  readonly key: string;
+  readonly type: string;
+  /** Its `n` is that of no other event. */
+  readonly data: JsonObject;
+}
+
+export interface JournalWrite {
+  readonly events: readonly JournalEvent[];
+  heard: Heard;
+  /** Where the reply said each target begins, by its key. */
+  places: readonly { readonly key: string; readonly first: number }[];
+  impliedCount: number;
+}
+
+export interface JournalDeploy {
+  readonly spec: SpecNumber;
+  /** It cannot have been current before this version. */
+  readonly fromVersion: number;
+}
+
+export interface JournalDelete {
+  readonly scheduledId: string;
+  readonly heard: Heard;
+  /** The newest version when it was heard. */
+  readonly version: number;
+}
+
+export interface Journal {
+  readonly writes: JournalWrite[];
+  readonly deploys: JournalDeploy[];
+  readonly deletes: JournalDelete[];
+}
+
+export function openJournal(): Journal {
+  return { writes: [], deploys: [], deletes: [] };
+}

@@ -1,0 +1,42 @@
+/** Runs a world and says all that is wrong with it. */
+
+import type { Census } from "./census.ts";
+import { checkImplied } from "./check_implied.ts";
+import { checkRemains } from "./check_remains.ts";
+import { checkSagas } from "./check_sagas.ts";
+import { checkSchedules } from "./check_schedules.ts";
+import { checkWrites } from "./check_writes.ts";
+import { gatherEvidence } from "./evidence.ts";
+import { type EndedWorld, runWorld } from "./world.ts";
+
+export interface Verdict {
+  /** Undefined where it did not come to an end. */
+  readonly world: EndedWorld | undefined;
+  readonly faults: readonly string[];
+}
+
+/** Never throws: what a world throws is a fault of it. */
+export async function judgeWorld(seed: number, census: Census): Promise<Verdict> {
+  let world: EndedWorld | undefined;
+  try {
+    world = await runWorld(seed, census);
+    const evidence = gatherEvidence(world);
+    const { retries, parked } = evidence;
+    census.count("entries tried again after a failure", retries);
+    const { poison } = world.weather;
+    if (poison === "passing" && retries > 0) census.count("entries poisoned for a while");
+    if (poison === "lasting" && parked.length > 0) census.count("entries poisoned for ever");
+    const faults = [
+      ...evidence.faults,
+      ...checkWrites(evidence, census),
+      ...checkImplied(evidence, census),
+      ...checkSchedules(evidence, census),
+      ...checkSagas(evidence, census),
+      ...checkRemains(evidence),
+    ];
+    return { world, faults };
+  } catch (error) {
+    const { stack, message } = error as Error;
+    return { world, faults: [stack ?? message] };
+  }
+}

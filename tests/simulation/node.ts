@@ -1,0 +1,157 @@
+/**
+ * One server process of a world: a service with its workers, a clock of its own and an engine that
+ * fails. It can die at any moment; what it had under way then never goes on.
+ */
+
+import type { AccessService } from "../../src/service.ts";
+import { createService, type Service } from "../../src/service.ts";
+import type { Host } from "../../src/host.ts";
+import type { Engine } from "../../src/kv/engine.ts";
+import { leaseWorker } from "../../src/workers/leases.ts";
+import { memoryWorker } from "../../src/workers/memory.ts";
+import { outboxWorker } from "../../src/workers/outbox.ts";
+import { timerWorker } from "../../src/workers/timers.ts";
+import { type RunningWorker, runWorker } from "../../src/workers/worker.ts";
+import type { Random } from "../crash/random.ts";
+import { fakeHost } from "../support/fake_host.ts";
+import { type Fault, faultyEngine } from "../support/faulty_engine.ts";
+import { poisonedEngine } from "../support/poisoned_engine.ts";
+import type { CallStage, SimulatedStore } from "./simulated_store.ts";
+import type { VirtualTime } from "./virtual_time.ts";
+
+/** Where a process runs; it outlives its processes. */
+export interface Machine {
+  /** Milliseconds that its clock is ahead of {@link EPOCH_MS}, from those moments on. */
+  readonly clock: { readonly fromMs: number; readonly aheadMs: number }[];
+}
+
+export interface Node {
+  readonly machine: Machine;
+  readonly service: Service;
+  readonly isAlive: boolean;
+  /** Resolves when it has died or was stopped. */
+  readonly ended: Promise<void>;
+  /** What it logged as errors. */
+  readonly errors: readonly string[];
+  kill(): void;
+  /** As on a signal: what is under way ends first. */
+  stop(): Promise<void>;
+}
+
+/** What a node meets, decided by its world. */
+export interface Surroundings {
+  readonly time: VirtualTime;
+  readonly store: SimulatedStore;
+  readonly random: Random;
+  /** How long a call takes at this stage. */
+  latencyMs(stage: CallStage): number;
+  /** Whether the node dies here. */
+  isDeadly(stage: CallStage): boolean;
+  fault(): Fault | undefined;
+  isAway(machine: Machine): boolean;
+  poison(): string | undefined;
+  /** A commit of a node on `machine` has landed as `version`. */
+  onCommit(machine: Machine, version: number, keys: ReadonlySet<string>): void;
+}
+
+/** When the world begins, by a clock that is right. */
+export const EPOCH_MS = Date.UTC(2026, 0, 1);
+const NEVER = new Promise<never>(() => {});
+
+export function startNode(machine: Machine, around: Surroundings, number: number): Node {
+  const { time } = around;
+  const ended = Promise.withResolvers<void>();
+  const errors: string[] = [];
+  let isAlive = true;
+
+  function kill(): void {
+    isAlive = false;
+    ended.resolve();
+  }
+
+  /** Calls `run` unless the process is dead by then. */
+  function startTimer(milliseconds: number, run: () => void): () => void {
+    return time.startTimer(milliseconds, () => isAlive && run());
+  }
+
+  function pause(stage: CallStage): Promise<void> {
+    if (isAlive && around.isDeadly(stage)) kill();
+    if (!isAlive) return NEVER;
+    return new Promise((resolve) => void startTimer(around.latencyMs(stage), resolve));
+  }
+
+  const host: Host = {
+    ...fakeHost(),
+    nowMs: () => clockMs(machine, time.nowMs),
+    randomBytes: (length) => Uint8Array.from({ length }, () => around.random.below(256)),
+    startTimer,
+    yieldTurn: () => new Promise((resolve) => void startTimer(0, resolve)),
+    log(level, message, { reason } = {}) {
+      if (isAlive && level === "error") errors.push(`${message}: ${reason}`);
+    },
+  };
+  const service = createService(
+    openEngine(machine, around, number, pause),
+    host,
+    {} as AccessService,
+    { isStoreShared: true },
+  );
+  const workers = [outboxWorker, timerWorker, leaseWorker, memoryWorker]
+    .map((open): RunningWorker => runWorker(open(service), host));
+
+  async function stop(): Promise<void> {
+    await Promise.all(workers.map((worker) => worker.stop()));
+    await service.close();
+    kill();
+  }
+
+  return {
+    machine,
+    service,
+    errors,
+    get isAlive() {
+      return isAlive;
+    },
+    ended: ended.promise,
+    kill,
+    stop,
+  };
+}
+
+function openEngine(
+  machine: Machine,
+  around: Surroundings,
+  number: number,
+  pause: (stage: CallStage) => Promise<void>,
+): Engine {
+  const { time, store } = around;
+  const inner = store.open({
+    pause,
+    nowMs: () => time.nowMs,
+    onCommit: (version, { keys }) => around.onCommit(machine, version, keys),
+  });
+  const options = {
+    isAway: () => around.isAway(machine),
+    nowMs: () => Math.floor(EPOCH_MS + time.nowMs),
+    number,
+  };
+  return faultyEngine(poisonedEngine(inner, around.poison), () => around.fault(), options);
+}
+
+/** What the machine's clock shows. */
+export function clockMs({ clock }: Machine, trueMs: number): number {
+  const now = clock.findLast(({ fromMs }) => fromMs <= trueMs)!;
+  return Math.floor(EPOCH_MS + trueMs + now.aheadMs);
+}
+
+/** The latest time that it showed in the `windowMs` before. */
+export function latestClockMs(machine: Machine, trueMs: number, windowMs: number): number {
+  const { clock } = machine;
+  let latest = clockMs(machine, trueMs);
+  for (const [index, { aheadMs, fromMs }] of clock.entries()) {
+    const untilMs = clock[index + 1]?.fromMs ?? Infinity;
+    if (fromMs > trueMs || untilMs < trueMs - windowMs) continue;
+    latest = Math.max(latest, EPOCH_MS + Math.min(untilMs, trueMs) + aheadMs);
+  }
+  return latest;
+}

@@ -1,0 +1,53 @@
+/**
+ * Thousands of small worlds, each from one number: nodes that die, an engine that fails, clocks
+ * that jump, clients that try again, deploys in between. In each of them everything that events set
+ * off happens exactly once.
+ */
+
+import assert from "node:assert/strict";
+import { createCensus, describeCensus, missingKinds } from "./census.ts";
+import { judgeWorld } from "./judge.ts";
+import { runWorld } from "./world.ts";
+
+const SEEDS = 2_000;
+/** Beyond so many there is nothing more to learn from one run. */
+const FAILED_MAX = 10;
+
+const only = numberOf("SIMULATION_SEED");
+const count = only === undefined ? numberOf("SIMULATION_SEEDS") ?? SEEDS : 1;
+const first = only ?? numberOf("SIMULATION_FIRST") ?? 1;
+
+Deno.test(`in ${count} worlds, from seed ${first} on, each effect happens once and in time`, async () => {
+  const census = createCensus();
+  const failed: string[] = [];
+  for (let seed = first; seed < first + count && failed.length < FAILED_MAX; seed++) {
+    const { world, faults } = await judgeWorld(seed, census);
+    if (faults.length === 0) continue;
+    failed.push(`seed ${seed}: ${faults.join("\n  ")}\n  in ${JSON.stringify(world?.weather)}`);
+    console.log(`repeat with: SIMULATION_SEED=${seed} deno test -A tests/simulation`);
+  }
+  console.log(`${count} worlds:\n${describeCensus(census)}`);
+  assert.deepEqual(failed, []);
+  // A few worlds cannot meet everything.
+  if (count >= SEEDS) assert.deepEqual(missingKinds(census), []);
+});
+
+Deno.test("the same seed is the same world: every commit, its time and what it wrote", async () => {
+  for (let seed = first; seed < first + 5; seed++) {
+    const [one, two] = [await runWorld(seed, createCensus()), await runWorld(seed, createCensus())];
+    assert.equal(one.trace, two.trace, `seed ${seed}`);
+    assert.ok(one.commits.size > 10);
+  }
+  const [one, two] = [
+    await runWorld(first, createCensus()),
+    await runWorld(first + 1, createCensus()),
+  ];
+  assert.notEqual(one.trace, two.trace);
+});
+
+function numberOf(name: string): number | undefined {
+  const text = Deno.env.get(name);
+  if (text === undefined) return undefined;
+  assert.match(text, /^[1-9][0-9]*$/, `${name} is a number from 1 on`);
+  return Number(text);
+}

@@ -1,0 +1,142 @@
+/**
+ * Time as the simulation has it: a list of what is to happen and when, on one thread. Nothing
+ * happens between two entries, so a run is decided by its entries alone. Waiting costs nothing.
+ */
+
+import { setImmediate } from "node:timers";
+
+export interface VirtualTime {
+  /** Milliseconds since the world began, with a fraction. It never goes back. */
+  readonly nowMs: number;
+  /** Calls `run` in so many milliseconds, unless the function that it gives is called before. */
+  startTimer(milliseconds: number, run: () => void): () => void;
+  sleep(milliseconds: number): Promise<void>;
+  /**
+   * Lets happen what is to happen, one after the other, each with all that follows from it at once,
+   * until `work` has ended. Throws where nothing is left to happen or too much happens, and what
+   * `refuse` throws, which is called after each.
+   */
+  runUntil<T>(work: Promise<T>, refuse: () => void): Promise<T>;
+}
+
+interface Entry {
+  readonly atMs: number;
+  /** What is due at the same time happens in the order in which it was asked for. */
+  readonly order: number;
+  run: (() => void) | undefined;
+}
+
+/** Ten times what any world needs; one that goes round for ever ends here. */
+const ENTRIES_MAX = 15_000;
+
+export function createVirtualTime(): VirtualTime {
+  const heap: Entry[] = [];
+  let nowMs = 0;
+  let order = 0;
+
+  function startTimer(milliseconds: number, run: () => void): () => void {
+    const entry: Entry = { atMs: nowMs + Math.max(0, milliseconds), order: order++, run };
+    pushEntry(heap, entry);
+    return () => entry.run = undefined;
+  }
+
+  function sleep(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => void startTimer(milliseconds, resolve));
+  }
+
+  async function runUntil<T>(work: Promise<T>, refuse: () => void): Promise<T> {
+    let isOver = false;
+    const ended = work.finally(() => isOver = true);
+    ended.catch(() => {});
+    await endOfTurn();
+    for (let happened = 0; !isOver; happened++) {
+      const entry = popEntry(heap);
+      if (entry === undefined) throw new Error("nothing is left that could happen");
+      if (happened > ENTRIES_MAX) throw new Error(`it goes on and on, at ${nowMs} ms`);
+      if (entry.run === undefined) continue;
+      nowMs = entry.atMs;
+      entry.run();
+      await endOfTurn();
+      refuse();
+    }
+    return await ended;
+  }
+
+  return {
+    get nowMs() {
+      return nowMs;
+    },
+    startTimer,
+    sleep,
+    runUntil,
+  };
+}
+
+/**
+ * Makes `setTimeout` and `clearTimeout` those of `time` while `body` runs: the product's loops wait
+ * by them. One world at a time.
+ */
+export async function withTimersOf<T>(time: VirtualTime, body: () => Promise<T>): Promise<T> {
+  const { setTimeout, clearTimeout } = globalThis;
+  const running = new Map<number, () => void>();
+  let last = 0;
+  const replaced = {
+    setTimeout(run: () => void, milliseconds = 0): number {
+      const id = ++last;
+      const cancel = time.startTimer(milliseconds, () => {
+        running.delete(id);
+        run();
+      });
+      running.set(id, cancel);
+      return id;
+    },
+    clearTimeout(id: number | undefined): void {
+      if (id === undefined) return;
+      running.get(id)?.();
+      running.delete(id);
+    },
+  };
+  Object.assign(globalThis, replaced);
+  try {
+    return await body();
+  } finally {
+    Object.assign(globalThis, { setTimeout, clearTimeout });
+  }
+}
+
+/** When all promises that are settled have been heard of. */
+function endOfTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+function isBefore(a: Entry, b: Entry): boolean {
+  return a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order);
+}
+
+function pushEntry(heap: Entry[], entry: Entry): void {
+  let at = heap.push(entry) - 1;
+  while (at > 0) {
+    const parent = (at - 1) >> 1;
+    if (!isBefore(entry, heap[parent]!)) break;
+    heap[at] = heap[parent]!;
+    at = parent;
+  }
+  heap[at] = entry;
+}
+
+function popEntry(heap: Entry[]): Entry | undefined {
+  const first = heap[0];
+  const last = heap.pop();
+  if (first === undefined || heap.length === 0) return first;
+  let at = 0;
+  for (;;) {
+    let child = 2 * at + 1;
+    if (child >= heap.length) break;
+    if (child + 1 < heap.length && isBefore(heap[child + 1]!, heap[child]!)) child++;
+    if (!isBefore(heap[child]!, last!)) break;
+    heap[at] = heap[child]!;
+    at = child;
+  }
+  heap[at] = last!;
+  return first;
+}

@@ -1,0 +1,256 @@
+/**
+ * A world from one number: machines, their processes, clients, and what befalls them, until all is
+ * quiet again. One thread, its own time, its own randomness: the same number, the same world.
+ */
+
+import { createHash } from "node:crypto";
+import { createRandom, type Random } from "../crash/random.ts";
+import type { Fault } from "../support/faulty_engine.ts";
+import type { Census } from "./census.ts";
+import { type ClientWorld, deploy, runClient } from "./clients.ts";
+import { type Journal, openJournal } from "./journal.ts";
+import { clockMs, EPOCH_MS, type Machine, type Node, startNode } from "./node.ts";
+import { countPending, nextDueMs } from "./pending.ts";
+import { createSimulatedStore, type SimulatedStore } from "./simulated_store.ts";
+import { createVirtualTime, type VirtualTime, withTimersOf } from "./virtual_time.ts";
+import { DEATH_SHARES, drawFault, drawLatencyMs, drawWeather, type Weather } from "./weather.ts";
+import type { SpecNumber } from "./world_spec.ts";
+
+/** What is known of one commit. */
+export interface CommitNote {
+  readonly atMs: number;
+  readonly machine: Machine;
+  /** The process on that machine. */
+  readonly process: number;
+}
+
+/** A world when it is over. */
+export interface EndedWorld {
+  readonly seed: number;
+  readonly weather: Weather;
+  readonly store: SimulatedStore;
+  readonly journal: Journal;
+  /** By version; the first is 1. */
+  readonly commits: ReadonlyMap<number, CommitNote>;
+  /** What processes logged as errors. */
+  readonly errors: readonly string[];
+  /** Whether it became quiet. */
+  readonly isQuiet: boolean;
+  /** SHA-256 over every commit, when it landed, and what it wrote. */
+  readonly trace: string;
+}
+
+/** How long all faults are over before the world must be quiet. */
+const DRAIN_MS_MAX = 60_000;
+/** Ten times what any world writes. */
+const KEYS_MAX = 5_000;
+const LOOK_MS = 500;
+/** All clocks are set forward by so much with each look, or to what is due: waiting is dear. */
+const FORWARD_MS_MIN = 2_500;
+
+/** Everything that moves in a world. */
+interface World extends ClientWorld {
+  readonly weather: Weather;
+  readonly random: Random;
+  readonly store: SimulatedStore;
+  readonly machines: readonly Machine[];
+  readonly processes: Node[];
+  readonly commits: Map<number, CommitNote>;
+  readonly trace: ReturnType<typeof createHash>;
+  isStormy: boolean;
+  deathsLeft: number;
+  /** Those that the store is away for. */
+  away: ReadonlySet<Machine>;
+}
+
+export async function runWorld(seed: number, census: Census): Promise<EndedWorld> {
+  const time = createVirtualTime();
+  const world = createWorld(seed, census, time);
+  function refuse(): void {
+    if (world.store.keyCount > KEYS_MAX) throw new Error("it writes on and on");
+  }
+  return await withTimersOf(time, () => time.runUntil(live(seed, world), refuse));
+}
+
+async function live(seed: number, world: World): Promise<EndedWorld> {
+  const { weather, random, machines, journal, store, commits } = world;
+  for (const machine of machines) start(world, machine);
+  if (!await deploy(world, random, 1)) throw new Error("the first spec was not deployed");
+  world.isStormy = true;
+  const clients = Array.from(
+    { length: weather.clients },
+    (_, index) =>
+      runClient(world, random.fork(100 + index), weather.operationsEach, weather.thinkMsMax),
+  );
+  const storm = runStorm(world);
+  await Promise.all([...clients, storm]);
+  world.isStormy = false;
+  world.away = new Set();
+  const isQuiet = await becomeQuiet(world);
+  const errors = world.processes.flatMap((process) => process.errors);
+  for (const process of world.nodes()) await process.stop();
+  for (const versions of store.keysWithin(EVERYTHING).map(store.history)) {
+    for (const { version, value } of versions) {
+      world.trace.update(`${version}`).update(value ?? "-");
+    }
+  }
+  const trace = world.trace.digest("hex");
+  return { seed, weather, store, journal, commits, errors, isQuiet, trace };
+}
+
+/** The stream that nobody can write while it is poisoned. */
+const POISONED = "ledger:poisoned";
+const EVERYTHING = { begin: new Uint8Array(), end: Uint8Array.of(0xff) };
+
+function createWorld(seed: number, census: Census, time: VirtualTime): World {
+  const random = createRandom(seed);
+  const weather = drawWeather(random);
+  const { skewMsMax, poison } = weather;
+  const machines = Array.from({ length: weather.machines }, (): Machine => ({
+    clock: [{ fromMs: 0, aheadMs: Math.floor((2 * random.next() - 1) * skewMsMax) }],
+  }));
+  const store = createSimulatedStore();
+  const processes: Node[] = [];
+  let numbers = 0;
+  return {
+    weather,
+    random,
+    census,
+    time,
+    store,
+    machines,
+    processes,
+    journal: openJournal(),
+    commits: new Map(),
+    trace: createHash("sha256"),
+    isPoisonous: poison !== "none",
+    isStormy: false,
+    deathsLeft: weather.deathsInCalls,
+    away: new Set(),
+    nodes: () => processes.filter(({ isAlive }) => isAlive),
+    version: () => store.version,
+    nextNumber: () => ++numbers,
+  };
+}
+
+function start(world: World, machine: Machine): void {
+  const { time, store, weather, census, random } = world;
+  const number = world.processes.length + 1;
+  const own = random.fork(number);
+  const node = startNode(machine, {
+    time,
+    store,
+    random: own,
+    latencyMs: () => drawLatencyMs(own, weather),
+    isDeadly(stage) {
+      if (!world.isStormy || world.deathsLeft === 0) return false;
+      if (!own.chance(DEATH_SHARES[stage])) return false;
+      world.deathsLeft--;
+      if (stage === "reply") census.count("nodes killed after a commit that nobody heard of");
+      census.count("nodes killed");
+      return true;
+    },
+    fault: (): Fault | undefined =>
+      world.isStormy ? drawFault(own, weather.faultShare, census) : undefined,
+    isAway: (asking) => world.away.has(asking),
+    poison: () => isPoisoned(world) ? POISONED : undefined,
+    onCommit(landedOn, version, keys) {
+      world.commits.set(version, { atMs: time.nowMs, machine: landedOn, process: number });
+      world.trace.update(`${version} ${time.nowMs} ${number}`);
+      for (const key of keys) world.trace.update(key, "latin1");
+    },
+  }, number);
+  world.processes.push(node);
+  if (world.isStormy) census.count("nodes started again");
+  node.ended.then(() => startAgain(world, machine));
+}
+
+function isPoisoned({ weather: { poison }, isStormy }: World): boolean {
+  return poison === "lasting" || (poison === "passing" && isStormy);
+}
+
+/** Somebody or something starts what has died, sooner or later. */
+async function startAgain(world: World, machine: Machine): Promise<void> {
+  if (!world.isStormy) return;
+  await world.time.sleep(world.random.next() * world.random.pick([100, 3_000, 20_000]));
+  if (world.isStormy) start(world, machine);
+}
+
+/** What befalls a world, each at some time while the clients work. */
+async function runStorm(world: World): Promise<void> {
+  const { weather, random } = world;
+  const spanMs = (weather.operationsEach + 1) * weather.thinkMsMax * 0.6 + 500;
+  const events = [
+    ...Array.from({ length: weather.deathsInTime }, () => die),
+    ...Array.from({ length: weather.outages }, () => loseStore),
+    ...Array.from({ length: weather.clockJumps }, () => jump),
+    ...Array.from({ length: weather.deploys }, () => deployNext),
+  ];
+  await Promise.all(events.map(async (happen, index) => {
+    const own = random.fork(1_000 + index);
+    await world.time.sleep(own.next() * spanMs);
+    await happen(world, own);
+  }));
+}
+
+async function die({ nodes, census }: World, random: Random): Promise<void> {
+  const alive = nodes();
+  if (alive.length === 0) return;
+  const node = random.pick(alive);
+  if (random.chance(0.25)) {
+    await Promise.race([node.stop(), node.ended]);
+    census.count("nodes stopped in order");
+  } else {
+    node.kill();
+    census.count("nodes killed");
+  }
+}
+
+async function loseStore(world: World, random: Random): Promise<void> {
+  const { machines, census, time } = world;
+  const isAll = machines.length === 1 || random.chance(0.5);
+  census.count(isAll ? "outages of all" : "outages of one machine");
+  world.away = new Set(isAll ? machines : [random.pick(machines)]);
+  await time.sleep(random.next() * random.pick([300, 2_000, 6_000]));
+  world.away = new Set();
+}
+
+function jump({ machines, census, time }: World, random: Random): Promise<void> {
+  const machine = random.pick(machines);
+  const isForward = random.chance(0.5);
+  census.count(isForward ? "clocks set forward" : "clocks set back");
+  const byMs = Math.floor(random.next() * random.pick([1_500, 5_000, 30_000, 3_600_000]));
+  const { aheadMs } = machine.clock.at(-1)!;
+  machine.clock.push({ fromMs: time.nowMs, aheadMs: aheadMs + (isForward ? byMs : -byMs) });
+  return Promise.resolve();
+}
+
+async function deployNext(world: World, random: Random): Promise<void> {
+  await deploy(world, random, random.pick<SpecNumber>([1, 2, 2, 3, 3]));
+}
+
+/** All is well again: clocks, store, a process on each machine. False where that is no end. */
+async function becomeQuiet(world: World): Promise<boolean> {
+  const { machines, time, random, store } = world;
+  // What was set by a clock far ahead is due by all of them: none goes back behind it.
+  setClocks(world, 0);
+  const isLonely = random.chance(0.5);
+  for (const machine of isLonely ? machines.slice(0, 1) : machines) {
+    if (!world.nodes().some((node) => node.machine === machine)) start(world, machine);
+  }
+  const untilMs = time.nowMs + DRAIN_MS_MAX;
+  while (time.nowMs < untilMs) {
+    await time.sleep(LOOK_MS);
+    if (countPending(store) === 0) return true;
+    const waitMs = nextDueMs(store) - clockMs(machines[0]!, time.nowMs);
+    setClocks(world, Math.max(waitMs, FORWARD_MS_MIN));
+  }
+  return false;
+}
+
+/** All show the same, so much more than the first does, or than is right where that is more. */
+function setClocks({ machines, time }: World, forwardMs: number): void {
+  const aheadMs = clockMs(machines[0]!, time.nowMs) - EPOCH_MS - time.nowMs;
+  const nextMs = forwardMs === 0 ? 0 : Math.ceil(aheadMs + forwardMs);
+  for (const { clock } of machines) clock.push({ fromMs: time.nowMs, aheadMs: nextMs });
+}

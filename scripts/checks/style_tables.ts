@@ -176,6 +176,11 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "parts of the pool and its runners, which are processes and are tested as such",
   },
   {
+    place: "src/wasm/examples",
+    test: "tests/wasm/examples_test.ts",
+    reason: "sources of modules, which are built and run there",
+  },
+  {
     place: "src/wasm/call_module.ts",
     test: "tests/wasm/hostile_modules_test.ts",
     reason: "each way in which a call can end",

@@ -28,25 +28,35 @@ import type { StoreMeasure } from "./domain/store_measure.ts";
 import type { SagaPage, SagaView } from "./domain/saga/view.ts";
 import type { ScheduledPage, ScheduledView } from "./domain/scheduled.ts";
 import type { DeployedSpec, DeploySpecRequest, SpecVersion } from "./domain/spec/deployment.ts";
+import { limits } from "./domain/limits.ts";
 import type { Outcome } from "./domain/refusal.ts";
 import type { Environment, Tenant } from "./domain/tenant.ts";
+import type { BlobVersion } from "./domain/wasm/blob.ts";
+import type { ModuleTrace } from "./domain/wasm/trace.ts";
 import type { IdempotencyClaim, WriteRequest, Written } from "./domain/write.ts";
 import type { Host } from "./host.ts";
-import type { Engine } from "./kv/engine.ts";
+import type { Bytes, Engine } from "./kv/engine.ts";
+import { openWasmPool, type WasmPoolSettings } from "./wasm/pool.ts";
+import { createModuleAsker } from "./commands/ask_modules.ts";
+import { createOutsideAsker } from "./commands/ask_outside.ts";
 import { createSagaAdvancer } from "./commands/advance_sagas.ts";
 import { cancelSchedule } from "./commands/cancel_schedule.ts";
 import { createCombiner } from "./commands/combine.ts";
 import { deploySpec } from "./commands/deploy_spec.ts";
 import { createTimerRunner } from "./commands/fire_schedule.ts";
+import { createJudge } from "./commands/judge_writes.ts";
 import { createSnapshotKeeper } from "./commands/keep_snapshots.ts";
 import { createRebuilder } from "./commands/rebuild_snapshots.ts";
 import { openErrorRecords } from "./commands/record_error.ts";
 import { createOutboxRunner } from "./commands/run_implications.ts";
 import { ownAllWork, shareWork } from "./commands/share_work.ts";
 import { createSweeper } from "./commands/sweep.ts";
+import { uploadBlob } from "./commands/upload_blob.ts";
+import { createEmitter } from "./commands/write_emission.ts";
 import { createWriter } from "./commands/write_events.ts";
 import { followOutbox } from "./queries/follow_outbox.ts";
 import { listAggregates } from "./queries/list_aggregates.ts";
+import { type BlobPage, listBlobs } from "./queries/list_blobs.ts";
 import { listErrors } from "./queries/list_errors.ts";
 import { listSagas, type ListSagasRequest } from "./queries/list_sagas.ts";
 import { listSchedules, readScheduled } from "./queries/list_schedules.ts";
@@ -57,6 +67,8 @@ import { readEventPage } from "./queries/read_events.ts";
 import { readLength } from "./queries/read_length.ts";
 import { readSaga } from "./queries/read_saga.ts";
 import { listSpecs, readSpec } from "./queries/read_spec.ts";
+import { createModuleRunner } from "./queries/run_modules.ts";
+import { openModuleTracer } from "./queries/trace_modules.ts";
 import { openStateCache } from "./queries/state_cache.ts";
 import { openSpecCache } from "./queries/current_spec.ts";
 
@@ -100,6 +112,9 @@ export interface SpecService {
   /** The current document with its version, or a `not_found` refusal. */
   readSpec(tenant: Tenant): Promise<Outcome<SpecVersion & { readonly spec: JsonObject }>>;
   listSpecs(tenant: Tenant): Promise<Outcome<readonly SpecVersion[]>>;
+  /** Keeps a WebAssembly module as the next version of the blob `name`. */
+  uploadBlob(tenant: Tenant, name: string, file: Bytes): Promise<Outcome<BlobVersion>>;
+  listBlobs(tenant: Tenant, page: PageRequest): Promise<Outcome<BlobPage>>;
 }
 
 export interface AccessService {
@@ -168,6 +183,18 @@ export interface OperationsService {
   measureStore(): Promise<StoreMeasure>;
   /** Shards of background work that are this process's now, by queue. */
   countLeases(): ReadonlyMap<string, number>;
+  /** WebAssembly calls under way in this process. */
+  measureModules(): ModulesMeasure;
+  /** Turns traces of module calls in this process on or off; they are `listTraces`'. */
+  traceModules(tenant: Tenant, isOn: boolean): void;
+  /** Newest first. */
+  listTraces(tenant: Tenant): { readonly isOn: boolean; readonly traces: readonly ModuleTrace[] };
+}
+
+export interface ModulesMeasure {
+  readonly runners: number;
+  readonly running: number;
+  readonly waiting: number;
 }
 
 export interface Service {
@@ -187,7 +214,12 @@ export interface ServiceOptions {
   readonly isStoreShared?: boolean;
   /** What is counted elsewhere too: by the engine's meter, by the loop of workers. */
   readonly counters?: Counters;
+  /** How modules are run. */
+  readonly wasm?: Omit<WasmPoolSettings, "onFault">;
 }
+
+/** None is started before there is a module to run. */
+const WASM_DEFAULTS = { runners: 3, stackKilobytes: limits.wasmStackKilobytesDefault };
 
 /** A store that is there answers sooner; see `EngineUnavailable`. */
 const PING_MS_MAX = 4_500;
@@ -199,21 +231,31 @@ export function createService(
   engine: Engine,
   host: Host,
   access: AccessService,
-  { isStoreShared = false, counters = newCounters() }: ServiceOptions = {},
+  { isStoreShared = false, counters = newCounters(), wasm = WASM_DEFAULTS }: ServiceOptions = {},
 ): Service {
   const specs = openSpecCache(engine, host);
   const keeper = createSnapshotKeeper(engine, host, specs);
   const states = openStateCache();
-  const reader = createAggregateReader(engine, host, specs, states, keeper.add, counters);
+  const pool = openWasmPool({
+    ...wasm,
+    onFault: (message, error) => host.log("error", message, { reason: String(error) }),
+  });
+  const tracer = openModuleTracer(host);
+  const modules = createModuleRunner(engine, host, pool, tracer, counters);
+  const reader = createAggregateReader(engine, host, specs, states, keeper.add, modules, counters);
   const errors = openErrorRecords(engine, host, counters);
   const share = isStoreShared ? shareWork(engine, host) : ownAllWork();
-  const rebuilder = createRebuilder(engine, host, specs, share);
-  const combiner = createCombiner(engine, host, counters);
-  const sagas = createSagaAdvancer(engine, host, specs, combiner.watched, counters);
-  const working = { engine, host, specs, combiner, share, sagas };
+  const rebuilder = createRebuilder({ engine, host, modules }, specs, share);
+  const asker = createModuleAsker(host, modules);
+  const judging = { engine, host, modules, reader };
+  const combiner = createJudge(judging, createCombiner(engine, host, counters));
+  const outside = createOutsideAsker(engine, judging, asker);
+  const sagas = createSagaAdvancer(engine, host, specs, combiner.watched, outside, counters);
+  const emitter = createEmitter(host, combiner, asker);
+  const working = { engine, host, specs, combiner, share, sagas, emitter };
   const outbox = createOutboxRunner(working);
   const timers = createTimerRunner({ ...working, outbox });
-  const writer = createWriter(engine, host, specs, combiner, outbox);
+  const writer = createWriter(engine, host, specs, combiner, outbox, asker);
 
   const data: DataService = {
     writeEvents: writer.writeEvents,
@@ -239,6 +281,9 @@ export function createService(
     },
     readSpec: (tenant) => readSpec(engine, tenant),
     listSpecs: (tenant) => listSpecs(engine, tenant),
+    uploadBlob: (tenant, name, file) =>
+      uploadBlob({ engine, host, specs, modules }, tenant, name, file),
+    listBlobs: (tenant, page) => listBlobs(engine, tenant, page),
   };
   const background: BackgroundService = {
     rebuildSnapshots: (limit, isStopping = () => false) => rebuilder.rebuild(limit, isStopping),
@@ -262,6 +307,12 @@ export function createService(
     counters,
     measureStore: openStoreMeasures(engine, host),
     countLeases: share.count,
+    measureModules() {
+      const { processIds, running, waiting } = modules.measure();
+      return { runners: processIds.length, running, waiting };
+    },
+    traceModules: ({ number }, isOn) => tracer.turn(number, isOn),
+    listTraces: ({ number }) => ({ isOn: tracer.isOn(number), traces: tracer.list(number) }),
   };
 
   async function ping(): Promise<void> {
@@ -274,6 +325,7 @@ export function createService(
     // With the store away none of these can be done: leases end by themselves.
     const lastWrites = Promise.allSettled([outbox.settle(), errors.settle(), share.release()]);
     await Promise.all([specs.close(), within(CLOSE_MS_MAX, lastWrites)]);
+    await pool.close();
   }
 
   return { data, specs: specService, access, background, operations, ping, close };

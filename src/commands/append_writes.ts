@@ -23,7 +23,12 @@ import { enqueueStreamRebuild } from "../store/rebuilds.ts";
 import { openStream, type StreamAppender } from "../store/streams.ts";
 import type { WatchedTypesReader } from "../store/watched_types.ts";
 import { appendReactions, type ReactionState, readReactionState } from "./append_reactions.ts";
-import { NOTHING_WRITTEN, type PreparedTarget, type PreparedWrite } from "./prepared_write.ts";
+import {
+  NOTHING_WRITTEN,
+  type PreparedTarget,
+  type PreparedWrite,
+  STREAM_MOVED,
+} from "./prepared_write.ts";
 
 /** Every so many stored bytes of a stream, its snapshot is brought up to date in the background. */
 export const REBUILD_EVERY_BYTES = 4 * 1024 * 1024;
@@ -32,7 +37,7 @@ const MS_PER_SECOND = 1000;
 
 /**
  * Appends each write in order; a refused one leaves no trace, and neither does one whose cause is
- * gone ({@link NOTHING_WRITTEN}). All that they need is read at once: on a network each read waits
+ * gone ({@link NOTHING_WRITTEN}) or whose stream has moved ({@link STREAM_MOVED}). All that they need is read at once: on a network each read waits
  * for its reply. Two of them must not have one idempotency key, and never do: the second is refused
  * while the first is in flight (`write_events.ts`).
  */
@@ -122,6 +127,10 @@ function appendWrite(
       return refuseConflict(form, target, length);
     }
   }
+  const isMoved = write.targets.some(({ key, takenAt }) =>
+    takenAt !== undefined && takenAt.tip !== streams.get(key)!.head.tip
+  );
+  if (isMoved) return accept(STREAM_MOVED);
   const outbox: OutboxWork[] = [];
   const targets = write.targets.map((target) => {
     const first = appendTarget(tx, tenant, target, write.timestamp, streams.get(target.key)!);

@@ -7,8 +7,10 @@
 import { Buffer } from "node:buffer";
 import type { ErrorRecord } from "../domain/error_record.ts";
 import { decodeEvent, type EncodedEvent, type StoredEvent } from "../domain/event.ts";
+import type { JsonObject } from "../domain/json.ts";
 import { limits } from "../domain/limits.ts";
 import type { Action, ReactionFailure, ReactionWork } from "../domain/reaction/action.ts";
+import type { ModuleAnswers, ModuleQuestion } from "../domain/reaction/module_question.ts";
 import type { WaitingEntry } from "../domain/reaction/outbox_entry.ts";
 import { eventTypesOf } from "../domain/saga/definition.ts";
 import type { CompiledSpec } from "../domain/spec/compiled.ts";
@@ -29,6 +31,9 @@ export interface ReactionPlan {
   /** Of the events written: 0 for a client's. */
   readonly depth: number;
   readonly work: ReactionWork;
+  readonly answers: ModuleAnswers;
+  /** What is still to be asked. */
+  readonly questions: ModuleQuestion[];
   /** Bytes that is stored beside the events. */
   bytes: number;
   actions: number;
@@ -38,10 +43,10 @@ export interface ReactionPlan {
 }
 
 export function openReactionPlan(
-  fixed: Omit<ReactionPlan, "work" | "bytes" | "actions" | "errors" | "errorsLeftOut">,
+  fixed: Omit<ReactionPlan, "work" | "questions" | "bytes" | "actions" | "errors" | "errorsLeftOut">,
 ): ReactionPlan {
   const work = { bytesLeft: limits.reactionWorkBytesMax };
-  return { ...fixed, work, bytes: 0, actions: 0, errors: [], errorsLeftOut: 0 };
+  return { ...fixed, work, questions: [], bytes: 0, actions: 0, errors: [], errorsLeftOut: 0 };
 }
 
 const UUID_BYTES = 16;
@@ -74,7 +79,11 @@ export function prepareReactions(
     const reactions = types.get(type)?.reactions;
     if (reactions === undefined) continue;
     const event = decodeEvent(raw);
-    const { actions, failures } = reactions(event, plan.work);
+    const { actions, failures, questions } = reactions(event, plan.work, plan.answers);
+    if (questions !== undefined) {
+      plan.questions.push(...questions);
+      continue;
+    }
     for (const failure of failures) noteFailure(plan, event, failure);
     if (actions.length === 0) continue;
     const own = prepareActions(plan, key, event, actions);
@@ -86,6 +95,19 @@ export function prepareReactions(
     if (plan.bytes > limits.writeStoredBytesMax) break;
   }
   return prepared;
+}
+
+/** What a write sets off is only known when modules have been asked; see `ask_modules.ts`. */
+export class ModulesToAsk extends Error {
+  override readonly name = "ModulesToAsk";
+  constructor(readonly questions: readonly ModuleQuestion[]) {
+    super("modules are to be asked first");
+  }
+}
+
+/** @throws {ModulesToAsk} where an answer is missing. */
+export function requireAnswers({ questions }: ReactionPlan): void {
+  if (questions.length > 0) throw new ModulesToAsk(questions);
 }
 
 function prepareActions(
@@ -174,9 +196,9 @@ function shownTypes(spec: CompiledSpec): ReadonlySet<string> | undefined {
 function noteFailure(
   plan: ReactionPlan,
   event: StoredEvent,
-  { path, message }: ReactionFailure,
+  { path, message, cause }: ReactionFailure,
 ): void {
-  note(plan, event, "implication_failed", message, { path });
+  note(plan, event, "implication_failed", message, { path, ...cause });
 }
 
 function noteDepth(plan: ReactionPlan, event: StoredEvent, count: number): void {
@@ -190,7 +212,7 @@ function note(
   { key, type }: StoredEvent,
   error_type: string,
   text: string,
-  more: Record<string, string | number>,
+  more: JsonObject,
 ): void {
   if (plan.errors.length === limits.implicationErrorsMax) {
     plan.errorsLeftOut++;

@@ -88,6 +88,13 @@ export const limits = {
   /** Spec: "WebAssembly handler timeout". */
   wasmTimeoutMsDefault: 100,
   wasmTimeoutMsMax: 5_000,
+  /** What modules may take for one request: folding a state, judging a write, implying events. */
+  wasmRequestMsMax: 10_000,
+  /** Traced calls kept for one environment, and how long tracing stays on by itself. */
+  wasmTracesMax: 500,
+  wasmTraceMsMax: HOUR_S * 1000,
+  /** Of what a module says in an error, so much enters an error record. */
+  errorTextCharactersMax: 200,
   /** Spec: "WebAssembly stack". */
   wasmStackKilobytesDefault: 64,
   /**

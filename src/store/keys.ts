@@ -30,6 +30,9 @@ const kind = {
   sagaWait: 19,
   sagaDefinition: 20,
   importedWork: 21,
+  blob: 22,
+  blobModule: 23,
+  blobHash: 24,
 } as const;
 
 /** What a stream is made of, in this order: an append then changes one page of a tree, not two. */
@@ -59,7 +62,7 @@ export const keys = {
   signingKeys: (instanceId: string): KeyRange => rangeOf([0, "signing_key", instanceId]),
   /** Counts changes of keys, tiers and instances; watched, so every node forgets its caches. */
   accessVersion: (): Bytes => pack([0, "access_version"]),
-  /** Counts spec deployments of all tenants; watched for the same reason. */
+  /** Counts what changes the specs of tenants, or what they call; watched for the same reason. */
   specVersion: (): Bytes => pack([0, "spec_version"]),
   /** Error records to be removed, by hour since 1970. */
   errorDue: (hour: number, tenant: number, errorId: string): Bytes =>
@@ -181,6 +184,16 @@ export const keys = {
   /** What running sagas were started under, by its hash. */
   sagaDefinition: (tenant: number, hash: string): Bytes =>
     pack([tenant, kind.sagaDefinition, hash]),
+  /** A version of an uploaded module; beside it the module itself. */
+  blob: (tenant: number, name: string, version: number): Bytes =>
+    pack([tenant, kind.blob, name, version]),
+  blobVersions: (tenant: number, name: string): KeyRange => rangeOf([tenant, kind.blob, name]),
+  blobs: (tenant: number): KeyRange => rangeOf([tenant, kind.blob]),
+  blobModule: (tenant: number, name: string, version: number): Bytes =>
+    pack([tenant, kind.blobModule, name, version]),
+  /** The key of the version that was made from a file of that SHA-256. */
+  blobHash: (tenant: number, name: string, sha256: string): Bytes =>
+    pack([tenant, kind.blobHash, name, sha256]),
   /** What an import keeps back from the queues of the deployment: entries first, then timers. */
   importedEntry: (tenant: number, stream: string, index: number, number: number): Bytes =>
     pack([tenant, kind.importedWork, 0, stream, index, number]),

@@ -52,6 +52,9 @@ function compileDocument(
   refuseGeoTypes(document.geo_types, "geo_types", faults);
   const implications = createImplicationsCompiler(document, singletons);
   const aggregateTypes = compileAggregateTypes(document, implications, faults);
+  const handlerCalls = [...aggregateTypes.values()].flatMap((type) => [
+    ...type.wasmHandlers.values(),
+  ]);
   implications.warnOfCycles(warnings);
   return {
     hash: hash("sha256", canonicalJson(document), "hex"),
@@ -62,6 +65,8 @@ function compileDocument(
     singletons,
     watched: implications.watched,
     sagas: compileSagas(document, singletons, faults, warnings),
+    moduleCalls: [...handlerCalls, ...implications.moduleCalls],
+    blobs: new Map(),
   };
 }
 

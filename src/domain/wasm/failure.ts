@@ -5,7 +5,14 @@
 
 import type { HandlerError } from "./handler_error.ts";
 
-export type WasmFailureKind = "wasm_trap" | "wasm_timeout" | "wasm_memory" | "invalid_output";
+export const WASM_FAILURE_KINDS = [
+  "wasm_trap",
+  "wasm_timeout",
+  "wasm_memory",
+  "invalid_output",
+] as const;
+
+export type WasmFailureKind = typeof WASM_FAILURE_KINDS[number];
 
 /** What the module was doing: making an instance, which runs `start`; allocating; the call. */
 export type CallPhase = "start" | "malloc" | "entrypoint" | "output";

@@ -73,6 +73,8 @@ async function start(config: Config, host: Host): Promise<Running> {
   const service = createService(engine, host, access, {
     isStoreShared: isShared(config),
     counters,
+    // One for each core, and one that begins while another waits for its module.
+    wasm: { runners: navigator.hardwareConcurrency + 1, stackKilobytes: config.wasmStackKilobytes },
   });
   const credentials = credentialsFile(config.dataDir);
   const first = config.bootstrap

@@ -97,6 +97,9 @@ export const limits = {
   errorTextCharactersMax: 200,
   /** Spec: "WebAssembly stack". */
   wasmStackKilobytesDefault: 64,
+  /** With less a runner does not start; with more a thread of it may not have it. */
+  wasmStackKilobytesMin: 48,
+  wasmStackKilobytesMax: 512,
   /**
    * What making an instance costs, which nothing can interrupt: names, variables, segments, and
    * entries of all tables together.

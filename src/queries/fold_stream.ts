@@ -101,8 +101,10 @@ export async function* foldInSteps(
 }
 
 function filter({ stored, events }: EventChunk, isWanted: (event: StoredEvent) => boolean) {
-  const isKept = (_: unknown, index: number) => isWanted(events[index]!);
-  return { stored: stored.filter(isKept), events: events.filter(isKept) };
+  // Each is asked once: who is asked may count.
+  const isKept = events.map(isWanted);
+  const keep = (_: unknown, index: number) => isKept[index]!;
+  return { stored: stored.filter(keep), events: events.filter(keep) };
 }
 
 function* slicesOf({ stored, events }: EventChunk, size: SliceSize): Generator<EventChunk> {

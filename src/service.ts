@@ -263,7 +263,8 @@ export function createService(
     readAggregate: reader.readAggregate,
     readLength: (tenant, aggregateType, id) => readLength(engine, specs, tenant, aggregateType, id),
     readEvents: (tenant, request) => readEventPage(engine, specs, tenant, request),
-    listAggregates: (tenant, request) => listAggregates({ engine, host, specs, reader }, tenant, request),
+    listAggregates: (tenant, request) =>
+      listAggregates({ engine, host, specs, reader }, tenant, request),
     readError: errors.read,
     listErrors: (tenant, page) => listErrors(errors.list, tenant, page),
     listScheduled: (tenant, page) => listSchedules(engine, tenant, page),

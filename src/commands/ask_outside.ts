@@ -159,4 +159,3 @@ export function explainRefusal(refusal: Refusal): string {
       return `The event was refused: ${refusal.kind}`;
   }
 }
-

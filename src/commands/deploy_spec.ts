@@ -44,7 +44,9 @@ export async function deploySpec(
   const outcome = await engine.transact(async (tx) => {
     const number = await readTenantNumber(tx, tenant);
     const before = await readCurrentSpec(tx, number);
-    if (before?.spec_hash === unbound.hash) return accept({ ...describe(before, []), spec: unbound });
+    if (before?.spec_hash === unbound.hash) {
+      return accept({ ...describe(before, []), spec: unbound });
+    }
     const blobs = await findBlobs(tx, number, references);
     const uncallable = checkBlobs(unbound.moduleCalls, blobs).slice(0, limits.violationsMax);
     if (uncallable.length > 0) return refuse({ kind: "spec_invalid", violations: uncallable });

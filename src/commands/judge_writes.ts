@@ -80,7 +80,9 @@ export function createJudge(parts: SceneParts, combiner: Combiner): Combiner {
     const scene = openScene(parts, tenant);
     const verdicts: Verdict[] = [];
     for (const { write } of group) verdicts.push(await scene.judge(write));
-    const results = await Promise.allSettled(verdicts.map((verdict) => submitJudged(tenant, verdict)));
+    const results = await Promise.allSettled(
+      verdicts.map((verdict) => submitJudged(tenant, verdict)),
+    );
     const again: Waiting[] = [];
     // What was judged on a write that was not written after all was judged on nothing.
     let isTrue = true;

@@ -43,7 +43,10 @@ export interface ReactionPlan {
 }
 
 export function openReactionPlan(
-  fixed: Omit<ReactionPlan, "work" | "questions" | "bytes" | "actions" | "errors" | "errorsLeftOut">,
+  fixed: Omit<
+    ReactionPlan,
+    "work" | "questions" | "bytes" | "actions" | "errors" | "errorsLeftOut"
+  >,
 ): ReactionPlan {
   const work = { bytesLeft: limits.reactionWorkBytesMax };
   return { ...fixed, work, questions: [], bytes: 0, actions: 0, errors: [], errorsLeftOut: 0 };

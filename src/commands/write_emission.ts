@@ -36,8 +36,10 @@ export function createEmitter(host: Host, combiner: Combiner, asker: ModuleAsker
     ...[tenant, spec, request, moment]: Parameters<Emitter["write"]>
   ): Promise<PreparedEmission> {
     if (spec.moduleCalls.length === 0) return prepareEmission(host, spec, request, moment);
-    const asked = await asker.prepare(tenant, spec, (answers) =>
-      prepareEmission(host, spec, request, moment, answers)
+    const asked = await asker.prepare(
+      tenant,
+      spec,
+      (answers) => prepareEmission(host, spec, request, moment, answers),
     );
     if (!asked.ok) throw new Error(explainRefusal(asked.refusal));
     return asked.value;

@@ -8,7 +8,7 @@ import type { Host } from "../host.ts";
 import { type Outcome, refuse } from "../domain/refusal.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type { CompiledSpec } from "../domain/spec/compiled.ts";
-import { type ValidWrite, validateWrite } from "../domain/validate_write.ts";
+import { validateWrite, type ValidWrite } from "../domain/validate_write.ts";
 import type { IdempotencyClaim, WriteRequest, Written } from "../domain/write.ts";
 import type { Engine } from "../kv/engine.ts";
 import type { SpecCache } from "../queries/current_spec.ts";
@@ -81,8 +81,10 @@ export function createWriter(
     moment: WriteMoment,
   ): Outcome<PreparedWrite> | Promise<Outcome<PreparedWrite>> {
     if (spec.moduleCalls.length === 0) return prepareWrite(host, spec, request, valid, moment);
-    return asker.prepare(tenant.number, spec, (answers) =>
-      prepareWrite(host, spec, request, valid, moment, answers)
+    return asker.prepare(
+      tenant.number,
+      spec,
+      (answers) => prepareWrite(host, spec, request, valid, moment, answers),
     ).then((asked) => asked.ok ? asked.value : asked);
   }
 

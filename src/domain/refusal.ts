@@ -104,7 +104,11 @@ export type Refusal =
     readonly context: JsonObject;
   } & FaultPlace)
   /** Modules could not be run, for no reason of their own: 503. */
-  | { readonly kind: "modules_unavailable"; readonly message: string; readonly retryAfterMs: number }
+  | {
+    readonly kind: "modules_unavailable";
+    readonly message: string;
+    readonly retryAfterMs: number;
+  }
   | { readonly kind: "module_invalid"; readonly violation: Violation }
   | { readonly kind: "spec_invalid"; readonly violations: readonly Violation[] }
   | { readonly kind: "spec_incompatible"; readonly violations: readonly Violation[] }

@@ -38,7 +38,8 @@ const MS_PER_SECOND = 1000;
 /** What the author of a module may look at first. */
 const HINTS: Readonly<Record<WasmFailureKind, string>> = {
   wasm_trap: "The module ended with a trap, or its stack was full: run it on this event by itself",
-  wasm_timeout: "The module did not end in time: raise timeout_ms (at most 5000), or let it do less",
+  wasm_timeout:
+    "The module did not end in time: raise timeout_ms (at most 5000), or let it do less",
   wasm_memory: "The module had no more memory, or left its bounds: an instance has 64 MiB at most",
   invalid_output: "The module must return JSON in UTF-8 with the field that the contract names",
 };

@@ -28,9 +28,7 @@ export async function listBlobs(
   }
   const limit = Math.min(asked, limits.listPageMax);
   const cursor = after && { name: after.name, version: after.version! };
-  const found = await engine.snapshot((tx) =>
-    listStored(tx, tenant.number, limit + 1, cursor)
-  );
+  const found = await engine.snapshot((tx) => listStored(tx, tenant.number, limit + 1, cursor));
   const data = found.slice(0, limit);
   const truncated = found.length > limit;
   return accept({

@@ -135,7 +135,8 @@ export function createAggregateReader(
       const known = cache.refusal(fold);
       if (known !== undefined) return refuse(known);
       const folded = await (caching
-        ? foldShared(work, (part) => remember(work, part))
+        ? foldShared(work, (part) =>
+          remember(work, part))
         : foldStream(tools, work));
       if (folded === undefined) return undefined;
       if (!folded.ok) {

@@ -78,7 +78,9 @@ export function createModuleRunner(
     return target;
   }
 
-  async function fold(...[tenant, purpose, blobs, stateJson, events]: Parameters<ModuleRunner["fold"]>) {
+  async function fold(
+    ...[tenant, purpose, blobs, stateJson, events]: Parameters<ModuleRunner["fold"]>
+  ) {
     const wasmEvents = events.map(({ call, raw }) => ({
       target: targetOf(tenant, blobs, call),
       eventJson: raw,

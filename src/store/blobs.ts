@@ -20,9 +20,11 @@ export async function findBlobs(
   references: Iterable<BlobReference>,
 ): Promise<Map<string, FoundBlob>> {
   const wanted = new Map([...references].map((each) => [referenceText(each), each]));
-  const found = await Promise.all([...wanted].map(async ([text, reference]) =>
-    [text, await findBlob(tx, tenant, reference)] as const
-  ));
+  const found = await Promise.all(
+    [...wanted].map(async ([text, reference]) =>
+      [text, await findBlob(tx, tenant, reference)] as const
+    ),
+  );
   return new Map(found);
 }
 

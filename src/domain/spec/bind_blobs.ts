@@ -79,7 +79,9 @@ export function bindBlobs(spec: CompiledSpec, found: FoundBlobs): CompiledSpec {
     const { name, version, sha256 } = blob;
     blobs.set(text, { name, version, sha256 });
   }
-  const types = [...spec.aggregateTypes].map(([name, type]) => [name, bindType(type, blobs)] as const);
+  const types = [...spec.aggregateTypes].map(([name, type]) =>
+    [name, bindType(type, blobs)] as const
+  );
   return { ...spec, blobs, aggregateTypes: new Map(types) };
 }
 

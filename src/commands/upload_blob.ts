@@ -63,7 +63,7 @@ export async function uploadBlob(
       const spec = await readCompiled(tx, number, specs);
       const violations = spec === undefined ? [] : checkTakeOver(spec, blob);
       if (violations.length > 0) return refuse({ kind: "blob_incompatible", violations });
-      storeBlob(tx, number, blob, module.bytes);
+      storeBlob(tx, number, blob, file, module.bytes);
       if (spec !== undefined) takeOver(tx, number, spec, name);
       return accept(blob);
     });

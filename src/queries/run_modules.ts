@@ -67,12 +67,13 @@ export function createModuleRunner(
   const instanceOf = openInstanceNames(engine);
 
   function targetOf(tenant: number, blobs: BlobTable, call: ModuleCall): WasmTarget {
-    const { name, version, sha256: digest } = blobOf(blobs, call.blob);
+    const blob = blobOf(blobs, call.blob);
+    const { name, version, sha256: digest } = blob;
     const { entrypoint, timeoutMs } = call;
     const key = `${tenant}/${name}/${version}/${timeoutMs}/${entrypoint}`;
     const known = targets.get(key);
     if (known !== undefined) return known;
-    const load = () => engine.snapshot((tx) => readModule(tx, tenant, name, version));
+    const load = () => engine.snapshot((tx) => readModule(tx, tenant, blob));
     const target = { module: { digest, load }, entrypoint, timeoutMs };
     targets.set(key, target);
     return target;

@@ -61,28 +61,35 @@ export async function findBlobByHash(
   return value && decodeRecord<BlobVersion>(value);
 }
 
-/** Keeps a new version; `module` is what runs of it. It fits one transaction. */
+/** Keeps a new version: the file, and `module`, what runs of it. Both fit one transaction. */
 export function storeBlob(
   tx: Transaction,
   tenant: number,
   blob: BlobVersion,
+  file: Bytes,
   module: Bytes,
 ): void {
   const { name, version, sha256 } = blob;
   const key = keys.blob(tenant, name, version);
   tx.set(key, encodeRecord(blob));
   tx.set(keys.blobHash(tenant, name, sha256), key);
+  setLargeValue(tx, tenant, keys.blobFile(tenant, name, version), file);
   setLargeValue(tx, tenant, keys.blobModule(tenant, name, version), module);
 }
 
+type Named = Pick<BlobVersion, "name" | "version">;
+
 /** The module of a version that is there, as it runs. */
-export async function readModule(
-  tx: Reads,
-  tenant: number,
-  name: string,
-  version: number,
-): Promise<Bytes> {
-  const key = keys.blobModule(tenant, name, version);
+export function readModule(tx: Reads, tenant: number, { name, version }: Named): Promise<Bytes> {
+  return readPart(tx, tenant, keys.blobModule(tenant, name, version));
+}
+
+/** The file that a version was made from. */
+export function readBlobFile(tx: Reads, tenant: number, { name, version }: Named): Promise<Bytes> {
+  return readPart(tx, tenant, keys.blobFile(tenant, name, version));
+}
+
+async function readPart(tx: Reads, tenant: number, key: Bytes): Promise<Bytes> {
   const value = await tx.get(key);
   assert(value !== undefined, "every version of a blob is kept");
   return await wholeValue(tx, tenant, key, value);
@@ -92,11 +99,11 @@ export async function readModule(
 export async function listBlobs(
   tx: Pick<ReadTransaction, "getRange">,
   tenant: number,
-  limit: number,
-  after?: { readonly name: string; readonly version: number },
+  limit?: number,
+  after?: Named,
 ): Promise<BlobVersion[]> {
   const { begin, end } = keys.blobs(tenant);
   const start = after && keyAfter(keys.blob(tenant, after.name, after.version));
-  const pairs = await tx.getRange({ begin: start ?? begin, end }, { limit });
+  const pairs = await tx.getRange({ begin: start ?? begin, end }, limit ? { limit } : {});
   return pairs.map(({ value }) => decodeRecord<BlobVersion>(value));
 }

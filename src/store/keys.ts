@@ -33,6 +33,7 @@ const kind = {
   blob: 22,
   blobModule: 23,
   blobHash: 24,
+  blobFile: 25,
 } as const;
 
 /** What a stream is made of, in this order: an append then changes one page of a tree, not two. */
@@ -184,11 +185,13 @@ export const keys = {
   /** What running sagas were started under, by its hash. */
   sagaDefinition: (tenant: number, hash: string): Bytes =>
     pack([tenant, kind.sagaDefinition, hash]),
-  /** A version of an uploaded module; beside it the module itself. */
+  /** A version of a blob; beside it the file as it was uploaded, and the module as it runs. */
   blob: (tenant: number, name: string, version: number): Bytes =>
     pack([tenant, kind.blob, name, version]),
   blobVersions: (tenant: number, name: string): KeyRange => rangeOf([tenant, kind.blob, name]),
   blobs: (tenant: number): KeyRange => rangeOf([tenant, kind.blob]),
+  blobFile: (tenant: number, name: string, version: number): Bytes =>
+    pack([tenant, kind.blobFile, name, version]),
   blobModule: (tenant: number, name: string, version: number): Bytes =>
     pack([tenant, kind.blobModule, name, version]),
   /** The key of the version that was made from a file of that SHA-256. */

@@ -58,7 +58,7 @@ function endOfValue(json: string, begin: i32): i32 {
   for (let at = begin; at < json.length; at++) {
     const unit = json.charCodeAt(at);
     if (isInString) {
-      if (unit == 0) at++;
+      if (unit == BACKSLASH) at++;
       else if (unit == QUOTE) {
         isInString = false;
         if (depth == 0) return at + 1;

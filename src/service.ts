@@ -36,7 +36,6 @@ import type { ModuleTrace } from "./domain/wasm/trace.ts";
 import type { IdempotencyClaim, WriteRequest, Written } from "./domain/write.ts";
 import type { Host } from "./host.ts";
 import type { Bytes, Engine } from "./kv/engine.ts";
-import { openWasmPool, type WasmPoolSettings } from "./wasm/pool.ts";
 import { createModuleAsker } from "./commands/ask_modules.ts";
 import { createOutsideAsker } from "./commands/ask_outside.ts";
 import { createSagaAdvancer } from "./commands/advance_sagas.ts";
@@ -51,7 +50,7 @@ import { openErrorRecords } from "./commands/record_error.ts";
 import { createOutboxRunner } from "./commands/run_implications.ts";
 import { ownAllWork, shareWork } from "./commands/share_work.ts";
 import { createSweeper } from "./commands/sweep.ts";
-import { uploadBlob } from "./commands/upload_blob.ts";
+import { uploadBlob, type UploadParts } from "./commands/upload_blob.ts";
 import { createEmitter } from "./commands/write_emission.ts";
 import { createWriter } from "./commands/write_events.ts";
 import { followOutbox } from "./queries/follow_outbox.ts";
@@ -67,8 +66,7 @@ import { readEventPage } from "./queries/read_events.ts";
 import { readLength } from "./queries/read_length.ts";
 import { readSaga } from "./queries/read_saga.ts";
 import { listSpecs, readSpec } from "./queries/read_spec.ts";
-import { createModuleRunner } from "./queries/run_modules.ts";
-import { openModuleTracer } from "./queries/trace_modules.ts";
+import { type Modules, type ModuleSettings, openModules } from "./queries/run_modules.ts";
 import { openStateCache } from "./queries/state_cache.ts";
 import { openSpecCache } from "./queries/current_spec.ts";
 
@@ -215,10 +213,9 @@ export interface ServiceOptions {
   /** What is counted elsewhere too: by the engine's meter, by the loop of workers. */
   readonly counters?: Counters;
   /** How modules are run. */
-  readonly wasm?: Omit<WasmPoolSettings, "onFault">;
+  readonly wasm?: ModuleSettings;
 }
 
-/** None is started before there is a module to run. */
 const WASM_DEFAULTS = { runners: 3, stackKilobytes: limits.wasmStackKilobytesDefault };
 
 /** A store that is there answers sooner; see `EngineUnavailable`. */
@@ -236,12 +233,7 @@ export function createService(
   const specs = openSpecCache(engine, host);
   const keeper = createSnapshotKeeper(engine, host, specs);
   const states = openStateCache();
-  const pool = openWasmPool({
-    ...wasm,
-    onFault: (message, error) => host.log("error", message, { reason: String(error) }),
-  });
-  const tracer = openModuleTracer(host);
-  const modules = createModuleRunner(engine, host, pool, tracer, counters);
+  const modules = openModules(engine, host, counters, wasm);
   const reader = createAggregateReader(engine, host, specs, states, keeper.add, modules, counters);
   const errors = openErrorRecords(engine, host, counters);
   const share = isStoreShared ? shareWork(engine, host) : ownAllWork();
@@ -274,18 +266,7 @@ export function createService(
     readSaga: (tenant, id) => readSaga(engine, tenant, id),
     recordError: errors.record,
   };
-  const specService: SpecService = {
-    async deploySpec(tenant, request) {
-      const outcome = await deploySpec(engine, host, specs, tenant, request);
-      if (!request.dryRun) count(counters.specDeploys, outcome.ok ? "accepted" : "refused");
-      return outcome;
-    },
-    readSpec: (tenant) => readSpec(engine, tenant),
-    listSpecs: (tenant) => listSpecs(engine, tenant),
-    uploadBlob: (tenant, name, file) =>
-      uploadBlob({ engine, host, specs, modules }, tenant, name, file),
-    listBlobs: (tenant, page) => listBlobs(engine, tenant, page),
-  };
+  const specService = createSpecService({ engine, host, specs, modules }, counters);
   const background: BackgroundService = {
     rebuildSnapshots: (limit, isStopping = () => false) => rebuilder.rebuild(limit, isStopping),
     sweep: createSweeper(engine, host, share).sweep,
@@ -308,12 +289,7 @@ export function createService(
     counters,
     measureStore: openStoreMeasures(engine, host),
     countLeases: share.count,
-    measureModules() {
-      const { processIds, running, waiting } = modules.measure();
-      return { runners: processIds.length, running, waiting };
-    },
-    traceModules: ({ number }, isOn) => tracer.turn(number, isOn),
-    listTraces: ({ number }) => ({ isOn: tracer.isOn(number), traces: tracer.list(number) }),
+    ...moduleOperations(modules),
   };
 
   async function ping(): Promise<void> {
@@ -326,10 +302,38 @@ export function createService(
     // With the store away none of these can be done: leases end by themselves.
     const lastWrites = Promise.allSettled([outbox.settle(), errors.settle(), share.release()]);
     await Promise.all([specs.close(), within(CLOSE_MS_MAX, lastWrites)]);
-    await pool.close();
+    await modules.close();
   }
 
   return { data, specs: specService, access, background, operations, ping, close };
+}
+
+function createSpecService(parts: UploadParts, counters: Counters): SpecService {
+  const { engine, host, specs } = parts;
+  return {
+    async deploySpec(tenant, request) {
+      const outcome = await deploySpec(engine, host, specs, tenant, request);
+      if (!request.dryRun) count(counters.specDeploys, outcome.ok ? "accepted" : "refused");
+      return outcome;
+    },
+    readSpec: (tenant) => readSpec(engine, tenant),
+    listSpecs: (tenant) => listSpecs(engine, tenant),
+    uploadBlob: (tenant, name, file) => uploadBlob(parts, tenant, name, file),
+    listBlobs: (tenant, page) => listBlobs(engine, tenant, page),
+  };
+}
+
+function moduleOperations(
+  { tracer, measure }: Modules,
+): Pick<OperationsService, "measureModules" | "traceModules" | "listTraces"> {
+  return {
+    measureModules() {
+      const { processIds, running, waiting } = measure();
+      return { runners: processIds.length, running, waiting };
+    },
+    traceModules: ({ number }, isOn) => tracer.turn(number, isOn),
+    listTraces: ({ number }) => ({ isOn: tracer.isOn(number), traces: tracer.list(number) }),
+  };
 }
 
 /** By its name an outage like any other. */

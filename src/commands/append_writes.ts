@@ -37,9 +37,10 @@ const MS_PER_SECOND = 1000;
 
 /**
  * Appends each write in order; a refused one leaves no trace, and neither does one whose cause is
- * gone ({@link NOTHING_WRITTEN}) or whose stream has moved ({@link STREAM_MOVED}). All that they need is read at once: on a network each read waits
- * for its reply. Two of them must not have one idempotency key, and never do: the second is refused
- * while the first is in flight (`write_events.ts`).
+ * gone ({@link NOTHING_WRITTEN}) or whose stream has moved ({@link STREAM_MOVED}). All that they
+ * need is read at once: on a network each read waits for its reply. Two of them must not have one
+ * idempotency key, and never do: the second is refused while the first is in flight
+ * (`write_events.ts`).
  */
 export async function appendWrites(
   tx: Transaction,

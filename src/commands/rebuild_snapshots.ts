@@ -146,7 +146,7 @@ async function stepType(tx: Transaction, share: WorkShare, lease: Lease): Promis
 
 /**
  * Folds one stream from its newest snapshot to its head. What cannot be folded stays as it is.
- * Gives the stored bytes up to which nothing is left to do; undefined where it is to be tried again.
+ * Gives the stored bytes up to which nothing is left to do; undefined: try it again.
  */
 async function rebuildStream(
   tools: FoldTools,

@@ -1,9 +1,9 @@
 /**
  * Keeps an uploaded module as the next version of its blob. Spec: "POST /_admin/blobs".
  *
- * The moment of switching: calls that name no version go to the new one in every fold and write that
- * begins after the answer on the node that gave it, and on the others as soon as they hear of it: at
- * once by a watch, within five seconds in any case. What had begun before ends with the old one.
+ * The moment of switching: calls that name no version go to the new one in every fold and write
+ * that begins after the answer on the node that gave it, and on the others as soon as they hear of
+ * it: at once by a watch, within five seconds in any case. What had begun before ends with the old.
  */
 
 import { hash } from "node:crypto";

@@ -1,6 +1,6 @@
 /**
- * The compiled current spec of each tenant, bound to the blobs that it calls. A deploy anywhere, and
- * a new version of a called blob, touches one followed key, and every node then asks the store again
+ * The compiled current spec of each tenant, bound to the blobs that it calls. A deploy anywhere,
+ * and a new version of a called blob, touches one followed key, and every node then asks the store
  * which spec is current and what its blobs are; what is still current is not compiled again. While
  * the key cannot be followed, the store is asked each time.
  */

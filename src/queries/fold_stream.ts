@@ -77,7 +77,7 @@ export interface FoldOptions {
   readonly isWanted?: (event: StoredEvent) => boolean;
 }
 
-/** Folds on to the head and gives the state after each step; ends with a refusal, if there is one. */
+/** Folds on to the head and gives the state after each step; ends with a refusal, if any. */
 export async function* foldInSteps(
   tools: FoldTools,
   work: FoldWork,

@@ -18,9 +18,9 @@ import type { Host } from "../host.ts";
 import type { Engine } from "../kv/engine.ts";
 import { readModule } from "../store/blobs.ts";
 import type { CheckOutcome, WasmTarget } from "../wasm/job.ts";
-import type { PoolMeasure, WasmPool } from "../wasm/pool.ts";
+import { openWasmPool, type PoolMeasure, type WasmPool } from "../wasm/pool.ts";
 import { openInstanceNames } from "./instance_of.ts";
-import type { ModuleTracer } from "./trace_modules.ts";
+import { type ModuleTracer, openModuleTracer } from "./trace_modules.ts";
 
 /** What the references of a spec or type resolve to. */
 export type BlobTable = ReadonlyMap<string, ResolvedBlob>;
@@ -56,7 +56,36 @@ export interface ModuleRunner {
 /** Functions of modules that are remembered at a time, which is little: no bytes. */
 const TARGETS_MAX = 10_000;
 
-export function createModuleRunner(
+/** How modules are run in this process. */
+export interface ModuleSettings {
+  /** Processes at most; none is started before there is a module to run. */
+  readonly runners: number;
+  /** What a call has of the stack, in KiB. */
+  readonly stackKilobytes: number;
+}
+
+export interface Modules extends ModuleRunner {
+  readonly tracer: ModuleTracer;
+  /** Ends what runs. */
+  close(): Promise<void>;
+}
+
+export function openModules(
+  engine: Engine,
+  host: Host,
+  counters: Counters,
+  settings: ModuleSettings,
+): Modules {
+  const pool = openWasmPool({
+    ...settings,
+    onFault: (message, error) => host.log("error", message, { reason: String(error) }),
+  });
+  const tracer = openModuleTracer(host);
+  const runner = createModuleRunner(engine, host, pool, tracer, counters);
+  return { ...runner, tracer, close: pool.close };
+}
+
+function createModuleRunner(
   engine: Engine,
   host: Host,
   pool: WasmPool,

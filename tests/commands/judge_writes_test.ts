@@ -1,6 +1,7 @@
 /**
- * Decisions, section 10: "A handler runs at write time against the current state: its `error` object
- * refuses the write with 422". Whatever races, each stored event was taken on the state it follows.
+ * Decisions, section 10: "A handler runs at write time against the current state: its `error`
+ * object refuses the write with 422". Whatever races, each stored event was taken on the state that
+ * it follows.
  */
 
 import assert from "node:assert/strict";

@@ -128,8 +128,8 @@ export interface WorkPartRecord {
 }
 
 /**
- * A version of a blob; its file follows in `parts` lines, as base64. Versions of one name count from
- * 1. What runs of the file is made anew by the reader, who checks it like an upload.
+ * A version of a blob; its file follows in `parts` lines, as base64. Versions of one name count
+ * from 1. What runs of the file is made anew by the reader, who checks it like an upload.
  */
 export interface BlobRecord {
   readonly record: "blob";

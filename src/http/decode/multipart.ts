@@ -1,6 +1,6 @@
 /**
- * Bodies of `multipart/form-data` (RFC 7578) with one file. Spec: "`POST /_admin/blobs` with multipart
- * fields `name` (blob name) and `file` (compiled module)".
+ * Bodies of `multipart/form-data` (RFC 7578) with one file. Spec: "`POST /_admin/blobs` with
+ * multipart fields `name` (blob name) and `file` (compiled module)".
  */
 
 import { limits } from "../../domain/limits.ts";

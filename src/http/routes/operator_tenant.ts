@@ -1,4 +1,4 @@
-/** Which data an operator call is about: the instance of its path, or the one and the environment it names. */
+/** Which data an operator call is about: the instance of its path or body, and the environment. */
 
 import type { Operator } from "../../domain/access.ts";
 import { type Outcome, refuse } from "../../domain/refusal.ts";

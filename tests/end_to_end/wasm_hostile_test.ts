@@ -81,6 +81,24 @@ Deno.test("a stored event whose module has since become hostile makes its reads 
   }, { spec: null });
 });
 
+Deno.test("a stored event that a later version refuses makes its reads a 422 with that error", async () => {
+  await withWorld(async (world) => {
+    await upload(world, "judge", `(module ${MEMORY} ${MALLOC} ${FINE})`);
+    await deploy(world, { was_done: handledBy("judge") });
+    assert.equal((await world.send("POST", "/thing/global/was_done", WRITE)).status, 201);
+    const error = { type: "too_late", message: "no", code: "E1", context: { left: 0 } };
+    await upload(world, "judge", inEntrypoint("apply_handler", JSON.stringify({ error })));
+    const read = await world.send("GET", "/thing/global");
+    const written = await world.send("POST", "/thing/global/was_done", WRITE);
+    for (const answer of [read, written]) {
+      assert.equal(answer.status, 422, answer.text);
+      assert.equal(answer.body.error_type, "handler_error");
+      assert.deepEqual(answer.body.error, error);
+    }
+    assert.equal((await world.send("GET", "/thing/global/length")).body.length, 1);
+  }, { spec: null });
+});
+
 Deno.test("an implication whose module misbehaves is an error record, and its trigger is stored", async (t) => {
   await withWorld(async (world) => {
     const { send } = world;

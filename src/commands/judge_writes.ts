@@ -1,8 +1,8 @@
 /**
  * Lets modules judge events before they are written. Decisions, section 10: "A handler runs at
  * write time against the current state". A module may take seconds, so it is asked before the
- * transaction, which writes nothing where the stream has moved since; then the module is asked again. So every
- * stored event was taken by its handler on the very state that it follows.
+ * transaction, which writes nothing where the stream has moved since; then the module is asked
+ * again. So every stored event was taken by its handler on the very state that it follows.
  *
  * Writes to one stream are judged one after the other, each on what those before it will leave, and
  * written together. Writes to types without modules pass by.

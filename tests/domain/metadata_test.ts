@@ -15,6 +15,8 @@ const spec: CompiledSpec = {
   singletons: new Set(["main"]),
   watched: new Set(),
   sagas: new Map(),
+  moduleCalls: [],
+  blobs: new Map(),
 };
 
 for (const { name, metadata, environment, accept, refuse } of cases) {

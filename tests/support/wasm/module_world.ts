@@ -14,7 +14,7 @@ import {
   valueOf,
   withService,
 } from "../service_fixture.ts";
-import { framed, moduleFile } from "./build_module.ts";
+import { assemble, dataAt, framed, moduleFile } from "./build_module.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -103,12 +103,14 @@ export function showWrite(
 
 /** A module whose entrypoint, by default the one of implications, returns this value. */
 export function answering(value: JsonValue, entrypoint = "compute_implications"): Promise<Bytes> {
-  const text = JSON.stringify(value);
-  const length = new TextEncoder().encode(text).length;
-  const escaped = text.replaceAll("\\", "\\\\").replaceAll('"', '\\"');
-  return framed(`(data (i32.const 16) "${escaped}")
-    (func (export "${entrypoint}") (param i32 i32) (result i64)
-      (i64.or (i64.shl (i64.const 16) (i64.const 32)) (i64.const ${length})))`);
+  const bytes = new TextEncoder().encode(JSON.stringify(value));
+  const pages = Math.ceil(bytes.length / 65_536);
+  // Its input is put behind what it returns.
+  return assemble(`(module
+    (memory (export "memory") ${pages + 4})
+    ${dataAt(0, bytes)}
+    (func (export "malloc") (param i32) (result i32) (i32.const ${pages * 65_536}))
+    (func (export "${entrypoint}") (param i32 i32) (result i64) (i64.const ${bytes.length})))`);
 }
 
 /** An `apply_handler` that does this instead of answering. */

@@ -3,8 +3,8 @@
  * another; durable, schema check, idempotency ledger and hash chain on. `--quick` leaves out what
  * needs 5 million stored events; `--json FILE` also writes the raw figures. Targets are ours.
  * `--store foundationdb` measures one and two servers on a cluster that it starts, unpinned.
- * `--reactions` measures what events set off, `--deliveries` what is sent to listeners, and nothing
- * else.
+ * `--reactions` measures what events set off, `--deliveries` what is sent to listeners, `--wasm`
+ * calls of WebAssembly modules (unpinned, for they run in processes), and nothing else.
  */
 
 import { parseArgs } from "node:util";
@@ -25,6 +25,7 @@ import {
 import { measureReactions } from "./bench/reaction_rows.ts";
 import * as measures from "./bench/server_measures.ts";
 import { formatTable, isMet, type Row } from "./bench/table.ts";
+import { measureWasm } from "./bench/wasm_measures.ts";
 
 interface Bench {
   readonly rows: Row[];
@@ -279,11 +280,12 @@ function pause(milliseconds: number): Promise<void> {
 interface Options {
   readonly isQuick: boolean;
   readonly isOnCluster: boolean;
+  readonly isWasm: boolean;
 }
 
-async function openBench({ isQuick, isOnCluster }: Options): Promise<[Bench, string[]]> {
+async function openBench({ isQuick, isOnCluster, isWasm }: Options): Promise<[Bench, string[]]> {
   // One server and the load generator have a core each; with a cluster there are too few.
-  const isPinned = !isOnCluster && await pinLoadGenerator();
+  const isPinned = !isOnCluster && !isWasm && await pinLoadGenerator();
   const machine = await describeMachine(isPinned);
   if (isOnCluster) machine.push(await describeCluster());
   const dataDir = await Deno.makeTempDir({ prefix: "daybook_bench_" });
@@ -299,6 +301,7 @@ if (import.meta.main) {
       quick: { type: "boolean", default: false },
       json: { type: "string" },
       store: { type: "string", default: "sqlite" },
+      wasm: { type: "boolean", default: false },
       reactions: { type: "boolean", default: false },
       deliveries: { type: "boolean", default: false },
     },
@@ -306,10 +309,12 @@ if (import.meta.main) {
   const onlyReactions = values.reactions;
   const isAll = !values.reactions && !values.deliveries;
   const isOnCluster = values.store === "foundationdb";
-  const [bench, machine] = await openBench({ isQuick: values.quick, isOnCluster });
+  const { quick: isQuick, wasm: isWasm } = values;
+  const [bench, machine] = await openBench({ isQuick, isOnCluster, isWasm });
   const startedAt = performance.now();
   try {
-    if (isOnCluster) {
+    if (isWasm) await measureWasm((row) => add(bench, row));
+    else if (isOnCluster) {
       await measureCluster({ ...bench, onlyReactions }, (row) => add(bench, row));
     } else {
       if (isAll) await runAll(bench);

@@ -47,7 +47,10 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     imports: ["src/domain", "src/kv/tuple.ts", "src/kv/engine.ts"],
     packages: { "node:crypto": ["src/store"], "node:buffer": ["src/store"] },
   },
-  "src/wasm": { imports: ["src/domain"] },
+  "src/wasm": {
+    imports: ["src/domain"],
+    packages: { "node:vm": ["src/wasm/time_limit.ts"] },
+  },
   "src/webhook": {
     imports: ["src/domain"],
     types: ["src/host.ts"],

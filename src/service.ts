@@ -29,19 +29,27 @@ import type { SagaPage, SagaView } from "./domain/saga/view.ts";
 import type { ScheduledPage, ScheduledView } from "./domain/scheduled.ts";
 import type { DeployedSpec, DeploySpecRequest, SpecVersion } from "./domain/spec/deployment.ts";
 import type { DeliveryPage, ListenerPage, Replayed } from "./domain/listener/view.ts";
-import type { WebhookSender } from "./domain/listener/sender.ts";
+import type { WebhookSettings } from "./domain/listener/sender.ts";
+import { limits } from "./domain/limits.ts";
 import type { Outcome } from "./domain/refusal.ts";
 import type { Environment, Tenant } from "./domain/tenant.ts";
+import type { BlobVersion } from "./domain/wasm/blob.ts";
 import type { IdempotencyClaim, WriteRequest, Written } from "./domain/write.ts";
 import type { Host } from "./host.ts";
-import type { Engine } from "./kv/engine.ts";
+import type { Bytes, Engine } from "./kv/engine.ts";
+import { createModuleAsker } from "./commands/ask_modules.ts";
+import { createOutsideAsker } from "./commands/ask_outside.ts";
 import { createSagaAdvancer } from "./commands/advance_sagas.ts";
 import { cancelSchedule } from "./commands/cancel_schedule.ts";
 import { createCombiner } from "./commands/combine.ts";
-import { NO_OWN_LANES } from "./commands/append_deliveries.ts";
-import { createDeliveryRunner, type DeliveryRunner } from "./commands/deliver_events.ts";
+import {
+  createDeliveryRunner,
+  type DeliveryRunner,
+  NO_DELIVERIES,
+} from "./commands/deliver_events.ts";
 import { deploySpec } from "./commands/deploy_spec.ts";
 import { createTimerRunner } from "./commands/fire_schedule.ts";
+import { createJudge } from "./commands/judge_writes.ts";
 import { createSnapshotKeeper } from "./commands/keep_snapshots.ts";
 import { createRebuilder } from "./commands/rebuild_snapshots.ts";
 import { openErrorRecords } from "./commands/record_error.ts";
@@ -49,10 +57,13 @@ import { replayDeliveries, type ReplayRequest } from "./commands/replay_deliveri
 import { createOutboxRunner } from "./commands/run_implications.ts";
 import { ownAllWork, shareWork } from "./commands/share_work.ts";
 import { createSweeper } from "./commands/sweep.ts";
+import { uploadBlob, type UploadParts } from "./commands/upload_blob.ts";
+import { createEmitter } from "./commands/write_emission.ts";
 import { createWriter } from "./commands/write_events.ts";
 import { followOutbox } from "./queries/follow_outbox.ts";
 import { listAggregates } from "./queries/list_aggregates.ts";
 import { listDeliveries, type ListDeliveriesRequest } from "./queries/list_deliveries.ts";
+import { type BlobPage, listBlobs } from "./queries/list_blobs.ts";
 import { listErrors } from "./queries/list_errors.ts";
 import { listListeners } from "./queries/list_listeners.ts";
 import { listSagas, type ListSagasRequest } from "./queries/list_sagas.ts";
@@ -64,6 +75,7 @@ import { readEventPage } from "./queries/read_events.ts";
 import { readLength } from "./queries/read_length.ts";
 import { readSaga } from "./queries/read_saga.ts";
 import { listSpecs, readSpec } from "./queries/read_spec.ts";
+import { type ModuleOperations, type ModuleSettings, openModules } from "./queries/run_modules.ts";
 import { openStateCache } from "./queries/state_cache.ts";
 import { openSpecCache, type SpecCache } from "./queries/current_spec.ts";
 
@@ -112,6 +124,9 @@ export interface SpecService {
   /** The current document with its version, or a `not_found` refusal. */
   readSpec(tenant: Tenant): Promise<Outcome<SpecVersion & { readonly spec: JsonObject }>>;
   listSpecs(tenant: Tenant): Promise<Outcome<readonly SpecVersion[]>>;
+  /** Keeps a WebAssembly module as the next version of the blob `name`. */
+  uploadBlob(tenant: Tenant, name: string, file: Bytes): Promise<Outcome<BlobVersion>>;
+  listBlobs(tenant: Tenant, page: PageRequest): Promise<Outcome<BlobPage>>;
 }
 
 export interface AccessService {
@@ -179,7 +194,7 @@ export interface BackgroundService {
 }
 
 /** What operators watch. */
-export interface OperationsService {
+export interface OperationsService extends ModuleOperations {
   /** What this process has counted. */
   readonly counters: Counters;
   /** The store and its queues, at most a second old. Within two seconds; never throws. */
@@ -209,15 +224,11 @@ export interface ServiceOptions {
   readonly isDirect?: boolean;
   /** How this process sends deliveries. Left out: it sends none, and leaves them to others. */
   readonly webhooks?: WebhookSettings;
+  /** How modules are run. */
+  readonly wasm?: ModuleSettings;
 }
 
-export interface WebhookSettings {
-  readonly sender: WebhookSender;
-  /** What stands for `SVC` in header names. */
-  readonly headerPrefix: string;
-  /** Whether specs may name listeners at addresses that are not public. */
-  readonly allowPrivate: boolean;
-}
+const WASM_DEFAULTS = { runners: 3, stackKilobytes: limits.wasmStackKilobytesDefault };
 
 /** A store that is there answers sooner; see `EngineUnavailable`. */
 const PING_MS_MAX = 4_500;
@@ -229,52 +240,46 @@ export function createService(
   engine: Engine,
   host: Host,
   access: AccessService,
-  { isStoreShared = false, counters = newCounters(), isDirect, webhooks }: ServiceOptions = {},
+  options: ServiceOptions = {},
 ): Service {
+  const { isStoreShared = false, counters = newCounters(), webhooks } = options;
   const specs = openSpecCache(engine, host);
   const keeper = createSnapshotKeeper(engine, host, specs);
   const states = openStateCache();
-  const reader = createAggregateReader(engine, host, specs, states, keeper.add, counters);
+  const modules = openModules(engine, host, counters, options.wasm ?? WASM_DEFAULTS);
+  const reader = createAggregateReader(engine, host, specs, states, keeper.add, modules, counters);
   const errors = openErrorRecords(engine, host, counters);
   const share = isStoreShared ? shareWork(engine, host) : ownAllWork();
-  const rebuilder = createRebuilder(engine, host, specs, share);
-  const deliveries = webhooks &&
-    createDeliveryRunner({ engine, host, specs, share, counters, ...webhooks });
-  const lanes = deliveries ?? NO_OWN_LANES;
-  const combiner = createCombiner(engine, host, counters, lanes);
-  const sagas = createSagaAdvancer(engine, host, specs, combiner.watched, counters);
-  const working = { engine, host, specs, combiner, share, sagas, lanes };
+  const rebuilder = createRebuilder({ engine, host, modules }, specs, share);
+  const deliveries = webhooks === undefined
+    ? NO_DELIVERIES
+    : createDeliveryRunner({ engine, host, specs, share, counters, ...webhooks });
+  const asker = createModuleAsker(host, modules);
+  const judging = { engine, host, modules, reader };
+  const combiner = createJudge(judging, createCombiner(engine, host, counters, deliveries));
+  const outside = createOutsideAsker(engine, judging, asker);
+  const sagas = createSagaAdvancer(engine, host, specs, combiner.watched, outside, counters);
+  const emitter = createEmitter(host, combiner, asker);
+  const working = { engine, host, specs, combiner, share, sagas, emitter, lanes: deliveries };
   const outbox = createOutboxRunner(working);
   const timers = createTimerRunner({ ...working, outbox });
-  const writer = createWriter(engine, host, specs, combiner, outbox, isDirect);
+  const writer = createWriter(engine, host, specs, combiner, outbox, asker, options.isDirect);
 
   const data: DataService = {
     writeEvents: writer.writeEvents,
     answerRecorded: writer.answerRecorded,
     readAggregate: reader.readAggregate,
-    readLength: (tenant, aggregateType, id) => readLength(engine, specs, tenant, aggregateType, id),
-    readEvents: (tenant, request) => readEventPage(engine, specs, tenant, request),
-    listAggregates: (tenant, request) => listAggregates(engine, specs, reader, tenant, request),
+    listAggregates: (tenant, request) =>
+      listAggregates({ engine, host, specs, reader }, tenant, request),
     readError: errors.read,
     listErrors: (tenant, page) => listErrors(errors.list, tenant, page),
-    listScheduled: (tenant, page) => listSchedules(engine, tenant, page),
-    readScheduled: (tenant, id) => readScheduled(engine, tenant, id),
-    cancelScheduled: (tenant, id) => cancelSchedule(engine, tenant, id),
-    listSagas: (tenant, request) => listSagas(engine, tenant, request),
-    readSaga: (tenant, id) => readSaga(engine, tenant, id),
+    ...eventCalls(engine, specs),
+    ...reactionCalls(engine),
     ...listenerCalls(engine, host, specs, deliveries),
     recordError: errors.record,
   };
-  const specService: SpecService = {
-    async deploySpec(tenant, request) {
-      const { allowPrivate } = webhooks ?? {};
-      const outcome = await deploySpec(engine, host, specs, tenant, request, allowPrivate);
-      if (!request.dryRun) count(counters.specDeploys, outcome.ok ? "accepted" : "refused");
-      return outcome;
-    },
-    readSpec: (tenant) => readSpec(engine, tenant),
-    listSpecs: (tenant) => listSpecs(engine, tenant),
-  };
+  const parts = { engine, host, specs, modules, counters };
+  const specService = createSpecService(parts, webhooks?.allowPrivate);
   const background: BackgroundService = {
     rebuildSnapshots: (limit, isStopping = () => false) => rebuilder.rebuild(limit, isStopping),
     sweep: createSweeper(engine, host, share).sweep,
@@ -285,7 +290,9 @@ export function createService(
     drainOutbox: (limit, isStopping = () => false) => outbox.drain(limit, isStopping),
     followOutbox: (wake) => followOutbox(engine, host, wake),
     drainTimers: (limit, isStopping = () => false) => timers.drain(limit, isStopping),
-    ...deliveryWork(deliveries),
+    drainDeliveries: (isStopping = () => false) => deliveries.drain(isStopping),
+    followDeliveries: deliveries.follow,
+    deliveriesIdle: deliveries.idle,
     timerPauseMs: timers.pauseMs,
     measureQueues: () => measureQueues(engine, host),
     async renewShare() {
@@ -298,6 +305,7 @@ export function createService(
     counters,
     measureStore: openStoreMeasures(engine, host),
     countLeases: share.count,
+    ...modules.operations,
   };
 
   async function ping(): Promise<void> {
@@ -309,39 +317,69 @@ export function createService(
   async function close(): Promise<void> {
     // With the store away none of these can be done: leases end by themselves.
     // What is being sent ends before others take the lanes over.
-    const released = (deliveries?.end() ?? Promise.resolve()).then(share.release);
+    const released = deliveries.end().then(share.release);
     const lastWrites = Promise.allSettled([outbox.settle(), errors.settle(), released]);
     await Promise.all([specs.close(), within(CLOSE_MS_MAX, lastWrites)]);
+    await modules.close();
   }
 
   return { data, specs: specService, access, background, operations, ping, close };
+}
+
+function createSpecService(
+  parts: UploadParts & { readonly counters: Counters },
+  allowPrivateWebhooks: boolean | undefined,
+): SpecService {
+  const { engine, host, specs, counters } = parts;
+  return {
+    async deploySpec(tenant, request) {
+      const outcome = await deploySpec(engine, host, specs, tenant, request, allowPrivateWebhooks);
+      if (!request.dryRun) count(counters.specDeploys, outcome.ok ? "accepted" : "refused");
+      return outcome;
+    },
+    readSpec: (tenant) => readSpec(engine, tenant),
+    listSpecs: (tenant) => listSpecs(engine, tenant),
+    uploadBlob: (tenant, name, file) => uploadBlob(parts, tenant, name, file),
+    listBlobs: (tenant, page) => listBlobs(engine, tenant, page),
+  };
+}
+
+function eventCalls(
+  engine: Engine,
+  specs: SpecCache,
+): Pick<DataService, "readLength" | "readEvents"> {
+  return {
+    readLength: (tenant, aggregateType, id) => readLength(engine, specs, tenant, aggregateType, id),
+    readEvents: (tenant, request) => readEventPage(engine, specs, tenant, request),
+  };
+}
+
+function reactionCalls(
+  engine: Engine,
+): Pick<
+  DataService,
+  "listScheduled" | "readScheduled" | "cancelScheduled" | "listSagas" | "readSaga"
+> {
+  return {
+    listScheduled: (tenant, page) => listSchedules(engine, tenant, page),
+    readScheduled: (tenant, id) => readScheduled(engine, tenant, id),
+    cancelScheduled: (tenant, id) => cancelSchedule(engine, tenant, id),
+    listSagas: (tenant, request) => listSagas(engine, tenant, request),
+    readSaga: (tenant, id) => readSaga(engine, tenant, id),
+  };
 }
 
 function listenerCalls(
   engine: Engine,
   host: Host,
   specs: SpecCache,
-  deliveries: DeliveryRunner | undefined,
+  { circuitOf }: DeliveryRunner,
 ): Pick<DataService, "listListeners" | "listDeliveries" | "replayDeliveries"> {
-  const circuitOf = (tenant: number, listener: string) => deliveries?.circuitOf(tenant, listener);
   const tools = { engine, host, specs, circuitOf };
   return {
     listListeners: (tenant, page) => listListeners(tools, tenant, page),
     listDeliveries: (tenant, request) => listDeliveries(engine, specs, tenant, request),
     replayDeliveries: (tenant, request) => replayDeliveries(engine, host, specs, tenant, request),
-  };
-}
-
-/** Nothing, in a process that does not deliver. */
-function deliveryWork(
-  deliveries: DeliveryRunner | undefined,
-): Pick<BackgroundService, "drainDeliveries" | "followDeliveries" | "deliveriesIdle"> {
-  const nothing = () => Promise.resolve();
-  return {
-    drainDeliveries: (isStopping = () => false) =>
-      deliveries?.drain(isStopping) ?? Promise.resolve(0),
-    followDeliveries: (wake) => deliveries?.follow(wake) ?? nothing,
-    deliveriesIdle: deliveries?.idle ?? nothing,
   };
 }
 

@@ -211,6 +211,41 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "lines and records of a file, seen through the check of whole files",
   },
   {
+    place: "src/domain/wasm",
+    test: "tests/domain/wasm/check_module_test.ts",
+    reason: "parts of checking a module, seen through whole modules and the engine's answer",
+  },
+  {
+    place: "src/domain/wasm/action_output.ts",
+    test: "tests/domain/wasm/call_output_test.ts",
+    reason: "one of the kinds of output",
+  },
+  {
+    place: "src/domain/wasm/handler_error.ts",
+    test: "tests/domain/wasm/call_output_test.ts",
+    reason: "one of the kinds of output",
+  },
+  {
+    place: "src/wasm",
+    test: "tests/wasm/pool_test.ts",
+    reason: "parts of the pool and its runners, which are processes and are tested as such",
+  },
+  {
+    place: "src/wasm/examples",
+    test: "tests/wasm/examples_test.ts",
+    reason: "sources of modules, which are built and run there",
+  },
+  {
+    place: "src/wasm/call_module.ts",
+    test: "tests/wasm/hostile_modules_test.ts",
+    reason: "each way in which a call can end",
+  },
+  {
+    place: "src/wasm/compiled_modules.ts",
+    test: "tests/wasm/determinism_test.ts",
+    reason: "memory that is used again must not show it",
+  },
+  {
     place: "src/cli",
     test: "tests/cli/commands_test.ts",
     reason: "commands are run as processes, with their exit codes and what they print",

@@ -80,6 +80,8 @@ async function start(config: Config, host: Host): Promise<Running> {
       headerPrefix: config.headerPrefix,
       allowPrivate: config.allowPrivateWebhooks,
     },
+    // One for each core, and one that begins while another waits for its module.
+    wasm: { runners: navigator.hardwareConcurrency + 1, stackKilobytes: config.wasmStackKilobytes },
   });
   const credentials = credentialsFile(config.dataDir);
   const first = config.bootstrap

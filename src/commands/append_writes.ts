@@ -24,7 +24,12 @@ import { appendDeliveries, NO_OWN_LANES, type OwnLanes } from "./append_deliveri
 import { appendEvents } from "./append_events.ts";
 import { appendReactions, type ReactionState, readReactionState } from "./append_reactions.ts";
 import { type DirectStreams, NO_STREAMS } from "./direct_events.ts";
-import { NOTHING_WRITTEN, type PreparedTarget, type PreparedWrite } from "./prepared_write.ts";
+import {
+  NOTHING_WRITTEN,
+  type PreparedTarget,
+  type PreparedWrite,
+  STREAM_MOVED,
+} from "./prepared_write.ts";
 
 const MS_PER_SECOND = 1000;
 
@@ -40,9 +45,10 @@ export interface AppendOptions {
 
 /**
  * Appends each write in order; a refused one leaves no trace, and neither does one whose cause is
- * gone ({@link NOTHING_WRITTEN}). All that they need is read at once: on a network each read waits
- * for its reply. Two of them must not have one idempotency key, and never do: the second is refused
- * while the first is in flight (`write_events.ts`).
+ * gone ({@link NOTHING_WRITTEN}) or whose stream has moved ({@link STREAM_MOVED}). All that they
+ * need is read at once: on a network each read waits for its reply. Two of them must not have one
+ * idempotency key, and never do: the second is refused while the first is in flight
+ * (`write_events.ts`).
  */
 export async function appendWrites(
   tx: Transaction,
@@ -145,6 +151,10 @@ function appendWrite(
       return refuseConflict(form, target, length);
     }
   }
+  const isMoved = write.targets.some(({ key, takenAt }) =>
+    takenAt !== undefined && takenAt.tip !== streams.get(key)!.head.tip
+  );
+  if (isMoved) return accept(STREAM_MOVED);
   const outbox: OutboxWork[] = [];
   let directCount = 0;
   const targets = write.targets.map((target) => {

@@ -16,7 +16,7 @@ import type { StreamKey } from "../domain/stream_key.ts";
 import type { ReadTransaction } from "../kv/engine.ts";
 import { followLanes } from "../queries/follow_lanes.ts";
 import { laneShard, listMarkedLanes, nextMarkedEndpoint } from "../store/deliveries.ts";
-import type { OwnLanes } from "./append_deliveries.ts";
+import { NO_OWN_LANES, type OwnLanes } from "./append_deliveries.ts";
 import {
   type Endpoint,
   LANES_AHEAD,
@@ -45,6 +45,16 @@ export interface DeliveryRunner extends OwnLanes {
   /** Begins nothing more, gives what is under way a moment, and ends the rest. */
   end(): Promise<void>;
 }
+
+/** Of a process that does not deliver. */
+export const NO_DELIVERIES: DeliveryRunner = {
+  ...NO_OWN_LANES,
+  drain: () => Promise.resolve(0),
+  follow: () => () => Promise.resolve(),
+  circuitOf: () => undefined,
+  idle: () => Promise.resolve(),
+  end: () => Promise.resolve(),
+};
 
 export interface RunnerParts extends DeliveryParts {
   readonly share: WorkShare;

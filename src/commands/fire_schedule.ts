@@ -28,7 +28,7 @@ import type { OwnLanes } from "./append_deliveries.ts";
 import { scheduleSubject } from "./append_reactions.ts";
 import { isOutage } from "../domain/outage.ts";
 import type { Combiner } from "./combine.ts";
-import { prepareEmission } from "./prepare_write.ts";
+import type { Emitter } from "./write_emission.ts";
 import type { Cause } from "./prepared_write.ts";
 import { makeErrorRecord } from "./record_error.ts";
 import type { OutboxRunner } from "./run_implications.ts";
@@ -55,6 +55,7 @@ export interface TimerParts {
   readonly outbox: OutboxRunner;
   readonly sagas: SagaAdvancer;
   readonly lanes: OwnLanes;
+  readonly emitter: Emitter;
 }
 
 const SCHEDULER = { type: "system_agent", id: "event_scheduler" } as const;
@@ -64,7 +65,7 @@ const PAUSE_MS_MIN = 5;
 const MESSAGE_CHARACTERS_MAX = 500;
 
 export function createTimerRunner(parts: TimerParts): TimerRunner {
-  const { engine, host, specs, combiner, share, outbox } = parts;
+  const { engine, host, specs, combiner, share, outbox, emitter } = parts;
   const fireSagas = openSagaTimers(host, parts.sagas, outbox.sagas);
   let nextMs: number | undefined;
   /** Of each shard with more than a round does: up to where others' timers were looked for. */
@@ -151,10 +152,9 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
     const fire_at = new Date(fireAtMs).toISOString();
     const stamp = { actor: SCHEDULER, scheduled: { scheduled_id: id, fire_at } };
     const request = { emission, stamp, requestId, cause: scheduleCause(tenant, record) };
-    const prepared = prepareEmission(host, spec, request, moment);
+    const prepared = await emitter.write(tenant, spec, request, moment);
     if (!prepared.ok) return await drop(tenant, record, prepared.message, spec.hash);
-    const outcome = await combiner.submit(tenant, prepared.write);
-    const left = outcome.ok ? outcome.value.outbox : undefined;
+    const { outbox: left } = prepared.written;
     if (left !== undefined && moment.ownWaitMs > 0) await outbox.drainBeforeReply(left);
   }
 

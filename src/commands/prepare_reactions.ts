@@ -7,9 +7,11 @@
 import { Buffer } from "node:buffer";
 import type { ErrorRecord } from "../domain/error_record.ts";
 import { decodeEvent, type EncodedEvent, type StoredEvent } from "../domain/event.ts";
+import type { JsonObject } from "../domain/json.ts";
 import { limits } from "../domain/limits.ts";
 import { checkEmission } from "../domain/check_emission.ts";
 import type { Action, Emission, ReactionFailure, ReactionWork } from "../domain/reaction/action.ts";
+import type { ModuleAnswers, ModuleQuestion } from "../domain/reaction/module_question.ts";
 import type { EmitEntry } from "../domain/reaction/outbox_entry.ts";
 import { eventTypesOf } from "../domain/saga/definition.ts";
 import type { CompiledSpec } from "../domain/spec/compiled.ts";
@@ -32,6 +34,9 @@ export interface ReactionPlan {
   /** Whether what they imply may be written with them. See `direct_events.ts`. */
   readonly isDirect: boolean;
   readonly work: ReactionWork;
+  readonly answers: ModuleAnswers;
+  /** What is still to be asked. */
+  readonly questions: ModuleQuestion[];
   /** Bytes that is stored beside the events. */
   bytes: number;
   actions: number;
@@ -45,12 +50,12 @@ export interface ReactionPlan {
 export function openReactionPlan(
   fixed: Pick<
     ReactionPlan,
-    "host" | "spec" | "nowMs" | "ownWaitMs" | "requestId" | "depth" | "isDirect"
+    "host" | "spec" | "nowMs" | "ownWaitMs" | "requestId" | "depth" | "isDirect" | "answers"
   >,
 ): ReactionPlan {
   const work = { bytesLeft: limits.reactionWorkBytesMax };
   const sums = { bytes: 0, actions: 0, directStreams: [], errors: [], errorsLeftOut: 0 };
-  return { ...fixed, work, ...sums };
+  return { ...fixed, work, questions: [], ...sums };
 }
 
 const UUID_BYTES = 16;
@@ -89,7 +94,11 @@ export function prepareReactions(
     const reactions = types.get(type)?.reactions;
     if (reactions === undefined) continue;
     const event = decodeEvent(raw);
-    const { actions, failures } = reactions(event, plan.work);
+    const { actions, failures, questions } = reactions(event, plan.work, plan.answers);
+    if (questions !== undefined) {
+      plan.questions.push(...questions);
+      continue;
+    }
     for (const failure of failures) noteFailure(plan, event, failure);
     if (actions.length === 0) continue;
     const own = prepareActions(plan, key, event, actions);
@@ -101,6 +110,19 @@ export function prepareReactions(
     if (plan.bytes > limits.writeStoredBytesMax) break;
   }
   return prepared;
+}
+
+/** What a write sets off is only known when modules have been asked; see `ask_modules.ts`. */
+export class ModulesToAsk extends Error {
+  override readonly name = "ModulesToAsk";
+  constructor(readonly questions: readonly ModuleQuestion[]) {
+    super("modules are to be asked first");
+  }
+}
+
+/** @throws {ModulesToAsk} where an answer is missing. */
+export function requireAnswers({ questions }: ReactionPlan): void {
+  if (questions.length > 0) throw new ModulesToAsk(questions);
 }
 
 function prepareActions(
@@ -150,8 +172,9 @@ function prepareEntry(
 function checkDirect(spec: CompiledSpec, emission: Emission): string | undefined {
   const type = spec.aggregateTypes.get(emission.aggregateType)?.events.get(emission.eventType);
   if (type === undefined || type.reactions !== undefined) return undefined;
-  // A delivery would have to be prepared for it.
+  // A delivery would have to be prepared for it, or a module be asked.
   if (spec.listenersOf(emission.aggregateType, emission.eventType).length > 0) return undefined;
+  if (spec.aggregateTypes.get(emission.aggregateType)!.wasmHandlers.size > 0) return undefined;
   const checked = checkEmission(emission, spec);
   // What does not fit goes through the outbox, which finds it again and tells.
   const isDirect = checked.ok && checked.dataJson.length <= DIRECT_DATA_LENGTH_MAX;
@@ -210,9 +233,9 @@ function shownTypes(spec: CompiledSpec): ReadonlySet<string> | undefined {
 function noteFailure(
   plan: ReactionPlan,
   event: StoredEvent,
-  { path, message }: ReactionFailure,
+  { path, message, cause }: ReactionFailure,
 ): void {
-  note(plan, event, "implication_failed", message, { path });
+  note(plan, event, "implication_failed", message, { path, ...cause });
 }
 
 function noteDepth(plan: ReactionPlan, event: StoredEvent, count: number): void {
@@ -226,7 +249,7 @@ function note(
   { key, type }: StoredEvent,
   error_type: string,
   text: string,
-  more: Record<string, string | number>,
+  more: JsonObject,
 ): void {
   if (plan.errors.length === limits.implicationErrorsMax) {
     plan.errorsLeftOut++;

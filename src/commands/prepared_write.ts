@@ -8,6 +8,7 @@ import type { EncodedEvent } from "../domain/event.ts";
 import type { ExpectedLength } from "../domain/occ.ts";
 import type { CancelRule } from "../domain/reaction/action.ts";
 import type { EmitEntry, WaitingEntry } from "../domain/reaction/outbox_entry.ts";
+import type { CompiledAggregateType } from "../domain/spec/compiled.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
 import type { IdempotencyClaim, WriteRequest, Written } from "../domain/write.ts";
 import type { Bytes, Transaction } from "../kv/engine.ts";
@@ -47,6 +48,15 @@ export interface PreparedTarget {
   readonly reactions?: ReadonlyMap<number, PreparedReactions>;
   /** Who is to be told of its events; absent where nobody hears them. */
   readonly deliveries?: readonly PreparedDelivery[];
+  /** Its aggregate type, where modules are among its handlers (`judge_writes.ts`). */
+  readonly judgedAs?: CompiledAggregateType;
+  /** Where the stream was when its handlers took these events; elsewhere nothing is written. */
+  readonly takenAt?: StreamTip;
+}
+
+/** The latest event of a stream, by its chain hash; undefined where there is none. */
+export interface StreamTip {
+  readonly tip: string | undefined;
 }
 
 /** One event for one listener. */
@@ -98,3 +108,6 @@ export const NOTHING_WRITTEN: Written = {
   replayed: false,
   requestId: "",
 };
+
+/** The answer to a write whose stream is not where its handlers took its events: none either. */
+export const STREAM_MOVED: Written = { ...NOTHING_WRITTEN };

@@ -4,6 +4,7 @@
  * taken place: a transaction's body may run more than once, so nothing is counted inside of one.
  */
 
+import { WASM_FAILURE_KINDS } from "./wasm/failure.ts";
 import { type Histogram, newHistogram, observe } from "./histogram.ts";
 
 /** Numbers by name. Names are few and of our own making, never a client's text. */
@@ -35,6 +36,8 @@ export interface Counters {
   readonly errorRecords: Tally;
   /** Rounds of background workers that threw, by worker. */
   readonly workerFailures: Tally;
+  /** Calls of WebAssembly modules by their end. */
+  readonly moduleCalls: Tally;
   readonly store: StoreCounters;
 }
 
@@ -68,8 +71,10 @@ export function newCounters(): Counters {
       "implication_depth_exceeded",
       "internal",
       "unavailable",
+      ...WASM_FAILURE_KINDS,
     ),
     workerFailures: newTally(),
+    moduleCalls: newTally("ok", "handler_error", "unavailable", ...WASM_FAILURE_KINDS),
     store: {
       transactions: newTally("committed", "failed"),
       retries: 0,

@@ -10,6 +10,8 @@ import {
   rotateApiKey,
   scheduleRevocation,
 } from "./routes/api_keys.ts";
+import { listBlobs, uploadBlob } from "./routes/blobs.ts";
+import { readDebug, setDebug } from "./routes/debug.ts";
 import { listErrors, readError } from "./routes/errors.ts";
 import { readEvents } from "./routes/events.ts";
 import { answerLive, answerReady } from "./routes/health.ts";
@@ -40,6 +42,8 @@ export const PATHS: readonly PathRoutes[] = [
   path("/api/keys/{id}", { DELETE: operator(revokeApiKey) }),
   path("/api/keys/{id}/rotate", { POST: operator(rotateApiKey) }),
   path("/api/keys/{id}/schedule_revocation", { POST: operator(scheduleRevocation) }),
+  path("/_admin/blobs", { GET: operator(listBlobs), POST: operator(uploadBlob) }),
+  path("/_admin/debug", { GET: operator(readDebug), POST: operator(setDebug) }),
   path("/_atomic-write", { POST: write(writeAtomic) }),
   path("/_errors", { GET: read(listErrors) }),
   path("/_errors/{id}", { GET: read(readError) }),

@@ -32,6 +32,10 @@ const kind = {
   importedWork: 21,
   delivery: 22,
   endedDelivery: 23,
+  blob: 24,
+  blobModule: 25,
+  blobHash: 26,
+  blobFile: 27,
 } as const;
 
 /** What a stream is made of, in this order: an append then changes one page of a tree, not two. */
@@ -61,7 +65,7 @@ export const keys = {
   signingKeys: (instanceId: string): KeyRange => rangeOf([0, "signing_key", instanceId]),
   /** Counts changes of keys, tiers and instances; watched, so every node forgets its caches. */
   accessVersion: (): Bytes => pack([0, "access_version"]),
-  /** Counts spec deployments of all tenants; watched for the same reason. */
+  /** Counts what changes the specs of tenants, or what they call; watched for the same reason. */
   specVersion: (): Bytes => pack([0, "spec_version"]),
   /** Error records to be removed, by hour since 1970. */
   errorDue: (hour: number, tenant: number, errorId: string): Bytes =>
@@ -205,6 +209,18 @@ export const keys = {
   endedDeliveries: (tenant: number, listener: string, state: string): KeyRange =>
     rangeOf([tenant, kind.endedDelivery, listener, state]),
   allEndedDeliveries: (tenant: number): KeyRange => rangeOf([tenant, kind.endedDelivery]),
+  /** A version of a blob; beside it the file as it was uploaded, and the module as it runs. */
+  blob: (tenant: number, name: string, version: number): Bytes =>
+    pack([tenant, kind.blob, name, version]),
+  blobVersions: (tenant: number, name: string): KeyRange => rangeOf([tenant, kind.blob, name]),
+  blobs: (tenant: number): KeyRange => rangeOf([tenant, kind.blob]),
+  blobFile: (tenant: number, name: string, version: number): Bytes =>
+    pack([tenant, kind.blobFile, name, version]),
+  blobModule: (tenant: number, name: string, version: number): Bytes =>
+    pack([tenant, kind.blobModule, name, version]),
+  /** The key of the version that was made from a file of that SHA-256. */
+  blobHash: (tenant: number, name: string, sha256: string): Bytes =>
+    pack([tenant, kind.blobHash, name, sha256]),
   /** What an import keeps back from the queues of the deployment: entries first, then timers. */
   importedEntry: (tenant: number, stream: string, index: number, number: number): Bytes =>
     pack([tenant, kind.importedWork, 0, stream, index, number]),

@@ -8,8 +8,10 @@ import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";
 import type { EventItem, FileFault } from "../../domain/transfer/check_file.ts";
 import type { LedgerRecord, StreamRecord } from "../../domain/transfer/record.ts";
 import type { WorkItem } from "../../domain/transfer/work.ts";
-import type { Engine, Transaction } from "../../kv/engine.ts";
+import type { BlobVersion } from "../../domain/wasm/blob.ts";
+import type { Bytes, Engine, Transaction } from "../../kv/engine.ts";
 import { indexAggregate } from "../../store/aggregates.ts";
+import { storeBlob } from "../../store/blobs.ts";
 import { type NamedLedgerEntry, storeLedgerEntry } from "../../store/idempotency.ts";
 import {
   clearImported,
@@ -49,6 +51,8 @@ export interface Stage {
   addWork(work: WorkItem, bytes: number, line: number): void;
   hasRoomFor(bytes: number): boolean;
   addSpec(version: SpecVersion, text: string): void;
+  /** Goes into a transaction of its own: to be stored before and after. */
+  addBlob(blob: BlobVersion, file: Bytes, module: Bytes): void;
   makeSpecCurrent(version: number): void;
   /** Stores what has been added; the fault of a stream that cannot go on where it says. */
   flush(): Promise<FileFault | undefined>;
@@ -69,6 +73,12 @@ type Piece =
   | { readonly kind: "ledger"; readonly entry: NamedLedgerEntry }
   | { readonly kind: "work"; readonly work: WorkItem; readonly line: number }
   | { readonly kind: "spec"; readonly version: SpecVersion; readonly text: string }
+  | {
+    readonly kind: "blob";
+    readonly blob: BlobVersion;
+    readonly file: Bytes;
+    readonly module: Bytes;
+  }
   | { readonly kind: "current_spec"; readonly version: number };
 
 /** Another import into the same environment has begun; it has removed what this one brought. */
@@ -150,6 +160,9 @@ export async function openStage(engine: Engine, place: ImportPlace): Promise<Sta
     addSpec(version, text) {
       add({ kind: "spec", version, text }, text.length);
     },
+    addBlob(blob, file, module) {
+      add({ kind: "blob", blob, file, module }, file.length + module.length);
+    },
     makeSpecCurrent(version) {
       add({ kind: "current_spec", version }, 0);
     },
@@ -215,6 +228,7 @@ async function storeBatch(
         return { fault, ledgerLeftOut, longTypes };
       }
     } else if (piece.kind === "spec") keepSpec(tx, tenant, piece.version, piece.text);
+    else if (piece.kind === "blob") storeBlob(tx, tenant, piece.blob, piece.file, piece.module);
     else makeSpecCurrent(tx, tenant, piece.version);
   }
   return { fault: undefined, ledgerLeftOut, longTypes };

@@ -15,3 +15,12 @@ export interface WebhookSender {
   /** Ends all connections; tries under way fail. */
   close(): void;
 }
+
+/** How a process delivers. */
+export interface WebhookSettings {
+  readonly sender: WebhookSender;
+  /** What stands for `SVC` in header names. */
+  readonly headerPrefix: string;
+  /** Whether specs may name listeners at addresses that are not public. */
+  readonly allowPrivate: boolean;
+}

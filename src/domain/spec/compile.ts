@@ -54,6 +54,9 @@ function compileDocument(
   refuseGeoTypes(document.geo_types, "geo_types", faults);
   const implications = createImplicationsCompiler(document, singletons);
   const aggregateTypes = compileAggregateTypes(document, implications, faults);
+  const handlerCalls = [...aggregateTypes.values()].flatMap((type) => [
+    ...type.wasmHandlers.values(),
+  ]);
   implications.warnOfCycles(warnings);
   const listeners = compileListeners(document, faults);
   return {
@@ -67,6 +70,8 @@ function compileDocument(
     sagas: compileSagas(document, singletons, faults, warnings),
     listeners,
     listenersOf: indexListeners(listeners.values()),
+    moduleCalls: [...handlerCalls, ...implications.moduleCalls],
+    blobs: new Map(),
   };
 }
 

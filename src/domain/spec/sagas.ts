@@ -91,7 +91,13 @@ function compileSaga(
   if (saga === undefined) return undefined;
   checkKnownKeys(saga, SAGA_KEYS, path, faults);
   const triggerType = isJsonObject(saga.trigger) ? String(saga.trigger.aggregate_type) : "";
-  const terms: Terms = { triggerType, ...vocabulary, named: [], watched: new Set() };
+  const terms: Terms = {
+    triggerType,
+    ...vocabulary,
+    named: [],
+    watched: new Set(),
+    moduleCalls: [],
+  };
   const place: SagaPlace = { all: [], earlier: [], hasPrev: false, terms, faults };
   const trigger = compileTrigger(saga.trigger, `${path}.trigger`, place);
   const steps = compileSteps(saga.steps, `${path}.steps`, place, warnings);

@@ -278,8 +278,7 @@ export function createService(
     ...listenerCalls(engine, host, specs, deliveries),
     recordError: errors.record,
   };
-  const parts = { engine, host, specs, modules, counters };
-  const specService = createSpecService(parts, webhooks?.allowPrivate);
+  const specService = createSpecService({ engine, host, specs, modules, counters }, webhooks);
   const background: BackgroundService = {
     rebuildSnapshots: (limit, isStopping = () => false) => rebuilder.rebuild(limit, isStopping),
     sweep: createSweeper(engine, host, share).sweep,
@@ -328,12 +327,13 @@ export function createService(
 
 function createSpecService(
   parts: UploadParts & { readonly counters: Counters },
-  allowPrivateWebhooks: boolean | undefined,
+  webhooks: WebhookSettings | undefined,
 ): SpecService {
   const { engine, host, specs, counters } = parts;
   return {
     async deploySpec(tenant, request) {
-      const outcome = await deploySpec(engine, host, specs, tenant, request, allowPrivateWebhooks);
+      const { allowPrivate } = webhooks ?? {};
+      const outcome = await deploySpec(engine, host, specs, tenant, request, allowPrivate);
       if (!request.dryRun) count(counters.specDeploys, outcome.ok ? "accepted" : "refused");
       return outcome;
     },

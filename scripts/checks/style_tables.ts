@@ -156,6 +156,16 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "a few lines for each call, seen by clients",
   },
   {
+    place: "src/commands/judge_scene.ts",
+    test: "tests/commands/judge_writes_test.ts",
+    reason: "one verdict; the writes that race for it are what is to be shown",
+  },
+  {
+    place: "src/http/decode/multipart.ts",
+    test: "tests/http/routes/blobs_test.ts",
+    reason: "its only caller, with bodies made by hand",
+  },
+  {
     place: "src/commands/prepare_write.ts",
     test: "tests/commands/prepare_reactions_test.ts",
     reason: "both make a write ready, and together they bound it",

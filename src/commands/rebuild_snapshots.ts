@@ -10,7 +10,7 @@ import { accept, type Outcome } from "../domain/refusal.ts";
 import type { CompiledSpec } from "../domain/spec/compiled.ts";
 import { splitStreamKey } from "../domain/stream_key.ts";
 import type { Host } from "../host.ts";
-import type { Engine, ReadTransaction, Transaction } from "../kv/engine.ts";
+import type { ReadTransaction, Transaction } from "../kv/engine.ts";
 import {
   type FoldedState,
   foldInSteps,

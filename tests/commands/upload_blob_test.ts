@@ -15,7 +15,6 @@ import {
   digest,
   type ModuleWorld,
   moduleWorld,
-  seats,
   showSpec,
   withModules,
 } from "../support/wasm/module_world.ts";

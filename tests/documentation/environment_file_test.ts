@@ -7,6 +7,7 @@ import { movingSpec, openMovingShop } from "../support/moving_shop.ts";
 import { setOff } from "../support/reactive_spec.ts";
 import { uuid, valueOf, withService } from "../support/service_fixture.ts";
 import { exportText } from "../support/transfer_fixtures.ts";
+import { digest } from "../support/wasm/module_world.ts";
 import { fencedBlocks, readText, sectionOf, tableRows } from "./markdown.ts";
 
 const REFERENCE = readText("src/cli/README.md");
@@ -47,6 +48,7 @@ async function withBusyExport(body: (text: string) => void): Promise<void> {
     const keyed = { ...setOff(uuid(1), "was_paid"), idempotency };
     valueOf(await service.data.writeEvents(test, keyed));
     await makeKey(engine, host, test);
+    valueOf(await service.specs.uploadBlob(test, "digest", await digest()));
     const shop = openMovingShop(engine, host, test);
     await shop.write(uuid(2), "was_placed", "was_promised");
     await shop.work();

@@ -4,7 +4,7 @@
  * needs 5 million stored events; `--json FILE` also writes the raw figures. Targets are ours.
  * `--store foundationdb` measures one and two servers on a cluster that it starts, unpinned.
  * `--reactions` measures what events set off, and nothing else; `--wasm` calls of WebAssembly
- * modules alone, unpinned, for they run in processes.
+ * modules, and writes that they judge, unpinned, for they run in processes.
  */
 
 import { parseArgs } from "node:util";
@@ -24,6 +24,7 @@ import { measureReactions } from "./bench/reaction_rows.ts";
 import * as measures from "./bench/server_measures.ts";
 import { formatTable, isMet, type Row } from "./bench/table.ts";
 import { measureWasm } from "./bench/wasm_measures.ts";
+import { measureJudged } from "./bench/wasm_server_measures.ts";
 
 interface Bench {
   readonly rows: Row[];
@@ -243,6 +244,12 @@ async function runReactions(bench: Bench): Promise<void> {
   await measureReactions({ isQuick, start, add: (row) => add(bench, row) });
 }
 
+async function runWasm(bench: Bench): Promise<void> {
+  await measureWasm((row) => add(bench, row));
+  const { dataDir, wrapper } = bench;
+  await measureJudged(() => startServer({ dataDir, wrapper }), (row) => add(bench, row));
+}
+
 function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
@@ -281,7 +288,7 @@ if (import.meta.main) {
   const [bench, machine] = await openBench({ isQuick, isOnCluster, isWasm });
   const startedAt = performance.now();
   try {
-    if (isWasm) await measureWasm((row) => add(bench, row));
+    if (isWasm) await runWasm(bench);
     else if (isOnCluster) {
       await measureCluster({ ...bench, onlyReactions }, (row) => add(bench, row));
     } else {

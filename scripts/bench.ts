@@ -5,6 +5,11 @@
  * `--store foundationdb` measures one and two servers on a cluster that it starts, unpinned.
  * `--reactions` measures what events set off, `--deliveries` what is sent to listeners, `--wasm`
  * calls of WebAssembly modules (unpinned, for they run in processes), and nothing else.
+}
+
+/** Calls in processes of their own, and writes that they judge. */
+ * `--reactions` measures what events set off, and nothing else; `--wasm` calls of WebAssembly
+ * modules, and writes that they judge, unpinned, for they run in processes.
  */
 
 import { parseArgs } from "node:util";
@@ -26,6 +31,7 @@ import { measureReactions } from "./bench/reaction_rows.ts";
 import * as measures from "./bench/server_measures.ts";
 import { formatTable, isMet, type Row } from "./bench/table.ts";
 import { measureWasm } from "./bench/wasm_measures.ts";
+import { measureJudged } from "./bench/wasm_server_measures.ts";
 
 interface Bench {
   readonly rows: Row[];
@@ -273,6 +279,13 @@ async function runDeliveries(bench: Bench): Promise<void> {
   await measureDeliveries({ isQuick, start, add: (row) => add(bench, row) });
 }
 
+/** Calls in processes of their own, and writes that they judge. */
+async function runWasm(bench: Bench): Promise<void> {
+  await measureWasm((row) => add(bench, row));
+  const { dataDir, wrapper } = bench;
+  await measureJudged(() => startServer({ dataDir, wrapper }), (row) => add(bench, row));
+}
+
 function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
@@ -313,7 +326,7 @@ if (import.meta.main) {
   const [bench, machine] = await openBench({ isQuick, isOnCluster, isWasm });
   const startedAt = performance.now();
   try {
-    if (isWasm) await measureWasm((row) => add(bench, row));
+    if (isWasm) await runWasm(bench);
     else if (isOnCluster) {
       await measureCluster({ ...bench, onlyReactions }, (row) => add(bench, row));
     } else {

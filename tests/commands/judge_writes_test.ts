@@ -207,6 +207,27 @@ for (const kind of ["lose_reply", "unavailable"] as const) {
   }
 }
 
+Deno.test("who was refused because of a write that then failed is judged again", async () => {
+  let fault: Fault | undefined;
+  function wrap(engine: Engine): Engine {
+    return faultyEngine(engine, () => {
+      const now = fault;
+      fault = undefined;
+      return now;
+    });
+  }
+  await withModules({ seats: await seats() }, SEATS, async (world) => {
+    valueOf(await world.write("a", ["was_booked", "was_booked"]));
+    fault = { kind: "unavailable", landed: false };
+    const both = [world.write("a", ["was_booked"]), world.write("a", ["was_booked"])];
+    const [first, second] = await Promise.allSettled(both);
+    assert.equal(first!.status, "rejected");
+    assert(second!.status === "fulfilled");
+    valueOf(second!.value);
+    assert.deepEqual(await world.stateOf("a", true), { n: "aaa" });
+  }, { wrap });
+});
+
 Deno.test("two nodes that write to one aggregate at once take no more than its handler allows", async () => {
   await withSeats(async (world) => {
     const other = createService(world.engine, world.host, world.access);

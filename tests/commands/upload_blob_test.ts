@@ -6,6 +6,7 @@
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import type { Engine } from "../../src/kv/engine.ts";
+import { isCurrentFold, openSpecCache } from "../../src/queries/current_spec.ts";
 import { createService } from "../../src/service.ts";
 import { type Fault, faultyEngine } from "../support/faulty_engine.ts";
 import { refusalOf, valueOf } from "../support/service_fixture.ts";
@@ -27,6 +28,12 @@ const EVENTS = {
   was_made: { wasm: "maker" },
   was_made_of_old: { wasm: "maker:v1" },
 };
+
+async function rebuildAll({ service }: ModuleWorld): Promise<void> {
+  for (let round = 0; await service.background.rebuildSnapshots(100) > 0; round++) {
+    assert(round < 100, "the rebuild ends");
+  }
+}
 
 async function untilStateIs(world: ModuleWorld, id: string, made_by: string): Promise<number> {
   const beganMs = performance.now();
@@ -106,10 +113,10 @@ Deno.test("a new version has the streams of its types folded anew in the backgro
     valueOf(await world.write("a", types));
     await world.stateOf("a");
     while (await service.background.saveMemory(100) > 0);
+    // What the deploy has left to do.
+    await rebuildAll(world);
     valueOf(await world.upload("maker", await stating("two")));
-    for (let round = 0; await service.background.rebuildSnapshots(100) > 0; round++) {
-      assert(round < 100, "the rebuild ends");
-    }
+    await rebuildAll(world);
     // On a node without memory: what it reads is the snapshot of the new version.
     const fresh = createService(world.engine, world.host, world.access);
     try {
@@ -118,6 +125,25 @@ Deno.test("a new version has the streams of its types folded anew in the backgro
       assert.deepEqual([stateReads.get("snapshot"), stateReads.get("events")], [1, 0]);
     } finally {
       await fresh.close();
+    }
+  });
+});
+
+Deno.test("a state folded with the old version is not kept in the place of one folded with the new", async () => {
+  await withModules({ maker: await stating("one") }, EVENTS, async (world) => {
+    const { engine, host, tenant: { number } } = world;
+    const before = openSpecCache(engine, host);
+    const after = openSpecCache(engine, host);
+    try {
+      const old = await before.current(number);
+      assert(await engine.transact((tx) => isCurrentFold(tx, number, old)));
+      valueOf(await world.upload("maker", await stating("two")));
+      // A node that has heard of no upload has this in its hands.
+      assert(!await engine.transact((tx) => isCurrentFold(tx, number, old)));
+      const now = await after.current(number);
+      assert(await engine.transact((tx) => isCurrentFold(tx, number, now)));
+    } finally {
+      await Promise.all([before.close(), after.close()]);
     }
   });
 });

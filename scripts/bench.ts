@@ -4,10 +4,9 @@
  * needs 5 million stored events; `--json FILE` also writes the raw figures. Targets are ours.
  * `--store foundationdb` measures one and two servers on a cluster that it starts, unpinned.
  * `--reactions` measures what events set off, `--deliveries` what is sent to listeners, `--wasm`
- * calls of WebAssembly modules (unpinned, for they run in processes), and nothing else.
-}
-
-/** Calls in processes of their own, and writes that they judge. */
+ * calls of WebAssembly modules and the writes that they judge (unpinned, for they run in
+ * processes), and nothing else.
+ */
  * `--reactions` measures what events set off, and nothing else; `--wasm` calls of WebAssembly
  * modules, and writes that they judge, unpinned, for they run in processes.
  */

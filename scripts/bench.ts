@@ -7,9 +7,6 @@
  * calls of WebAssembly modules and the writes that they judge (unpinned, for they run in
  * processes), and nothing else.
  */
- * `--reactions` measures what events set off, and nothing else; `--wasm` calls of WebAssembly
- * modules, and writes that they judge, unpinned, for they run in processes.
- */
 
 import { parseArgs } from "node:util";
 import { type ServerProcess, startServer } from "../tests/support/server_process.ts";

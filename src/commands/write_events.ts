@@ -58,7 +58,8 @@ export function createWriter(
     const spec = await specs.current(tenant.number);
     const valid = validateWrite(request, spec, tenant.environment);
     const moment = { nowMs, ownWaitMs: outbox.ownWaitMs() };
-    const prepared = valid.ok ? await prepare(tenant, spec, request, valid.value, moment) : valid;
+    const asked = valid.ok ? prepare(tenant, spec, request, valid.value, moment) : valid;
+    const prepared = asked instanceof Promise ? await asked : asked;
     if (!prepared.ok) {
       const { idempotency } = request;
       const now = Math.floor(nowMs / MS_PER_SECOND);

@@ -1,8 +1,9 @@
 /**
  * `deno task test`: all tests, what only computes beside the others, then the same product on
- * FoundationDB, suite by suite, each in a process of its own; the last line counts everything. Where `fdbserver`, `fdbcli` and
- * `libfdb_c.so` are installed, or FDB_CLUSTER_FILE names a cluster, that is a real cluster; else
- * it says which suites were skipped and why. With arguments it is `deno test` with them.
+ * FoundationDB, suite by suite, each in a process of its own; the last line counts everything.
+ * Where `fdbserver`, `fdbcli` and `libfdb_c.so` are installed, or FDB_CLUSTER_FILE names a cluster,
+ * that is a real cluster; else it says which suites were skipped and why. With arguments it is
+ * `deno test` with them.
  */
 
 import {

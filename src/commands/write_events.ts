@@ -60,7 +60,8 @@ export function createWriter(
     const valid = validateWrite(request, spec, tenant.environment);
     const ownWaitMs = outbox.ownWaitMs();
     const moment = { nowMs, ownWaitMs, isDirect: isDirect && ownWaitMs > 0 };
-    const prepared = valid.ok ? await prepare(tenant, spec, request, valid.value, moment) : valid;
+    const asked = valid.ok ? prepare(tenant, spec, request, valid.value, moment) : valid;
+    const prepared = asked instanceof Promise ? await asked : asked;
     if (!prepared.ok) {
       const { idempotency } = request;
       const now = Math.floor(nowMs / MS_PER_SECOND);

@@ -15,7 +15,8 @@ export function openInstanceNames(engine: Engine): (tenant: number) => string | 
       for (const number of Object.values(tenants)) known.set(number, id);
     }
     // Replaced by an import since: it has a turn of its own for as long as it is still asked for.
-    return known.get(tenant) ?? `tenant ${tenant}`;
+    if (!known.has(tenant)) known.set(tenant, `tenant ${tenant}`);
+    return known.get(tenant)!;
   }
 
   return (tenant) => known.get(tenant) ?? look(tenant);

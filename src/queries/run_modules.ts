@@ -130,16 +130,18 @@ function createModuleRunner(
   async function fold(
     ...[tenant, purpose, blobs, stateJson, events]: Parameters<ModuleRunner["fold"]>
   ) {
+    const calls = [...new Set(events.map(({ call }) => call))];
+    const found = new Map(calls.map((call) => [call, targetOf(tenant, blobs, call)]));
     const wasmEvents = events.map(({ call, raw }) => ({
-      target: targetOf(tenant, blobs, call),
+      target: found.get(call)!,
       eventJson: raw,
     }));
     const beganMs = host.monotonicMs();
     const outcome = await pool.foldEvents(await instanceOf(tenant), stateJson, wasmEvents);
     const [first] = events;
     const inputBytes = stateJson.length + events.reduce((sum, { raw }) => sum + raw.length, 0);
-    const calls = events.length;
-    const told = { purpose, blobs, call: first!.call, eventType: first!.type, calls, inputBytes };
+    const { call: firstCall, type: eventType } = first!;
+    const told = { purpose, blobs, call: firstCall, eventType, calls: events.length, inputBytes };
     note(tenant, told, outcome, beganMs);
     if (outcome.ok) return outcome;
     const { stop } = outcome;

@@ -1,6 +1,6 @@
 /**
- * Folds by modules in steps: bounded in time, and what was folded is kept; each event once, whatever
- * the steps. Decisions, section 8.
+ * Folds by modules in steps: bounded in time, and what was folded is kept; each event once,
+ * whatever the steps. Decisions, section 8.
  */
 
 import assert from "node:assert/strict";

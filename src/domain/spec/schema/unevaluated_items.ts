@@ -1,7 +1,7 @@
 /**
  * `unevaluatedItems` where the validator would not do what the draft says: beside `contains`, and,
- * in a branch that may or may not apply, with `items`, `prefixItems` or a reference to a schema that
- * refers back to itself. Refused at deploy, so that no event is judged wrongly.
+ * in a branch that may or may not apply, with `items`, `prefixItems` or a reference to a schema
+ * that refers back to itself. Refused at deploy, so that no event is judged wrongly.
  */
 
 import { isJsonObject } from "../../json.ts";

@@ -8,7 +8,7 @@ import type { TryAnswer } from "../../src/domain/listener/delivery.ts";
 import { type Engine, EngineUnavailable } from "../../src/kv/engine.ts";
 import { keys } from "../../src/store/keys.ts";
 import { createService } from "../../src/service.ts";
-import { type Fault, faultyEngine } from "../support/faulty_engine.ts";
+import { COMMIT_FAULTS, type Fault, faultyEngine } from "../support/faulty_engine.ts";
 import {
   deliver,
   deliveries,
@@ -22,14 +22,6 @@ import {
   withListeners,
 } from "../support/listener_fixtures.ts";
 import { noteWrite, uuid, valueOf } from "../support/service_fixture.ts";
-
-const FAULTS: readonly { readonly name: string; readonly fault: Fault }[] = [
-  { name: "its reply is lost and it landed", fault: { kind: "lose_reply", landed: true } },
-  { name: "its reply is lost and it did not", fault: { kind: "lose_reply", landed: false } },
-  { name: "the store goes away and it landed", fault: { kind: "unavailable", landed: true } },
-  { name: "the store goes away and it did not", fault: { kind: "unavailable", landed: false } },
-  { name: "it meets three conflicts", fault: { kind: "conflict", times: 3 } },
-];
 
 /** A service on which commit number `at` after `arm` has the fault. */
 async function withFault(
@@ -55,7 +47,7 @@ async function deliverInTime({ service, host }: ListenerFixture): Promise<void> 
   await delivering;
 }
 
-for (const { name, fault } of FAULTS) {
+for (const { name, fault } of COMMIT_FAULTS) {
   Deno.test(`the commit of the event: ${name}; it is delivered once, or neither is there`, async () => {
     await withFault(0, fault, async (fixture, arm) => {
       const { service, sender, test } = fixture;

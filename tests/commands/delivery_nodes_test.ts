@@ -5,9 +5,6 @@
 
 import assert from "node:assert/strict";
 import type { TryAnswer } from "../../src/domain/listener/delivery.ts";
-import type { Engine } from "../../src/kv/engine.ts";
-import { FoundationdbEngine } from "../../src/kv/foundationdb_engine.ts";
-import { fakeHost } from "../support/fake_host.ts";
 import {
   deliveries,
   note,
@@ -18,9 +15,8 @@ import {
   told,
   webhookSettings,
 } from "../support/listener_fixtures.ts";
-import { memoryDatabase } from "../support/memory_foundationdb.ts";
+import { NODE_STORES } from "../support/node_stores.ts";
 import { uuid } from "../support/service_fixture.ts";
-import { temporaryEngine } from "../support/temporary_engine.ts";
 import {
   type Node,
   type OpenNodes,
@@ -29,30 +25,6 @@ import {
   until,
   withTwoNodes,
 } from "../support/two_nodes.ts";
-
-const STORES: readonly { readonly name: string; readonly open: OpenNodes }[] = [
-  {
-    name: "sqlite",
-    async open() {
-      const { engine, dispose } = await temporaryEngine();
-      return { engines: [engine, engine], dispose };
-    },
-  },
-  {
-    name: "foundationdb in memory",
-    open() {
-      const database = memoryDatabase();
-      const engines: [Engine, Engine] = [
-        new FoundationdbEngine({ database, host: fakeHost("engine a") }),
-        new FoundationdbEngine({ database, host: fakeHost("engine b") }),
-      ];
-      const dispose = async () => {
-        for (const engine of engines) await engine.close();
-      };
-      return Promise.resolve({ engines, dispose });
-    },
-  },
-];
 
 interface Delivering extends TwoNodes {
   readonly senders: { readonly a: ScriptedSender; readonly b: ScriptedSender };
@@ -104,7 +76,7 @@ function allTold({ senders }: Delivering): string[] {
   return [...told(senders.a.sent), ...told(senders.b.sent)].sort();
 }
 
-for (const { name, open } of STORES) {
+for (const { name, open } of NODE_STORES) {
   Deno.test(`two nodes share the lanes; each event is sent once, by one of them: ${name}`, async () => {
     await withNodes(open, async (nodes) => {
       const { a, b, senders, tenants: { test } } = nodes;

@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { limits } from "../../src/domain/limits.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import type { Service } from "../../src/service.ts";
-import { type Fault, faultyEngine } from "../support/faulty_engine.ts";
+import { COMMIT_FAULTS, type Fault, faultyEngine } from "../support/faulty_engine.ts";
 import { poisonedEngine } from "../support/poisoned_engine.ts";
 import {
   depthsOf,
@@ -20,14 +20,6 @@ import {
 import { type ServiceFixture, uuid, valueOf, withService } from "../support/service_fixture.ts";
 
 const MINUTE_MS = 60_000;
-
-const FAULTS: readonly { readonly name: string; readonly fault: Fault }[] = [
-  { name: "its reply is lost and it landed", fault: { kind: "lose_reply", landed: true } },
-  { name: "its reply is lost and it did not", fault: { kind: "lose_reply", landed: false } },
-  { name: "the store goes away and it landed", fault: { kind: "unavailable", landed: true } },
-  { name: "the store goes away and it did not", fault: { kind: "unavailable", landed: false } },
-  { name: "it meets three conflicts", fault: { kind: "conflict", times: 3 } },
-];
 
 /** A service on which commit number `at` after `arm` has the fault. */
 async function withFault(
@@ -43,7 +35,7 @@ async function withFault(
   await withService((fixture) => body(fixture, () => seen = 0), options);
 }
 
-for (const { name, fault } of FAULTS) {
+for (const { name, fault } of COMMIT_FAULTS) {
   Deno.test(`the commit of an implied event: ${name}; there is one event`, async () => {
     await withFault(1, fault, async ({ service, host, tenants: { test } }, arm) => {
       arm();

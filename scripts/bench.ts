@@ -3,13 +3,16 @@
  * another; durable, schema check, idempotency ledger and hash chain on. `--quick` leaves out what
  * needs 5 million stored events; `--json FILE` also writes the raw figures. Targets are ours.
  * `--store foundationdb` measures one and two servers on a cluster that it starts, unpinned.
- * `--reactions` measures what events set off, and nothing else.
+ * `--reactions` measures what events set off, `--deliveries` what is sent to listeners, `--wasm`
+ * calls of WebAssembly modules and the writes that they judge (unpinned, for they run in
+ * processes), and nothing else.
  */
 
 import { parseArgs } from "node:util";
 import { type ServerProcess, startServer } from "../tests/support/server_process.ts";
 import { measureBundles, measureChain } from "./bench/audit_measures.ts";
 import { describeCluster, measureCluster } from "./bench/cluster_measures.ts";
+import { measureDeliveries } from "./bench/delivery_rows.ts";
 import { measureFold } from "./bench/fold_measure.ts";
 import { openConnection } from "./bench/http_connection.ts";
 import { percentiles } from "./bench/load.ts";
@@ -23,6 +26,8 @@ import {
 import { measureReactions } from "./bench/reaction_rows.ts";
 import * as measures from "./bench/server_measures.ts";
 import { formatTable, isMet, type Row } from "./bench/table.ts";
+import { measureWasm } from "./bench/wasm_measures.ts";
+import { measureJudged } from "./bench/wasm_server_measures.ts";
 
 interface Bench {
   readonly rows: Row[];
@@ -260,6 +265,23 @@ async function runReactions(bench: Bench): Promise<void> {
   await measureReactions({ isQuick, start, add: (row) => add(bench, row) });
 }
 
+/** The same. */
+async function runDeliveries(bench: Bench): Promise<void> {
+  const dataDir = `${bench.dataDir}/deliveries`;
+  const { isQuick, wrapper } = bench;
+  await Deno.mkdir(dataDir);
+  const env = { DAYBOOK_ALLOW_PRIVATE_WEBHOOKS: "true" };
+  const start = () => startServer({ dataDir, wrapper, env });
+  await measureDeliveries({ isQuick, start, add: (row) => add(bench, row) });
+}
+
+/** Calls in processes of their own, and writes that they judge. */
+async function runWasm(bench: Bench): Promise<void> {
+  await measureWasm((row) => add(bench, row));
+  const { dataDir, wrapper } = bench;
+  await measureJudged(() => startServer({ dataDir, wrapper }), (row) => add(bench, row));
+}
+
 function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
@@ -267,11 +289,12 @@ function pause(milliseconds: number): Promise<void> {
 interface Options {
   readonly isQuick: boolean;
   readonly isOnCluster: boolean;
+  readonly isWasm: boolean;
 }
 
-async function openBench({ isQuick, isOnCluster }: Options): Promise<[Bench, string[]]> {
+async function openBench({ isQuick, isOnCluster, isWasm }: Options): Promise<[Bench, string[]]> {
   // One server and the load generator have a core each; with a cluster there are too few.
-  const isPinned = !isOnCluster && await pinLoadGenerator();
+  const isPinned = !isOnCluster && !isWasm && await pinLoadGenerator();
   const machine = await describeMachine(isPinned);
   if (isOnCluster) machine.push(await describeCluster());
   const dataDir = await Deno.makeTempDir({ prefix: "daybook_bench_" });
@@ -287,19 +310,25 @@ if (import.meta.main) {
       quick: { type: "boolean", default: false },
       json: { type: "string" },
       store: { type: "string", default: "sqlite" },
+      wasm: { type: "boolean", default: false },
       reactions: { type: "boolean", default: false },
+      deliveries: { type: "boolean", default: false },
     },
   });
   const onlyReactions = values.reactions;
+  const isAll = !values.reactions && !values.deliveries;
   const isOnCluster = values.store === "foundationdb";
-  const [bench, machine] = await openBench({ isQuick: values.quick, isOnCluster });
+  const { quick: isQuick, wasm: isWasm } = values;
+  const [bench, machine] = await openBench({ isQuick, isOnCluster, isWasm });
   const startedAt = performance.now();
   try {
-    if (isOnCluster) {
+    if (isWasm) await runWasm(bench);
+    else if (isOnCluster) {
       await measureCluster({ ...bench, onlyReactions }, (row) => add(bench, row));
     } else {
-      if (!onlyReactions) await runAll(bench);
-      await runReactions(bench);
+      if (isAll) await runAll(bench);
+      if (isAll || values.reactions) await runReactions(bench);
+      if (isAll || values.deliveries) await runDeliveries(bench);
     }
   } finally {
     const seconds = Math.round((performance.now() - startedAt) / 1000);

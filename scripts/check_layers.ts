@@ -24,6 +24,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
       "ajv": ["src/domain/spec"],
       "ajv-formats": ["src/domain/spec"],
       "re2js": ["src/domain/spec"],
+      "ipaddr.js": ["src/domain/listener"],
       "@noble/ed25519": ["src/domain/audit"],
       "@noble/hashes": ["src/domain"],
       "node:crypto": ["src/domain"],
@@ -46,7 +47,21 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     imports: ["src/domain", "src/kv/tuple.ts", "src/kv/engine.ts"],
     packages: { "node:crypto": ["src/store"], "node:buffer": ["src/store"] },
   },
-  "src/wasm": { imports: ["src/domain"] },
+  "src/wasm": {
+    imports: ["src/domain"],
+    packages: { "node:vm": ["src/wasm/time_limit.ts"] },
+  },
+  "src/webhook": {
+    imports: ["src/domain"],
+    types: ["src/host.ts"],
+    packages: {
+      "node:http": ["src/webhook/sender.ts"],
+      "node:https": ["src/webhook/sender.ts"],
+      "node:dns": ["src/webhook/sender.ts"],
+      "node:net": ["src/webhook/guard.ts"],
+      "node:buffer": ["src/webhook"],
+    },
+  },
   "src/host.ts": {
     imports: [],
     packages: { "node:timers": ["src/host.ts"], "node:process": ["src/host.ts"] },

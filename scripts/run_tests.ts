@@ -1,8 +1,9 @@
 /**
- * `deno task test`: all tests, then the same product on FoundationDB, suite by suite, each in a
- * process of its own; the last line counts everything. Where `fdbserver`, `fdbcli` and
- * `libfdb_c.so` are installed, or FDB_CLUSTER_FILE names a cluster, that is a real cluster; else
- * it says which suites were skipped and why. With arguments it is `deno test` with them.
+ * `deno task test`: all tests, what only computes beside the others, then the same product on
+ * FoundationDB, suite by suite, each in a process of its own; the last line counts everything.
+ * Where `fdbserver`, `fdbcli` and `libfdb_c.so` are installed, or FDB_CLUSTER_FILE names a cluster,
+ * that is a real cluster; else it says which suites were skipped and why. With arguments it is
+ * `deno test` with them.
  */
 
 import {
@@ -10,7 +11,13 @@ import {
   missingForCluster,
   startCluster,
 } from "../tests/support/cluster_process.ts";
-import { CLUSTER_SUITES, CLUSTER_TESTS, MEMORY_SUITES, type Suite } from "./tests/suites.ts";
+import {
+  BESIDE_TESTS,
+  CLUSTER_SUITES,
+  CLUSTER_TESTS,
+  MEMORY_SUITES,
+  type Suite,
+} from "./tests/suites.ts";
 import { addSummaries, formatSummary, readSummary, type Summary } from "./tests/summary.ts";
 
 const ROOT = new URL("../", import.meta.url);
@@ -21,6 +28,7 @@ const SUITE_SECONDS_MAX = 900;
 async function runTests(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  write: (bytes: Uint8Array) => Promise<void> = writeAll,
 ): Promise<Summary> {
   const colours: Record<string, string> = Deno.stdout.isTerminal() ? { FORCE_COLOR: "1" } : {};
   const child = new Deno.Command(Deno.execPath(), {
@@ -37,12 +45,27 @@ async function runTests(
   const decoder = new TextDecoder();
   let output = "";
   for await (const bytes of child.stdout) {
-    await writeAll(bytes);
+    await write(bytes);
     output = (output + decoder.decode(bytes, { stream: true })).slice(-100_000);
   }
   const { success } = await child.status;
   clearTimeout(timer);
   return readSummary(output, success);
+}
+
+/** What is run beside other tests shows its output when both have ended. */
+async function runBeside(
+  beside: readonly string[],
+  others: () => Promise<Summary[]>,
+): Promise<Summary[]> {
+  const output: Uint8Array[] = [];
+  const args = [`--ignore=${CLUSTER_TESTS.join(",")}`, ...beside];
+  const running = runTests(args, {}, (bytes) => Promise.resolve(void output.push(bytes)));
+  const summaries = await others();
+  const besides = await running;
+  console.log("\n--- beside the others");
+  for (const bytes of output) await writeAll(bytes);
+  return [besides, ...summaries];
 }
 
 async function writeAll(bytes: Uint8Array): Promise<void> {
@@ -111,9 +134,11 @@ function announceSkipped(
 if (import.meta.main) {
   const startedAt = performance.now();
   const args = Deno.args.filter((argument) => argument !== "--");
-  const summaries = args.length > 0
-    ? [await runTests(args)]
-    : [await runTests([`--ignore=${CLUSTER_TESTS.join(",")}`, "tests/"]), ...await runOnCluster()];
+  const ignored = [...CLUSTER_TESTS, ...BESIDE_TESTS].join(",");
+  const summaries = args.length > 0 ? [await runTests(args)] : await runBeside(
+    BESIDE_TESTS,
+    async () => [await runTests([`--ignore=${ignored}`, "tests/"]), ...await runOnCluster()],
+  );
   const total = addSummaries(summaries);
   console.log(`\n${formatSummary(total, (performance.now() - startedAt) / 1000)}`);
   Deno.exit(total.failed === 0 ? 0 : 1);

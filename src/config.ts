@@ -4,6 +4,7 @@
  */
 
 import ipaddr from "ipaddr.js";
+import { limits } from "./domain/limits.ts";
 
 export interface Config {
   readonly store: "sqlite" | "foundationdb";
@@ -30,6 +31,8 @@ export interface Config {
   readonly allowPrivateWebhooks: boolean;
   /** What stands for `SVC` in header names. */
   readonly headerPrefix: string;
+  /** What a call of a WebAssembly module has of the stack, in KiB. */
+  readonly wasmStackKilobytes: number;
   /** Make an instance and its keys on an empty store. */
   readonly bootstrap: boolean;
 }
@@ -58,6 +61,7 @@ const EXAMPLES = {
   DAYBOOK_TRUSTED_PROXIES: "10.0.0.0/8,192.168.1.7",
   DAYBOOK_ALLOW_PRIVATE_WEBHOOKS: "false",
   DAYBOOK_HEADER_PREFIX: "SVC",
+  DAYBOOK_WASM_STACK_KB: "64",
   DAYBOOK_BOOTSTRAP: "true",
 } as const;
 type Name = keyof typeof EXAMPLES;
@@ -135,6 +139,12 @@ export function parseConfig(env: Env): ParsedConfig {
       "SVC",
       "1 to 40 letters, digits and '-' that begin with a letter",
       (text) => HEADER_PREFIX.test(text) ? text : undefined,
+    ),
+    wasmStackKilobytes: read(
+      "DAYBOOK_WASM_STACK_KB",
+      limits.wasmStackKilobytesDefault,
+      `a number from ${limits.wasmStackKilobytesMin} to ${limits.wasmStackKilobytesMax}`,
+      integer(limits.wasmStackKilobytesMin, limits.wasmStackKilobytesMax),
     ),
     bootstrap: read("DAYBOOK_BOOTSTRAP", true, "true or false", parseFlag),
   };

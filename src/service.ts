@@ -28,27 +28,45 @@ import type { StoreMeasure } from "./domain/store_measure.ts";
 import type { SagaPage, SagaView } from "./domain/saga/view.ts";
 import type { ScheduledPage, ScheduledView } from "./domain/scheduled.ts";
 import type { DeployedSpec, DeploySpecRequest, SpecVersion } from "./domain/spec/deployment.ts";
+import type { DeliveryPage, ListenerPage, Replayed } from "./domain/listener/view.ts";
+import type { WebhookSettings } from "./domain/listener/sender.ts";
+import { limits } from "./domain/limits.ts";
 import type { Outcome } from "./domain/refusal.ts";
 import type { Environment, Tenant } from "./domain/tenant.ts";
+import type { BlobVersion } from "./domain/wasm/blob.ts";
 import type { IdempotencyClaim, WriteRequest, Written } from "./domain/write.ts";
 import { type AuditService, createAudit } from "./audit.ts";
 import type { Host } from "./host.ts";
-import type { Engine } from "./kv/engine.ts";
+import type { Bytes, Engine } from "./kv/engine.ts";
+import { createModuleAsker } from "./commands/ask_modules.ts";
+import { createOutsideAsker } from "./commands/ask_outside.ts";
 import { createSagaAdvancer } from "./commands/advance_sagas.ts";
 import { cancelSchedule } from "./commands/cancel_schedule.ts";
 import { createCombiner } from "./commands/combine.ts";
+import {
+  createDeliveryRunner,
+  type DeliveryRunner,
+  NO_DELIVERIES,
+} from "./commands/deliver_events.ts";
 import { deploySpec } from "./commands/deploy_spec.ts";
 import { createTimerRunner } from "./commands/fire_schedule.ts";
+import { createJudge } from "./commands/judge_writes.ts";
 import { createSnapshotKeeper } from "./commands/keep_snapshots.ts";
 import { createRebuilder } from "./commands/rebuild_snapshots.ts";
 import { openErrorRecords } from "./commands/record_error.ts";
+import { replayDeliveries, type ReplayRequest } from "./commands/replay_deliveries.ts";
 import { createOutboxRunner } from "./commands/run_implications.ts";
 import { ownAllWork, shareWork } from "./commands/share_work.ts";
 import { createSweeper } from "./commands/sweep.ts";
+import { uploadBlob, type UploadParts } from "./commands/upload_blob.ts";
+import { createEmitter } from "./commands/write_emission.ts";
 import { createWriter } from "./commands/write_events.ts";
 import { followOutbox } from "./queries/follow_outbox.ts";
 import { listAggregates } from "./queries/list_aggregates.ts";
+import { listDeliveries, type ListDeliveriesRequest } from "./queries/list_deliveries.ts";
+import { type BlobPage, listBlobs } from "./queries/list_blobs.ts";
 import { listErrors } from "./queries/list_errors.ts";
+import { listListeners } from "./queries/list_listeners.ts";
 import { listSagas, type ListSagasRequest } from "./queries/list_sagas.ts";
 import { listSchedules, readScheduled } from "./queries/list_schedules.ts";
 import { measureQueues } from "./queries/measure_queues.ts";
@@ -58,8 +76,9 @@ import { readEventPage } from "./queries/read_events.ts";
 import { readLength } from "./queries/read_length.ts";
 import { readSaga } from "./queries/read_saga.ts";
 import { listSpecs, readSpec } from "./queries/read_spec.ts";
+import { type ModuleOperations, type ModuleSettings, openModules } from "./queries/run_modules.ts";
 import { openStateCache } from "./queries/state_cache.ts";
-import { openSpecCache } from "./queries/current_spec.ts";
+import { openSpecCache, type SpecCache } from "./queries/current_spec.ts";
 
 export interface DataService {
   writeEvents(tenant: Tenant, request: WriteRequest): Promise<Outcome<Written>>;
@@ -80,6 +99,11 @@ export interface DataService {
   cancelScheduled(tenant: Tenant, id: string): Promise<Outcome<void>>;
   listSagas(tenant: Tenant, request: ListSagasRequest): Promise<Outcome<SagaPage>>;
   readSaga(tenant: Tenant, id: string): Promise<Outcome<SagaView>>;
+  /** The listeners of the current spec, without their secrets. */
+  listListeners(tenant: Tenant, page: PageRequest): Promise<ListenerPage>;
+  listDeliveries(tenant: Tenant, request: ListDeliveriesRequest): Promise<Outcome<DeliveryPage>>;
+  /** Puts deliveries that are over back into their lanes. */
+  replayDeliveries(tenant: Tenant, request: ReplayRequest): Promise<Outcome<Replayed>>;
   /**
    * Keeps a 5xx for a day, in memory while the store is away; gives the `err_` id. Never throws.
    * `tenant` is undefined where the caller is not known yet: such a record is only logged.
@@ -101,6 +125,9 @@ export interface SpecService {
   /** The current document with its version, or a `not_found` refusal. */
   readSpec(tenant: Tenant): Promise<Outcome<SpecVersion & { readonly spec: JsonObject }>>;
   listSpecs(tenant: Tenant): Promise<Outcome<readonly SpecVersion[]>>;
+  /** Keeps a WebAssembly module as the next version of the blob `name`. */
+  uploadBlob(tenant: Tenant, name: string, file: Bytes): Promise<Outcome<BlobVersion>>;
+  listBlobs(tenant: Tenant, page: PageRequest): Promise<Outcome<BlobPage>>;
 }
 
 export interface AccessService {
@@ -153,6 +180,12 @@ export interface BackgroundService {
   followOutbox(wake: () => void): () => Promise<void>;
   /** Fires scheduled events and ends the waits of sagas. */
   drainTimers(limit: number, isStopping?: () => boolean): Promise<number>;
+  /** Delivers events to listeners: begins with what is due; the rest goes on by itself. */
+  drainDeliveries(isStopping?: () => boolean): Promise<number>;
+  /** Calls `wake` when there may be something to deliver; ends with the result. */
+  followDeliveries(wake: () => void): () => Promise<void>;
+  /** Resolves when no delivery is under way. */
+  deliveriesIdle(): Promise<void>;
   /** How long the next call of `drainTimers` may wait. */
   timerPauseMs(): number;
   /** How much waits in the queues of the whole deployment. */
@@ -162,7 +195,7 @@ export interface BackgroundService {
 }
 
 /** What operators watch. */
-export interface OperationsService {
+export interface OperationsService extends ModuleOperations {
   /** What this process has counted. */
   readonly counters: Counters;
   /** The store and its queues, at most a second old. Within two seconds; never throws. */
@@ -189,7 +222,15 @@ export interface ServiceOptions {
   readonly isStoreShared?: boolean;
   /** What is counted elsewhere too: by the engine's meter, by the loop of workers. */
   readonly counters?: Counters;
+  /** False: all that is implied goes through the outbox. For tests of it; true if absent. */
+  readonly isDirect?: boolean;
+  /** How this process sends deliveries. Left out: it sends none, and leaves them to others. */
+  readonly webhooks?: WebhookSettings;
+  /** How modules are run. */
+  readonly wasm?: ModuleSettings;
 }
+
+const WASM_DEFAULTS = { runners: 3, stackKilobytes: limits.wasmStackKilobytesDefault };
 
 /** A store that is there answers sooner; see `EngineUnavailable`. */
 const PING_MS_MAX = 4_500;
@@ -201,21 +242,30 @@ export function createService(
   engine: Engine,
   host: Host,
   access: AccessService,
-  { isStoreShared = false, counters = newCounters() }: ServiceOptions = {},
+  options: ServiceOptions = {},
 ): Service {
+  const { isStoreShared = false, counters = newCounters(), webhooks } = options;
   const specs = openSpecCache(engine, host);
   const keeper = createSnapshotKeeper(engine, host, specs);
   const states = openStateCache();
-  const reader = createAggregateReader(engine, host, specs, states, keeper.add, counters);
+  const modules = openModules(engine, host, counters, options.wasm ?? WASM_DEFAULTS);
+  const reader = createAggregateReader(engine, host, specs, states, keeper.add, modules, counters);
   const errors = openErrorRecords(engine, host, counters);
   const share = isStoreShared ? shareWork(engine, host) : ownAllWork();
-  const rebuilder = createRebuilder(engine, host, specs, share);
-  const combiner = createCombiner(engine, host, counters);
-  const sagas = createSagaAdvancer(engine, host, specs, combiner.watched, counters);
-  const working = { engine, host, specs, combiner, share, sagas };
+  const rebuilder = createRebuilder({ engine, host, modules }, specs, share);
+  const deliveries = webhooks === undefined
+    ? NO_DELIVERIES
+    : createDeliveryRunner({ engine, host, specs, share, counters, ...webhooks });
+  const asker = createModuleAsker(host, modules);
+  const judging = { engine, host, modules, reader };
+  const combiner = createJudge(judging, createCombiner(engine, host, counters, deliveries));
+  const outside = createOutsideAsker(engine, judging, asker);
+  const sagas = createSagaAdvancer(engine, host, specs, combiner.watched, outside, counters);
+  const emitter = createEmitter(host, combiner, asker);
+  const working = { engine, host, specs, combiner, share, sagas, emitter, lanes: deliveries };
   const outbox = createOutboxRunner(working);
   const timers = createTimerRunner({ ...working, outbox });
-  const writer = createWriter(engine, host, specs, combiner, outbox);
+  const writer = createWriter(engine, host, specs, combiner, outbox, asker, options.isDirect);
 
   const audit = createAudit({ engine, host, specs, share, isStoreShared });
 
@@ -223,27 +273,16 @@ export function createService(
     writeEvents: writer.writeEvents,
     answerRecorded: writer.answerRecorded,
     readAggregate: reader.readAggregate,
-    readLength: (tenant, aggregateType, id) => readLength(engine, specs, tenant, aggregateType, id),
-    readEvents: (tenant, request) => readEventPage(engine, specs, tenant, request),
-    listAggregates: (tenant, request) => listAggregates(engine, specs, reader, tenant, request),
+    listAggregates: (tenant, request) =>
+      listAggregates({ engine, host, specs, reader }, tenant, request),
     readError: errors.read,
     listErrors: (tenant, page) => listErrors(errors.list, tenant, page),
-    listScheduled: (tenant, page) => listSchedules(engine, tenant, page),
-    readScheduled: (tenant, id) => readScheduled(engine, tenant, id),
-    cancelScheduled: (tenant, id) => cancelSchedule(engine, tenant, id),
-    listSagas: (tenant, request) => listSagas(engine, tenant, request),
-    readSaga: (tenant, id) => readSaga(engine, tenant, id),
+    ...eventCalls(engine, specs),
+    ...reactionCalls(engine),
+    ...listenerCalls(engine, host, specs, deliveries),
     recordError: errors.record,
   };
-  const specService: SpecService = {
-    async deploySpec(tenant, request) {
-      const outcome = await deploySpec(engine, host, specs, tenant, request);
-      if (!request.dryRun) count(counters.specDeploys, outcome.ok ? "accepted" : "refused");
-      return outcome;
-    },
-    readSpec: (tenant) => readSpec(engine, tenant),
-    listSpecs: (tenant) => listSpecs(engine, tenant),
-  };
+  const specService = createSpecService({ engine, host, specs, modules, counters }, webhooks);
   const background: BackgroundService = {
     rebuildSnapshots: (limit, isStopping = () => false) => rebuilder.rebuild(limit, isStopping),
     sweep: createSweeper(engine, host, share).sweep,
@@ -254,6 +293,9 @@ export function createService(
     drainOutbox: (limit, isStopping = () => false) => outbox.drain(limit, isStopping),
     followOutbox: (wake) => followOutbox(engine, host, wake),
     drainTimers: (limit, isStopping = () => false) => timers.drain(limit, isStopping),
+    drainDeliveries: (isStopping = () => false) => deliveries.drain(isStopping),
+    followDeliveries: deliveries.follow,
+    deliveriesIdle: deliveries.idle,
     timerPauseMs: timers.pauseMs,
     measureQueues: () => measureQueues(engine, host),
     async renewShare() {
@@ -266,6 +308,7 @@ export function createService(
     counters,
     measureStore: openStoreMeasures(engine, host),
     countLeases: share.count,
+    ...modules.operations,
   };
 
   async function ping(): Promise<void> {
@@ -276,11 +319,72 @@ export function createService(
 
   async function close(): Promise<void> {
     // With the store away none of these can be done: leases end by themselves.
-    const lastWrites = Promise.allSettled([outbox.settle(), errors.settle(), share.release()]);
+    // What is being sent ends before others take the lanes over.
+    const released = deliveries.end().then(share.release);
+    const lastWrites = Promise.allSettled([outbox.settle(), errors.settle(), released]);
     await Promise.all([specs.close(), within(CLOSE_MS_MAX, lastWrites)]);
+    await modules.close();
   }
 
   return { data, specs: specService, access, audit, background, operations, ping, close };
+}
+
+function createSpecService(
+  parts: UploadParts & { readonly counters: Counters },
+  webhooks: WebhookSettings | undefined,
+): SpecService {
+  const { engine, host, specs, counters } = parts;
+  return {
+    async deploySpec(tenant, request) {
+      const { allowPrivate } = webhooks ?? {};
+      const outcome = await deploySpec(engine, host, specs, tenant, request, allowPrivate);
+      if (!request.dryRun) count(counters.specDeploys, outcome.ok ? "accepted" : "refused");
+      return outcome;
+    },
+    readSpec: (tenant) => readSpec(engine, tenant),
+    listSpecs: (tenant) => listSpecs(engine, tenant),
+    uploadBlob: (tenant, name, file) => uploadBlob(parts, tenant, name, file),
+    listBlobs: (tenant, page) => listBlobs(engine, tenant, page),
+  };
+}
+
+function eventCalls(
+  engine: Engine,
+  specs: SpecCache,
+): Pick<DataService, "readLength" | "readEvents"> {
+  return {
+    readLength: (tenant, aggregateType, id) => readLength(engine, specs, tenant, aggregateType, id),
+    readEvents: (tenant, request) => readEventPage(engine, specs, tenant, request),
+  };
+}
+
+function reactionCalls(
+  engine: Engine,
+): Pick<
+  DataService,
+  "listScheduled" | "readScheduled" | "cancelScheduled" | "listSagas" | "readSaga"
+> {
+  return {
+    listScheduled: (tenant, page) => listSchedules(engine, tenant, page),
+    readScheduled: (tenant, id) => readScheduled(engine, tenant, id),
+    cancelScheduled: (tenant, id) => cancelSchedule(engine, tenant, id),
+    listSagas: (tenant, request) => listSagas(engine, tenant, request),
+    readSaga: (tenant, id) => readSaga(engine, tenant, id),
+  };
+}
+
+function listenerCalls(
+  engine: Engine,
+  host: Host,
+  specs: SpecCache,
+  { circuitOf }: DeliveryRunner,
+): Pick<DataService, "listListeners" | "listDeliveries" | "replayDeliveries"> {
+  const tools = { engine, host, specs, circuitOf };
+  return {
+    listListeners: (tenant, page) => listListeners(tools, tenant, page),
+    listDeliveries: (tenant, request) => listDeliveries(engine, specs, tenant, request),
+    replayDeliveries: (tenant, request) => replayDeliveries(engine, host, specs, tenant, request),
+  };
 }
 
 /** By its name an outage like any other. */

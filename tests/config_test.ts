@@ -35,6 +35,7 @@ Deno.test("parseConfig() has the documented default for everything", () => {
     trustedProxies: [],
     allowPrivateWebhooks: false,
     headerPrefix: "SVC",
+    wasmStackKilobytes: 64,
     bootstrap: true,
   });
 });
@@ -59,6 +60,7 @@ Deno.test("parseConfig() reads every variable", () => {
     DAYBOOK_TRUSTED_PROXIES: "10.0.0.0/8, 192.168.1.7,fd00::/8",
     DAYBOOK_ALLOW_PRIVATE_WEBHOOKS: "true",
     DAYBOOK_HEADER_PREFIX: "Daybook",
+    DAYBOOK_WASM_STACK_KB: "128",
     DAYBOOK_BOOTSTRAP: "false",
   });
   deepEqual(read, {
@@ -77,6 +79,7 @@ Deno.test("parseConfig() reads every variable", () => {
     trustedProxies: ["10.0.0.0/8", "192.168.1.7/32", "fd00::/8"],
     allowPrivateWebhooks: true,
     headerPrefix: "Daybook",
+    wasmStackKilobytes: 128,
     bootstrap: false,
   });
 });
@@ -104,6 +107,7 @@ const BAD: Record<string, readonly string[]> = {
   DAYBOOK_ROLES: ["api,cron", ",", "API"],
   DAYBOOK_ANCHOR_INTERVAL_S: ["0", "1h", "99999999999"],
   DAYBOOK_IP_LIMIT: ["0", "-5", "2147483648"],
+  DAYBOOK_WASM_STACK_KB: ["47", "513", "64.5", "64k"],
   DAYBOOK_TRUSTED_PROXIES: [
     "10.0.0.0/33",
     "10.0.0.0/8;1.1.1.1",

@@ -176,9 +176,69 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "a table; each row is used by the test of its own record",
   },
   {
+    place: "src/commands/append_deliveries.ts",
+    test: "tests/commands/deliver_events_test.ts",
+    reason: "what is put in is seen by what is sent",
+  },
+  {
+    place: "src/commands/prepare_deliveries.ts",
+    test: "tests/commands/deliver_events_test.ts",
+    reason: "what is put in is seen by what is sent",
+  },
+  {
+    place: "src/commands/try_delivery.ts",
+    test: "tests/commands/deliver_events_test.ts",
+    reason: "one try, seen by its receiver",
+  },
+  {
+    place: "src/commands/fire_delivery_timers.ts",
+    test: "tests/commands/deliver_events_test.ts",
+    reason: "a few lines between the timers and the lanes",
+  },
+  {
+    place: "src/commands/work_lane.ts",
+    test: "tests/commands/delivery_order_test.ts",
+    reason: "the order within a lane",
+  },
+  {
+    place: "src/commands/delivery_endpoints.ts",
+    test: "tests/commands/delivery_order_test.ts",
+    reason: "what keeps listeners from each other",
+  },
+  {
+    place: "src/commands/settle_deliveries.ts",
+    test: "tests/commands/delivery_faults_test.ts",
+    reason: "each fault of a settlement, both ways",
+  },
+  {
+    place: "src/domain/listener/view.ts",
+    test: "tests/end_to_end/listeners_test.ts",
+    reason: "what clients see of deliveries",
+  },
+  {
+    place: "src/http/routes/listeners.ts",
+    test: "tests/end_to_end/listeners_test.ts",
+    reason: "a few lines for each call, seen by clients",
+  },
+  {
+    place: "src/commands/judge_scene.ts",
+    test: "tests/commands/judge_writes_test.ts",
+    reason: "one verdict; the writes that race for it are what is to be shown",
+  },
+  {
+    place: "src/http/decode/multipart.ts",
+    test: "tests/http/routes/blobs_test.ts",
+    reason: "its only caller, with bodies made by hand",
+  },
+  {
     place: "src/commands/prepare_write.ts",
     test: "tests/commands/prepare_reactions_test.ts",
     reason: "both make a write ready, and together they bound it",
+  },
+  {
+    place: "src/commands/append_events.ts",
+    test: "tests/commands/append_writes_test.ts",
+    reason: "it is how a write appends; snapshots that fall due: rebuild_snapshots_test.ts",
   },
   {
     place: "src/commands/prepared_write.ts",
@@ -224,6 +284,41 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     place: "src/domain/transfer",
     test: "tests/domain/transfer/check_file_test.ts",
     reason: "lines and records of a file, seen through the check of whole files",
+  },
+  {
+    place: "src/domain/wasm",
+    test: "tests/domain/wasm/check_module_test.ts",
+    reason: "parts of checking a module, seen through whole modules and the engine's answer",
+  },
+  {
+    place: "src/domain/wasm/action_output.ts",
+    test: "tests/domain/wasm/call_output_test.ts",
+    reason: "one of the kinds of output",
+  },
+  {
+    place: "src/domain/wasm/handler_error.ts",
+    test: "tests/domain/wasm/call_output_test.ts",
+    reason: "one of the kinds of output",
+  },
+  {
+    place: "src/wasm",
+    test: "tests/wasm/pool_test.ts",
+    reason: "parts of the pool and its runners, which are processes and are tested as such",
+  },
+  {
+    place: "src/wasm/examples",
+    test: "tests/wasm/examples_test.ts",
+    reason: "sources of modules, which are built and run there",
+  },
+  {
+    place: "src/wasm/call_module.ts",
+    test: "tests/wasm/hostile_modules_test.ts",
+    reason: "each way in which a call can end",
+  },
+  {
+    place: "src/wasm/compiled_modules.ts",
+    test: "tests/wasm/determinism_test.ts",
+    reason: "memory that is used again must not show it",
   },
   {
     place: "src/cli",

@@ -22,6 +22,17 @@ export const CLUSTER_TESTS: readonly string[] = [
   "tests/kv/foundationdb_outage_test.ts",
 ];
 
+/**
+ * Run at the same time as all else, in a process of their own: they compute and listen nowhere, so
+ * neither is in the other's way, and a machine has more than one core.
+ */
+export const BESIDE_TESTS: readonly string[] = [
+  "tests/differential",
+  "tests/domain",
+  "tests/published_failures",
+  "tests/simulation",
+];
+
 /** Written for SQLite, and run again on other engines by TEST_STORE. */
 const SERVICE_TESTS = [
   "tests/access_test.ts",

@@ -13,6 +13,8 @@ import { openEngine } from "../kv/open_engine.ts";
 import { credentialsFile } from "../private_files.ts";
 import { createService, type Service } from "../service.ts";
 import { anchorWorker } from "../workers/anchors.ts";
+import { webhookSender } from "../webhook/sender.ts";
+import { deliveryWorker } from "../workers/deliveries.ts";
 import { leaseWorker } from "../workers/leases.ts";
 import { memoryWorker } from "../workers/memory.ts";
 import { outboxWorker } from "../workers/outbox.ts";
@@ -74,6 +76,13 @@ async function start(config: Config, host: Host): Promise<Running> {
   const service = createService(engine, host, access, {
     isStoreShared: isShared(config),
     counters,
+    webhooks: {
+      sender: webhookSender(host, { allowPrivate: config.allowPrivateWebhooks }),
+      headerPrefix: config.headerPrefix,
+      allowPrivate: config.allowPrivateWebhooks,
+    },
+    // One for each core, and one that begins while another waits for its module.
+    wasm: { runners: navigator.hardwareConcurrency + 1, stackKilobytes: config.wasmStackKilobytes },
   });
   const credentials = credentialsFile(config.dataDir);
   const first = config.bootstrap
@@ -105,6 +114,7 @@ function workersOf(config: Config, service: Service): Worker[] {
     ...renewing,
     outboxWorker(service),
     timerWorker(service),
+    deliveryWorker(service),
     snapshotWorker(service),
     anchorWorker(service, config.anchorIntervalSeconds),
     sweeper(service),

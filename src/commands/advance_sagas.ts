@@ -30,6 +30,7 @@ import { isCurrentSpec } from "../store/specs.ts";
 import { readEvent } from "../store/streams.ts";
 import { clearTimer, setTimer, type Timer } from "../store/timers.ts";
 import type { WatchedTypesReader } from "../store/watched_types.ts";
+import { newOutsideAnswers, type OutsideAsker } from "./ask_outside.ts";
 import { makeErrorRecord } from "./record_error.ts";
 import {
   advanceSaga,
@@ -85,6 +86,7 @@ export function createSagaAdvancer(
   host: Host,
   specs: SpecCache,
   watched: WatchedTypesReader,
+  outside: OutsideAsker,
   counters: Counters = newCounters(),
 ): SagaAdvancer {
   const tools = openSagaTools(host, watched);
@@ -97,9 +99,9 @@ export function createSagaAdvancer(
     for (let tries = 0; tries < SPEC_TRIES_MAX; tries++) {
       const spec = await specs.current(tenant);
       const moment = { nowMs: host.nowMs(), ownWaitMs };
-      const advanced = await engine.transact(async (tx) => {
+      const advanced = await outside.transact(tenant, spec, async (tx, answers) => {
         if (!await isCurrentSpec(tx, tenant, spec.hash)) return undefined;
-        return await doCauses(openSagaWork(tools, tx, tenant, spec, moment), causes);
+        return await doCauses(openSagaWork(tools, tx, tenant, spec, moment, answers), causes);
       });
       if (advanced !== undefined) {
         countAdvanced(counters, advanced.work);
@@ -118,7 +120,7 @@ export function createSagaAdvancer(
     const { tenant } = timer;
     const moment = { nowMs: host.nowMs(), ownWaitMs: 0 };
     const { timerTries, work } = await engine.transact(async (tx) => {
-      const work = openSagaWork(tools, tx, tenant, EMPTY_SPEC, moment);
+      const work = openSagaWork(tools, tx, tenant, EMPTY_SPEC, moment, newOutsideAnswers());
       clearTimer(tx, timer);
       const record = await readSaga(tx, tenant, timer.id);
       if (record?.timerMs !== timer.dueMs) return { work };

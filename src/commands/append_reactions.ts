@@ -23,8 +23,9 @@ import {
   storeSchedule,
 } from "../store/schedules.ts";
 import { type WatchedTypes, type WatchedTypesReader, watchTypes } from "../store/watched_types.ts";
+import { appendDirect, type DirectStreams } from "./direct_events.ts";
 import type {
-  PreparedReactions,
+  PreparedEntry,
   PreparedSchedule,
   PreparedTarget,
   PreparedWrite,
@@ -108,15 +109,25 @@ function readMarks(tx: Transaction, state: ReactionState, rules: readonly Cancel
   return reading;
 }
 
-/** Places what the events of one target set off; gives what is left in the outbox. */
+/** What the events of one target have set off, as far as it is to be done or told. */
+export interface AppendedReactions {
+  /** What is left in the outbox. */
+  readonly works: readonly OutboxWork[];
+  /** How many implied events were written. */
+  readonly direct: number;
+}
+
+/** Places what the events of one target set off; `direct` are streams that it may append to. */
 export function appendReactions(
   tx: Transaction,
   state: ReactionState,
   write: PreparedWrite,
   target: PreparedTarget,
   first: number,
-): OutboxWork[] {
+  direct: DirectStreams,
+): AppendedReactions {
   const works: OutboxWork[] = [];
+  let directCount = 0;
   const { reactions, key: stream } = target;
   for (const [offset, { type }] of target.events.entries()) {
     const { watched } = state;
@@ -127,11 +138,15 @@ export function appendReactions(
     if (watched.cancels.has(watchedName)) {
       cancelPending(tx, state, { key: stream, eventType: type });
     }
-    works.push(...putEntries(tx, write, place, own, watched.sagas.has(watchedName) && type));
+    const entries = (own?.entries ?? []).filter((entry) =>
+      !appendDirect(tx, direct, watched, place, entry)
+    );
+    directCount += (own?.entries.length ?? 0) - entries.length;
+    works.push(...putEntries(tx, write, place, entries, watched.sagas.has(watchedName) && type));
     for (const schedule of own?.schedules ?? []) addSchedule(tx, state, schedule, place, type);
   }
   if (write.ownWaitMs === 0 && works.length > 0) signalOutbox(tx);
-  return works;
+  return { works, direct: directCount };
 }
 
 /** `sagaType`: the event's type, where sagas are to be shown it. */
@@ -139,12 +154,14 @@ function putEntries(
   tx: Transaction,
   write: PreparedWrite,
   first: OutboxPlace,
-  reactions: PreparedReactions | undefined,
+  entries: readonly PreparedEntry[],
   sagaType: string | false,
 ): OutboxWork[] {
   const works: OutboxWork[] = [];
-  for (const { value, ...waiting } of reactions?.entries ?? []) {
+  for (const { entry, sinceMs, waitMs, tries, value: ready } of entries) {
     const place = { ...first, number: works.length };
+    const waiting: WaitingEntry = { entry, sinceMs, waitMs, tries };
+    const value = ready ?? encodeEntry(waiting);
     putEntry(tx, place, value);
     works.push({ place, bytes: value.length, ...waiting });
   }

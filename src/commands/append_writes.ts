@@ -9,7 +9,6 @@ import { accept, type Outcome, refuse } from "../domain/refusal.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
 import type { IdempotencyClaim, WriteRequest, Written } from "../domain/write.ts";
 import type { Transaction } from "../kv/engine.ts";
-import { indexAggregate } from "../store/aggregates.ts";
 import { readEpoch } from "../store/audit_cuts.ts";
 import { logCommit } from "../store/commit_log.ts";
 import { storeErrorRecord } from "../store/error_records.ts";
@@ -20,41 +19,60 @@ import {
   recordInLedger,
   touchLedger,
 } from "../store/idempotency.ts";
-import { enqueueStreamRebuild } from "../store/rebuilds.ts";
 import { openStream, type StreamAppender } from "../store/streams.ts";
 import type { WatchedTypesReader } from "../store/watched_types.ts";
+import { appendDeliveries, NO_OWN_LANES, type OwnLanes } from "./append_deliveries.ts";
+import { appendEvents } from "./append_events.ts";
 import { appendReactions, type ReactionState, readReactionState } from "./append_reactions.ts";
-import { NOTHING_WRITTEN, type PreparedTarget, type PreparedWrite } from "./prepared_write.ts";
-
-/** Every so many stored bytes of a stream, its snapshot is brought up to date in the background. */
-export const REBUILD_EVERY_BYTES = 4 * 1024 * 1024;
+import { type DirectStreams, NO_STREAMS } from "./direct_events.ts";
+import {
+  NOTHING_WRITTEN,
+  type PreparedTarget,
+  type PreparedWrite,
+  STREAM_MOVED,
+} from "./prepared_write.ts";
 
 const MS_PER_SECOND = 1000;
 
+export interface AppendOptions {
+  /**
+   * Others than the streams of the writes: what these imply may be written there
+   * (`direct_events.ts`), else it is for the outbox.
+   */
+  readonly directStreams?: ReadonlySet<StreamKey>;
+  /** The lanes of deliveries that this process works in. */
+  readonly lanes?: OwnLanes;
+}
+
 /**
  * Appends each write in order; a refused one leaves no trace, and neither does one whose cause is
- * gone ({@link NOTHING_WRITTEN}). All that they need is read at once: on a network each read waits
- * for its reply. Two of them must not have one idempotency key, and never do: the second is refused
- * while the first is in flight (`write_events.ts`).
+ * gone ({@link NOTHING_WRITTEN}) or whose stream has moved ({@link STREAM_MOVED}). All that they
+ * need is read at once: on a network each read waits for its reply. Two of them must not have one
+ * idempotency key, and never do: the second is refused while the first is in flight
+ * (`write_events.ts`).
  */
 export async function appendWrites(
   tx: Transaction,
   tenant: number,
   writes: readonly PreparedWrite[],
   watched: WatchedTypesReader,
+  { directStreams = NO_STREAMS, lanes = NO_OWN_LANES }: AppendOptions = {},
 ): Promise<Outcome<Written>[]> {
   // One promise for all reads: where one fails while nobody waits for it, the process ends.
-  const [streams, epoch, reactions, readings] = await Promise.all([
-    openStreams(tx, tenant, writes),
+  const [streams, direct, epoch, reactions, readings] = await Promise.all([
+    openStreams(tx, tenant, streamsOf(writes)),
+    openStreams(tx, tenant, directStreams),
     readEpoch(tx, tenant),
     readReactionState(tx, tenant, writes, watched),
     Promise.all(writes.map((write) => readForWrite(tx, tenant, write))),
   ]);
-  const lengths = new Map([...streams.values()].map(({ key, head }) => [key, head.length]));
+  const opened = [...streams.values(), ...direct.values()];
+  const lengths = new Map(opened.map(({ key, head }) => [key, head.length]));
+  const state = { streams, direct, reactions, lanes };
   const outcomes = writes.map((write, index) =>
-    appendWrite(tx, tenant, write, readings[index]!, streams, reactions)
+    appendWrite(tx, tenant, write, readings[index]!, state)
   );
-  for (const stream of streams.values()) {
+  for (const stream of opened) {
     stream.flush(epoch);
     if (reactions.watched.consumers.size > 0) logStream(tx, tenant, stream, lengths);
   }
@@ -92,15 +110,27 @@ function logStream(
   if (count > 0) logCommit(tx, tenant, { stream, first, count });
 }
 
-type Streams = ReadonlyMap<StreamKey, StreamAppender>;
+type Streams = Map<StreamKey, StreamAppender>;
+
+/** What one transaction has read; it changes with each write. */
+interface WriteState {
+  readonly streams: Streams;
+  readonly direct: DirectStreams;
+  readonly reactions: ReactionState;
+  readonly lanes: OwnLanes;
+}
+
+function streamsOf(writes: readonly PreparedWrite[]): ReadonlySet<StreamKey> {
+  const keys = new Set<StreamKey>();
+  for (const { targets } of writes) for (const { key } of targets) keys.add(key);
+  return keys;
+}
 
 async function openStreams(
   tx: Transaction,
   tenant: number,
-  writes: readonly PreparedWrite[],
+  keys: ReadonlySet<StreamKey>,
 ): Promise<Streams> {
-  const keys = new Set<StreamKey>();
-  for (const { targets } of writes) for (const { key } of targets) keys.add(key);
   const opened = await Promise.all([...keys].map((key) => openStream(tx, tenant, key)));
   return new Map(opened.map((stream) => [stream.key, stream]));
 }
@@ -110,8 +140,7 @@ function appendWrite(
   tenant: number,
   write: PreparedWrite,
   { entry, isDue }: WriteReading,
-  streams: Streams,
-  reactions: ReactionState,
+  { streams, direct, reactions, lanes }: WriteState,
 ): Outcome<Written> {
   const { form, requestId, idempotency, cause, impliedCount } = write;
   if (!isDue || isGone(write, reactions)) return accept(NOTHING_WRITTEN);
@@ -124,11 +153,20 @@ function appendWrite(
       return refuseConflict(form, target, length);
     }
   }
+  const isMoved = write.targets.some(({ key, takenAt }) =>
+    takenAt !== undefined && takenAt.tip !== streams.get(key)!.head.tip
+  );
+  if (isMoved) return accept(STREAM_MOVED);
   const outbox: OutboxWork[] = [];
+  let directCount = 0;
   const targets = write.targets.map((target) => {
-    const first = appendTarget(tx, tenant, target, write.timestamp, streams.get(target.key)!);
-    for (const work of appendReactions(tx, reactions, write, target, first)) outbox.push(work);
-    return { key: target.key, first, count: target.events.length };
+    const { key, events } = target;
+    const first = appendEvents(tx, tenant, streams.get(key)!, target, events, write.timestamp);
+    const appended = appendReactions(tx, reactions, write, target, first, direct);
+    for (const work of appended.works) outbox.push(work);
+    directCount += appended.direct;
+    appendDeliveries(tx, tenant, target, first, lanes);
+    return { key, first, count: events.length };
   });
   for (const error of write.errors) storeErrorRecord(tx, tenant, error);
   const written: Written = { form, targets, impliedCount, replayed: false, requestId };
@@ -137,7 +175,12 @@ function appendWrite(
     cause.settle(tx, written);
     reactions.gone.add(cause.subject);
   }
-  return accept(outbox.length > 0 ? { ...written, outbox } : written);
+  if (outbox.length + directCount === 0) return accept(written);
+  return accept({
+    ...written,
+    outbox: outbox.length > 0 ? outbox : undefined,
+    direct: directCount > 0 ? directCount : undefined,
+  });
 }
 
 /** Whether an earlier write of the same transaction has done or cancelled it. */
@@ -175,25 +218,4 @@ function refuseConflict(form: WriteRequest["form"], target: PreparedTarget, leng
   const expected = target.expected as number;
   if (form !== "atomic") return refuse({ kind: "occ_conflict", length, expected });
   return refuse({ kind: "occ_conflict_atomic", key: target.key, length, expected });
-}
-
-/** Gives the index of the target's first event. */
-function appendTarget(
-  tx: Transaction,
-  tenant: number,
-  target: PreparedTarget,
-  timestamp: number,
-  stream: StreamAppender,
-): number {
-  const before = stream.head;
-  const first = stream.append(target.events, timestamp);
-  if (first === 0) indexAggregate(tx, tenant, target.aggregateType, target.id);
-  if (rebuildsDue(stream.head.bytes) > rebuildsDue(before.bytes)) {
-    enqueueStreamRebuild(tx, tenant, target.key);
-  }
-  return first;
-}
-
-function rebuildsDue(bytes: number): number {
-  return Math.floor(bytes / REBUILD_EVERY_BYTES);
 }

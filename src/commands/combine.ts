@@ -13,8 +13,10 @@ import type { Written } from "../domain/write.ts";
 import type { Host } from "../host.ts";
 import type { Engine } from "../kv/engine.ts";
 import { openWatchedTypes, type WatchedTypesReader } from "../store/watched_types.ts";
+import { NO_OWN_LANES, offerDeliveries, type OwnLanes } from "./append_deliveries.ts";
 import { appendWrites } from "./append_writes.ts";
 import { countWritten } from "./count_written.ts";
+import { directStreamsOf, NO_STREAMS } from "./direct_events.ts";
 import type { PreparedWrite } from "./prepared_write.ts";
 
 /** Writes that share one transaction at most. */
@@ -23,6 +25,11 @@ const GROUP_WRITES_MAX = 500;
 const GROUP_STREAMS_MAX = 64;
 /** Events' bytes that share one transaction at most; a larger write goes alone. */
 const GROUP_BYTES_MAX = limits.writeStoredBytesMax / 4;
+/**
+ * After a transaction that ran again, so long none writes what is implied: another process may be
+ * writing to the same streams, and each first run would be for nothing.
+ */
+const DIRECT_PAUSE_MS = 1_000;
 
 interface Waiting {
   readonly stream: StreamKey;
@@ -49,9 +56,12 @@ export function createCombiner(
   engine: Engine,
   host: Host,
   counters: Counters = newCounters(),
+  lanes: OwnLanes = NO_OWN_LANES,
   watched: WatchedTypesReader = openWatchedTypes(),
 ): Combiner {
   const queues = new Map<number, Queue>();
+  /** By tenant, until when (monotonic) what is implied is left to the outbox. */
+  const directPauses = new Map<number, number>();
   let isScheduled = false;
 
   function submit(tenant: number, write: PreparedWrite): Promise<Outcome<Written>> {
@@ -67,9 +77,21 @@ export function createCombiner(
 
   async function commitAlone(tenant: number, write: PreparedWrite): Promise<Outcome<Written>> {
     const writes = [write];
-    const outcomes = await engine.transact((tx) => appendWrites(tx, tenant, writes, watched));
-    countWritten(counters, writes, outcomes);
+    const outcomes = await engine.transact((tx) =>
+      appendWrites(tx, tenant, writes, watched, { lanes })
+    );
+    noteWritten(tenant, writes, outcomes);
     return outcomes[0]!;
+  }
+
+  /** What follows from a transaction that is known to have taken place. */
+  function noteWritten(
+    tenant: number,
+    writes: readonly PreparedWrite[],
+    outcomes: readonly Outcome<Written>[],
+  ): void {
+    countWritten(counters, writes, outcomes);
+    offerDeliveries(lanes, tenant, writes, outcomes);
   }
 
   function schedule(): void {
@@ -82,16 +104,35 @@ export function createCombiner(
     isScheduled = false;
     for (const [tenant, queue] of queues) {
       const groups = takeGroups(queue);
-      for (const group of groups) commitInTurn(tenant, queue, group);
+      const direct = directStreams(tenant, queue, groups);
+      for (const [index, group] of groups.entries()) {
+        commitInTurn(tenant, queue, group, direct[index]!);
+      }
       if (queue.waiting.length === 0 && queue.busy.size === 0) queues.delete(tenant);
     }
   }
 
-  async function commitInTurn(tenant: number, queue: Queue, group: Waiting[]): Promise<void> {
+  function directStreams(tenant: number, queue: Queue, groups: readonly Waiting[][]) {
+    const untilMs = directPauses.get(tenant);
+    if (untilMs !== undefined) {
+      if (host.monotonicMs() < untilMs) return groups.map(() => NO_STREAMS);
+      directPauses.delete(tenant);
+    }
+    const writes = groups.map((group) => group.map(({ write }) => write));
+    return directStreamsOf(writes, () => takenStreams(queue, groups));
+  }
+
+  async function commitInTurn(
+    tenant: number,
+    queue: Queue,
+    group: Waiting[],
+    direct: ReadonlySet<StreamKey>,
+  ): Promise<void> {
     const streams = new Set(group.map(({ stream }) => stream));
-    for (const stream of streams) queue.busy.add(stream);
-    await commitGroup(tenant, queue, group, streams);
-    for (const stream of streams) queue.busy.delete(stream);
+    const busy = [...streams, ...direct];
+    for (const stream of busy) queue.busy.add(stream);
+    await commitGroup(tenant, queue, group, streams, direct);
+    for (const stream of busy) queue.busy.delete(stream);
     if (queue.waiting.length > 0) schedule();
     else if (queue.busy.size === 0) queues.delete(tenant);
   }
@@ -101,17 +142,29 @@ export function createCombiner(
     queue: Queue,
     group: readonly Waiting[],
     streams: ReadonlySet<StreamKey>,
+    direct: ReadonlySet<StreamKey> = NO_STREAMS,
   ): Promise<void> {
     const writes = group.map(({ write }) => write);
+    let runs = 0;
     try {
-      const outcomes = await engine.transact((tx) => appendWrites(tx, tenant, writes, watched));
-      countWritten(counters, writes, outcomes);
+      const outcomes = await engine.transact((tx) =>
+        appendWrites(tx, tenant, writes, watched, {
+          directStreams: runs++ === 0 ? direct : NO_STREAMS,
+          lanes,
+        })
+      );
+      noteWritten(tenant, writes, outcomes);
+      if (direct.size > 0 && runs > 1) {
+        directPauses.set(tenant, host.monotonicMs() + DIRECT_PAUSE_MS);
+      }
       for (const [index, { resolve }] of group.entries()) resolve(outcomes[index]!);
     } catch (error) {
       // An outage would meet every write of the group alone too.
       const isAway = isOutage(error);
+      // What the writes imply must not be what keeps them from being written.
+      if (direct.size > 0 && !isAway) return await commitGroup(tenant, queue, group, streams);
       if (streams.size === 1 || isAway) {
-        const behind = isAway ? takeBehind(queue, streams) : [];
+        const behind = isAway ? takeBehind(queue, streams.union(direct)) : [];
         for (const { reject } of [...group, ...behind]) reject(error);
         return;
       }
@@ -134,6 +187,12 @@ function takeBehind(queue: Queue, streams: ReadonlySet<StreamKey>): Waiting[] {
   const behind = queue.waiting.filter(({ stream }) => streams.has(stream));
   queue.waiting = queue.waiting.filter(({ stream }) => !streams.has(stream));
   return behind;
+}
+
+/** Where something is being written or waits to be: nothing implied goes there beside it. */
+function takenStreams(queue: Queue, groups: readonly Waiting[][]): Set<StreamKey> {
+  const waiting = [...queue.waiting, ...groups.flat()];
+  return queue.busy.union(new Set(waiting.map(({ stream }) => stream)));
 }
 
 /**

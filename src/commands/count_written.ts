@@ -22,6 +22,8 @@ export function countWritten(
     for (const { events } of targets) {
       count(counters.eventsWritten, cause?.origin ?? "client", events.length);
     }
+    const { direct } = outcome.value;
+    if (direct !== undefined) count(counters.eventsWritten, "implied", direct);
     if (errors.length > 0) countErrors(counters, errors);
   }
 }

@@ -4,15 +4,19 @@
  * cannot both pass against the same predecessor.
  */
 
+import { limits } from "../domain/limits.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
 import { checkCompatibility, describeChanges } from "../domain/spec/compatibility.ts";
 import { eventTypesOf } from "../domain/saga/definition.ts";
+import { bindBlobs, checkBlobs } from "../domain/spec/bind_blobs.ts";
+import { checkListenersFor } from "../domain/spec/listeners.ts";
 import { compileSpec } from "../domain/spec/compile.ts";
 import type { CompiledSpec } from "../domain/spec/compiled.ts";
 import type { DeployedSpec, DeploySpecRequest } from "../domain/spec/deployment.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type { Host } from "../host.ts";
 import type { Engine, Transaction } from "../kv/engine.ts";
+import { findBlobs } from "../store/blobs.ts";
 import { enqueueTypeRebuild } from "../store/rebuilds.ts";
 import type { SpecCache } from "../queries/current_spec.ts";
 import { readTenantNumber } from "../store/instances.ts";
@@ -26,6 +30,7 @@ export async function deploySpec(
   specs: SpecCache,
   tenant: Tenant,
   request: DeploySpecRequest,
+  allowPrivateWebhooks = false,
 ): Promise<Outcome<DeployedSpec>> {
   if (request.force && tenant.environment === "production") {
     const message = "force is not allowed in production: a production spec stays compatible";
@@ -33,14 +38,24 @@ export async function deploySpec(
   }
   const compiled = compileSpec(request.spec);
   if (!compiled.ok) return refuse({ kind: "spec_invalid", violations: compiled.violations });
-  const { spec, warnings } = compiled;
+  const { spec: unbound, warnings } = compiled;
+  const { environment } = tenant;
+  const places = checkListenersFor(unbound.listeners.values(), environment, allowPrivateWebhooks);
+  if (places.length > 0) return refuse({ kind: "spec_invalid", violations: places });
+  const references = unbound.moduleCalls.map(({ blob }) => blob);
   const createdAt = new Date(host.nowMs()).toISOString();
   const compiledBefore = (before: StoredSpec) =>
     specs.known(tenant.number, before.spec_hash) ?? compileStored(before);
   const outcome = await engine.transact(async (tx) => {
     const number = await readTenantNumber(tx, tenant);
     const before = await readCurrentSpec(tx, number);
-    if (before?.spec_hash === spec.hash) return accept(describe(before, []));
+    if (before?.spec_hash === unbound.hash) {
+      return accept({ ...describe(before, []), spec: unbound });
+    }
+    const blobs = await findBlobs(tx, number, references);
+    const uncallable = checkBlobs(unbound.moduleCalls, blobs).slice(0, limits.violationsMax);
+    if (uncallable.length > 0) return refuse({ kind: "spec_invalid", violations: uncallable });
+    const spec = bindBlobs(unbound, blobs);
     const violations = before === undefined || request.force
       ? []
       : checkCompatibility(before.spec, spec.document);
@@ -57,15 +72,16 @@ export async function deploySpec(
       await showToSagas(tx, number, spec);
       if (before !== undefined) rebuildChangedTypes(tx, number, compiledBefore(before), spec);
     }
-    return accept(describe(next, describeChanges(before?.spec, spec.document)));
+    return accept({ ...describe(next, describeChanges(before?.spec, spec.document)), spec });
   }).catch((error) => {
     // It may have landed although its reply was lost.
     specs.forget(tenant.number);
     throw error;
   });
   if (!outcome.ok) return outcome;
+  const { spec, ...deployed } = outcome.value;
   if (!request.dryRun) specs.learn(tenant.number, spec);
-  return accept({ ...outcome.value, warnings });
+  return accept({ ...deployed, warnings });
 }
 
 function describe(
@@ -91,7 +107,7 @@ export async function showCurrentToSagas(tx: Transaction, tenant: number): Promi
 }
 
 /** Undefined only for one that an earlier version of the service took and this one would not. */
-function compileStored({ spec }: StoredSpec): CompiledSpec | undefined {
+export function compileStored({ spec }: StoredSpec): CompiledSpec | undefined {
   const compiled = compileSpec(spec);
   return compiled.ok ? compiled.spec : undefined;
 }
@@ -106,7 +122,7 @@ function rebuildChangedTypes(
   for (const type of after.aggregateTypes.values()) {
     const old = before?.aggregateTypes.get(type.name);
     // A type that was not there or not cached has no snapshots, or old ones, of streams it had.
-    if (!type.cached || (old?.cached && old.foldHash === type.foldHash)) continue;
+    if (!type.cached || (old?.cached && old.definitionHash === type.definitionHash)) continue;
     enqueueTypeRebuild(tx, tenant, type.name);
   }
 }

@@ -24,13 +24,15 @@ import {
 import { isCurrentSpec } from "../store/specs.ts";
 import { clearTimer, listDueTimers, readFirstTimer, type Timer } from "../store/timers.ts";
 import type { SagaAdvancer } from "./advance_sagas.ts";
+import type { OwnLanes } from "./append_deliveries.ts";
 import { scheduleSubject } from "./append_reactions.ts";
 import { isOutage } from "../domain/outage.ts";
 import type { Combiner } from "./combine.ts";
-import { prepareEmission } from "./prepare_write.ts";
+import type { Emitter } from "./write_emission.ts";
 import type { Cause } from "./prepared_write.ts";
 import { makeErrorRecord } from "./record_error.ts";
 import type { OutboxRunner } from "./run_implications.ts";
+import { fireDeliveryTimers } from "./fire_delivery_timers.ts";
 import { openSagaTimers } from "./fire_saga_timers.ts";
 import type { WorkShare } from "./share_work.ts";
 
@@ -52,6 +54,8 @@ export interface TimerParts {
   readonly share: WorkShare;
   readonly outbox: OutboxRunner;
   readonly sagas: SagaAdvancer;
+  readonly lanes: OwnLanes;
+  readonly emitter: Emitter;
 }
 
 const SCHEDULER = { type: "system_agent", id: "event_scheduler" } as const;
@@ -61,7 +65,7 @@ const PAUSE_MS_MIN = 5;
 const MESSAGE_CHARACTERS_MAX = 500;
 
 export function createTimerRunner(parts: TimerParts): TimerRunner {
-  const { engine, host, specs, combiner, share, outbox } = parts;
+  const { engine, host, specs, combiner, share, outbox, emitter } = parts;
   const fireSagas = openSagaTimers(host, parts.sagas, outbox.sagas);
   let nextMs: number | undefined;
   /** Of each shard with more than a round does: up to where others' timers were looked for. */
@@ -88,9 +92,11 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
     if (due.length === 0 || isStopping()) return 0;
     const told = fireSagas(due.filter(({ kind }) => kind === "saga"));
     const fired = due.filter(({ kind }) => kind === "scheduled").map(fire);
-    const results = await Promise.allSettled([told, ...fired]);
+    const deliveries = due.filter(({ kind }) => kind === "delivery");
+    const marked = fireDeliveryTimers(engine, parts.lanes, deliveries);
+    const results = await Promise.allSettled([told, marked, ...fired]);
     for (const result of results) if (result.status === "rejected") throw result.reason;
-    return fired.length + await told;
+    return fired.length + await told + await marked;
   }
 
   /** As many again of the tenants that have none among the first, in a window that goes round. */
@@ -146,10 +152,9 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
     const fire_at = new Date(fireAtMs).toISOString();
     const stamp = { actor: SCHEDULER, scheduled: { scheduled_id: id, fire_at } };
     const request = { emission, stamp, requestId, cause: scheduleCause(tenant, record) };
-    const prepared = prepareEmission(host, spec, request, moment);
+    const prepared = await emitter.write(tenant, spec, request, moment);
     if (!prepared.ok) return await drop(tenant, record, prepared.message, spec.hash);
-    const outcome = await combiner.submit(tenant, prepared.write);
-    const left = outcome.ok ? outcome.value.outbox : undefined;
+    const { outbox: left } = prepared.written;
     if (left !== undefined && moment.ownWaitMs > 0) await outbox.drainBeforeReply(left);
   }
 

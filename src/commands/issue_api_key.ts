@@ -10,6 +10,7 @@ import {
 import { mayOperate, refuseOtherInstance } from "../domain/operator.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
 import type { Tenant } from "../domain/tenant.ts";
+import { parseUtcTime } from "../domain/utc_time.ts";
 import type { Host } from "../host.ts";
 import type { Engine, Transaction } from "../kv/engine.ts";
 import {
@@ -23,7 +24,6 @@ import {
 const SCOPES: readonly Scope[] = ["read", "write"];
 const ID_RANDOM_BYTES = 10;
 const ID_TIME_DIGITS = 12;
-const UTC_TIME = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?:\.\d{1,9})?Z$/;
 
 /** A key with its text, made before the transaction that stores it. */
 export interface NewApiKey {
@@ -135,13 +135,4 @@ function changeApiKey<T>(
     }
     return accept(change(tx, old));
   });
-}
-
-/** Milliseconds since 1970, or undefined for another form or a day that no month has. */
-function parseUtcTime(text: string): number | undefined {
-  const seconds = UTC_TIME.exec(text)?.[1];
-  const ms = Date.parse(text);
-  if (seconds === undefined || Number.isNaN(ms)) return undefined;
-  // `Date` reads 30 February as 2 March; the round trip finds that.
-  return new Date(ms).toISOString().startsWith(seconds) ? ms : undefined;
 }

@@ -7,10 +7,9 @@ import { LRUCache } from "lru-cache";
 import { splitStreamKey, type StreamKey } from "../domain/stream_key.ts";
 import type { Host } from "../host.ts";
 import type { Engine } from "../kv/engine.ts";
-import type { SpecCache } from "../queries/current_spec.ts";
+import { isCurrentFold, type SpecCache } from "../queries/current_spec.ts";
 import type { FoldedState } from "../queries/fold_stream.ts";
 import { readSnapshotHeader, saveSnapshot } from "../store/snapshots.ts";
-import { isCurrentSpec } from "../store/specs.ts";
 
 /** States that wait to be saved, and their characters; more push out the oldest. */
 const WAITING_MAX = 256;
@@ -71,7 +70,7 @@ export function createSnapshotKeeper(
       stream,
       foldHash,
       state,
-      (tx) => isCurrentSpec(tx, tenant, spec.hash),
+      (tx) => isCurrentFold(tx, tenant, spec),
     );
   }
 

@@ -7,9 +7,12 @@
 import { Buffer } from "node:buffer";
 import type { ErrorRecord } from "../domain/error_record.ts";
 import { decodeEvent, type EncodedEvent, type StoredEvent } from "../domain/event.ts";
+import type { JsonObject } from "../domain/json.ts";
 import { limits } from "../domain/limits.ts";
-import type { Action, ReactionFailure, ReactionWork } from "../domain/reaction/action.ts";
-import type { WaitingEntry } from "../domain/reaction/outbox_entry.ts";
+import { checkEmission } from "../domain/check_emission.ts";
+import type { Action, Emission, ReactionFailure, ReactionWork } from "../domain/reaction/action.ts";
+import type { ModuleAnswers, ModuleQuestion } from "../domain/reaction/module_question.ts";
+import type { EmitEntry } from "../domain/reaction/outbox_entry.ts";
 import { eventTypesOf } from "../domain/saga/definition.ts";
 import type { CompiledSpec } from "../domain/spec/compiled.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
@@ -28,20 +31,31 @@ export interface ReactionPlan {
   readonly requestId: string;
   /** Of the events written: 0 for a client's. */
   readonly depth: number;
+  /** Whether what they imply may be written with them. See `direct_events.ts`. */
+  readonly isDirect: boolean;
   readonly work: ReactionWork;
+  readonly answers: ModuleAnswers;
+  /** What is still to be asked. */
+  readonly questions: ModuleQuestion[];
   /** Bytes that is stored beside the events. */
   bytes: number;
   actions: number;
+  /** Streams of what may be written with the events. */
+  readonly directStreams: StreamKey[];
   /** About what came to nothing, as far as it is kept; the rest is only counted. */
   readonly errors: ErrorRecord[];
   errorsLeftOut: number;
 }
 
 export function openReactionPlan(
-  fixed: Omit<ReactionPlan, "work" | "bytes" | "actions" | "errors" | "errorsLeftOut">,
+  fixed: Pick<
+    ReactionPlan,
+    "host" | "spec" | "nowMs" | "ownWaitMs" | "requestId" | "depth" | "isDirect" | "answers"
+  >,
 ): ReactionPlan {
   const work = { bytesLeft: limits.reactionWorkBytesMax };
-  return { ...fixed, work, bytes: 0, actions: 0, errors: [], errorsLeftOut: 0 };
+  const sums = { bytes: 0, actions: 0, directStreams: [], errors: [], errorsLeftOut: 0 };
+  return { ...fixed, work, questions: [], ...sums };
 }
 
 const UUID_BYTES = 16;
@@ -56,6 +70,12 @@ const SAGAS_ENTRY_BYTES = 200;
 const SCHEDULE_BYTES = 640;
 const RULE_BYTES = 400;
 const MESSAGE_CHARACTERS_MAX = 500;
+/** Implied events of one write that may be written with it, and the length of their data. */
+const DIRECT_EVENTS_MAX = 16;
+const DIRECT_DATA_LENGTH_MAX = 2048;
+/** What one of them stores beside its data and its keys: metadata, its head. */
+const DIRECT_EVENT_BYTES = 640;
+const UTF8_BYTES_MAX = 3;
 
 /** What `events` of one stream set off, by their place; undefined where that is nothing. */
 export function prepareReactions(
@@ -74,7 +94,11 @@ export function prepareReactions(
     const reactions = types.get(type)?.reactions;
     if (reactions === undefined) continue;
     const event = decodeEvent(raw);
-    const { actions, failures } = reactions(event, plan.work);
+    const { actions, failures, questions } = reactions(event, plan.work, plan.answers);
+    if (questions !== undefined) {
+      plan.questions.push(...questions);
+      continue;
+    }
     for (const failure of failures) noteFailure(plan, event, failure);
     if (actions.length === 0) continue;
     const own = prepareActions(plan, key, event, actions);
@@ -86,6 +110,19 @@ export function prepareReactions(
     if (plan.bytes > limits.writeStoredBytesMax) break;
   }
   return prepared;
+}
+
+/** What a write sets off is only known when modules have been asked; see `ask_modules.ts`. */
+export class ModulesToAsk extends Error {
+  override readonly name = "ModulesToAsk";
+  constructor(readonly questions: readonly ModuleQuestion[]) {
+    super("modules are to be asked first");
+  }
+}
+
+/** @throws {ModulesToAsk} where an answer is missing. */
+export function requireAnswers({ questions }: ReactionPlan): void {
+  if (questions.length > 0) throw new ModulesToAsk(questions);
 }
 
 function prepareActions(
@@ -106,7 +143,7 @@ function prepareActions(
     } else if (plan.depth < limits.implicationDepthMax) {
       const entry = prepareEntry(plan, event, action);
       entries.push(entry);
-      plan.bytes += keyBytes + entry.value.length;
+      plan.bytes += keyBytes + (entry.value?.length ?? directBytes(entry));
     } else tooDeep++;
   }
   if (tooDeep > 0) noteDepth(plan, event, tooDeep);
@@ -115,17 +152,39 @@ function prepareActions(
 }
 
 function prepareEntry(
-  { nowMs, ownWaitMs, depth, requestId }: ReactionPlan,
+  plan: ReactionPlan,
   { type: eventType, metadata: { actor } }: StoredEvent,
   { emission }: Extract<Action, { readonly kind: "emit" }>,
 ): PreparedEntry {
-  const waiting: WaitingEntry = {
-    entry: { kind: "emit", emission, actor, eventType, depth: depth + 1, requestId },
-    sinceMs: nowMs,
-    waitMs: ownWaitMs,
-    tries: 0,
-  };
-  return { ...waiting, value: encodeEntry(waiting) };
+  const { nowMs: sinceMs, ownWaitMs: waitMs, requestId } = plan;
+  const depth = plan.depth + 1;
+  const entry: EmitEntry = { kind: "emit", emission, actor, eventType, depth, requestId };
+  const waiting = { entry, sinceMs, waitMs, tries: 0 };
+  const directData = plan.isDirect && plan.directStreams.length < DIRECT_EVENTS_MAX
+    ? checkDirect(plan.spec, emission)
+    : undefined;
+  if (directData === undefined) return { ...waiting, value: encodeEntry(waiting) };
+  plan.directStreams.push(emission.key);
+  return { ...waiting, directData };
+}
+
+/** The data of an event that may be written with its trigger; undefined where it may not. */
+function checkDirect(spec: CompiledSpec, emission: Emission): string | undefined {
+  const type = spec.aggregateTypes.get(emission.aggregateType)?.events.get(emission.eventType);
+  if (type === undefined || type.reactions !== undefined) return undefined;
+  // A delivery would have to be prepared for it, or a module be asked.
+  if (spec.listenersOf(emission.aggregateType, emission.eventType).length > 0) return undefined;
+  if (spec.aggregateTypes.get(emission.aggregateType)!.wasmHandlers.size > 0) return undefined;
+  const checked = checkEmission(emission, spec);
+  // What does not fit goes through the outbox, which finds it again and tells.
+  const isDirect = checked.ok && checked.dataJson.length <= DIRECT_DATA_LENGTH_MAX;
+  return isDirect ? checked.dataJson : undefined;
+}
+
+/** More than it stores, be it as an event or as an entry of the outbox, which is not made yet. */
+function directBytes({ entry: { emission }, directData }: PreparedEntry): number {
+  const keys = 2 * entryKeyBytes(emission.key);
+  return UTF8_BYTES_MAX * directData!.length + keys + DIRECT_EVENT_BYTES;
 }
 
 function prepareSchedule(
@@ -174,9 +233,9 @@ function shownTypes(spec: CompiledSpec): ReadonlySet<string> | undefined {
 function noteFailure(
   plan: ReactionPlan,
   event: StoredEvent,
-  { path, message }: ReactionFailure,
+  { path, message, cause }: ReactionFailure,
 ): void {
-  note(plan, event, "implication_failed", message, { path });
+  note(plan, event, "implication_failed", message, { path, ...cause });
 }
 
 function noteDepth(plan: ReactionPlan, event: StoredEvent, count: number): void {
@@ -190,7 +249,7 @@ function note(
   { key, type }: StoredEvent,
   error_type: string,
   text: string,
-  more: Record<string, string | number>,
+  more: JsonObject,
 ): void {
   if (plan.errors.length === limits.implicationErrorsMax) {
     plan.errorsLeftOut++;

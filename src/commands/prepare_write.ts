@@ -14,6 +14,7 @@ import {
 } from "../domain/event.ts";
 import { limits } from "../domain/limits.ts";
 import type { Emission } from "../domain/reaction/action.ts";
+import { type ModuleAnswers, NO_ANSWERS } from "../domain/reaction/module_question.ts";
 import { checkEmission } from "../domain/check_emission.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
 import type { CompiledSpec } from "../domain/spec/compiled.ts";
@@ -21,12 +22,14 @@ import type { ValidTarget, ValidWrite } from "../domain/validate_write.ts";
 import type { WriteRequest } from "../domain/write.ts";
 import type { Host } from "../host.ts";
 import { EVENT_OVERHEAD_BYTES } from "../store/segment.ts";
+import { prepareDeliveries } from "./prepare_deliveries.ts";
 import type { Cause, PreparedTarget, PreparedWrite } from "./prepared_write.ts";
 import {
   errorRecordsOf,
   openReactionPlan,
   prepareReactions,
   type ReactionPlan,
+  requireAnswers,
 } from "./prepare_reactions.ts";
 
 const MS_PER_SECOND = 1000;
@@ -37,19 +40,30 @@ export interface WriteMoment {
   readonly ownWaitMs: number;
 }
 
-/** 413 for a write that stores too much, with what it sets off, or sets off too much. */
+export interface ClientMoment extends WriteMoment {
+  /** Whether what it implies may be written with it. See `direct_events.ts`. */
+  readonly isDirect: boolean;
+}
+
+/**
+ * 413 for a write that stores too much, with what it sets off, or sets off too much.
+ * @throws {ModulesToAsk} where modules are to be asked what it sets off.
+ */
 export function prepareWrite(
   host: Host,
   spec: CompiledSpec,
   request: WriteRequest,
   write: ValidWrite,
-  { nowMs, ownWaitMs }: WriteMoment,
+  { nowMs, ownWaitMs, isDirect }: ClientMoment,
+  answers: ModuleAnswers = NO_ANSWERS,
 ): Outcome<PreparedWrite> {
   const { form, requestId, idempotency } = request;
   const { actor, target, timestamp = Math.floor(nowMs / MS_PER_SECOND) } = write.metadata;
   const metadata = { actor, target, timestamp, idempotency_key: idempotency?.key };
-  const plan = openReactionPlan({ host, spec, nowMs, ownWaitMs, requestId, depth: 0 });
+  const fixed = { host, spec, nowMs, ownWaitMs, requestId, depth: 0, isDirect, answers };
+  const plan = openReactionPlan(fixed);
   const targets = write.targets.map((valid) => prepareTarget(plan, valid, metadata));
+  requireAnswers(plan);
   const impliedCount = plan.actions;
   const bytes = targets.reduce((sum, prepared) => sum + prepared.bytes, plan.bytes);
   const exceeded = exceededLimit(bytes, impliedCount);
@@ -65,6 +79,7 @@ export function prepareWrite(
     impliedCount,
     errors: errorRecordsOf(plan),
     ownWaitMs,
+    directStreams: plan.directStreams.length > 0 ? plan.directStreams : undefined,
   });
 }
 
@@ -99,7 +114,10 @@ function prepareTarget(
     return event;
   });
   const reactions = prepareReactions(plan, aggregateType, key, events);
-  return { key, aggregateType, id, expected, events, bytes, reactions };
+  const deliveries = prepareDeliveries(plan, aggregateType, key, events);
+  const prepared = { key, aggregateType, id, expected, events, bytes, reactions, deliveries };
+  const type = plan.spec.aggregateTypes.get(aggregateType)!;
+  return type.wasmHandlers.size === 0 ? prepared : { ...prepared, judgedAs: type };
 }
 
 /** What tells a reader where an event of the service itself comes from. */
@@ -127,22 +145,26 @@ export type PreparedEmission =
 /**
  * Checks an event against the spec that is current now and makes its bytes, with its own reactions,
  * like a client's. The time is now, and no length is expected.
+ * @throws {ModulesToAsk} as {@link prepareWrite}.
  */
 export function prepareEmission(
   host: Host,
   spec: CompiledSpec,
   { emission, stamp, requestId, cause }: EmissionRequest,
   { nowMs, ownWaitMs }: WriteMoment,
+  answers: ModuleAnswers = NO_ANSWERS,
 ): PreparedEmission {
   const checked = checkEmission(emission, spec);
   if (!checked.ok) return checked;
   const timestamp = Math.floor(nowMs / MS_PER_SECOND);
   const { key, aggregateType, id, eventType } = emission;
   const depth = stamp.implied_by?.depth ?? 0;
-  const plan = openReactionPlan({ host, spec, nowMs, ownWaitMs, requestId, depth });
+  const fixed = { host, spec, nowMs, ownWaitMs, requestId, depth, isDirect: false, answers };
+  const plan = openReactionPlan(fixed);
   const events = [{ type: eventType, dataJson: checked.dataJson }];
   const valid: ValidTarget = { key, aggregateType, id, expected: "any", events };
   const target = prepareTarget(plan, valid, { ...stamp, timestamp });
+  requireAnswers(plan);
   const impliedCount = plan.actions;
   const bytes = target.bytes + plan.bytes;
   const exceeded = exceededLimit(bytes, impliedCount);

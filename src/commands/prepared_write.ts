@@ -7,7 +7,8 @@ import type { ErrorRecord } from "../domain/error_record.ts";
 import type { EncodedEvent } from "../domain/event.ts";
 import type { ExpectedLength } from "../domain/occ.ts";
 import type { CancelRule } from "../domain/reaction/action.ts";
-import type { WaitingEntry } from "../domain/reaction/outbox_entry.ts";
+import type { EmitEntry, WaitingEntry } from "../domain/reaction/outbox_entry.ts";
+import type { CompiledAggregateType } from "../domain/spec/compiled.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
 import type { IdempotencyClaim, WriteRequest, Written } from "../domain/write.ts";
 import type { Bytes, Transaction } from "../kv/engine.ts";
@@ -32,6 +33,8 @@ export interface PreparedWrite {
   readonly ownWaitMs: number;
   /** Why the service itself writes it; absent for a client's write. */
   readonly cause?: Cause;
+  /** Streams of the implied events that may be written with it; absent where there are none. */
+  readonly directStreams?: readonly StreamKey[];
 }
 
 export interface PreparedTarget {
@@ -43,6 +46,26 @@ export interface PreparedTarget {
   readonly bytes: number;
   /** What its events set off, by their place in `events`; absent where nothing is. */
   readonly reactions?: ReadonlyMap<number, PreparedReactions>;
+  /** Who is to be told of its events; absent where nobody hears them. */
+  readonly deliveries?: readonly PreparedDelivery[];
+  /** Its aggregate type, where modules are among its handlers (`judge_writes.ts`). */
+  readonly judgedAs?: CompiledAggregateType;
+  /** Where the stream was when its handlers took these events; elsewhere nothing is written. */
+  readonly takenAt?: StreamTip;
+}
+
+/** The latest event of a stream, by its chain hash; undefined where there is none. */
+export interface StreamTip {
+  readonly tip: string | undefined;
+}
+
+/** One event for one listener. */
+export interface PreparedDelivery {
+  /** The event's place in `events`. */
+  readonly offset: number;
+  readonly listener: string;
+  /** As it is stored. */
+  readonly value: Bytes;
 }
 
 /** What one event sets off. */
@@ -52,8 +75,11 @@ export interface PreparedReactions {
 }
 
 export interface PreparedEntry extends WaitingEntry {
-  /** As it is stored. */
-  readonly value: Bytes;
+  readonly entry: EmitEntry;
+  /** As it is stored; absent where `directData` is there, for then it rarely is. */
+  readonly value?: Bytes;
+  /** The data of an event that was checked and may be written with its trigger. */
+  readonly directData?: string;
 }
 
 /** A record without what only the transaction knows. */
@@ -82,3 +108,6 @@ export const NOTHING_WRITTEN: Written = {
   replayed: false,
   requestId: "",
 };
+
+/** The answer to a write whose stream is not where its handlers took its events: none either. */
+export const STREAM_MOVED: Written = { ...NOTHING_WRITTEN };

@@ -4,19 +4,17 @@
  * chunks and are not refused".
  */
 
-import { newFoldBudget } from "../domain/handler/budget.ts";
-import { fold } from "../domain/handler/fold.ts";
-import type { JsonObject } from "../domain/json.ts";
 import type { Lease } from "../domain/lease.ts";
 import { isOutage } from "../domain/outage.ts";
+import { accept, type Outcome } from "../domain/refusal.ts";
 import type { CompiledSpec } from "../domain/spec/compiled.ts";
 import { splitStreamKey } from "../domain/stream_key.ts";
 import type { Host } from "../host.ts";
-import type { Engine, ReadTransaction, Transaction } from "../kv/engine.ts";
+import type { ReadTransaction, Transaction } from "../kv/engine.ts";
 import {
-  encodeState,
-  eventChunks,
   type FoldedState,
+  foldInSteps,
+  type FoldTools,
   type FoldWork,
 } from "../queries/fold_stream.ts";
 import { listAggregateIds } from "../store/aggregates.ts";
@@ -28,10 +26,9 @@ import {
   type StreamRebuild,
 } from "../store/rebuilds.ts";
 import { loadSnapshot, saveSnapshot } from "../store/snapshots.ts";
-import { isCurrentSpec } from "../store/specs.ts";
-import type { SpecCache } from "../queries/current_spec.ts";
+import { isCurrentFold, type SpecCache } from "../queries/current_spec.ts";
 import { readHead } from "../store/streams.ts";
-import { REBUILD_EVERY_BYTES } from "./append_writes.ts";
+import { REBUILD_EVERY_BYTES } from "./append_events.ts";
 import type { WorkShare } from "./share_work.ts";
 
 /** A rebuild is saved each time it has folded so many stored bytes: a crash loses no more. */
@@ -53,11 +50,12 @@ export interface Rebuilder {
 
 /** Works on the shards that are this process's. A stream done twice is a waste, never a fault. */
 export function createRebuilder(
-  engine: Engine,
-  host: Host,
+  tools: FoldTools,
   specs: SpecCache,
   share: WorkShare,
 ): Rebuilder {
+  const { engine, host } = tools;
+
   async function rebuild(limit: number, isStopping: () => boolean): Promise<number> {
     const leases = await share.held("rebuild");
     const waiting = await engine.snapshot((tx) => listShards(tx, leases, limit));
@@ -78,9 +76,9 @@ export function createRebuilder(
   ): Promise<void> {
     const isEnding = () => isStopping() || !share.isRunning(lease);
     const spec = await specs.current(work.tenant);
-    const bytes = await rebuildStream(engine, host, spec, work, isEnding)
+    const bytes = await rebuildStream(tools, spec, work, isEnding)
       .catch((error: unknown) => leaveAsItIs(host, work, error));
-    if (isEnding()) return;
+    if (isEnding() || bytes === undefined) return;
     const isDone = await engine.transact(async (tx) =>
       await share.holds(tx, lease) && await settle(tx, work, spec, bytes)
     );
@@ -130,7 +128,7 @@ async function settle(
   spec: CompiledSpec,
   bytes: number,
 ): Promise<boolean> {
-  if (!await isCurrentSpec(tx, work.tenant, spec.hash)) return false;
+  if (!await isCurrentFold(tx, work.tenant, spec)) return false;
   const head = await readHead(tx.unguarded, work.tenant, work.stream);
   if (head.bytes - bytes >= REBUILD_EVERY_BYTES) return false;
   await settleStreamRebuild(tx, work);
@@ -148,15 +146,15 @@ async function stepType(tx: Transaction, share: WorkShare, lease: Lease): Promis
 
 /**
  * Folds one stream from its newest snapshot to its head. What cannot be folded stays as it is.
- * Gives the stored bytes up to which nothing is left to do.
+ * Gives the stored bytes up to which nothing is left to do; undefined: try it again.
  */
 async function rebuildStream(
-  engine: Engine,
-  host: Host,
+  tools: FoldTools,
   spec: CompiledSpec,
   { tenant, stream }: StreamRebuild,
   isStopping: () => boolean,
-): Promise<number> {
+): Promise<number | undefined> {
+  const { engine } = tools;
   const type = spec.aggregateTypes.get(splitStreamKey(stream).type);
   if (type === undefined || !type.cached) return Infinity;
   // In this order the head is no older than the snapshot.
@@ -165,42 +163,36 @@ async function rebuildStream(
   const usable = base?.generation === head.generation ? base : undefined;
   if (head.bytes - (usable?.bytes ?? 0) < STREAM_BYTES_MIN) return head.bytes;
   const work: FoldWork = { tenant, stream, type, head, base: usable };
-  for await (const folded of foldInSteps(engine, host, work, isStopping)) {
+  for await (const folded of foldToSave(tools, work, isStopping)) {
+    if (!folded.ok) return folded.refusal.kind === "modules_unavailable" ? undefined : head.bytes;
     await saveSnapshot(
       engine,
       tenant,
       stream,
       type.foldHash,
-      folded,
-      (tx) => isCurrentSpec(tx, tenant, spec.hash),
+      folded.value,
+      (tx) => isCurrentFold(tx, tenant, spec),
     );
   }
   return head.bytes;
 }
 
 /** The state after every {@link SAVE_EVERY_BYTES}, and at the head. */
-async function* foldInSteps(
-  engine: Engine,
-  host: Host,
+async function* foldToSave(
+  tools: FoldTools,
   work: FoldWork,
   isStopping: () => boolean,
-): AsyncGenerator<FoldedState> {
-  const { head, base, type } = work;
-  let state: JsonObject = base === undefined ? {} : JSON.parse(base.stateJson);
-  let length = base?.length ?? 0;
-  let bytes = base?.bytes ?? 0;
-  let saved = bytes;
-  for await (const chunk of eventChunks(engine, host, work)) {
+): AsyncGenerator<Outcome<FoldedState>> {
+  const { head, base } = work;
+  let saved = base?.bytes ?? 0;
+  for await (const step of foldInSteps(tools, work, { purpose: "rebuild" })) {
+    if (!step.ok) return yield step;
     if (isStopping()) return;
-    const folded = fold(type.handlers, state, chunk.events, newFoldBudget());
-    if (!folded.ok) return;
-    state = folded.value;
-    length += chunk.events.length;
-    bytes += chunk.bytes;
+    const { length, bytes, stateJson } = step.value;
     if (length < head.length && bytes - saved < SAVE_EVERY_BYTES) continue;
-    const stateJson = encodeState(state);
-    if (!stateJson.ok) return;
-    yield { length, bytes, generation: head.generation, stateJson: stateJson.value };
+    const json = stateJson();
+    if (!json.ok) return yield json;
+    yield accept({ length, bytes, generation: head.generation, stateJson: json.value });
     saved = bytes;
   }
 }

@@ -137,10 +137,12 @@ export function openErrorRecords(
 
   async function list(tenant: Tenant, page: ErrorPageRequest): Promise<ErrorRecord[]> {
     const { number } = tenant;
+    // Before the store is asked: what is saved meanwhile is in neither of the two later.
+    const waitingBefore = [...waiting.values()];
     const stored = await engine.snapshot((tx) => listErrorRecords(tx, number, page));
     const { start } = page;
     const known = new Set(stored.map(({ error_id }) => error_id));
-    const held = [...waiting.values()].filter((entry) => entry.tenant.number === number)
+    const held = waitingBefore.filter((entry) => entry.tenant.number === number)
       .map(({ record }) => record)
       .filter(({ error_id: id }) => !known.has(id) && (start === undefined || id < start));
     return [...stored, ...held].filter((record) => isFresh(record, host.nowMs()))

@@ -13,6 +13,7 @@ import { OUTBOX_TURN } from "../domain/fair_share.ts";
 import { limits } from "../domain/limits.ts";
 import {
   type EmitEntry,
+  impliedStamp,
   isEntryDue,
   type OutboxPlace,
   type OutboxWork,
@@ -35,7 +36,7 @@ import { isCurrentSpec } from "../store/specs.ts";
 import type { SagaAdvancer } from "./advance_sagas.ts";
 import { isOutage } from "../domain/outage.ts";
 import type { Combiner } from "./combine.ts";
-import { prepareEmission } from "./prepare_write.ts";
+import type { Emitter } from "./write_emission.ts";
 import type { Cause } from "./prepared_write.ts";
 import { makeErrorRecord } from "./record_error.ts";
 import type { WorkShare } from "./share_work.ts";
@@ -72,6 +73,7 @@ export interface RunnerParts {
   readonly combiner: Combiner;
   readonly share: WorkShare;
   readonly sagas: SagaAdvancer;
+  readonly emitter: Emitter;
 }
 
 /** Entries of its own that a process keeps in memory at a time; more are left to the workers. */
@@ -140,14 +142,13 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
     const moment = { nowMs: host.nowMs(), ownWaitMs: ownWaitMs() };
     const request = {
       emission: entry.emission,
-      stamp: stampOf(work.place, entry),
+      stamp: impliedStamp(work.place, entry),
       requestId: entry.requestId,
       cause: causeOf(work),
     };
-    const prepared = prepareEmission(host, spec, request, moment);
+    const prepared = await parts.emitter.write(tenant, spec, request, moment);
     if (!prepared.ok) return await drop(work, entry, prepared.message, spec.hash);
-    const outcome = await combiner.submit(tenant, prepared.write);
-    const left = outcome.ok ? outcome.value.outbox : undefined;
+    const { outbox: left } = prepared.written;
     if (left !== undefined && moment.ownWaitMs > 0) await doAll(left);
   }
 
@@ -250,10 +251,6 @@ function causeOf(work: OutboxWork): Cause {
     isDue: (tx) => hasEntry(tx, work.place),
     settle: (tx) => clearEntry(tx, work),
   };
-}
-
-function stampOf({ stream: key, index }: OutboxPlace, { actor, eventType, depth }: EmitEntry) {
-  return { actor, implied_by: { key, event_type: eventType, stream_id: eventId(index), depth } };
 }
 
 /** For people who look for what was not written, and why. */

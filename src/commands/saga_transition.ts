@@ -37,6 +37,7 @@ import { readHead } from "../store/streams.ts";
 import { clearTimer, setTimer, type Timer } from "../store/timers.ts";
 import type { WatchedTypesReader } from "../store/watched_types.ts";
 import { appendWrites } from "./append_writes.ts";
+import { type OutsideAnswers, verdictOf } from "./ask_outside.ts";
 import { type EmissionStamp, prepareEmission, type WriteMoment } from "./prepare_write.ts";
 import { makeErrorRecord } from "./record_error.ts";
 
@@ -72,6 +73,8 @@ export interface SagaWork {
   /** Current: events are checked against it, and new sagas start under it. */
   readonly spec: CompiledSpec;
   readonly moment: WriteMoment;
+  /** What modules have said about the events so far. */
+  readonly answers: OutsideAnswers;
   /** What has been stored so far. */
   bytes: number;
   /** Sagas told or started, and events written so far. */
@@ -91,9 +94,10 @@ export function openSagaWork(
   tenant: number,
   spec: CompiledSpec,
   moment: WriteMoment,
+  answers: OutsideAnswers,
 ): SagaWork {
   const sums = { bytes: 0, sagas: 0, events: 0 };
-  return { tools, tx, tenant, spec, moment, ...sums, states: [], errors: [], outbox: [] };
+  return { tools, tx, tenant, spec, moment, answers, ...sums, states: [], errors: [], outbox: [] };
 }
 
 /** Starts a saga with its first step. The caller knows that it was not started before. */
@@ -196,14 +200,15 @@ async function writeEvent(
   { instance, depth, requestId }: SagaRecord,
   { emission, phase, step }: Extract<SagaEffect, { readonly kind: "emit" }>,
 ): Promise<SagaNews> {
-  const { tools, tx, tenant, spec, moment } = work;
+  const { tools, tx, tenant, spec, moment, answers } = work;
   const { nowMs } = moment;
   const stamp: EmissionStamp = {
     actor: { type: "system_agent", id: ACTORS[phase] },
     implied_by: { ...instance.trigger, depth },
     saga: { name: instance.name, saga_id: instance.id, step, phase },
   };
-  const prepared = prepareEmission(tools.host, spec, { emission, stamp, requestId }, moment);
+  const request = { emission, stamp, requestId };
+  const prepared = prepareEmission(tools.host, spec, request, moment, answers.implications);
   if (!prepared.ok) return { kind: "unwritten", reason: prepared.message, nowMs };
   const { write } = prepared;
   if (write.bytes > SAGA_BYTES_MAX) {
@@ -213,6 +218,13 @@ async function writeEvent(
   }
   if (work.events > 0 && work.bytes + write.bytes > SAGA_BYTES_MAX) {
     return { kind: "postponed", nowMs };
+  }
+  const [target] = write.targets;
+  if (target!.judgedAs !== undefined) {
+    // On what this very transaction has left of the stream.
+    const { tip } = await readHead(tx, tenant, target!.key);
+    const reason = verdictOf(answers, target!, tip);
+    if (reason !== undefined) return { kind: "unwritten", reason, nowMs };
   }
   const [outcome] = await appendWrites(tx, tenant, [write], tools.watched);
   assert(outcome?.ok === true, "a write without conditions is never refused");

@@ -24,6 +24,13 @@ export interface WorkShare {
   held(queue: QueueName): Promise<readonly Lease[]>;
   /** Whether the lease may still be worked under, by this process's clock. */
   isRunning(lease: Lease): boolean;
+  /** Whether a shard is this process's now. Asks nobody. */
+  owns(queue: QueueName, shard: number): boolean;
+  /**
+   * From now on a shard of the queue is given to others only when nothing is under way in it: it
+   * stops being this process's first, and is given up in a later turn, once it is not busy.
+   */
+  keepWhileBusy(queue: QueueName, isBusy: (shard: number) => boolean): void;
   /** To be asked in the transaction of each effect: false, when another has the lease by now. */
   holds(tx: Transaction, lease: Lease): Promise<boolean>;
   /** Renews, claims what is free and gives up what is too much. Does nothing before it is time. */
@@ -35,11 +42,16 @@ export interface WorkShare {
 }
 
 const OWNER_BYTES = 16;
+/** What is about to be given up waits no longer than it must: nobody works there meanwhile. */
+const HANDOVER_MS = 500;
 
 /** For a store with several processes. Nothing is claimed before the first call. */
 export function shareWork(engine: Engine, host: Host): WorkShare {
   const owner = host.randomBytes(OWNER_BYTES).toHex();
   let leases: readonly Lease[] = [];
+  /** Kept until what is under way in them has ended; nothing new begins there. */
+  let leaving: readonly Lease[] = [];
+  const busyTests = new Map<string, (shard: number) => boolean>();
   let renewedMs = -Infinity;
   let running: Promise<void> | undefined;
   let isReleased = false;
@@ -47,13 +59,23 @@ export function shareWork(engine: Engine, host: Host): WorkShare {
   function isDue(): boolean {
     const nowMs = host.nowMs();
     // Also when the clock was set back: by the others' clocks time went on.
-    return nowMs >= renewedMs + LEASE_RENEWAL_MS || nowMs < renewedMs;
+    const pauseMs = leaving.length > 0 ? HANDOVER_MS : LEASE_RENEWAL_MS;
+    return nowMs >= renewedMs + pauseMs || nowMs < renewedMs;
   }
 
   async function renewNow(): Promise<void> {
     const nowMs = host.nowMs();
-    leases = await engine.transact((tx) => takeShare(tx, owner, nowMs));
+    // Decided before the transaction: what begins while it runs begins in none of these.
+    const free = new Set(leaving.filter((lease) => !isBusy(lease)).map(nameOf));
+    const mayRelease = (lease: Lease) => !busyTests.has(lease.queue) || free.has(nameOf(lease));
+    const taken = await engine.transact((tx) => takeShare(tx, owner, nowMs, mayRelease));
+    leases = taken.kept;
+    leaving = taken.leaving;
     renewedMs = nowMs;
+  }
+
+  function isBusy({ queue, shard }: Lease): boolean {
+    return busyTests.get(queue)?.(shard) ?? false;
   }
 
   async function renew(): Promise<void> {
@@ -65,8 +87,9 @@ export function shareWork(engine: Engine, host: Host): WorkShare {
   async function release(): Promise<void> {
     isReleased = true;
     await running?.catch(() => {});
-    const given = leases;
+    const given = [...leases, ...leaving];
     leases = [];
+    leaving = [];
     if (renewedMs === -Infinity) return;
     await engine.transact(async (tx) => {
       removeWorker(tx, owner);
@@ -81,6 +104,11 @@ export function shareWork(engine: Engine, host: Host): WorkShare {
       return leases.filter((lease) => lease.queue === queue && isRunning(lease, nowMs));
     },
     isRunning: (lease) => !isReleased && isRunning(lease, host.nowMs()),
+    owns(queue, shard) {
+      const lease = leases.find((each) => each.shard === shard && each.queue === queue);
+      return lease !== undefined && isRunning(lease, host.nowMs());
+    },
+    keepWhileBusy: (queue, isBusy) => void busyTests.set(queue, isBusy),
     holds: holdsLease,
     renew,
     count() {
@@ -97,21 +125,41 @@ function countByQueue(leases: readonly Lease[]): ReadonlyMap<QueueName, number> 
   );
 }
 
+function nameOf({ queue, shard }: Lease): string {
+  return `${queue} ${shard}`;
+}
+
+interface Taken {
+  readonly kept: readonly Lease[];
+  /** More than the share, but not to be given up yet. */
+  readonly leaving: readonly Lease[];
+}
+
 /** One turn of sharing: gives the leases that are the owner's from the commit on. */
-async function takeShare(tx: Transaction, owner: string, nowMs: number): Promise<Lease[]> {
+async function takeShare(
+  tx: Transaction,
+  owner: string,
+  nowMs: number,
+  mayRelease: (lease: Lease) => boolean,
+): Promise<Taken> {
   // Unguarded, for two that look at the same time are no conflict; each lease is looked at again.
   const workers = await listWorkers(tx.unguarded);
   registerWorker(tx, owner, nowMs);
   removeSilentWorkers(tx, workers, nowMs);
   const taken: (Lease | undefined)[] = [];
+  const leaving: (Lease | undefined)[] = [];
   for (const queue of QUEUE_NAMES) {
     const leases = await readLeases(tx.unguarded, queue);
     const plan = planShare(queue, { leases, workers, owner, nowMs });
-    for (const lease of plan.release) await releaseLease(tx, lease);
+    for (const lease of plan.release) {
+      if (mayRelease(lease)) await releaseLease(tx, lease);
+      else leaving.push(await renewLease(tx, lease, nowMs));
+    }
     for (const lease of plan.renew) taken.push(await renewLease(tx, lease, nowMs));
     for (const name of plan.claim) taken.push(await claimLease(tx, name, owner, nowMs));
   }
-  return taken.filter((lease) => lease !== undefined);
+  const isTaken = (lease: Lease | undefined) => lease !== undefined;
+  return { kept: taken.filter(isTaken), leaving: leaving.filter(isTaken) };
 }
 
 /** For a store with one owner: everything is held for ever, and nothing is written. */
@@ -124,6 +172,8 @@ export function ownAllWork(): WorkShare {
   return {
     held: (queue) => Promise.resolve(leases.filter((lease) => lease.queue === queue)),
     isRunning: () => true,
+    owns: () => true,
+    keepWhileBusy: () => {},
     holds: () => Promise.resolve(true),
     renew: () => Promise.resolve(),
     count: () => countByQueue(leases),

@@ -1,11 +1,12 @@
 /**
  * Removes what is older than its time: ledger entries and error records after a day, sagas that
- * have ended and what was given up after thirty. Decisions, sections 6 and 13. On its way it ends
- * what an import that died has left to do.
+ * have ended and what was given up after thirty, deliveries that are over by time and number.
+ * Decisions, sections 6, 13 and 14. On its way it ends what an import that died has left to do.
  */
 
 import type { Host } from "../host.ts";
 import type { Bytes, Engine, Transaction } from "../kv/engine.ts";
+import { type EndedDeliveryPlace, sweepEndedDeliveries } from "../store/ended_deliveries.ts";
 import { type EndedSagaPlace, sweepEndedSagas } from "../store/ended_sagas.ts";
 import { sweepErrorRecords } from "../store/error_records.ts";
 import { sweepLedger } from "../store/idempotency.ts";
@@ -45,6 +46,7 @@ export function createSweeper(engine: Engine, host: Host, share: WorkShare): Swe
         sweepEndedSagas(tx, tenant, after, seconds(nowMs), limit),
       LARGE_AT_A_TIME,
     ),
+    openTenantWalk<EndedDeliveryPlace>(sweepEndedDeliveries),
     openWalk<Bytes>(sweepParked, LARGE_AT_A_TIME),
   ];
 

@@ -7,13 +7,16 @@
 import type { Host } from "../host.ts";
 import { type Outcome, refuse } from "../domain/refusal.ts";
 import type { Tenant } from "../domain/tenant.ts";
-import { validateWrite } from "../domain/validate_write.ts";
+import type { CompiledSpec } from "../domain/spec/compiled.ts";
+import { validateWrite, type ValidWrite } from "../domain/validate_write.ts";
 import type { IdempotencyClaim, WriteRequest, Written } from "../domain/write.ts";
 import type { Engine } from "../kv/engine.ts";
 import type { SpecCache } from "../queries/current_spec.ts";
 import { answerFromLedger } from "./append_writes.ts";
+import type { ModuleAsker } from "./ask_modules.ts";
 import type { Combiner } from "./combine.ts";
-import { prepareWrite } from "./prepare_write.ts";
+import { type ClientMoment, prepareWrite } from "./prepare_write.ts";
+import type { PreparedWrite } from "./prepared_write.ts";
 import type { OutboxRunner } from "./run_implications.ts";
 
 const MS_PER_SECOND = 1000;
@@ -33,6 +36,8 @@ export function createWriter(
   specs: SpecCache,
   combiner: Combiner,
   outbox: OutboxRunner,
+  asker: ModuleAsker,
+  isDirect = true,
 ): Writer {
   /** Keys whose first request is still running here, as `<tenant>/<key>`. */
   const inFlight = new Set<string>();
@@ -53,8 +58,10 @@ export function createWriter(
     const nowMs = host.nowMs();
     const spec = await specs.current(tenant.number);
     const valid = validateWrite(request, spec, tenant.environment);
-    const moment = { nowMs, ownWaitMs: outbox.ownWaitMs() };
-    const prepared = valid.ok ? prepareWrite(host, spec, request, valid.value, moment) : valid;
+    const ownWaitMs = outbox.ownWaitMs();
+    const moment = { nowMs, ownWaitMs, isDirect: isDirect && ownWaitMs > 0 };
+    const asked = valid.ok ? prepare(tenant, spec, request, valid.value, moment) : valid;
+    const prepared = asked instanceof Promise ? await asked : asked;
     if (!prepared.ok) {
       const { idempotency } = request;
       const now = Math.floor(nowMs / MS_PER_SECOND);
@@ -66,6 +73,22 @@ export function createWriter(
       await outbox.drainBeforeReply(outcome.value.outbox);
     }
     return outcome;
+  }
+
+  /** Types without modules are not made to wait. */
+  function prepare(
+    tenant: Tenant,
+    spec: CompiledSpec,
+    request: WriteRequest,
+    valid: ValidWrite,
+    moment: ClientMoment,
+  ): Outcome<PreparedWrite> | Promise<Outcome<PreparedWrite>> {
+    if (spec.moduleCalls.length === 0) return prepareWrite(host, spec, request, valid, moment);
+    return asker.prepare(
+      tenant.number,
+      spec,
+      (answers) => prepareWrite(host, spec, request, valid, moment, answers),
+    ).then((asked) => asked.ok ? asked.value : asked);
   }
 
   /** A recorded key answers even where a later spec would refuse its body. */

@@ -4,6 +4,7 @@
  * taken place: a transaction's body may run more than once, so nothing is counted inside of one.
  */
 
+import { WASM_FAILURE_KINDS } from "./wasm/failure.ts";
 import { type Histogram, newHistogram, observe } from "./histogram.ts";
 
 /** Numbers by name. Names are few and of our own making, never a client's text. */
@@ -25,10 +26,18 @@ export interface Counters {
   readonly specDeploys: Tally;
   /** Transitions of sagas by the state in which they left it. */
   readonly sagaTransitions: Tally;
+  /** Deliveries that are over, by how they ended. */
+  readonly deliveries: Tally;
+  /** Tries of deliveries by the first digit of the answer's status, or by how they failed. */
+  readonly deliveryTries: Tally;
+  /** From the beginning of a try to the head of its answer. */
+  readonly deliverySeconds: Histogram;
   /** Error records by their `error_type`. */
   readonly errorRecords: Tally;
   /** Rounds of background workers that threw, by worker. */
   readonly workerFailures: Tally;
+  /** Calls of WebAssembly modules by their end. */
+  readonly moduleCalls: Tally;
   readonly store: StoreCounters;
 }
 
@@ -54,13 +63,18 @@ export function newCounters(): Counters {
     stateReads: newTally("memory", "snapshot", "events"),
     specDeploys: newTally("accepted", "refused"),
     sagaTransitions: newTally("running", "completed", "compensating", "compensated", "failed"),
+    deliveries: newTally("delivered", "dead", "dropped"),
+    deliveryTries: newTally("2xx", "3xx", "4xx", "5xx", "timeout", "connection_failed"),
+    deliverySeconds: newHistogram(LATENCY_SECONDS),
     errorRecords: newTally(
       "implication_failed",
       "implication_depth_exceeded",
       "internal",
       "unavailable",
+      ...WASM_FAILURE_KINDS,
     ),
     workerFailures: newTally(),
+    moduleCalls: newTally("ok", "handler_error", "unavailable", ...WASM_FAILURE_KINDS),
     store: {
       transactions: newTally("committed", "failed"),
       retries: 0,

@@ -79,6 +79,68 @@ export const limits = {
   sagaCompensationTriesMax: 8,
   sagaRetryMsMin: 1_000,
   sagaRetryMsMax: HOUR_S * 1000,
+  /** Listeners of one spec, patterns of one, and the characters of a secret and of a URL. */
+  listenersMax: 100,
+  listenerEventsMax: 100,
+  listenerSecretCharactersMin: 16,
+  listenerSecretCharactersMax: 256,
+  listenerUrlCharactersMax: 2_048,
+  /** One try of a delivery, from looking up the name to the head of the answer. */
+  deliveryTryMsMax: 15_000,
+  /** Of the answer's body that much is read and thrown away; a longer one ends the connection. */
+  deliveryAnswerBytesMax: 64 * KiB,
+  /** Tries under way of one listener, and of a whole process. */
+  deliveriesPerListenerMax: 16,
+  deliveriesUnderWayMax: 256,
+  /** Failures in a row after which an endpoint is left alone, and for how long. */
+  circuitFailuresMax: 20,
+  circuitPauseMs: 30_000,
+  /** What has waited so long for an endpoint that is left alone is not tried any more. */
+  deliveryAgeMsMax: HOUR_S * 1000,
+  /** Deliveries that are over: how long, and how many of each listener, they are kept. */
+  deliveredRetentionSeconds: 24 * HOUR_S,
+  deliveredKeptMax: 10_000,
+  undeliveredRetentionSeconds: 30 * 24 * HOUR_S,
+  undeliveredKeptMax: 100_000,
+  /** Deliveries that one call asks for again. */
+  replayedAtOnceMax: 1_000,
+  /** One uploaded WebAssembly module. Decided in "Operator API". */
+  wasmModuleBytesMax: 4 * MiB,
+  /** Memory of one instance, in pages of 64 KiB: 64 MiB. Decided in "WebAssembly". */
+  wasmMemoryPagesMax: 1_024,
+  /** What a call may return. Decided in "WebAssembly". */
+  wasmOutputBytesMax: 8 * MiB,
+  /** Spec: "WebAssembly handler timeout". */
+  wasmTimeoutMsDefault: 100,
+  wasmTimeoutMsMax: 5_000,
+  /** What modules may take for one request: folding a state, judging a write, implying events. */
+  wasmRequestMsMax: 10_000,
+  /** Traced calls kept for one environment, and how long tracing stays on by itself. */
+  wasmTracesMax: 500,
+  wasmTraceMsMax: HOUR_S * 1000,
+  /** Of what a module says in an error, so much enters an error record. */
+  errorTextCharactersMax: 200,
+  /** Spec: "WebAssembly stack". */
+  wasmStackKilobytesDefault: 64,
+  /** With less a runner does not start; with more a thread of it may not have it. */
+  wasmStackKilobytesMin: 48,
+  wasmStackKilobytesMax: 512,
+  /**
+   * What making an instance costs, which nothing can interrupt: names, variables, segments, and
+   * entries of all tables together.
+   */
+  wasmExportsMax: 1_000,
+  wasmGlobalsMax: 10_000,
+  wasmSegmentsMax: 10_000,
+  wasmTablesMax: 16,
+  wasmTableEntriesMax: 65_536,
+  /** What compiling a module costs: functions, the bytes of one, and local variables of all. */
+  wasmTypesMax: 10_000,
+  wasmFunctionsMax: 50_000,
+  wasmFunctionBytesMax: 1 * MiB,
+  wasmLocalsMax: 1_000_000,
+  /** A handler's `error` object as JSON text, for it goes into the answer whole. */
+  wasmErrorBytesMax: 16 * KiB,
   /** How long a saga is kept that has ended, and what has failed too often to be tried again. */
   sagaRetentionSeconds: 30 * 24 * HOUR_S,
   parkedRetentionSeconds: 30 * 24 * HOUR_S,

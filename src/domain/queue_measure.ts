@@ -1,8 +1,11 @@
 /** What operators are told about one queue of background work. */
 
 export interface QueueMeasure {
-  /** `parked` is what was tried in vain: nobody tries it again. */
-  readonly queue: "outbox" | "timer" | "parked";
+  /**
+   * `lane`: streams of which a listener is to be told. `parked` is what was tried in vain: nobody
+   * tries it again.
+   */
+  readonly queue: "outbox" | "timer" | "lane" | "parked";
   /** What waits and is due, as far as it was counted. */
   readonly depth: number;
   /** How long the oldest of it that was looked at has been due; 0 where nothing is. */

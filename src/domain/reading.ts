@@ -1,5 +1,7 @@
 /** What reads ask and what they answer, before it is put into the words of HTTP. */
 
+import type { WasmFailureKind } from "./wasm/failure.ts";
+
 /** A folded aggregate. `dataJson` is the state as JSON text, ready to be put into a body. */
 export interface AggregateView {
   readonly dataJson: string;
@@ -59,7 +61,10 @@ export interface ListAggregatesRequest {
 export type ListedAggregate =
   | { readonly id: string }
   | { readonly id: string; readonly view: AggregateView }
-  | { readonly id: string; readonly error: "fold_budget_exceeded" };
+  /** The name of what kept it from being read. */
+  | { readonly id: string; readonly error: UnreadableKind };
+
+export type UnreadableKind = "fold_budget_exceeded" | "handler_error" | WasmFailureKind;
 
 export interface AggregatePage {
   readonly entries: readonly ListedAggregate[];

@@ -3,6 +3,10 @@
  * `http/reply.ts` is the one table from here to status, text and headers.
  */
 
+import type { JsonObject } from "./json.ts";
+import type { WasmFailureKind } from "./wasm/failure.ts";
+import type { HandlerError } from "./wasm/handler_error.ts";
+
 export type Outcome<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly refusal: Refusal };
@@ -89,8 +93,27 @@ export type Refusal =
     readonly bytes: number;
     readonly limit: number;
   }
+  /** A handler has refused the event: 422 with its own object. */
+  | ({ readonly kind: "handler_error"; readonly error: HandlerError } & FaultPlace)
+  /** A module did not do what it must: 500. */
+  | ({
+    readonly kind: "module_failed";
+    readonly failure: WasmFailureKind;
+    readonly message: string;
+    /** For the error record: which module, in which phase. */
+    readonly context: JsonObject;
+  } & FaultPlace)
+  /** Modules could not be run, for no reason of their own: 503. */
+  | {
+    readonly kind: "modules_unavailable";
+    readonly message: string;
+    readonly retryAfterMs: number;
+  }
+  | { readonly kind: "module_invalid"; readonly violation: Violation }
   | { readonly kind: "spec_invalid"; readonly violations: readonly Violation[] }
   | { readonly kind: "spec_incompatible"; readonly violations: readonly Violation[] }
+  /** A new version of a blob that the current spec could not call. */
+  | { readonly kind: "blob_incompatible"; readonly violations: readonly Violation[] }
   | { readonly kind: "operator_input_invalid"; readonly path: string; readonly message: string }
   | { readonly kind: "already_exists"; readonly path: string; readonly message: string }
   /** 408: the body did not come in time. */

@@ -13,6 +13,8 @@ export const QUEUE_SHARDS = {
   outbox: 16,
   /** What is to be done at a time. */
   timer: 16,
+  /** Lanes of deliveries: what one listener is to hear of one stream. */
+  lane: 16,
   /** Removal of what is older than its day; one walk is enough. */
   sweep: 1,
   /** Making anchors. */

@@ -47,4 +47,6 @@ export interface Written {
   readonly requestId: string;
   /** What it has left in the outbox, for the process that wrote it; absent where it is nothing. */
   readonly outbox?: readonly OutboxWork[];
+  /** How many implied events were written with it; absent where none was. */
+  readonly direct?: number;
 }

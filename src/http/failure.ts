@@ -5,8 +5,10 @@
 
 import type { JsonObject } from "../domain/json.ts";
 import { isOutage } from "../domain/outage.ts";
+import type { Refusal } from "../domain/refusal.ts";
 import { sendText } from "./answer.ts";
 import { type Call, callerAddress, type Edge } from "./call.ts";
+import { describeRefusal, sendRefusal } from "./reply.ts";
 
 const RETRY_AFTER_SECONDS = 1;
 const EVENT_KEY_PREFIX = "/{type}/{id}";
@@ -44,6 +46,24 @@ export function answerFailure(edge: Edge, call: Call, error: unknown): Response 
   if (outage) headers["retry-after"] = String(RETRY_AFTER_SECONDS);
   const json = JSON.stringify({ ...body, error_id: errorId });
   return sendText(call.requestId, outage ? 503 : 500, json, headers);
+}
+
+/**
+ * Answers with `refusal`; one that is a 5xx, for a module failed or could not be run, is recorded
+ * like what was thrown.
+ */
+export function answerRefused(edge: Edge, call: Call, refusal: Refusal): Response {
+  const { status, body, headers } = describeRefusal(refusal);
+  if (status < 500) return sendRefusal(call.requestId, refusal);
+  const context = { ...describeContext(call), ...(body.context as JsonObject | undefined) };
+  const { requestId } = call;
+  const message = String(body.error);
+  const error_type = String(body.error_type);
+  const record = { error_type, message, context, request_id: requestId };
+  const errorId = edge.service.data.recordError(call.tenant, record);
+  edge.host.log("warn", message, { request_id: requestId, error_id: errorId, ...context });
+  const json = JSON.stringify({ ok: false, ...body, context, error_id: errorId });
+  return sendText(requestId, status, json, { ...headers, "x-error-id": errorId });
 }
 
 function describeContext({ route, params }: Call): JsonObject {

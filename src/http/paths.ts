@@ -20,11 +20,14 @@ import {
   rotateApiKey,
   scheduleRevocation,
 } from "./routes/api_keys.ts";
+import { listBlobs, uploadBlob } from "./routes/blobs.ts";
+import { readDebug, setDebug } from "./routes/debug.ts";
 import { listErrors, readError } from "./routes/errors.ts";
 import { readEvents } from "./routes/events.ts";
 import { answerLive, answerReady } from "./routes/health.ts";
 import { answerMetrics } from "./routes/metrics.ts";
 import { changeTier, createInstance, listInstances, readInstance } from "./routes/instances.ts";
+import { listDeliveries, listListeners, replayDeliveries } from "./routes/listeners.ts";
 import { listSagas, readSaga } from "./routes/sagas.ts";
 import { cancelScheduled, listScheduled, readScheduled } from "./routes/scheduled.ts";
 import { deploySpec, listSpecs, readSpec } from "./routes/specs.ts";
@@ -51,6 +54,8 @@ export const PATHS: readonly PathRoutes[] = [
   path("/api/keys/{id}/schedule_revocation", { POST: operator(scheduleRevocation) }),
   path("/_admin/anchors", { POST: operator(makeAnchor) }),
   path("/_admin/signing-keys", { POST: operator(rotateSigningKey) }),
+  path("/_admin/blobs", { GET: operator(listBlobs), POST: operator(uploadBlob) }),
+  path("/_admin/debug", { GET: operator(readDebug), POST: operator(setDebug) }),
   path("/_atomic-write", { POST: write(writeAtomic) }),
   path("/_audit/anchors", { GET: read(listAnchors) }),
   path("/_audit/anchors/{id}", { GET: read(readAnchor) }),
@@ -59,6 +64,9 @@ export const PATHS: readonly PathRoutes[] = [
   path("/_audit/signing-key", { GET: read(readSigningKey) }),
   path("/_errors", { GET: read(listErrors) }),
   path("/_errors/{id}", { GET: read(readError) }),
+  path("/_listeners", { GET: read(listListeners) }),
+  path("/_listeners/{name}/deliveries", { GET: read(listDeliveries) }),
+  path("/_listeners/{name}/replay", { POST: write(replayDeliveries) }),
   path("/_sagas", { GET: read(listSagas) }),
   path("/_sagas/{id}", { GET: read(readSaga) }),
   path("/_scheduled", { GET: read(listScheduled) }),

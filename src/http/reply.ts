@@ -4,6 +4,7 @@
  */
 
 import type { FaultPlace, Outcome, Refusal, Violation } from "../domain/refusal.ts";
+import type { WasmFailureKind } from "../domain/wasm/failure.ts";
 import { sendOk, sendText } from "./answer.ts";
 
 /** A refusal in the words of HTTP. `body` follows `ok: false`; undefined fields are left out. */
@@ -31,6 +32,17 @@ export function sendOutcome(
 
 const BEFORE_FIRST_SPEC = "No spec is deployed to this environment yet: " +
   "POST /api/instances/{id}/spec deploys one";
+
+const MS_PER_SECOND = 1000;
+
+/** What the author of a module may look at first. */
+const HINTS: Readonly<Record<WasmFailureKind, string>> = {
+  wasm_trap: "The module ended with a trap, or its stack was full: run it on this event by itself",
+  wasm_timeout:
+    "The module did not end in time: raise timeout_ms (at most 5000), or let it do less",
+  wasm_memory: "The module had no more memory, or left its bounds: an instance has 64 MiB at most",
+  invalid_output: "The module must return JSON in UTF-8 with the field that the contract names",
+};
 
 type Table = {
   readonly [Kind in Refusal["kind"]]: (
@@ -106,10 +118,26 @@ const TABLE: Table = {
   },
   fold_budget_exceeded: ({ message, bytes, limit }) =>
     reply(422, "fold_budget_exceeded", message, { bytes, limit }),
-  spec_invalid: ({ violations }) => specReply("spec_invalid", "Spec is invalid", violations),
+  handler_error: (refusal) => ({
+    status: 422,
+    body: { error: refusal.error, error_type: "handler_error", ...place(refusal) },
+  }),
+  module_failed(refusal) {
+    const { failure, message, context } = refusal;
+    return reply(500, failure, message, { ...place(refusal), hint: HINTS[failure], context });
+  },
+  modules_unavailable({ message, retryAfterMs }) {
+    const seconds = String(Math.ceil(retryAfterMs / MS_PER_SECOND));
+    return { ...reply(503, "unavailable", message), headers: { "retry-after": seconds } };
+  },
+  module_invalid: ({ violation }) =>
+    violationsReply("bad_request", "The module cannot be kept", [violation]),
+  blob_incompatible: ({ violations }) =>
+    violationsReply("spec_incompatible", "The current spec could not call the module", violations),
+  spec_invalid: ({ violations }) => violationsReply("spec_invalid", "Spec is invalid", violations),
   spec_incompatible({ violations }) {
     const text = "Spec is incompatible with the deployed spec";
-    return specReply("spec_incompatible", text, violations);
+    return violationsReply("spec_incompatible", text, violations);
   },
   operator_input_invalid: ({ message, path }) => reply(422, "bad_request", message, { path }),
   already_exists: ({ message, path }) => reply(409, "bad_request", message, { path }),
@@ -180,7 +208,7 @@ function unknownTypeStatus({ targetIndex }: FaultPlace): number {
   return targetIndex === undefined ? 404 : 422;
 }
 
-function specReply(
+function violationsReply(
   errorType: string,
   summary: string,
   violations: readonly Violation[],

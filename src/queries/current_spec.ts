@@ -1,17 +1,21 @@
 /**
- * The compiled current spec of each tenant. A deploy anywhere touches one followed key, and every
- * node then asks the store again which spec is current; what is still current is not compiled
- * again. While the key cannot be followed, the store is asked each time.
+ * The compiled current spec of each tenant, bound to the blobs that it calls. A deploy anywhere,
+ * and a new version of a called blob, touches one followed key, and every node then asks the store
+ * which spec is current and what its blobs are; what is still current is not compiled again. While
+ * the key cannot be followed, the store is asked each time.
  */
 
 import { LRUCache } from "lru-cache";
 import { assert } from "../domain/assert.ts";
+import { indexListeners } from "../domain/listener/patterns.ts";
 import { compileSpec } from "../domain/spec/compile.ts";
+import { bindBlobs, isSameBinding } from "../domain/spec/bind_blobs.ts";
 import type { CompiledSpec } from "../domain/spec/compiled.ts";
 import type { Host } from "../host.ts";
-import type { Engine } from "../kv/engine.ts";
+import type { Engine, Transaction } from "../kv/engine.ts";
+import { findBlobs } from "../store/blobs.ts";
 import { keys } from "../store/keys.ts";
-import { readCurrentHash, readCurrentSpec } from "../store/specs.ts";
+import { isCurrentSpec, readCurrentHash, readCurrentSpec } from "../store/specs.ts";
 import { followVersion } from "./follow_version.ts";
 
 /** Compiled specs kept in memory at a time. */
@@ -27,6 +31,10 @@ export const EMPTY_SPEC: CompiledSpec = {
   singletons: new Set(),
   watched: new Set(),
   sagas: new Map(),
+  listeners: new Map(),
+  listenersOf: indexListeners([]),
+  moduleCalls: [],
+  blobs: new Map(),
 };
 
 export interface SpecCache {
@@ -64,11 +72,22 @@ export function openSpecCache(engine: Engine, host: Host): SpecCache {
       return hash === known?.hash ? known : await readCurrentSpec(tx, tenant);
     });
     if (stored === undefined) return EMPTY_SPEC;
-    if (!("spec_hash" in stored)) return stored;
+    if (!("spec_hash" in stored)) return await bind(tenant, stored);
     const result = compileSpec(stored.spec);
     assert(result.ok, "a deployed spec compiles");
     // The hash as stored names the spec on all nodes, also on one whose build hashes otherwise.
-    return { ...result.spec, hash: stored.spec_hash };
+    return await bind(tenant, { ...result.spec, hash: stored.spec_hash });
+  }
+
+  /** With the blobs of now, which may be newer than those that are known. */
+  async function bind(tenant: number, spec: CompiledSpec): Promise<CompiledSpec> {
+    if (spec.moduleCalls.length === 0) return spec;
+    const references = spec.moduleCalls.map(({ blob }) => blob);
+    const bound = bindBlobs(
+      spec,
+      await engine.snapshot((tx) => findBlobs(tx, tenant, references)),
+    );
+    return isSameBinding(spec, bound) ? spec : bound;
   }
 
   function current(tenant: number): CompiledSpec | Promise<CompiledSpec> {
@@ -104,4 +123,19 @@ export function openSpecCache(engine: Engine, host: Host): SpecCache {
   }
 
   return { current, forget, learn, known, close: follower.close };
+}
+
+/**
+ * Whether states folded under `spec` are still what reads ask for. Guarded: what a transaction does
+ * because of it is not done when a deploy or a new version of a blob comes between.
+ */
+export async function isCurrentFold(
+  tx: Transaction,
+  tenant: number,
+  spec: CompiledSpec,
+): Promise<boolean> {
+  if (!await isCurrentSpec(tx, tenant, spec.hash)) return false;
+  if (spec.moduleCalls.length === 0) return true;
+  const found = await findBlobs(tx, tenant, spec.moduleCalls.map(({ blob }) => blob));
+  return isSameBinding(spec, bindBlobs(spec, found));
 }

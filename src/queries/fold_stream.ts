@@ -3,19 +3,20 @@
  * nothing), over events read in bounded chunks. Spec: "Synchronous read / rebuild budget".
  */
 
-import { Buffer } from "node:buffer";
 import { decodeEvent, type StoredEvent } from "../domain/event.ts";
 import { newFoldBudget } from "../domain/handler/budget.ts";
-import { fold } from "../domain/handler/fold.ts";
-import type { JsonObject } from "../domain/json.ts";
+import type { FoldBudget } from "../domain/handler/handler.ts";
 import { limits } from "../domain/limits.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
 import type { CompiledAggregateType } from "../domain/spec/compiled.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
+import type { CallPurpose } from "../domain/wasm/trace.ts";
 import type { Host } from "../host.ts";
 import type { Engine } from "../kv/engine.ts";
 import type { StreamHead } from "../store/stream_head.ts";
-import { readEvents, readHead } from "../store/streams.ts";
+import { type IndexedEvent, readEvents, readHead } from "../store/streams.ts";
+import { beginFold, refuseSlowModules } from "./fold_steps.ts";
+import type { ModuleRunner } from "./run_modules.ts";
 
 /** A state and how far into its stream it is. */
 export interface FoldedState {
@@ -39,6 +40,9 @@ export interface FoldWork {
 const CHUNK_BYTES = 64 * 1024;
 /** After so long a fold lets others in; handlers that search long lists take that long. */
 const TURN_MS_MAX = 10;
+/** What modules are given at a time: by the time it takes them, and at most so many events. */
+const SLICE_MS = 100;
+const SLICE_EVENTS_MAX = 512;
 
 /** The stored bytes that folding `work` would read. */
 export function bytesToFold({ head, base }: Pick<FoldWork, "head" | "base">): number {
@@ -51,68 +55,145 @@ export function refuseBudget(bytes: number, limit: number) {
   return refuse({ kind: "fold_budget_exceeded", message, bytes, limit });
 }
 
+/** What folding takes beside the work: where events are, and what runs modules. */
+export interface FoldTools {
+  readonly engine: Engine;
+  readonly host: Host;
+  readonly modules: ModuleRunner;
+}
+
+/** A state on its way to the head. */
+export interface FoldStep {
+  readonly length: number;
+  readonly bytes: number;
+  readonly stateJson: () => Outcome<string>;
+}
+
+export interface FoldOptions {
+  readonly purpose: CallPurpose;
+  /** Shared by all steps; left out: a full one for each. */
+  readonly budget?: FoldBudget;
+  /** Leaves out events that it says no to. */
+  readonly isWanted?: (event: StoredEvent) => boolean;
+}
+
+/** Folds on to the head and gives the state after each step; ends with a refusal, if any. */
+export async function* foldInSteps(
+  tools: FoldTools,
+  work: FoldWork,
+  { purpose, budget, isWanted }: FoldOptions,
+): AsyncGenerator<Outcome<FoldStep>> {
+  const { type, tenant, base } = work;
+  const { stateJson, take } = beginFold(tools.modules, tenant, type, base?.stateJson, purpose);
+  const size = type.wasmHandlers.size === 0 ? undefined : openSliceSize(tools.host);
+  let length = base?.length ?? 0;
+  let bytes = base?.bytes ?? 0;
+  for await (const chunk of eventChunks(tools.engine, tools.host, work)) {
+    for (const slice of size === undefined ? [chunk] : slicesOf(chunk, size)) {
+      const taken = take(isWanted === undefined ? slice : filter(slice, isWanted), budget);
+      const folded = taken instanceof Promise ? await taken : taken;
+      if (!folded.ok) return yield folded;
+      length += slice.stored.length;
+      for (const event of slice.stored) bytes += event.bytes;
+      yield accept({ length, bytes, stateJson });
+    }
+  }
+}
+
+function filter({ stored, events }: EventChunk, isWanted: (event: StoredEvent) => boolean) {
+  // Each is asked once: who is asked may count.
+  const isKept = events.map(isWanted);
+  const keep = (_: unknown, index: number) => isKept[index]!;
+  return { stored: stored.filter(keep), events: events.filter(keep) };
+}
+
+function* slicesOf({ stored, events }: EventChunk, size: SliceSize): Generator<EventChunk> {
+  for (let at = 0; at < events.length;) {
+    const end = at + size.next();
+    yield { stored: stored.slice(at, end), events: events.slice(at, end) };
+    at = end;
+  }
+}
+
+interface SliceSize {
+  next(): number;
+}
+
+/** How many events modules are given at a time: about as many as take a tenth of a second. */
+function openSliceSize(host: Host): SliceSize {
+  let size = SLICE_EVENTS_MAX / 8;
+  let beganMs: number | undefined;
+  return {
+    next() {
+      const nowMs = host.monotonicMs();
+      const tookMs = nowMs - (beganMs ?? nowMs - SLICE_MS);
+      beganMs = nowMs;
+      if (tookMs < SLICE_MS) size = Math.min(SLICE_EVENTS_MAX, 2 * size);
+      else if (tookMs > 2 * SLICE_MS) size = Math.max(1, size >> 1);
+      return size;
+    },
+  };
+}
+
 /**
  * Folds to the head. The caller has compared {@link bytesToFold} with its budget. Gives undefined
  * when the stream was rewritten meanwhile: then everything read is void, and the caller starts
- * again from a fresh head.
+ * again from a fresh head. Where modules take longer than a request may, `onPart` hears how far it
+ * has come.
  */
 export async function foldStream(
-  engine: Engine,
-  host: Host,
+  tools: FoldTools,
   work: FoldWork,
+  onPart: (state: FoldedState) => void = () => {},
 ): Promise<Outcome<FoldedState> | undefined> {
+  const { engine, host } = tools;
   const { tenant, stream, type, head, base } = work;
-  let state: JsonObject = base === undefined ? {} : JSON.parse(base.stateJson);
-  const budget = newFoldBudget();
-  for await (const { events } of eventChunks(engine, host, work)) {
-    const folded = fold(type.handlers, state, events, budget);
-    if (!folded.ok) return folded;
-    state = folded.value;
+  const endMs = type.wasmHandlers.size === 0
+    ? Infinity
+    : host.monotonicMs() + limits.wasmRequestMsMax;
+  let last: FoldStep | undefined;
+  let isLate = false;
+  for await (const step of foldInSteps(tools, work, { purpose: "read", budget: newFoldBudget() })) {
+    if (!step.ok) return step;
+    last = step.value;
+    isLate = endMs < Infinity && last.length < head.length && host.monotonicMs() > endMs;
+    if (isLate) break;
   }
   if (await wasRewritten(engine, tenant, stream, head)) return undefined;
-  const stateJson = encodeState(state);
+  const stateJson = last === undefined ? accept(base?.stateJson ?? "{}") : last.stateJson();
   if (!stateJson.ok) return stateJson;
-  const { length, bytes, generation } = head;
-  return accept({ length, bytes, generation, stateJson: stateJson.value });
+  const { length, bytes } = last ?? head;
+  const state = { length, bytes, generation: head.generation, stateJson: stateJson.value };
+  if (!isLate) return accept(state);
+  onPart(state);
+  return refuseSlowModules(bytesToFold(work));
 }
 
 /** As {@link foldStream}, but those who want the same state at the same time share one fold. */
 export function shareFolds(
-  engine: Engine,
-  host: Host,
-): (work: FoldWork) => ReturnType<typeof foldStream> {
+  tools: FoldTools,
+): (work: FoldWork, onPart: (state: FoldedState) => void) => ReturnType<typeof foldStream> {
   const running = new Map<string, ReturnType<typeof foldStream>>();
 
-  return function foldShared(work) {
+  return function foldShared(work, onPart) {
     const { tenant, stream, type, head } = work;
     const name = `${tenant}/${stream}/${type.foldHash}/${head.generation}/${head.length}`;
     const joined = running.get(name);
     if (joined !== undefined) return joined;
-    const started = foldStream(engine, host, work).finally(() => running.delete(name));
+    const started = foldStream(tools, work, onPart).finally(() => running.delete(name));
     running.set(name, started);
     return started;
   };
 }
 
-/** A folded state as JSON text, refused when it is larger than a state may be. */
-export function encodeState(state: JsonObject): Outcome<string> {
-  const json = JSON.stringify(state);
-  const limit = limits.stateBytesMax;
-  // No character takes more than three bytes, so most states need not be counted.
-  const bytes = json.length * 3 <= limit ? 0 : Buffer.byteLength(json);
-  if (bytes <= limit) return accept(json);
-  const message = `The state is ${bytes} bytes of JSON, more than the ${limit} a state may have`;
-  return refuse({ kind: "fold_budget_exceeded", message, bytes, limit });
-}
-
-/** Consecutive events, decoded, and their stored bytes. */
-export interface EventChunk {
-  readonly events: StoredEvent[];
-  readonly bytes: number;
+/** Consecutive events as they are stored, and decoded. */
+interface EventChunk {
+  readonly stored: readonly IndexedEvent[];
+  readonly events: readonly StoredEvent[];
 }
 
 /** The decoded events between base and head, about {@link CHUNK_BYTES} at a time; takes turns. */
-export async function* eventChunks(
+async function* eventChunks(
   engine: Engine,
   host: Host,
   { tenant, stream, head, base }: FoldWork,
@@ -121,11 +202,10 @@ export async function* eventChunks(
   let turnBeganMs = host.nowMs();
   while (from < head.length) {
     const window = { from, to: head.length, bytesMax: CHUNK_BYTES };
-    const events = await engine.snapshot((tx) => readEvents(tx, tenant, stream, window));
-    if (events.length === 0) return;
-    const bytes = events.reduce((sum, event) => sum + event.bytes, 0);
-    yield { events: events.map(({ raw }) => decodeEvent(raw)), bytes };
-    from = events.at(-1)!.index + 1;
+    const stored = await engine.snapshot((tx) => readEvents(tx, tenant, stream, window));
+    if (stored.length === 0) return;
+    yield { stored, events: stored.map(({ raw }) => decodeEvent(raw)) };
+    from = stored.at(-1)!.index + 1;
     if (host.nowMs() - turnBeganMs < TURN_MS_MAX) continue;
     await host.yieldTurn();
     turnBeganMs = host.nowMs();

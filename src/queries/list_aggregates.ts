@@ -7,6 +7,7 @@ import { accept, type Outcome, refuse } from "../domain/refusal.ts";
 import { type CompiledAggregateType, refuseAggregateType } from "../domain/spec/compiled.ts";
 import { streamKey } from "../domain/stream_key.ts";
 import type { Tenant } from "../domain/tenant.ts";
+import type { Host } from "../host.ts";
 import type { Engine } from "../kv/engine.ts";
 import { listAggregateIds } from "../store/aggregates.ts";
 import type { SpecCache } from "./current_spec.ts";
@@ -15,10 +16,15 @@ import type { AggregateReader } from "./read_aggregate.ts";
 /** Longer than any identifier: a cursor above it names nothing. */
 const CURSOR_CHARACTERS_MAX = 256;
 
+export interface ListParts {
+  readonly engine: Engine;
+  readonly host: Host;
+  readonly specs: SpecCache;
+  readonly reader: AggregateReader;
+}
+
 export async function listAggregates(
-  engine: Engine,
-  specs: SpecCache,
-  reader: AggregateReader,
+  { engine, host, specs, reader }: ListParts,
   tenant: Tenant,
   request: ListAggregatesRequest,
 ): Promise<Outcome<AggregatePage>> {
@@ -38,7 +44,7 @@ export async function listAggregates(
   );
   const ids = found.slice(0, limit);
   const entries = request.resolve
-    ? await resolveEach(reader, tenant, type, ids, request.synchronous)
+    ? await resolveEach(host, reader, tenant, type, ids, request.synchronous)
     : accept(ids.map((id): ListedAggregate => ({ id })));
   if (!entries.ok) return entries;
   const truncated = entries.value.length < found.length;
@@ -50,9 +56,11 @@ export async function listAggregates(
 /**
  * Reads each aggregate within what is left of the request's budget; one that no request could read
  * carries its error and the rest go on. A page ends early before what only another page's budget
- * can read, and when its states reach the state limit.
+ * can read, when its states reach the state limit, and when modules have taken what time a request
+ * has.
  */
 async function resolveEach(
+  host: Host,
   reader: AggregateReader,
   tenant: Tenant,
   type: CompiledAggregateType,
@@ -62,8 +70,10 @@ async function resolveEach(
   const entries: ListedAggregate[] = [];
   let bytesLeft = limits.foldBytesMax;
   let characters = 0;
+  const endMs = host.monotonicMs() + limits.wasmRequestMsMax;
   for (const id of ids) {
     if (characters >= limits.stateBytesMax) break;
+    if (type.wasmHandlers.size > 0 && entries.length > 0 && host.monotonicMs() > endMs) break;
     const stream = streamKey(type.name, id);
     const options = { synchronous, bytesMax: bytesLeft };
     const read = await reader.readState(tenant.number, stream, type, options);
@@ -74,8 +84,12 @@ async function resolveEach(
       characters += read.value.view.dataJson.length;
       continue;
     }
-    if (read.refusal.kind !== "fold_budget_exceeded") return read;
-    const { limit, bytes } = read.refusal;
+    const { refusal } = read;
+    if (refusal.kind === "handler_error") entries.push({ id, error: refusal.kind });
+    if (refusal.kind === "module_failed") entries.push({ id, error: refusal.failure });
+    if (refusal.kind === "handler_error" || refusal.kind === "module_failed") continue;
+    if (refusal.kind !== "fold_budget_exceeded") return read;
+    const { limit, bytes } = refusal;
     if (limit < limits.foldBytesMax && bytes <= limits.foldBytesMax) break;
     entries.push({ id, error: "fold_budget_exceeded" });
   }

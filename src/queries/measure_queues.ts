@@ -5,6 +5,7 @@ import type { QueueMeasure } from "../domain/queue_measure.ts";
 import { QUEUE_SHARDS } from "../domain/work_share.ts";
 import type { Host } from "../host.ts";
 import type { Engine, ReadTransaction } from "../kv/engine.ts";
+import { listLane, listMarks } from "../store/deliveries.ts";
 import { countOutbox, countParked, listOutbox } from "../store/outbox.ts";
 import { listDueTimers } from "../store/timers.ts";
 
@@ -37,10 +38,16 @@ export async function measureQueues(engine: Engine, host: Host): Promise<QueueMe
     timer = join(timer, await engine.snapshot((tx) => measureTimers(tx, shard, nowMs)));
     await host.yieldTurn();
   }
+  let lane = NOTHING;
+  for (let shard = 0; shard < QUEUE_SHARDS.lane; shard++) {
+    lane = join(lane, await engine.snapshot((tx) => measureLanes(tx, shard, nowMs)));
+    await host.yieldTurn();
+  }
   const parked = await engine.snapshot((tx) => countParked(tx, COUNT_MAX));
   return [
     { queue: "outbox", ...outbox },
     { queue: "timer", ...timer },
+    { queue: "lane", ...lane },
     { queue: "parked", depth: parked, lagMs: 0 },
   ];
 }
@@ -57,6 +64,15 @@ async function measureOutbox(tx: ReadTransaction, shard: number, nowMs: number):
 async function measureTimers(tx: ReadTransaction, shard: number, nowMs: number): Promise<Waiting> {
   const due = await listDueTimers(tx, shard, nowMs, COUNT_MAX);
   return { depth: due.length, lagMs: longest(nowMs, due.map(({ dueMs }) => dueMs)) };
+}
+
+/** Those that wait for an endpoint that is left alone too. */
+async function measureLanes(tx: ReadTransaction, shard: number, nowMs: number): Promise<Waiting> {
+  const marked = await listMarks(tx, shard, COUNT_MAX);
+  const firsts = await Promise.all(marked.slice(0, LOOK_AT).map((lane) => listLane(tx, lane, 1)));
+  const due = firsts.flat().filter(({ delivery }) => delivery.dueMs <= nowMs);
+  const times = due.map(({ delivery: { sinceMs, dueMs } }) => Math.max(sinceMs, dueMs));
+  return { depth: marked.length, lagMs: longest(nowMs, times) };
 }
 
 function join(a: Waiting, b: Waiting): Waiting {

@@ -4,9 +4,8 @@
  */
 
 import { count, type Counters, newCounters } from "../domain/counters.ts";
+import type { StoredEvent } from "../domain/event.ts";
 import { newFoldBudget } from "../domain/handler/budget.ts";
-import { fold } from "../domain/handler/fold.ts";
-import type { JsonObject } from "../domain/json.ts";
 import { limits } from "../domain/limits.ts";
 import type { AggregateView, ReadAggregateRequest } from "../domain/reading.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
@@ -21,16 +20,17 @@ import type { StreamHead } from "../store/stream_head.ts";
 import { readHead } from "../store/streams.ts";
 import {
   bytesToFold,
-  encodeState,
-  eventChunks,
   type FoldedState,
+  foldInSteps,
   foldStream,
   type FoldWork,
   refuseBudget,
   shareFolds,
   wasRewritten,
 } from "./fold_stream.ts";
+import { refuseSlowModules } from "./fold_steps.ts";
 import { locateStream } from "./locate_stream.ts";
+import type { ModuleRunner } from "./run_modules.ts";
 import type { StateCache } from "./state_cache.ts";
 
 /** Times a read starts again because its stream was rewritten under it. */
@@ -47,6 +47,27 @@ export interface AggregateReader {
     type: CompiledAggregateType,
     options: { readonly synchronous: boolean; readonly bytesMax: number },
   ): Promise<Outcome<StateRead | undefined>>;
+  /** The same with the head that the state is at; without events, the empty state. */
+  readFolded(
+    tenant: number,
+    stream: StreamKey,
+    type: CompiledAggregateType,
+    options: { readonly synchronous: boolean; readonly bytesMax: number },
+  ): Promise<Outcome<FoldRead>>;
+  /** Keeps the state that a write has left behind `before`, which the next read begins with. */
+  keepState(
+    tenant: number,
+    stream: StreamKey,
+    type: CompiledAggregateType,
+    before: FoldedState,
+    state: FoldedState,
+  ): void;
+}
+
+export interface FoldRead {
+  readonly head: StreamHead;
+  readonly stateJson: string;
+  readonly bytesRead: number;
 }
 
 export interface StateRead {
@@ -62,9 +83,11 @@ export function createAggregateReader(
   specs: SpecCache,
   cache: StateCache,
   onSnapshotDue: (tenant: number, stream: StreamKey, foldHash: string, state: FoldedState) => void,
+  modules: ModuleRunner,
   counters: Counters = newCounters(),
 ): AggregateReader {
-  const foldShared = shareFolds(engine, host);
+  const tools = { engine, host, modules };
+  const foldShared = shareFolds(tools);
 
   async function readAggregate(
     tenant: Tenant,
@@ -84,19 +107,26 @@ export function createAggregateReader(
     return singleton ? accept(EMPTY_SINGLETON) : refuse({ kind: "aggregate_missing" });
   }
 
-  async function readState(
-    tenant: number,
-    stream: StreamKey,
-    type: CompiledAggregateType,
-    { synchronous, bytesMax }: { readonly synchronous: boolean; readonly bytesMax: number },
-  ): Promise<Outcome<StateRead | undefined>> {
+  async function readState(...request: Parameters<AggregateReader["readState"]>) {
+    const read = await readFolded(...request);
+    if (!read.ok) return read;
+    const { head, stateJson, bytesRead } = read.value;
+    if (head.length === 0) return accept(undefined);
+    const { length, createdAt, updatedAt } = head;
+    return accept({ view: { dataJson: stateJson, length, createdAt, updatedAt }, bytesRead });
+  }
+
+  async function readFolded(
+    ...[tenant, stream, type, options]: Parameters<AggregateReader["readFolded"]>
+  ): Promise<Outcome<FoldRead>> {
+    const { synchronous, bytesMax } = options;
     const caching = type.cached && !synchronous;
     return await untilUnmoved(async () => {
       const head = await engine.snapshot((tx) => readHead(tx, tenant, stream));
-      if (head.length === 0) return accept(undefined);
+      if (head.length === 0) return accept(foldRead(head, "{}", 0));
       const base = caching ? await findBase(tenant, stream, type.foldHash, head) : undefined;
       if (base === undefined) count(counters.stateReads, "events");
-      if (base?.length === head.length) return accept(stateRead(head, base.stateJson, 0));
+      if (base?.length === head.length) return accept(foldRead(head, base.stateJson, 0));
       const work: FoldWork = { tenant, stream, type, head, base };
       const bytes = bytesToFold(work);
       if (bytes > bytesMax) return refuseBudget(bytes, bytesMax);
@@ -104,20 +134,41 @@ export function createAggregateReader(
       const fold = { ...name, from: base?.length ?? 0, to: head.length };
       const known = cache.refusal(fold);
       if (known !== undefined) return refuse(known);
-      const folded = await (caching ? foldShared(work) : foldStream(engine, host, work));
+      const folded = await (caching
+        ? foldShared(work, (part) =>
+          remember(work, part))
+        : foldStream(tools, work));
       if (folded === undefined) return undefined;
       if (!folded.ok) {
-        cache.refuse(fold, folded.refusal);
+        // What modules do may depend on the moment.
+        if (type.wasmHandlers.size === 0) cache.refuse(fold, folded.refusal);
         return folded;
       }
-      if (caching) {
-        cache.set(tenant, stream, type.foldHash, folded.value);
-        if (bytes >= Math.max(SNAPSHOT_BYTES_MIN, folded.value.stateJson.length)) {
-          onSnapshotDue(tenant, stream, type.foldHash, folded.value);
-        }
-      }
-      return accept(stateRead(head, folded.value.stateJson, bytes));
+      if (caching) remember(work, folded.value);
+      return accept(foldRead(head, folded.value.stateJson, bytes));
     });
+  }
+
+  /** Keeps a state that was folded for the next read. */
+  function remember({ tenant, stream, type, base }: FoldWork, state: FoldedState): void {
+    cache.set(tenant, stream, type.foldHash, state);
+    const bytes = state.bytes - (base?.bytes ?? 0);
+    if (bytes < Math.max(SNAPSHOT_BYTES_MIN, state.stateJson.length)) return;
+    onSnapshotDue(tenant, stream, type.foldHash, state);
+  }
+
+  function keepState(
+    ...[tenant, stream, type, before, { length, bytes, generation, stateJson }]: Parameters<
+      AggregateReader["keepState"]
+    >
+  ): void {
+    if (!type.cached) return;
+    const state = { length, bytes, generation, stateJson };
+    cache.set(tenant, stream, type.foldHash, state);
+    // Writes come one by one: a snapshot each time they have passed another so many bytes.
+    const size = Math.max(SNAPSHOT_BYTES_MIN, stateJson.length);
+    if (Math.floor(bytes / size) === Math.floor(before.bytes / size)) return;
+    onSnapshotDue(tenant, stream, type.foldHash, state);
   }
 
   /** The newest state to start from that is no newer than the head. */
@@ -150,29 +201,33 @@ export function createAggregateReader(
     return await untilUnmoved(async () => {
       const head = await engine.snapshot((tx) => readHead(tx, tenant, stream));
       if (head.bytes > limits.foldBytesMax) return refuseBudget(head.bytes, limits.foldBytesMax);
-      let state: JsonObject = {};
       let seen = { length: 0, createdAt: 0, updatedAt: 0 };
       const work: FoldWork = { tenant, stream, type, head, base: undefined };
-      const budget = newFoldBudget();
-      for await (const chunk of eventChunks(engine, host, work)) {
-        const events = chunk.events.filter(({ metadata }) => metadata.timestamp <= atSeconds);
-        for (const { metadata: { timestamp } } of events) {
-          const createdAt = seen.length === 0 ? timestamp : seen.createdAt;
-          seen = { length: seen.length + 1, createdAt, updatedAt: timestamp };
+      function isWanted({ metadata: { timestamp } }: StoredEvent): boolean {
+        if (timestamp > atSeconds) return false;
+        const createdAt = seen.length === 0 ? timestamp : seen.createdAt;
+        seen = { length: seen.length + 1, createdAt, updatedAt: timestamp };
+        return true;
+      }
+      const endMs = host.monotonicMs() + limits.wasmRequestMsMax;
+      const options = { purpose: "read", budget: newFoldBudget(), isWanted } as const;
+      let dataJson: Outcome<string> = accept("{}");
+      for await (const step of foldInSteps(tools, work, options)) {
+        if (!step.ok) return step;
+        const { length, stateJson } = step.value;
+        if (length === head.length) dataJson = stateJson();
+        else if (type.wasmHandlers.size > 0 && host.monotonicMs() > endMs) {
+          return refuseSlowModules(head.bytes);
         }
-        const folded = fold(type.handlers, state, events, budget);
-        if (!folded.ok) return folded;
-        state = folded.value;
       }
       if (await wasRewritten(engine, tenant, stream, head)) return undefined;
       if (seen.length === 0) return accept(undefined);
-      const dataJson = encodeState(state);
       if (!dataJson.ok) return dataJson;
       return accept({ view: { dataJson: dataJson.value, ...seen }, bytesRead: head.bytes });
     });
   }
 
-  return { readAggregate, readState };
+  return { readAggregate, readState, readFolded, keepState };
 }
 
 /** Spec: a singleton without events is read as an empty object. */
@@ -183,9 +238,8 @@ const EMPTY_SINGLETON: AggregateView = {
   updatedAt: null,
 };
 
-function stateRead(head: StreamHead, dataJson: string, bytesRead: number): StateRead {
-  const { length, createdAt, updatedAt } = head;
-  return { view: { dataJson, length, createdAt, updatedAt }, bytesRead };
+function foldRead(head: StreamHead, stateJson: string, bytesRead: number): FoldRead {
+  return { head, stateJson, bytesRead };
 }
 
 function isUsable(state: FoldedState, head: StreamHead): boolean {

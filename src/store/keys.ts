@@ -30,16 +30,22 @@ const kind = {
   sagaWait: 19,
   sagaDefinition: 20,
   importedWork: 21,
-  auditEpoch: 22,
-  auditChange: 23,
-  auditRewrites: 24,
-  auditState: 25,
-  anchor: 26,
-  anchorId: 27,
-  anchorBlocks: 28,
-  chunk: 29,
-  chunkLeaves: 30,
-  tile: 31,
+  delivery: 22,
+  endedDelivery: 23,
+  blob: 24,
+  blobModule: 25,
+  blobHash: 26,
+  blobFile: 27,
+  auditEpoch: 28,
+  auditChange: 29,
+  auditRewrites: 30,
+  auditState: 31,
+  anchor: 32,
+  anchorId: 33,
+  anchorBlocks: 34,
+  chunk: 35,
+  chunkLeaves: 36,
+  tile: 37,
 } as const;
 
 /** What a stream is made of, in this order: an append then changes one page of a tree, not two. */
@@ -69,7 +75,7 @@ export const keys = {
   signingKeys: (instanceId: string): KeyRange => rangeOf([0, "signing_key", instanceId]),
   /** Counts changes of keys, tiers and instances; watched, so every node forgets its caches. */
   accessVersion: (): Bytes => pack([0, "access_version"]),
-  /** Counts spec deployments of all tenants; watched for the same reason. */
+  /** Counts what changes the specs of tenants, or what they call; watched for the same reason. */
   specVersion: (): Bytes => pack([0, "spec_version"]),
   /** Error records to be removed, by hour since 1970. */
   errorDue: (hour: number, tenant: number, errorId: string): Bytes =>
@@ -115,6 +121,14 @@ export const keys = {
   timer: (shard: number, dueMs: number, tenant: number, kind: string, id: string): Bytes =>
     pack([0, "timer", shard, dueMs, tenant, kind, id]),
   timers: (shard: number): KeyRange => rangeOf([0, "timer", shard]),
+  /** Lanes of deliveries in which there may be something to do. */
+  laneMark: (shard: number, tenant: number, listener: string, stream: string): Bytes =>
+    pack([0, "lane", shard, tenant, listener, stream]),
+  laneMarks: (shard: number): KeyRange => rangeOf([0, "lane", shard]),
+  endpointMarks: (shard: number, tenant: number, listener: string): KeyRange =>
+    rangeOf([0, "lane", shard, tenant, listener]),
+  /** Counts transactions that marked lanes; watched. */
+  laneSignal: (): Bytes => pack([0, "lane_signal"]),
 
   // One tenant.
   /** All that is kept under the tenant's number. */
@@ -197,6 +211,32 @@ export const keys = {
   /** What running sagas were started under, by its hash. */
   sagaDefinition: (tenant: number, hash: string): Bytes =>
     pack([tenant, kind.sagaDefinition, hash]),
+  /** Deliveries to be made, in lanes: of one listener and stream, by the index of the event. */
+  delivery: (tenant: number, listener: string, stream: string, index: number): Bytes =>
+    pack([tenant, kind.delivery, listener, stream, index]),
+  lane: (tenant: number, listener: string, stream: string): KeyRange =>
+    rangeOf([tenant, kind.delivery, listener, stream]),
+  endpointDeliveries: (tenant: number, listener: string): KeyRange =>
+    rangeOf([tenant, kind.delivery, listener]),
+  deliveries: (tenant: number): KeyRange => rangeOf([tenant, kind.delivery]),
+  /** Deliveries that are over. */
+  endedDelivery: (tenant: number, listener: string, state: string, id: string): Bytes =>
+    pack([tenant, kind.endedDelivery, listener, state, id]),
+  endedDeliveries: (tenant: number, listener: string, state: string): KeyRange =>
+    rangeOf([tenant, kind.endedDelivery, listener, state]),
+  allEndedDeliveries: (tenant: number): KeyRange => rangeOf([tenant, kind.endedDelivery]),
+  /** A version of a blob; beside it the file as it was uploaded, and the module as it runs. */
+  blob: (tenant: number, name: string, version: number): Bytes =>
+    pack([tenant, kind.blob, name, version]),
+  blobVersions: (tenant: number, name: string): KeyRange => rangeOf([tenant, kind.blob, name]),
+  blobs: (tenant: number): KeyRange => rangeOf([tenant, kind.blob]),
+  blobFile: (tenant: number, name: string, version: number): Bytes =>
+    pack([tenant, kind.blobFile, name, version]),
+  blobModule: (tenant: number, name: string, version: number): Bytes =>
+    pack([tenant, kind.blobModule, name, version]),
+  /** The key of the version that was made from a file of that SHA-256. */
+  blobHash: (tenant: number, name: string, sha256: string): Bytes =>
+    pack([tenant, kind.blobHash, name, sha256]),
   /** What an import keeps back from the queues of the deployment: entries first, then timers. */
   importedEntry: (tenant: number, stream: string, index: number, number: number): Bytes =>
     pack([tenant, kind.importedWork, 0, stream, index, number]),

@@ -84,6 +84,11 @@ export function keepSpec(
 /** Makes a kept version the current one and tells every node that watches. */
 export function makeSpecCurrent(tx: Transaction, tenant: number, version: number): void {
   tx.set(keys.currentSpec(tenant), encoder.encode(String(version)));
+  tellSpecChange(tx);
+}
+
+/** Every node then asks again which spec is current, and what it calls. */
+export function tellSpecChange(tx: Transaction): void {
   tx.add(keys.specVersion(), 1n);
 }
 

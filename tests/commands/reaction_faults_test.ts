@@ -7,34 +7,35 @@ import assert from "node:assert/strict";
 import { limits } from "../../src/domain/limits.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import type { Service } from "../../src/service.ts";
-import { type Fault, faultyEngine } from "../support/faulty_engine.ts";
+import { COMMIT_FAULTS, type Fault, faultyEngine } from "../support/faulty_engine.ts";
 import { poisonedEngine } from "../support/poisoned_engine.ts";
-import { drain, eventsOf, reactiveSpec, setOff, write } from "../support/reactive_spec.ts";
+import {
+  depthsOf,
+  drain,
+  eventsOf,
+  reactiveSpec,
+  setOff,
+  write,
+} from "../support/reactive_spec.ts";
 import { type ServiceFixture, uuid, valueOf, withService } from "../support/service_fixture.ts";
 
 const MINUTE_MS = 60_000;
-
-const FAULTS: readonly { readonly name: string; readonly fault: Fault }[] = [
-  { name: "its reply is lost and it landed", fault: { kind: "lose_reply", landed: true } },
-  { name: "its reply is lost and it did not", fault: { kind: "lose_reply", landed: false } },
-  { name: "the store goes away and it landed", fault: { kind: "unavailable", landed: true } },
-  { name: "the store goes away and it did not", fault: { kind: "unavailable", landed: false } },
-  { name: "it meets three conflicts", fault: { kind: "conflict", times: 3 } },
-];
 
 /** A service on which commit number `at` after `arm` has the fault. */
 async function withFault(
   at: number,
   fault: Fault,
   body: (fixture: ServiceFixture, arm: () => void) => Promise<void>,
+  isDirect = false,
 ): Promise<void> {
   let seen: number | undefined;
   const plan = () => seen !== undefined && seen++ === at ? fault : undefined;
   const wrap = (engine: Engine) => faultyEngine(engine, plan);
-  await withService((fixture) => body(fixture, () => seen = 0), { spec: reactiveSpec, wrap });
+  const options = { spec: reactiveSpec, wrap, isDirect };
+  await withService((fixture) => body(fixture, () => seen = 0), options);
 }
 
-for (const { name, fault } of FAULTS) {
+for (const { name, fault } of COMMIT_FAULTS) {
   Deno.test(`the commit of an implied event: ${name}; there is one event`, async () => {
     await withFault(1, fault, async ({ service, host, tenants: { test } }, arm) => {
       arm();
@@ -45,19 +46,22 @@ for (const { name, fault } of FAULTS) {
     });
   });
 
-  Deno.test(`the commit of the trigger: ${name}; there are both events or none`, async () => {
-    await withFault(0, fault, async ({ service, host, tenants: { test } }, arm) => {
-      arm();
-      const isSeen = fault.kind === "unavailable";
-      const writing = write(service, test, setOff(uuid(1), "was_placed"));
-      if (isSeen) await assert.rejects(writing, { name: "EngineUnavailable" });
-      else await writing;
-      await finish(service, host);
-      const expected = isSeen && !fault.landed ? 0 : 1;
-      assert.equal((await eventsOf(service, test, "order", uuid(1))).length, expected);
-      assert.equal((await eventsOf(service, test, "ledger", uuid(1))).length, expected);
+  for (const isDirect of [false, true]) {
+    const way = isDirect ? "both together" : "one after the other";
+    Deno.test(`the commit of the trigger, ${way}: ${name}; there are both events or none`, async () => {
+      await withFault(0, fault, async ({ service, host, tenants: { test } }, arm) => {
+        arm();
+        const isSeen = fault.kind === "unavailable";
+        const writing = write(service, test, setOff(uuid(1), "was_placed"));
+        if (isSeen) await assert.rejects(writing, { name: "EngineUnavailable" });
+        else await writing;
+        await finish(service, host);
+        const expected = isSeen && !fault.landed ? 0 : 1;
+        assert.equal((await eventsOf(service, test, "order", uuid(1))).length, expected);
+        assert.equal((await eventsOf(service, test, "ledger", uuid(1))).length, expected);
+      }, isDirect);
     });
-  });
+  }
 
   Deno.test(`the commit of a scheduled event: ${name}; it has fired once`, async () => {
     await withFault(0, fault, async ({ service, host, tenants: { test } }, arm) => {
@@ -105,19 +109,14 @@ Deno.test("an entry that fails again and again is parked after eight tries, othe
       if (await service.background.drainOutbox(100) === 0) break;
     }
     assert.equal(tries, limits.reactionTriesMax);
-    const measures = await service.background.measureQueues();
-    assert.deepEqual(measures.map(({ queue, depth }) => [queue, depth]), [
-      ["outbox", 0],
-      ["timer", 0],
-      ["parked", 1],
-    ]);
+    assert.deepEqual(await depthsOf(service), { parked: 1 });
     const { data } = valueOf(await service.data.listErrors(test, {}));
     assert.deepEqual(data.map(({ error_type }) => error_type), ["implication_failed"]);
     assert.equal(data[0]!.context.event_key, `order:${uuid(1)}`);
     poison = undefined;
     await write(service, test, setOff(uuid(1), "was_placed"));
     assert.equal((await eventsOf(service, test, "ledger", uuid(1))).length, 1);
-  }, { spec: reactiveSpec, wrap });
+  }, { spec: reactiveSpec, wrap, isDirect: false });
 });
 
 Deno.test("an entry that failed once is done at its next try, and not before its pause", async () => {
@@ -132,7 +131,7 @@ Deno.test("an entry that failed once is done at its next try, and not before its
     host.timeMs += limits.reactionRetryMsMin;
     assert.equal(await drain(service), 1);
     assert.equal((await eventsOf(service, test, "ledger", uuid(1))).length, 1);
-  }, { spec: reactiveSpec, wrap });
+  }, { spec: reactiveSpec, wrap, isDirect: false });
 });
 
 Deno.test("a scheduled event that fails again and again is parked, others fire", async () => {
@@ -152,8 +151,7 @@ Deno.test("a scheduled event that fails again and again is parked, others fire",
       assert.equal((await eventsOf(service, test, "order", uuid(n))).length, 2);
     }
     assert.equal((await eventsOf(service, test, "order", uuid(1))).length, 1);
-    const depths = (await service.background.measureQueues()).map(({ depth }) => depth);
-    assert.deepEqual(depths, [0, 0, 1]);
+    assert.deepEqual(await depthsOf(service), { parked: 1 });
     assert.deepEqual(valueOf(await service.data.listScheduled(test, {})).data, []);
-  }, { spec: reactiveSpec, wrap });
+  }, { spec: reactiveSpec, wrap, isDirect: false });
 });

@@ -7,10 +7,8 @@ import assert from "node:assert/strict";
 import type { JsonObject } from "../../src/domain/json.ts";
 import type { Tenant } from "../../src/domain/tenant.ts";
 import type { Engine } from "../../src/kv/engine.ts";
-import { FoundationdbEngine } from "../../src/kv/foundationdb_engine.ts";
 import { createService } from "../../src/service.ts";
-import { fakeHost } from "../support/fake_host.ts";
-import { memoryDatabase } from "../support/memory_foundationdb.ts";
+import { NODE_STORES } from "../support/node_stores.ts";
 import {
   eventsOf,
   reactiveSpec,
@@ -19,38 +17,7 @@ import {
   write,
 } from "../support/reactive_spec.ts";
 import { uuid, valueOf } from "../support/service_fixture.ts";
-import { temporaryEngine } from "../support/temporary_engine.ts";
-import {
-  deafEngine,
-  type Node,
-  type OpenNodes,
-  type TwoNodes,
-  withTwoNodes,
-} from "../support/two_nodes.ts";
-
-const STORES: readonly { readonly name: string; readonly open: OpenNodes }[] = [
-  {
-    name: "sqlite",
-    async open() {
-      const { engine, dispose } = await temporaryEngine();
-      return { engines: [engine, engine], dispose };
-    },
-  },
-  {
-    name: "foundationdb in memory",
-    open() {
-      const database = memoryDatabase();
-      const engines: [Engine, Engine] = [
-        new FoundationdbEngine({ database, host: fakeHost("engine a") }),
-        new FoundationdbEngine({ database, host: fakeHost("engine b") }),
-      ];
-      const dispose = async () => {
-        for (const engine of engines) await engine.close();
-      };
-      return Promise.resolve({ engines, dispose });
-    },
-  },
-];
+import { deafEngine, type Node, type TwoNodes, withTwoNodes } from "../support/two_nodes.ts";
 
 async function deployReactive({ a, b, tenants: { test }, pass }: TwoNodes): Promise<Tenant> {
   const request = { spec: reactiveSpec, force: true, dryRun: false };
@@ -76,11 +43,12 @@ function dying({ engine, host, access }: Node) {
     },
     host,
     access,
+    { isDirect: false },
   );
   return { life, service };
 }
 
-for (const { name, open } of STORES) {
+for (const { name, open } of NODE_STORES) {
   Deno.test(`${name}: nodes that take the same entries and timers at once: each effect once`, async () => {
     await withTwoNodes(open, async (nodes) => {
       const test = await deployReactive(nodes);
@@ -229,7 +197,7 @@ const RACES: readonly {
   { what: "is given up here", type: "was_counted", fails: false, errors: 1 },
 ];
 
-for (const { name, open } of STORES) {
+for (const { name, open } of NODE_STORES) {
   for (const { what, type, fails, errors } of RACES) {
     Deno.test(`${name}: what ${what} and is done elsewhere meanwhile is done once`, async () => {
       await withTwoNodes(open, async (nodes) => {
@@ -250,7 +218,7 @@ for (const { name, open } of STORES) {
           watch: (key) => a.engine.watch(key),
           close: () => a.engine.close(),
         };
-        const service = createService(late, a.host, a.access);
+        const service = createService(late, a.host, a.access, { isDirect: false });
         await write(service, test, setOff(uuid(1), type, { count: "many" }));
         // The reply did not wait for it: the clock went on.
         await service.close();

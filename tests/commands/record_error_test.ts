@@ -58,6 +58,38 @@ Deno.test("recordError() without a tenant gives an id and keeps nothing", async 
   });
 });
 
+Deno.test("listErrors() has a record that is saved while the store is read", async () => {
+  const isRead = Promise.withResolvers<void>();
+  const isSaved = Promise.withResolvers<void>();
+  let isHeld = false;
+  const wrap = (engine: Engine): Engine => ({
+    async transact(body) {
+      if (isHeld) await isRead.promise;
+      const value = await engine.transact(body);
+      if (isHeld) isSaved.resolve();
+      return value;
+    },
+    async snapshot(body) {
+      const value = await engine.snapshot(body);
+      if (!isHeld) return value;
+      isRead.resolve();
+      await isSaved.promise;
+      // The record is let go of once its commit is known.
+      await new Promise((resolve) => setTimeout(resolve));
+      return value;
+    },
+    watch: (key) => engine.watch(key),
+    close: () => engine.close(),
+  });
+  await withService(async ({ service, tenants: { test } }) => {
+    isHeld = true;
+    const id = service.data.recordError(test, error);
+    const { data } = valueOf(await service.data.listErrors(test, {}));
+    assert.deepEqual(data.map(({ error_id }) => error_id), [id]);
+    isHeld = false;
+  }, { wrap });
+});
+
 Deno.test("listErrors() gives the newest first, in pages, to its own environment alone", async () => {
   await withService(async ({ service, host, tenants: { test, staging } }) => {
     const ids: string[] = [];

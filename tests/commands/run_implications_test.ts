@@ -1,10 +1,14 @@
-/** Implied events, from the write that sets them off to the workers that do what is left. */
+/**
+ * Implied events in the outbox, from the write that sets them off to the workers that do what is
+ * left. Those that are written with their trigger: `direct_events_test.ts`.
+ */
 
 import assert from "node:assert/strict";
 import { limits } from "../../src/domain/limits.ts";
 import { keys } from "../../src/store/keys.ts";
 import { createService } from "../../src/service.ts";
 import {
+  depthsOf,
   drain,
   eventsOf,
   reactiveSpec,
@@ -15,7 +19,7 @@ import {
 } from "../support/reactive_spec.ts";
 import { ACTOR, refusalOf, uuid, valueOf, withService } from "../support/service_fixture.ts";
 
-const options = { spec: reactiveSpec };
+const options = { spec: reactiveSpec, isDirect: false };
 
 Deno.test("an implied event can be read when the reply to its trigger is there", async () => {
   await withService(async ({ service, host, tenants: { test } }) => {
@@ -210,6 +214,7 @@ Deno.test("what was committed before a crash is implied after it, once", async (
       },
       host,
       access,
+      { isDirect: false },
     );
     await write(dying, test, setOff(uuid(1), "was_placed"));
     await dying.close();
@@ -241,6 +246,7 @@ Deno.test("a redeploy without the implied type ends pending entries with an erro
       },
       host,
       access,
+      { isDirect: false },
     );
     for (const n of [1]) await write(failing, test, setOff(uuid(n), "was_placed"));
     await failing.close();
@@ -252,11 +258,7 @@ Deno.test("a redeploy without the implied type ends pending entries with an erro
     assert.deepEqual(data.map(({ message }) => message), [
       "Aggregate type 'ledger' not found in spec",
     ]);
-    assert.deepEqual((await service.background.measureQueues()).map(({ depth }) => depth), [
-      0,
-      0,
-      0,
-    ]);
+    assert.deepEqual(await depthsOf(service), {});
   }, options);
 });
 

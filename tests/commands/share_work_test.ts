@@ -227,3 +227,39 @@ Deno.test("count() tells the shards of each queue that are held, until their lea
     assert.deepEqual([...ownAllWork().count()], all);
   });
 });
+
+Deno.test("a shard with something under way is handed over only when that has ended", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const a = startSharer(engine, 1, 0);
+    const b = startSharer(engine, 2, 0);
+    const busy = new Set<number>();
+    a.share.keepWhileBusy("lane", (shard) => busy.has(shard));
+    const all = await a.share.held("lane");
+    assert.equal(all.length, QUEUE_SHARDS.lane);
+    for (const { shard } of all) busy.add(shard);
+    /** So many turns of both, half a second each. */
+    async function turns(count: number): Promise<void> {
+      for (let turn = 0; turn < count; turn++) {
+        for (const each of [a, b]) {
+          each.host.timeMs += 500;
+          await each.share.held("lane");
+        }
+      }
+    }
+    await turns(60);
+    const half = QUEUE_SHARDS.lane / 2;
+    assert.equal((await a.share.held("lane")).length, half, "nothing begins in the others");
+    assert.equal((await b.share.held("lane")).length, 0, "and nobody else has them yet");
+    for (const { shard } of all) {
+      const isHeld = (await a.share.held("lane")).some((each) => each.shard === shard);
+      assert.equal(a.share.owns("lane", shard), isHeld);
+    }
+    busy.clear();
+    await turns(10);
+    const left = await a.share.held("lane");
+    const given = await b.share.held("lane");
+    assert.deepEqual([left.length, given.length], [half, half]);
+    const shards = new Set([...left, ...given].map(({ shard }) => shard));
+    assert.equal(shards.size, QUEUE_SHARDS.lane, "each has one owner");
+  });
+});

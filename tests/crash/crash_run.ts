@@ -1,13 +1,15 @@
 /**
  * `deno task crash -- --rounds 200 --seed 12345`: the crash driver for long runs and replays.
  * With `--store foundationdb` the server runs on a cluster that is started for it; with
- * `--workload reactions` events set others off, at once and later.
+ * `--workload reactions` events set others off, at once and later; with `--workload listeners` they
+ * are delivered to a receiver that stays.
  */
 
 import { parseArgs } from "node:util";
 import { nodeSettings } from "../cluster/node.ts";
 import { startCluster } from "../support/cluster_process.ts";
-import { runCrashes } from "./crash_driver.ts";
+import { type CrashReport, runCrashes } from "./crash_driver.ts";
+import { runDeliveryCrashes } from "./delivery_crashes.ts";
 import { runReactionCrashes } from "./reaction_crashes.ts";
 
 const { values } = parseArgs({
@@ -21,8 +23,8 @@ const { values } = parseArgs({
     workload: { type: "string", default: "writes" },
   },
 });
-if (!["writes", "reactions"].includes(values.workload)) {
-  throw new Error(`There is no workload ${values.workload}: writes or reactions`);
+if (!["writes", "reactions", "listeners"].includes(values.workload)) {
+  throw new Error(`There is no workload ${values.workload}: writes, reactions or listeners`);
 }
 const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed);
 console.log(`seed ${seed}`);
@@ -34,9 +36,18 @@ const options = {
   env: cluster && nodeSettings(cluster),
   log: (line: string) => console.log(line),
 };
-const report = values.workload === "reactions"
-  ? await runReactionCrashes({ ...options, clusterFile: cluster?.clusterFile })
-  : await runCrashes(options);
+const report = await run();
 await cluster?.stop();
 console.log(JSON.stringify(report, undefined, 2));
+
+function run(): Promise<CrashReport> {
+  switch (values.workload) {
+    case "reactions":
+      return runReactionCrashes({ ...options, clusterFile: cluster?.clusterFile });
+    case "listeners":
+      return runDeliveryCrashes(options);
+    default:
+      return runCrashes(options);
+  }
+}
 Deno.exit(report.faults.length === 0 ? 0 : 1);

@@ -1,11 +1,13 @@
 /** Keeps src/cli/README.md true: every record with its fields, every rule, every command. */
 
 import assert from "node:assert/strict";
+import type { JsonObject } from "../../src/domain/json.ts";
 import { makeKey } from "../support/access_fixtures.ts";
 import { movingSpec, openMovingShop } from "../support/moving_shop.ts";
 import { setOff } from "../support/reactive_spec.ts";
 import { uuid, valueOf, withService } from "../support/service_fixture.ts";
 import { exportText } from "../support/transfer_fixtures.ts";
+import { digest } from "../support/wasm/module_world.ts";
 import { fencedBlocks, readText, sectionOf, tableRows } from "./markdown.ts";
 
 const REFERENCE = readText("src/cli/README.md");
@@ -46,14 +48,20 @@ async function withBusyExport(body: (text: string) => void): Promise<void> {
     const keyed = { ...setOff(uuid(1), "was_paid"), idempotency };
     valueOf(await service.data.writeEvents(test, keyed));
     await makeKey(engine, host, test);
+    valueOf(await service.specs.uploadBlob(test, "digest", await digest()));
     const shop = openMovingShop(engine, host, test);
     await shop.write(uuid(2), "was_placed", "was_promised");
     await shop.work();
     await shop.write(uuid(3), "was_placed");
     body(await exportText(engine, host, test, { withSigningKeys: true }));
     await shop.close();
-  }, { spec: movingSpec });
+  }, { spec: { ...movingSpec, modules: { ...movingSpec.modules as JsonObject, listeners } } });
 }
+
+/** Nobody delivers here, so what it is to hear is pending. */
+const listeners = {
+  hook: { url: "https://example.com/hook", secret: "0123456789abcdef", events: ["order.*"] },
+};
 
 Deno.test("the reference of the file has every kind of pending work, with just its fields", async () => {
   await withBusyExport((text) => {

@@ -1,4 +1,4 @@
-/** Every link of the two references, to a heading or to a file, leads somewhere. */
+/** Every link of the references, to a heading or to a file, leads somewhere. */
 
 import assert from "node:assert/strict";
 import { readText } from "./markdown.ts";
@@ -8,6 +8,7 @@ const REFERENCES = [
   "src/http/README.md",
   "src/domain/handler/README.md",
   "src/domain/reaction/README.md",
+  "src/wasm/examples/README.md",
 ];
 
 /** The anchors of a file's headings, as repositories on the web make them. */

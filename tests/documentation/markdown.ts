@@ -29,11 +29,10 @@ export function fencedBlocks(markdown: string): FencedBlock[] {
 export function sectionOf(markdown: string, title: string): string {
   const begin = markdown.indexOf(`\n${title}\n`);
   if (begin === -1) throw new Error(`there is no section "${title}"`);
-  // A section ends with the next heading of its level or above.
-  const heading = new RegExp(`^#{1,${title.indexOf(" ")}} `, "m");
-  const from = begin + 1 + title.length;
-  const end = markdown.slice(from).search(heading);
-  return end === -1 ? markdown.slice(begin) : markdown.slice(begin, from + end);
+  const level = title.indexOf(" ");
+  const rest = markdown.slice(begin + 1 + title.length);
+  const end = rest.search(new RegExp(`\\n#{1,${level}} `));
+  return end === -1 ? title + rest : title + rest.slice(0, end);
 }
 
 /** The cells of each row of all tables, headings left out, as written. */

@@ -4,17 +4,14 @@ import assert from "node:assert/strict";
 import { checkMetadata } from "../../src/domain/metadata.ts";
 import type { CompiledSpec } from "../../src/domain/spec/compiled.ts";
 import type { Environment } from "../../src/domain/tenant.ts";
+import { EMPTY_SPEC } from "../../src/queries/current_spec.ts";
 import cases from "../golden/metadata/metadata.json" with { type: "json" };
 
 const spec: CompiledSpec = {
-  hash: "",
-  document: {},
-  aggregateTypes: new Map(),
+  ...EMPTY_SPEC,
   agentTypes: new Set(["user", "admin"]),
   targetTypes: new Set(["customer"]),
   singletons: new Set(["main"]),
-  watched: new Set(),
-  sagas: new Map(),
 };
 
 for (const { name, metadata, environment, accept, refuse } of cases) {

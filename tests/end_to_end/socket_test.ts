@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { request as httpsRequest } from "node:https";
-import { join } from "node:path";
 import { clientAddress, parseAddressRanges } from "../../src/http/client_address.ts";
 import { type RunningServer, type ServeOptions, startServer } from "../../src/http/serve.ts";
+import { makeCertificate } from "../support/certificate.ts";
 import { refusal } from "./cases.ts";
 import { withWorld, type World } from "./world.ts";
 import { noteBody } from "./world_spec.ts";
@@ -174,18 +174,6 @@ Deno.test("a socket: of many guarded writes at once exactly one lands, the other
     assert.equal(statuses.filter((status) => status === 409).length, 19);
   }));
 
-async function makeCertificate(directory: string): Promise<{ cert: string; key: string }> {
-  const [cert, key] = [join(directory, "cert.pem"), join(directory, "key.pem")];
-  const { success, stderr } = await new Deno.Command("openssl", {
-    args: ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-      .concat(["-keyout", key, "-out", cert, "-days", "1", "-subj", "/CN=localhost"])
-      .concat(["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"])
-      .concat(["-addext", "basicConstraints=critical,CA:FALSE"]),
-  }).output();
-  assert.ok(success, new TextDecoder().decode(stderr));
-  return { cert: await Deno.readTextFile(cert), key: await Deno.readTextFile(key) };
-}
-
 function secureGet(
   url: string,
   ca: string,
@@ -214,7 +202,7 @@ function secureGet(
 Deno.test("a socket: with a certificate and key all environments are served over HTTPS, and only so", async () => {
   const directory = await Deno.makeTempDir({ prefix: "daybook_tls_" });
   try {
-    const tls = await makeCertificate(directory);
+    const tls = await makeCertificate(directory, ["DNS:localhost", "IP:127.0.0.1"]);
     await withListeners({ tls }, async ({ keys }, server) => {
       for (const { url, environment, port } of server.addresses) {
         assert.ok(url.startsWith("https://127.0.0.1:"));

@@ -6,6 +6,7 @@ import type { WaitingEntry } from "../../src/domain/reaction/outbox_entry.ts";
 import { streamKey } from "../../src/domain/stream_key.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import { measureQueues } from "../../src/queries/measure_queues.ts";
+import { encodeDelivery, markLane, putDelivery as putInLane } from "../../src/store/deliveries.ts";
 import {
   encodeEntry,
   listOutbox,
@@ -48,7 +49,9 @@ function table(measures: readonly QueueMeasure[]) {
 Deno.test("measureQueues() finds nothing in an empty store", async () => {
   await withTemporaryEngine(async (engine) => {
     const measures = await measureQueues(engine, fakeHost());
-    assert.deepEqual(table(measures), { outbox: [0, 0], timer: [0, 0], parked: [0, 0] });
+    const nothing = [0, 0];
+    const expected = { outbox: nothing, timer: nothing, lane: nothing, parked: nothing };
+    assert.deepEqual(table(measures), expected);
   });
 });
 
@@ -66,6 +69,7 @@ Deno.test("measureQueues() counts all shards, and times what is due and nothing 
     assert.deepEqual(table(await measureQueues(engine, host)), {
       outbox: [42, 5_000],
       timer: [31, 700],
+      lane: [0, 0],
       parked: [0, 0],
     });
     host.timeMs += 1;
@@ -81,9 +85,32 @@ Deno.test("measureQueues() counts what is parked, without a lag: nobody tries it
     const { works: [work] } = await engine.snapshot((tx) => listOutbox(tx, shard, undefined, 1));
     await engine.transact((tx) => Promise.resolve(parkEntry(tx, work!)));
     const measures = table(await measureQueues(engine, host));
-    assert.deepEqual(measures, { outbox: [0, 0], timer: [0, 0], parked: [1, 0] });
+    assert.deepEqual(measures.outbox, [0, 0]);
+    assert.deepEqual(measures.parked, [1, 0]);
   });
 });
+
+Deno.test("measureQueues() counts marked lanes, and times the first delivery of each that is due", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const host = fakeHost();
+    await putDelivery(engine, "a", host.timeMs - 3_000, 0);
+    // Written long ago, and due again for two seconds.
+    await putDelivery(engine, "b", host.timeMs - 9_000, host.timeMs - 2_000);
+    await putDelivery(engine, "c", host.timeMs - 9_000, host.timeMs + 1);
+    assert.deepEqual(table(await measureQueues(engine, host)).lane, [3, 3_000]);
+  });
+});
+
+async function putDelivery(engine: Engine, id: string, sinceMs: number, dueMs: number) {
+  const lane = { tenant: TENANT, listener: "hook", stream: streamKey("order", id) };
+  const url = "https://example.com/";
+  const value = encodeDelivery({ id, sinceMs, dueMs, url, tries: [], triesBefore: 0 });
+  await engine.transact((tx) => {
+    putInLane(tx, lane, 0, value);
+    markLane(tx, lane);
+    return Promise.resolve();
+  });
+}
 
 Deno.test("measureQueues() counts no further than 1,000 in one shard", async () => {
   await withTemporaryEngine(async (engine) => {
@@ -109,6 +136,6 @@ Deno.test("measureQueues() lets writes in between its shards", async () => {
       return host.yieldTurn();
     };
     await measureQueues(engine, { ...host, yieldTurn });
-    assert.equal(turns, 32);
+    assert.equal(turns, 3 * 16);
   });
 });

@@ -23,6 +23,7 @@ function counted(inner: Engine) {
 const EMPTY = [
   { queue: "outbox", depth: 0, lagMs: 0 },
   { queue: "timer", depth: 0, lagMs: 0 },
+  { queue: "lane", depth: 0, lagMs: 0 },
   { queue: "parked", depth: 0, lagMs: 0 },
 ];
 

@@ -29,6 +29,7 @@ const CENSUS_KINDS = [
   "schedules not deleted, for they were gone",
   // What followed.
   "implied events",
+  "implied events written with their trigger",
   "implied events of depth 2 or more",
   "implied events written by another process than their trigger",
   "implied events given up",

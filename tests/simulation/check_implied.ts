@@ -73,7 +73,7 @@ function faultsOf({ world }: Evidence, placed: Placed, found: Found): string[] {
   const specs = possibleSpecs(world, placed.version);
   const attempts = specs.map((spec) => differences(placed, found, spec));
   const best = attempts.sort((a, b) => a.length - b.length)[0] ?? ["no spec was there yet"];
-  return [...best, ...checkStamps(placed, found)].map((fault) =>
+  return [...best, ...checkStamps(world, placed, found)].map((fault) =>
     `${nameOf(placed)} ${placed.event.type}: ${fault}`
   );
 }
@@ -113,7 +113,7 @@ function isOf(context: ErrorRecord["context"], key: string, type: string): boole
   return context.implied_key === key && context.implied_event_type === type;
 }
 
-function checkStamps(placed: Placed, { actual }: Found): string[] {
+function checkStamps(world: Evidence["world"], placed: Placed, { actual }: Found): string[] {
   const { event: { type, metadata } } = placed;
   return actual.flatMap(({ event, version }) => {
     const by = event.metadata.implied_by!;
@@ -123,7 +123,8 @@ function checkStamps(placed: Placed, { actual }: Found): string[] {
     if (canonical({ ...event.metadata.actor }) !== canonical({ ...metadata.actor })) {
       faults.push("implied by another actor");
     }
-    if (version <= placed.version) faults.push("implied before it was there");
+    const isDirect = world.weather.isDirect && version === placed.version;
+    if (version <= placed.version && !isDirect) faults.push("implied before it was there");
     return faults;
   });
 }
@@ -192,6 +193,8 @@ function countEvent(census: Census, placed: Placed, { actual, dropped, parked }:
   }
   const others = actual.filter(({ commit }) => commit.process !== placed.commit.process);
   census.count("implied events written by another process than their trigger", others.length);
+  const direct = actual.filter(({ version }) => version === placed.version);
+  census.count("implied events written with their trigger", direct.length);
   census.count("implied events given up", dropped.length - parked.length);
   census.count("entries parked", parked.length);
   census.count("implications that came to nothing", countFailures(placed.event));

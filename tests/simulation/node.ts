@@ -43,6 +43,7 @@ export interface Surroundings {
   readonly time: VirtualTime;
   readonly store: SimulatedStore;
   readonly random: Random;
+  readonly isDirect: boolean;
   /** How long a call takes at this stage. */
   latencyMs(stage: CallStage): number;
   /** Whether the node dies here. */
@@ -94,7 +95,7 @@ export function startNode(machine: Machine, around: Surroundings, number: number
     openEngine(machine, around, number, pause),
     host,
     {} as AccessService,
-    { isStoreShared: true },
+    { isStoreShared: true, isDirect: around.isDirect },
   );
   const workers = [outboxWorker, timerWorker, leaseWorker, memoryWorker]
     .map((open): RunningWorker => runWorker(open(service), host));

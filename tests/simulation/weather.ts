@@ -22,6 +22,8 @@ export interface Weather {
   readonly clockJumps: number;
   readonly deploys: number;
   readonly poison: "none" | "passing" | "lasting";
+  /** Whether implied events may be written with their triggers, or only through the outbox. */
+  readonly isDirect: boolean;
 }
 
 /** A tenth of the worlds is calm: there nothing may be late or out of order. */
@@ -42,6 +44,7 @@ export function drawWeather(random: Random): Weather {
     clockJumps: none(random.pick([0, 0, 1, 2]), 0),
     deploys: random.pick([0, 0, 1, 2]),
     poison: none(random.pick(["none", "none", "none", "passing", "lasting"] as const), "none"),
+    isDirect: random.chance(0.5),
   };
 }
 

@@ -141,6 +141,7 @@ function start(world: World, machine: Machine): void {
     time,
     store,
     random: own,
+    isDirect: weather.isDirect,
     latencyMs: () => drawLatencyMs(own, weather),
     isDeadly(stage) {
       if (!world.isStormy || world.deathsLeft === 0) return false;

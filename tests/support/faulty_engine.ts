@@ -133,3 +133,12 @@ function watchingWrites(tx: Transaction): { tx: Transaction; hasWritten(): boole
 function sleep(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
+
+/** What a commit may meet, for tests of what follows; each is to have one effect. */
+export const COMMIT_FAULTS: readonly { readonly name: string; readonly fault: Fault }[] = [
+  { name: "its reply is lost and it landed", fault: { kind: "lose_reply", landed: true } },
+  { name: "its reply is lost and it did not", fault: { kind: "lose_reply", landed: false } },
+  { name: "the store goes away and it landed", fault: { kind: "unavailable", landed: true } },
+  { name: "the store goes away and it did not", fault: { kind: "unavailable", landed: false } },
+  { name: "it meets three conflicts", fault: { kind: "conflict", times: 3 } },
+];

@@ -16,6 +16,7 @@ import type { FakeHost } from "./fake_host.ts";
 import { drain, eventsOf, reactiveSpec, setOffAll } from "./reactive_spec.ts";
 import { valueOf } from "./service_fixture.ts";
 import { imported, importText } from "./transfer_fixtures.ts";
+import { noAsker } from "./no_modules.ts";
 
 const plain = { schema: true, handler: [] };
 
@@ -101,7 +102,7 @@ export function openMovingShop(engine: Engine, host: FakeHost, tenant: Tenant): 
     drain: () => Promise.resolve(0),
     sagas: { move: () => Promise.resolve(true) },
     settle: idle,
-  });
+  }, noAsker);
 
   async function look(ids: readonly string[]): Promise<Look> {
     const events: unknown[] = [];

@@ -161,3 +161,10 @@ export async function drain(service: Service): Promise<number> {
   }
   throw new Error("the workers found work again and again");
 }
+
+/** How much is in each queue that is not empty. */
+export async function depthsOf({ background }: Service): Promise<Record<string, number>> {
+  const measures = await background.measureQueues();
+  const filled = measures.filter(({ depth }) => depth > 0);
+  return Object.fromEntries(filled.map(({ queue, depth }) => [queue, depth]));
+}

@@ -23,6 +23,7 @@ import { listOutbox } from "../../src/store/outbox.ts";
 import { readEvents, readHead } from "../../src/store/streams.ts";
 import { listDueTimers, type Timer } from "../../src/store/timers.ts";
 import { type FakeHost, fakeHost } from "./fake_host.ts";
+import { noAsker, noOutsideAsker } from "./no_modules.ts";
 import { ACTOR, valueOf } from "./service_fixture.ts";
 import { withTemporaryEngine } from "./temporary_engine.ts";
 
@@ -114,7 +115,13 @@ export async function openShop(
 ): Promise<SagaShop> {
   const specs = openSpecCache(engine, host);
   const combiner = createCombiner(engine, host);
-  const advancer = createSagaAdvancer(engine, host, specs, combiner.watched);
+  const advancer = createSagaAdvancer(
+    engine,
+    host,
+    specs,
+    combiner.watched,
+    noOutsideAsker(engine),
+  );
   const idle = () => Promise.resolve();
   const writer = createWriter(engine, host, specs, combiner, {
     ownWaitMs: () => 0,
@@ -123,7 +130,7 @@ export async function openShop(
     drain: () => Promise.resolve(0),
     sagas: { move: () => Promise.resolve(true) },
     settle: idle,
-  });
+  }, noAsker);
   const { number } = TENANT;
 
   async function deploy(spec: JsonObject): Promise<void> {

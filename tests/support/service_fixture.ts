@@ -8,6 +8,7 @@ import type { Outcome, Refusal } from "../../src/domain/refusal.ts";
 import { type Environment, ENVIRONMENTS, type Tenant } from "../../src/domain/tenant.ts";
 import type { WriteRequest, Written } from "../../src/domain/write.ts";
 import type { Engine } from "../../src/kv/engine.ts";
+import type { WebhookSettings } from "../../src/domain/listener/sender.ts";
 import { createService, type Service } from "../../src/service.ts";
 import { exampleSpec } from "./example_spec.ts";
 import { type FakeHost, fakeHost } from "./fake_host.ts";
@@ -28,6 +29,10 @@ export interface FixtureOptions {
   readonly spec?: JsonObject;
   /** Puts something between the service and the engine, such as faults. */
   readonly wrap?: (engine: Engine) => Engine;
+  /** False: all that is implied goes through the outbox. */
+  readonly isDirect?: boolean;
+  /** Left out: nothing is delivered to listeners. */
+  readonly webhooks?: WebhookSettings;
 }
 
 /** Runs `body` with a fresh service; everything is closed and removed afterwards. */
@@ -39,7 +44,8 @@ export async function withService(
   const engine = options.wrap?.(inner) ?? inner;
   const host = fakeHost();
   const access = createAccess(inner, host, { jwtSecret: SECRET });
-  const service = createService(engine, host, access);
+  const { isDirect, webhooks } = options;
+  const service = createService(engine, host, access, { isDirect, webhooks });
   try {
     const instance = valueOf(await access.createInstance("shop", "unlimited"));
     const tenants = {} as Record<Environment, Tenant>;

@@ -7,6 +7,7 @@ import type { Operator } from "../../src/domain/access.ts";
 import { type Access, createAccess } from "../../src/access.ts";
 import { type Environment, ENVIRONMENTS, type Tenant } from "../../src/domain/tenant.ts";
 import type { Engine } from "../../src/kv/engine.ts";
+import type { WebhookSettings } from "../../src/domain/listener/sender.ts";
 import { createService, type Service } from "../../src/service.ts";
 import { exampleSpec } from "./example_spec.ts";
 import { type FakeHost, fakeHost } from "./fake_host.ts";
@@ -42,6 +43,8 @@ export interface TwoNodesOptions {
   readonly wrapB?: (engine: Engine) => Engine;
   /** How far B's clock is ahead of A's. */
   readonly skewMs?: number;
+  /** How the nodes deliver to listeners; left out: they do not. */
+  readonly webhooks?: { readonly a: WebhookSettings; readonly b: WebhookSettings };
 }
 
 /** An operator of everything. */
@@ -51,11 +54,11 @@ export const OPERATOR: Operator = { subject: "ops@example.com" };
 export async function withTwoNodes(
   open: OpenNodes,
   body: (nodes: TwoNodes) => Promise<void>,
-  { wrapB = (engine) => engine, skewMs = 0 }: TwoNodesOptions = {},
+  { wrapB = (engine) => engine, skewMs = 0, webhooks }: TwoNodesOptions = {},
 ): Promise<void> {
   const { engines, dispose } = await open();
-  const a = startNode(engines[0], fakeHost("node a"));
-  const b = startNode(wrapB(engines[1]), fakeHost("node b"));
+  const a = startNode(engines[0], fakeHost("node a"), webhooks?.a);
+  const b = startNode(wrapB(engines[1]), fakeHost("node b"), webhooks?.b);
   b.host.timeMs += skewMs;
   try {
     const { id } = valueOf(await a.access.createInstance("shop", "unlimited"));
@@ -80,9 +83,11 @@ export async function withTwoNodes(
   }
 }
 
-export function startNode(engine: Engine, host: FakeHost): Node {
+export function startNode(engine: Engine, host: FakeHost, webhooks?: WebhookSettings): Node {
   const access = createAccess(engine, host, { jwtSecret: new Uint8Array(32).fill(7) });
-  const service = createService(engine, host, access, { isStoreShared: true });
+  // What is implied goes through the outbox: there nodes meet.
+  const options = { isStoreShared: true, isDirect: false, webhooks };
+  const service = createService(engine, host, access, options);
   return { engine, host, access, service };
 }
 

@@ -23,6 +23,7 @@ Deno.test("outboxWorker() does what a process has left that died after its write
       },
       host,
       access,
+      { isDirect: false },
     );
     await write(dying, test, setOff(uuid(1), "was_placed"));
     await dying.close();

@@ -14,12 +14,14 @@
 
 import { createHash } from "node:crypto";
 import type { Environment } from "../../domain/tenant.ts";
+import { type BlobVersion, referenceText } from "../../domain/wasm/blob.ts";
 import { FORMAT, FORMAT_VERSION } from "../../domain/transfer/record.ts";
 import { API_KEYS_MAX, type FileCounts } from "../../domain/transfer/record.ts";
 import type { WorkText } from "../../domain/transfer/work.ts";
 import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";
 import { listStoredApiKeys } from "../../store/api_keys.ts";
+import { readBlobFile } from "../../store/blobs.ts";
 import { isExpired, listLedger } from "../../store/idempotency.ts";
 import { type InstanceRecord, viewInstance } from "../../store/instances.ts";
 import { listSigningKeys } from "../../store/signing_keys.ts";
@@ -117,10 +119,10 @@ export async function exportEnvironment(
 
 /** All rounds; gives the specs of the moment that the file tells. */
 async function writeStreams(run: Run): Promise<SpecState> {
-  let before: RoundEnd = { specsWritten: 0, workDigest: undefined };
+  let before: RoundEnd = { specs: undefined, workDigest: undefined };
   for (let round = 1; round <= ROUNDS_MAX; round++) {
     const { specs, workDigest, isOneMoment } = await writeRound(run, before);
-    before = { specsWritten: specs.versions.length, workDigest };
+    before = { specs, workDigest };
     if (isOneMoment) return specs;
   }
   throw new ExportDisturbed(
@@ -131,7 +133,8 @@ async function writeStreams(run: Run): Promise<SpecState> {
 
 /** What the next round must know of one. */
 interface RoundEnd {
-  readonly specsWritten: number;
+  /** Specs and blobs that the file has. */
+  readonly specs: SpecState | undefined;
   /** Of all pending work; undefined before the first round. */
   readonly workDigest: string | undefined;
 }
@@ -142,7 +145,7 @@ interface Round {
   readonly isOneMoment: boolean;
 }
 
-async function writeRound(run: Run, { specsWritten, workDigest }: RoundEnd): Promise<Round> {
+async function writeRound(run: Run, { specs: written, workDigest }: RoundEnd): Promise<Round> {
   const { engine, host, tenant, tools } = run;
   const limits = tools.limits ?? SEGMENT_LIMITS;
   const previous = await tools.spool.turn();
@@ -163,7 +166,10 @@ async function writeRound(run: Run, { specsWritten, workDigest }: RoundEnd): Pro
     );
     specs ??= segment.beside!;
     firstVersion ??= segment.version;
-    if (isFirst) changes += await writeSpecs(run, specs, specsWritten);
+    if (isFirst) {
+      changes += await writeSpecs(run, specs, written?.versions.length ?? 0);
+      changes += await writeBlobs(run, specs, written?.blobs ?? []);
+    }
     const deltas: Delta[] = [];
     for (const { key, head } of segment.heads) {
       // Streams never go away, so the heads before are some of these, in the same order.
@@ -248,6 +254,23 @@ async function writeSpecs(
   for (const { version, spec_hash, created_at } of fresh) {
     const text = await engine.snapshot((tx) => readSpecText(tx, tenant, version));
     await writer.writeInParts({ record: "spec", version, spec_hash, created_at }, text);
+  }
+  return fresh.length;
+}
+
+/** Writes the versions of blobs that are not `written`; gives how many. Versions never change. */
+async function writeBlobs(
+  { engine, tenant, writer }: Run,
+  { blobs }: SpecState,
+  written: readonly BlobVersion[],
+): Promise<number> {
+  const before = new Set(written.map(referenceText));
+  const fresh = blobs.filter((blob) => !before.has(referenceText(blob)));
+  for (const blob of fresh) {
+    const { name, version, sha256, bytes, created_at } = blob;
+    const file = await engine.snapshot((tx) => readBlobFile(tx, tenant, blob));
+    const record = { record: "blob", name, version, sha256, bytes, created_at } as const;
+    await writer.writeInParts(record, file.toBase64());
   }
   return fresh.length;
 }

@@ -73,6 +73,7 @@ export function createFileWriter(output: FileOutput): FileWriter {
     if (record.record === "api_key") counts.api_keys++;
     if (record.record === "ledger") counts.ledger_entries++;
     if (record.record === "work") counts.work++;
+    if (record.record === "blob") counts.blobs++;
   }
 
   return {

@@ -5,6 +5,8 @@
  * the next one into the same environment removes what it has left.
  */
 
+import { limits } from "../../domain/limits.ts";
+import { checkBlobs } from "../../domain/spec/bind_blobs.ts";
 import { publicKeyOf } from "../../domain/audit/signing_key.ts";
 import { compileSpec } from "../../domain/spec/compile.ts";
 import {
@@ -15,6 +17,7 @@ import {
 import {
   API_KEYS_MAX,
   type ApiKeyLine,
+  type BlobRecord,
   type FileCounts,
   type HeaderRecord,
   LINE_BYTES_MAX,
@@ -23,9 +26,11 @@ import {
 import type { WorkItem } from "../../domain/transfer/work.ts";
 import { createLineSplitter } from "../../domain/transfer/split_lines.ts";
 import type { Host } from "../../host.ts";
-import type { Engine } from "../../kv/engine.ts";
+import type { Bytes, Engine } from "../../kv/engine.ts";
+import { findBlobs } from "../../store/blobs.ts";
 import type { SigningKeyRecord } from "../../store/signing_keys.ts";
 import { readSpecText } from "../../store/specs.ts";
+import { openWasmPool, type WasmPool } from "../../wasm/pool.ts";
 import { prepareInstance } from "../create_instance.ts";
 import { finishImports } from "./activate_work.ts";
 import { type ImportWish, judgeTarget } from "./import_target.ts";
@@ -59,6 +64,8 @@ interface Gathered {
 }
 
 const SIGNING_KEYS_MAX = 1_000;
+/** For checking modules, one after the other. */
+const POOL = { runners: 1, stackKilobytes: limits.wasmStackKilobytesDefault, onFault() {} };
 
 /**
  * Reads `file` to its end, or up to the first fault.
@@ -75,6 +82,7 @@ export async function importEnvironment(
   let place: { slug: string; environment: HeaderRecord["environment"] } | undefined;
   const check = createFileCheck();
   const splitter = createLineSplitter();
+  let pool: WasmPool | undefined;
 
   async function readFile(): Promise<FileFault | undefined> {
     for await (const chunk of file) {
@@ -98,6 +106,7 @@ export async function importEnvironment(
     const stage = gathered.stage!;
     if (item.kind === "event") stage.addEvent(item);
     else if (item.kind === "work") return addWork(stage, item.work, item.bytes);
+    else if (item.kind === "blob") return addBlob(stage, item.blob, item.file);
     else if (item.kind === "current_spec") return makeCurrent(stage, item.current.version);
     else {
       const refused = gather(item, stage);
@@ -118,6 +127,24 @@ export async function importEnvironment(
     }
     stage.addWork(work, bytes, line);
     return stage.isFull ? await stage.flush() : undefined;
+  }
+
+  /** Checked like an upload: what a file says about a module is believed no more than elsewhere. */
+  async function addBlob(
+    stage: Stage,
+    { name, version, sha256, bytes, created_at }: BlobRecord,
+    file: Bytes,
+  ): Promise<FileFault | undefined> {
+    pool ??= openWasmPool(POOL);
+    const checked = await pool.checkModule(name, file);
+    if (!checked.ok) throw new Error(`The blob ${name} could not be checked; import again`);
+    const check = checked.value;
+    if (!check.ok) return fault("blob_invalid", `${name}:v${version}: ${check.violation.message}`);
+    const unstored = await stage.flush();
+    if (unstored !== undefined) return unstored;
+    const { entrypoints: exports, bytes: module } = check.module;
+    stage.addBlob({ name, version, sha256, exports, bytes, created_at }, file, module);
+    return await stage.flush();
   }
 
   async function begin(header: HeaderRecord): Promise<FileFault | undefined> {
@@ -152,8 +179,8 @@ export async function importEnvironment(
     const unstored = await stage.flush();
     if (unstored !== undefined) return unstored;
     const text = await engine.snapshot((tx) => readSpecText(tx, stage.tenant, version));
-    const violations = explainSpec(text);
-    return violations === undefined ? undefined : fault("spec_invalid", violations);
+    const reason = await explainSpec(engine, stage.tenant, text);
+    return reason === undefined ? undefined : fault("spec_invalid", reason);
   }
 
   function fault(rule: string, message: string, ahead = 0): FileFault {
@@ -188,7 +215,7 @@ export async function importEnvironment(
     return { ok: true, summary };
   }
 
-  const refused = await readFile();
+  const refused = await readFile().finally(() => pool?.close());
   const outcome = refused === undefined ? await publish() : { ok: false as const, fault: refused };
   if (!outcome.ok && gathered.stage !== undefined) {
     await discardStage(engine, place!, gathered.stage.tenant);
@@ -201,7 +228,11 @@ function withoutName({ record: _, ...key }: SigningKeyLine): SigningKeyRecord {
 }
 
 /** What keeps this build from running a spec, as a sentence. */
-function explainSpec(text: string): string | undefined {
+async function explainSpec(
+  engine: Engine,
+  tenant: number,
+  text: string,
+): Promise<string | undefined> {
   let document: unknown;
   try {
     document = JSON.parse(text);
@@ -209,8 +240,12 @@ function explainSpec(text: string): string | undefined {
     return "the current spec is not JSON";
   }
   const compiled = compileSpec(document);
-  if (compiled.ok) return undefined;
-  const { path, message } = compiled.violations[0]!;
+  const calls = compiled.ok ? compiled.spec.moduleCalls : [];
+  const references = calls.map(({ blob }) => blob);
+  const found = await engine.snapshot((tx) => findBlobs(tx, tenant, references));
+  const [violation] = compiled.ok ? checkBlobs(calls, found) : compiled.violations;
+  if (violation === undefined) return undefined;
+  const { path, message } = violation;
   return `this build cannot run the current spec: ${path}: ${message}`;
 }
 

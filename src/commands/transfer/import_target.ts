@@ -7,6 +7,7 @@ import type { RuleBreach } from "../../domain/transfer/parse_record.ts";
 import type { HeaderRecord } from "../../domain/transfer/record.ts";
 import type { ReadTransaction } from "../../kv/engine.ts";
 import { listStreams } from "../../store/aggregates.ts";
+import { listBlobs } from "../../store/blobs.ts";
 import { type InstanceRecord, readInstance, readInstanceBySlug } from "../../store/instances.ts";
 import { listSpecVersions } from "../../store/specs.ts";
 
@@ -69,8 +70,10 @@ export async function judgeTarget(
 async function describeContents(tx: ReadTransaction, tenant: number): Promise<string | undefined> {
   const versions = (await listSpecVersions(tx, tenant)).length;
   const [stream] = await listStreams(tx, tenant, { limit: 1 });
+  const [blob] = await listBlobs(tx, tenant, 1);
   const parts: string[] = [];
   if (versions > 0) parts.push(versions === 1 ? "a spec" : `${versions} versions of a spec`);
+  if (blob !== undefined) parts.push(`blobs (the first is ${blob.name})`);
   if (stream !== undefined) parts.push(`streams (the first is ${stream})`);
   return parts.length === 0 ? undefined : parts.join(" and ");
 }

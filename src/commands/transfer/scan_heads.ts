@@ -4,11 +4,13 @@
  * it takes.
  */
 
+import type { BlobVersion } from "../../domain/wasm/blob.ts";
 import type { SpecVersion } from "../../domain/spec/deployment.ts";
 import type { StreamKey } from "../../domain/stream_key.ts";
 import type { Host } from "../../host.ts";
 import type { Engine, ReadTransaction } from "../../kv/engine.ts";
 import { listStreams } from "../../store/aggregates.ts";
+import { listBlobs } from "../../store/blobs.ts";
 import { listSpecVersions, readCurrentVersion } from "../../store/specs.ts";
 import type { StreamHead } from "../../store/stream_head.ts";
 import { readHead } from "../../store/streams.ts";
@@ -30,9 +32,10 @@ export interface HeadSegment {
   readonly work: WorkSegment | undefined;
 }
 
-/** The specs at the same version as the first segment of a round. */
+/** The specs and blobs at the same version as the first segment of a round. */
 export interface SpecState {
   readonly versions: readonly SpecVersion[];
+  readonly blobs: readonly BlobVersion[];
   readonly current: number | undefined;
 }
 
@@ -47,8 +50,11 @@ export interface SegmentLimits {
 export const SEGMENT_LIMITS: SegmentLimits = { batch: 1_000, heads: 50_000, milliseconds: 3_000 };
 
 export function readSpecState(tx: ReadTransaction, tenant: number): Promise<SpecState> {
-  return Promise.all([listSpecVersions(tx, tenant), readCurrentVersion(tx, tenant)])
-    .then(([versions, current]) => ({ versions, current }));
+  return Promise.all([
+    listSpecVersions(tx, tenant),
+    readCurrentVersion(tx, tenant),
+    listBlobs(tx, tenant),
+  ]).then(([versions, current, blobs]) => ({ versions, current, blobs }));
 }
 
 /** The next heads after `after`; `alongside` is read at the same version. */

@@ -1,14 +1,16 @@
 /**
  * Pending work of an environment, as texts for a file: entries of the outbox, scheduled events,
- * sagas, and the definitions that running ones need. All of it changes and goes away, so what was
- * read in several transactions is of one moment only where reading it again gives the same: a piece
- * that was changed is never as it was before, and one that came and went came with an event.
+ * deliveries, sagas, and the definitions that running ones need. All of it changes and goes away,
+ * so what was read in several transactions is of one moment only where reading it again gives the
+ * same: a piece that was changed is never as it was before, and one that came and went came with an
+ * event.
  */
 
 import type { OutboxPlace } from "../../domain/reaction/outbox_entry.ts";
 import { neededDefinition } from "../../domain/transfer/parse_work.ts";
 import {
   type MovedDefinition,
+  type MovedDelivery,
   type MovedEntry,
   type MovedSaga,
   type MovedSchedule,
@@ -18,6 +20,7 @@ import {
 } from "../../domain/transfer/work.ts";
 import type { Host } from "../../host.ts";
 import type { ReadTransaction } from "../../kv/engine.ts";
+import { listTenantDeliveries } from "../../store/deliveries.ts";
 import { listSagaRecords, readSagaDefinition } from "../../store/sagas.ts";
 import { isCancelled, listSchedules, type ScheduleRecord } from "../../store/schedules.ts";
 import { listTenantOutbox } from "../../store/tenant_outbox.ts";
@@ -26,7 +29,7 @@ import type { SegmentLimits } from "./scan_heads.ts";
 /** Where a scan goes on: behind a piece of one kind, or at the first one of it. */
 export interface WorkPlace {
   readonly kind: WorkKind;
-  readonly after?: string | OutboxPlace;
+  readonly after?: string | OutboxPlace | MovedDelivery;
   /** Definitions that sagas before it need. */
   readonly definitions: ReadonlySet<string>;
 }
@@ -85,6 +88,7 @@ export async function scanWork(
 const readers: Readonly<Record<WorkKind, Reader>> = {
   outbox_entry: readEntries,
   scheduled_event: readSchedules,
+  delivery: readDeliveries,
   saga: readSagas,
   saga_definition: readDefinitions,
 };
@@ -125,6 +129,20 @@ function scheduleText(record: ScheduleRecord): WorkText {
   const cancelOn = record.cancelOn.map(({ key, eventType }) => ({ key, eventType }));
   const moved: MovedSchedule = { ...record, cancelOn };
   return asText("scheduled_event", moved);
+}
+
+async function readDeliveries(
+  tx: ReadTransaction,
+  tenant: number,
+  place: WorkPlace,
+  batch: number,
+): Promise<Page> {
+  const after = place.after as MovedDelivery | undefined;
+  const found: MovedDelivery[] = await listTenantDeliveries(tx, tenant, after, batch);
+  return {
+    texts: found.map((moved) => asText("delivery", moved)),
+    next: found.length < batch ? kindAfter(place) : { ...place, after: found.at(-1)! },
+  };
 }
 
 async function readSagas(

@@ -9,8 +9,10 @@ import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";
 import type { EventItem, FileFault } from "../../domain/transfer/check_file.ts";
 import type { LedgerRecord, StreamRecord } from "../../domain/transfer/record.ts";
 import type { WorkItem } from "../../domain/transfer/work.ts";
-import type { Engine, Transaction } from "../../kv/engine.ts";
+import type { BlobVersion } from "../../domain/wasm/blob.ts";
+import type { Bytes, Engine, Transaction } from "../../kv/engine.ts";
 import { indexAggregate } from "../../store/aggregates.ts";
+import { storeBlob } from "../../store/blobs.ts";
 import { type NamedLedgerEntry, storeLedgerEntry } from "../../store/idempotency.ts";
 import {
   clearImported,
@@ -23,7 +25,7 @@ import { takeTenantNumber } from "../../store/instances.ts";
 import { keepSpec, makeSpecCurrent } from "../../store/specs.ts";
 import type { StreamHead } from "../../store/stream_head.ts";
 import { placeEvents, readHead } from "../../store/streams.ts";
-import { REBUILD_EVERY_BYTES } from "../append_writes.ts";
+import { REBUILD_EVERY_BYTES } from "../append_events.ts";
 import { originOf, storeWork } from "./stage_work.ts";
 
 /** Bytes and pieces that are stored in one transaction. */
@@ -50,6 +52,8 @@ export interface Stage {
   addWork(work: WorkItem, bytes: number, line: number): void;
   hasRoomFor(bytes: number): boolean;
   addSpec(version: SpecVersion, text: string): void;
+  /** Goes into a transaction of its own: to be stored before and after. */
+  addBlob(blob: BlobVersion, file: Bytes, module: Bytes): void;
   makeSpecCurrent(version: number): void;
   /** Stores what has been added; the fault of a stream that cannot go on where it says. */
   flush(): Promise<FileFault | undefined>;
@@ -70,6 +74,12 @@ type Piece =
   | { readonly kind: "ledger"; readonly entry: NamedLedgerEntry }
   | { readonly kind: "work"; readonly work: WorkItem; readonly line: number }
   | { readonly kind: "spec"; readonly version: SpecVersion; readonly text: string }
+  | {
+    readonly kind: "blob";
+    readonly blob: BlobVersion;
+    readonly file: Bytes;
+    readonly module: Bytes;
+  }
   | { readonly kind: "current_spec"; readonly version: number };
 
 /** Another import into the same environment has begun; it has removed what this one brought. */
@@ -151,6 +161,9 @@ export async function openStage(engine: Engine, place: ImportPlace): Promise<Sta
     addSpec(version, text) {
       add({ kind: "spec", version, text }, text.length);
     },
+    addBlob(blob, file, module) {
+      add({ kind: "blob", blob, file, module }, file.length + module.length);
+    },
     makeSpecCurrent(version) {
       add({ kind: "current_spec", version }, 0);
     },
@@ -216,6 +229,7 @@ async function storeBatch(
         return { fault, ledgerLeftOut, longTypes };
       }
     } else if (piece.kind === "spec") keepSpec(tx, tenant, piece.version, piece.text);
+    else if (piece.kind === "blob") storeBlob(tx, tenant, piece.blob, piece.file, piece.module);
     else makeSpecCurrent(tx, tenant, piece.version);
   }
   return { fault: undefined, ledgerLeftOut, longTypes };

@@ -7,8 +7,15 @@ import { parseEventId } from "../../domain/event.ts";
 import { eventTypesOf } from "../../domain/saga/definition.ts";
 import { compileKeptSaga } from "../../domain/spec/sagas.ts";
 import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";
-import type { MovedEntry, MovedSaga, MovedSchedule, WorkItem } from "../../domain/transfer/work.ts";
+import type {
+  MovedDelivery,
+  MovedEntry,
+  MovedSaga,
+  MovedSchedule,
+  WorkItem,
+} from "../../domain/transfer/work.ts";
 import type { Transaction } from "../../kv/engine.ts";
+import { encodeDelivery, laneTimer, putDelivery, readDelivery } from "../../store/deliveries.ts";
 import {
   hasImportedEntry,
   keepImportedEntry,
@@ -32,6 +39,7 @@ export function originOf(work: WorkItem): Origin | undefined {
     const { key, streamId } = work.moved.by;
     return { stream: key as StreamKey, index: indexOf(streamId) };
   }
+  if (work.kind === "delivery") return work.moved;
   if (work.kind === "saga_definition") return undefined;
   const { key, stream_id } = work.moved.instance.trigger;
   return { stream: key as StreamKey, index: indexOf(stream_id) };
@@ -66,6 +74,8 @@ async function storeMoved(tx: Transaction, tenant: number, work: WorkItem): Prom
       return await storeEntry(tx, tenant, work.moved);
     case "scheduled_event":
       return await storeSchedule(tx, tenant, work.moved);
+    case "delivery":
+      return await storeDelivery(tx, tenant, work.moved);
     case "saga":
       return await storeSaga(tx, tenant, work.moved);
     case "saga_definition": {
@@ -100,6 +110,20 @@ async function storeSchedule(
   keepImportedTimer(tx, scheduleTimer(tenant, record));
   const cancels = cancelOn.map(({ key, eventType }) => `${splitStreamKey(key).type}.${eventType}`);
   await watch(tx, tenant, { cancels });
+  return true;
+}
+
+/** Its lane is found by a timer: marks are for what the whole deployment is to do. */
+async function storeDelivery(
+  tx: Transaction,
+  tenant: number,
+  { listener, stream, index, delivery }: MovedDelivery,
+): Promise<boolean> {
+  const lane = { tenant, listener, stream };
+  if (await readDelivery(tx, lane, index) !== undefined) return false;
+  putDelivery(tx, lane, index, encodeDelivery(delivery));
+  const { dueMs, sinceMs } = delivery;
+  keepImportedTimer(tx, laneTimer(lane, Math.max(dueMs, sinceMs)));
   return true;
 }
 

@@ -6,6 +6,7 @@
 import type { StoredEvent } from "../event.ts";
 import type { JsonObject } from "../json.ts";
 import type { StreamKey } from "../stream_key.ts";
+import type { ModuleAnswers, ModuleQuestion } from "./module_question.ts";
 
 /** An event to be written; type and data are checked when that happens, by the spec of then. */
 export interface Emission {
@@ -37,11 +38,15 @@ export interface ReactionFailure {
   /** Dotted location of the entry in the spec. */
   readonly path: string;
   readonly message: string;
+  /** What a module did, for the error record; absent where none was to blame. */
+  readonly cause?: JsonObject;
 }
 
 export interface Reactions {
   readonly actions: readonly Action[];
   readonly failures: readonly ReactionFailure[];
+  /** What modules are to be asked before the rest is of use; absent where nothing is. */
+  readonly questions?: readonly ModuleQuestion[];
 }
 
 /** What the events of one write may still spend on computing their actions; they share it. */
@@ -56,5 +61,11 @@ export interface ReactionWork {
  * It stops as soon as the write is sure to be refused: then there are more actions than
  * `limits.implicationActionsMax`, or their keys, types and data are larger than
  * `limits.writeStoredBytesMax`. Who counts the actions of a write and the bytes they store sees it.
+ *
+ * Where it gives questions it is to be called again, with the answers added to those it was given.
  */
-export type CompiledReactions = (event: StoredEvent, work?: ReactionWork) => Reactions;
+export type CompiledReactions = (
+  event: StoredEvent,
+  work?: ReactionWork,
+  answers?: ModuleAnswers,
+) => Reactions;

@@ -12,13 +12,16 @@ import { describeKind, type JsonValue } from "../json.ts";
 import { limits } from "../limits.ts";
 import type { Violation } from "../refusal.ts";
 import type { StoredEvent } from "../event.ts";
+import type { ModuleCall } from "../wasm/module_call.ts";
 import type { CompiledReactions, ReactionFailure, Reactions, ReactionWork } from "./action.ts";
 import { type CompiledEntry, entryAt } from "./entry.ts";
 import { type Gathering, isOverfull } from "./gathering.ts";
+import { AnswerMissing } from "./module_step.ts";
+import { type ModuleAnswers, type ModuleQuestion, NO_ANSWERS } from "./module_question.ts";
 import type { NamedEvent, Terms } from "./terms.ts";
 
 /** What the implications of one event type are compiled with. */
-export type ReactionTerms = Omit<Terms, "named" | "watched">;
+export type ReactionTerms = Omit<Terms, "named" | "watched" | "moduleCalls">;
 
 export type ReactionCompilation =
   | {
@@ -28,6 +31,7 @@ export type ReactionCompilation =
     readonly named: readonly NamedEvent[];
     /** `<aggregate_type>.<event_type>` of each `cancel_on`. */
     readonly watched: ReadonlySet<string>;
+    readonly moduleCalls: readonly ModuleCall[];
   }
   | { readonly ok: false; readonly violations: readonly Violation[] };
 
@@ -45,7 +49,7 @@ export function compileReactions(
   path: string,
   terms: ReactionTerms,
 ): ReactionCompilation {
-  const filled: Terms = { ...terms, named: [], watched: new Set() };
+  const filled: Terms = { ...terms, named: [], watched: new Set(), moduleCalls: [] };
   const compiled = compileDefinition(
     definition,
     path,
@@ -54,10 +58,15 @@ export function compileReactions(
   );
   if (!compiled.ok) return compiled;
   const entries = compiled.value;
-  function reactions(event: StoredEvent, work: ReactionWork = newReactionWork()): Reactions {
-    return computeActions(entries, event, work);
+  function reactions(
+    event: StoredEvent,
+    work: ReactionWork = newReactionWork(),
+    answers: ModuleAnswers = NO_ANSWERS,
+  ): Reactions {
+    return computeActions(entries, event, work, answers);
   }
-  return { ok: true, reactions, named: filled.named, watched: filled.watched };
+  const { named, watched, moduleCalls } = filled;
+  return { ok: true, reactions, named, watched, moduleCalls };
 }
 
 /** A full share of work, for all events of one write. */
@@ -89,33 +98,45 @@ function computeActions(
   entries: readonly PlacedEntry[],
   event: StoredEvent,
   budget: ReactionWork,
+  answers: ModuleAnswers,
 ): Reactions {
-  const gathering: Gathering = { actions: [], bytes: 0 };
+  const gathering: Gathering = { actions: [], bytes: 0, answers };
+  const questions: ModuleQuestion[] = [];
   const failures: ReactionFailure[] = [];
   const evaluation: Evaluation = { state: {}, event, bindings: [], budget };
   for (const { path, run } of entries) {
     const count = gathering.actions.length;
     const { bytes } = gathering;
-    const message = runEntry(run, evaluation, gathering);
+    const stopped = runEntry(run, evaluation, gathering);
     if (isOverfull(gathering)) break;
-    if (message === undefined) continue;
+    if (stopped === undefined) continue;
     // All or nothing: half of what belongs together would be harder to repair than none.
     gathering.actions.length = count;
     gathering.bytes = bytes;
-    failures.push({ path, message });
+    if (typeof stopped !== "string") questions.push(stopped);
+    else failures.push(describeFailure(path, stopped, gathering));
   }
-  return { actions: gathering.actions, failures };
+  const { actions } = gathering;
+  return questions.length === 0 ? { actions, failures } : { actions, failures, questions };
 }
 
+function describeFailure(path: string, message: string, gathering: Gathering): ReactionFailure {
+  const { cause } = gathering;
+  delete gathering.cause;
+  return cause === undefined ? { path, message } : { path, message, cause };
+}
+
+/** Why the entry failed, or what it has to ask first. */
 function runEntry(
   run: CompiledEntry,
   evaluation: Evaluation,
   gathering: Gathering,
-): string | undefined {
+): string | ModuleQuestion | undefined {
   try {
     charge(evaluation.budget, CONTAINER_BYTES);
     return run(evaluation, gathering);
   } catch (error) {
+    if (error instanceof AnswerMissing) return error.question;
     if (!(error instanceof StateTooLarge)) throw error;
     return "Computing it takes more than the implications of one write may take";
   }

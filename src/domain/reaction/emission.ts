@@ -12,7 +12,7 @@ import { limits } from "../limits.ts";
 import type { Emission } from "./action.ts";
 import { fieldsAt, textAt, type TextField } from "./form.ts";
 import { failed, type Resolved, resolved, SKIPPED } from "./resolved.ts";
-import { resolveTypeName, streamAt, type StreamField } from "./stream.ts";
+import { type NamedStream, resolveTypeName, streamAt, type StreamField } from "./stream.ts";
 import { checkEventType, type Terms } from "./terms.ts";
 
 export interface SizedEmission {
@@ -77,15 +77,24 @@ function emitter({ stream, eventType, data }: EmitParts): CompiledEmit {
     const built = data === undefined ? {} : data.build(evaluation, 1);
     if (built === undefined) return SKIPPED;
     if (!isJsonObject(built)) return failed(`data is ${describeKind(built)}, not an object`);
-    const size = measureState(built);
-    if (size.bytes > limits.eventDataBytesMax) {
-      return failed(`data exceeds ${limits.eventDataBytesMax} bytes of JSON`);
-    }
-    if (size.depth > limits.jsonDepthMax) {
-      return failed(`data nests deeper than ${limits.jsonDepthMax} levels`);
-    }
-    const emission = { ...place.value, eventType: type.value, data: built };
-    const bytes = emission.key.length + emission.eventType.length + size.bytes;
-    return resolved({ emission, bytes });
+    return sizeEmission(place.value, type.value, built);
   };
+}
+
+/** The event with its size, or why it could not be stored. */
+export function sizeEmission(
+  stream: NamedStream,
+  eventType: string,
+  data: JsonObject,
+): Resolved<SizedEmission> {
+  const size = measureState(data);
+  if (size.bytes > limits.eventDataBytesMax) {
+    return failed(`data exceeds ${limits.eventDataBytesMax} bytes of JSON`);
+  }
+  if (size.depth > limits.jsonDepthMax) {
+    return failed(`data nests deeper than ${limits.jsonDepthMax} levels`);
+  }
+  const emission = { ...stream, eventType, data };
+  const bytes = emission.key.length + emission.eventType.length + size.bytes;
+  return resolved({ emission, bytes });
 }

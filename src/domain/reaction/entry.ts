@@ -1,6 +1,6 @@
 /**
- * One entry of `implications`: `emit`, `map`, `schedule` or `pipeline`, told apart by key, with a
- * `condition` beside it. Decisions, sections 11 and 12.
+ * One entry of `implications`: `emit`, `map`, `schedule`, `pipeline` or `wasm`, told apart by key,
+ * with a `condition` beside it. Decisions, sections 11 and 12.
  */
 
 import {
@@ -20,11 +20,12 @@ import { delayAt } from "./delay.ts";
 import { emitAt } from "./emission.ts";
 import { fieldsAt } from "./form.ts";
 import { gatherEmit, type Gathering, gatherSchedule, isOverfull } from "./gathering.ts";
+import { CONTEXT_NAME, moduleStepAt } from "./module_step.ts";
 import type { Terms } from "./terms.ts";
 
 /**
  * Adds the actions of the entry for one trigger; gives why it failed, and then what it added is of
- * no use. May throw `StateTooLarge` when the budget is spent.
+ * no use. May throw `StateTooLarge` when the budget is spent, and `AnswerMissing`.
  */
 export type CompiledEntry = (evaluation: Evaluation, gathering: Gathering) => string | undefined;
 
@@ -32,8 +33,6 @@ export const ENTRY_KINDS = ["emit", "map", "schedule", "pipeline", "wasm"] as co
 type EntryKind = typeof ENTRY_KINDS[number];
 
 const ENTRY_HINT = `An entry has one of the keys ${ENTRY_KINDS.join(", ")}, and may have condition`;
-/** The name by which the steps of a pipeline see what earlier ones have found out. */
-const CONTEXT_NAME = "context";
 const ELEMENT_NAME = "item";
 
 function doNothing(): undefined {}
@@ -54,7 +53,7 @@ const kindCompilers: Readonly<Record<EntryKind, KindCompiler>> = {
   map: compileMap,
   schedule: compileSchedule,
   pipeline: compilePipeline,
-  wasm: refuseWasm,
+  wasm: compileModule,
 };
 
 /** The one key of `kinds` that an entry or a step has; undefined, with the fault, otherwise. */
@@ -190,12 +189,6 @@ function compilePipeline(definition: JsonValue, site: Site, terms: Terms): Compi
   };
 }
 
-function refuseWasm(_definition: JsonValue, site: Site): CompiledEntry {
-  addFault(
-    childSite(site, "wasm"),
-    "not_available",
-    "This version of the service does not run WebAssembly implications yet, so it does not accept any",
-    "Remove it; everything else in the spec can be deployed without it",
-  );
-  return doNothing;
+function compileModule(definition: JsonValue, site: Site, terms: Terms): CompiledEntry {
+  return moduleStepAt(definition, site, terms) ?? doNothing;
 }

@@ -2,12 +2,17 @@
 
 import { limits } from "../limits.ts";
 import type { Action } from "./action.ts";
+import type { JsonObject } from "../json.ts";
 import type { SizedEmission } from "./emission.ts";
+import type { ModuleAnswers } from "./module_question.ts";
 
 export interface Gathering {
   readonly actions: Action[];
   /** Bytes that storing them takes at least. */
   bytes: number;
+  readonly answers: ModuleAnswers;
+  /** Of the failure that a module is to blame for. */
+  cause?: JsonObject;
 }
 
 /** True once the write is sure to be refused: computing more would only cost memory. */

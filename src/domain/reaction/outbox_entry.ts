@@ -3,7 +3,7 @@
  * write's own transaction and taken out by the one that does it. Decisions, section 11.
  */
 
-import type { PartyReference } from "../event.ts";
+import { eventId, type ImpliedBy, type PartyReference } from "../event.ts";
 import { limits } from "../limits.ts";
 import type { StreamKey } from "../stream_key.ts";
 import type { Emission } from "./action.ts";
@@ -56,6 +56,19 @@ export interface OutboxWork extends WaitingEntry {
   readonly place: OutboxPlace;
   /** Of the value that is stored. */
   readonly bytes: number;
+}
+
+/** What tells the readers of an implied event where it comes from. */
+export interface ImpliedStamp {
+  readonly actor: PartyReference;
+  readonly implied_by: ImpliedBy;
+}
+
+export function impliedStamp(
+  { stream: key, index }: OutboxPlace,
+  { actor, eventType, depth }: EmitEntry,
+): ImpliedStamp {
+  return { actor, implied_by: { key, event_type: eventType, stream_id: eventId(index), depth } };
 }
 
 /** Enough for the process that wrote an entry to do it, where that is alive. */

@@ -91,7 +91,12 @@ export function resolveTypeName(
   return failed(`${key} "${excerpt(name)}" is not the name of a type`);
 }
 
-function nameStream(type: string, text: string, { singletons }: Terms): Resolved<NamedStream> {
+/** The stream of that id, which may be the whole key too. */
+export function nameStream(
+  type: string,
+  text: string,
+  { singletons }: Terms,
+): Resolved<NamedStream> {
   const prefix = `${type}:`;
   const identifier = parseIdentifier(text, singletons) ??
     (text.startsWith(prefix) ? parseIdentifier(text.slice(prefix.length), singletons) : undefined);

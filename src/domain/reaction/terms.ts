@@ -3,6 +3,7 @@
  * names, for the check of cycles and for the types that a pending schedule waits for.
  */
 
+import type { ModuleCall } from "../wasm/module_call.ts";
 import { addFault, type Site } from "../handler/evaluation.ts";
 import { excerpt } from "../handler/path.ts";
 import { isTypeName, TYPE_NAME_HINT } from "../type_name.ts";
@@ -32,6 +33,8 @@ export interface Terms {
   readonly named: NamedEvent[];
   /** `<aggregate_type>.<event_type>` of each `cancel_on`; filled while compiling. */
   readonly watched: Set<string>;
+  /** Calls of modules; filled while compiling. */
+  readonly moduleCalls: ModuleCall[];
 }
 
 /** Reports an aggregate type that the spec does not declare; true when it does. */

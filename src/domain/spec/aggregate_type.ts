@@ -4,6 +4,7 @@ import { hash } from "node:crypto";
 import { canonicalJson } from "../canonical_json.ts";
 import type { Handler } from "../handler/handler.ts";
 import type { JsonValue } from "../json.ts";
+import type { ModuleCall } from "../wasm/module_call.ts";
 import type { CompiledAggregateType, CompiledEventType } from "./compiled.ts";
 import { AGGREGATE_TYPE_KEYS, RESERVED_AGGREGATE_TYPES } from "./document.ts";
 import { compileEventType, type PartCompilers } from "./event_type.ts";
@@ -28,6 +29,7 @@ export function compileAggregateType(
   checkAggregateTypeName(name, path, faults);
   const events = new Map<string, CompiledEventType>();
   const handlers = new Map<string, Handler>();
+  const wasmHandlers = new Map<string, ModuleCall>();
   const definitions: [string, JsonValue][] = [];
   const hint = 'For example {"events": {"was_placed": {"schema": {...}, "handler": [...]}}}.';
   const definition = requireObject(value, path, hint, faults);
@@ -46,12 +48,16 @@ export function compileAggregateType(
         faults,
       );
       if (compiled.event !== undefined) events.set(eventName, compiled.event);
-      if (compiled.handler === undefined) continue;
-      handlers.set(eventName, compiled.handler);
+      const { handler } = compiled;
+      if (handler === undefined) continue;
+      if (typeof handler === "function") handlers.set(eventName, handler);
+      else wasmHandlers.set(eventName, handler);
       definitions.push([eventName, compiled.handlerDefinition ?? null]);
     }
   }
-  return { name, events, handlers, cached, foldHash: hashFold(definitions) };
+  const definitionHash = hashFold(definitions);
+  const hashes = { definitionHash, foldHash: definitionHash };
+  return { name, events, handlers, wasmHandlers, blobs: new Map(), cached, ...hashes };
 }
 
 function checkAggregateTypeName(name: string, path: string, faults: FaultList): void {

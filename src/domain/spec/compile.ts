@@ -13,7 +13,9 @@ import type { CompiledAggregateType, CompiledSpec } from "./compiled.ts";
 import { ROOT_KEYS } from "./document.ts";
 import { createSchemaCompiler } from "./event_schema.ts";
 import { createFaultList, type FaultList } from "./fault_list.ts";
+import { indexListeners } from "../listener/patterns.ts";
 import { createImplicationsCompiler, type ImplicationsCompiler } from "./implications.ts";
+import { compileListeners } from "./listeners.ts";
 import { compileModules } from "./modules.ts";
 import { refuseGeoTypes } from "./not_available.ts";
 import { compileAgentTypes, compileTargetTypes } from "./party_types.ts";
@@ -52,7 +54,11 @@ function compileDocument(
   refuseGeoTypes(document.geo_types, "geo_types", faults);
   const implications = createImplicationsCompiler(document, singletons);
   const aggregateTypes = compileAggregateTypes(document, implications, faults);
+  const handlerCalls = [...aggregateTypes.values()].flatMap((type) => [
+    ...type.wasmHandlers.values(),
+  ]);
   implications.warnOfCycles(warnings);
+  const listeners = compileListeners(document, faults);
   return {
     hash: hash("sha256", canonicalJson(document), "hex"),
     document,
@@ -62,6 +68,10 @@ function compileDocument(
     singletons,
     watched: implications.watched,
     sagas: compileSagas(document, singletons, faults, warnings),
+    listeners,
+    listenersOf: indexListeners(listeners.values()),
+    moduleCalls: [...handlerCalls, ...implications.moduleCalls],
+    blobs: new Map(),
   };
 }
 

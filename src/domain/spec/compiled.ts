@@ -3,8 +3,12 @@
 import type { JsonObject } from "../json.ts";
 import { type DataFault, type FaultPlace, refuse } from "../refusal.ts";
 import type { Handler } from "../handler/handler.ts";
+import type { Listener } from "../listener/definition.ts";
+import type { ListenerIndex } from "../listener/patterns.ts";
 import type { CompiledSaga } from "../saga/definition.ts";
 import type { CompiledReactions } from "../reaction/action.ts";
+import type { ResolvedBlob } from "../wasm/blob.ts";
+import type { ModuleCall } from "../wasm/module_call.ts";
 
 export interface CompiledSpec {
   /**
@@ -22,6 +26,14 @@ export interface CompiledSpec {
   readonly watched: ReadonlySet<string>;
   /** `modules.sagas` by name. */
   readonly sagas: ReadonlyMap<string, CompiledSaga>;
+  /** `modules.listeners` by name. */
+  readonly listeners: ReadonlyMap<string, Listener>;
+  /** Which of them hear an event. */
+  readonly listenersOf: ListenerIndex;
+  /** All calls of WebAssembly modules in it. */
+  readonly moduleCalls: readonly ModuleCall[];
+  /** What they resolve to, by the text of the reference. Empty until bound (`bind_blobs.ts`). */
+  readonly blobs: ReadonlyMap<string, ResolvedBlob>;
 }
 
 export interface CompiledAggregateType {
@@ -29,9 +41,18 @@ export interface CompiledAggregateType {
   readonly events: ReadonlyMap<string, CompiledEventType>;
   /** By event type; system events with a handler are in, events without one are not. */
   readonly handlers: ReadonlyMap<string, Handler>;
+  /** Events that a WebAssembly module folds, by event type; these are not in `handlers`. */
+  readonly wasmHandlers: ReadonlyMap<string, ModuleCall>;
+  /** Those of the spec, where this type has `wasmHandlers`. */
+  readonly blobs: ReadonlyMap<string, ResolvedBlob>;
   /** False for types in `modules.never_cache`. */
   readonly cached: boolean;
-  /** SHA-256 (hex) of all that decides how this type folds: its handlers by event type. */
+  /** SHA-256 (hex) of its handlers by event type, as the spec has them. */
+  readonly definitionHash: string;
+  /**
+   * SHA-256 (hex) of all that decides how this type folds: the same, with the modules that its
+   * handlers resolve to.
+   */
   readonly foldHash: string;
 }
 

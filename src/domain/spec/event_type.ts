@@ -2,21 +2,23 @@
 
 import { compileHandler } from "../handler/compile_handler.ts";
 import type { Handler } from "../handler/handler.ts";
-import { describeKind, type JsonObject, type JsonValue } from "../json.ts";
+import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import type { CompiledEventType } from "./compiled.ts";
 import { EVENT_TYPE_KEYS, isSystemEventName, RESERVED_EVENT_TYPES } from "./document.ts";
 import { TYPE_NAME_HINT } from "../type_name.ts";
+import { type ModuleCall, readHandlerCall } from "../wasm/module_call.ts";
 import type { SchemaCompiler } from "./event_schema.ts";
 import { type FaultList, shorten } from "./fault_list.ts";
 import type { ImplicationsCompiler } from "./implications.ts";
-import { refuseGeo, refusesWasmHandler } from "./not_available.ts";
+import { refuseGeo } from "./not_available.ts";
 import { checkTypeName } from "./party_types.ts";
 import { checkKnownKeys, requireObject } from "./shape.ts";
 
 export interface CompiledDefinition {
   /** Absent for system events, which are never written through the API. */
   readonly event?: CompiledEventType;
-  readonly handler?: Handler;
+  /** A tick handler, or the call of a WebAssembly module. */
+  readonly handler?: Handler | ModuleCall;
   readonly handlerDefinition?: JsonValue;
 }
 
@@ -99,7 +101,7 @@ function compileDefinedHandler(
   isSystemEvent: boolean,
   path: string,
   faults: FaultList,
-): Handler | undefined {
+): Handler | ModuleCall | undefined {
   const value = definition.handler;
   const place = `${path}.handler`;
   if (value === undefined) {
@@ -112,10 +114,25 @@ function compileDefinedHandler(
     );
     return undefined;
   }
-  if (refusesWasmHandler(value, place, faults)) return undefined;
+  if (isJsonObject(value) && Object.hasOwn(value, "wasm")) {
+    return compileWasmHandler(value, place, faults);
+  }
   const compiled = compileHandler(value, place);
   if (compiled.ok) return compiled.handler;
   faults.addAll(compiled.violations);
+  return undefined;
+}
+
+/** Spec: "WebAssembly handler configuration"; nothing stands beside `wasm`. */
+function compileWasmHandler(
+  value: JsonObject,
+  path: string,
+  faults: FaultList,
+): ModuleCall | undefined {
+  checkKnownKeys(value, ["wasm"], path, faults);
+  const read = readHandlerCall(value.wasm!, `${path}.wasm`);
+  if (read.ok) return read.call;
+  faults.addAll(read.violations);
   return undefined;
 }
 

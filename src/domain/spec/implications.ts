@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import type { CompiledReactions } from "../reaction/action.ts";
 import { compileReactions } from "../reaction/compile_reactions.ts";
 import type { DeclaredTypes, NamedEvent } from "../reaction/terms.ts";
+import type { ModuleCall } from "../wasm/module_call.ts";
 import type { FaultList } from "./fault_list.ts";
 import { warnOfImplicationCycles } from "./implication_cycles.ts";
 
@@ -24,6 +25,8 @@ export interface ImplicationsCompiler {
   ): CompiledReactions | undefined;
   /** `<aggregate_type>.<event_type>` of each `cancel_on` compiled so far. */
   readonly watched: ReadonlySet<string>;
+  /** Of all compiled so far. */
+  readonly moduleCalls: readonly ModuleCall[];
   /** Asked when all are compiled. */
   warnOfCycles(warnings: FaultList): void;
 }
@@ -37,6 +40,7 @@ export function createImplicationsCompiler(
   const declaredEvents = new Set([...declared.values()].flatMap((names) => [...names]));
   const watched = new Set<string>();
   const named = new Map<string, readonly NamedEvent[]>();
+  const moduleCalls: ModuleCall[] = [];
 
   function compile(
     definition: JsonValue | undefined,
@@ -57,6 +61,7 @@ export function createImplicationsCompiler(
       return undefined;
     }
     for (const each of compiled.watched) watched.add(each);
+    moduleCalls.push(...compiled.moduleCalls);
     named.set(`${aggregateType}.${eventType}`, compiled.named);
     return compiled.reactions;
   }
@@ -64,6 +69,7 @@ export function createImplicationsCompiler(
   return {
     compile,
     watched,
+    moduleCalls,
     warnOfCycles: (warnings) => warnOfImplicationCycles(named, warnings),
   };
 }

@@ -1,10 +1,9 @@
-/** `modules`: what is not cached; sagas have a compiler of their own (`sagas.ts`). */
+/** `modules`: what is not cached; sagas and listeners have compilers of their own. */
 
 import type { JsonObject } from "../json.ts";
 import { MODULE_KEYS } from "./document.ts";
 import { type FaultList, shorten } from "./fault_list.ts";
 import { didYouMean } from "../nearest_name.ts";
-import { refuseListeners } from "./not_available.ts";
 import { checkKnownKeys, requireObject, requireUniqueStrings } from "./shape.ts";
 
 /** Checks `modules` and gives the aggregate types that are never cached. */
@@ -17,7 +16,6 @@ export function compileModules(
   const modules = requireObject(document.modules, "modules", "Write {} for none.", faults);
   if (modules === undefined) return new Set();
   checkKnownKeys(modules, MODULE_KEYS, "modules", faults);
-  refuseListeners(modules.listeners, "modules.listeners", faults);
   return compileNeverCache(modules, declaredTypes, faults);
 }
 

@@ -43,14 +43,3 @@ export function refuseGeo(value: JsonValue | undefined, path: string, faults: Fa
 export function refuseGeoTypes(value: JsonValue | undefined, path: string, faults: FaultList) {
   refuseUnlessEmpty(value, "object", path, "geo types", faults);
 }
-
-export function refuseListeners(value: JsonValue | undefined, path: string, faults: FaultList) {
-  refuseUnlessEmpty(value, "object", path, "listeners", faults);
-}
-
-/** True when the handler is a WebAssembly one, which has then been reported. */
-export function refusesWasmHandler(value: JsonValue, path: string, faults: FaultList): boolean {
-  if (!isJsonObject(value) || !Object.hasOwn(value, "wasm")) return false;
-  notAvailable(`${path}.wasm`, "WebAssembly handlers", faults);
-  return true;
-}

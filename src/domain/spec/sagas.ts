@@ -16,6 +16,7 @@ import type {
   SagaTrigger,
 } from "../saga/definition.ts";
 import { createFaultList, type FaultList, joinIndex, joinKey, shorten } from "./fault_list.ts";
+import { declaredTypes } from "./implications.ts";
 import { checkTypeName } from "./party_types.ts";
 import { checkNames, compileCondition, type SagaPlace } from "./saga_expressions.ts";
 import { warnOfSagaCycles } from "./saga_cycles.ts";
@@ -44,7 +45,9 @@ export function compileSagas(
   if (value === undefined) return compiled;
   const sagas = requireObject(value, path, "Write {} for none.", faults);
   if (sagas === undefined) return compiled;
-  const vocabulary = { ...declaredTypes(document), singletons };
+  const declared = declaredTypes(document);
+  const declaredEvents = new Set([...declared.values()].flatMap((events) => [...events]));
+  const vocabulary = { declared, declaredEvents, singletons };
   const names = Object.keys(sagas);
   if (names.length > limits.sagasMax) {
     const message = `A spec has at most ${limits.sagasMax} sagas; this one has ${names.length}.`;
@@ -76,18 +79,6 @@ export function checkKeptSaga(kept: KeptSagaDefinition): CompiledSaga | undefine
   return faults.faults.length === 0 ? saga : undefined;
 }
 
-/** The event types that may be written, as the document declares them, whatever else they say. */
-function declaredTypes(document: JsonObject): Pick<Terms, "declared" | "declaredEvents"> {
-  const types = isJsonObject(document.aggregate_types) ? document.aggregate_types : {};
-  const declared = new Map<string, ReadonlySet<string>>();
-  for (const [name, type] of Object.entries(types)) {
-    const events = isJsonObject(type) && isJsonObject(type.events) ? type.events : {};
-    declared.set(name, new Set(Object.keys(events).filter((event) => !event.startsWith("_"))));
-  }
-  const declaredEvents = new Set([...declared.values()].flatMap((events) => [...events]));
-  return { declared, declaredEvents };
-}
-
 function compileSaga(
   name: string,
   value: JsonValue,
@@ -100,7 +91,13 @@ function compileSaga(
   if (saga === undefined) return undefined;
   checkKnownKeys(saga, SAGA_KEYS, path, faults);
   const triggerType = isJsonObject(saga.trigger) ? String(saga.trigger.aggregate_type) : "";
-  const terms: Terms = { triggerType, ...vocabulary, named: [], watched: new Set() };
+  const terms: Terms = {
+    triggerType,
+    ...vocabulary,
+    named: [],
+    watched: new Set(),
+    moduleCalls: [],
+  };
   const place: SagaPlace = { all: [], earlier: [], hasPrev: false, terms, faults };
   const trigger = compileTrigger(saga.trigger, `${path}.trigger`, place);
   const steps = compileSteps(saga.steps, `${path}.steps`, place, warnings);

@@ -8,10 +8,12 @@
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { extendChain } from "../audit/chain.ts";
+import { limits } from "../limits.ts";
 import { isStoredEvent, parseRecord, type RuleBreach } from "./parse_record.ts";
 import { neededDefinition, parseWork } from "./parse_work.ts";
 import {
   type ApiKeyLine,
+  type BlobRecord,
   type CurrentSpecRecord,
   END_START,
   endLine,
@@ -58,6 +60,7 @@ export type FileItem =
   | { readonly kind: "api_key"; readonly apiKey: ApiKeyLine }
   | { readonly kind: "ledger"; readonly entry: LedgerRecord }
   | { readonly kind: "work"; readonly work: WorkItem; readonly bytes: number }
+  | { readonly kind: "blob"; readonly blob: BlobRecord; readonly file: Uint8Array<ArrayBuffer> }
   | { readonly kind: "current_spec"; readonly current: CurrentSpecRecord }
   | { readonly kind: "end"; readonly counts: FileCounts };
 
@@ -84,7 +87,7 @@ interface OpenStream {
   tip: string | undefined;
 }
 
-/** A spec or a piece of work some of whose parts are still to come. */
+/** A spec, a piece of work or a blob some of whose parts are still to come. */
 interface OpenText<R> {
   readonly record: R;
   readonly parts: string[];
@@ -99,6 +102,17 @@ function addPart<R>(open: OpenText<R>, text: string): number {
   return open.bytes += Buffer.byteLength(text);
 }
 
+/** Base64 has four characters for three bytes. */
+const BLOB_CHARACTERS_MAX = 4 * Math.ceil(limits.wasmModuleBytesMax / 3);
+
+function decodeBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
+  try {
+    return Uint8Array.fromBase64(text);
+  } catch {
+    return undefined;
+  }
+}
+
 const NEWLINE = new Uint8Array([0x0a]);
 
 export function createFileCheck(): FileCheck {
@@ -109,6 +123,9 @@ export function createFileCheck(): FileCheck {
   let stream: OpenStream | undefined;
   let spec: OpenText<SpecRecord> | undefined;
   let work: OpenText<WorkRecord> | undefined;
+  let blob: OpenText<BlobRecord> | undefined;
+  /** The newest version of each blob so far. */
+  const blobVersions = new Map<string, number>();
   let currentSpec: number | undefined;
   let version = FORMAT_VERSION;
   /** Hashes of definitions that running sagas need, and of those that are there. */
@@ -173,6 +190,8 @@ export function createFileCheck(): FileCheck {
     if (work === undefined && record === "work_part") {
       return "a part stands outside a piece of work";
     }
+    if (blob !== undefined && record !== "blob_part") return "a blob lacks some of its parts";
+    if (blob === undefined && record === "blob_part") return "a part stands outside a blob";
     if (currentSpec !== undefined) return "only the end may follow the current spec";
     return undefined;
   }
@@ -205,6 +224,10 @@ export function createFileCheck(): FileCheck {
         return { ok: true };
       case "work_part":
         return takeWorkPart(record.text);
+      case "blob":
+        return openBlob(record);
+      case "blob_part":
+        return takeBlobPart(record.text);
       case "current_spec":
         if (record.version > counts.specs) {
           return refuse("current_spec", `the file has no version ${record.version} of the spec`);
@@ -232,6 +255,31 @@ export function createFileCheck(): FileCheck {
     if (parts.length < record.parts) return { ok: true };
     spec = undefined;
     return { ok: true, item: { kind: "spec", spec: record, text: parts.join("") } };
+  }
+
+  function openBlob(record: BlobRecord): Step {
+    const expected = (blobVersions.get(record.name) ?? 0) + 1;
+    if (record.version !== expected) {
+      return refuse("blob_version", `version ${expected} of ${record.name} is to come next`);
+    }
+    blobVersions.set(record.name, expected);
+    counts.blobs++;
+    blob = { record, parts: [], bytes: 0 };
+    return { ok: true };
+  }
+
+  function takeBlobPart(text: string): Step {
+    const { record, parts } = blob!;
+    if (addPart(blob!, text) > BLOB_CHARACTERS_MAX) {
+      return refuse("blob_form", `a blob has at most ${limits.wasmModuleBytesMax} bytes`);
+    }
+    if (parts.length < record.parts) return { ok: true };
+    blob = undefined;
+    const file = decodeBase64(parts.join(""));
+    const isWhole = file?.length === record.bytes &&
+      createHash("sha256").update(file).digest("hex") === record.sha256;
+    if (isWhole) return { ok: true, item: { kind: "blob", blob: record, file } };
+    return refuse("blob_form", `the parts are not the file of ${record.name}:v${record.version}`);
   }
 
   function takeWorkPart(text: string): Step {
@@ -276,8 +324,9 @@ export function createFileCheck(): FileCheck {
 
   function takeEnd(text: string): Step {
     if (line === 1) return refuse("record_order", "the first line is the header");
-    if (stream !== undefined || spec !== undefined || work !== undefined) {
-      return refuse("record_order", "the file ends within a stream, a spec or a piece of work");
+    if ([stream, spec, work, blob].some((open) => open !== undefined)) {
+      const message = "the file ends within a stream, a spec, a piece of work or a blob";
+      return refuse("record_order", message);
     }
     if (!needed.isSubsetOf(defined)) {
       return refuse("saga_definition", "a saga that runs lacks its definition");

@@ -2,6 +2,7 @@
 
 import { TIERS } from "../access.ts";
 import { isJsonObject } from "../json.ts";
+import { isBlobName } from "../wasm/blob.ts";
 import { ENVIRONMENTS } from "../tenant.ts";
 import {
   count,
@@ -83,10 +84,24 @@ const SHAPES: Readonly<Record<FileRecord["record"], Shape>> = {
   },
   work: { kind: oneOf(WORK_KINDS), parts: countFrom1 },
   work_part: { text },
+  blob: {
+    name: (value) => typeof value === "string" && isBlobName(value),
+    version: countFrom1,
+    sha256: hex64,
+    bytes: countFrom1,
+    created_at: time,
+    parts: countFrom1,
+  },
+  blob_part: { text },
   current_spec: { version: countFrom1 },
 };
 /** In which version of the format a record came up, where that is not the first. */
-const SINCE: Readonly<Partial<Record<string, number>>> = { work: 2, work_part: 2 };
+const SINCE: Readonly<Partial<Record<string, number>>> = {
+  work: 2,
+  work_part: 2,
+  blob: 3,
+  blob_part: 3,
+};
 
 /** True for the text of an event as `encodeEvent` makes it: what reads can decode and fold. */
 export function isStoredEvent(raw: string): boolean {
@@ -120,7 +135,7 @@ export function parseRecord(line: string, version: number): ParsedRecord {
     return breach("unknown_format", `the format must be "${FORMAT}"`);
   }
   if (name === "header" && !FORMAT_VERSIONS_READ.includes(fields.version)) {
-    const message = `this build reads the versions ${FORMAT_VERSIONS_READ.join(" and ")} of the ` +
+    const message = `this build reads the versions ${FORMAT_VERSIONS_READ.join(", ")} of the ` +
       `format, not ${JSON.stringify(fields.version)}`;
     return breach("unknown_version", message);
   }

@@ -4,9 +4,13 @@
  */
 
 import { isJsonObject } from "../json.ts";
+import { DELIVERY_ID } from "../listener/delivery_id.ts";
+import { RETRY_PAUSES_MS, TRY_FAILURES } from "../listener/delivery.ts";
+import { isWebhookUrl } from "../listener/webhook_url.ts";
 import { limits } from "../limits.ts";
 import { isEndState, SAGA_STATES, type SagaInstance } from "../saga/instance.ts";
 import { checkKeptSaga } from "../spec/sagas.ts";
+import { parseUtcTime } from "../utc_time.ts";
 import {
   anyOf,
   count,
@@ -113,6 +117,22 @@ const instance = objectOf({
   })),
 });
 
+const tryLine = objectOf({
+  at: (value) => typeof value === "string" && parseUtcTime(value) !== undefined,
+  "status?": count,
+  "failure?": oneOf(TRY_FAILURES),
+  duration_ms: count,
+});
+
+const delivery = objectOf({
+  id: (value) => typeof value === "string" && DELIVERY_ID.test(value),
+  sinceMs: count,
+  dueMs: count,
+  url: (value) => typeof value === "string" && isWebhookUrl(value),
+  tries: (value) => listOf(tryLine)(value) && (value as unknown[]).length <= RETRY_PAUSES_MS.length,
+  triesBefore: count,
+});
+
 const SHAPES: Readonly<Record<WorkKind, Shape>> = {
   outbox_entry: {
     place: objectOf({ stream: streamKeyText, index: count, number: count }),
@@ -131,6 +151,12 @@ const SHAPES: Readonly<Record<WorkKind, Shape>> = {
     requestId: shortText,
     tries,
     timerMs: count,
+  },
+  delivery: {
+    listener: typeName,
+    stream: streamKeyText,
+    index: count,
+    delivery,
   },
   saga: {
     instance,

@@ -12,12 +12,12 @@ import type { Written } from "../write.ts";
 import type { WorkKind } from "./work.ts";
 
 export const FORMAT = "daybook-environment";
-/** What is written. Version 1 had no pending work; it is still read. */
-export const FORMAT_VERSION = 2;
-export const FORMAT_VERSIONS_READ: readonly unknown[] = [1, FORMAT_VERSION];
+/** What is written. Version 1 had no pending work, version 2 no blobs; both are still read. */
+export const FORMAT_VERSION = 3;
+export const FORMAT_VERSIONS_READ: readonly unknown[] = [1, 2, FORMAT_VERSION];
 /** No line of ours is longer: an event has 100 KB of data at most. Others are refused unread. */
 export const LINE_BYTES_MAX = 1024 * 1024;
-/** Characters of a spec's document, or of a piece of work, in one line. */
+/** Characters of a spec's document, of a piece of work, or of a blob's file, in one line. */
 export const PART_CHARACTERS = 32 * 1024;
 /** A document as stored, in UTF-8: at most 1 MB is uploaded, but numbers may be spelled out. */
 export const SPEC_BYTES_MAX = 6 * 1024 * 1024;
@@ -127,6 +127,26 @@ export interface WorkPartRecord {
   readonly text: string;
 }
 
+/**
+ * A version of a blob; its file follows in `parts` lines, as base64. Versions of one name count
+ * from 1. What runs of the file is made anew by the reader, who checks it like an upload.
+ */
+export interface BlobRecord {
+  readonly record: "blob";
+  readonly name: string;
+  readonly version: number;
+  readonly sha256: string;
+  /** Of the file. */
+  readonly bytes: number;
+  readonly created_at: string;
+  readonly parts: number;
+}
+
+export interface BlobPartRecord {
+  readonly record: "blob_part";
+  readonly text: string;
+}
+
 export interface CurrentSpecRecord {
   readonly record: "current_spec";
   readonly version: number;
@@ -146,6 +166,8 @@ export interface FileCounts {
   readonly ledger_entries: number;
   /** Pieces of pending work. */
   readonly work: number;
+  /** Versions of blobs. */
+  readonly blobs: number;
 }
 
 /** Every record but the last, which is told by {@link endLine}. */
@@ -160,6 +182,8 @@ export type FileRecord =
   | LedgerRecord
   | WorkRecord
   | WorkPartRecord
+  | BlobRecord
+  | BlobPartRecord
   | CurrentSpecRecord;
 
 export const END_START = '{"record":"end"';
@@ -182,6 +206,7 @@ export function endLine(counts: FileCounts, sha256: string, version: number): st
     api_keys,
     ledger_entries,
     ...(version > 1 && { work: counts.work }),
+    ...(version > 2 && { blobs: counts.blobs }),
     sha256,
   });
 }
@@ -196,4 +221,5 @@ export const NO_COUNTS: FileCounts = {
   api_keys: 0,
   ledger_entries: 0,
   work: 0,
+  blobs: 0,
 };

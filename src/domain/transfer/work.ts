@@ -4,13 +4,21 @@
  * shards, indexes and timers, all of which follow from these.
  */
 
+import type { Delivery } from "../listener/delivery.ts";
 import type { CancelRule, Emission } from "../reaction/action.ts";
 import type { OutboxPlace, WaitingEntry } from "../reaction/outbox_entry.ts";
 import type { KeptSagaDefinition } from "../saga/definition.ts";
 import type { SagaInstance } from "../saga/instance.ts";
+import type { StreamKey } from "../stream_key.ts";
 
 /** In the order in which they come. */
-export const WORK_KINDS = ["outbox_entry", "scheduled_event", "saga", "saga_definition"] as const;
+export const WORK_KINDS = [
+  "outbox_entry",
+  "scheduled_event",
+  "delivery",
+  "saga",
+  "saga_definition",
+] as const;
 export type WorkKind = typeof WORK_KINDS[number];
 
 /** A piece of work as text: JSON. */
@@ -45,6 +53,14 @@ export interface MovedSaga {
   readonly requestId: string;
 }
 
+/** A delivery that is to be made. Those that are over stay where they were made. */
+export interface MovedDelivery {
+  readonly listener: string;
+  readonly stream: StreamKey;
+  readonly index: number;
+  readonly delivery: Delivery;
+}
+
 /** What a saga that runs was started under. */
 export interface MovedDefinition {
   readonly hash: string;
@@ -54,5 +70,6 @@ export interface MovedDefinition {
 export type WorkItem =
   | { readonly kind: "outbox_entry"; readonly moved: MovedEntry }
   | { readonly kind: "scheduled_event"; readonly moved: MovedSchedule }
+  | { readonly kind: "delivery"; readonly moved: MovedDelivery }
   | { readonly kind: "saga"; readonly moved: MovedSaga }
   | { readonly kind: "saga_definition"; readonly moved: MovedDefinition };

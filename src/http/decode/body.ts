@@ -86,6 +86,11 @@ function deadlinesOf(seconds: number): Deadlines {
   return opened;
 }
 
+/** The body as it came: 413 for what is too large, 408 for what takes too long. */
+export function readRawBody(request: Request, bytesMax: number): Promise<Outcome<Uint8Array>> {
+  return readBytes(request, bytesMax, limits.requestBodySecondsMax);
+}
+
 /** Whole or within its time; a client that stops sending must not hold its connection for ever. */
 function readBytes(
   request: Request,

@@ -2,6 +2,7 @@
 
 import type { ListAggregatesRequest, ReadEventsRequest } from "../../domain/reading.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import { DELIVERY_STATES, type DeliveryState } from "../../domain/listener/delivery.ts";
 import { SAGA_STATES, type SagaState } from "../../domain/saga/instance.ts";
 
 const DECIMAL = /^[0-9]+$/;
@@ -118,4 +119,21 @@ export function decodeSagasQuery(text: string): Outcome<SagasQuery> {
     return badQuery("state", `must be ${SAGA_STATES.slice(0, -1).join(", ")} or failed`);
   }
   return accept({ name: query.get("name") ?? undefined, state, ...page.value });
+}
+
+export interface DeliveriesQuery extends PageQuery {
+  readonly state?: DeliveryState;
+}
+
+/** `GET /_listeners/{name}/deliveries`. */
+export function decodeDeliveriesQuery(text: string): Outcome<DeliveriesQuery> {
+  const query = new URLSearchParams(text);
+  const page = decodePageQuery(query);
+  if (!page.ok) return page;
+  const asked = query.get("state");
+  const state = DELIVERY_STATES.find((each) => each === asked);
+  if (asked !== null && state === undefined) {
+    return badQuery("state", "must be pending, delivered, dead or dropped");
+  }
+  return accept({ state, ...page.value });
 }

@@ -8,6 +8,7 @@ import type { Counters, Tally } from "../../domain/counters.ts";
 import type { Histogram } from "../../domain/histogram.ts";
 import type { StoreMeasure } from "../../domain/store_measure.ts";
 import type { ProcessMeasure } from "../../host.ts";
+import type { ModulesMeasure } from "../../domain/wasm/modules_measure.ts";
 import type { RequestCounts, RouteCounts } from "./request_counts.ts";
 
 /** All that one scrape shows, read at its beginning. */
@@ -17,6 +18,7 @@ export interface MetricsView {
   readonly store: StoreMeasure;
   /** By queue. */
   readonly leases: ReadonlyMap<string, number>;
+  readonly modules: ModulesMeasure;
   readonly process: ProcessMeasure;
   /** How long what is ready waits for its turn. */
   readonly eventLoopLagSeconds: number;
@@ -140,6 +142,27 @@ export const METRICS: readonly (NumberMetric | HistogramMetric)[] = [
     read: ({ counters }) => tally("state", counters.sagaTransitions),
   },
   {
+    name: "daybook_deliveries_total",
+    help: "Deliveries to listeners that are over, by how they ended",
+    type: "counter",
+    labels: ["state"],
+    read: ({ counters }) => tally("state", counters.deliveries),
+  },
+  {
+    name: "daybook_delivery_tries_total",
+    help: "Tries of deliveries by status class or kind of failure",
+    type: "counter",
+    labels: ["result"],
+    read: ({ counters }) => tally("result", counters.deliveryTries),
+  },
+  {
+    name: "daybook_delivery_try_duration_seconds",
+    help: "From the beginning of a try to the head of its answer, or to its failure",
+    type: "histogram",
+    labels: [],
+    read: ({ counters }) => [[{}, counters.deliverySeconds]],
+  },
+  {
     name: "daybook_error_records_total",
     help: "Error records made",
     type: "counter",
@@ -152,6 +175,34 @@ export const METRICS: readonly (NumberMetric | HistogramMetric)[] = [
     type: "counter",
     labels: ["worker"],
     read: ({ counters }) => tally("worker", counters.workerFailures),
+  },
+  {
+    name: "daybook_wasm_calls_total",
+    help: "Calls of WebAssembly modules by their end",
+    type: "counter",
+    labels: ["outcome"],
+    read: ({ counters }) => tally("outcome", counters.moduleCalls),
+  },
+  {
+    name: "daybook_wasm_turns_running",
+    help: "Turns of WebAssembly calls that runners have now",
+    type: "gauge",
+    labels: [],
+    read: ({ modules }) => [[{}, modules.running]],
+  },
+  {
+    name: "daybook_wasm_turns_waiting",
+    help: "Requests for WebAssembly calls that wait for a turn",
+    type: "gauge",
+    labels: [],
+    read: ({ modules }) => [[{}, modules.waiting]],
+  },
+  {
+    name: "daybook_wasm_runners",
+    help: "Runner processes for WebAssembly modules",
+    type: "gauge",
+    labels: [],
+    read: ({ modules }) => [[{}, modules.runners]],
   },
   {
     name: "daybook_leases_held",

@@ -4,6 +4,7 @@ import type { Tenant } from "../../domain/tenant.ts";
 import { sendText } from "../answer.ts";
 import type { Call, Edge } from "../call.ts";
 import { decodeAggregateQuery, decodeListQuery } from "../decode/query.ts";
+import { answerRefused } from "../failure.ts";
 import { aggregateBody, aggregatePageBody } from "../read_body.ts";
 import { sendRefusal } from "../reply.ts";
 
@@ -14,7 +15,7 @@ export async function readAggregate(edge: Edge, call: Call, tenant: Tenant): Pro
   if (!query.ok) return sendRefusal(requestId, query.refusal);
   const request = { aggregateType, id, ...query.value };
   const outcome = await edge.service.data.readAggregate(tenant, request);
-  if (!outcome.ok) return sendRefusal(requestId, outcome.refusal);
+  if (!outcome.ok) return answerRefused(edge, call, outcome.refusal);
   return sendText(requestId, 200, aggregateBody(outcome.value));
 }
 
@@ -33,6 +34,6 @@ export async function listAggregates(edge: Edge, call: Call, tenant: Tenant): Pr
   if (!query.ok) return sendRefusal(requestId, query.refusal);
   const request = { aggregateType, ...query.value };
   const outcome = await edge.service.data.listAggregates(tenant, request);
-  if (!outcome.ok) return sendRefusal(requestId, outcome.refusal);
+  if (!outcome.ok) return answerRefused(edge, call, outcome.refusal);
   return sendText(requestId, 200, aggregatePageBody(outcome.value, query.value.resolve));
 }

@@ -48,6 +48,7 @@ async function takeView({ service, host, requests }: Edge): Promise<MetricsView>
     counters: service.operations.counters,
     store,
     leases: service.operations.countLeases(),
+    modules: service.operations.measureModules(),
     process: host.measureProcess(),
     eventLoopLagSeconds: (host.monotonicMs() - beganMs) / MS_PER_SECOND,
   };

@@ -9,7 +9,8 @@ import type { Call, Edge } from "../call.ts";
 import { readJsonBody } from "../decode/body.ts";
 import { decodeIdempotency } from "../decode/idempotency.ts";
 import { decodeAtomic, decodeBatch, type DecodedWrite, decodeSingle } from "../decode/write.ts";
-import { errorTypeOf, sendRefusal } from "../reply.ts";
+import { answerRefused } from "../failure.ts";
+import { errorTypeOf } from "../reply.ts";
 import { sendWritten } from "../written.ts";
 
 /** `POST /{type}/{id}/{event}`. */
@@ -36,15 +37,15 @@ async function writeForm(
 ): Promise<Response> {
   const { request, requestId } = call;
   const body = await readJsonBody(request);
-  if (!body.ok) return sendWrite(edge, requestId, body);
+  if (!body.ok) return sendWrite(edge, call, body);
   const idempotency = decodeIdempotency(request.headers.get("x-idempotency-key"), body.value);
-  if (!idempotency.ok) return sendWrite(edge, requestId, idempotency);
+  if (!idempotency.ok) return sendWrite(edge, call, idempotency);
   const decoded = decode(body.value);
   if (!decoded.ok) {
     // Decided in "Checking a write": a recorded key answers whatever is wrong with its body.
     const claim = idempotency.value;
     const recorded = claim && await edge.service.data.answerRecorded(tenant, claim);
-    return sendWrite(edge, requestId, recorded ?? decoded);
+    return sendWrite(edge, call, recorded ?? decoded);
   }
   const { targets, metadata } = decoded.value;
   const outcome = await edge.service.data.writeEvents(tenant, {
@@ -54,13 +55,13 @@ async function writeForm(
     idempotency: idempotency.value,
     requestId,
   });
-  return sendWrite(edge, requestId, outcome);
+  return sendWrite(edge, call, outcome);
 }
 
-function sendWrite(edge: Edge, requestId: string, outcome: Outcome<Written>): Response {
+function sendWrite(edge: Edge, call: Call, outcome: Outcome<Written>): Response {
   if (!outcome.ok) {
     count(edge.requests.writesRefused, errorTypeOf(outcome.refusal));
-    return sendRefusal(requestId, outcome.refusal);
+    return answerRefused(edge, call, outcome.refusal);
   }
-  return sendWritten(requestId, outcome.value);
+  return sendWritten(call.requestId, outcome.value);
 }

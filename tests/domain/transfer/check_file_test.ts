@@ -49,6 +49,24 @@ function work(kind: string, text: string): string[] {
   ];
 }
 
+/** Files of blobs are bytes; whether they are modules is not the file's to say. */
+const BLOBS: readonly (readonly [name: string, version: number, file: Uint8Array])[] = [
+  ["logic", 1, Uint8Array.of(0, 1, 2, 3, 250, 251, 252, 253)],
+  ["other", 1, Uint8Array.of(7)],
+  ["logic", 2, Uint8Array.of(9, 8, 7)],
+];
+
+function blob(name: string, version: number, file: Uint8Array): string[] {
+  const text = file.toBase64();
+  const parts = text.length > 8 ? [text.slice(0, 5), text.slice(5)] : [text];
+  return [
+    `{"record":"blob","name":"${name}","version":${version},` +
+    `"sha256":"${hash("sha256", file, "hex")}","bytes":${file.length},` +
+    `"created_at":"2026-01-01T00:00:00.000Z","parts":${parts.length}}`,
+    ...parts.map((part) => JSON.stringify({ record: "blob_part", text: part })),
+  ];
+}
+
 /** Every kind of record; the digests are computed here, by the words of the format. */
 function smallFile(): string {
   const event = (key: string, text: string) =>
@@ -61,7 +79,7 @@ function smallFile(): string {
   const b = [event("order:main", "1")];
   const hex = (digit: string) => digit.repeat(64);
   const lines = [
-    '{"record":"header","format":"daybook-environment","version":2,"instance":' +
+    '{"record":"header","format":"daybook-environment","version":3,"instance":' +
     '{"id":"3b2fbda7-fab3-49f2-ad20-916eb86ce916","slug":"shop","tier":"pro",' +
     '"created_at":"2026-01-01T00:00:00.000Z"},"environment":"test",' +
     '"exported_at":"2026-01-01T00:00:00.000Z"}',
@@ -86,12 +104,13 @@ function smallFile(): string {
     `{"record":"ledger","key":"k","body_hash":"${hex("e")}","used":5,"form":"single",` +
     '"request_id":"r","implied_count":0,"targets":[["order:main",0,1]]}',
     ...WORK.flatMap(([kind, text]) => work(kind, text)),
+    ...BLOBS.flatMap(([name, version, file]) => blob(name, version, file)),
     '{"record":"current_spec","version":1}',
   ];
   const before = lines.map((line) => line + "\n").join("");
   const bytes = [...a, ...b, later].reduce((sum, raw) => sum + new Blob([raw]).size, 0);
   return before + `{"record":"end","lines":${lines.length},"signing_keys":1,"specs":1,` +
-    `"streams":2,"events":4,"event_bytes":${bytes},"api_keys":1,"ledger_entries":1,"work":4,` +
+    `"streams":2,"events":4,"event_bytes":${bytes},"api_keys":1,"ledger_entries":1,"work":4,"blobs":${BLOBS.length},` +
     `"sha256":"${hash("sha256", before, "hex")}"}\n`;
 }
 
@@ -128,8 +147,11 @@ Deno.test("createFileCheck() gives out all that a whole file holds, in order", (
   const first = ["stream", "event", "event", "tip"];
   const second = ["stream", "event", "tip"];
   const start = ["header", "signing_key", "spec"];
-  const rest = ["api_key", "ledger", "work", "work", "work", "work", "current_spec", "end"];
+  const works = ["work", "work", "work", "work"];
+  const rest = ["api_key", "ledger", ...works, "blob", "blob", "blob", "current_spec", "end"];
   assert.deepEqual(kinds, [...start, ...first, ...second, ...second, ...rest]);
+  const blobs = items.flatMap((item) => item.kind === "blob" ? [item] : []);
+  assert.deepEqual(blobs.map(({ blob, file }) => [blob.name, blob.version, file]), BLOBS);
   const spec = items.find((item) => item.kind === "spec");
   assert.equal(spec?.text, '{"agent_types":[]}');
   const found = items.flatMap((item) => item.kind === "work" ? [item] : []);
@@ -154,12 +176,17 @@ Deno.test("createFileCheck() reads files of the first version, which had no pend
     api_keys: 1,
     ledger_entries: 1,
     work: 0,
+    blobs: 0,
   });
   const lines = new TextDecoder().decode(old).split("\n").slice(0, -1);
   const more = lines.toSpliced(-2, 0, ...work(...WORK[0]!));
   assert.equal(checkLines(more), `unknown_record@${lines.length - 1}`, "it had no such record");
-  const newer = lines.with(0, lines[0]!.replace('"version":1', '"version":2'));
-  assert.equal(checkLines(newer), `checksum@${lines.length}`);
+  const blobs = lines.toSpliced(-2, 0, ...blob(...BLOBS[0]!));
+  assert.equal(checkLines(blobs), `unknown_record@${lines.length - 1}`, "nor this one");
+  for (const version of [2, 3]) {
+    const newer = lines.with(0, lines[0]!.replace('"version":1', `"version":${version}`));
+    assert.equal(checkLines(newer), `checksum@${lines.length}`);
+  }
 });
 
 Deno.test("createFileCheck() refuses the file with any one bit of it changed", () => {
@@ -213,7 +240,7 @@ function change(line: number, from: string | RegExp, to: string): string | undef
 
 Deno.test("createFileCheck() names the line and the rule that it breaks", () => {
   assert.equal(change(1, "daybook-environment", "daybook"), "unknown_format@1");
-  assert.equal(change(1, '"version":2', '"version":3'), "unknown_version@1");
+  assert.equal(change(1, '"version":3', '"version":4'), "unknown_version@1");
   assert.equal(change(1, '"environment":"test"', '"environment":"prod"'), "record_fields@1");
   assert.equal(change(2, '"number":1', '"number":0'), "record_fields@2");
   assert.equal(change(3, '"version":1', '"version":2'), "spec_version@3");
@@ -229,14 +256,24 @@ Deno.test("createFileCheck() names the line and the rule that it breaks", () => 
   assert.equal(change(7, /.$/, ""), "event_form@7");
   assert.equal(change(9, '"length":2', '"length":3'), "stream_length@9");
   assert.equal(change(16, '"name":"n"', '"name":"n","secret":"s"'), "record_fields@16");
-  assert.equal(change(16, '"name":"n"', '"name":"m"'), "checksum@28");
+  assert.equal(change(16, '"name":"n"', '"name":"m"'), "checksum@35");
   assert.equal(change(18, '"kind":"outbox_entry"', '"kind":"entry"'), "record_fields@18");
   assert.equal(change(18, '"parts":1', '"parts":2'), "record_order@20");
   assert.equal(change(19, /.*/, '{"record":"current_spec","version":1}'), "record_order@19");
   assert.equal(change(20, '"parts":2', '"parts":1'), "work_form@21");
-  assert.equal(change(27, '"version":1', '"version":2'), "current_spec@27");
-  assert.equal(change(28, '"events":4', '"events":5'), "checksum@28");
-  assert.equal(change(28, '"work":4', '"work":3'), "checksum@28");
+  assert.equal(change(27, '"version":1', '"version":2'), "blob_version@27");
+  assert.equal(change(27, '"name":"logic"', '"name":"Logic"'), "record_fields@27");
+  assert.equal(change(27, '"bytes":8', '"bytes":7'), "blob_form@29");
+  assert.equal(change(27, '"parts":2', '"parts":1'), "blob_form@28");
+  assert.equal(change(28, "AAEC", "AAED"), "blob_form@29");
+  assert.equal(change(28, "AAEC", "####"), "blob_form@29");
+  assert.equal(change(28, /.*/, '{"record":"current_spec","version":1}'), "record_order@28");
+  assert.equal(change(30, '"version":1', '"version":2'), "blob_version@30");
+  assert.equal(change(32, '"version":2', '"version":3'), "blob_version@32");
+  assert.equal(change(34, '"version":1', '"version":2'), "current_spec@34");
+  assert.equal(change(35, '"events":4', '"events":5'), "checksum@35");
+  assert.equal(change(35, '"work":4', '"work":3'), "checksum@35");
+  assert.equal(change(35, '"blobs":3', '"blobs":2'), "checksum@35");
 });
 
 /** Changes a piece of work, one part of which is its text; gives why the file is refused. */

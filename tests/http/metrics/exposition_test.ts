@@ -13,6 +13,7 @@ function view(change: Partial<MetricsView> = {}): MetricsView {
     counters: newCounters(),
     store: { isUp: true, queues: [], conflicts: 0 },
     leases: new Map(),
+    modules: { runners: 0, running: 0, waiting: 0 },
     process: { cpuSeconds: 0, residentBytes: 0, startedSeconds: 0 },
     eventLoopLagSeconds: 0,
     ...change,

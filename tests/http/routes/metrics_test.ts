@@ -21,6 +21,9 @@ function metricsApp(options: Partial<AppOptions> = {}) {
     counters: newCounters(),
     measureStore: () => Promise.resolve({ isUp: true, queues: [] }),
     countLeases: () => new Map(),
+    measureModules: () => ({ runners: 0, running: 0, waiting: 0 }),
+    traceModules() {},
+    listTraces: () => ({ isOn: false, traces: [] }),
   };
   const app = createApp({ ...service, operations }, quietHost(), { ...TEST_LISTENER, ...options });
   return async ({ method = "GET", host = "127.0.0.1:8002", token, headers = {} }: Ask = {}) => {

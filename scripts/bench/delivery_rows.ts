@@ -1,0 +1,265 @@
+/** The rows about deliveries to listeners: how many, how soon, and beside endpoints that fail. */
+
+import type { ServerProcess } from "../../tests/support/server_process.ts";
+import { openConnection } from "./http_connection.ts";
+import { percentiles, runWork } from "./load.ts";
+import { processorMicros } from "./machine.ts";
+import { runOpenLoop } from "./open_loop.ts";
+import { METADATA, streamId } from "./requests.ts";
+import { deployBenchSpec, type Target, targetOf } from "./server_measures.ts";
+import type { Row } from "./table.ts";
+
+export interface DeliveryBench {
+  readonly isQuick: boolean;
+  /** Starts a server that may deliver to this machine. */
+  readonly start: () => Promise<ServerProcess>;
+  readonly add: (row: Row) => void;
+}
+
+interface Received {
+  readonly count: number;
+  readonly lastMs: number;
+  /** Of each event: when it should have been sent, and when it came. */
+  readonly times: readonly (readonly [at: number, cameMs: number])[];
+}
+type Report = Readonly<Record<string, Received>>;
+
+interface Sink {
+  readonly port: number;
+  report(): Promise<Report>;
+  close(): Promise<void>;
+}
+
+const ENVIRONMENT = "staging";
+const LISTENERS = 10;
+const WELL = Array.from({ length: LISTENERS - 2 }, (_, index) => `well_${index}`);
+const WRITES_PER_SECOND = 200;
+const CONNECTIONS = 64;
+const BATCH_EVENTS = 50;
+const STREAMS = 400;
+/** Turns with and without the endpoints that fail, each beside the other. */
+const TURNS = 5;
+const PATIENCE_MS = 120_000;
+/** Nobody listens there. */
+const DEAD_PORT = 1;
+
+export async function measureDeliveries(bench: DeliveryBench): Promise<void> {
+  const sink = await startSink();
+  const server = await bench.start();
+  try {
+    const target = targetOf(server, ENVIRONMENT);
+    await deployBenchSpec(server, ENVIRONMENT, specOf({ all: urlOf(sink.port, "all") }, 1));
+    await measureRate(bench, target, sink);
+    await measureLatency(bench, target, sink);
+    await measureBulkheads(bench, server, target, sink);
+  } catch (error) {
+    console.error(`server: ${server.howItEnded() ?? "still running"}\n${server.output()}`);
+    throw error;
+  } finally {
+    await server.stop();
+    await sink.close();
+  }
+}
+
+/** The sink is part of the load: it runs where the load generator does. */
+async function startSink(): Promise<Sink> {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr as Deno.NetAddr;
+  listener.close();
+  const path = new URL("delivery_sink.ts", import.meta.url).pathname;
+  const child = new Deno.Command(Deno.execPath(), { args: ["run", "-A", path, String(port)] })
+    .spawn();
+  await untilOpen(port);
+  return {
+    port,
+    report: async () => await (await fetch(`http://127.0.0.1:${port}/report`)).json() as Report,
+    async close() {
+      child.kill("SIGKILL");
+      await child.status;
+    },
+  };
+}
+
+async function untilOpen(port: number): Promise<void> {
+  for (let attempt = 0; attempt < 500; attempt++) {
+    try {
+      return (await openConnection(port)).close();
+    } catch {
+      await pause(10);
+    }
+  }
+  throw new Error("the sink did not start");
+}
+
+function urlOf(port: number, listener: string): string {
+  return `http://127.0.0.1:${port}/${listener}`;
+}
+
+/** One event type for each listener, heard by it alone; a single listener hears all. */
+function specOf(urls: Readonly<Record<string, string>>, types: number) {
+  const schema = {
+    type: "object",
+    properties: { at: { type: "number" }, note: { type: "string" } },
+    required: ["at"],
+  };
+  const event = { schema, handler: [{ increment: { target: "events" } }] };
+  const events = Object.fromEntries(
+    Array.from({ length: types }, (_, index) => [`was_noted_${index}`, event]),
+  );
+  const secret = "a secret for the bench only";
+  const listeners = Object.entries(urls).map(([name, url], index) => [
+    name,
+    { url, secret, events: types === 1 ? ["*"] : [`order.was_noted_${index}`] },
+  ]);
+  return {
+    agent_types: ["person"],
+    aggregate_types: { order: { events } },
+    modules: { listeners: Object.fromEntries(listeners) },
+  };
+}
+
+const NOTE = "n".repeat(180);
+
+function nowMs(): number {
+  return performance.timeOrigin + performance.now();
+}
+
+/** A backlog, written as fast as the server takes it, and how fast it is delivered. */
+async function measureRate({ isQuick, add }: DeliveryBench, target: Target, sink: Sink) {
+  const rounds = isQuick ? 1 : 2;
+  await deliverBacklog(target, sink, STREAMS);
+  const { count, seconds, micros } = await deliverBacklog(target, sink, rounds * STREAMS);
+  const latency = { p50: NaN, p95: NaN, p99: NaN, max: NaN, serverMicrosPerUnit: micros };
+  add({
+    name: `deliveries of a backlog, ${STREAMS} streams`,
+    value: count / seconds,
+    unit: "1/s",
+    target: { atLeast: 1_500 },
+    latency,
+    note: `1 listener, local sink; with the writes, in batches of ${BATCH_EVENTS}`,
+  });
+}
+
+async function deliverBacklog({ port, requests, serverPid }: Target, sink: Sink, batches: number) {
+  const event = `{"type":"was_noted_0","data":{"at":0,"note":"${NOTE}"}}`;
+  const events = Array.from({ length: BATCH_EVENTS }, () => event).join(",");
+  const body = `{"events":[${events}],"metadata":${METADATA}}`;
+  await sink.report();
+  const [startedMs, before] = [nowMs(), processorMicros(serverPid)];
+  let next = 0;
+  const write = () => {
+    if (next === batches) return undefined;
+    return requests.write(`/order/${streamId(next++ % STREAMS)}`, body);
+  };
+  await runWork({ port, connections: 8, expectedStatus: 201, next: write });
+  const wanted = batches * BATCH_EVENTS;
+  let [count, lastMs] = [0, startedMs];
+  while (count < wanted) {
+    if (nowMs() - startedMs > PATIENCE_MS) throw new Error(`${count} of ${wanted} deliveries came`);
+    await pause(100);
+    const { all } = await sink.report();
+    count += all?.count ?? 0;
+    lastMs = Math.max(lastMs, all?.lastMs ?? 0);
+  }
+  const micros = (processorMicros(serverPid) - before) / count;
+  return { count, seconds: (lastMs - startedMs) / 1000, micros };
+}
+
+/** Milliseconds from the reply to a write to its receipt; 0 where that came first. */
+async function measureLatency({ isQuick, add }: DeliveryBench, target: Target, sink: Sink) {
+  await writeSteadily(target, 1, 2);
+  await pause(500);
+  await sink.report();
+  const repliedMs = await writeSteadily(target, 1, isQuick ? 5 : 10);
+  await pause(1_000);
+  const { times } = (await sink.report()).all!;
+  if (times.length !== repliedMs.size) throw new Error(`${times.length} deliveries came`);
+  const latency = percentiles(latenciesOf(times, repliedMs));
+  const whole = percentiles(times.map(([at, cameMs]) => cameMs - at));
+  add({
+    name: "commit to delivery, p99",
+    value: latency.p99,
+    unit: "ms",
+    target: { below: 150 },
+    latency,
+    note:
+      `open loop, ${WRITES_PER_SECOND} events/s, from the reply; from when the write should have ` +
+      `been sent p50 ${whole.p50.toFixed(1)}, p99 ${whole.p99.toFixed(1)}`,
+  });
+}
+
+function latenciesOf(times: Received["times"], repliedMs: ReadonlyMap<number, number>): number[] {
+  return times.map(([at, cameMs]) => Math.max(0, cameMs - repliedMs.get(at)!));
+}
+
+/** Gives when each write was answered, by when it should have been sent. */
+async function writeSteadily(
+  { port, requests }: Target,
+  types: number,
+  seconds: number,
+): Promise<ReadonlyMap<number, number>> {
+  const repliedMs = new Map<number, number>();
+  let stream = Math.floor(Math.random() * 2 ** 30);
+  const offsetMs = performance.timeOrigin;
+  await runOpenLoop({
+    port,
+    connections: CONNECTIONS,
+    perSecond: WRITES_PER_SECOND,
+    seconds,
+    async perform(connection, number, dueMs) {
+      const at = (offsetMs + dueMs).toFixed(3);
+      const data = `{"at":${at},"note":"${NOTE}"}`;
+      const path = `/order/${streamId(stream++)}/was_noted_${number % types}`;
+      const body = `{"data":${data},"metadata":${METADATA}}`;
+      const { status } = await connection.exchange(...requests.write(path, body));
+      repliedMs.set(Number(at), nowMs());
+      if (status !== 201) throw new Error(`expected 201: ${status}`);
+    },
+  });
+  return repliedMs;
+}
+
+/** Ten listeners that are well, and in turn with that eight beside one dead and one slow one. */
+async function measureBulkheads(
+  { isQuick, add }: DeliveryBench,
+  server: ServerProcess,
+  target: Target,
+  sink: Sink,
+): Promise<void> {
+  const well: number[] = [];
+  const beside: number[] = [];
+  for (let turn = 0; turn < (isQuick ? 2 : TURNS); turn++) {
+    // In turn the one and the other comes first.
+    for (const isWell of turn % 2 === 0 ? [true, false] : [false, true]) {
+      await deployBenchSpec(server, ENVIRONMENT, specOf(urlsOf(sink.port, isWell), LISTENERS));
+      await writeSteadily(target, LISTENERS, 2);
+      await pause(1_000);
+      await sink.report();
+      const repliedMs = await writeSteadily(target, LISTENERS, 6);
+      await pause(1_000);
+      const report = await sink.report();
+      // In both the same eight are looked at.
+      const times = WELL.flatMap((name) => report[name]?.times ?? []);
+      (isWell ? well : beside).push(percentiles(latenciesOf(times, repliedMs)).p99);
+    }
+  }
+  const [before, after] = [percentiles(well).p50, percentiles(beside).p50];
+  add({
+    name: "p99 of 8 listeners beside a dead and a slow one, against 10 that are well",
+    value: 100 * (after / before - 1),
+    unit: "%",
+    target: { below: 15 },
+    latency: percentiles(beside),
+    note: `${before.toFixed(1)} ms to ${after.toFixed(1)} ms, medians of ${well.length} turns`,
+  });
+}
+
+function urlsOf(port: number, isWell: boolean): Record<string, string> {
+  const urls = Object.fromEntries(WELL.map((name) => [name, urlOf(port, name)]));
+  if (isWell) return { ...urls, a: urlOf(port, "a"), b: urlOf(port, "b") };
+  return { ...urls, a: `http://127.0.0.1:${DEAD_PORT}/`, b: urlOf(port, "slow") };
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}

@@ -1,0 +1,32 @@
+/** Appends events to an opened stream, with what the store keeps of their aggregate beside them. */
+
+import type { EncodedEvent } from "../domain/event.ts";
+import type { Transaction } from "../kv/engine.ts";
+import { indexAggregate } from "../store/aggregates.ts";
+import { enqueueStreamRebuild } from "../store/rebuilds.ts";
+import type { StreamAppender } from "../store/streams.ts";
+
+/** Every so many stored bytes of a stream, its snapshot is brought up to date in the background. */
+export const REBUILD_EVERY_BYTES = 4 * 1024 * 1024;
+
+/** Gives the index of the first event. `timestamp` is in Unix seconds. */
+export function appendEvents(
+  tx: Transaction,
+  tenant: number,
+  stream: StreamAppender,
+  aggregate: { readonly aggregateType: string; readonly id: string },
+  events: readonly EncodedEvent[],
+  timestamp: number,
+): number {
+  const before = stream.head;
+  const first = stream.append(events, timestamp);
+  if (first === 0) indexAggregate(tx, tenant, aggregate.aggregateType, aggregate.id);
+  if (rebuildsDue(stream.head.bytes) > rebuildsDue(before.bytes)) {
+    enqueueStreamRebuild(tx, tenant, stream.key);
+  }
+  return first;
+}
+
+function rebuildsDue(bytes: number): number {
+  return Math.floor(bytes / REBUILD_EVERY_BYTES);
+}

@@ -1,0 +1,81 @@
+/**
+ * Asks modules what events set off, while a write is prepared: it is prepared again with each round
+ * of answers, until nothing is left to ask. A pipeline needs as many rounds as it has steps.
+ */
+
+import { limits } from "../domain/limits.ts";
+import type { ModuleAnswer, ModuleQuestion } from "../domain/reaction/module_question.ts";
+import { type ModuleAnswers, questionKey } from "../domain/reaction/module_question.ts";
+import { accept, type Outcome } from "../domain/refusal.ts";
+import type { CompiledSpec } from "../domain/spec/compiled.ts";
+import type { Host } from "../host.ts";
+import type { ModuleRunner } from "../queries/run_modules.ts";
+import { ModulesToAsk } from "./prepare_reactions.ts";
+
+/** Questions of one write that modules have at a time. */
+const AT_A_TIME = 32;
+
+export interface ModuleAsker {
+  /**
+   * What `prepare` gives once it has all answers. Refused only where modules cannot be run now: an
+   * implication is never lost for that. One that takes too long has failed.
+   */
+  prepare<T>(
+    tenant: number,
+    spec: CompiledSpec,
+    prepare: (answers: ModuleAnswers) => T,
+  ): Promise<Outcome<T>>;
+  /** Adds the answers to `answers`, up to the time `endMs` of the monotonic clock. */
+  answer(
+    tenant: number,
+    spec: CompiledSpec,
+    questions: readonly ModuleQuestion[],
+    answers: Map<string, ModuleAnswer>,
+    endMs: number,
+  ): Promise<Outcome<void>>;
+}
+
+const TOO_SLOW: ModuleAnswer = {
+  ok: false,
+  message: "Computing it takes longer than the implications of one write may take",
+  cause: { cause: "wasm_timeout" },
+};
+
+export function createModuleAsker(host: Host, modules: ModuleRunner): ModuleAsker {
+  async function prepare<T>(
+    tenant: number,
+    spec: CompiledSpec,
+    prepare: (answers: ModuleAnswers) => T,
+  ): Promise<Outcome<T>> {
+    const answers = new Map<string, ModuleAnswer>();
+    const endMs = host.monotonicMs() + limits.wasmRequestMsMax;
+    for (;;) {
+      try {
+        return accept(prepare(answers));
+      } catch (error) {
+        if (!(error instanceof ModulesToAsk)) throw error;
+        const answered = await answer(tenant, spec, error.questions, answers, endMs);
+        if (!answered.ok) return answered;
+      }
+    }
+  }
+
+  async function answer(
+    ...[tenant, { blobs }, questions, answers, endMs]: Parameters<ModuleAsker["answer"]>
+  ): Promise<Outcome<void>> {
+    for (let at = 0; at < questions.length; at += AT_A_TIME) {
+      const asked = questions.slice(at, at + AT_A_TIME);
+      const isLate = host.monotonicMs() > endMs;
+      const outcomes = await Promise.all(
+        asked.map((question) => isLate ? accept(TOO_SLOW) : modules.ask(tenant, blobs, question)),
+      );
+      for (const [index, outcome] of outcomes.entries()) {
+        if (!outcome.ok) return outcome;
+        answers.set(questionKey(asked[index]!), outcome.value);
+      }
+    }
+    return accept(undefined);
+  }
+
+  return { prepare, answer };
+}

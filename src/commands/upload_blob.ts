@@ -1,0 +1,102 @@
+/**
+ * Keeps an uploaded module as the next version of its blob. Spec: "POST /_admin/blobs".
+ *
+ * The moment of switching: calls that name no version go to the new one in every fold and write
+ * that begins after the answer on the node that gave it, and on the others as soon as they hear of
+ * it: at once by a watch, within five seconds in any case. What had begun before ends with the old.
+ */
+
+import { hash } from "node:crypto";
+import { accept, type Outcome, refuse } from "../domain/refusal.ts";
+import { callsOfLatest, checkTakeOver } from "../domain/spec/bind_blobs.ts";
+import type { CompiledSpec } from "../domain/spec/compiled.ts";
+import type { Tenant } from "../domain/tenant.ts";
+import { BLOB_NAME_HINT, type BlobVersion, isBlobName } from "../domain/wasm/blob.ts";
+import type { Host } from "../host.ts";
+import type { Bytes, Engine, Transaction } from "../kv/engine.ts";
+import type { SpecCache } from "../queries/current_spec.ts";
+import type { ModuleRunner } from "../queries/run_modules.ts";
+import { findBlobByHash, readNewestBlob, storeBlob } from "../store/blobs.ts";
+import { readTenantNumber } from "../store/instances.ts";
+import { enqueueTypeRebuild } from "../store/rebuilds.ts";
+import { readCurrentSpec, tellSpecChange } from "../store/specs.ts";
+import { compileStored } from "./deploy_spec.ts";
+
+export interface UploadParts {
+  readonly engine: Engine;
+  readonly host: Host;
+  readonly specs: SpecCache;
+  readonly modules: ModuleRunner;
+}
+
+/** The same bytes again are the version that they became. */
+export async function uploadBlob(
+  { engine, host, specs, modules }: UploadParts,
+  tenant: Tenant,
+  name: string,
+  file: Bytes,
+): Promise<Outcome<BlobVersion>> {
+  if (!isBlobName(name)) {
+    const message = `name must be ${BLOB_NAME_HINT}`;
+    return refuse({ kind: "operator_input_invalid", path: "name", message });
+  }
+  const checked = await modules.check(tenant.number, file);
+  if (!checked.ok) {
+    const { stop } = checked;
+    if (stop.kind !== "unavailable") return refuse({ kind: "module_invalid", violation: TOO_MUCH });
+    const { message, retryAfterMs } = stop;
+    return refuse({ kind: "modules_unavailable", message, retryAfterMs });
+  }
+  const check = checked.value;
+  if (!check.ok) return refuse({ kind: "module_invalid", violation: check.violation });
+  const { module } = check;
+  const sha256 = hash("sha256", file, "hex");
+  const created_at = new Date(host.nowMs()).toISOString();
+  try {
+    return await engine.transact(async (tx) => {
+      const number = await readTenantNumber(tx, tenant);
+      const known = await findBlobByHash(tx, number, name, sha256);
+      if (known !== undefined) return accept(known);
+      const version = ((await readNewestBlob(tx, number, name))?.version ?? 0) + 1;
+      const { entrypoints: exports } = module;
+      const blob = { name, version, sha256, exports, bytes: file.length, created_at };
+      const spec = await readCompiled(tx, number, specs);
+      const violations = spec === undefined ? [] : checkTakeOver(spec, blob);
+      if (violations.length > 0) return refuse({ kind: "blob_incompatible", violations });
+      storeBlob(tx, number, blob, file, module.bytes);
+      if (spec !== undefined) takeOver(tx, number, spec, name);
+      return accept(blob);
+    });
+  } finally {
+    // Also where it may have landed although its reply was lost.
+    specs.forget(tenant.number);
+  }
+}
+
+/** A file whose check takes longer than any ordinary module's. */
+const TOO_MUCH = {
+  rule: "module_limit",
+  path: "file",
+  message: "Checking the module takes too long",
+  hint: "Build it smaller, or split it",
+};
+
+async function readCompiled(
+  tx: Transaction,
+  tenant: number,
+  specs: SpecCache,
+): Promise<CompiledSpec | undefined> {
+  const stored = await readCurrentSpec(tx, tenant);
+  return stored && (specs.known(tenant, stored.spec_hash) ?? compileStored(stored));
+}
+
+/** Tells the nodes, and has the states folded anew that the blob's handlers have made. */
+function takeOver(tx: Transaction, tenant: number, spec: CompiledSpec, name: string): void {
+  const calls = new Set(callsOfLatest(spec, name));
+  if (calls.size === 0) return;
+  tellSpecChange(tx);
+  for (const type of spec.aggregateTypes.values()) {
+    const isFoldedAnew = [...type.wasmHandlers.values()].some((call) => calls.has(call));
+    if (type.cached && isFoldedAnew) enqueueTypeRebuild(tx, tenant, type.name);
+  }
+}

@@ -1,0 +1,197 @@
+/**
+ * Works in one lane: one delivery after the other, the next one when the one before has ended.
+ * Decisions, section 14: ordered per listener and stream. While what has ended is being settled,
+ * the next may be under way: a process that dies then sends a few again.
+ */
+
+import {
+  afterTry,
+  type DeliveryEnd,
+  isSuccess,
+  isTooOld,
+  type Lane,
+  type TryAnswer,
+} from "../domain/listener/delivery.ts";
+import type { ReadTransaction } from "../kv/engine.ts";
+import { listLane } from "../store/deliveries.ts";
+import { readEvent, readEvents } from "../store/streams.ts";
+import { beginTry, type Endpoint, endTry } from "./delivery_endpoints.ts";
+import type { DeliveryChange, DeliverySettler } from "./settle_deliveries.ts";
+import {
+  createDeliveryTrier,
+  type DeliveryParts,
+  type LoadedDelivery,
+  type Receiver,
+} from "./try_delivery.ts";
+
+/** `done`: its mark is gone. `left`: for another time. `more`: its turn is over. */
+export type LaneRest = "done" | "left" | "more";
+
+export interface LaneWork {
+  readonly endpoint: Endpoint;
+  readonly lane: Lane;
+  /** Asked before each step: whether the lane is still this process's. */
+  mayGoOn(): boolean;
+  /** True once the process ends and what is sent may be cut off. */
+  isEnding(): boolean;
+}
+
+export interface LaneWatcher {
+  onTried(answer: TryAnswer, seconds: number): void;
+  onEnded(lane: Lane, id: string, end: DeliveryEnd): void;
+}
+
+export interface LaneWorker {
+  /** Throws outages, and what is a bug. */
+  work(work: LaneWork): Promise<LaneRest>;
+}
+
+/** Deliveries of one lane in a row; then others have their turn. */
+const TURN_DELIVERIES = 32;
+/** What is read ahead is used so soon, or read again: an event may be erased meanwhile. */
+const AHEAD_DELIVERIES = 16;
+const AHEAD_BYTES = 128 * 1024;
+const AHEAD_MS = 1_000;
+/** Events between that the listener does not hear are read with the others up to so many. */
+const AHEAD_SPAN = 64;
+const MS_PER_SECOND = 1000;
+
+export function createLaneWorker(
+  parts: DeliveryParts,
+  settler: DeliverySettler,
+  watcher: LaneWatcher,
+): LaneWorker {
+  const { engine, host } = parts;
+  const trier = createDeliveryTrier(parts);
+
+  async function work(work: LaneWork): Promise<LaneRest> {
+    const { lane, mayGoOn } = work;
+    const settling = openSettling(lane);
+    let ahead: LoadedDelivery[] = [];
+    let readMs = 0;
+    try {
+      for (let turn = 0; turn < TURN_DELIVERIES; turn++) {
+        if (!mayGoOn()) return "left";
+        if (ahead.length === 0 || host.nowMs() - readMs > AHEAD_MS) {
+          await settling.all();
+          readMs = host.nowMs();
+          ahead = await engine.snapshot((tx) => readAhead(tx, lane));
+        }
+        const next = ahead.shift();
+        const isDue = next !== undefined && next.delivery.dueMs <= host.nowMs();
+        const change = isDue ? await deliver(work, next) : undefined;
+        if (isDue && change === undefined) return "left";
+        if (change !== undefined) settling.add(change);
+        const hasNext = change?.end !== undefined && ahead[0]?.delivery.dueMs === 0;
+        if (hasNext && !settling.isStale()) settling.begin();
+        else if (await settling.rest()) ahead = [];
+        else return "done";
+      }
+      return "more";
+    } finally {
+      await settling.all();
+    }
+  }
+
+  /** What has ended in one turn of a lane, settled while the next is under way. */
+  function openSettling(lane: Lane) {
+    let gathered: DeliveryChange[] = [];
+    let running: Promise<void> | undefined;
+    let isStale = false;
+
+    function settle(hasNext: boolean): Promise<boolean> {
+      const changes = gathered;
+      gathered = [];
+      return settler.settle({ lane, changes, hasNext }).then(({ changed, goesOn }) => {
+        if (changed.length < changes.length) isStale = true;
+        for (const { before, end } of changed) {
+          if (end !== undefined) watcher.onEnded(lane, before.id, end);
+        }
+        return goesOn;
+      });
+    }
+
+    async function all(): Promise<void> {
+      await running;
+      if (gathered.length > 0) await settle(true);
+    }
+
+    return {
+      isStale: () => isStale,
+      all,
+      add: (change: DeliveryChange) => void gathered.push(change),
+      /** Lets the lane go on meanwhile; what ends before that is done is settled together. */
+      begin(): void {
+        if (running !== undefined) return;
+        running = settle(true).then(() => void (running = undefined));
+        // Whoever waits for it meets its fault.
+        running.catch(() => {});
+      },
+      /** Settles all, and looks for what is due by then: false where nothing is. */
+      async rest(): Promise<boolean> {
+        await running;
+        return await settle(false);
+      },
+    };
+  }
+
+  /** What is to be settled; undefined where nothing has come of it. */
+  async function deliver(
+    work: LaneWork,
+    loaded: LoadedDelivery,
+  ): Promise<DeliveryChange | undefined> {
+    const { endpoint, lane } = work;
+    const { index, delivery: before } = loaded;
+    const addressee = await trier.address(lane, loaded);
+    const nowMs = host.nowMs();
+    const ended = (end: DeliveryEnd) => ({ index, before, after: before, end, atMs: nowMs });
+    if (addressee.kind === "nobody") return ended({ state: "dropped", reason: addressee.reason });
+    // Whoever did not look up the listener knows already that the lane is another's.
+    if (!work.mayGoOn()) return undefined;
+    if (beginTry(endpoint, addressee.url, nowMs)) return await attempt(work, loaded, addressee);
+    endpoint.hasMore = true;
+    if (!isTooOld(before, nowMs)) return undefined;
+    // Where one is too old, others may be.
+    endpoint.looksMs = 0;
+    return ended({ state: "dead", reason: "endpoint_unavailable" });
+  }
+
+  async function attempt(
+    { endpoint, lane, isEnding }: LaneWork,
+    { index, delivery: before }: LoadedDelivery,
+    receiver: Receiver,
+  ): Promise<DeliveryChange | undefined> {
+    const { url } = receiver;
+    const { answer, endedMs, line } = await trier.attempt(lane, before, receiver);
+    const isDelivered = isSuccess(answer);
+    // Cut off by the end of this process: the next one tries it as if this had not been.
+    const isCutOff = !isDelivered && isEnding();
+    endTry(endpoint, url, isCutOff ? undefined : isDelivered, endedMs);
+    if (isCutOff) return undefined;
+    watcher.onTried(answer, line.duration_ms / MS_PER_SECOND);
+    const tries = [...before.tries, line];
+    const step = afterTry(tries.length, answer, endedMs);
+    const change = { index, before, after: { ...before, tries }, atMs: endedMs };
+    if (step.state !== "pending") return { ...change, end: step };
+    return { ...change, after: { ...change.after, dueMs: step.dueMs } };
+  }
+
+  return { work };
+}
+
+async function readAhead(tx: ReadTransaction, lane: Lane): Promise<LoadedDelivery[]> {
+  const { tenant, stream } = lane;
+  const entries = await listLane(tx, lane, AHEAD_DELIVERIES);
+  const first = entries[0];
+  if (first === undefined) return [];
+  const near = entries.filter(({ index }) => index - first.index < AHEAD_SPAN);
+  if (near.length === 1) {
+    return [{ ...first, event: await readEvent(tx, tenant, stream, first.index) }];
+  }
+  const window = { from: first.index, to: near.at(-1)!.index + 1, bytesMax: AHEAD_BYTES };
+  const events = await readEvents(tx, tenant, stream, window);
+  const byIndex = new Map(events.map((event) => [event.index, event]));
+  const last = events.at(-1)?.index ?? first.index;
+  return near.filter(({ index }) => index <= last)
+    .map((entry) => ({ ...entry, event: byIndex.get(entry.index) }));
+}

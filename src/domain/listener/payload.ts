@@ -1,0 +1,83 @@
+/**
+ * What a delivery carries and how it is signed. Spec: "Listener deliveries"; decisions, section 14;
+ * beside it the headers of Standard Webhooks, so that its libraries can check a delivery.
+ */
+
+import { createHmac } from "node:crypto";
+import type { Tenant } from "../tenant.ts";
+
+/** As `deno.json` has it. */
+const VERSION = "0.1.0";
+
+/** The same on every delivery. */
+export const DELIVERY_HEADERS: Readonly<Record<string, string>> = {
+  "content-type": "application/json",
+  "user-agent": `Daybook/${VERSION}`,
+};
+
+/** What the payload tells. `raw` is the event as stored, so its bytes are the ones hashed. */
+export interface PayloadParts {
+  readonly deliveryId: string;
+  readonly listener: string;
+  /** 1 for the first try. */
+  readonly attempt: number;
+  readonly tenant: Tenant;
+  readonly event: {
+    readonly id: string;
+    /** Its chain hash. */
+    readonly hash: string;
+    readonly raw: string;
+    /** Unix seconds, of its metadata. */
+    readonly timestamp: number;
+  };
+}
+
+/** The body as it is signed and sent. */
+export function encodePayload(parts: PayloadParts): string {
+  const { deliveryId, listener, attempt, tenant, event } = parts;
+  const head = JSON.stringify({
+    id: deliveryId,
+    listener,
+    attempt,
+    occurred_at: new Date(event.timestamp * 1000).toISOString(),
+    instance_id: tenant.instanceId,
+    environment: tenant.environment,
+  });
+  const id = `"id":${JSON.stringify(event.id)},"hash":${JSON.stringify(event.hash)},`;
+  return `${head.slice(0, -1)},"event":{${id}${event.raw.slice(1)}}`;
+}
+
+/** Names and values; without a secret there is no signature of either kind. */
+export function signatureHeaders(
+  body: string,
+  { deliveryId, secret, sentMs, prefix }: {
+    readonly deliveryId: string;
+    readonly secret: string | undefined;
+    readonly sentMs: number;
+    /** What stands for `SVC`. */
+    readonly prefix: string;
+  },
+): Record<string, string> {
+  const timestamp = Math.floor(sentMs / 1000);
+  const headers = { "webhook-id": deliveryId, "webhook-timestamp": String(timestamp) };
+  if (secret === undefined) return headers;
+  const signed = `${deliveryId}.${timestamp}.${body}`;
+  const key = standardKey(secret);
+  return {
+    ...headers,
+    "webhook-signature": `v1,${createHmac("sha256", key).update(signed).digest("base64")}`,
+    [`X-${prefix}-Signature`]: createHmac("sha256", secret).update(body).digest("hex"),
+  };
+}
+
+const STANDARD_SECRET = /^whsec_([A-Za-z0-9+/]+={0,2})$/;
+
+/** Standard Webhooks keeps the bytes of a secret as `whsec_` and base64; others are their UTF-8. */
+function standardKey(secret: string): Uint8Array | string {
+  const encoded = STANDARD_SECRET.exec(secret)?.[1];
+  try {
+    return encoded === undefined ? secret : Uint8Array.fromBase64(encoded);
+  } catch {
+    return secret;
+  }
+}

@@ -1,0 +1,37 @@
+/**
+ * Which addresses a delivery may go to: those of the public internet. Whoever writes a spec must
+ * not reach what only the server can reach: itself, its network, its cloud's metadata. Decisions,
+ * section 14.
+ *
+ * What is not known to be public is refused, and so are IPv6 ranges that carry an IPv4 address
+ * elsewhere (6to4, Teredo, translation): a public receiver has an address of its own.
+ */
+
+import ipaddr from "ipaddr.js";
+
+/** All of the public IPv6 internet; whatever lies outside is for something else. */
+const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR("2000::/3");
+
+/** True for a public address, written as IPv4 in four decimal parts or as IPv6 without brackets. */
+export function isPublicAddress(text: string): boolean {
+  const isV4 = ipaddr.IPv4.isValidFourPartDecimal(text);
+  // A zone (`%eth0`) names a network of this machine.
+  if (!isV4 && (text.includes("%") || !text.includes(":") || !ipaddr.IPv6.isValid(text))) {
+    return false;
+  }
+  // IPv4 in an IPv6 socket (`::ffff:1.2.3.4`) reaches that IPv4 address.
+  const address = ipaddr.process(text);
+  if (address.range() !== "unicast") return false;
+  if (address instanceof ipaddr.IPv4) return true;
+  return address.match(GLOBAL_UNICAST);
+}
+
+/**
+ * The host of a URL where it is an address, as {@link isPublicAddress} reads it; undefined where it
+ * is a name. Octal, hexadecimal, short and numeric forms are gone: the URL standard has written
+ * them out.
+ */
+export function literalAddress({ hostname }: URL): string | undefined {
+  if (hostname.startsWith("[")) return hostname.slice(1, -1);
+  return ipaddr.IPv4.isValidFourPartDecimal(hostname) ? hostname : undefined;
+}

@@ -1,0 +1,118 @@
+/** What `GET /_listeners` shows of listeners and their deliveries. Never a secret. */
+
+import { eventId } from "../event.ts";
+import type { StreamKey } from "../stream_key.ts";
+import { allowsTry, type Circuit } from "./circuit.ts";
+import type { Listener } from "./definition.ts";
+import type { Delivery, DeliveryState, DeliveryTry, EndedDelivery } from "./delivery.ts";
+
+export interface ListenerView {
+  readonly name: string;
+  readonly url: string;
+  readonly events: readonly string[];
+  readonly enabled: boolean;
+  /** How many of each state, as far as they were counted. */
+  readonly deliveries: Readonly<Record<DeliveryState, number>>;
+  /** A number that has reached this may be larger. */
+  readonly counted_to: number;
+  /** As the process that answers has met it. */
+  readonly circuit: CircuitView;
+}
+
+export interface CircuitView {
+  /** `open`: left alone. `half_open`: the next try, or the one under way, finds out. */
+  readonly state: "closed" | "open" | "half_open";
+  /** Unix seconds; where it is open. */
+  readonly until?: number;
+}
+
+export interface ListenerPage {
+  readonly data: readonly ListenerView[];
+  readonly limit: number;
+  readonly truncated: boolean;
+  readonly next_start?: string;
+  readonly limit_clamped?: true;
+}
+
+export interface DeliveryView {
+  readonly delivery_id: string;
+  readonly state: DeliveryState;
+  /** Why it is dead or was dropped. */
+  readonly reason?: string;
+  readonly event: { readonly key: string; readonly stream_id: string };
+  /** Times are ISO 8601 UTC. */
+  readonly created_at: string;
+  /** Where it is to be tried again: not before. */
+  readonly next_try_at?: string;
+  readonly ended_at?: string;
+  /** All there were, those before it was asked for again too. */
+  readonly attempts: number;
+  /** Those since. */
+  readonly tries: readonly DeliveryTry[];
+}
+
+export interface DeliveryPage {
+  readonly data: readonly DeliveryView[];
+  readonly limit: number;
+  readonly truncated: boolean;
+  readonly next_start?: string;
+  readonly limit_clamped?: true;
+}
+
+/** What a call to ask for deliveries again has done. */
+export interface Replayed {
+  readonly replayed: number;
+  /** There are more: the next call goes on behind `next_start`. */
+  readonly truncated: boolean;
+  readonly next_start?: string;
+}
+
+const MS_PER_SECOND = 1000;
+
+export function viewListener(
+  { name, url, events, enabled }: Listener,
+  deliveries: ListenerView["deliveries"],
+  countedTo: number,
+  circuit: CircuitView,
+): ListenerView {
+  return { name, url, events, enabled, deliveries, counted_to: countedTo, circuit };
+}
+
+export function viewCircuit(circuit: Circuit | undefined, nowMs: number): CircuitView {
+  if (circuit === undefined || circuit.openUntilMs === 0) return { state: "closed" };
+  if (circuit.isProbing || allowsTry(circuit, nowMs)) return { state: "half_open" };
+  return { state: "open", until: Math.ceil(circuit.openUntilMs / MS_PER_SECOND) };
+}
+
+export function viewPending(stream: StreamKey, index: number, delivery: Delivery): DeliveryView {
+  const { dueMs } = delivery;
+  return {
+    ...viewDelivery(stream, index, delivery),
+    state: "pending",
+    next_try_at: dueMs > 0 ? isoTime(dueMs) : undefined,
+    ...viewTries(delivery),
+  };
+}
+
+export function viewEnded({ stream, index, delivery, end, endedMs }: EndedDelivery): DeliveryView {
+  return {
+    ...viewDelivery(stream, index, delivery),
+    state: end.state,
+    reason: "reason" in end ? end.reason : undefined,
+    ended_at: isoTime(endedMs),
+    ...viewTries(delivery),
+  };
+}
+
+function viewDelivery(key: StreamKey, index: number, { id, sinceMs }: Delivery) {
+  const event = { key, stream_id: eventId(index) };
+  return { delivery_id: id, event, created_at: isoTime(sinceMs) };
+}
+
+function viewTries({ tries, triesBefore }: Delivery) {
+  return { attempts: triesBefore + tries.length, tries };
+}
+
+function isoTime(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,11 @@
+/** What a URL must be for deliveries to go there; where that is, is checked elsewhere. */
+
+import { limits } from "../limits.ts";
+
+/** Absolute, `http:` or `https:`, without user and fragment, as the URL standard spells it. */
+export function isWebhookUrl(text: string): boolean {
+  if (text.length > limits.listenerUrlCharactersMax || !URL.canParse(text)) return false;
+  const url = new URL(text);
+  const isHttp = url.protocol === "https:" || url.protocol === "http:";
+  return isHttp && url.href === text && url.username + url.password + url.hash === "";
+}

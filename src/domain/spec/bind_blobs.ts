@@ -1,0 +1,106 @@
+/**
+ * The modules that a compiled spec calls, and the versions that they resolve to in one environment
+ * at one moment. A spec is compiled without them; they are put beside it, and enter the hash under
+ * which a type's states are kept. Decisions, section 8.
+ */
+
+import { hash } from "node:crypto";
+import { assert } from "../assert.ts";
+import { didYouMean } from "../nearest_name.ts";
+import type { Violation } from "../refusal.ts";
+import { type BlobVersion, referenceText, type ResolvedBlob } from "../wasm/blob.ts";
+import type { ModuleCall } from "../wasm/module_call.ts";
+import type { CompiledAggregateType, CompiledSpec } from "./compiled.ts";
+
+/** What an environment has for one reference. */
+export interface FoundBlob {
+  /** The version it stands for. */
+  readonly blob?: BlobVersion;
+  /** The newest version of that name; 0 where there is none. */
+  readonly latest: number;
+}
+
+/** By the text of the reference. */
+export type FoundBlobs = ReadonlyMap<string, FoundBlob>;
+
+/** Why calls cannot be made: blobs that are not there, functions that they do not export. */
+export function checkBlobs(calls: readonly ModuleCall[], found: FoundBlobs): Violation[] {
+  return calls.flatMap((call) => {
+    const { blob, latest } = found.get(referenceText(call.blob))!;
+    if (blob === undefined) return [missingBlob(call, latest)];
+    return blob.exports.includes(call.entrypoint) ? [] : [missingExport(call, blob)];
+  });
+}
+
+function missingBlob({ blob, path }: ModuleCall, latest: number): Violation {
+  if (latest === 0) {
+    const message = `There is no blob "${blob.name}" in this environment`;
+    const hint = "POST /_admin/blobs uploads it; each environment has blobs of its own";
+    return { rule: "unknown_blob", path, message, hint };
+  }
+  const message = `The blob "${blob.name}" has no version ${blob.version}; the newest is ${latest}`;
+  const hint = `Write "${blob.name}:v${latest}", or "${blob.name}" for the newest at any time`;
+  return { rule: "unknown_blob_version", path, message, hint };
+}
+
+function missingExport({ entrypoint, path }: ModuleCall, blob: BlobVersion): Violation {
+  const { name, version, exports } = blob;
+  const message = `Version ${version} of the blob "${name}" exports no entrypoint "${entrypoint}"`;
+  const hint = didYouMean(entrypoint, exports, `It exports ${exports.join(", ")}`);
+  return { rule: "unknown_entrypoint", path, message, hint };
+}
+
+/**
+ * Which calls of a spec a new version of a blob would take over and cannot: it lacks the function.
+ * The path is that of the export.
+ */
+export function checkTakeOver(spec: CompiledSpec, blob: BlobVersion): Violation[] {
+  return callsOfLatest(spec, blob.name).filter(({ entrypoint }) =>
+    !blob.exports.includes(entrypoint)
+  ).map(({ entrypoint, path }) => ({
+    rule: "entrypoint_in_use",
+    path: `file.exports.${entrypoint}`,
+    message: `The current spec calls "${entrypoint}" of the newest "${blob.name}", at ${path}`,
+    hint: "Export it, or pin the spec to the version before",
+  }));
+}
+
+/** The calls that go to whatever version is the newest. */
+export function callsOfLatest(spec: CompiledSpec, name: string): ModuleCall[] {
+  return spec.moduleCalls.filter(({ blob }) => blob.name === name && blob.version === undefined);
+}
+
+/** `spec` with what its calls resolve to. Every one must have been found. */
+export function bindBlobs(spec: CompiledSpec, found: FoundBlobs): CompiledSpec {
+  if (spec.moduleCalls.length === 0) return spec;
+  const blobs = new Map<string, ResolvedBlob>();
+  for (const [text, { blob }] of found) {
+    assert(blob !== undefined, "a deployed spec calls blobs that are there");
+    const { name, version, sha256 } = blob;
+    blobs.set(text, { name, version, sha256 });
+  }
+  const types = [...spec.aggregateTypes].map(([name, type]) =>
+    [name, bindType(type, blobs)] as const
+  );
+  return { ...spec, blobs, aggregateTypes: new Map(types) };
+}
+
+function bindType(
+  type: CompiledAggregateType,
+  blobs: ReadonlyMap<string, ResolvedBlob>,
+): CompiledAggregateType {
+  if (type.wasmHandlers.size === 0) return type;
+  const digests = [...type.wasmHandlers].map(([eventType, { blob }]) =>
+    `${eventType} ${blobs.get(referenceText(blob))!.sha256}`
+  ).sort();
+  const foldHash = hash("sha256", [type.definitionHash, ...digests].join("\n"), "hex");
+  return { ...type, blobs, foldHash };
+}
+
+/** Whether two bindings of the same spec are one. */
+export function isSameBinding(a: CompiledSpec, b: CompiledSpec): boolean {
+  for (const [text, { version }] of a.blobs) {
+    if (b.blobs.get(text)?.version !== version) return false;
+  }
+  return a.blobs.size === b.blobs.size;
+}

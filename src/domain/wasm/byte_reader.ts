@@ -1,0 +1,86 @@
+/**
+ * Reads the binary format of WebAssembly (core specification, chapter 5): bytes, LEB128 numbers and
+ * names. Never reads past its end, and no number may be longer than its type allows.
+ */
+
+/** The bytes are no module. Thrown and caught within this folder. */
+export class MalformedModuleError extends Error {
+  constructor(readonly offset: number, reason: string) {
+    super(reason);
+    this.name = "MalformedModuleError";
+  }
+}
+
+/** A place in `bytes`; nothing at or after `end` is read. */
+export interface ByteReader {
+  readonly bytes: Uint8Array;
+  at: number;
+  readonly end: number;
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+export function readByte(reader: ByteReader): number {
+  if (reader.at >= reader.end) throw new MalformedModuleError(reader.at, "it ends too early");
+  return reader.bytes[reader.at++]!;
+}
+
+/** An unsigned LEB128 number of 32 bits. */
+export function readU32(reader: ByteReader): number {
+  let value = 0;
+  for (let shift = 0; shift < 35; shift += 7) {
+    const byte = readByte(reader);
+    if (shift === 28 && byte > 0x0f) break;
+    value += (byte & 0x7f) * 2 ** shift;
+    if (byte < 0x80) return value;
+  }
+  throw new MalformedModuleError(reader.at, "a number is longer than 32 bits");
+}
+
+/** Passes over a signed LEB128 number of at most `bits` bits. */
+export function skipSigned(reader: ByteReader, bits: number): void {
+  for (let left = Math.ceil(bits / 7); left > 0; left--) {
+    if (readByte(reader) < 0x80) return;
+  }
+  throw new MalformedModuleError(reader.at, `a number is longer than ${bits} bits`);
+}
+
+export function skipBytes(reader: ByteReader, count: number): void {
+  if (count > reader.end - reader.at) {
+    throw new MalformedModuleError(reader.at, "it ends too early");
+  }
+  reader.at += count;
+}
+
+/** A reader of the next `count` bytes, which the given one has then passed. */
+export function takeReader(reader: ByteReader, count: number): ByteReader {
+  const at = reader.at;
+  skipBytes(reader, count);
+  return { bytes: reader.bytes, at, end: reader.at };
+}
+
+/** A length and so many bytes of UTF-8. */
+export function readName(reader: ByteReader): string {
+  const inner = takeReader(reader, readU32(reader));
+  try {
+    return utf8.decode(inner.bytes.subarray(inner.at, inner.end));
+  } catch {
+    throw new MalformedModuleError(inner.at, "a name is not UTF-8");
+  }
+}
+
+/** Refuses bytes that are left over. */
+export function expectEnd(reader: ByteReader): void {
+  if (reader.at !== reader.end) {
+    throw new MalformedModuleError(reader.at, "there are more bytes than it says");
+  }
+}
+
+/** An unsigned LEB128 number in as few bytes as it takes. */
+export function encodeU32(value: number): number[] {
+  const bytes: number[] = [];
+  let rest = value;
+  for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) bytes.push((rest % 0x80) | 0x80);
+  bytes.push(rest);
+  return bytes;
+}

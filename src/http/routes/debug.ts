@@ -1,0 +1,36 @@
+/**
+ * Traces of WebAssembly calls, for one environment and in the process that answers. Spec: "`POST
+ * /_admin/debug` with body `{wasm_trace: boolean}`".
+ */
+
+import type { Operator } from "../../domain/access.ts";
+import { sendOk } from "../answer.ts";
+import type { Call, Edge } from "../call.ts";
+import { readFields } from "../decode/operator.ts";
+import { sendRefusal } from "../reply.ts";
+import { findNamedTenant } from "./operator_tenant.ts";
+
+const FIELDS = {
+  wasm_trace: "boolean",
+  "environment?": "string",
+  "instance_id?": "string",
+} as const;
+
+/** `POST /_admin/debug` `{wasm_trace, environment?, instance_id?}`. */
+export async function setDebug(edge: Edge, call: Call, operator: Operator) {
+  const body = await readFields(call.request, FIELDS);
+  if (!body.ok) return sendRefusal(call.requestId, body.refusal);
+  const tenant = await findNamedTenant(edge, call, operator, body.value);
+  if (!tenant.ok) return sendRefusal(call.requestId, tenant.refusal);
+  const { wasm_trace } = body.value;
+  edge.service.operations.traceModules(tenant.value, wasm_trace);
+  return sendOk(call.requestId, { wasm_trace });
+}
+
+/** EXT `GET /_admin/debug?environment=&instance_id=`: the traced calls, newest first. */
+export async function readDebug(edge: Edge, call: Call, operator: Operator) {
+  const tenant = await findNamedTenant(edge, call, operator);
+  if (!tenant.ok) return sendRefusal(call.requestId, tenant.refusal);
+  const { isOn, traces } = edge.service.operations.listTraces(tenant.value);
+  return sendOk(call.requestId, { wasm_trace: isOn, data: traces });
+}

@@ -1,0 +1,39 @@
+/** From the number of a tenant to whose data it is: for work that is found by its keys. */
+
+import { ENVIRONMENTS, type Tenant } from "../domain/tenant.ts";
+import type { Engine } from "../kv/engine.ts";
+import { listInstances, tenantOf } from "../store/instances.ts";
+
+export interface TenantNumbers {
+  /** Undefined where the number is no environment's. */
+  find(number: number): Promise<Tenant | undefined>;
+}
+
+const INSTANCES_PAGE = 200;
+
+/** A number never names another environment, so what was read is kept. */
+export function openTenantNumbers(engine: Engine): TenantNumbers {
+  const known = new Map<number, Tenant>();
+
+  async function readAll(): Promise<void> {
+    let after: string | undefined;
+    for (;;) {
+      const page = await engine.snapshot((tx) => listInstances(tx, INSTANCES_PAGE, after));
+      for (const instance of page) {
+        for (const environment of ENVIRONMENTS) {
+          const tenant = tenantOf(instance, environment);
+          known.set(tenant.number, tenant);
+        }
+      }
+      if (page.length < INSTANCES_PAGE) return;
+      after = page.at(-1)!.id;
+    }
+  }
+
+  return {
+    async find(number) {
+      if (!known.has(number)) await readAll();
+      return known.get(number);
+    },
+  };
+}

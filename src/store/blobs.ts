@@ -1,0 +1,109 @@
+/**
+ * Uploaded modules by name and version. A version never changes and never goes, so whatever was
+ * folded with it can be folded again.
+ */
+
+import { assert } from "../domain/assert.ts";
+import type { FoundBlob } from "../domain/spec/bind_blobs.ts";
+import { type BlobReference, type BlobVersion, referenceText } from "../domain/wasm/blob.ts";
+import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
+import { decodeRecord, encodeRecord } from "./json_record.ts";
+import { keyAfter, keys } from "./keys.ts";
+import { setLargeValue, wholeValue } from "./large_value.ts";
+
+type Reads = Pick<ReadTransaction, "get" | "getRange">;
+
+/** What each reference stands for now, by its text. One small read for each. */
+export async function findBlobs(
+  tx: Reads,
+  tenant: number,
+  references: Iterable<BlobReference>,
+): Promise<Map<string, FoundBlob>> {
+  const wanted = new Map([...references].map((each) => [referenceText(each), each]));
+  const found = await Promise.all(
+    [...wanted].map(async ([text, reference]) =>
+      [text, await findBlob(tx, tenant, reference)] as const
+    ),
+  );
+  return new Map(found);
+}
+
+async function findBlob(
+  tx: Reads,
+  tenant: number,
+  { name, version }: BlobReference,
+): Promise<FoundBlob> {
+  const newest = await readNewestBlob(tx, tenant, name);
+  const latest = newest?.version ?? 0;
+  if (version === undefined || version === latest) return { blob: newest, latest };
+  const value = await tx.get(keys.blob(tenant, name, version));
+  return { blob: value && decodeRecord<BlobVersion>(value), latest };
+}
+
+export async function readNewestBlob(
+  tx: Reads,
+  tenant: number,
+  name: string,
+): Promise<BlobVersion | undefined> {
+  const [pair] = await tx.getRange(keys.blobVersions(tenant, name), { limit: 1, reverse: true });
+  return pair && decodeRecord<BlobVersion>(pair.value);
+}
+
+/** The version of that name that was made from a file of this SHA-256. */
+export async function findBlobByHash(
+  tx: Reads,
+  tenant: number,
+  name: string,
+  sha256: string,
+): Promise<BlobVersion | undefined> {
+  const key = await tx.get(keys.blobHash(tenant, name, sha256));
+  const value = key && await tx.get(key);
+  return value && decodeRecord<BlobVersion>(value);
+}
+
+/** Keeps a new version: the file, and `module`, what runs of it. Both fit one transaction. */
+export function storeBlob(
+  tx: Transaction,
+  tenant: number,
+  blob: BlobVersion,
+  file: Bytes,
+  module: Bytes,
+): void {
+  const { name, version, sha256 } = blob;
+  const key = keys.blob(tenant, name, version);
+  tx.set(key, encodeRecord(blob));
+  tx.set(keys.blobHash(tenant, name, sha256), key);
+  setLargeValue(tx, tenant, keys.blobFile(tenant, name, version), file);
+  setLargeValue(tx, tenant, keys.blobModule(tenant, name, version), module);
+}
+
+type Named = Pick<BlobVersion, "name" | "version">;
+
+/** The module of a version that is there, as it runs. */
+export function readModule(tx: Reads, tenant: number, { name, version }: Named): Promise<Bytes> {
+  return readPart(tx, tenant, keys.blobModule(tenant, name, version));
+}
+
+/** The file that a version was made from. */
+export function readBlobFile(tx: Reads, tenant: number, { name, version }: Named): Promise<Bytes> {
+  return readPart(tx, tenant, keys.blobFile(tenant, name, version));
+}
+
+async function readPart(tx: Reads, tenant: number, key: Bytes): Promise<Bytes> {
+  const value = await tx.get(key);
+  assert(value !== undefined, "every version of a blob is kept");
+  return await wholeValue(tx, tenant, key, value);
+}
+
+/** At most `limit` versions in the order of names and numbers, after the version `after`. */
+export async function listBlobs(
+  tx: Pick<ReadTransaction, "getRange">,
+  tenant: number,
+  limit?: number,
+  after?: Named,
+): Promise<BlobVersion[]> {
+  const { begin, end } = keys.blobs(tenant);
+  const start = after && keyAfter(keys.blob(tenant, after.name, after.version));
+  const pairs = await tx.getRange({ begin: start ?? begin, end }, limit ? { limit } : {});
+  return pairs.map(({ value }) => decodeRecord<BlobVersion>(value));
+}

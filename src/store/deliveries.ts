@@ -1,0 +1,197 @@
+/**
+ * Deliveries that are to be made, in lanes: one for each listener and stream, in the order of the
+ * stream. A mark says that the first delivery of a lane may be due; marks are what the workers of
+ * the whole deployment look for. A delivery and its mark are set by the transaction of the event,
+ * which reads neither. Decisions, section 14.
+ */
+
+import type { Delivery, Lane } from "../domain/listener/delivery.ts";
+import type { StreamKey } from "../domain/stream_key.ts";
+import { shardOf } from "../domain/work_share.ts";
+import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
+import { unpack } from "../kv/tuple.ts";
+import { decodeRecord, encodeRecord } from "./json_record.ts";
+import { keyAfter, keys } from "./keys.ts";
+import { setTimer, type Timer } from "./timers.ts";
+
+type Reads = Pick<ReadTransaction, "get" | "getRange">;
+
+/** A delivery in its lane. */
+export interface LaneEntry {
+  /** Of its event, in the stream. */
+  readonly index: number;
+  readonly delivery: Delivery;
+}
+
+/** One that waits, of one listener. */
+export interface PendingDelivery extends LaneEntry {
+  readonly stream: StreamKey;
+}
+
+export interface PendingPlace {
+  readonly stream: StreamKey;
+  readonly index: number;
+}
+
+/** Whose lanes they are. */
+export type Endpoint = Pick<Lane, "tenant" | "listener">;
+
+const PRESENT = new Uint8Array(0);
+/** A timer sets the mark of a lane: listener and stream are its id. Names have no slash. */
+const SEPARATOR = "/";
+
+export function laneShard({ tenant, listener, stream }: Lane): number {
+  return shardOf("lane", `${tenant}/${listener}/${stream}`);
+}
+
+/** Made before the transaction, so that its size is known. */
+export function encodeDelivery(delivery: Delivery): Bytes {
+  return encodeRecord(delivery);
+}
+
+/** Puts a delivery in, as {@link encodeDelivery} gave it; {@link markLane} makes it be seen. */
+export function putDelivery(tx: Transaction, lane: Lane, index: number, value: Bytes): void {
+  tx.set(deliveryKey(lane, index), value);
+}
+
+export async function readDelivery(
+  tx: Reads,
+  lane: Lane,
+  index: number,
+): Promise<Delivery | undefined> {
+  const value = await tx.get(deliveryKey(lane, index));
+  return value && decodeRecord<Delivery>(value);
+}
+
+export function clearDelivery(tx: Transaction, lane: Lane, index: number): void {
+  tx.clear(deliveryKey(lane, index));
+}
+
+/** The first `limit` of a lane. */
+export async function listLane(tx: Reads, lane: Lane, limit: number): Promise<LaneEntry[]> {
+  const { tenant, listener, stream } = lane;
+  const pairs = await tx.getRange(keys.lane(tenant, listener, stream), { limit });
+  return pairs.map(({ key, value }) => (
+    { index: unpack(key).at(-1) as number, delivery: decodeRecord<Delivery>(value) }
+  ));
+}
+
+/** Says that there may be something to do in a lane. */
+export function markLane(tx: Transaction, lane: Lane): void {
+  tx.set(markKey(lane), PRESENT);
+}
+
+/**
+ * Looks at what is first in a lane by now, guarded, so that nothing that is put in meanwhile is
+ * missed: the mark stays where that is due, a timer takes its place where it is due later. True
+ * where the mark stays.
+ */
+export async function restLane(tx: Transaction, lane: Lane, nowMs: number): Promise<boolean> {
+  const [first] = await listLane(tx, lane, 1);
+  if (first !== undefined && first.delivery.dueMs <= nowMs) return true;
+  tx.clear(markKey(lane));
+  if (first !== undefined) setTimer(tx, laneTimer(lane, first.delivery.dueMs));
+  return false;
+}
+
+/** Tells those who watch that lanes were marked. */
+export function signalLanes(tx: Transaction): void {
+  tx.add(keys.laneSignal(), 1n);
+}
+
+export function laneTimer({ tenant, listener, stream }: Lane, dueMs: number): Timer {
+  return { dueMs, tenant, kind: "delivery", id: `${listener}${SEPARATOR}${stream}` };
+}
+
+/** The lane whose timer it is. */
+export function laneOfTimer({ tenant, id }: Timer): Lane {
+  const at = id.indexOf(SEPARATOR);
+  return { tenant, listener: id.slice(0, at), stream: id.slice(at + 1) as StreamKey };
+}
+
+/** Whose marked lanes come next in a shard, after all of `after`. */
+export async function nextMarkedEndpoint(
+  tx: Reads,
+  shard: number,
+  after: Endpoint | undefined,
+): Promise<Endpoint | undefined> {
+  const all = keys.laneMarks(shard);
+  const begin = after === undefined
+    ? all.begin
+    : keys.endpointMarks(shard, after.tenant, after.listener).end;
+  const [first] = await tx.getRange({ begin, end: all.end }, { limit: 1 });
+  if (first === undefined) return undefined;
+  const [tenant, listener] = unpack(first.key).slice(-3) as [number, string, string];
+  return { tenant, listener };
+}
+
+/** At most `limit` marked lanes of one listener in a shard, after the stream `after`. */
+export async function listMarkedLanes(
+  tx: Reads,
+  shard: number,
+  { tenant, listener }: Endpoint,
+  after: StreamKey | undefined,
+  limit: number,
+): Promise<Lane[]> {
+  const all = keys.endpointMarks(shard, tenant, listener);
+  const begin = after === undefined
+    ? all.begin
+    : keyAfter(keys.laneMark(shard, tenant, listener, after));
+  const pairs = await tx.getRange({ begin, end: all.end }, { limit });
+  return pairs.map(({ key }) => (
+    { tenant, listener, stream: unpack(key).at(-1) as StreamKey }
+  ));
+}
+
+/** At most `limit` marked lanes of a shard, whosever. */
+export async function listMarks(tx: Reads, shard: number, limit: number): Promise<Lane[]> {
+  const pairs = await tx.getRange(keys.laneMarks(shard), { limit });
+  return pairs.map(({ key }) => {
+    const [tenant, listener, stream] = unpack(key).slice(-3) as [number, string, StreamKey];
+    return { tenant, listener, stream };
+  });
+}
+
+/** At most `limit` that wait for one listener, by stream and place, after `after`. */
+export async function listPending(
+  tx: Reads,
+  { tenant, listener }: Endpoint,
+  after: PendingPlace | undefined,
+  limit: number,
+): Promise<PendingDelivery[]> {
+  const all = keys.endpointDeliveries(tenant, listener);
+  const begin = after === undefined
+    ? all.begin
+    : keyAfter(keys.delivery(tenant, listener, after.stream, after.index));
+  const pairs = await tx.getRange({ begin, end: all.end }, { limit });
+  return pairs.map(({ key, value }) => {
+    const [stream, index] = unpack(key).slice(-2) as [StreamKey, number];
+    return { stream, index, delivery: decodeRecord<Delivery>(value) };
+  });
+}
+
+/** At most `limit` of all that waits in an environment, after `after`. */
+export async function listTenantDeliveries(
+  tx: Reads,
+  tenant: number,
+  after: PendingPlace & { readonly listener: string } | undefined,
+  limit: number,
+): Promise<(PendingDelivery & { readonly listener: string })[]> {
+  const all = keys.deliveries(tenant);
+  const begin = after === undefined
+    ? all.begin
+    : keyAfter(keys.delivery(tenant, after.listener, after.stream, after.index));
+  const pairs = await tx.getRange({ begin, end: all.end }, { limit });
+  return pairs.map(({ key, value }) => {
+    const [listener, stream, index] = unpack(key).slice(-3) as [string, StreamKey, number];
+    return { listener, stream, index, delivery: decodeRecord<Delivery>(value) };
+  });
+}
+
+function deliveryKey({ tenant, listener, stream }: Lane, index: number): Bytes {
+  return keys.delivery(tenant, listener, stream, index);
+}
+
+function markKey(lane: Lane): Bytes {
+  return keys.laneMark(laneShard(lane), lane.tenant, lane.listener, lane.stream);
+}

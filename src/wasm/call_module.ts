@@ -1,0 +1,153 @@
+/**
+ * One call of a module, in the order of the contract: a fresh instance, `malloc`, the input copied
+ * in, the entrypoint, the output read. Every call has an instance of its own and a memory that is
+ * empty but for what the module puts there, so none can know of the one before: variables, tables,
+ * segments and memory are as they were at the start. Spec: "Call flow".
+ */
+
+import type { CallPhase, WasmFailure, WasmFailureKind } from "../domain/wasm/failure.ts";
+import type { HandlerError } from "../domain/wasm/handler_error.ts";
+import { type OutputKind, readOutput } from "../domain/wasm/call_output.ts";
+import { isWithinMemory, type MemoryRange, unpackRange } from "../domain/wasm/packed_range.ts";
+import { MEMORY_IMPORT } from "../domain/wasm/rewrite_module.ts";
+import type { CompiledModule } from "./compiled_modules.ts";
+import { withTimeLimit } from "./time_limit.ts";
+
+export interface ModuleCall {
+  readonly compiled: CompiledModule;
+  readonly entrypoint: string;
+  readonly timeoutMs: number;
+  readonly input: Uint8Array;
+  readonly output: OutputKind;
+}
+
+export type CallResult =
+  | { readonly kind: "value"; readonly json: string }
+  | { readonly kind: "error"; readonly error: HandlerError }
+  | { readonly kind: "failed"; readonly failure: WasmFailure };
+
+/** The result, and how many bytes of memory the call leaves to the collector. */
+export interface CallReport {
+  readonly result: CallResult;
+  readonly garbageBytes: number;
+}
+
+/** The platform could not make an instance: no fault of the module. */
+export class OutOfInstancesError extends Error {
+  constructor(cause: unknown) {
+    super("no memory could be had for an instance", { cause });
+    this.name = "OutOfInstancesError";
+  }
+}
+
+/** What is known of a call while it runs; it may be interrupted anywhere. */
+interface Progress {
+  phase: CallPhase;
+}
+
+interface Exports {
+  readonly malloc: (size: number) => number;
+  readonly [name: string]: unknown;
+}
+
+/** The module's own answer does not fit its memory. */
+class OutOfMemoryError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "OutOfMemoryError";
+  }
+}
+
+/** Never throws for what a module does. */
+export function callModule(call: ModuleCall): CallReport {
+  const memory = takeMemory(call.compiled);
+  const progress: Progress = { phase: "start" };
+  const limited = withTimeLimit(call.timeoutMs, () => runToOutput(call, memory, progress));
+  const result = limited.kind === "returned"
+    ? readResult(call, memory, limited.value)
+    : limited.kind === "timeout"
+    ? failed("wasm_timeout", timeoutMessage(call.timeoutMs, progress.phase), progress.phase)
+    : describeThrown(limited.error, progress.phase);
+  return { result, garbageBytes: call.compiled.giveBack(memory) };
+}
+
+function takeMemory(compiled: CompiledModule): WebAssembly.Memory {
+  try {
+    return compiled.takeMemory();
+  } catch (error) {
+    throw new OutOfInstancesError(error);
+  }
+}
+
+function readResult(
+  { output }: ModuleCall,
+  { buffer }: WebAssembly.Memory,
+  { pointer, length }: MemoryRange,
+): CallResult {
+  const reading = readOutput(new Uint8Array(buffer, pointer, length), output);
+  return reading.kind === "invalid" ? failed("invalid_output", reading.message, "output") : reading;
+}
+
+function timeoutMessage(timeoutMs: number, phase: CallPhase): string {
+  return `The module did not end within ${timeoutMs} ms: it was stopped in ${WHERE[phase]}`;
+}
+
+const WHERE: Readonly<Record<CallPhase, string>> = {
+  start: "its start function",
+  malloc: "malloc",
+  entrypoint: "its entrypoint",
+  output: "reading its output",
+};
+
+/** All that the module itself does. */
+function runToOutput(
+  call: ModuleCall,
+  memory: WebAssembly.Memory,
+  progress: Progress,
+): MemoryRange {
+  const imports = { "": { [MEMORY_IMPORT]: memory } };
+  const instance = new WebAssembly.Instance(call.compiled.module, imports);
+  const exports = instance.exports as unknown as Exports;
+  progress.phase = "malloc";
+  const { length } = call.input;
+  const input = { pointer: exports.malloc(length) >>> 0, length };
+  if (input.pointer === 0) throw new OutOfMemoryError(`malloc returned 0 for ${length} bytes`);
+  expectWithin(input, memory, "malloc returned a range");
+  new Uint8Array(memory.buffer).set(call.input, input.pointer);
+  progress.phase = "entrypoint";
+  // Throws a TypeError where it is not what it should be.
+  const entrypoint = exports[call.entrypoint] as (pointer: number, length: number) => bigint;
+  const output = unpackRange(entrypoint(input.pointer, length));
+  progress.phase = "output";
+  expectWithin(output, memory, "the output was said to be");
+  return output;
+}
+
+function expectWithin(range: MemoryRange, memory: WebAssembly.Memory, what: string): void {
+  const { byteLength } = memory.buffer;
+  if (isWithinMemory(range, byteLength)) return;
+  const { pointer, length } = range;
+  const where = `${what} outside of memory`;
+  throw new OutOfMemoryError(`${where}: ${length} bytes at ${pointer}, of ${byteLength}`);
+}
+
+function describeThrown(error: unknown, phase: CallPhase): CallResult {
+  if (error instanceof OutOfMemoryError) return failed("wasm_memory", error.message, phase);
+  if (error instanceof WebAssembly.RuntimeError) {
+    const isMemory = /memory access out of bounds|data segment/.test(error.message);
+    const kind = isMemory ? "wasm_memory" : "wasm_trap";
+    return failed(kind, `The module trapped in ${WHERE[phase]}: ${error.message}`, phase);
+  }
+  if (error instanceof RangeError && /call stack/.test(error.message)) {
+    return failed("wasm_trap", `The module trapped in ${WHERE[phase]}: stack overflow`, phase);
+  }
+  if (error instanceof TypeError) return failed("wasm_trap", WRONG_TYPE, phase);
+  throw new OutOfInstancesError(error);
+}
+
+/** What a version of a module may bring that a spec names without a version. */
+const WRONG_TYPE = "The module does not export the entrypoint as a function (i32, i32) -> i64";
+
+function failed(kind: WasmFailureKind, message: string, phase: CallPhase): CallResult {
+  return { kind: "failed", failure: { kind, message, phase } };
+}

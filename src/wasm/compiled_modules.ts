@@ -1,0 +1,85 @@
+/**
+ * Compiled modules by digest, each with a memory to run in; those used last are kept, as many as
+ * fit. A memory is used again, wiped, because a new one costs more than all else in a call; one
+ * that has grown, or that is large to begin with, is left to the collector.
+ */
+
+import { memoryOfKept } from "../domain/wasm/rewrite_module.ts";
+
+export interface CompiledModule {
+  readonly module: WebAssembly.Module;
+  /** A memory as the module expects it at its start. Throws where none can be had. */
+  takeMemory(): WebAssembly.Memory;
+  /** After the call; gives the bytes that are left to the collector. */
+  giveBack(memory: WebAssembly.Memory): number;
+}
+
+export interface CompiledModules {
+  get(digest: string): CompiledModule | undefined;
+  /** `bytes` are what `module` was compiled from: a module as it is kept. */
+  add(digest: string, module: WebAssembly.Module, bytes: Uint8Array): void;
+}
+
+/** What a small module costs beside its bytes. */
+const OVERHEAD_BYTES = 16 * 1024;
+const PAGE_BYTES = 64 * 1024;
+/** Wiping takes 1.3 us for each page: with more than so many, a new memory is cheaper. */
+const REUSED_PAGES_MAX = 32;
+
+/** @param bytesMax of modules as they are kept, and the memories held for them. */
+export function compiledModules(bytesMax: number): CompiledModules {
+  // A Map is in order of insertion: the first was used longest ago.
+  const kept = new Map<string, { readonly compiled: CompiledModule; readonly bytes: number }>();
+  let total = 0;
+
+  function remove(digest: string): void {
+    total -= kept.get(digest)?.bytes ?? 0;
+    kept.delete(digest);
+  }
+
+  return {
+    get(digest) {
+      const found = kept.get(digest);
+      if (found === undefined) return undefined;
+      kept.delete(digest);
+      kept.set(digest, found);
+      return found.compiled;
+    },
+    add(digest, module, moduleBytes) {
+      remove(digest);
+      const { initial, maximum } = memoryOfKept(moduleBytes);
+      const held = initial <= REUSED_PAGES_MAX ? initial * PAGE_BYTES : 0;
+      const bytes = moduleBytes.length + held + OVERHEAD_BYTES;
+      kept.set(digest, { compiled: withMemory(module, initial, maximum), bytes });
+      total += bytes;
+      for (const oldest of kept.keys()) {
+        if (total <= bytesMax || oldest === digest) break;
+        remove(oldest);
+      }
+    },
+  };
+}
+
+function withMemory(
+  module: WebAssembly.Module,
+  initial: number,
+  maximum: number,
+): CompiledModule {
+  let spare: WebAssembly.Memory | undefined;
+  return {
+    module,
+    takeMemory() {
+      const memory = spare ?? new WebAssembly.Memory({ initial, maximum });
+      if (spare !== undefined) new Uint8Array(memory.buffer).fill(0);
+      spare = undefined;
+      return memory;
+    },
+    giveBack(memory) {
+      const { byteLength } = memory.buffer;
+      const isAsBefore = byteLength === initial * PAGE_BYTES;
+      if (!isAsBefore || initial > REUSED_PAGES_MAX) return byteLength;
+      spare = memory;
+      return 0;
+    },
+  };
+}

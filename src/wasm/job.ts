@@ -1,0 +1,284 @@
+/**
+ * The three things that are asked of the pool, as jobs that take one turn of a runner or more. A
+ * job says what to send next and learns what came of it; who runs it, and when, is the pool's.
+ */
+
+import type { OutputKind } from "../domain/wasm/call_output.ts";
+import type { CallPlace, WasmFailure, WasmOutcome, WasmStop } from "../domain/wasm/failure.ts";
+import type { Violation } from "../domain/refusal.ts";
+import { type Frame, joinBytes } from "./frame.ts";
+import type { CallTarget, RunnerAnswer, RunnerRequest } from "./messages.ts";
+
+/** A module as it was checked and kept; the bytes are asked for when a runner has not got them. */
+export interface WasmModule {
+  /** Names the bytes: the same digest, the same module. */
+  readonly digest: string;
+  /** May reject, which is then the outcome of the call. */
+  load(): Promise<Uint8Array<ArrayBuffer>>;
+}
+
+/** A function that a spec names. */
+export interface WasmTarget {
+  readonly module: WasmModule;
+  readonly entrypoint: string;
+  /** 1 to `limits.wasmTimeoutMsMax`. */
+  readonly timeoutMs: number;
+}
+
+/** One event to fold, as the JSON text of `{key, type, data, metadata}`, and what folds it. */
+export interface WasmEvent {
+  readonly target: WasmTarget;
+  readonly eventJson: string;
+}
+
+export interface Turn extends Frame<RunnerRequest> {
+  /** How long a runner may take, by the limits of the module. */
+  readonly withinMs: number;
+  /** The limit of the one call it is, which a runner that vanished is measured by. */
+  readonly timeoutMs: number | undefined;
+}
+
+export interface Job {
+  readonly tenant: string;
+  /** What is paused as one. */
+  lane(): string;
+  nextTurn(): Turn;
+  /** Whether it may be sent with others: true for what is short by nature. */
+  isShort(): boolean;
+  /** How often it may lose its runner through no fault that is known. */
+  lossesLeft: number;
+  /** True when the job is over. */
+  take(answer: Frame<RunnerAnswer>): boolean;
+  moduleOf(digest: string): WasmModule;
+  /** The module did not end, and its runner did; or it may not be tried now for that reason. */
+  failTimeout(message: string): void;
+  /** From now on one call a turn, on its own: with others it did not come to an end. */
+  takeSmallTurns(): void;
+  stop(stop: WasmStop): void;
+  /** A failure that is none of the module's: an outage of the store. */
+  throw(error: unknown): void;
+}
+
+/** A module that may be kept, or why it may not. */
+export type CheckOutcome = WasmOutcome<
+  | { readonly ok: true; readonly module: KeptModule }
+  | { readonly ok: false; readonly violation: Violation }
+>;
+
+export interface KeptModule {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly entrypoints: readonly string[];
+  readonly memoryPagesInitial: number;
+}
+
+/** Beyond the limit of a call: for starting its clock, and for its answer. */
+const GRACE_MS = 45;
+const CHECK_MS_MAX = 5_000;
+/** A long fold lets others in after so long, and sends so much at a time. */
+const SLICE_MS = 25;
+const SLICE_EVENTS_MAX = 500;
+const SHORT_EVENTS_MAX = 4;
+const SLICE_BYTES_MAX = 256 * 1024;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** What every job has; `settle` and `reject` are those of the promise of its asker. */
+interface Asker<T> {
+  readonly tenant: string;
+  settle(outcome: WasmOutcome<T>): void;
+  reject(error: unknown): void;
+}
+
+/** One call with the input that is given. */
+export function callJob(
+  asker: Asker<string>,
+  target: WasmTarget,
+  output: OutputKind,
+  inputJson: string,
+): Job {
+  const { digest } = target.module;
+  const place = placeOf(target, 0);
+  let isAlone = false;
+  return {
+    ...endings(asker, () => place),
+    lane: () => digest,
+    isShort: () => !isAlone,
+    moduleOf: () => target.module,
+    takeSmallTurns() {
+      isAlone = true;
+    },
+    nextTurn() {
+      return {
+        message: { kind: "call", target: wireTarget(target), output },
+        body: encoder.encode(inputJson),
+        withinMs: target.timeoutMs + GRACE_MS,
+        timeoutMs: target.timeoutMs,
+      };
+    },
+    take(answer) {
+      asker.settle(outcomeOf<string>(answer, () => place) ?? valueOf(answer));
+      return true;
+    },
+  };
+}
+
+/** Events onto a state, one after the other. */
+export function foldJob(
+  asker: Asker<string>,
+  stateJson: string,
+  events: readonly WasmEvent[],
+): Job {
+  let state = encoder.encode(stateJson);
+  let at = 0;
+  let sliceEventsMax = SLICE_EVENTS_MAX;
+  let isCareful = false;
+  const place = (done = 0) => placeOf(events[at + done]!.target, at + done);
+
+  return {
+    ...endings(asker, place),
+    lane: () => events[at]!.target.module.digest,
+    moduleOf: (digest) =>
+      events.find(({ target }) => target.module.digest === digest)!.target.module,
+    isShort: () => !isCareful && events.length - at <= SHORT_EVENTS_MAX,
+    takeSmallTurns() {
+      isCareful = true;
+    },
+    nextTurn() {
+      const slice = sliceOf(events, at, isCareful ? 1 : sliceEventsMax);
+      const timeoutMs = Math.max(...slice.targets.map((target) => target.timeoutMs));
+      const { targets } = slice;
+      const sliceMs = slice.events.length === 1 ? 0 : SLICE_MS;
+      return {
+        message: {
+          kind: "fold",
+          stateBytes: state.length,
+          events: slice.events,
+          targets: targets.map(wireTarget),
+          sliceMs,
+        },
+        body: joinBytes([state, ...slice.texts]),
+        withinMs: sliceMs + timeoutMs + GRACE_MS,
+        timeoutMs: slice.events.length === 1 ? timeoutMs : undefined,
+      };
+    },
+    take(answer) {
+      const { message, body } = answer;
+      const stopped = outcomeOf<string>(answer, place);
+      if (stopped !== undefined) {
+        asker.settle(stopped);
+        return true;
+      }
+      const { done } = message as Extract<RunnerAnswer, { kind: "value" }>;
+      at += done;
+      state = body;
+      sliceEventsMax = Math.min(SLICE_EVENTS_MAX, 2 * Math.max(1, done));
+      if (at < events.length) return false;
+      asker.settle(valueOf(answer));
+      return true;
+    },
+  };
+}
+
+/** A file that somebody uploads. */
+export function checkJob(
+  asker: Asker<CheckOutcome extends WasmOutcome<infer T> ? T : never>,
+  file: Uint8Array<ArrayBuffer>,
+): Job {
+  const place = { eventIndex: 0, digest: "", entrypoint: "" };
+  return {
+    ...endings(asker, () => place),
+    lane: () => "",
+    moduleOf() {
+      throw new Error("a check names no module");
+    },
+    isShort: () => false,
+    takeSmallTurns() {},
+    nextTurn() {
+      const withinMs = CHECK_MS_MAX;
+      return { message: { kind: "check" }, body: file, withinMs, timeoutMs: withinMs };
+    },
+    take({ message, body }) {
+      if (message.kind === "checked") {
+        const { entrypoints, memoryPagesInitial } = message;
+        const module = { bytes: body, entrypoints, memoryPagesInitial };
+        asker.settle({ ok: true, value: { ok: true, module } });
+      } else if (message.kind === "refused") {
+        asker.settle({ ok: true, value: { ok: false, violation: message.violation } });
+      } else throw new Error(`unexpected answer ${message.kind}`);
+      return true;
+    },
+  };
+}
+
+function endings<T>(
+  { tenant, settle, reject }: Asker<T>,
+  place: () => CallPlace,
+): Pick<Job, "tenant" | "lossesLeft" | "failTimeout" | "stop" | "throw"> {
+  return {
+    tenant,
+    lossesLeft: 1,
+    failTimeout(message) {
+      const failure: WasmFailure = { kind: "wasm_timeout", message, phase: "entrypoint" };
+      settle({ ok: false, stop: { kind: "failed", failure, place: place() } });
+    },
+    stop: (stop) => settle({ ok: false, stop }),
+    throw: reject,
+  };
+}
+
+/** The outcome of an answer that is no value. */
+function outcomeOf<T>(
+  { message }: Frame<RunnerAnswer>,
+  placeAfter: (done: number) => CallPlace,
+): WasmOutcome<T> | undefined {
+  switch (message.kind) {
+    case "failed": {
+      const { failure, done } = message;
+      return { ok: false, stop: { kind: "failed", failure, place: placeAfter(done) } };
+    }
+    case "error": {
+      const { error, done } = message;
+      return { ok: false, stop: { kind: "handler_error", error, place: placeAfter(done) } };
+    }
+    case "refused": {
+      const failure: WasmFailure = {
+        kind: "wasm_trap",
+        message: message.violation.message,
+        phase: "start",
+      };
+      return { ok: false, stop: { kind: "failed", failure, place: placeAfter(0) } };
+    }
+  }
+}
+
+function valueOf({ body }: Frame<RunnerAnswer>): WasmOutcome<string> {
+  return { ok: true, value: decoder.decode(body) };
+}
+
+function placeOf({ module, entrypoint }: WasmTarget, eventIndex: number): CallPlace {
+  return { eventIndex, digest: module.digest, entrypoint };
+}
+
+function wireTarget({ module, entrypoint, timeoutMs }: WasmTarget): CallTarget {
+  return { digest: module.digest, entrypoint, timeoutMs };
+}
+
+/** As many events from `at` on as go into one turn, at least one. */
+function sliceOf(events: readonly WasmEvent[], at: number, eventsMax: number) {
+  const targets: WasmTarget[] = [];
+  const texts: Uint8Array[] = [];
+  const slice: { bytes: number; target: number }[] = [];
+  let bytes = 0;
+  for (let index = at; index < events.length && slice.length < eventsMax; index++) {
+    const { target, eventJson } = events[index]!;
+    const text = encoder.encode(eventJson);
+    if (slice.length > 0 && bytes + text.length > SLICE_BYTES_MAX) break;
+    let number = targets.indexOf(target);
+    if (number < 0) number = targets.push(target) - 1;
+    texts.push(text);
+    slice.push({ bytes: text.length, target: number });
+    bytes += text.length;
+  }
+  return { targets, texts, events: slice };
+}

@@ -1,0 +1,88 @@
+/** The runners that nobody uses at the moment: started when asked for, ended when idle long. */
+
+import { newAlarm } from "./alarm.ts";
+import { type RunnerCommand, type RunnerProcess, startRunner } from "./runner_process.ts";
+
+export interface RunnerShelf {
+  /** A runner that can be asked; undefined where none can be started now. Never rejects. */
+  take(): Promise<RunnerProcess | undefined>;
+  /**
+   * Resolves when the runner, if it is still there, can be taken again, which it can at once where
+   * it is ready. Never rejects.
+   */
+  putBack(runner: RunnerProcess): Promise<void>;
+  /** Ids of the processes there are, used or not. */
+  processIds(): number[];
+  /** Kills all, used or not, and waits for their end. */
+  close(): Promise<void>;
+}
+
+/** How long no other is tried after one could not be started. */
+const START_PAUSE_MS = 1_000;
+const IDLE_MS = 60_000;
+
+export function runnerShelf(
+  command: RunnerCommand,
+  onFault: (message: string, error: unknown) => void,
+): RunnerShelf {
+  const idle: { readonly runner: RunnerProcess; readonly sinceMs: number }[] = [];
+  const sweep = newAlarm(endIdle);
+  const alive = new Set<RunnerProcess>();
+  let tryAgainMs = -Infinity;
+  let isClosed = false;
+
+  async function start(): Promise<RunnerProcess | undefined> {
+    if (isClosed || performance.now() < tryAgainMs) return undefined;
+    try {
+      const runner = await startRunner(command);
+      alive.add(runner);
+      runner.ended.then(() => forget(runner));
+      // Closed while it started: then nobody else would end it.
+      if (isClosed) runner.kill();
+      return runner;
+    } catch (error) {
+      tryAgainMs = performance.now() + START_PAUSE_MS;
+      onFault("a process for WebAssembly could not be started", error);
+      return undefined;
+    }
+  }
+
+  function forget(runner: RunnerProcess): void {
+    alive.delete(runner);
+    const index = idle.findIndex((each) => each.runner === runner);
+    if (index >= 0) idle.splice(index, 1);
+  }
+
+  function endIdle(): void {
+    const nowMs = performance.now();
+    for (const { runner, sinceMs } of idle) if (sinceMs + IDLE_MS <= nowMs) runner.kill();
+    if (idle.length > 0) sweep.set(nowMs + IDLE_MS);
+  }
+
+  return {
+    take() {
+      // The one used last: its caches are warm, and the others come to their end.
+      const last = idle.pop();
+      return last === undefined ? start() : Promise.resolve(last.runner);
+    },
+    async putBack(runner) {
+      try {
+        if (!runner.isReady()) await runner.untilReady();
+      } catch {
+        await runner.ended;
+        return;
+      }
+      if (isClosed || !alive.has(runner)) return;
+      if (idle.length === 0) sweep.set(performance.now() + IDLE_MS);
+      idle.push({ runner, sinceMs: performance.now() });
+    },
+    processIds: () => [...alive].map(({ pid }) => pid),
+    async close() {
+      isClosed = true;
+      sweep.close();
+      idle.splice(0);
+      for (const runner of alive) runner.kill();
+      await Promise.all([...alive].map(({ ended }) => ended));
+    },
+  };
+}

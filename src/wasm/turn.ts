@@ -1,0 +1,139 @@
+/**
+ * One turn of a runner: the questions, the modules that it has not got, and what it means when it
+ * is lost.
+ */
+
+import type { Ending } from "./fair_queue.ts";
+import type { Frame } from "./frame.ts";
+import type { Job, Turn } from "./job.ts";
+import type { RunnerAnswer } from "./messages.ts";
+import { RunnerGoneError, type RunnerProcess } from "./runner_process.ts";
+
+/** What became of a job's turn. */
+export interface TurnEnd {
+  readonly usedMs: number;
+  readonly ending: Ending;
+  /** It has to be asked again. */
+  readonly goesOn: boolean;
+}
+
+/** Compiling a module of the largest size takes a tenth of this. */
+const LOAD_MS_MAX = 5_000;
+const RETRY_AFTER_MS = 1_000;
+/** What a call uses beside the time that its runner measures. */
+const OVERHEAD_MS = 0.05;
+
+let groups = 0;
+
+/**
+ * One job, with the modules that it needs. Never rejects: what goes wrong is told to the job. Calls
+ * `free` when the runner has done its part, before the asker is told, who may have a next call.
+ */
+export async function tryTurn(
+  runner: RunnerProcess,
+  job: Job,
+  free: () => void,
+): Promise<TurnEnd> {
+  let startedMs = performance.now();
+  let turn: Turn | undefined;
+  try {
+    turn = job.nextTurn();
+    let answer = await runner.ask([turn])[0]!;
+    while (answer.message.kind === "missing") {
+      const { digest } = answer.message;
+      const body = await job.moduleOf(digest).load();
+      const message = { kind: "module", digest } as const;
+      answer = await runner.ask([{ message, body, withinMs: LOAD_MS_MAX }])[0]!;
+      if (answer.message.kind !== "loaded") break;
+      startedMs = performance.now();
+      answer = await runner.ask([turn])[0]!;
+    }
+    free();
+    return endOf(job, answer);
+  } catch (error) {
+    return afterError(job, turn, error, performance.now() - startedMs);
+  }
+}
+
+/**
+ * Several short jobs at once; an end for each. What another of them held up, or whose module is not
+ * there, goes on; so does what stands behind one that loses the runner. Never rejects.
+ */
+export async function tryTurns(
+  runner: RunnerProcess,
+  jobs: readonly Job[],
+  free: () => void,
+): Promise<TurnEnd[]> {
+  const group = groups++;
+  const turns = jobs.map((job) => job.nextTurn());
+  const questions = turns.map((turn) => ({ ...turn, message: { ...turn.message, group } }));
+  const answers = runner.ask(questions);
+  // All are rejected at once when the runner is lost, and are looked at one by one.
+  for (const answer of answers) answer.catch(() => {});
+  const ends: TurnEnd[] = [];
+  let startedMs = performance.now();
+  for (const [index, job] of jobs.entries()) {
+    try {
+      const answer = await answers[index]!;
+      if (index === jobs.length - 1) free();
+      ends.push(endInGroup(job, answer));
+      startedMs = performance.now();
+    } catch (error) {
+      ends.push(afterError(job, turns[index]!, error, performance.now() - startedMs));
+      while (ends.length < jobs.length) ends.push(goOn(0));
+      break;
+    }
+  }
+  return ends;
+}
+
+function endInGroup(job: Job, answer: Frame<RunnerAnswer>): TurnEnd {
+  const { kind } = answer.message;
+  if (kind === "missing") job.takeSmallTurns();
+  return kind === "missing" || kind === "skipped" ? goOn(OVERHEAD_MS) : endOf(job, answer);
+}
+
+function endOf(job: Job, answer: Frame<RunnerAnswer>): TurnEnd {
+  const usedMs = answer.message.tookMs + OVERHEAD_MS;
+  const ending = isTimeout(answer) ? "timed_out" : "in_time";
+  return { usedMs, ending, goesOn: !job.take(answer) };
+}
+
+function isTimeout({ message }: Frame<RunnerAnswer>): boolean {
+  return message.kind === "failed" && message.failure.kind === "wasm_timeout";
+}
+
+function goOn(usedMs: number): TurnEnd {
+  return { usedMs, ending: "untried", goesOn: true };
+}
+
+function afterError(job: Job, turn: Turn | undefined, error: unknown, usedMs: number): TurnEnd {
+  if (error instanceof RunnerGoneError && turn !== undefined) return afterLoss(job, turn, usedMs);
+  job.throw(error);
+  return { usedMs, ending: "untried", goesOn: false };
+}
+
+/**
+ * A runner ends by itself in two cases: where its interruption came in the moment in which the call
+ * ended (see `time_limit.ts`), and where the platform failed it.
+ */
+function afterLoss(job: Job, { timeoutMs }: Turn, usedMs: number): TurnEnd {
+  if (timeoutMs === undefined) {
+    // Which of the events it was, the next turns show.
+    job.takeSmallTurns();
+    return goOn(usedMs);
+  }
+  if (usedMs >= timeoutMs) {
+    job.failTimeout(`The module did not end within ${timeoutMs} ms, and its runner was ended`);
+    return { usedMs, ending: "timed_out", goesOn: false };
+  }
+  if (job.lossesLeft-- > 0) return goOn(usedMs);
+  // A module that brings runners down is paused as one that does not end.
+  return { ...stopJob(job, "The process that ran the module ended"), usedMs, ending: "timed_out" };
+}
+
+/** Answers that the job was not tried, or not to its end. */
+export function stopJob(job: Job, message: string): TurnEnd {
+  job.stop({ kind: "unavailable", message, retryAfterMs: RETRY_AFTER_MS });
+  return { usedMs: 0, ending: "untried", goesOn: false };
+}

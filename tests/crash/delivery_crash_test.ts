@@ -1,0 +1,18 @@
+/** At least once, tried with `kill -9` on the real server while it delivers events to listeners. */
+
+import assert from "node:assert/strict";
+import { describeDeliveries, runDeliveryCrashes } from "./delivery_crashes.ts";
+
+Deno.test("a server killed again and again delivers each event, under one id, in order", async () => {
+  const seed = Number(Deno.env.get("CRASH_SEED") ?? Math.floor(Math.random() * 2 ** 31));
+  const rounds = Number(Deno.env.get("CRASH_ROUNDS") ?? 10);
+  console.log(
+    `crash seed ${seed}: repeat with ` +
+      `deno task crash -- --workload listeners --seed ${seed} --rounds ${rounds}`,
+  );
+  const report = await runDeliveryCrashes({ seed, rounds });
+  console.log(describeDeliveries(report));
+  assert.deepEqual(report.faults, [], `seed ${seed}, data kept in ${report.dataDir}`);
+  assert.equal(report.kills, rounds);
+  assert.ok(report.deliveries > rounds, "the load was too small to prove anything");
+});

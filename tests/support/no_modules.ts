@@ -1,0 +1,24 @@
+/** What asks modules, for tests without any: whoever asks one has gone wrong. */
+
+import type { ModuleAsker } from "../../src/commands/ask_modules.ts";
+import { newOutsideAnswers, type OutsideAsker } from "../../src/commands/ask_outside.ts";
+import type { ModuleRunner } from "../../src/queries/run_modules.ts";
+import type { Engine } from "../../src/kv/engine.ts";
+
+function refuseToRun(): never {
+  throw new Error("this test runs no modules");
+}
+
+export const noModules: ModuleRunner = {
+  fold: refuseToRun,
+  ask: refuseToRun,
+  check: refuseToRun,
+};
+
+export const noAsker: ModuleAsker = { prepare: refuseToRun, answer: refuseToRun };
+
+export function noOutsideAsker(engine: Engine): OutsideAsker {
+  return {
+    transact: (_tenant, _spec, body) => engine.transact((tx) => body(tx, newOutsideAnswers())),
+  };
+}

@@ -1,0 +1,13 @@
+/** A runner that says it is ready and never answers: what it does is its argument. */
+
+import { encodeFrame } from "../../../src/wasm/frame.ts";
+
+const ready = { kind: "ready", tookMs: 0, pauses: false };
+Deno.stdout.writeSync(encodeFrame(ready, new Uint8Array(0)));
+const piece = new Uint8Array(65_536);
+for (let count: number | null = 0; count !== null;) {
+  count = Deno.stdin.readSync(piece);
+  if (Deno.args[0] === "exit") Deno.exit(1);
+  // Deaf and busy: only the kernel can end it.
+  if (Deno.args[0] === "spin") { for (let turn = 0;; turn++); }
+}

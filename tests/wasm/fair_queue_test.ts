@@ -1,0 +1,199 @@
+/** Who is next: shares by time, pauses of modules that do not end, bounds; time is a number. */
+
+import assert from "node:assert/strict";
+import { type FairQueue, fairQueue, pauseAfter, type Waiting } from "../../src/wasm/fair_queue.ts";
+
+const LIMITS = { runners: 3, waitingPerTenantMax: 10, waitMsMax: 2_000, groupMax: 4 };
+
+function waiting(tenant: string, lane = "module", job = 0, sinceMs = 0): Waiting<number> {
+  return { tenant, lane, job, sinceMs, isShort: false };
+}
+
+function take(queue: FairQueue<number>, nowMs: number): Waiting<number> | undefined {
+  const [next, ...others] = queue.take(nowMs);
+  assert.equal(others.length, 0);
+  return next;
+}
+
+function finish(
+  queue: FairQueue<number>,
+  done: Waiting<number>,
+  usedMs: number,
+  timedOut: boolean,
+  nowMs: number,
+): void {
+  const ending = timedOut ? "timed_out" : "in_time";
+  queue.finish([{ waiting: done, usedMs, ending }], nowMs);
+}
+
+Deno.test("a queue gives each of two tenants half of the time, however long their calls take", () => {
+  const queue = fairQueue<number>({ ...LIMITS, runners: 1 });
+  const usedMs: Record<string, number> = { long: 0, short: 0 };
+  const costMs: Record<string, number> = { long: 100, short: 1 };
+  // Each has one call waiting at any time.
+  for (const tenant of ["long", "short"]) queue.push(waiting(tenant), false);
+  for (let nowMs = 0; nowMs < 10_000;) {
+    const next = take(queue, nowMs)!;
+    const { tenant } = next;
+    nowMs += costMs[tenant]!;
+    usedMs[tenant]! += costMs[tenant]!;
+    finish(queue, next, costMs[tenant]!, false, nowMs);
+    queue.push(waiting(tenant, "module", 0, nowMs), false);
+  }
+  assert(Math.abs(usedMs.long! - usedMs.short!) <= 100, JSON.stringify(usedMs));
+});
+
+Deno.test("a queue saves nothing up for a tenant that was away", () => {
+  const queue = fairQueue<number>({ ...LIMITS, runners: 1 });
+  function run(tenant: string, ms: number): void {
+    queue.push(waiting(tenant), false);
+    const next = take(queue, 0)!;
+    assert.equal(next.tenant, tenant);
+    finish(queue, next, ms, false, 0);
+  }
+  run("away", 1);
+  for (let turn = 0; turn < 100; turn++) run("busy", 100);
+  // Both come at once: they take turns, though one has used 10 seconds and the other nothing.
+  const order: string[] = [];
+  for (const tenant of ["busy", "away", "busy", "away", "busy", "away"]) {
+    queue.push(waiting(tenant), false);
+  }
+  for (let turn = 0; turn < 6; turn++) {
+    const next = take(queue, 0)!;
+    order.push(next.tenant);
+    finish(queue, next, 100, false, 0);
+  }
+  assert.deepEqual(order.slice(0, 5), ["away", "busy", "away", "busy", "away"]);
+});
+
+Deno.test("a queue never gives one tenant the last runner, unless there is one only", () => {
+  for (const [runners, expected] of [[1, 1], [2, 1], [3, 2], [8, 7]] as const) {
+    const queue = fairQueue<number>({ ...LIMITS, runners });
+    for (let job = 0; job < 10; job++) queue.push(waiting("greedy", "module", job), false);
+    const running: number[] = [];
+    for (let next = take(queue, 0); next !== undefined; next = take(queue, 0)) {
+      running.push(next.job);
+    }
+    assert.deepEqual(running, Array.from({ length: expected }, (_, job) => job));
+    queue.push(waiting("other"), false);
+    assert.equal(take(queue, 0)?.tenant, "other");
+  }
+});
+
+Deno.test("pauseAfter() grows from once to fifteen times the time of the call, up to ten seconds", () => {
+  const pauses = [1, 2, 3, 4, 5, 100].map((timeouts) => pauseAfter(timeouts, 100));
+  assert.deepEqual(pauses, [100, 300, 700, 1_500, 1_500, 1_500]);
+  assert.equal(pauseAfter(4, 5_000), 10_000);
+});
+
+Deno.test("a queue pauses a module that does not end, and lets other modules of the tenant run", () => {
+  const queue = fairQueue<number>(LIMITS);
+  for (let job = 0; job < 2; job++) queue.push(waiting("tenant", "loops", job), false);
+  finish(queue, take(queue, 0)!, 100, true, 100);
+  assert.equal(take(queue, 100), undefined);
+  assert.equal(queue.nextChangeMs(100), 200);
+  queue.push(waiting("tenant", "fine", 7, 100), false);
+  const fine = take(queue, 150)!;
+  assert.equal(fine.job, 7);
+  // One at a time, while a module of the tenant is suspect.
+  assert.equal(take(queue, 200), undefined);
+  finish(queue, fine, 1, false, 200);
+  const again = take(queue, 200)!;
+  assert.deepEqual([again.lane, again.job], ["loops", 1]);
+  finish(queue, again, 1, false, 201);
+  // It has ended in time, so nothing is held against it.
+  for (let job = 0; job < 3; job++) queue.push(waiting("tenant", "loops", job, 201), false);
+  assert.deepEqual([take(queue, 201)?.job, take(queue, 201)?.job, take(queue, 201)], [
+    0,
+    1,
+    undefined,
+  ]);
+});
+
+Deno.test("a queue gives a module that loops for ever a sixteenth of the time of one runner", () => {
+  const queue = fairQueue<number>(LIMITS);
+  let usedMs = 0;
+  let nowMs = 0;
+  queue.push(waiting("tenant"), false);
+  while (nowMs < 60_000) {
+    queue.expire(nowMs);
+    const next = take(queue, nowMs);
+    if (next === undefined) nowMs += 10;
+    else {
+      nowMs += 100;
+      usedMs += 100;
+      finish(queue, next, 100, true, nowMs);
+    }
+    if (queue.waiting() === 0) queue.push(waiting("tenant", "module", 0, nowMs), false);
+  }
+  assert(usedMs >= 60_000 / 16 - 200 && usedMs <= 60_000 / 16 + 1_000, `${usedMs} ms`);
+});
+
+Deno.test("a queue refuses more than so many calls of a tenant, and takes those that go on", () => {
+  const queue = fairQueue<number>(LIMITS);
+  for (let job = 0; job < 10; job++) assert(queue.push(waiting("full", "module", job), false));
+  assert(!queue.push(waiting("full"), false));
+  assert(queue.push(waiting("full"), true));
+  assert(queue.push(waiting("other"), false));
+  assert.equal(queue.waiting(), 12);
+});
+
+Deno.test("a queue turns away what has waited too long, and says whether its module is paused", () => {
+  const queue = fairQueue<number>(LIMITS);
+  queue.push(waiting("a", "loops", 1, 0), false);
+  queue.push(waiting("a", "loops", 2, 500), false);
+  queue.push(waiting("a", "loops", 3, 501), false);
+  queue.push(waiting("b", "waits", 4, 500), false);
+  finish(queue, take(queue, 0)!, 5_000, true, 500);
+  assert.equal(queue.nextChangeMs(500), 2_500);
+  assert.deepEqual(queue.expire(2_499), []);
+  assert.deepEqual(queue.expire(2_500), [
+    { job: 2, timeoutsInARow: 1 },
+    { job: 4, timeoutsInARow: 0 },
+  ]);
+  assert.equal(queue.waiting(), 1);
+  assert.deepEqual(queue.drain(), [3]);
+  assert.equal(queue.nextChangeMs(500), undefined);
+});
+
+Deno.test("a queue gives a runner several short calls of one tenant at once, shared among runners", () => {
+  const queue = fairQueue<number>({ ...LIMITS, waitingPerTenantMax: 100 });
+  const short = (tenant: string, job: number) => ({ ...waiting(tenant, "m", job), isShort: true });
+  for (let job = 0; job < 7; job++) queue.push(short("a", job), false);
+  queue.push(short("b", 7), false);
+  const groups = [queue.take(0), queue.take(0), queue.take(0)];
+  // Seven for three runners are three, then two; the last runner is for somebody else.
+  const jobs = groups.map((group) => group.map(({ job }) => job));
+  assert.deepEqual(jobs, [[0, 1, 2], [7], [3, 4]]);
+  for (let job = 8; job < 40; job++) queue.push(short("c", job), false);
+  assert.equal(queue.take(0).length, 4);
+});
+
+Deno.test("a queue gives a runner one call alone that is long, or whose module did not end in time", () => {
+  const queue = fairQueue<number>(LIMITS);
+  const short = (job: number) => ({ ...waiting("a", "m", job), isShort: true });
+  for (let job = 0; job < 6; job++) {
+    queue.push(job === 1 ? waiting("a", "m", 1) : short(job), false);
+  }
+  const group = queue.take(0);
+  assert.deepEqual(group.map(({ job }) => job), [0]);
+  queue.finish(group.map((each) => ({ waiting: each, usedMs: 1, ending: "in_time" as const })), 0);
+  assert.deepEqual(queue.take(0).map(({ job }) => job), [1]);
+  const pair = queue.take(0);
+  assert.deepEqual(pair.map(({ job }) => job), [2, 3]);
+  // The one loops, so the other is not tried: nothing speaks for the module.
+  const endings = ["timed_out", "untried"] as const;
+  queue.finish(pair.map((each, at) => ({ waiting: each, usedMs: 100, ending: endings[at]! })), 100);
+  assert.deepEqual(queue.take(199), []);
+  queue.finish([{ waiting: waiting("a", "m", 1), usedMs: 1, ending: "untried" }], 150);
+  assert.deepEqual(queue.take(200).map(({ job }) => job), [4]);
+});
+
+Deno.test("a queue forgets a pause when a call that ran beside the stopped one ends in time", () => {
+  const queue = fairQueue<number>(LIMITS);
+  for (let job = 0; job < 3; job++) queue.push(waiting("a", "m", job), false);
+  const [stopped, fine] = [take(queue, 0)!, take(queue, 0)!];
+  finish(queue, stopped, 100, true, 100);
+  finish(queue, fine, 110, false, 110);
+  assert.equal(take(queue, 110)?.job, 2);
+});

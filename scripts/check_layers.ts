@@ -89,22 +89,19 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     },
   },
   "src/service.ts": {
-    imports: ["src/domain", "src/commands", "src/queries", "src/audit.ts"],
+    imports: ["src/domain", "src/commands", "src/queries", "src/service"],
     types: ["src/host.ts", "src/kv/engine.ts"],
   },
-  "src/audit.ts": {
+  // The parts of the service, each bound to engine and host.
+  "src/service": {
     imports: ["src/domain", "src/commands", "src/queries"],
     types: ["src/host.ts", "src/kv/engine.ts"],
-  },
-  "src/access.ts": {
-    imports: ["src/domain", "src/commands", "src/queries"],
-    types: ["src/host.ts", "src/kv/engine.ts", "src/service.ts"],
   },
   "src/private_files.ts": { imports: [], types: ["src/commands", "src/host.ts"] },
   "src/workers": { imports: ["src/domain"], types: ["src/service.ts", "src/host.ts"] },
   "src/http": {
     imports: ["src/domain"],
-    types: ["src/service.ts", "src/host.ts", "src/config.ts"],
+    types: ["src/service.ts", "src/service", "src/host.ts", "src/config.ts"],
     packages: {
       "hono": ["src/http"],
       "ipaddr.js": ["src/http"],

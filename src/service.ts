@@ -4,83 +4,55 @@
  * outage.
  */
 
-import type {
-  ApiKeyView,
-  Instance,
-  IssuedApiKey,
-  KeyHolder,
-  Operator,
-  Scope,
-} from "./domain/access.ts";
-import { count, type Counters, newCounters } from "./domain/counters.ts";
+import { type Counters, newCounters } from "./domain/counters.ts";
 import type { ErrorPage, ErrorRecord } from "./domain/error_record.ts";
-import type { JsonObject } from "./domain/json.ts";
 import type {
   AggregatePage,
   AggregateView,
   EventPage,
   ListAggregatesRequest,
+  PageRequest,
   ReadAggregateRequest,
   ReadEventsRequest,
 } from "./domain/reading.ts";
-import type { QueueMeasure } from "./domain/queue_measure.ts";
 import type { StoreMeasure } from "./domain/store_measure.ts";
-import type { SagaPage, SagaView } from "./domain/saga/view.ts";
-import type { ScheduledPage, ScheduledView } from "./domain/scheduled.ts";
-import type { DeployedSpec, DeploySpecRequest, SpecVersion } from "./domain/spec/deployment.ts";
-import type { DeliveryPage, ListenerPage, Replayed } from "./domain/listener/view.ts";
 import type { WebhookSettings } from "./domain/listener/sender.ts";
 import { limits } from "./domain/limits.ts";
 import type { Outcome } from "./domain/refusal.ts";
-import type { Environment, Tenant } from "./domain/tenant.ts";
-import type { BlobVersion } from "./domain/wasm/blob.ts";
+import type { Tenant } from "./domain/tenant.ts";
 import type { IdempotencyClaim, WriteRequest, Written } from "./domain/write.ts";
-import { type AuditService, createAudit } from "./audit.ts";
+import type { AccessService } from "./service/access.ts";
+import { type AuditService, createAudit } from "./service/audit.ts";
+import { backgroundCalls, type BackgroundService } from "./service/background.ts";
+import { type ReactionCalls, reactionCalls } from "./service/reactions.ts";
+import { createSpecService, type SpecService } from "./service/specs.ts";
 import type { Host } from "./host.ts";
-import type { Bytes, Engine } from "./kv/engine.ts";
+import type { Engine } from "./kv/engine.ts";
 import { createModuleAsker } from "./commands/ask_modules.ts";
 import { createOutsideAsker } from "./commands/ask_outside.ts";
 import { createSagaAdvancer } from "./commands/advance_sagas.ts";
-import { cancelSchedule } from "./commands/cancel_schedule.ts";
 import { createCombiner } from "./commands/combine.ts";
-import {
-  createDeliveryRunner,
-  type DeliveryRunner,
-  NO_DELIVERIES,
-} from "./commands/deliver_events.ts";
-import { deploySpec } from "./commands/deploy_spec.ts";
+import { createDeliveryRunner, NO_DELIVERIES } from "./commands/deliver_events.ts";
 import { createTimerRunner } from "./commands/fire_schedule.ts";
 import { createJudge } from "./commands/judge_writes.ts";
 import { createSnapshotKeeper } from "./commands/keep_snapshots.ts";
 import { createRebuilder } from "./commands/rebuild_snapshots.ts";
 import { openErrorRecords } from "./commands/record_error.ts";
-import { replayDeliveries, type ReplayRequest } from "./commands/replay_deliveries.ts";
 import { createOutboxRunner } from "./commands/run_implications.ts";
 import { ownAllWork, shareWork } from "./commands/share_work.ts";
-import { createSweeper } from "./commands/sweep.ts";
-import { uploadBlob, type UploadParts } from "./commands/upload_blob.ts";
 import { createEmitter } from "./commands/write_emission.ts";
 import { createWriter } from "./commands/write_events.ts";
-import { followOutbox } from "./queries/follow_outbox.ts";
 import { listAggregates } from "./queries/list_aggregates.ts";
-import { listDeliveries, type ListDeliveriesRequest } from "./queries/list_deliveries.ts";
-import { type BlobPage, listBlobs } from "./queries/list_blobs.ts";
 import { listErrors } from "./queries/list_errors.ts";
-import { listListeners } from "./queries/list_listeners.ts";
-import { listSagas, type ListSagasRequest } from "./queries/list_sagas.ts";
-import { listSchedules, readScheduled } from "./queries/list_schedules.ts";
-import { measureQueues } from "./queries/measure_queues.ts";
 import { openStoreMeasures } from "./queries/measure_store.ts";
 import { createAggregateReader } from "./queries/read_aggregate.ts";
 import { readEventPage } from "./queries/read_events.ts";
 import { readLength } from "./queries/read_length.ts";
-import { readSaga } from "./queries/read_saga.ts";
-import { listSpecs, readSpec } from "./queries/read_spec.ts";
 import { type ModuleOperations, type ModuleSettings, openModules } from "./queries/run_modules.ts";
 import { openStateCache } from "./queries/state_cache.ts";
 import { openSpecCache, type SpecCache } from "./queries/current_spec.ts";
 
-export interface DataService {
+export interface DataService extends ReactionCalls {
   writeEvents(tenant: Tenant, request: WriteRequest): Promise<Outcome<Written>>;
   /** What the ledger answers to a keyed body that is no write; undefined when it knows nothing. */
   answerRecorded(
@@ -93,17 +65,6 @@ export interface DataService {
   listAggregates(tenant: Tenant, request: ListAggregatesRequest): Promise<Outcome<AggregatePage>>;
   readError(tenant: Tenant, errorId: string): Promise<Outcome<ErrorRecord>>;
   listErrors(tenant: Tenant, page: PageRequest): Promise<Outcome<ErrorPage>>;
-  /** Scheduled events that have neither fired nor been cancelled. */
-  listScheduled(tenant: Tenant, page: PageRequest): Promise<Outcome<ScheduledPage>>;
-  readScheduled(tenant: Tenant, id: string): Promise<Outcome<ScheduledView>>;
-  cancelScheduled(tenant: Tenant, id: string): Promise<Outcome<void>>;
-  listSagas(tenant: Tenant, request: ListSagasRequest): Promise<Outcome<SagaPage>>;
-  readSaga(tenant: Tenant, id: string): Promise<Outcome<SagaView>>;
-  /** The listeners of the current spec, without their secrets. */
-  listListeners(tenant: Tenant, page: PageRequest): Promise<ListenerPage>;
-  listDeliveries(tenant: Tenant, request: ListDeliveriesRequest): Promise<Outcome<DeliveryPage>>;
-  /** Puts deliveries that are over back into their lanes. */
-  replayDeliveries(tenant: Tenant, request: ReplayRequest): Promise<Outcome<Replayed>>;
   /**
    * Keeps a 5xx for a day, in memory while the store is away; gives the `err_` id. Never throws.
    * `tenant` is undefined where the caller is not known yet: such a record is only logged.
@@ -112,86 +73,6 @@ export interface DataService {
     tenant: Tenant | undefined,
     error: Omit<ErrorRecord, "error_id" | "occurred_at">,
   ): string;
-}
-
-/** Which part of a list is asked for. */
-export interface PageRequest {
-  readonly limit?: number;
-  readonly start?: string;
-}
-
-export interface SpecService {
-  deploySpec(tenant: Tenant, request: DeploySpecRequest): Promise<Outcome<DeployedSpec>>;
-  /** The current document with its version, or a `not_found` refusal. */
-  readSpec(tenant: Tenant): Promise<Outcome<SpecVersion & { readonly spec: JsonObject }>>;
-  listSpecs(tenant: Tenant): Promise<Outcome<readonly SpecVersion[]>>;
-  /** Keeps a WebAssembly module as the next version of the blob `name`. */
-  uploadBlob(tenant: Tenant, name: string, file: Bytes): Promise<Outcome<BlobVersion>>;
-  listBlobs(tenant: Tenant, page: PageRequest): Promise<Outcome<BlobPage>>;
-}
-
-export interface AccessService {
-  /** 401 unknown or revoked; 403 other environment, or other instance than `slug` names. */
-  authenticateKey(
-    token: string,
-    environment: Environment,
-    slug?: string,
-  ): Promise<Outcome<KeyHolder>>;
-  /** 401 malformed, expired, wrong signature; 403 wrong role. */
-  authenticateOperator(token: string): Promise<Outcome<Operator>>;
-  login(email: string, password: string): Promise<Outcome<{ token: string; expires_at: string }>>;
-  addUser(email: string, password: string): Promise<Outcome<{ email: string }>>;
-  createInstance(slug: string, tier: string): Promise<Outcome<Instance>>;
-  listInstances(operator: Operator): Promise<readonly Instance[]>;
-  /** 403 where the token does not name the instance, 404 where there is none. */
-  readInstance(operator: Operator, id: string): Promise<Outcome<Instance>>;
-  /** The only instance when `id` is undefined and there is just one. */
-  resolveTenant(
-    operator: Operator,
-    id: string | undefined,
-    environment: Environment,
-  ): Promise<Outcome<Tenant>>;
-  changeTier(operator: Operator, id: string, tier: string): Promise<Outcome<Instance>>;
-  listApiKeys(tenant: Tenant): Promise<readonly ApiKeyView[]>;
-  issueApiKey(tenant: Tenant, name: string, scope: Scope): Promise<Outcome<IssuedApiKey>>;
-  rotateApiKey(operator: Operator, keyId: string): Promise<Outcome<IssuedApiKey>>;
-  /** `revokeAt`: ISO 8601 UTC as sent. */
-  scheduleRevocation(
-    operator: Operator,
-    keyId: string,
-    revokeAt: string,
-  ): Promise<Outcome<ApiKeyView>>;
-  revokeApiKey(operator: Operator, keyId: string): Promise<Outcome<void>>;
-}
-
-/** What workers drive. Each gives how much it found to do. */
-export interface BackgroundService {
-  /** May take long, and so ends early once `isStopping` says so. */
-  rebuildSnapshots(limit: number, isStopping?: () => boolean): Promise<number>;
-  sweep(limit: number): Promise<number>;
-  /**
-   * Saves what nobody else can: folded states and error records that only the memory of this
-   * process has. For every process that answers requests.
-   */
-  saveMemory(limit: number, isStopping?: () => boolean): Promise<number>;
-  /** Does what written events have set off, where it is due; goes round with each call. */
-  drainOutbox(limit: number, isStopping?: () => boolean): Promise<number>;
-  /** Calls `wake` when a write has left such work to others; ends with the result. */
-  followOutbox(wake: () => void): () => Promise<void>;
-  /** Fires scheduled events and ends the waits of sagas. */
-  drainTimers(limit: number, isStopping?: () => boolean): Promise<number>;
-  /** Delivers events to listeners: begins with what is due; the rest goes on by itself. */
-  drainDeliveries(isStopping?: () => boolean): Promise<number>;
-  /** Calls `wake` when there may be something to deliver; ends with the result. */
-  followDeliveries(wake: () => void): () => Promise<void>;
-  /** Resolves when no delivery is under way. */
-  deliveriesIdle(): Promise<void>;
-  /** How long the next call of `drainTimers` may wait. */
-  timerPauseMs(): number;
-  /** How much waits in the queues of the whole deployment. */
-  measureQueues(): Promise<readonly QueueMeasure[]>;
-  /** Keeps this process's share of the work that processes share; gives 0. */
-  renewShare(): Promise<number>;
 }
 
 /** What operators watch. */
@@ -278,32 +159,21 @@ export function createService(
     readError: errors.read,
     listErrors: (tenant, page) => listErrors(errors.list, tenant, page),
     ...eventCalls(engine, specs),
-    ...reactionCalls(engine),
-    ...listenerCalls(engine, host, specs, deliveries),
+    ...reactionCalls({ engine, host, specs, circuitOf: deliveries.circuitOf }),
     recordError: errors.record,
   };
   const specService = createSpecService({ engine, host, specs, modules, counters }, webhooks);
-  const background: BackgroundService = {
-    rebuildSnapshots: (limit, isStopping = () => false) => rebuilder.rebuild(limit, isStopping),
-    sweep: createSweeper(engine, host, share).sweep,
-    async saveMemory(limit, isStopping = () => false) {
-      const saved = await errors.saveWaiting(limit);
-      return saved + await keeper.drain(limit, isStopping);
-    },
-    drainOutbox: (limit, isStopping = () => false) => outbox.drain(limit, isStopping),
-    followOutbox: (wake) => followOutbox(engine, host, wake),
-    drainTimers: (limit, isStopping = () => false) => timers.drain(limit, isStopping),
-    drainDeliveries: (isStopping = () => false) => deliveries.drain(isStopping),
-    followDeliveries: deliveries.follow,
-    deliveriesIdle: deliveries.idle,
-    timerPauseMs: timers.pauseMs,
-    measureQueues: () => measureQueues(engine, host),
-    async renewShare() {
-      await share.renew();
-      return 0;
-    },
-  };
-
+  const background = backgroundCalls({
+    engine,
+    host,
+    share,
+    rebuilder,
+    keeper,
+    errors,
+    outbox,
+    timers,
+    deliveries,
+  });
   const operations: OperationsService = {
     counters,
     measureStore: openStoreMeasures(engine, host),
@@ -329,25 +199,6 @@ export function createService(
   return { data, specs: specService, access, audit, background, operations, ping, close };
 }
 
-function createSpecService(
-  parts: UploadParts & { readonly counters: Counters },
-  webhooks: WebhookSettings | undefined,
-): SpecService {
-  const { engine, host, specs, counters } = parts;
-  return {
-    async deploySpec(tenant, request) {
-      const { allowPrivate } = webhooks ?? {};
-      const outcome = await deploySpec(engine, host, specs, tenant, request, allowPrivate);
-      if (!request.dryRun) count(counters.specDeploys, outcome.ok ? "accepted" : "refused");
-      return outcome;
-    },
-    readSpec: (tenant) => readSpec(engine, tenant),
-    listSpecs: (tenant) => listSpecs(engine, tenant),
-    uploadBlob: (tenant, name, file) => uploadBlob(parts, tenant, name, file),
-    listBlobs: (tenant, page) => listBlobs(engine, tenant, page),
-  };
-}
-
 function eventCalls(
   engine: Engine,
   specs: SpecCache,
@@ -355,35 +206,6 @@ function eventCalls(
   return {
     readLength: (tenant, aggregateType, id) => readLength(engine, specs, tenant, aggregateType, id),
     readEvents: (tenant, request) => readEventPage(engine, specs, tenant, request),
-  };
-}
-
-function reactionCalls(
-  engine: Engine,
-): Pick<
-  DataService,
-  "listScheduled" | "readScheduled" | "cancelScheduled" | "listSagas" | "readSaga"
-> {
-  return {
-    listScheduled: (tenant, page) => listSchedules(engine, tenant, page),
-    readScheduled: (tenant, id) => readScheduled(engine, tenant, id),
-    cancelScheduled: (tenant, id) => cancelSchedule(engine, tenant, id),
-    listSagas: (tenant, request) => listSagas(engine, tenant, request),
-    readSaga: (tenant, id) => readSaga(engine, tenant, id),
-  };
-}
-
-function listenerCalls(
-  engine: Engine,
-  host: Host,
-  specs: SpecCache,
-  { circuitOf }: DeliveryRunner,
-): Pick<DataService, "listListeners" | "listDeliveries" | "replayDeliveries"> {
-  const tools = { engine, host, specs, circuitOf };
-  return {
-    listListeners: (tenant, page) => listListeners(tools, tenant, page),
-    listDeliveries: (tenant, request) => listDeliveries(engine, specs, tenant, request),
-    replayDeliveries: (tenant, request) => replayDeliveries(engine, host, specs, tenant, request),
   };
 }
 

@@ -1,7 +1,7 @@
 /** The service as a whole: what it promises whatever its engine does. */
 
 import assert from "node:assert/strict";
-import { createAccess } from "../src/access.ts";
+import { createAccess } from "../src/service/access.ts";
 import type { Engine } from "../src/kv/engine.ts";
 import { createService } from "../src/service.ts";
 import { fakeHost } from "./support/fake_host.ts";

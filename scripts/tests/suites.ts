@@ -35,7 +35,7 @@ export const BESIDE_TESTS: readonly string[] = [
 
 /** Written for SQLite, and run again on other engines by TEST_STORE. */
 const SERVICE_TESTS = [
-  "tests/access_test.ts",
+  "tests/service/access_test.ts",
   "tests/commands",
   "tests/published_failures",
   "tests/queries",

@@ -3,7 +3,7 @@
  * open, it is asked to do it, so nothing has to be stopped.
  */
 
-import { createAccess } from "../access.ts";
+import { createAccess } from "../service/access.ts";
 import { mintOperatorToken } from "../commands/operator_token.ts";
 import { baseUrls, type Config } from "../config.ts";
 import { type Host, systemHost } from "../host.ts";

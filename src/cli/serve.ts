@@ -1,6 +1,6 @@
 /** `serve`: the composition root. Opens everything, runs until told to stop, closes in order. */
 
-import { type Access, createAccess } from "../access.ts";
+import { type Access, createAccess } from "../service/access.ts";
 import { bootstrap, FIRST_SLUG, type FirstStart } from "../commands/bootstrap.ts";
 import { baseUrls, type Config, opensMetricsLocally, plainTextWarning } from "../config.ts";
 import { countTransaction, newCounters } from "../domain/counters.ts";

@@ -73,3 +73,9 @@ export interface AggregatePage {
   readonly truncated: boolean;
   readonly nextStart?: string;
 }
+
+/** Which part of a list is asked for. */
+export interface PageRequest {
+  readonly limit?: number;
+  readonly start?: string;
+}

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import type { Access } from "../../src/access.ts";
+import type { Access } from "../../src/service/access.ts";
 import { isJsonObject } from "../../src/domain/json.ts";
 import { streamKey } from "../../src/domain/stream_key.ts";
 import { ENVIRONMENTS, type Tenant } from "../../src/domain/tenant.ts";

@@ -5,7 +5,7 @@
  */
 
 import { createHash, createHmac } from "node:crypto";
-import { type Access, createAccess } from "../../src/access.ts";
+import { type Access, createAccess } from "../../src/service/access.ts";
 import type { JsonObject } from "../../src/domain/json.ts";
 import { createApp } from "../../src/http/app.ts";
 import type { EnvironmentSource } from "../../src/http/call.ts";

@@ -6,7 +6,7 @@
 
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
-import { type Access, createAccess } from "../../src/access.ts";
+import { type Access, createAccess } from "../../src/service/access.ts";
 import type { JsonObject } from "../../src/domain/json.ts";
 import { type Environment, ENVIRONMENTS, type Tenant } from "../../src/domain/tenant.ts";
 import { createApp } from "../../src/http/app.ts";

@@ -3,7 +3,7 @@
  * fails. It can die at any moment; what it had under way then never goes on.
  */
 
-import type { AccessService } from "../../src/service.ts";
+import type { AccessService } from "../../src/service/access.ts";
 import { createService, type Service } from "../../src/service.ts";
 import type { Host } from "../../src/host.ts";
 import type { Engine } from "../../src/kv/engine.ts";

@@ -7,7 +7,7 @@ import { createCombiner } from "../../src/commands/combine.ts";
 import { createWriter } from "../../src/commands/write_events.ts";
 import type { JsonObject } from "../../src/domain/json.ts";
 import type { Tenant } from "../../src/domain/tenant.ts";
-import { createAccess } from "../../src/access.ts";
+import { createAccess } from "../../src/service/access.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import { openSpecCache } from "../../src/queries/current_spec.ts";
 import { createService, type Service } from "../../src/service.ts";

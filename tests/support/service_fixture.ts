@@ -1,7 +1,7 @@
 /** A whole service on an empty engine: one instance, the example spec in every environment. */
 
 import assert from "node:assert/strict";
-import { type Access, createAccess } from "../../src/access.ts";
+import { type Access, createAccess } from "../../src/service/access.ts";
 import type { Operator } from "../../src/domain/access.ts";
 import type { JsonObject } from "../../src/domain/json.ts";
 import type { Outcome, Refusal } from "../../src/domain/refusal.ts";

@@ -1,7 +1,7 @@
 /** Environment files in memory, and what a client can see of an environment. */
 
 import assert from "node:assert/strict";
-import { createAccess } from "../../src/access.ts";
+import { createAccess } from "../../src/service/access.ts";
 import {
   exportEnvironment,
   type ExportRequest,

@@ -4,7 +4,7 @@
  */
 
 import type { Operator } from "../../src/domain/access.ts";
-import { type Access, createAccess } from "../../src/access.ts";
+import { type Access, createAccess } from "../../src/service/access.ts";
 import { type Environment, ENVIRONMENTS, type Tenant } from "../../src/domain/tenant.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import type { WebhookSettings } from "../../src/domain/listener/sender.ts";

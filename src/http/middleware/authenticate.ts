@@ -2,7 +2,7 @@
 
 import type { KeyHolder, Operator } from "../../domain/access.ts";
 import { type Outcome, refuse } from "../../domain/refusal.ts";
-import type { AccessService } from "../../service.ts";
+import type { AccessService } from "../../service/access.ts";
 import type { Place } from "../call.ts";
 
 const BEARER = /^Bearer +([^\s,]+)$/i;

@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";
-import { createAccess } from "../../../src/access.ts";
+import { createAccess } from "../../../src/service/access.ts";
 import { createService } from "../../../src/service.ts";
 import type { Tenant } from "../../../src/domain/tenant.ts";
 import { resolveTenant } from "../../../src/queries/read_instances.ts";

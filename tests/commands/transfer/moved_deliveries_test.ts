@@ -1,7 +1,7 @@
 /** Deliveries that are pending move with their environment; what is over stays behind. */
 
 import assert from "node:assert/strict";
-import { createAccess } from "../../../src/access.ts";
+import { createAccess } from "../../../src/service/access.ts";
 import type { TryAnswer } from "../../../src/domain/listener/delivery.ts";
 import { createService } from "../../../src/service.ts";
 import { readInstance, tenantOf } from "../../../src/store/instances.ts";

@@ -1,15 +1,15 @@
 /** Anchors and bundles on a whole service: what is signed, what is proved, what is refused. */
 
 import assert from "node:assert/strict";
-import { verifyInstanceAnchor } from "../src/domain/audit/anchor.ts";
-import { verifyBundle } from "../src/domain/audit/attestation.ts";
-import { merkleRoot } from "../src/domain/audit/merkle.ts";
-import { frontierRoot } from "../src/domain/audit/frontier.ts";
-import { streamKey } from "../src/domain/stream_key.ts";
-import { keys } from "../src/store/keys.ts";
-import { encodeHead } from "../src/store/stream_head.ts";
-import { readHead } from "../src/store/streams.ts";
-import { startAuditOracle } from "./support/audit_oracle.ts";
+import { verifyInstanceAnchor } from "../../src/domain/audit/anchor.ts";
+import { verifyBundle } from "../../src/domain/audit/attestation.ts";
+import { merkleRoot } from "../../src/domain/audit/merkle.ts";
+import { frontierRoot } from "../../src/domain/audit/frontier.ts";
+import { streamKey } from "../../src/domain/stream_key.ts";
+import { keys } from "../../src/store/keys.ts";
+import { encodeHead } from "../../src/store/stream_head.ts";
+import { readHead } from "../../src/store/streams.ts";
+import { startAuditOracle } from "../support/audit_oracle.ts";
 import {
   noteWrite,
   orderWrite,
@@ -18,7 +18,7 @@ import {
   uuid,
   valueOf,
   withService,
-} from "./support/service_fixture.ts";
+} from "../support/service_fixture.ts";
 
 function notes(count: number) {
   const texts = Array.from({ length: count }, (_, index) => `note ${index}`);

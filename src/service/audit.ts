@@ -1,25 +1,25 @@
 /** Everything about anchors and evidence, bound to one engine and one host. */
 
-import { createDueAnchors } from "./commands/audit/due_anchors.ts";
-import { createAnchorMaker } from "./commands/audit/make_anchor.ts";
-import { createPlatformAnchorMaker } from "./commands/audit/platform_anchor.ts";
-import { rotateSigningKey } from "./commands/rotate_signing_key.ts";
-import type { WorkShare } from "./commands/share_work.ts";
-import type { InstanceAnchor, PlatformAnchor } from "./domain/audit/anchor.ts";
-import type { AttestationBundle } from "./domain/audit/bundle.ts";
-import { accept, type Outcome, refuse } from "./domain/refusal.ts";
-import type { Tenant } from "./domain/tenant.ts";
-import type { Host } from "./host.ts";
-import type { Engine } from "./kv/engine.ts";
-import type { SpecCache } from "./queries/current_spec.ts";
+import { createDueAnchors } from "../commands/audit/due_anchors.ts";
+import { createAnchorMaker } from "../commands/audit/make_anchor.ts";
+import { createPlatformAnchorMaker } from "../commands/audit/platform_anchor.ts";
+import { rotateSigningKey } from "../commands/rotate_signing_key.ts";
+import type { WorkShare } from "../commands/share_work.ts";
+import type { InstanceAnchor, PlatformAnchor } from "../domain/audit/anchor.ts";
+import type { AttestationBundle } from "../domain/audit/bundle.ts";
+import { accept, type Outcome, refuse } from "../domain/refusal.ts";
+import type { Tenant } from "../domain/tenant.ts";
+import type { Host } from "../host.ts";
+import type { Engine } from "../kv/engine.ts";
+import type { SpecCache } from "../queries/current_spec.ts";
 import {
   type AnchorPage,
   listAnchors,
   listPublicKeys,
   type PublicKey,
   readAnchor,
-} from "./queries/read_anchors.ts";
-import { type AttestationRequest, createAttestationReader } from "./queries/read_attestation.ts";
+} from "../queries/read_anchors.ts";
+import { type AttestationRequest, createAttestationReader } from "../queries/read_attestation.ts";
 
 export interface AuditService {
   attest(tenant: Tenant, request: AttestationRequest): Promise<Outcome<AttestationBundle>>;

@@ -1,12 +1,12 @@
 /** Instances, keys and operators as one service, and what lost commits leave behind. */
 
 import { deepEqual, equal, rejects } from "node:assert/strict";
-import { type Access, createAccess } from "../src/access.ts";
-import type { Engine } from "../src/kv/engine.ts";
-import { accepted, anyOperator, refusal } from "./support/access_fixtures.ts";
-import { type Fault, faultyEngine } from "./support/faulty_engine.ts";
-import { type FakeHost, fakeHost } from "./support/fake_host.ts";
-import { withTemporaryEngine } from "./support/temporary_engine.ts";
+import { type Access, createAccess } from "../../src/service/access.ts";
+import type { Engine } from "../../src/kv/engine.ts";
+import { accepted, anyOperator, refusal } from "../support/access_fixtures.ts";
+import { type Fault, faultyEngine } from "../support/faulty_engine.ts";
+import { type FakeHost, fakeHost } from "../support/fake_host.ts";
+import { withTemporaryEngine } from "../support/temporary_engine.ts";
 
 const jwtSecret = new Uint8Array(32).fill(6);
 

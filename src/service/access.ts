@@ -1,0 +1,98 @@
+/** Everything about instances, keys and operators, bound to one engine and one host. */
+
+import { changeTier, createInstance } from "../commands/create_instance.ts";
+import { passwordHasher } from "../commands/hash_password.ts";
+import {
+  issueApiKey,
+  revokeApiKey,
+  rotateApiKey,
+  scheduleRevocation,
+} from "../commands/issue_api_key.ts";
+import { addUser, login } from "../commands/log_in.ts";
+import type {
+  ApiKeyView,
+  Instance,
+  IssuedApiKey,
+  KeyHolder,
+  Operator,
+  Scope,
+} from "../domain/access.ts";
+import type { Outcome } from "../domain/refusal.ts";
+import type { Environment, Tenant } from "../domain/tenant.ts";
+import type { Host } from "../host.ts";
+import type { Engine } from "../kv/engine.ts";
+import { keyAuthenticator } from "../queries/authenticate_key.ts";
+import { operatorAuthenticator, type TokenKeys } from "../queries/authenticate_operator.ts";
+import { listApiKeys } from "../queries/list_api_keys.ts";
+import { listInstances, readInstance, resolveTenant } from "../queries/read_instances.ts";
+
+export interface AccessService {
+  /** 401 unknown or revoked; 403 other environment, or other instance than `slug` names. */
+  authenticateKey(
+    token: string,
+    environment: Environment,
+    slug?: string,
+  ): Promise<Outcome<KeyHolder>>;
+  /** 401 malformed, expired, wrong signature; 403 wrong role. */
+  authenticateOperator(token: string): Promise<Outcome<Operator>>;
+  login(email: string, password: string): Promise<Outcome<{ token: string; expires_at: string }>>;
+  addUser(email: string, password: string): Promise<Outcome<{ email: string }>>;
+  createInstance(slug: string, tier: string): Promise<Outcome<Instance>>;
+  listInstances(operator: Operator): Promise<readonly Instance[]>;
+  /** 403 where the token does not name the instance, 404 where there is none. */
+  readInstance(operator: Operator, id: string): Promise<Outcome<Instance>>;
+  /** The only instance when `id` is undefined and there is just one. */
+  resolveTenant(
+    operator: Operator,
+    id: string | undefined,
+    environment: Environment,
+  ): Promise<Outcome<Tenant>>;
+  changeTier(operator: Operator, id: string, tier: string): Promise<Outcome<Instance>>;
+  listApiKeys(tenant: Tenant): Promise<readonly ApiKeyView[]>;
+  issueApiKey(tenant: Tenant, name: string, scope: Scope): Promise<Outcome<IssuedApiKey>>;
+  rotateApiKey(operator: Operator, keyId: string): Promise<Outcome<IssuedApiKey>>;
+  /** `revokeAt`: ISO 8601 UTC as sent. */
+  scheduleRevocation(
+    operator: Operator,
+    keyId: string,
+    revokeAt: string,
+  ): Promise<Outcome<ApiKeyView>>;
+  revokeApiKey(operator: Operator, keyId: string): Promise<Outcome<void>>;
+}
+
+/** `close` ends the watch on the store; to be awaited before the engine closes. */
+export type Access = AccessService & { close(): Promise<void> };
+
+export function createAccess(engine: Engine, host: Host, options: TokenKeys): Access {
+  const keyHolders = keyAuthenticator(engine, host);
+  const operators = operatorAuthenticator(host, options);
+  const accounts = { engine, host, hasher: passwordHasher(), jwtSecret: options.jwtSecret };
+
+  /** Also where the change failed: it may have landed although its reply was lost. */
+  async function thenForget<T>(change: Promise<Outcome<T>>): Promise<Outcome<T>> {
+    try {
+      return await change;
+    } finally {
+      keyHolders.forget();
+    }
+  }
+
+  return {
+    authenticateKey: keyHolders.authenticate,
+    authenticateOperator: operators.authenticate,
+    login: (email, password) => login(accounts, email, password),
+    addUser: (email, password) => addUser(accounts, email, password),
+    createInstance: (slug, tier) => createInstance(engine, host, slug, tier),
+    listInstances: (operator) => listInstances(engine, operator),
+    readInstance: (operator, id) => readInstance(engine, operator, id),
+    resolveTenant: (operator, id, environment) => resolveTenant(engine, operator, id, environment),
+    changeTier: (operator, id, tier) => thenForget(changeTier(engine, operator, id, tier)),
+    listApiKeys: (tenant) => listApiKeys(engine, tenant),
+    issueApiKey: (tenant, name, scope) => issueApiKey(engine, host, tenant, name, scope),
+    rotateApiKey: (operator, keyId) => thenForget(rotateApiKey(engine, host, operator, keyId)),
+    scheduleRevocation: (operator, keyId, revokeAt) =>
+      thenForget(scheduleRevocation(engine, host, operator, keyId, revokeAt)),
+    revokeApiKey: (operator, keyId) => thenForget(revokeApiKey(engine, operator, keyId)),
+    close: keyHolders.close,
+  };
+}

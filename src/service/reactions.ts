@@ -1,0 +1,54 @@
+/** What written events set off, to look at and to change: bound to one engine and one host. */
+
+import { cancelSchedule } from "../commands/cancel_schedule.ts";
+import type { DeliveryRunner } from "../commands/deliver_events.ts";
+import { replayDeliveries, type ReplayRequest } from "../commands/replay_deliveries.ts";
+import type { DeliveryPage, ListenerPage, Replayed } from "../domain/listener/view.ts";
+import type { PageRequest } from "../domain/reading.ts";
+import type { Outcome } from "../domain/refusal.ts";
+import type { SagaPage, SagaView } from "../domain/saga/view.ts";
+import type { ScheduledPage, ScheduledView } from "../domain/scheduled.ts";
+import type { Tenant } from "../domain/tenant.ts";
+import type { Host } from "../host.ts";
+import type { Engine } from "../kv/engine.ts";
+import type { SpecCache } from "../queries/current_spec.ts";
+import { listDeliveries, type ListDeliveriesRequest } from "../queries/list_deliveries.ts";
+import { listListeners } from "../queries/list_listeners.ts";
+import { listSagas, type ListSagasRequest } from "../queries/list_sagas.ts";
+import { listSchedules, readScheduled } from "../queries/list_schedules.ts";
+import { readSaga } from "../queries/read_saga.ts";
+
+export interface ReactionCalls {
+  /** Scheduled events that have neither fired nor been cancelled. */
+  listScheduled(tenant: Tenant, page: PageRequest): Promise<Outcome<ScheduledPage>>;
+  readScheduled(tenant: Tenant, id: string): Promise<Outcome<ScheduledView>>;
+  cancelScheduled(tenant: Tenant, id: string): Promise<Outcome<void>>;
+  listSagas(tenant: Tenant, request: ListSagasRequest): Promise<Outcome<SagaPage>>;
+  readSaga(tenant: Tenant, id: string): Promise<Outcome<SagaView>>;
+  /** The listeners of the current spec, without their secrets. */
+  listListeners(tenant: Tenant, page: PageRequest): Promise<ListenerPage>;
+  listDeliveries(tenant: Tenant, request: ListDeliveriesRequest): Promise<Outcome<DeliveryPage>>;
+  /** Puts deliveries that are over back into their lanes. */
+  replayDeliveries(tenant: Tenant, request: ReplayRequest): Promise<Outcome<Replayed>>;
+}
+
+export interface ReactionParts {
+  readonly engine: Engine;
+  readonly host: Host;
+  readonly specs: SpecCache;
+  readonly circuitOf: DeliveryRunner["circuitOf"];
+}
+
+export function reactionCalls(parts: ReactionParts): ReactionCalls {
+  const { engine, host, specs } = parts;
+  return {
+    listScheduled: (tenant, page) => listSchedules(engine, tenant, page),
+    readScheduled: (tenant, id) => readScheduled(engine, tenant, id),
+    cancelScheduled: (tenant, id) => cancelSchedule(engine, tenant, id),
+    listSagas: (tenant, request) => listSagas(engine, tenant, request),
+    readSaga: (tenant, id) => readSaga(engine, tenant, id),
+    listListeners: (tenant, page) => listListeners(parts, tenant, page),
+    listDeliveries: (tenant, request) => listDeliveries(engine, specs, tenant, request),
+    replayDeliveries: (tenant, request) => replayDeliveries(engine, host, specs, tenant, request),
+  };
+}

@@ -1,0 +1,44 @@
+/** Specs and the modules that they call, bound to one engine and one host. */
+
+import { deploySpec } from "../commands/deploy_spec.ts";
+import { uploadBlob, type UploadParts } from "../commands/upload_blob.ts";
+import { count, type Counters } from "../domain/counters.ts";
+import type { JsonObject } from "../domain/json.ts";
+import type { WebhookSettings } from "../domain/listener/sender.ts";
+import type { PageRequest } from "../domain/reading.ts";
+import type { Outcome } from "../domain/refusal.ts";
+import type { DeployedSpec, DeploySpecRequest, SpecVersion } from "../domain/spec/deployment.ts";
+import type { Tenant } from "../domain/tenant.ts";
+import type { BlobVersion } from "../domain/wasm/blob.ts";
+import type { Bytes } from "../kv/engine.ts";
+import { type BlobPage, listBlobs } from "../queries/list_blobs.ts";
+import { listSpecs, readSpec } from "../queries/read_spec.ts";
+
+export interface SpecService {
+  deploySpec(tenant: Tenant, request: DeploySpecRequest): Promise<Outcome<DeployedSpec>>;
+  /** The current document with its version, or a `not_found` refusal. */
+  readSpec(tenant: Tenant): Promise<Outcome<SpecVersion & { readonly spec: JsonObject }>>;
+  listSpecs(tenant: Tenant): Promise<Outcome<readonly SpecVersion[]>>;
+  /** Keeps a WebAssembly module as the next version of the blob `name`. */
+  uploadBlob(tenant: Tenant, name: string, file: Bytes): Promise<Outcome<BlobVersion>>;
+  listBlobs(tenant: Tenant, page: PageRequest): Promise<Outcome<BlobPage>>;
+}
+
+export function createSpecService(
+  parts: UploadParts & { readonly counters: Counters },
+  webhooks: WebhookSettings | undefined,
+): SpecService {
+  const { engine, host, specs, counters } = parts;
+  return {
+    async deploySpec(tenant, request) {
+      const { allowPrivate } = webhooks ?? {};
+      const outcome = await deploySpec(engine, host, specs, tenant, request, allowPrivate);
+      if (!request.dryRun) count(counters.specDeploys, outcome.ok ? "accepted" : "refused");
+      return outcome;
+    },
+    readSpec: (tenant) => readSpec(engine, tenant),
+    listSpecs: (tenant) => listSpecs(engine, tenant),
+    uploadBlob: (tenant, name, file) => uploadBlob(parts, tenant, name, file),
+    listBlobs: (tenant, page) => listBlobs(engine, tenant, page),
+  };
+}

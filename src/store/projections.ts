@@ -3,6 +3,7 @@
  * and takes its place in one transaction. An export carries the documents; an import builds anew.
  */
 
+import { assert } from "../domain/assert.ts";
 import type { JsonObject } from "../domain/json.ts";
 import type { Column, View, ViewPlace } from "../domain/projection/view.ts";
 import type { ReadTransaction, Transaction } from "../kv/engine.ts";
@@ -15,8 +16,10 @@ export interface ProjectionVersion {
   readonly version: number;
   readonly document: JsonObject;
   readonly columns: readonly Column[];
-  /** Fold hashes of the aggregate types that it reads: under others its rows are other ones. */
-  readonly folds: Readonly<Record<string, string>>;
+  /** Aggregate types that it reads. */
+  readonly types: readonly string[];
+  /** What of the spec decides its rows (`domain/projection/basis.ts`). */
+  readonly basis: string;
 }
 
 export interface ProjectionRecord {
@@ -31,6 +34,8 @@ export interface ProjectionRecord {
   readonly building?: ProjectionVersion;
   /** Versions whose rows are being removed. */
   readonly removing: readonly number[];
+  /** Why the newest document does not fit the current spec: then nothing is kept up to date. */
+  readonly broken?: string;
   /** Deleted: it goes when nothing of it is left. */
   readonly isDeleted: boolean;
   /** ISO 8601. */
@@ -115,6 +120,13 @@ export async function nextProjectionNumber(tx: Transaction, tenant: number): Pro
 export async function listViewTenants(tx: Pick<ReadTransaction, "getRange">): Promise<number[]> {
   const pairs = await tx.getRange(keys.viewTenants());
   return pairs.map(({ key }) => unpack(key).at(-1) as number);
+}
+
+/** The newest document, and the version that is made of it. */
+export function newestVersion({ building, ready }: ProjectionRecord): ProjectionVersion {
+  const newest = building ?? ready;
+  assert(newest !== undefined, "a projection has a version that is read or built");
+  return newest;
 }
 
 export function clearViewTenant(tx: Transaction, tenant: number): void {

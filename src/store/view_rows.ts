@@ -13,13 +13,18 @@ import { keyAfter, keys } from "./keys.ts";
 import { decodeRecord, encodeRecord } from "./json_record.ts";
 import { clearLargeValue, setLargeValue, wholeValue } from "./large_value.ts";
 
+/** A stream as a row shows it: which generation of it, and how many events. */
+export type SourceMark = readonly [stream: StreamKey, generation: number, length: number];
+
 /** A row with what keeping it up to date takes. */
 export interface StoredRow extends ViewRow {
   /** Of the aggregate's stream: grows when it is rewritten. */
   readonly generation: number;
   /** Streams besides its own that it shows something of, or would if they had events. */
-  readonly sources: readonly StreamKey[];
-  /** Of the value, without its pieces: above the engine's limit there are some. */
+  readonly sources: readonly SourceMark[];
+  /** Those that every row of its projection shows: they are in no index. */
+  readonly includes: readonly SourceMark[];
+  /** Of the whole value: above the engine's limit it is in pieces. */
   readonly bytes: number;
 }
 
@@ -28,7 +33,8 @@ interface RowRecord {
   readonly position: number;
   readonly generation: number;
   readonly updated_at: number | null;
-  readonly sources: readonly StreamKey[];
+  readonly sources: readonly SourceMark[];
+  readonly includes: readonly SourceMark[];
   readonly data: JsonObject | null;
   readonly error?: RowError;
 }
@@ -75,13 +81,13 @@ export async function readViewRows(
 /** A row as it is to be kept; made before the transaction, so that its size is known. */
 export interface EncodedRow {
   readonly key: string;
-  readonly sources: readonly StreamKey[];
+  readonly sources: readonly SourceMark[];
   readonly value: Bytes;
 }
 
 export function encodeRow(row: Omit<StoredRow, "bytes">): EncodedRow {
-  const { key, position, generation, updatedAt: updated_at, sources, data, error } = row;
-  const record: RowRecord = { position, generation, updated_at, sources, data, error };
+  const { key, position, generation, updatedAt: updated_at, sources, includes, data, error } = row;
+  const record: RowRecord = { position, generation, updated_at, sources, includes, data, error };
   return { key, sources, value: encodeRecord(record) };
 }
 
@@ -98,8 +104,8 @@ export function setViewRow(
     clearLargeValue(tx, tenant, key);
   }
   setLargeValue(tx, tenant, key, after.value);
-  const old = new Set(before?.sources);
-  for (const stream of after.sources) {
+  const old = new Set(before?.sources.map(([stream]) => stream));
+  for (const [stream] of after.sources) {
     if (!old.delete(stream)) tx.set(sourceKey(place, stream, after.key), new Uint8Array(0));
   }
   for (const stream of old) tx.clear(sourceKey(place, stream, after.key));
@@ -111,7 +117,7 @@ export function clearViewRow(tx: Transaction, place: ViewPlace, row: StoredRow):
   const key = keys.viewRow(tenant, number, version, row.key);
   if (row.bytes > kvLimits.valueBytesMax) clearLargeValue(tx, tenant, key);
   else tx.clear(key);
-  for (const stream of row.sources) tx.clear(sourceKey(place, stream, row.key));
+  for (const [stream] of row.sources) tx.clear(sourceKey(place, stream, row.key));
 }
 
 /** At most `limit` rows that show something of a stream, after the row `after`. */
@@ -135,6 +141,7 @@ function sourceKey({ tenant, number, version }: ViewPlace, stream: StreamKey, ro
 
 function decodeRow(key: string, value: Bytes): StoredRow {
   const record = decodeRecord<RowRecord>(value);
-  const { position, generation, updated_at: updatedAt, sources, data, error } = record;
-  return { key, position, generation, updatedAt, sources, data, error, bytes: value.length };
+  const { position, generation, updated_at: updatedAt, sources, includes, data, error } = record;
+  const { length: bytes } = value;
+  return { key, position, generation, updatedAt, sources, includes, data, error, bytes };
 }

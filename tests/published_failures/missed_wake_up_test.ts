@@ -120,7 +120,7 @@ function beginReading(
 ): Promise<string[]> {
   return engine.transact(async (tx) => {
     const before = await openWatchedTypes().read(tx, tenant);
-    watchTypes(tx, tenant, before, { consumers: [READER] });
+    watchTypes(tx, tenant, before, { logged: ["order"] });
     const reads = isGuarded ? tx : tx.unguarded;
     const heads = ids.map((id) => readHead(reads, tenant, streamKey("order", id)));
     const lengths = (await Promise.all(heads)).map(({ length }) => length);

@@ -24,6 +24,7 @@ import type { IdempotencyClaim, WriteRequest, Written } from "./domain/write.ts"
 import type { AccessService } from "./service/access.ts";
 import { type AuditService, createAudit } from "./service/audit.ts";
 import { backgroundCalls, type BackgroundService } from "./service/background.ts";
+import { createProjections, type ProjectionService } from "./service/projections.ts";
 import { type ReactionCalls, reactionCalls } from "./service/reactions.ts";
 import { createSpecService, type SpecService } from "./service/specs.ts";
 import type { Host } from "./host.ts";
@@ -90,6 +91,7 @@ export interface Service {
   readonly specs: SpecService;
   readonly access: AccessService;
   readonly audit: AuditService;
+  readonly projections: ProjectionService;
   readonly background: BackgroundService;
   readonly operations: OperationsService;
   /** Resolves when the store answers a read; rejects when it does not. For `/health/ready`. */
@@ -149,6 +151,7 @@ export function createService(
   const writer = createWriter(engine, host, specs, combiner, outbox, asker, options.isDirect);
 
   const audit = createAudit({ engine, host, specs, share, isStoreShared });
+  const projections = createProjections({ engine, host, specs, reader, share, counters });
 
   const data: DataService = {
     writeEvents: writer.writeEvents,
@@ -196,7 +199,8 @@ export function createService(
     await modules.close();
   }
 
-  return { data, specs: specService, access, audit, background, operations, ping, close };
+  const parts = { data, specs: specService, access, audit, projections, background, operations };
+  return { ...parts, ping, close };
 }
 
 function eventCalls(

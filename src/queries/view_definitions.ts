@@ -19,6 +19,9 @@ import {
 } from "../store/projections.ts";
 import { isCurrentFold, type SpecCache } from "./current_spec.ts";
 
+/** The name under which the log of commits is read for views. */
+export const VIEW_READER = "views";
+
 /** A version whose rows are kept up to date. */
 export interface KeptView {
   readonly name: string;

@@ -20,6 +20,9 @@ export interface ViewLag {
   readonly commits: number;
 }
 
+/** The position of the newest commit in the log by shard; shards that were empty have none. */
+export type LogEnds = ReadonlyMap<number, Bytes>;
+
 /** Between two looks; upkeep itself takes a few milliseconds. */
 const LOOK_MS = 5;
 /** A longer lag is told as this long. */
@@ -36,7 +39,7 @@ export async function waitForViews(
   waitMs: number,
   names?: readonly string[],
 ): Promise<ViewLag> {
-  const ends = await engine.snapshot((tx) => readEnds(tx, tenant));
+  const ends = await engine.snapshot((tx) => readLogEnds(tx, tenant));
   const deadlineMs = host.monotonicMs() + waitMs;
   for (;;) {
     const isDone = await engine.snapshot(async (tx) =>
@@ -52,10 +55,10 @@ export async function waitForViews(
 }
 
 /** Where the log ends now, by shard. What is done is removed, so an empty log is no wait at all. */
-async function readEnds(
+export async function readLogEnds(
   tx: ReadTransaction,
   tenant: number,
-): Promise<ReadonlyMap<number, Bytes>> {
+): Promise<LogEnds> {
   const ends = new Map<number, Bytes>();
   if (!await hasCommits(tx, tenant)) return ends;
   const shards = Array.from({ length: COMMIT_LOG_SHARDS }, (_, shard) => shard);
@@ -68,10 +71,11 @@ async function readEnds(
   return ends;
 }
 
-async function isBehind(
+/** Whether something is left of what was in the log then. */
+export async function isBehind(
   tx: ReadTransaction,
   tenant: number,
-  ends: ReadonlyMap<number, Bytes>,
+  ends: LogEnds,
 ): Promise<boolean> {
   for (const [shard, end] of ends) {
     if (await hasCommitsUntil(tx, tenant, shard, end)) return true;

@@ -206,6 +206,7 @@ export const keys = {
   /** How far a reader of the log has come. */
   cursor: (tenant: number, consumer: string, shard: number): Bytes =>
     pack([tenant, kind.cursor, consumer, shard]),
+  cursors: (tenant: number, consumer: string): KeyRange => rangeOf([tenant, kind.cursor, consumer]),
   saga: (tenant: number, id: string): Bytes => pack([tenant, kind.saga, id]),
   sagas: (tenant: number): KeyRange => rangeOf([tenant, kind.saga]),
   /** The index behind listings, by state; `name` is "" in the part that lists all sagas. */

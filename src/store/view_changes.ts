@@ -61,6 +61,16 @@ export async function lastViewStamp(
   return await tx.get(keys.viewChangesTrimmed(tenant, number, version));
 }
 
+/** Whether the oldest change is from before `untilMs`. */
+export async function hasChangesBefore(
+  tx: Pick<ReadTransaction, "getRange">,
+  place: ViewPlace,
+  untilMs: number,
+): Promise<boolean> {
+  const [first] = await tx.getRange(changesRange(place), { limit: 1 });
+  return first !== undefined && (unpack(first.value)[0] as number) < untilMs;
+}
+
 /** Removes up to `limit` changes from before `untilMs`; gives how many. */
 export async function trimViewChanges(
   tx: Transaction,

@@ -136,7 +136,8 @@ function inQuery(path: string): RouteRow["path"] {
 function multipart(fields: Readonly<Record<string, string>>): string {
   const parts = Object.entries(fields).map(([name, value]) => {
     const file = name === "file" ? '; filename="module.wasm"' : "";
-    return `--part\r\nContent-Disposition: form-data; name="${name}"${file}\r\n\r\n${value}\r\n`;
+    const head = `Content-Disposition: form-data; name="${name}"${file}`;
+    return `--part\r\n${head}\r\n\r\n${value}\r\n`;
   });
   return `${parts.join("")}--part--\r\n`;
 }
@@ -231,7 +232,7 @@ export const OPERATOR_ROWS: readonly RouteRow[] = [
   },
 ];
 
-/** These know no instance: what they answer belongs to nobody, or is for operators of everything. */
+/** These know no instance: what they answer is nobody's, or for operators of everything. */
 export const SHARED_ROUTES: Readonly<Record<string, string>> = {
   "GET /health/live": "tells that the process runs, and nothing else",
   "GET /health/ready": "tells whether the store answers, and nothing else",

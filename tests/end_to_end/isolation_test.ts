@@ -88,11 +88,10 @@ const spec: JsonObject = {
 };
 
 /** A receiver that nobody reaches: what is due stays with the instance. */
-const webhooks = (): WebhookSettings => ({
-  sender: { send: () => new Promise<never>(() => {}), close: () => {} },
-  headerPrefix: "SVC",
-  allowPrivate: false,
-});
+function webhooks(): WebhookSettings {
+  const sender = { send: () => new Promise<never>(() => {}), close: () => {} };
+  return { sender, headerPrefix: "SVC", allowPrivate: false };
+}
 
 interface Scene {
   readonly world: World;

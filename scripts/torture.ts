@@ -1,8 +1,8 @@
 /**
  * `deno task torture -- --minutes 60`: every way of breaking the product in turn, with new seeds,
  * until the time is over. Prints each run with how to repeat it, and a table at the end; exits 1
- * where one failed, which is printed whole. `--only simulation,histories` takes some ways, `--seed 7`
- * other seeds, `--scale 0.1` a tenth of the cases in each run.
+ * where one failed, which is printed whole. `--only simulation,histories` takes some ways,
+ * `--seed 7` other seeds, `--scale 0.1` a tenth of the cases in each run.
  */
 
 import { parseArgs } from "node:util";

@@ -1,4 +1,4 @@
-/** The ways in which a torture run tries to break the product: each a suite with a size and a seed. */
+/** How a torture run tries to break the product: each way a suite with a size and a seed. */
 
 export interface Way {
   readonly name: string;

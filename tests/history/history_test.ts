@@ -1,8 +1,8 @@
 /**
  * Concurrent clients on the whole service, and a judge that knows nothing of it: whatever they
  * heard has one order that explains it, each operation between its question and its answer.
- * `HISTORY_SEED=n` repeats the schedule of one seed; `HISTORIES=n` runs so many for each store, from
- * `HISTORY_FIRST` on.
+ * `HISTORY_SEED=n` repeats the schedule of one seed; `HISTORIES=n` runs so many for each store,
+ * from `HISTORY_FIRST` on.
  */
 
 import assert from "node:assert/strict";

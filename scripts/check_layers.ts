@@ -52,6 +52,13 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     imports: ["src/domain", "src/runners"],
     packages: { "node:vm": ["src/wasm/time_limit.ts"] },
   },
+  "src/sql": {
+    imports: ["src/domain", "src/runners"],
+    packages: {
+      "node:sqlite": ["src/sql"],
+      "node:fs": ["src/sql/disk_space.ts"],
+    },
+  },
   "src/webhook": {
     imports: ["src/domain"],
     types: ["src/host.ts"],
@@ -69,7 +76,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   },
   "src/config.ts": { imports: ["src/domain"], packages: { "ipaddr.js": ["src/config.ts"] } },
   "src/queries": {
-    imports: ["src/domain", "src/store", "src/wasm"],
+    imports: ["src/domain", "src/store", "src/wasm", "src/sql"],
     types: ["src/host.ts", "src/kv/engine.ts"],
     packages: {
       "jose": ["src/queries"],

@@ -27,6 +27,7 @@ import { backgroundCalls, type BackgroundService } from "./service/background.ts
 import { createProjections, type ProjectionService } from "./service/projections.ts";
 import { type ReactionCalls, reactionCalls } from "./service/reactions.ts";
 import { createSpecService, type SpecService } from "./service/specs.ts";
+import { createSql, type SqlService } from "./service/sql.ts";
 import type { Host } from "./host.ts";
 import type { Engine } from "./kv/engine.ts";
 import { createModuleAsker } from "./commands/ask_modules.ts";
@@ -50,6 +51,7 @@ import { createAggregateReader } from "./queries/read_aggregate.ts";
 import { readEventPage } from "./queries/read_events.ts";
 import { readLength } from "./queries/read_length.ts";
 import { type ModuleOperations, type ModuleSettings, openModules } from "./queries/run_modules.ts";
+import type { SqlSettings } from "./queries/sql/query_views.ts";
 import { openStateCache } from "./queries/state_cache.ts";
 import { openSpecCache, type SpecCache } from "./queries/current_spec.ts";
 
@@ -92,6 +94,7 @@ export interface Service {
   readonly access: AccessService;
   readonly audit: AuditService;
   readonly projections: ProjectionService;
+  readonly sql: SqlService;
   readonly background: BackgroundService;
   readonly operations: OperationsService;
   /** Resolves when the store answers a read; rejects when it does not. For `/health/ready`. */
@@ -111,6 +114,8 @@ export interface ServiceOptions {
   readonly webhooks?: WebhookSettings;
   /** How modules are run. */
   readonly wasm?: ModuleSettings;
+  /** How queries are run, and where the copies of views for them are. Left out: there are none. */
+  readonly sql?: SqlSettings;
 }
 
 const WASM_DEFAULTS = { runners: 3, stackKilobytes: limits.wasmStackKilobytesDefault };
@@ -151,6 +156,7 @@ export function createService(
   const writer = createWriter(engine, host, specs, combiner, outbox, asker, options.isDirect);
 
   const audit = createAudit({ engine, host, specs, share, isStoreShared });
+  const sql = createSql({ engine, host, counters }, options.sql);
   const projections = createProjections({ engine, host, specs, reader, share, counters });
 
   const data: DataService = {
@@ -166,17 +172,8 @@ export function createService(
     recordError: errors.record,
   };
   const specService = createSpecService({ engine, host, specs, modules, counters }, webhooks);
-  const background = backgroundCalls({
-    engine,
-    host,
-    share,
-    rebuilder,
-    keeper,
-    errors,
-    outbox,
-    timers,
-    deliveries,
-  });
+  const driven = { rebuilder, keeper, errors, outbox, timers, deliveries };
+  const background = backgroundCalls({ engine, host, share, ...driven });
   const operations: OperationsService = {
     counters,
     measureStore: openStoreMeasures(engine, host),
@@ -196,11 +193,11 @@ export function createService(
     const released = deliveries.end().then(share.release);
     const lastWrites = Promise.allSettled([outbox.settle(), errors.settle(), released]);
     await Promise.all([specs.close(), within(CLOSE_MS_MAX, lastWrites)]);
-    await modules.close();
+    await Promise.all([modules.close(), sql.close()]);
   }
 
   const parts = { data, specs: specService, access, audit, projections, background, operations };
-  return { ...parts, ping, close };
+  return { ...parts, sql, ping, close };
 }
 
 function eventCalls(

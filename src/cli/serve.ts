@@ -21,10 +21,13 @@ import { outboxWorker } from "../workers/outbox.ts";
 import { snapshotWorker } from "../workers/snapshots.ts";
 import { sweeper } from "../workers/sweeper.ts";
 import { timerWorker } from "../workers/timers.ts";
+import { viewCopyWorker } from "../workers/view_copies.ts";
 import { viewBuildWorker, viewWorker } from "../workers/views.ts";
 import { type RunningWorker, runWorker, type Worker } from "../workers/worker.ts";
 import { EXIT_FAILED, exitWith, reasonOf, settingsOrExit, tokenSecret } from "./settings.ts";
 
+/** Processes for SQL: each may take a core and some hundred MiB for its five seconds. */
+const SQL_RUNNERS = Math.max(2, Math.ceil(navigator.hardwareConcurrency / 2));
 /** Requests under way when the stop begins have so long to end. */
 const STOP_GRACE_MS = 4_000;
 /** After this the process ends whatever still runs. Decided: exit within 10 s. */
@@ -84,6 +87,8 @@ async function start(config: Config, host: Host): Promise<Running> {
     },
     // One for each core, and one that begins while another waits for its module.
     wasm: { runners: navigator.hardwareConcurrency + 1, stackKilobytes: config.wasmStackKilobytes },
+    // One more than one environment may have at a time.
+    sql: config.roles.api ? { runners: SQL_RUNNERS, folder: viewsFolder(config) } : undefined,
   });
   const credentials = credentialsFile(config.dataDir);
   const first = config.bootstrap
@@ -100,6 +105,11 @@ async function start(config: Config, host: Host): Promise<Running> {
   return { engine, access, service, server, workers };
 }
 
+/** Of this process alone, and made anew where it is lost. */
+function viewsFolder({ dataDir }: Config): string {
+  return `${dataDir}/views`;
+}
+
 /** The embedded store has one owner. */
 function isShared({ store }: Config): boolean {
   return store !== "sqlite";
@@ -107,7 +117,7 @@ function isShared({ store }: Config): boolean {
 
 /** What a process has in its own memory, it saves itself; the rest is the workers' half. */
 function workersOf(config: Config, service: Service): Worker[] {
-  const own = config.roles.api ? [memoryWorker(service)] : [];
+  const own = config.roles.api ? [memoryWorker(service), viewCopyWorker(service)] : [];
   if (!config.roles.worker) return own;
   const renewing = isShared(config) ? [leaseWorker(service)] : [];
   return [

@@ -38,6 +38,8 @@ export interface Counters {
   readonly workerFailures: Tally;
   /** Calls of WebAssembly modules by their end. */
   readonly moduleCalls: Tally;
+  /** SQL over views: queries by their end, `ok` or why they were refused. */
+  readonly queries: Tally;
   readonly store: StoreCounters;
 }
 
@@ -75,6 +77,7 @@ export function newCounters(): Counters {
     ),
     workerFailures: newTally(),
     moduleCalls: newTally("ok", "handler_error", "unavailable", ...WASM_FAILURE_KINDS),
+    queries: newTally("ok", "sql_not_allowed", "sql_timeout", "sql_unavailable"),
     store: {
       transactions: newTally("committed", "failed"),
       retries: 0,

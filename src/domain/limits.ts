@@ -167,6 +167,8 @@ export const limits = {
   /** Memory of SQLite while a statement runs, and one value in it. */
   sqlMemoryBytesMax: 256 * MiB,
   sqlValueBytesMax: 8 * MiB,
+  /** What temporary files of a statement, and copies of views, must leave of their disk. */
+  sqlDiskFreeBytesMin: 1_024 * MiB,
   /** Statements of one environment that wait for a process, and how long each does. */
   sqlWaitingPerTenantMax: 64,
   sqlWaitMsMax: 2_000,

@@ -113,6 +113,11 @@ export type Refusal =
   | { readonly kind: "spec_invalid"; readonly violations: readonly Violation[] }
   | { readonly kind: "spec_incompatible"; readonly violations: readonly Violation[] }
   | { readonly kind: "projection_invalid"; readonly violations: readonly Violation[] }
+  /** What a query may not do, or SQLite could not do: 422 with the reason. */
+  | { readonly kind: "sql_not_allowed"; readonly message: string }
+  | { readonly kind: "sql_timeout"; readonly message: string }
+  /** Queries cannot run now, for no reason of their own: 503. */
+  | { readonly kind: "sql_unavailable"; readonly message: string; readonly retryAfterMs: number }
   /** A new version of a blob that the current spec could not call. */
   | { readonly kind: "blob_incompatible"; readonly violations: readonly Violation[] }
   | { readonly kind: "operator_input_invalid"; readonly path: string; readonly message: string }

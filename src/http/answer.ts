@@ -7,15 +7,28 @@ export function sendText(
   json: string,
   headers?: Record<string, string>,
 ): Response {
+  return new Response(json, { status, headers: headersOfAll(requestId, headers) });
+}
+
+/** Sends JSON text that is ready as bytes, in parts. */
+export function sendBytes(
+  requestId: string,
+  parts: readonly Uint8Array<ArrayBuffer>[],
+  headers?: Record<string, string>,
+): Response {
+  return new Response(new Blob([...parts]), { headers: headersOfAll(requestId, headers) });
+}
+
+function headersOfAll(
+  requestId: string,
+  headers: Record<string, string> | undefined,
+): Record<string, string> {
   const all: Record<string, string> = {
     "content-type": "application/json",
     "x-request-id": requestId,
     "access-control-allow-origin": "*",
   };
-  return new Response(json, {
-    status,
-    headers: headers === undefined ? all : Object.assign(all, headers),
-  });
+  return headers === undefined ? all : Object.assign(all, headers);
 }
 
 /** Sends `body` with `ok: true` before its fields. */

@@ -37,6 +37,7 @@ import {
   listRows,
   readRow,
 } from "./routes/projections.ts";
+import { queryViews } from "./routes/query.ts";
 import { listSagas, readSaga } from "./routes/sagas.ts";
 import { cancelScheduled, listScheduled, readScheduled } from "./routes/scheduled.ts";
 import { deploySpec, listSpecs, readSpec } from "./routes/specs.ts";
@@ -83,6 +84,7 @@ export const PATHS: readonly PathRoutes[] = [
   path("/_listeners", { GET: read(listListeners) }),
   path("/_listeners/{name}/deliveries", { GET: read(listDeliveries) }),
   path("/_listeners/{name}/replay", { POST: write(replayDeliveries) }),
+  path("/_projections/query", { GET: read(listRows), POST: read(queryViews) }),
   path("/_projections/{name}", { GET: read(listRows) }),
   path("/_projections/{name}/export.csv", { GET: read(exportCsv) }),
   path("/_projections/{name}/{key}", { GET: read(readRow) }),

@@ -126,10 +126,10 @@ const TABLE: Table = {
     const { failure, message, context } = refusal;
     return reply(500, failure, message, { ...place(refusal), hint: HINTS[failure], context });
   },
-  modules_unavailable({ message, retryAfterMs }) {
-    const seconds = String(Math.ceil(retryAfterMs / MS_PER_SECOND));
-    return { ...reply(503, "unavailable", message), headers: { "retry-after": seconds } };
-  },
+  modules_unavailable: ({ message, retryAfterMs }) => unavailable(message, retryAfterMs),
+  sql_not_allowed: ({ message }) => reply(422, "sql_not_allowed", message),
+  sql_timeout: ({ message }) => reply(422, "sql_timeout", message),
+  sql_unavailable: ({ message, retryAfterMs }) => unavailable(message, retryAfterMs),
   module_invalid: ({ violation }) =>
     violationsReply("bad_request", "The module cannot be kept", [violation]),
   blob_incompatible: ({ violations }) =>
@@ -195,6 +195,11 @@ function reply(
   fields: Record<string, unknown> = {},
 ): RefusalReply {
   return { status, body: { error, error_type: errorType, ...fields } };
+}
+
+function unavailable(message: string, retryAfterMs: number): RefusalReply {
+  const seconds = String(Math.ceil(retryAfterMs / MS_PER_SECOND));
+  return { ...reply(503, "unavailable", message), headers: { "retry-after": seconds } };
 }
 
 function place({ eventIndex, targetIndex }: FaultPlace) {

@@ -13,6 +13,8 @@ import { encodeFrame, type Frame, frameReader, joinBytes } from "./frame.ts";
 export interface RunnerCommand {
   readonly path: string;
   readonly args: readonly string[];
+  /** Its whole environment; empty without it. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** What every answer says beside its own: one for each request, and `ready` when it begins. */
@@ -58,15 +60,25 @@ const CLEAN_UP_MS_MAX = 1_000;
 /** A timer that comes later than this: this process stood still, and the answer may be here. */
 const LATE_MS = 15;
 
+/** Folders that a program may use. */
+export interface Permissions {
+  readonly read?: string;
+  readonly write?: string;
+}
+
 /** This Deno, with a program of ours, with no permissions but those given. */
 export function denoCommand(
   program: URL,
   engineFlags: readonly string[],
-  permissions: readonly string[] = [],
+  permissions: Permissions = {},
 ): RunnerCommand {
   const options = ["--no-prompt", "--no-config", "--no-lock", "--no-remote", "--no-npm"];
+  // A comma would begin another folder.
+  const allowed = Object.entries(permissions).map(([what, folder]) =>
+    `--allow-${what}=${folder.replaceAll(",", ",,")}`
+  );
   const flags = `--v8-flags=${engineFlags.join(",")}`;
-  const args = ["run", ...options, ...permissions, flags, program.href];
+  const args = ["run", ...options, ...allowed, flags, program.href];
   return { path: Deno.execPath(), args };
 }
 
@@ -77,6 +89,7 @@ export async function startRunner<Q, A extends AnswerMessage>(
   const child = new Deno.Command(command.path, {
     args: [...command.args],
     clearEnv: true,
+    env: command.env,
     stdin: "piped",
     stdout: "piped",
     stderr: "null",

@@ -9,6 +9,7 @@ import { type Environment, ENVIRONMENTS, type Tenant } from "../../src/domain/te
 import type { WriteRequest, Written } from "../../src/domain/write.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import type { WebhookSettings } from "../../src/domain/listener/sender.ts";
+import type { SqlSettings } from "../../src/queries/sql/query_views.ts";
 import { createService, type Service } from "../../src/service.ts";
 import { exampleSpec } from "./example_spec.ts";
 import { type FakeHost, fakeHost } from "./fake_host.ts";
@@ -33,6 +34,8 @@ export interface FixtureOptions {
   readonly isDirect?: boolean;
   /** Left out: nothing is delivered to listeners. */
   readonly webhooks?: WebhookSettings;
+  /** Left out: queries are not answered. */
+  readonly sql?: SqlSettings;
 }
 
 /** Runs `body` with a fresh service; everything is closed and removed afterwards. */
@@ -44,8 +47,8 @@ export async function withService(
   const engine = options.wrap?.(inner) ?? inner;
   const host = fakeHost();
   const access = createAccess(inner, host, { jwtSecret: SECRET });
-  const { isDirect, webhooks } = options;
-  const service = createService(engine, host, access, { isDirect, webhooks });
+  const { isDirect, webhooks, sql } = options;
+  const service = createService(engine, host, access, { isDirect, webhooks, sql });
   try {
     const instance = valueOf(await access.createInstance("shop", "unlimited"));
     const tenants = {} as Record<Environment, Tenant>;

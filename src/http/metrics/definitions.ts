@@ -9,6 +9,7 @@ import type { Histogram } from "../../domain/histogram.ts";
 import type { StoreMeasure } from "../../domain/store_measure.ts";
 import type { ProcessMeasure } from "../../host.ts";
 import type { ModulesMeasure } from "../../domain/wasm/modules_measure.ts";
+import type { SqlMeasure } from "../../domain/projection/sql_measure.ts";
 import type { RequestCounts, RouteCounts } from "./request_counts.ts";
 
 /** All that one scrape shows, read at its beginning. */
@@ -19,6 +20,7 @@ export interface MetricsView {
   /** By queue. */
   readonly leases: ReadonlyMap<string, number>;
   readonly modules: ModulesMeasure;
+  readonly sql: SqlMeasure;
   readonly process: ProcessMeasure;
   /** How long what is ready waits for its turn. */
   readonly eventLoopLagSeconds: number;
@@ -203,6 +205,48 @@ export const METRICS: readonly (NumberMetric | HistogramMetric)[] = [
     type: "gauge",
     labels: [],
     read: ({ modules }) => [[{}, modules.runners]],
+  },
+  {
+    name: "daybook_sql_queries_total",
+    help: "SQL queries over views by their end",
+    type: "counter",
+    labels: ["outcome"],
+    read: ({ counters }) => tally("outcome", counters.queries),
+  },
+  {
+    name: "daybook_sql_queries_running",
+    help: "SQL queries that run now",
+    type: "gauge",
+    labels: [],
+    read: ({ sql }) => [[{}, sql.running]],
+  },
+  {
+    name: "daybook_sql_queries_waiting",
+    help: "SQL queries that wait for a process",
+    type: "gauge",
+    labels: [],
+    read: ({ sql }) => [[{}, sql.waiting]],
+  },
+  {
+    name: "daybook_sql_copies",
+    help: "Files with copies of views that this process keeps for SQL",
+    type: "gauge",
+    labels: [],
+    read: ({ sql }) => [[{}, sql.copies]],
+  },
+  {
+    name: "daybook_sql_tables",
+    help: "Tables in the copies of views",
+    type: "gauge",
+    labels: [],
+    read: ({ sql }) => [[{}, sql.tables]],
+  },
+  {
+    name: "daybook_sql_tables_filling",
+    help: "Tables that are being filled from their views",
+    type: "gauge",
+    labels: [],
+    read: ({ sql }) => [[{}, sql.filling]],
   },
   {
     name: "daybook_leases_held",

@@ -49,6 +49,7 @@ async function takeView({ service, host, requests }: Edge): Promise<MetricsView>
     store,
     leases: service.operations.countLeases(),
     modules: service.operations.measureModules(),
+    sql: service.sql.measure(),
     process: host.measureProcess(),
     eventLoopLagSeconds: (host.monotonicMs() - beganMs) / MS_PER_SECOND,
   };

@@ -1,0 +1,78 @@
+/**
+ * Values for the parameters of a query: an array for `?` and `?7`, an object for `:name`, `@name`
+ * and `$name`. Each parameter has a value and each value a parameter, for what is left out by
+ * mistake would be NULL and give wrong answers.
+ */
+
+import type { SqlParameter } from "./sql_text.ts";
+
+/** JSON scalars; true and false are 1 and 0. */
+export type SqlArgument = null | boolean | number | string;
+export type SqlArguments = readonly SqlArgument[] | Readonly<Record<string, SqlArgument>>;
+
+/** Values by their place, from the first on, or by the parameter as it is written. */
+export interface BoundArguments {
+  readonly byPlace: readonly SqlArgument[];
+  readonly byName: Readonly<Record<string, SqlArgument>>;
+}
+
+export type Binding =
+  | { readonly ok: true; readonly bound: BoundArguments }
+  | { readonly ok: false; readonly reason: string };
+
+export function bindArguments(
+  parameters: readonly SqlParameter[],
+  given: SqlArguments,
+): Binding {
+  const named = parameters.filter((parameter) => !parameter.startsWith("?"));
+  if (isArray(given)) return bindPlaces(parameters, named, given);
+  if (named.length < parameters.length) {
+    return refuse("? takes its value from an array, but params is an object");
+  }
+  return bindNames(named, given);
+}
+
+function bindPlaces(
+  parameters: readonly SqlParameter[],
+  named: readonly SqlParameter[],
+  given: readonly SqlArgument[],
+): Binding {
+  const [first] = named;
+  if (first !== undefined) {
+    const reason = `${first} takes its value from an object: {"${first.slice(1)}": ...}`;
+    return refuse(given.length === 0 ? `${reason} in params` : `${reason}, but params is an array`);
+  }
+  let places = 0;
+  for (const parameter of parameters) {
+    places = parameter === "?" ? places + 1 : Math.max(places, Number(parameter.slice(1)));
+  }
+  if (places !== given.length) {
+    return refuse(`The statement has ${places} parameters, and params has ${given.length} values`);
+  }
+  return { ok: true, bound: { byPlace: given, byName: {} } };
+}
+
+function bindNames(
+  named: readonly SqlParameter[],
+  given: Readonly<Record<string, SqlArgument>>,
+): Binding {
+  const left = new Set(Object.keys(given));
+  const byName: Record<string, SqlArgument> = {};
+  for (const parameter of named) {
+    const name = parameter.slice(1);
+    if (!Object.hasOwn(given, name)) return refuse(`params has no value for ${parameter}`);
+    byName[parameter] = given[name]!;
+    left.delete(name);
+  }
+  const [unused] = left;
+  if (unused !== undefined) return refuse(`The statement has no parameter :${unused}`);
+  return { ok: true, bound: { byPlace: [], byName } };
+}
+
+function isArray(given: SqlArguments): given is readonly SqlArgument[] {
+  return Array.isArray(given);
+}
+
+function refuse(reason: string): Binding {
+  return { ok: false, reason };
+}

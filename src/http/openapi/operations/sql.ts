@@ -1,0 +1,34 @@
+/** SQL over views, as the document has it. Reference: "Projections". */
+
+import type { Operations } from "../operation.ts";
+import { answer, array, BOOLEAN, COUNT, FREE_OBJECT, input, type Schema, TEXT } from "../schema.ts";
+import { PROJECTIONS } from "./projections.ts";
+
+const SCALARS = { type: ["string", "number", "boolean", "null"] };
+const PARAMS: Schema = {
+  description: "An array for ?, an object for :name",
+  anyOf: [{ type: "array", items: SCALARS }, { type: "object", additionalProperties: SCALARS }],
+};
+
+export const SQL: Operations = {
+  "POST /_projections/query": {
+    id: "queryProjections",
+    summary: "Runs one SQL statement that reads tables named as the projections",
+    body: input({ sql: TEXT, "params?": PARAMS }),
+    answers: {
+      200: answer({
+        columns: array(TEXT),
+        rows: array(FREE_OBJECT),
+        row_count: COUNT,
+        truncated: BOOLEAN,
+      }),
+    },
+    errors: ["sql_not_allowed", "sql_timeout", "sql_unavailable"],
+  },
+  // What stands before it in the order of the paths would hide a projection of that name.
+  "GET /_projections/query": {
+    ...PROJECTIONS["GET /_projections/{name}"]!,
+    id: "listProjectionRowsOfQuery",
+    summary: "Rows of the projection that is named query",
+  },
+};

@@ -1,0 +1,26 @@
+/** `POST /_projections/query`: SQL over views. Spec: "Projections"; decisions, section 15. */
+
+import type { Tenant } from "../../domain/tenant.ts";
+import type { Call, Edge } from "../call.ts";
+import { sendBytes } from "../answer.ts";
+import { readJsonBody } from "../decode/body.ts";
+import { decodeQueryBody } from "../decode/sql.ts";
+import { answerRefused } from "../failure.ts";
+import { sendRefusal } from "../reply.ts";
+import { lagHeader } from "./projections.ts";
+
+const encoder = new TextEncoder();
+const START = encoder.encode('{"ok":true,');
+const END = encoder.encode("}");
+
+export async function queryViews(edge: Edge, call: Call, tenant: Tenant): Promise<Response> {
+  const { requestId } = call;
+  const body = await readJsonBody(call.request);
+  if (!body.ok) return sendRefusal(requestId, body.refusal);
+  const request = decodeQueryBody(body.value);
+  if (!request.ok) return sendRefusal(requestId, request.refusal);
+  const outcome = await edge.service.sql.query(tenant, request.value);
+  if (!outcome.ok) return answerRefused(edge, call, outcome.refusal);
+  const { fields, lag } = outcome.value;
+  return sendBytes(requestId, [START, fields, END], lagHeader(edge, lag));
+}

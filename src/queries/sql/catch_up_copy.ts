@@ -1,0 +1,96 @@
+/**
+ * Brings tables to where their views are: the changes since their stamps, in one transaction of the
+ * file, which ends where one read of the store found nothing more. So what a query sees is the
+ * views of one moment.
+ */
+
+import type { View } from "../../domain/projection/view.ts";
+import type { Bytes, ReadTransaction } from "../../kv/engine.ts";
+import { lastViewStamp, readViewChanges } from "../../store/view_changes.ts";
+import { readViewRow } from "../../store/view_rows.ts";
+import type { CopiedChanges, CopiedTable, CopyRow } from "../../sql/copy_messages.ts";
+import { copyRow } from "./fill_copy.ts";
+import type { CopyWorld, TenantCopy } from "./tenant_copy.ts";
+
+export type CaughtUp =
+  | { readonly kind: "current" }
+  /** Changes that these tables lack are not kept any more. */
+  | { readonly kind: "lost"; readonly names: readonly string[] }
+  | { readonly kind: "moved" }
+  | { readonly kind: "failed"; readonly reason: string };
+
+/** A table and the view it follows. */
+export interface Follower {
+  readonly view: View;
+  readonly table: CopiedTable;
+}
+
+interface Batch extends CopiedChanges {
+  readonly rows: readonly CopyRow[];
+  readonly isLost: boolean;
+  readonly isAtEnd: boolean;
+}
+
+/** Of one view in one read. A row is larger than most, so that they are bounded together. */
+const CHANGES_MAX = 500;
+const BATCH_BYTES_MAX = 2 * 1024 * 1024;
+
+/** To be called in the turn of the copy, whose tables it moves on. */
+export async function catchUpCopy(
+  { engine }: CopyWorld,
+  copy: TenantCopy,
+  followers: readonly Follower[],
+): Promise<CaughtUp> {
+  let tables = followers.map(({ table }) => table);
+  for (let isFirst = true;; isFirst = false) {
+    const batches = await engine.snapshot((tx) =>
+      Promise.all(followers.map(({ view }, index) => readBatch(tx, view, tables[index]!.stamp)))
+    );
+    const lost = batches.filter(({ isLost }) => isLost).map(({ view }) => view.name);
+    if (lost.length > 0) return { kind: "lost", names: lost };
+    const isLast = batches.every(({ isAtEnd }) => isAtEnd);
+    if (isFirst && isLast && batches.every(({ from, to }) => from === to)) {
+      return { kind: "current" };
+    }
+    const changes = batches.map(({ view, from, to, removed }) => ({ view, from, to, removed }));
+    const rows = batches.map((batch) => batch.rows);
+    const result = await copy.ask({ kind: "apply", changes, isFirst, isLast }, rows);
+    if (result.kind === "failed") return result;
+    if (result.kind !== "done") return { kind: "moved" };
+    tables = tables.map((table, index) => ({ ...table, stamp: batches[index]!.to }));
+    if (!isLast) continue;
+    for (const table of tables) copy.tables?.set(table.name, table);
+    return { kind: "current" };
+  }
+}
+
+/** Changes after a stamp, as far as one message takes them, with the rows as they are now. */
+async function readBatch(tx: ReadTransaction, view: View, from: string): Promise<Batch> {
+  const after = from === "" ? undefined : Uint8Array.fromHex(from) as Bytes;
+  const { changes, isLost } = await readViewChanges(tx, view, after, CHANGES_MAX);
+  const batch = { view, from, removed: [] as string[], rows: [] as CopyRow[] };
+  if (isLost || changes.length === 0 && await isAhead(tx, view, from)) {
+    return { ...batch, to: from, isLost: true, isAtEnd: true };
+  }
+  const seen = new Set<string>();
+  let bytes = 0;
+  let to = from;
+  for (const { key, stamp } of changes) {
+    if (bytes > BATCH_BYTES_MAX) return { ...batch, to, isLost: false, isAtEnd: false };
+    to = stamp.toHex();
+    if (seen.has(key)) continue;
+    seen.add(key);
+    const row = await readViewRow(tx, view, key);
+    if (row === undefined) batch.removed.push(key);
+    else batch.rows.push(copyRow(row));
+    bytes += row?.bytes ?? 0;
+  }
+  return { ...batch, to, isLost: false, isAtEnd: changes.length < CHANGES_MAX };
+}
+
+/** Beyond all changes there are: then the store is an older one, brought back from a backup. */
+async function isAhead(tx: ReadTransaction, view: View, from: string): Promise<boolean> {
+  if (from === "") return false;
+  const last = await lastViewStamp(tx, view);
+  return last === undefined || last.toHex() < from;
+}

@@ -1,0 +1,160 @@
+/**
+ * SQL over views: one statement that reads, on this process's copy of the views that it names.
+ * Decisions, section 15.
+ */
+
+import { count, type Counters } from "../../domain/counters.ts";
+import { limits } from "../../domain/limits.ts";
+import { checkQuery, type QueryRequest } from "../../domain/projection/check_query.ts";
+import type { SqlMeasure } from "../../domain/projection/sql_measure.ts";
+import type { BoundArguments } from "../../domain/projection/sql_parameters.ts";
+import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import type { Tenant } from "../../domain/tenant.ts";
+import type { Host } from "../../host.ts";
+import type { Engine } from "../../kv/engine.ts";
+import { listViews } from "../../store/projections.ts";
+import { openCopyWriter } from "../../sql/copy_writer.ts";
+import { openQueryPool, type QueryOutcome, type QueryPool } from "../../sql/query_pool.ts";
+import { waitForViews } from "../views_caught_up.ts";
+import { openViewCopies, type ViewCopies } from "./view_copies.ts";
+
+export interface QueryReply {
+  /** The fields of the reply as JSON text in UTF-8, without its braces. */
+  readonly fields: Uint8Array<ArrayBuffer>;
+  /** Commits that the rows may not show yet; 0: they show all that was written before. */
+  readonly lag: number;
+}
+
+export interface SqlSettings {
+  /** Processes at most that run statements; none is started before there is one to run. */
+  readonly runners: number;
+  /** Where this process keeps its copies. */
+  readonly folder: string;
+}
+
+export interface ViewQueries {
+  query(tenant: Tenant, request: QueryRequest): Promise<Outcome<QueryReply>>;
+  /** For the background: see `ViewCopies.sweep`. */
+  sweep(): Promise<void>;
+  measure(): SqlMeasure;
+  /** Ends the processes; what still waits or runs is answered. */
+  close(): Promise<void>;
+}
+
+interface Parts {
+  readonly engine: Engine;
+  readonly host: Host;
+  readonly counters: Counters;
+  readonly copies: ViewCopies;
+  readonly pool: QueryPool;
+}
+
+/** Once the views are caught up, the copy may take so long in any case. */
+const COPY_MS_MIN = 500;
+/** A query that finds its copy gone or damaged is run again on the next one. */
+const TRIES = 3;
+const RETRY_AFTER_MS = 1_000;
+
+export function openViewQueries(
+  world: { readonly engine: Engine; readonly host: Host; readonly counters: Counters },
+  { runners, folder }: SqlSettings,
+): ViewQueries {
+  const { engine, host, counters } = world;
+  const onFault = (error: unknown) =>
+    host.log("error", "a process for SQL could not be started", { reason: String(error) });
+  const writer = openCopyWriter({ folder, onFault });
+  const copies = openViewCopies({ engine, host, writer, folder });
+  const pool = openQueryPool({ runners, folder, onFault });
+  const parts = { ...world, copies, pool };
+  return {
+    async query(tenant, request) {
+      const outcome = await queryViews(parts, tenant, request);
+      count(counters.queries, outcome.ok ? "ok" : outcome.refusal.kind);
+      return outcome;
+    },
+    sweep: copies.sweep,
+    measure() {
+      const { running, waiting } = pool.measure();
+      const { files, tables, filling } = copies.measure();
+      return { running, waiting, copies: files, tables, filling };
+    },
+    async close() {
+      await Promise.all([pool.close(), copies.close()]);
+    },
+  };
+}
+
+async function queryViews(
+  parts: Parts,
+  tenant: Tenant,
+  request: QueryRequest,
+): Promise<Outcome<QueryReply>> {
+  const checked = checkQuery(request);
+  if (!checked.ok) return refuse({ kind: "sql_not_allowed", message: checked.reason });
+  const { engine, host } = parts;
+  const deadlineMs = host.monotonicMs() + limits.viewWaitMsMax;
+  const views = await engine.snapshot((tx) => listViews(tx, tenant.number));
+  const asked = views.map(({ name }) => name).filter((name) => checked.names.has(name));
+  const { commits } = asked.length === 0
+    ? { commits: 0 }
+    : await waitForViews(engine, host, tenant.number, limits.viewWaitMsMax, asked);
+  const copyDeadlineMs = Math.max(deadlineMs, host.monotonicMs() + COPY_MS_MIN);
+  return await queryCopy(parts, { ...request, ...checked, tenant, asked, commits, copyDeadlineMs });
+}
+
+interface CopyQuery {
+  readonly tenant: Tenant;
+  readonly sql: string;
+  readonly bound: BoundArguments;
+  readonly asked: readonly string[];
+  /** That the views lack. */
+  readonly commits: number;
+  readonly copyDeadlineMs: number;
+}
+
+async function queryCopy(
+  { copies, pool, host }: Parts,
+  query: CopyQuery,
+): Promise<Outcome<QueryReply>> {
+  const { tenant, sql, bound, asked, commits, copyDeadlineMs } = query;
+  for (let tries = 0; tries < TRIES; tries++) {
+    const followed = await copies.follow(tenant, new Set(asked), copyDeadlineMs);
+    if (followed.kind === "failed") {
+      // The reason names files, which are nobody's business outside.
+      host.log("error", "There is no copy of the views for SQL", { reason: followed.reason });
+      return unavailable("This server cannot keep the copy of the views that SQL needs");
+    }
+    if (followed.kind === "filling") {
+      const rows = `${followed.rows} rows so far`;
+      return unavailable(`The copy of the views for SQL is being filled: ${rows}`);
+    }
+    const { path, tables, isCurrent } = followed;
+    const outcome = await pool.run(String(tenant.number), { path, tables, sql, bound });
+    if (outcome.kind !== "copy_unfit") {
+      return replyTo(outcome, isCurrent ? commits : Math.max(1, commits));
+    }
+    host.log("warn", "A copy of views for SQL was not as it must be", { reason: outcome.reason });
+    await copies.doubt(tenant, outcome.isDamaged);
+  }
+  return unavailable("The copy of the views for SQL could not be read");
+}
+
+function replyTo(
+  outcome: Exclude<QueryOutcome, { kind: "copy_unfit" }>,
+  lag: number,
+): Outcome<QueryReply> {
+  switch (outcome.kind) {
+    case "rows":
+      return accept({ fields: outcome.fields, lag });
+    case "refused":
+      return refuse({ kind: "sql_not_allowed", message: outcome.reason });
+    case "timeout":
+      return refuse({ kind: "sql_timeout", message: outcome.reason });
+    case "unavailable":
+      return unavailable(outcome.reason);
+  }
+}
+
+function unavailable(message: string): Outcome<never> {
+  return refuse({ kind: "sql_unavailable", message, retryAfterMs: RETRY_AFTER_MS });
+}

@@ -1,0 +1,151 @@
+/** One file with a copy, open for writing: its statements, its transactions, its end. */
+
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { COPY_FORMAT, COPY_SCHEMA, FILLING } from "./copy_format.ts";
+import type { CopiedTable } from "./copy_messages.ts";
+
+export interface CopyFile {
+  readonly database: DatabaseSync;
+  /** The statement for this text, prepared once. */
+  prepare(sql: string): StatementSync;
+  /** Runs `work` in a transaction of its own, or in the one that is open. */
+  transact(work: () => void): void;
+  /** Prepared statements go with the tables that they name. */
+  forget(): void;
+  close(): void;
+}
+
+/** For its owner's eyes alone, like all files with data. */
+const FILE_MODE = 0o600;
+const BUSY_MS = 2_000;
+const CACHE_KILOBYTES = 16 * 1024;
+const LOG_BYTES_KEPT = 64 * 1024 * 1024;
+/** The file and what SQLite has beside it. */
+const SUFFIXES = ["", "-wal", "-shm", "-journal"];
+
+/**
+ * Opens the copy of `owner`, or makes one: a file that is no such copy goes. `isFirst`: one that is
+ * damaged goes too, and what a process that has ended did not finish.
+ */
+export function openCopy(path: string, owner: string, isFirst: boolean): CopyFile {
+  if (exists(path)) {
+    const found = tryOpen(path, owner, isFirst);
+    if (found !== undefined) return found;
+    removeCopy(path);
+  }
+  Deno.openSync(path, { create: true, write: true, mode: FILE_MODE }).close();
+  const made = connect(path);
+  try {
+    made.database.exec(COPY_SCHEMA);
+    made.prepare("INSERT INTO _about (owner) VALUES (?)").run(owner);
+    return made;
+  } catch (error) {
+    made.close();
+    throw error;
+  }
+}
+
+/** A file that was closed to make room; undefined where it is gone. */
+export function reopenCopy(path: string): CopyFile | undefined {
+  return exists(path) ? connect(path) : undefined;
+}
+
+export function removeCopy(path: string): void {
+  for (const suffix of SUFFIXES) if (exists(path + suffix)) Deno.removeSync(path + suffix);
+}
+
+export function listTables(file: CopyFile): CopiedTable[] {
+  const rows = file.prepare("SELECT name, number, version, stamp FROM _views").all();
+  return rows as unknown as CopiedTable[];
+}
+
+/** Undefined for what is no copy of that owner, or not whole. */
+function tryOpen(path: string, owner: string, isFirst: boolean): CopyFile | undefined {
+  let file: CopyFile | undefined;
+  try {
+    file = connect(path);
+    if (isCopyOf(file, owner) && (!isFirst || isWhole(file))) {
+      if (isFirst) dropFillings(file);
+      return file;
+    }
+  } catch {
+    // Whatever it is, it is not the copy that is looked for.
+  }
+  file?.close();
+  return undefined;
+}
+
+function isCopyOf({ database }: CopyFile, owner: string): boolean {
+  const format = database.prepare("PRAGMA user_version").get()?.user_version;
+  return format === COPY_FORMAT &&
+    database.prepare("SELECT owner FROM _about").get()?.owner === owner;
+}
+
+function isWhole({ database }: CopyFile): boolean {
+  return database.prepare("PRAGMA quick_check(1)").get()?.quick_check === "ok";
+}
+
+function dropFillings(file: CopyFile): void {
+  const rows = file.database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+  for (const { name } of rows) {
+    if (String(name).startsWith(FILLING)) file.database.exec(`DROP TABLE "${name}"`);
+  }
+}
+
+function connect(path: string): CopyFile {
+  const database = new DatabaseSync(path, { timeout: BUSY_MS });
+  const statements = new Map<string, StatementSync>();
+  try {
+    // What is erased in the store is not to be found in a free page.
+    database.exec(
+      `PRAGMA journal_mode = WAL;
+       PRAGMA synchronous = NORMAL;
+       PRAGMA secure_delete = ON;
+       PRAGMA cell_size_check = ON;
+       PRAGMA journal_size_limit = ${LOG_BYTES_KEPT};
+       PRAGMA cache_size = -${CACHE_KILOBYTES}`,
+    );
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+
+  function transact(work: () => void): void {
+    if (database.isTransaction) return work();
+    database.exec("BEGIN IMMEDIATE");
+    try {
+      work();
+      database.exec("COMMIT");
+    } catch (error) {
+      if (database.isTransaction) database.exec("ROLLBACK");
+      throw error;
+    }
+  }
+
+  return {
+    database,
+    prepare(sql) {
+      const known = statements.get(sql);
+      if (known !== undefined) return known;
+      const statement = database.prepare(sql);
+      statements.set(sql, statement);
+      return statement;
+    },
+    transact,
+    forget: () => statements.clear(),
+    close() {
+      statements.clear();
+      database.close();
+    },
+  };
+}
+
+function exists(path: string): boolean {
+  try {
+    Deno.lstatSync(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,72 @@
+/**
+ * The process that writes copies, seen from here: one, started when needed and ended when idle,
+ * with one request at a time. Where it ends, what it had under way is told as lost.
+ */
+
+import { denoCommand, type RunnerCommand, RunnerGoneError } from "../runners/runner_process.ts";
+import { runnerShelf } from "../runners/runner_shelf.ts";
+import type { CopyAnswer, CopyRequest, CopyResult } from "./copy_messages.ts";
+
+export interface CopyWriter {
+  /** `rows`: the body, as JSON. Never rejects. */
+  ask(request: CopyRequest, rows?: unknown): Promise<CopyResult>;
+  /** The id of its process, while there is one. */
+  processIds(): number[];
+  close(): Promise<void>;
+}
+
+export interface CopyWriterSettings {
+  /** The folder of the copies, all that the process may read and write. */
+  readonly folder: string;
+  /** What to start in place of the ordinary program. */
+  readonly command?: RunnerCommand;
+  onFault(error: unknown): void;
+}
+
+/** To open a large file, and to drop a large table, takes seconds on a slow disk. */
+const ANSWER_MS_MAX = 60_000;
+const HEAP_MEGABYTES = 256;
+
+const encoder = new TextEncoder();
+const NOTHING = new Uint8Array(0);
+
+export function openCopyWriter(settings: CopyWriterSettings): CopyWriter {
+  const command = settings.command ?? writerCommand(settings.folder);
+  const shelf = runnerShelf<CopyRequest, CopyAnswer>(command, settings.onFault);
+  let last: Promise<unknown> = Promise.resolve();
+
+  function ask(request: CopyRequest, rows?: unknown): Promise<CopyResult> {
+    const body = rows === undefined ? NOTHING : encoder.encode(JSON.stringify(rows));
+    const answer = last.then(() => askNow(request, body));
+    last = answer;
+    return answer;
+  }
+
+  async function askNow(
+    message: CopyRequest,
+    body: Uint8Array<ArrayBuffer>,
+  ): Promise<CopyResult> {
+    const runner = await shelf.take();
+    if (runner === undefined) {
+      return { kind: "failed", reason: "the process that writes copies cannot run now" };
+    }
+    try {
+      const question = { message, body, withinMs: ANSWER_MS_MAX };
+      const { message: answer } = await runner.ask([question])[0]!;
+      return answer;
+    } catch (error) {
+      if (!(error instanceof RunnerGoneError)) throw error;
+      return { kind: "moved", reason: error.message };
+    } finally {
+      await shelf.putBack(runner);
+    }
+  }
+
+  return { ask, processIds: shelf.processIds, close: shelf.close };
+}
+
+function writerCommand(folder: string): RunnerCommand {
+  const program = new URL("./copy_main.ts", import.meta.url);
+  const flags = [`--max-old-space-size=${HEAP_MEGABYTES}`];
+  return denoCommand(program, flags, { read: folder, write: folder });
+}

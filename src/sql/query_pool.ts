@@ -1,0 +1,177 @@
+/**
+ * Runs queries in processes of their own, never on the thread that asks: a statement of SQLite
+ * cannot be interrupted from here, only its process can be ended. A few at once, fair between
+ * environments, in a bounded queue. Decisions, section 15.
+ */
+
+import { limits } from "../domain/limits.ts";
+import {
+  openDispatcher,
+  type PoolMeasure,
+  type TurnedAway,
+  type TurnEnd,
+} from "../runners/dispatcher.ts";
+import type { Ending } from "../runners/fair_queue.ts";
+import type { Frame } from "../runners/frame.ts";
+import {
+  denoCommand,
+  type RunnerCommand,
+  RunnerGoneError,
+  type RunnerProcess,
+} from "../runners/runner_process.ts";
+import { hasRoom, watchRoom } from "./disk_space.ts";
+import type { QueryAnswer, QueryRequest } from "./query_messages.ts";
+
+export type QueryOutcome =
+  /** The fields of the reply as JSON text in UTF-8, without its braces. */
+  | { readonly kind: "rows"; readonly fields: Uint8Array<ArrayBuffer> }
+  | { readonly kind: "refused"; readonly reason: string }
+  | { readonly kind: "copy_unfit"; readonly isDamaged: boolean; readonly reason: string }
+  /** It did not end in time, or is tried less often now because it did not. */
+  | { readonly kind: "timeout"; readonly reason: string }
+  /** It was not tried, or not to its end, for no reason of its own. */
+  | { readonly kind: "unavailable"; readonly reason: string };
+
+export type Query = Omit<QueryRequest, "kind" | "spills">;
+
+export interface QueryPool {
+  /** `tenant`: whose query it is, for the shares of time. */
+  run(tenant: string, request: Query): Promise<QueryOutcome>;
+  measure(): PoolMeasure;
+  close(): Promise<void>;
+}
+
+export interface QueryPoolSettings {
+  /** Processes at most. */
+  readonly runners: number;
+  /** The folder of the copies, all that the processes may read. */
+  readonly folder: string;
+  /** What to start in place of the ordinary program. */
+  readonly command?: RunnerCommand;
+  onFault(error: unknown): void;
+}
+
+type Runner = RunnerProcess<QueryRequest, QueryAnswer>;
+
+interface Job {
+  readonly tenant: string;
+  readonly query: Query;
+  lane(): string;
+  isShort(): boolean;
+  /** How often it may lose its process through no fault that is known. */
+  lossesLeft: number;
+  settle(outcome: QueryOutcome): void;
+}
+
+/** For opening the file and sending the rows. */
+const GRACE_MS = 100;
+const HEAP_MEGABYTES = 256;
+
+export function openQueryPool(settings: QueryPoolSettings): QueryPool {
+  const { submit, measure, close } = openDispatcher<Job, QueryRequest, QueryAnswer>({
+    command: settings.command ?? queryCommand(settings.folder),
+    limits: {
+      runners: settings.runners,
+      waitingPerTenantMax: limits.sqlWaitingPerTenantMax,
+      waitMsMax: limits.sqlWaitMsMax,
+      groupMax: 1,
+    },
+    run: async (runner, jobs, free) => [await runJob(runner, jobs[0]!, settings.folder, free)],
+    turnAway: (job, reason) => job.settle(outcomeOf(reason)),
+    onFault: settings.onFault,
+  });
+  return {
+    run: (tenant, query) =>
+      new Promise((settle) => {
+        const lane = () => query.sql;
+        submit({ tenant, query, lane, isShort: () => false, lossesLeft: 1, settle });
+      }),
+    measure,
+    close,
+  };
+}
+
+function queryCommand(folder: string): RunnerCommand {
+  const program = new URL("./query_main.ts", import.meta.url);
+  const flags = [`--max-old-space-size=${HEAP_MEGABYTES}`];
+  const command = denoCommand(program, flags, { read: folder });
+  // Where SQLite makes its temporary files, of which the platform's permissions know nothing.
+  return { ...command, env: { SQLITE_TMPDIR: folder } };
+}
+
+async function runJob(
+  runner: Runner,
+  job: Job,
+  folder: string,
+  free: () => void,
+): Promise<TurnEnd> {
+  const spills = await hasRoom(folder);
+  const startedMs = performance.now();
+  let isShort = false;
+  const endWatch = watchRoom(folder, () => {
+    isShort = spills;
+    if (isShort) runner.kill();
+  });
+  try {
+    const withinMs = limits.sqlTimeoutMs + GRACE_MS;
+    const message: QueryRequest = { kind: "query", ...job.query, spills };
+    const answer = await runner.ask([{ message, body: new Uint8Array(0), withinMs }])[0]!;
+    free();
+    job.settle(outcomeOfAnswer(answer));
+    return ended("in_time", answer.message.tookMs);
+  } catch (error) {
+    const usedMs = performance.now() - startedMs;
+    return isShort ? afterShortage(job, usedMs) : afterLoss(job, error, usedMs);
+  } finally {
+    endWatch();
+  }
+}
+
+function afterShortage(job: Job, usedMs: number): TurnEnd {
+  const reason =
+    "The statement was stopped for the temporary files it needs: the disk is almost full";
+  job.settle({ kind: "refused", reason });
+  return ended("timed_out", usedMs);
+}
+
+function outcomeOfAnswer({ message, body }: Frame<QueryAnswer>): QueryOutcome {
+  return message.kind === "rows" ? { kind: "rows", fields: body } : message;
+}
+
+/** The process was killed for its time, or has ended by itself: then most likely of memory. */
+function afterLoss(job: Job, error: unknown, usedMs: number): TurnEnd {
+  if (error instanceof RunnerGoneError && error.isLate) {
+    const seconds = limits.sqlTimeoutMs / 1000;
+    const reason = `The statement did not end within ${seconds} seconds and was stopped`;
+    job.settle({ kind: "timeout", reason });
+    return ended("timed_out", usedMs);
+  }
+  if (job.lossesLeft-- > 0) return { ...ended("untried", usedMs), goesOn: true };
+  const reason = "The process that ran the statement ended twice: it may need too much memory";
+  job.settle({ kind: "refused", reason });
+  return ended("timed_out", usedMs);
+}
+
+function ended(ending: Ending, usedMs: number): TurnEnd {
+  return { usedMs, ending, goesOn: false };
+}
+
+function outcomeOf(reason: TurnedAway): QueryOutcome {
+  switch (reason.kind) {
+    case "closing":
+      return { kind: "unavailable", reason: "The server is shutting down" };
+    case "queue_full":
+      return { kind: "unavailable", reason: "Too many queries of this environment are waiting" };
+    case "no_runner":
+      return { kind: "unavailable", reason: "Queries cannot run now" };
+    case "waited": {
+      const { timeoutsInARow: times } = reason;
+      if (times === 0) {
+        return { kind: "unavailable", reason: "The queries of this server take too long" };
+      }
+      const text = `The statement did not end in time ${times} times in a row, and is tried less ` +
+        "often now";
+      return { kind: "timeout", reason: text };
+    }
+  }
+}

@@ -1,0 +1,169 @@
+/**
+ * Runs one statement against the copy of an environment's views, in a process of its own, which is
+ * killed where it takes too long. The file is opened for reading, for this statement alone, and
+ * whether it is as it must be is looked at in the same read transaction.
+ */
+
+import { limits } from "../domain/limits.ts";
+import { type BoundArguments, type SqlArgument } from "../domain/projection/sql_parameters.ts";
+import { type SqlValue, sqlValue } from "../domain/projection/sql_value.ts";
+import { authorization } from "./authorizer.ts";
+import { COPY_FORMAT } from "./copy_format.ts";
+import type { QueryRequest, QueryResult, WantedTable } from "./query_messages.ts";
+import { renderRows } from "./render_rows.ts";
+import {
+  type ArrayStatement,
+  FAILURE,
+  failureOf,
+  openForReading,
+  type ReadingDatabase,
+} from "./sqlite.ts";
+
+/** A statement's result, or why there is none. `text` is the body of a `rows`. */
+export type RanQuery = { readonly result: QueryResult; readonly text: string };
+
+const BUSY_MS = 1_000;
+/** Also how much is sorted at a time: what stays in the processor's caches is sorted fastest. */
+const CACHE_KILOBYTES = 2_000;
+const MEBIBYTE = 1024 * 1024;
+
+/** Why SQLite could not go on, where its own words do not tell. */
+const FAILURES: Readonly<Record<number, string>> = {
+  [FAILURE.noMemory]: "The statement needs more than " +
+    `${limits.sqlMemoryBytesMax / MEBIBYTE} MiB of memory`,
+  [FAILURE.tooBig]: `A value is larger than ${limits.sqlValueBytesMax / MEBIBYTE} MiB`,
+};
+const UNFIT: ReadonlySet<number> = new Set([
+  FAILURE.diskError,
+  FAILURE.corrupt,
+  FAILURE.cannotOpen,
+  FAILURE.notADatabase,
+]);
+
+/** Never throws for what a statement does. */
+export function runQuery(request: QueryRequest): RanQuery {
+  let database: ReadingDatabase | undefined;
+  try {
+    database = openForReading(request.path, {
+      length: limits.sqlValueBytesMax,
+      attach: 0,
+    });
+    prepareConnection(database, request.spills);
+    const unfit = findUnfit(database, request.tables);
+    if (unfit !== undefined) return ended(unfit);
+    return runStatement(database, request);
+  } catch (error) {
+    return ended(copyUnfit(error));
+  } finally {
+    database?.close();
+  }
+}
+
+function prepareConnection(database: ReadingDatabase, spills: boolean): void {
+  database.exec(
+    `PRAGMA busy_timeout = ${BUSY_MS};
+     PRAGMA hard_heap_limit = ${limits.sqlMemoryBytesMax};
+     PRAGMA temp_store = ${spills ? "FILE" : "MEMORY"};
+     PRAGMA query_only = ON;
+     PRAGMA trusted_schema = OFF;
+     PRAGMA cell_size_check = ON;
+     PRAGMA cache_size = -${CACHE_KILOBYTES};
+     BEGIN`,
+  );
+}
+
+/** Why the copy cannot answer: another format, or a table that is missing or behind. */
+function findUnfit(
+  database: ReadingDatabase,
+  tables: readonly WantedTable[],
+): QueryResult | undefined {
+  const format = database.prepare("PRAGMA user_version").get()?.user_version;
+  if (format !== COPY_FORMAT) return missing(`format ${format}`);
+  const find = database.prepare(
+    "SELECT stamp FROM _views WHERE name = ? AND number = ? AND version = ?",
+  );
+  for (const { name, number, version, stamp } of tables) {
+    const found = find.get(name, number, version)?.stamp;
+    if (typeof found !== "string") return missing(`no table for ${name}`);
+    // Stamps have the same beginning length, so their order is that of their hex texts.
+    if (found < stamp) return missing(`${name} is behind`);
+  }
+  return undefined;
+}
+
+function missing(reason: string): QueryResult {
+  return { kind: "copy_unfit", isDamaged: false, reason };
+}
+
+function runStatement(database: ReadingDatabase, request: QueryRequest): RanQuery {
+  const { sql, tables, bound } = request;
+  const allowed = new Set(tables.map(({ name }) => name));
+  const { authorize, reason } = authorization(allowed, otherNames(database, allowed));
+  database.setAuthorizer(authorize);
+  try {
+    const statement = database.prepare(sql) as ArrayStatement;
+    // SQLite prepares the first statement of a text; the reading of it before should have told.
+    if (hasMore(database, sql.slice(statement.sourceSQL.length))) {
+      return refused("There is more than one statement");
+    }
+    statement.setReturnArrays(true);
+    statement.setReadBigInts(true);
+    statement.setAllowBareNamedParameters(false);
+    const columns = statement.columns().map(({ name }) => name);
+    const rendered = renderRows(columns, iterate(statement, bound));
+    if (!rendered.ok) return refused(rendered.reason);
+    return { result: { kind: "rows" }, text: rendered.text };
+  } catch (error) {
+    const code = failureOf(error);
+    if (code !== undefined && UNFIT.has(code)) return ended(copyUnfit(error));
+    return refused(reason() ?? FAILURES[code ?? 0] ?? messageOf(error));
+  }
+}
+
+/** Whatever is in the file or built in, and is not for the statement. */
+function otherNames(database: ReadingDatabase, allowed: ReadonlySet<string>): Set<string> {
+  const rows = database.prepare(
+    "SELECT name FROM sqlite_schema UNION SELECT name FROM pragma_module_list",
+  ).all();
+  const names = rows.map(({ name }) => String(name).toLowerCase());
+  return new Set(names).difference(allowed);
+}
+
+/** Blanks, comments and semicolons are no statement. */
+function hasMore(database: ReadingDatabase, rest: string): boolean {
+  const text = rest.replace(/^[\s;\uFEFF]+/, "");
+  return text !== "" && (database.prepare(text) as ArrayStatement).sourceSQL.trim() !== "";
+}
+
+function iterate(
+  statement: ArrayStatement,
+  { byPlace, byName }: BoundArguments,
+): Iterable<readonly unknown[]> {
+  const named: Record<string, SqlValue> = {};
+  for (const [name, value] of Object.entries(byName)) named[name] = bind(value);
+  return statement.iterate(named, ...byPlace.map(bind)) as Iterable<unknown> as Iterable<
+    readonly unknown[]
+  >;
+}
+
+function bind(value: SqlArgument): SqlValue {
+  return sqlValue(value);
+}
+
+function refused(reason: string): RanQuery {
+  return ended({ kind: "refused", reason });
+}
+
+function ended(result: QueryResult): RanQuery {
+  return { result, text: "" };
+}
+
+function copyUnfit(error: unknown): QueryResult {
+  const code = failureOf(error);
+  const isDamaged = code !== undefined && code !== FAILURE.cannotOpen;
+  return { kind: "copy_unfit", isDamaged, reason: messageOf(error) };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : "no reason given";
+}

@@ -1,0 +1,195 @@
+/**
+ * What the process that writes copies does with a request: each leaves its file as it was, or as it
+ * is asked to be. A process of its own, so that no request waits for its disk.
+ */
+
+import { type Column } from "../domain/projection/view.ts";
+import { sqlText, sqlValue } from "../domain/projection/sql_value.ts";
+import type { JsonValue } from "../domain/json.ts";
+import type { Frame } from "../runners/frame.ts";
+import { type CopyFile, listTables, openCopy, removeCopy, reopenCopy } from "./copy_file.ts";
+import { createTable, FILLING } from "./copy_format.ts";
+import type { CopiedChanges, CopyRequest, CopyResult, CopyRow } from "./copy_messages.ts";
+import { FAILURE, failureOf } from "./sqlite.ts";
+
+export interface CopyKeeper {
+  /** Never throws for what a disk or a file does. */
+  answer(request: Frame<CopyRequest>): CopyResult;
+}
+
+/** More files than this are not open at once. */
+const OPEN_FILES_MAX = 16;
+const DAMAGED: ReadonlySet<number> = new Set([FAILURE.corrupt, FAILURE.notADatabase]);
+const decoder = new TextDecoder();
+const DONE: CopyResult = { kind: "done" };
+
+export function newCopyKeeper(): CopyKeeper {
+  /** The one used last is the last one. */
+  const open = new Map<string, CopyFile>();
+
+  function answer({ message, body }: Frame<CopyRequest>): CopyResult {
+    try {
+      return perform(message, body);
+    } catch (error) {
+      return afterFailure(message.path, error);
+    }
+  }
+
+  function perform(message: CopyRequest, body: Uint8Array): CopyResult {
+    const { path } = message;
+    if (message.kind === "open") return openFile(path, message.owner, message.isFirst);
+    if (message.kind === "remove") {
+      closeFile(path);
+      removeCopy(path);
+      return DONE;
+    }
+    const file = open.get(path) ?? reopenCopy(path);
+    if (file === undefined) return moved("there is no file");
+    keepOpen(path, file);
+    switch (message.kind) {
+      case "begin_fill":
+        file.transact(() =>
+          file.database.exec(createTable(fillingName(message), message.view.columns))
+        );
+        return DONE;
+      case "fill":
+        file.transact(() =>
+          putRows(file, fillingName(message), message.view.columns, rowsOf(body))
+        );
+        return DONE;
+      case "end_fill":
+        return endFill(file, message);
+      case "apply":
+        return apply(file, message, body);
+      case "drop":
+        file.forget();
+        file.transact(() => message.names.forEach((name) => dropTable(file, name)));
+        return DONE;
+      case "tidy":
+        if (!file.database.isTransaction) file.database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+        return DONE;
+    }
+  }
+
+  function openFile(path: string, owner: string, isFirst: boolean): CopyResult {
+    // Also where it is open: somebody else may have removed or replaced it.
+    closeFile(path);
+    const file = openCopy(path, owner, isFirst);
+    keepOpen(path, file);
+    return { kind: "opened", tables: listTables(file) };
+  }
+
+  function closeFile(path: string): void {
+    open.get(path)?.close();
+    open.delete(path);
+  }
+
+  /** As the one used last; the one used longest ago is closed to make room. */
+  function keepOpen(path: string, file: CopyFile): void {
+    open.delete(path);
+    for (const [oldest, { database }] of open) {
+      if (open.size < OPEN_FILES_MAX) break;
+      if (!database.isTransaction) closeFile(oldest);
+    }
+    open.set(path, file);
+  }
+
+  function afterFailure(path: string, error: unknown): CopyResult {
+    const reason = error instanceof Error ? error.message : "no reason given";
+    const code = failureOf(error);
+    try {
+      closeFile(path);
+      if (code !== undefined && DAMAGED.has(code)) {
+        removeCopy(path);
+        return moved(reason);
+      }
+    } catch {
+      // What cannot be closed or removed is told by the failure itself.
+    }
+    return { kind: "failed", reason };
+  }
+
+  return { answer };
+}
+
+function fillingName({ token }: { readonly token: string }): string {
+  return `${FILLING}_${token}`;
+}
+
+function endFill(
+  file: CopyFile,
+  message: Extract<CopyRequest, { kind: "end_fill" }>,
+): CopyResult {
+  const { view: { name, number, version }, stamp, rows } = message;
+  const filling = fillingName(message);
+  const found = file.database.prepare(`SELECT count(*) AS count FROM "${filling}"`).get()?.count;
+  if (found !== rows) return moved(`${found} rows of ${rows} were kept`);
+  file.forget();
+  file.transact(() => {
+    dropTable(file, name);
+    file.database.exec(`ALTER TABLE "${filling}" RENAME TO "${name}"`);
+    const insert = "INSERT INTO _views (name, number, version, stamp) VALUES (?, ?, ?, ?)";
+    file.prepare(insert).run(name, number, version, stamp);
+  });
+  return DONE;
+}
+
+function dropTable(file: CopyFile, name: string): void {
+  file.database.exec(`DROP TABLE IF EXISTS "${name}"`);
+  file.prepare("DELETE FROM _views WHERE name = ?").run(name);
+}
+
+function apply(
+  file: CopyFile,
+  { changes, isFirst, isLast }: Extract<CopyRequest, { kind: "apply" }>,
+  body: Uint8Array,
+): CopyResult {
+  const { database } = file;
+  if (isFirst === database.isTransaction) {
+    if (database.isTransaction) database.exec("ROLLBACK");
+    return moved("another transaction was open, or none");
+  }
+  if (isFirst) database.exec("BEGIN IMMEDIATE");
+  const rows = JSON.parse(decoder.decode(body)) as CopyRow[][];
+  for (const [index, change] of changes.entries()) {
+    if (applyTo(file, change, rows[index]!)) continue;
+    database.exec("ROLLBACK");
+    return moved(`${change.view.name} is not where it was`);
+  }
+  if (isLast) database.exec("COMMIT");
+  return DONE;
+}
+
+/** False where the table is not the one that the changes are for. */
+function applyTo(file: CopyFile, change: CopiedChanges, rows: readonly CopyRow[]): boolean {
+  const { view: { name, number, version, columns }, from, to, removed } = change;
+  const move = "UPDATE _views SET stamp = ? WHERE name = ? AND number = ? AND version = ? " +
+    "AND stamp = ?";
+  if (file.prepare(move).run(to, name, number, version, from).changes !== 1) return false;
+  const remove = file.prepare(`DELETE FROM "${name}" WHERE "key" = ?`);
+  for (const key of removed) remove.run(key);
+  putRows(file, name, columns, rows);
+  return true;
+}
+
+function putRows(
+  file: CopyFile,
+  table: string,
+  columns: readonly Column[],
+  rows: readonly CopyRow[],
+): void {
+  const places = `?${", ?".repeat(columns.length)}`;
+  const put = file.prepare(`INSERT OR REPLACE INTO "${table}" VALUES (${places})`);
+  for (const [key, data] of rows) {
+    const values = columns.map(({ name, type }) => sqlValue(data[name] as JsonValue ?? null, type));
+    put.run(sqlText(key), ...values);
+  }
+}
+
+function rowsOf(body: Uint8Array): CopyRow[] {
+  return JSON.parse(decoder.decode(body));
+}
+
+function moved(reason: string): CopyResult {
+  return { kind: "moved", reason };
+}

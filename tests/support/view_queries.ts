@@ -1,0 +1,136 @@
+/** A service that answers SQL over views of orders, and what to ask of it. */
+
+import type { JsonObject, JsonValue } from "../../src/domain/json.ts";
+import type { SqlArguments } from "../../src/domain/projection/sql_parameters.ts";
+import type { Outcome } from "../../src/domain/refusal.ts";
+import type { Tenant } from "../../src/domain/tenant.ts";
+import type { QueryReply } from "../../src/queries/sql/query_views.ts";
+import type { Service } from "../../src/service.ts";
+import {
+  type FixtureOptions,
+  orderWrite,
+  refusalOf,
+  type ServiceFixture,
+  uuid,
+  valueOf,
+  withService,
+} from "./service_fixture.ts";
+import { settleViews } from "./settle_views.ts";
+
+const anything = { schema: true };
+
+/** An order is what its last event says. */
+export const ORDER_SPEC: JsonObject = {
+  aggregate_types: {
+    order: {
+      events: {
+        was_set: { ...anything, handler: { set: { target: "", value: "$.data" } } },
+      },
+    },
+  },
+  agent_types: ["user"],
+  singletons: ["main"],
+};
+
+/** One column of each type. */
+export const ORDERS: JsonObject = {
+  name: "orders",
+  for_each: "order",
+  sources: { order: "$key" },
+  select: {
+    status: { path: "$.order.status", type: "string" },
+    total: { path: "$.order.total", type: "number" },
+    lines: { path: "$.order.lines", type: "integer" },
+    paid: { path: "$.order.paid", type: "boolean" },
+    placed_at: { path: "$.order.placed_at", type: "timestamp" },
+    tags: { path: "$.order.tags", type: "json" },
+    note: "$.order.note",
+  },
+};
+
+export interface QueryFixture extends ServiceFixture {
+  readonly tenant: Tenant;
+  /** Where the copies are. */
+  readonly folder: string;
+  /** Writes the states of orders, by the number of each, and has the views show them. */
+  place(orders: readonly (readonly [number: number, state: JsonObject])[]): Promise<void>;
+  query(sql: string, params?: SqlArguments): Promise<Outcome<QueryReply>>;
+  rows(sql: string, params?: SqlArguments): Promise<JsonObject[]>;
+}
+
+/** Runs `body` with a service in which the projection `orders` is deployed, and is empty. */
+export async function withQueries(
+  body: (fixture: QueryFixture) => Promise<void>,
+  options: FixtureOptions & { readonly runners?: number } = {},
+): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "daybook-views-" });
+  const sql = { runners: options.runners ?? 2, folder: `${folder}/views` };
+  try {
+    await withService(async (fixture) => {
+      const { service } = fixture;
+      const tenant = fixture.tenants.production;
+      await deployView(service, tenant, ORDERS);
+      await body({
+        ...fixture,
+        tenant,
+        folder: sql.folder,
+        place: (orders) => placeOrders(service, tenant, orders),
+        query: (text, params = []) => service.sql.query(tenant, { sql: text, params }),
+        rows: (text, params) => queryRows(service, tenant, text, params),
+      });
+    }, { spec: ORDER_SPEC, ...options, sql });
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+export async function deployView(
+  service: Service,
+  tenant: Tenant,
+  document: JsonObject,
+): Promise<void> {
+  valueOf(await service.projections.deploy(tenant, document));
+  await settleViews(service);
+}
+
+export async function placeOrders(
+  service: Service,
+  tenant: Tenant,
+  orders: readonly (readonly [number: number, state: JsonObject])[],
+): Promise<void> {
+  const writes = orders.map(([number, data]) =>
+    service.data.writeEvents(tenant, orderWrite(uuid(number), [{ type: "was_set", data }]))
+  );
+  for (const outcome of await Promise.all(writes)) valueOf(outcome);
+  await settleViews(service);
+}
+
+/** The whole reply to a query that must be answered. */
+export async function queryReply(
+  service: Service,
+  tenant: Tenant,
+  sql: string,
+  params: SqlArguments = [],
+): Promise<JsonObject> {
+  return parseReply(valueOf(await service.sql.query(tenant, { sql, params })));
+}
+
+export async function queryRows(
+  service: Service,
+  tenant: Tenant,
+  sql: string,
+  params: SqlArguments = [],
+): Promise<JsonObject[]> {
+  return (await queryReply(service, tenant, sql, params)).rows as JsonObject[];
+}
+
+export function parseReply({ fields }: QueryReply): JsonObject {
+  return JSON.parse(`{${new TextDecoder().decode(fields)}}`);
+}
+
+/** Kind and text of a refusal, as one line. */
+export function refusalText(outcome: Outcome<unknown>): string {
+  const refusal = refusalOf(outcome);
+  const message: JsonValue = "message" in refusal ? refusal.message : "";
+  return `${refusal.kind}: ${message}`;
+}

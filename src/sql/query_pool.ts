@@ -32,7 +32,7 @@ export type QueryOutcome =
   /** It was not tried, or not to its end, for no reason of its own. */
   | { readonly kind: "unavailable"; readonly reason: string };
 
-export type Query = Omit<QueryRequest, "kind" | "spills">;
+export type Query = Omit<QueryRequest, "kind" | "spills" | "isCareful">;
 
 export interface QueryPool {
   /** `tenant`: whose query it is, for the shares of time. */
@@ -46,6 +46,8 @@ export interface QueryPoolSettings {
   readonly runners: number;
   /** The folder of the copies, all that the processes may read. */
   readonly folder: string;
+  /** A statement's time; `limits.sqlTimeoutMs` without it. */
+  readonly timeoutMs?: number;
   /** What to start in place of the ordinary program. */
   readonly command?: RunnerCommand;
   onFault(error: unknown): void;
@@ -58,8 +60,8 @@ interface Job {
   readonly query: Query;
   lane(): string;
   isShort(): boolean;
-  /** How often it may lose its process through no fault that is known. */
-  lossesLeft: number;
+  /** How often it has lost its process. */
+  losses: number;
   settle(outcome: QueryOutcome): void;
 }
 
@@ -68,6 +70,7 @@ const GRACE_MS = 100;
 const HEAP_MEGABYTES = 256;
 
 export function openQueryPool(settings: QueryPoolSettings): QueryPool {
+  const world = { folder: settings.folder, timeoutMs: settings.timeoutMs ?? limits.sqlTimeoutMs };
   const { submit, measure, close } = openDispatcher<Job, QueryRequest, QueryAnswer>({
     command: settings.command ?? queryCommand(settings.folder),
     limits: {
@@ -76,7 +79,7 @@ export function openQueryPool(settings: QueryPoolSettings): QueryPool {
       waitMsMax: limits.sqlWaitMsMax,
       groupMax: 1,
     },
-    run: async (runner, jobs, free) => [await runJob(runner, jobs[0]!, settings.folder, free)],
+    run: async (runner, jobs, free) => [await runJob(runner, jobs[0]!, world, free)],
     turnAway: (job, reason) => job.settle(outcomeOf(reason)),
     onFault: settings.onFault,
   });
@@ -84,7 +87,7 @@ export function openQueryPool(settings: QueryPoolSettings): QueryPool {
     run: (tenant, query) =>
       new Promise((settle) => {
         const lane = () => query.sql;
-        submit({ tenant, query, lane, isShort: () => false, lossesLeft: 1, settle });
+        submit({ tenant, query, lane, isShort: () => false, losses: 0, settle });
       }),
     measure,
     close,
@@ -99,10 +102,15 @@ function queryCommand(folder: string): RunnerCommand {
   return { ...command, env: { SQLITE_TMPDIR: folder } };
 }
 
+interface RunWorld {
+  readonly folder: string;
+  readonly timeoutMs: number;
+}
+
 async function runJob(
   runner: Runner,
   job: Job,
-  folder: string,
+  { folder, timeoutMs }: RunWorld,
   free: () => void,
 ): Promise<TurnEnd> {
   const spills = await hasRoom(folder);
@@ -113,15 +121,16 @@ async function runJob(
     if (isShort) runner.kill();
   });
   try {
-    const withinMs = limits.sqlTimeoutMs + GRACE_MS;
-    const message: QueryRequest = { kind: "query", ...job.query, spills };
+    const withinMs = timeoutMs + GRACE_MS;
+    const isCareful = job.losses > 0;
+    const message: QueryRequest = { kind: "query", ...job.query, spills, isCareful };
     const answer = await runner.ask([{ message, body: new Uint8Array(0), withinMs }])[0]!;
     free();
     job.settle(outcomeOfAnswer(answer));
     return ended("in_time", answer.message.tookMs);
   } catch (error) {
     const usedMs = performance.now() - startedMs;
-    return isShort ? afterShortage(job, usedMs) : afterLoss(job, error, usedMs);
+    return isShort ? afterShortage(job, usedMs) : afterLoss(job, error, usedMs, timeoutMs);
   } finally {
     endWatch();
   }
@@ -139,14 +148,13 @@ function outcomeOfAnswer({ message, body }: Frame<QueryAnswer>): QueryOutcome {
 }
 
 /** The process was killed for its time, or has ended by itself: then most likely of memory. */
-function afterLoss(job: Job, error: unknown, usedMs: number): TurnEnd {
+function afterLoss(job: Job, error: unknown, usedMs: number, timeoutMs: number): TurnEnd {
   if (error instanceof RunnerGoneError && error.isLate) {
-    const seconds = limits.sqlTimeoutMs / 1000;
-    const reason = `The statement did not end within ${seconds} seconds and was stopped`;
+    const reason = `The statement did not end within ${timeoutMs} ms and was stopped`;
     job.settle({ kind: "timeout", reason });
     return ended("timed_out", usedMs);
   }
-  if (job.lossesLeft-- > 0) return { ...ended("untried", usedMs), goesOn: true };
+  if (job.losses++ === 0) return { ...ended("untried", usedMs), goesOn: true };
   const reason = "The process that ran the statement ended twice: it may need too much memory";
   job.settle({ kind: "refused", reason });
   return ended("timed_out", usedMs);

@@ -19,6 +19,8 @@ import {
   type ReadingDatabase,
 } from "./sqlite.ts";
 
+type Row = readonly unknown[];
+
 /** A statement's result, or why there is none. `text` is the body of a `rows`. */
 export type RanQuery = { readonly result: QueryResult; readonly text: string };
 
@@ -96,7 +98,7 @@ function missing(reason: string): QueryResult {
 }
 
 function runStatement(database: ReadingDatabase, request: QueryRequest): RanQuery {
-  const { sql, tables, bound } = request;
+  const { sql, tables } = request;
   const allowed = new Set(tables.map(({ name }) => name));
   const { authorize, reason } = authorization(allowed, otherNames(database, allowed));
   database.setAuthorizer(authorize);
@@ -106,11 +108,9 @@ function runStatement(database: ReadingDatabase, request: QueryRequest): RanQuer
     if (hasMore(database, sql.slice(statement.sourceSQL.length))) {
       return refused("There is more than one statement");
     }
-    statement.setReturnArrays(true);
-    statement.setReadBigInts(true);
-    statement.setAllowBareNamedParameters(false);
     const columns = statement.columns().map(({ name }) => name);
-    const rendered = renderRows(columns, iterate(statement, bound));
+    const rows = rowsOf(database, request, statement, columns);
+    const rendered = renderRows(columns, rows);
     if (!rendered.ok) return refused(rendered.reason);
     return { result: { kind: "rows" }, text: rendered.text };
   } catch (error) {
@@ -135,15 +135,59 @@ function hasMore(database: ReadingDatabase, rest: string): boolean {
   return text !== "" && (database.prepare(text) as ArrayStatement).sourceSQL.trim() !== "";
 }
 
-function iterate(
+/**
+ * All rows at once, no more than are shown: the platform tells a failure then, and not where rows
+ * are had one by one, which just come to an end. So these are believed only where they are cut off,
+ * or where the same can be had at once.
+ */
+function rowsOf(
+  database: ReadingDatabase,
+  { sql, bound, isCareful }: QueryRequest,
+  statement: ArrayStatement,
+  columns: readonly string[],
+): Iterable<Row> {
+  const limited = isCareful ? undefined : prepareLimited(database, sql, columns);
+  if (limited !== undefined) return allRows(limited, bound);
+  return rowsOneByOne(statement, bound);
+}
+
+/** Undefined where the text with a limit of ours is no statement, or another one. */
+function prepareLimited(
+  database: ReadingDatabase,
+  sql: string,
+  columns: readonly string[],
+): ArrayStatement | undefined {
+  try {
+    const limited = limitRows(sql, limits.sqlRowsMax + 1);
+    const statement = database.prepare(limited) as ArrayStatement;
+    const names = statement.columns().map(({ name }) => name);
+    const isSame = names.length === columns.length && names.every((name, n) => name === columns[n]);
+    return isSame && statement.sourceSQL === limited ? statement : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function* rowsOneByOne(statement: ArrayStatement, bound: BoundArguments): Generator<Row> {
+  for (const row of statementRows(statement, bound, "iterate")) yield row;
+  allRows(statement, bound);
+}
+
+function allRows(statement: ArrayStatement, bound: BoundArguments): Iterable<Row> {
+  return statementRows(statement, bound, "all");
+}
+
+function statementRows(
   statement: ArrayStatement,
   { byPlace, byName }: BoundArguments,
-): Iterable<readonly unknown[]> {
+  how: "all" | "iterate",
+): Iterable<Row> {
+  statement.setReturnArrays(true);
+  statement.setReadBigInts(true);
+  statement.setAllowBareNamedParameters(false);
   const named: Record<string, SqlValue> = {};
   for (const [name, value] of Object.entries(byName)) named[name] = bind(value);
-  return statement.iterate(named, ...byPlace.map(bind)) as Iterable<unknown> as Iterable<
-    readonly unknown[]
-  >;
+  return statement[how](named, ...byPlace.map(bind)) as Iterable<unknown> as Iterable<Row>;
 }
 
 function bind(value: SqlArgument): SqlValue {

@@ -61,10 +61,11 @@ export interface QueryFixture extends ServiceFixture {
 /** Runs `body` with a service in which the projection `orders` is deployed, and is empty. */
 export async function withQueries(
   body: (fixture: QueryFixture) => Promise<void>,
-  options: FixtureOptions & { readonly runners?: number } = {},
+  options: FixtureOptions & { readonly runners?: number; readonly timeoutMs?: number } = {},
 ): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "daybook-views-" });
-  const sql = { runners: options.runners ?? 2, folder: `${folder}/views` };
+  const { runners = 2, timeoutMs } = options;
+  const sql = { runners, timeoutMs, folder: `${folder}/views` };
   try {
     await withService(async (fixture) => {
       const { service } = fixture;

@@ -25,12 +25,15 @@ const BLANK = /(?:[\t\n\f\r \uFEFF]|--[^\n]*(?:\n|$)|\/\*(?:[^*]|\*(?!\/))*(?:\*
 const TOKENS: readonly (readonly [TokenKind, RegExp])[] = [
   ["other", /[xX]'[^']*(?:'|$)/y],
   ["word", /[A-Za-z_\u0080-\uFFFF][A-Za-z0-9_$\u0080-\uFFFF]*/y],
-  ["quoted", /'(?:[^']|'')*(?:'|$)|"(?:[^"]|"")*(?:"|$)|`(?:[^`]|``)*(?:`|$)|\[[^\]]*(?:\]|$)/y],
+  ["quoted", /'(?:[^']|'')*(?:'|$)|"(?:[^"]|"")*(?:"|$)/y],
+  ["quoted", /`(?:[^`]|``)*(?:`|$)|\[[^\]]*(?:\]|$)/y],
   ["parameter", /\?[0-9]*|[:@$#](?:[A-Za-z0-9_$\u0080-\uFFFF]|::|\([^\t\n\f\r )]*\))+/y],
   ["other", /[0-9](?:[A-Za-z0-9_$.\u0080-\uFFFF]|(?<=[eE])[+-])*/y],
   ["end", /;/y],
   ["other", /[^]/y],
 ];
+
+const LARGEST_INTEGER = "9223372036854775807";
 
 export function readSqlText(sql: string): SqlText {
   const names = new Set<string>();
@@ -52,7 +55,49 @@ export function readSqlText(sql: string): SqlText {
   return { verb: verb ?? "", hasMore, names, parameters };
 }
 
-function* tokensOf(sql: string): Generator<{ readonly kind: TokenKind; readonly text: string }> {
+interface Token {
+  readonly kind: TokenKind;
+  readonly text: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * The same statement with no more than so many rows, by a LIMIT of ours or within its own. To be
+ * asked for what SQLite takes alone, and to be prepared like that.
+ */
+export function limitRows(sql: string, rowsMax: number): string {
+  let depth = 0;
+  let end = 0;
+  /** Where the count of its own LIMIT begins and ends. */
+  let count: { start: number; end?: number } | undefined;
+  for (const token of tokensOf(sql)) {
+    if (token.kind === "end") break;
+    if (token.text === "(") depth++;
+    if (token.text === ")") depth--;
+    if (depth === 0) count = followLimit(count, token);
+    end = token.end;
+  }
+  if (count === undefined) return `${sql.slice(0, end)}\nLIMIT ${rowsMax}`;
+  const own = sql.slice(count.start, count.end ?? end);
+  const rest = sql.slice(count.end ?? end, end);
+  // A negative count means none: without its sign it is a large one.
+  return `${sql.slice(0, count.start)} min((${own}\n) & ${LARGEST_INTEGER}, ${rowsMax}) ${rest}`;
+}
+
+/** `LIMIT count`, `LIMIT count OFFSET skipped` or `LIMIT skipped, count`. */
+function followLimit(
+  count: { start: number; end?: number } | undefined,
+  { kind, text, start, end }: Token,
+): { start: number; end?: number } | undefined {
+  const word = kind === "word" ? lowercase(text) : "";
+  if (word === "limit") return { start: end };
+  if (count === undefined) return undefined;
+  if (word === "offset") return { start: count.start, end: start };
+  return text === "," ? { start: end } : count;
+}
+
+function* tokensOf(sql: string): Generator<Token> {
   for (let at = 0; at < sql.length;) {
     BLANK.lastIndex = at;
     if (BLANK.test(sql)) {
@@ -62,8 +107,9 @@ function* tokensOf(sql: string): Generator<{ readonly kind: TokenKind; readonly 
     for (const [kind, pattern] of TOKENS) {
       pattern.lastIndex = at;
       if (!pattern.test(sql)) continue;
-      yield { kind, text: sql.slice(at, pattern.lastIndex) };
-      at = pattern.lastIndex;
+      const { lastIndex: end } = pattern;
+      yield { kind, text: sql.slice(at, end), start: at, end };
+      at = end;
       break;
     }
   }

@@ -6,7 +6,7 @@
 import type { JsonValue } from "../json.ts";
 import type { ColumnType } from "./view.ts";
 
-/** What a table holds. Whole numbers that a double holds exactly are `bigint`: INTEGER, not REAL. */
+/** Whole numbers that a double holds exactly are `bigint`, which SQLite keeps as INTEGER. */
 export type SqlValue = null | bigint | number | string;
 
 /** SQLite ends a text at this character wherever it works on it, so it cannot stand in one. */

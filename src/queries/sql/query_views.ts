@@ -30,6 +30,8 @@ export interface SqlSettings {
   readonly runners: number;
   /** Where this process keeps its copies. */
   readonly folder: string;
+  /** A statement's time; `limits.sqlTimeoutMs` without it. */
+  readonly timeoutMs?: number;
 }
 
 export interface ViewQueries {
@@ -57,14 +59,14 @@ const RETRY_AFTER_MS = 1_000;
 
 export function openViewQueries(
   world: { readonly engine: Engine; readonly host: Host; readonly counters: Counters },
-  { runners, folder }: SqlSettings,
+  { runners, folder, timeoutMs }: SqlSettings,
 ): ViewQueries {
   const { engine, host, counters } = world;
   const onFault = (error: unknown) =>
     host.log("error", "a process for SQL could not be started", { reason: String(error) });
   const writer = openCopyWriter({ folder, onFault });
   const copies = openViewCopies({ engine, host, writer, folder });
-  const pool = openQueryPool({ runners, folder, onFault });
+  const pool = openQueryPool({ runners, folder, timeoutMs, onFault });
   const parts = { ...world, copies, pool };
   return {
     async query(tenant, request) {

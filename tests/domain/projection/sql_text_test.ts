@@ -1,0 +1,148 @@
+/** How a statement is read before it runs; SQLite itself is the judge where it has an opinion. */
+
+import assert from "node:assert/strict";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import fc from "fast-check";
+import { limitRows, readSqlText } from "../../../src/domain/projection/sql_text.ts";
+import { soup, statement } from "../../support/sql_statements.ts";
+
+const COLUMNS =
+  "key TEXT PRIMARY KEY, status, total REAL, lines INT, paid INT, placed_at, tags, note";
+
+function withOrders(test: (database: DatabaseSync) => void): void {
+  const database = new DatabaseSync(":memory:");
+  try {
+    database.exec(`CREATE TABLE orders (${COLUMNS}) WITHOUT ROWID`);
+    const insert = database.prepare("INSERT INTO orders (key, lines, total) VALUES (?, ?, ?)");
+    for (let row = 0; row < 6; row++) insert.run(`k${row}`, row % 3, row / 2);
+    test(database);
+  } finally {
+    database.close();
+  }
+}
+
+/** The statement and what SQLite leaves of the text; undefined where it takes none. */
+function prepare(database: DatabaseSync, sql: string) {
+  try {
+    const prepared = database.prepare(sql) as StatementSync & { readonly sourceSQL: string };
+    return { prepared, rest: sql.slice(prepared.sourceSQL.length) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Without what is no statement: by SQLite's description of its tokens. */
+function withoutBlanks(text: string): string {
+  let rest = text;
+  for (;;) {
+    const before = rest;
+    rest = rest.replace(/^[\t\n\f\r ;\ufeff]+/, "");
+    if (rest.startsWith("--")) rest = rest.replace(/^--[^\n]*/, "");
+    if (rest.startsWith("/*") && rest.length > 2) rest = rest.replace(/^\/\*[^]*?(\*\/|$)/, "");
+    if (rest === before) return rest;
+  }
+}
+
+Deno.test("readSqlText() finds the verb behind blanks and comments, in any case", () => {
+  const texts = {
+    select: ["select 1", "  SELECT 1", "\n\t\f\r-- x\n/* y */SeLeCt(1)", "\ufeffselect 1"],
+    with: ["WITH a AS (SELECT 1) SELECT 1", "/**/with"],
+    insert: ["INSERT INTO orders VALUES (1)"],
+    "": [
+      "",
+      "   ",
+      "-- select 1",
+      "/* select 1",
+      "(select 1)",
+      "; select 1",
+      "'select'",
+      "1",
+      "\u00a0x",
+    ],
+  };
+  for (const [verb, each] of Object.entries(texts)) {
+    for (const sql of each) {
+      const found = readSqlText(sql).verb;
+      assert.equal(found === "\u00a0x" ? "" : found, verb, JSON.stringify(sql));
+    }
+  }
+});
+
+Deno.test("readSqlText() sees a second statement wherever SQLite leaves one", () => {
+  withOrders((database) => {
+    let seen = 0;
+    fc.assert(
+      fc.property(soup, (sql) => {
+        // SQLite ends a text at this character; such texts are refused before.
+        if (sql.includes("\0") || readSqlText(sql).verb === "") return;
+        const first = prepare(database, sql);
+        if (first === undefined) return;
+        seen++;
+        const hasMore = withoutBlanks(first.rest) !== "";
+        assert.equal(readSqlText(sql).hasMore, hasMore, JSON.stringify(sql));
+      }),
+      { numRuns: 3_000 },
+    );
+    assert.ok(seen > 50, `${seen} texts were statements`);
+  });
+});
+
+Deno.test("readSqlText() finds each name that may be a table, however it is quoted", () => {
+  for (
+    const sql of [
+      "SELECT * FROM Orders",
+      'SELECT * FROM "orders"',
+      "SELECT * FROM 'ORDERS'",
+      "SELECT * FROM `orders`",
+      "SELECT * FROM [orders]",
+      "SELECT*FROM/**/orders--x",
+      "WITH a AS (SELECT * FROM orders) SELECT 1",
+      "SELECT (SELECT 1 FROM main.orders)",
+      "SELECT 1 WHERE 1 IN orders",
+      "SELECT * FROM\u0009\u000c\n\rorders",
+    ]
+  ) {
+    assert.ok(readSqlText(sql).names.has("orders"), sql);
+  }
+  assert.ok(readSqlText('SELECT * FROM "it""s"').names.has('it"s'));
+  assert.ok(readSqlText("SELECT * FROM 'it''s'").names.has("it's"));
+  assert.ok(!readSqlText("SELECT 1 -- orders").names.has("orders"));
+  assert.ok(!readSqlText("SELECT 1 /* orders */").names.has("orders"));
+});
+
+Deno.test("readSqlText() names parameters, not what looks like one in a text or comment", () => {
+  const sql = "SELECT ?, ?2, :a, @b, $c::d(x), :a, '?', \":x\", [?], x'00' -- ?\n/* :y */";
+  assert.deepEqual(readSqlText(sql).parameters, ["?", "?2", ":a", "@b", "$c::d(x)"]);
+});
+
+Deno.test("limitRows() gives the first rows of the same statement, whatever LIMIT it has", () => {
+  withOrders((database) => {
+    let compared = 0;
+    fc.assert(
+      fc.property(statement, fc.integer({ min: 1, max: 4 }), ({ sql, params }, rowsMax) => {
+        const whole = prepare(database, sql);
+        if (whole === undefined) return;
+        let rows: unknown[];
+        try {
+          rows = whole.prepared.all(...params);
+        } catch {
+          return;
+        }
+        compared++;
+        const limited = limitRows(sql, rowsMax);
+        const found = prepare(database, limited);
+        assert.ok(found !== undefined, limited);
+        assert.deepEqual(found.prepared.all(...params), rows.slice(0, rowsMax), limited);
+      }),
+      { numRuns: 2_000 },
+    );
+    assert.ok(compared > 1_000);
+  });
+});
+
+Deno.test("limitRows() leaves out what stands behind the statement", () => {
+  const limited = "SELECT 1\nLIMIT 3";
+  for (const rest of ["", ";", " ; ; ", " -- x", " /* x", "\n--\n;/* x */"]) {
+    assert.equal(limitRows(`SELECT 1${rest}`, 3), limited);
+  }
+});

@@ -56,7 +56,7 @@ export function removeCopy(path: string): void {
 
 export function listTables(file: CopyFile): CopiedTable[] {
   const rows = file.prepare("SELECT name, number, version, stamp FROM _views").all();
-  return rows as unknown as CopiedTable[];
+  return rows.map((row) => ({ ...row }) as unknown as CopiedTable);
 }
 
 /** Undefined for what is no copy of that owner, or not whole. */
@@ -82,7 +82,9 @@ function isCopyOf({ database }: CopyFile, owner: string): boolean {
 }
 
 function isWhole({ database }: CopyFile): boolean {
-  return database.prepare("PRAGMA quick_check(1)").get()?.quick_check === "ok";
+  const missing = "SELECT 1 FROM _views WHERE name NOT IN (SELECT name FROM sqlite_schema)";
+  return database.prepare(missing).get() === undefined &&
+    database.prepare("PRAGMA quick_check(1)").get()?.quick_check === "ok";
 }
 
 function dropFillings(file: CopyFile): void {

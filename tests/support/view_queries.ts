@@ -5,7 +5,9 @@ import type { SqlArguments } from "../../src/domain/projection/sql_parameters.ts
 import type { Outcome } from "../../src/domain/refusal.ts";
 import type { Tenant } from "../../src/domain/tenant.ts";
 import type { QueryReply } from "../../src/queries/sql/query_views.ts";
+import { newCounters } from "../../src/domain/counters.ts";
 import type { Service } from "../../src/service.ts";
+import { createSql } from "../../src/service/sql.ts";
 import {
   type FixtureOptions,
   orderWrite,
@@ -52,6 +54,8 @@ export interface QueryFixture extends ServiceFixture {
   readonly tenant: Tenant;
   /** Where the copies are. */
   readonly folder: string;
+  /** Ends the processes, has `meanwhile` done, and answers queries with new ones. */
+  restart(meanwhile: () => void): Promise<void>;
   /** Writes the states of orders, by the number of each, and has the views show them. */
   place(orders: readonly (readonly [number: number, state: JsonObject])[]): Promise<void>;
   query(sql: string, params?: SqlArguments): Promise<Outcome<QueryReply>>;
@@ -68,17 +72,24 @@ export async function withQueries(
   const sql = { runners, timeoutMs, folder: `${folder}/views` };
   try {
     await withService(async (fixture) => {
-      const { service } = fixture;
-      const tenant = fixture.tenants.production;
+      const { engine, host, tenants: { production: tenant } } = fixture;
+      const service = { ...fixture.service };
       await deployView(service, tenant, ORDERS);
       await body({
         ...fixture,
+        service,
         tenant,
         folder: sql.folder,
+        async restart(meanwhile) {
+          await service.sql.close();
+          meanwhile();
+          service.sql = createSql({ engine, host, counters: newCounters() }, sql);
+        },
         place: (orders) => placeOrders(service, tenant, orders),
         query: (text, params = []) => service.sql.query(tenant, { sql: text, params }),
         rows: (text, params) => queryRows(service, tenant, text, params),
       });
+      await service.sql.close();
     }, { spec: ORDER_SPEC, ...options, sql });
   } finally {
     await Deno.remove(folder, { recursive: true });

@@ -1,0 +1,188 @@
+/** SQL over views as the service answers it: rows and their types, limits, lag, shares, faults. */
+
+import assert from "node:assert/strict";
+import type { JsonObject } from "../../../src/domain/json.ts";
+import { limits } from "../../../src/domain/limits.ts";
+import { orderWrite, uuid, valueOf } from "../../support/service_fixture.ts";
+import { settleViews } from "../../support/settle_views.ts";
+import { deployView, ORDERS, refusalText, withQueries } from "../../support/view_queries.ts";
+import { queryReply } from "../../support/view_queries.ts";
+
+const ENDLESS =
+  "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT max(n) FROM r";
+
+function orders(count: number, state: JsonObject): [number, JsonObject][] {
+  return Array.from({ length: count }, (_, number) => [number, state]);
+}
+
+Deno.test("values of each type of column are what the reference says", async () => {
+  await withQueries(async ({ place, rows }) => {
+    const full = {
+      status: "open",
+      total: 2,
+      lines: 3,
+      paid: false,
+      placed_at: 86_400,
+      tags: ["a"],
+    };
+    await place([[1, { ...full, note: true }], [2, { note: { a: null }, tags: "x", total: "2" }]]);
+    assert.deepEqual(await rows("SELECT * FROM orders"), [
+      {
+        ...{ key: uuid(1), status: "open", total: 2, lines: 3, paid: 0 },
+        ...{ placed_at: "1970-01-02T00:00:00.000Z", tags: '["a"]', note: 1 },
+      },
+      {
+        ...{ key: uuid(2), status: null, total: null, lines: null, paid: null },
+        ...{ placed_at: null, tags: '"x"', note: '{"a":null}' },
+      },
+    ]);
+    const types = "SELECT typeof(total) AS a, typeof(lines) AS b, typeof(tags) AS c FROM orders";
+    assert.deepEqual((await rows(types))[0], { a: "real", b: "integer", c: "text" });
+    const inside = "SELECT value FROM orders o, json_each(tags) WHERE o.key = :key";
+    assert.deepEqual(await rows(inside, { key: uuid(1) }), [{ value: "a" }]);
+  });
+});
+
+Deno.test("a reply has columns, rows, their count, and says when there are more", async () => {
+  await withQueries(async ({ place, service, tenant, query }) => {
+    await place(orders(101, { lines: 1 }));
+    const none = await queryReply(service, tenant, "SELECT key, lines FROM orders WHERE 0");
+    assert.deepEqual(none, { columns: ["key", "lines"], rows: [], row_count: 0, truncated: false });
+    const square = "SELECT a.key || b.key AS k FROM orders a, orders b";
+    const most = await queryReply(service, tenant, square);
+    assert.equal(most.row_count, limits.sqlRowsMax);
+    assert.equal((most.rows as unknown[]).length, limits.sqlRowsMax);
+    assert.equal(most.truncated, true);
+    const exact = await queryReply(service, tenant, `${square} LIMIT ${limits.sqlRowsMax}`);
+    assert.equal(exact.row_count, limits.sqlRowsMax);
+    assert.equal(exact.truncated, false);
+    const wide = "SELECT a.key || printf('%.*c', 100000, 'é') AS k FROM orders a";
+    const cut = await queryReply(service, tenant, wide);
+    assert.ok(cut.truncated === true && Number(cut.row_count) < 101 && Number(cut.row_count) > 20);
+    assert.ok(JSON.stringify(cut).length <= limits.sqlReplyBytesMax + 1_000);
+    const huge = await query("SELECT printf('%.*c', 4500000, '\"') AS k");
+    assert.match(refusalText(huge), /One row is larger than 8 MiB/);
+  });
+});
+
+Deno.test("a failure in the middle of a statement is told, however its rows are had", async () => {
+  await withQueries(async ({ place, query }) => {
+    await place([[1, { lines: 1 }], [2, { lines: 2 }], [3, { lines: 3 }]]);
+    const failing = "CASE lines WHEN 3 THEN abs(-9223372036854775808) ELSE lines END";
+    // The second takes no LIMIT at its end, so its rows are had one by one.
+    for (
+      const sql of [
+        `SELECT ${failing} AS n FROM orders`,
+        `SELECT ${failing} AS n FROM orders UNION ALL VALUES (4)`,
+      ]
+    ) {
+      assert.match(refusalText(await query(sql)), /integer overflow/, sql);
+    }
+    const fine = await query("SELECT lines AS n FROM orders UNION ALL VALUES (4)");
+    assert.ok(fine.ok);
+  });
+});
+
+Deno.test("rows that do not fit into memory at once are cut off as others are", async () => {
+  await withQueries(async ({ place, service, tenant }) => {
+    await place(orders(100, { lines: 1 }));
+    const sql = "SELECT a.key || b.key || printf('%.*c', 70000, 'x') AS k FROM orders a, orders b";
+    const reply = await queryReply(service, tenant, sql);
+    assert.equal(reply.truncated, true);
+    assert.ok(Number(reply.row_count) > 50);
+  });
+});
+
+Deno.test("writes that the views do not show yet are told as lag", async () => {
+  await withQueries(async ({ service, tenant, place, host, rows }) => {
+    await place([[1, { lines: 1 }]]);
+    const sql = "SELECT sum(lines) AS n FROM orders";
+    assert.deepEqual(await rows(sql), [{ n: 1 }]);
+    const write = orderWrite(uuid(2), [{ type: "was_set", data: { lines: 5 } }]);
+    valueOf(await service.data.writeEvents(tenant, write));
+    const asked = service.sql.query(tenant, { sql, params: [] });
+    const clock = setInterval(() => host.timeMs += 50, 5);
+    const late = valueOf(await asked);
+    clearInterval(clock);
+    assert.ok(late.lag > 0);
+    assert.match(new TextDecoder().decode(late.fields), /\{"n":1\}/);
+    await settleViews(service);
+    const now = valueOf(await service.sql.query(tenant, { sql, params: [] }));
+    assert.equal(now.lag, 0);
+    assert.match(new TextDecoder().decode(now.fields), /\{"n":6\}/);
+  });
+});
+
+Deno.test("one environment that asks without end leaves others their turn", async () => {
+  await withQueries(async ({ service, tenant, tenants, place }) => {
+    await place([[1, { lines: 1 }]]);
+    await deployView(service, tenants.test, ORDERS);
+    const flood = Array.from(
+      { length: limits.sqlWaitingPerTenantMax + 20 },
+      (_, number) => service.sql.query(tenant, { sql: `${ENDLESS} -- ${number}`, params: [] }),
+    );
+    const sql = "SELECT count(*) AS n FROM orders";
+    for (let round = 0; round < 3; round++) {
+      const other = await service.sql.query(tenants.test, { sql, params: [] });
+      assert.ok(other.ok, JSON.stringify(other));
+    }
+    const ends = (await Promise.all(flood)).map((outcome) => refusalText(outcome).split(":")[0]);
+    const counts = Map.groupBy(ends, (end) => end);
+    assert.deepEqual([...counts.keys()].sort(), ["sql_timeout", "sql_unavailable"]);
+  }, { timeoutMs: 600 });
+});
+
+Deno.test("processes that are killed while they are idle are no loss", async () => {
+  await withQueries(async ({ place, rows, folder }) => {
+    await place([[1, { lines: 1 }]]);
+    for (let round = 0; round < 3; round++) {
+      assert.deepEqual(await rows("SELECT lines FROM orders"), [{ lines: 1 }]);
+      const processes = processesWith(`--allow-read=${folder}`);
+      assert.ok(processes.length >= 1);
+      for (const pid of processes) Deno.kill(pid, "SIGKILL");
+      await until(() => processes.every(isEnded));
+    }
+  });
+});
+
+Deno.test("a writer of copies that is killed while it fills leaves nothing wrong", async () => {
+  await withQueries(async ({ place, query, folder, service }) => {
+    await place(orders(3_000, { total: 1 }));
+    const sql = "SELECT count(*) AS n, sum(total) AS sum FROM orders";
+    const asked = query(sql);
+    await until(() => service.sql.measure().filling > 0);
+    for (const pid of processesWith(`--allow-write=${folder}`)) Deno.kill(pid, "SIGKILL");
+    const first = await asked;
+    const last = first.ok ? first : await query(sql);
+    assert.match(new TextDecoder().decode(valueOf(last).fields), /\{"n":3000,"sum":3000\}/);
+  });
+});
+
+async function until(holds: () => boolean): Promise<void> {
+  for (let turn = 0; turn < 500; turn++) {
+    if (holds()) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  assert.fail("it did not come to that");
+}
+
+/** Of this test alone: they name its folder. */
+function processesWith(argument: string): number[] {
+  return Array.from(Deno.readDirSync("/proc"), ({ name }) => Number(name)).filter((pid) => {
+    if (!Number.isInteger(pid)) return false;
+    try {
+      const words = Deno.readTextFileSync(`/proc/${pid}/cmdline`).split("\0");
+      return words.includes(argument) && !isEnded(pid);
+    } catch {
+      return false;
+    }
+  });
+}
+
+function isEnded(pid: number): boolean {
+  try {
+    return /\) [ZX] /.test(Deno.readTextFileSync(`/proc/${pid}/stat`));
+  } catch {
+    return true;
+  }
+}

@@ -1,0 +1,56 @@
+/** The process that writes copies, and the end of its disk. */
+
+import assert from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
+import { denoCommand, type RunnerCommand } from "../../src/runners/runner_process.ts";
+import { openCopyWriter } from "../../src/sql/copy_writer.ts";
+
+const VIEW = {
+  name: "orders",
+  number: 1,
+  version: 1,
+  columns: [{ name: "n", type: "any" }],
+} as const;
+const TOKEN = "t";
+/** Blocks of 512 bytes: no file of the process grows beyond a mebibyte. */
+const FILE_BLOCKS_MAX = 2_048;
+
+/** The ordinary program, for which every disk is small. */
+function onSmallDisk(folder: string): RunnerCommand {
+  const program = new URL("../../src/sql/copy_main.ts", import.meta.url);
+  const { path, args } = denoCommand(program, ["--max-old-space-size=128"], {
+    read: folder,
+    write: folder,
+  });
+  const script = `ulimit -f ${FILE_BLOCKS_MAX}; exec "$0" "$@"`;
+  return { path: "/bin/sh", args: ["-c", script, path, ...args] };
+}
+
+Deno.test("a writer that meets the end of its disk loses its request, and goes on anew", async () => {
+  const folder = await Deno.makeTempDir();
+  const path = `${folder}/1.db`;
+  const writer = openCopyWriter({ folder, command: onSmallDisk(folder), onFault() {} });
+  const open = () => writer.ask({ path, kind: "open", owner: "me", isFirst: true });
+  try {
+    assert.equal((await open()).kind, "opened");
+    await writer.ask({ path, kind: "begin_fill", token: TOKEN, view: VIEW });
+    await writer.ask({ path, kind: "fill", token: TOKEN, view: VIEW }, [["a", { n: 1 }]]);
+    const end = { kind: "end_fill", token: TOKEN, view: VIEW, stamp: "01", rows: 1 } as const;
+    assert.equal((await writer.ask({ path, ...end })).kind, "done");
+    const rows = Array.from({ length: 40 }, (_, n) => [`k${n}`, { n: "x".repeat(100_000) }]);
+    const changes = [{ view: VIEW, from: "01", to: "02", removed: [] }];
+    const apply = { kind: "apply", changes, isFirst: true, isLast: true } as const;
+    const lost = await writer.ask({ path, ...apply }, [rows]);
+    assert.ok(lost.kind === "moved" || lost.kind === "failed", lost.kind);
+    const tables = [{ name: "orders", number: 1, version: 1, stamp: "01" }];
+    const opened = await open();
+    assert.ok(opened.kind === "opened");
+    assert.deepEqual(opened.tables, tables);
+    const database = new DatabaseSync(path);
+    assert.equal(database.prepare("SELECT count(*) AS n FROM orders").get()!.n, 1);
+    database.close();
+  } finally {
+    await writer.close();
+    await Deno.remove(folder, { recursive: true });
+  }
+});

@@ -78,7 +78,7 @@ async function* csvPages(
   }
 }
 
-/** A version that was built anew under another spec has the same columns: the export goes on in it. */
+/** A version that was built anew under another spec has the same columns: it goes on in that. */
 function isSameTable(now: View, first: View): boolean {
   return now.number === first.number &&
     JSON.stringify(now.columns) === JSON.stringify(first.columns);

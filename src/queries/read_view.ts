@@ -1,4 +1,4 @@
-/** One row of a projection, as it is kept or computed now, and pages of rows. Spec: "Projections". */
+/** One row of a projection, kept or computed now, and pages of rows. Spec: "Projections". */
 
 import { explainIdentifier, parseIdentifier } from "../domain/identifier.ts";
 import { limits } from "../domain/limits.ts";

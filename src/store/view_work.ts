@@ -1,6 +1,6 @@
 /**
- * Work about versions of projections: how far a build has come, streams that so many rows show that
- * these are refreshed step by step, rows that are to be tried again. An import makes all of it anew.
+ * Work about versions of projections: how far a build has come, streams that so many rows show
+ * that these are refreshed step by step, rows that are to be tried again. No export carries it.
  */
 
 import type { ViewPlace } from "../domain/projection/view.ts";

@@ -14,7 +14,7 @@ import { openWatchedTypes, watchTypes } from "../../src/store/watched_types.ts";
 import { outboxWorker } from "../../src/workers/outbox.ts";
 import { runWorker } from "../../src/workers/worker.ts";
 import { heldEngine } from "../support/held_engine.ts";
-import { idsOfOneShard, READER, readLog, timesSeenOf } from "../support/log_reader.ts";
+import { idsOfOneShard, readLog, timesSeenOf } from "../support/log_reader.ts";
 import { setOff, write } from "../support/reactive_spec.ts";
 import { uuid } from "../support/service_fixture.ts";
 import { deafEngine, until } from "../support/two_nodes.ts";

@@ -1,6 +1,6 @@
 /**
- * Views computed from scratch, from all events and a definition, by an implementation of its own: it
- * shares nothing with the product but JSON. It knows what the definitions of the tests use.
+ * Views computed from scratch, from all events and a definition, by an implementation of its own:
+ * it shares nothing with the product but JSON. It knows what the definitions of the tests use.
  */
 
 import type { JsonObject, JsonValue } from "../../src/domain/json.ts";
@@ -129,7 +129,8 @@ function evaluate(expression: JsonValue, sight: Sight): JsonValue | undefined {
 function typed(type: string, value: JsonValue | undefined): JsonValue {
   if (type === "integer") return Number.isSafeInteger(value) ? value! : null;
   if (type === "json") return value ?? null;
-  return typeof value === type ? value! : null;
+  const kind: string = typeof value;
+  return kind === type ? value! : null;
 }
 
 /** `$.alias.field[*].field` or `$name.field`. */

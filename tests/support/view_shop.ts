@@ -1,7 +1,7 @@
 /**
  * A shop for projections: orders that show customers, who show who referred them; lines that show
- * products; settings that every row may show. Beside it what each state is after any events, written
- * down a second time without the product's handlers.
+ * products; settings that every row may show. Beside it what each state is after any events,
+ * written down a second time without the product's handlers.
  */
 
 import type { JsonObject, JsonValue } from "../../src/domain/json.ts";

@@ -1,7 +1,7 @@
 /**
  * Work about single versions of projections, in short steps that let other work in: building one
- * beside the one that is read, refreshing what a change touches in many rows, trying rows again that
- * failed, and removing what nobody reads any more.
+ * beside the one that is read, refreshing what a change touches in many rows, trying rows again
+ * that failed, and removing what nobody reads any more.
  */
 
 import { hasRow } from "../../domain/projection/row.ts";

@@ -1,6 +1,6 @@
 /**
- * Lets projections follow the spec: a version made under another basis gets a successor, built beside
- * it; a document that does not fit any more is marked as broken until it fits again.
+ * Lets projections follow the spec: a version made under another basis gets a successor, built
+ * beside it; a document that does not fit any more is marked as broken until it fits again.
  */
 
 import { compileProjection } from "../../domain/projection/compile.ts";

@@ -1,8 +1,8 @@
 /**
  * A version that has all its rows takes the place of the one that is read, in one transaction, when
- * it shows all that was written while it was built, and when it has been checked: rows from all over
- * it are computed again from the events alone, and the SHA-256 of these must be that of the rows as
- * they are stored. Else it is built anew.
+ * it shows all that was written while it was built, and when it has been checked: rows from all
+ * over it are computed again from the events alone, and the SHA-256 of these must be that of the
+ * rows as they are stored. Else it is built anew.
  */
 
 import { createHash, type Hash } from "node:crypto";

@@ -1,6 +1,6 @@
 /**
- * What of a spec decides the rows of a projection, beside its document: how its types fold, and which
- * ids are singletons. Under another basis they are computed anew.
+ * What of a spec decides the rows of a projection, beside its document: how its types fold, and
+ * which ids are singletons. Under another basis they are computed anew.
  */
 
 import { hash } from "node:crypto";

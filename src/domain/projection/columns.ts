@@ -1,6 +1,6 @@
 /**
- * `select`: the columns of a projection, each a path, an operator or a path with a type. A value that
- * is not of its column's type is null.
+ * `select`: the columns of a projection, each a path, an operator or a path with a type. A value
+ * that is not of its column's type is null.
  */
 
 import { compileDefinition } from "../handler/compile_handler.ts";
@@ -25,7 +25,7 @@ const OPERATOR_TYPES: Readonly<Record<string, ColumnType>> = {
   $sum: "number",
 };
 const ISO_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
-/** The last moment that has a date: 275760-09-13, far beyond four digits; texts end at year 9999. */
+/** The end of the year 9999: what is later has no date of four digits. */
 const TIMESTAMP_MAX_S = 253_402_300_799;
 const MS_PER_SECOND = 1000;
 

@@ -1,7 +1,7 @@
 /**
- * CSV as RFC 4180 has it: lines end with CR LF, fields with a comma, a quote, a line break or space at
- * an end stand in quotes, quotes are doubled. Null is empty, an empty text is `""`; what is nested is
- * JSON. Nothing is changed to please spreadsheets: a text that begins with `=` stays what it is.
+ * CSV as RFC 4180 has it: lines end with CR LF; fields with a comma, a quote, a line break or space
+ * at an end stand in quotes; quotes are doubled. Null is empty, an empty text is `""`; what is
+ * nested is JSON. A text that begins with `=` stays what it is, whatever spreadsheets make of it.
  */
 
 import type { JsonValue } from "../json.ts";

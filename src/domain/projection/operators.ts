@@ -7,7 +7,7 @@
  *   handlers, what the template gives, the element being `$item`; all of it without `select`. Where
  *   nothing matches: null.
  * - `{"$count": list}`: how many elements; what is no list has none.
- * - `{"$sum": list or number}`: the sum of those that are numbers; null where it is no finite number.
+ * - `{"$sum": list or number}`: the sum of what is a number; null where it is too large for one.
  */
 
 import { charge, checkLevel, CONTAINER_BYTES, SLOT_BYTES, STEP_BYTES } from "../handler/budget.ts";

@@ -1,6 +1,6 @@
 /**
- * One row of a projection, from the states of its sources. Pure: the same states, the same row, byte
- * for byte. What a row reads is found step by step, for the state of one source may name the next.
+ * One row of a projection, from the states of its sources. Pure: the same states, the same row,
+ * byte for byte. What it reads is found step by step: the state of one source may name the next.
  */
 
 import { charge, newFoldBudget } from "../handler/budget.ts";

@@ -1,4 +1,4 @@
-/** How a projection is, in the words of its answers. Decisions, section 15: "state, progress, lag, last error". */
+/** How a projection is, and its rows, in the words of their answers. Decisions, section 15. */
 
 import type { JsonObject } from "../json.ts";
 import type { Column } from "./view.ts";

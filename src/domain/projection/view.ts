@@ -1,4 +1,4 @@
-/** What projections are once they are compiled and built: columns, versions, rows. Decisions, section 15. */
+/** What projections are once they are built: columns, versions, rows. Decisions, section 15. */
 
 import type { JsonObject } from "../json.ts";
 

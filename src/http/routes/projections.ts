@@ -14,7 +14,7 @@ import { findOperatorTenant } from "./operator_tenant.ts";
 const ENVELOPE = { projection: "any", "environment?": "string" } as const;
 const STATUS_CREATED = 201;
 
-/** `POST /api/instances/{id}/projections` `{projection, environment?}`: 201, or 200 if it is there. */
+/** `POST /api/instances/{id}/projections` `{projection, environment?}`: 200 where it is there. */
 export async function deployProjection(edge: Edge, call: Call, operator: Operator) {
   const { requestId } = call;
   const body = await readFields(call.request, ENVELOPE);

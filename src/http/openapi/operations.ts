@@ -5,7 +5,6 @@ import { DATA } from "./operations/data.ts";
 import { OPERATORS } from "./operations/operators.ts";
 import { PLATFORM } from "./operations/platform.ts";
 import { PROJECTIONS } from "./operations/projections.ts";
-import { SQL } from "./operations/sql.ts";
 import { REACTIONS } from "./operations/reactions.ts";
 import type { Operations } from "./operation.ts";
 
@@ -13,7 +12,6 @@ import type { Operations } from "./operation.ts";
 export const OPERATIONS: Operations = {
   ...DATA,
   ...PROJECTIONS,
-  ...SQL,
   ...REACTIONS,
   ...AUDIT,
   ...OPERATORS,
@@ -23,7 +21,7 @@ export const OPERATIONS: Operations = {
 /** The groups, as tags of the document. */
 export const TAGS: readonly (readonly [name: string, operations: Operations])[] = [
   ["data", DATA],
-  ["projections", { ...PROJECTIONS, ...SQL }],
+  ["projections", PROJECTIONS],
   ["reactions", REACTIONS],
   ["audit", AUDIT],
   ["operators", OPERATORS],

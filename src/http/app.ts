@@ -47,7 +47,7 @@ export function createApp(
 ): Hono<{ Bindings: Connection }> {
   const { requests = newRequestCounts() } = options;
   const { addressNet = createAddressNet(options.clientAddress) } = options;
-  const edge: Edge = { service, host, options, requests, addressNet };
+  const edge: Edge = { service, host, options, requests, addressNet, paths: PATHS };
   const nextRequestId = createRequestIds(host);
   const findPlace = createPlaces(options.environment);
 

@@ -6,6 +6,7 @@ import type { Environment, Tenant } from "../domain/tenant.ts";
 import type { AddressNet } from "./middleware/address_net.ts";
 import type { RateHeaders } from "./middleware/rate_limit.ts";
 import type { RequestCounts } from "./metrics/request_counts.ts";
+import type { PathRoutes } from "./route.ts";
 
 /** How the environment of a request is found. Spec: "Base address `{base_url}`". */
 export type EnvironmentSource =
@@ -35,6 +36,8 @@ export interface Edge {
   readonly options: AppOptions;
   readonly requests: RequestCounts;
   readonly addressNet: AddressNet;
+  /** All that can be called, for `/openapi.json`. */
+  readonly paths: readonly PathRoutes[];
 }
 
 /** Where a request arrived. */

@@ -237,6 +237,7 @@ export const SHARED_ROUTES: Readonly<Record<string, string>> = {
   "GET /health/live": "tells that the process runs, and nothing else",
   "GET /health/ready": "tells whether the store answers, and nothing else",
   "GET /metrics": "counts; for operators, or on loopback",
+  "GET /openapi.json": "describes the calls; with a key, the types of its own environment",
   "POST /api/login": "gives a token to who knows an account's password",
   "POST /api/users": "accounts are of the deployment: a token for single instances is refused",
   "POST /api/instances": "makes a new one: a token for single instances is refused",

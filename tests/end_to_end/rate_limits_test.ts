@@ -1,22 +1,12 @@
 /** "Rate limits" of the contract and of the decisions: every header and body by its exact value. */
 
 import assert from "node:assert/strict";
-import type { Environment } from "../../src/domain/tenant.ts";
-import { createApp } from "../../src/http/app.ts";
-import { createAddressNet } from "../../src/http/middleware/address_net.ts";
-import { withWorld, type World } from "./world.ts";
+import { type Answer, type SendOptions, withWorld, type World } from "./world.ts";
 import { METADATA, noteBody, uuid } from "./world_spec.ts";
 
-interface Ask {
-  readonly token?: string | null;
-  readonly body?: unknown;
-  readonly environment?: Environment;
-  /** The other end of the connection. */
-  readonly peer?: string;
-}
-
 interface Edge extends World {
-  ask(method: string, path: string, options?: Ask): Promise<Response>;
+  /** As `send`, over a connection from {@link PEER}. */
+  ask: World["send"];
   setTier(tier: string): Promise<void>;
 }
 
@@ -25,46 +15,25 @@ const WRITE = `${NOTE}/was_written`;
 const PEER = "192.0.2.7";
 const NO_LIMIT = "2147483647";
 
-/** One process: its three listeners share one net. */
 async function withEdge(body: (edge: Edge) => Promise<void>, ipLimit?: number): Promise<void> {
   await withWorld(async (world) => {
-    const clientAddress = (peer: string) => peer;
-    const addressNet = createAddressNet(clientAddress, ipLimit);
-    const apps = new Map<Environment, ReturnType<typeof createApp>>();
-
-    async function ask(method: string, path: string, options: Ask = {}) {
-      const { environment = "test", peer = PEER, body } = options;
-      const { token = world.keys[environment].write } = options;
-      const app = apps.get(environment) ?? createApp(world.service, world.host, {
-        headerPrefix: "SVC",
-        environment: { kind: "listener", environment },
-        clientAddress,
-        addressNet,
-      });
-      apps.set(environment, app);
-      const headers = new Headers();
-      if (token !== null) headers.set("authorization", `Bearer ${token}`);
-      if (body !== undefined) headers.set("content-type", "application/json");
-      const init = { method, headers, body: body === undefined ? null : JSON.stringify(body) };
-      const remoteAddr = { transport: "tcp", hostname: peer, port: 50_000 } as const;
-      return await app.fetch(new Request(`http://127.0.0.1:8002${path}`, init), { remoteAddr });
-    }
-
-    async function setTier(tier: string) {
-      const path = `/api/instances/${world.instanceId}`;
-      assert.equal((await world.send("PATCH", path, { body: { tier } })).status, 200);
-    }
-
-    await body({ ...world, ask, setTier });
-  });
+    await body({
+      ...world,
+      ask: (method, path, options) => world.send(method, path, { peer: PEER, ...options }),
+      async setTier(tier) {
+        const path = `/api/instances/${world.instanceId}`;
+        assert.equal((await world.send("PATCH", path, { body: { tier } })).status, 200);
+      },
+    });
+  }, { ipLimit });
 }
 
-function ratesOf({ headers }: Response) {
+function ratesOf({ headers }: Answer) {
   return ["limit", "remaining", "scope", "tier"].map((name) => headers.get(`x-ratelimit-${name}`));
 }
 
 /** Counts as a write, and costs nothing: there is no body. */
-async function spend({ ask }: Edge, times: number, options: Ask = {}) {
+async function spend({ ask }: Edge, times: number, options: SendOptions = {}) {
   for (let time = 0; time < times; time++) {
     assert.equal((await ask("POST", WRITE, options)).status, 400);
   }
@@ -121,7 +90,7 @@ Deno.test("beyond the limit: 429 with the contract's body, until a minute has pa
     assert.equal(refused.status, 429);
     assert.deepEqual(ratesOf(refused), ["600", "0", "instance", "free"]);
     assert.equal(refused.headers.get("retry-after"), "61");
-    assert.deepEqual(await refused.json(), {
+    assert.deepEqual(refused.body, {
       ok: false,
       error: "Rate limit exceeded",
       scope: "instance",
@@ -135,7 +104,7 @@ Deno.test("beyond the limit: 429 with the contract's body, until a minute has pa
     assert.equal((await ask("POST", WRITE, { body: noteBody("a") })).status, 429);
     host.timeMs += 100;
     assert.equal((await ask("POST", WRITE, { body: noteBody("a") })).status, 201);
-    assert.equal((await (await ask("GET", `${NOTE}/length`)).json()).length, 2);
+    assert.equal((await ask("GET", `${NOTE}/length`)).body.length, 2);
   });
 });
 
@@ -144,7 +113,7 @@ Deno.test("reads beyond the limit are refused with that of reads", async () => {
     await setTier("free");
     for (let time = 0; time < 3_000; time++) await ask("GET", "/note/-");
     const refused = await ask("GET", NOTE);
-    assert.deepEqual([refused.status, (await refused.json()).limit], [429, 3_000]);
+    assert.deepEqual([refused.status, refused.body.limit], [429, 3_000]);
     assert.equal((await ask("POST", WRITE, { body: noteBody("a") })).status, 201);
   });
 });
@@ -203,7 +172,7 @@ Deno.test("beyond the net everything from the address is 429, but keys of instan
     assert.equal(refused.status, 429);
     assert.deepEqual(ratesOf(refused), ["5", "0", "ip", null]);
     assert.equal(refused.headers.get("retry-after"), "65");
-    assert.deepEqual(await refused.json(), {
+    assert.deepEqual(refused.body, {
       ok: false,
       error: "Rate limit exceeded",
       scope: "ip",
@@ -221,7 +190,7 @@ Deno.test("beyond the net everything from the address is 429, but keys of instan
     await setTier("scale");
     const limited = await ask("GET", NOTE);
     assert.deepEqual([limited.status, ...ratesOf(limited)], [429, "5", "0", "ip", "scale"]);
-    assert.equal((await limited.json()).tier, "scale");
+    assert.equal(limited.body.tier, "scale");
     const elsewhere = await ask("GET", NOTE, { peer: "192.0.2.9" });
     assert.deepEqual(ratesOf(elsewhere), ["300000", "299999", "instance", "scale"]);
     host.timeMs += 65_000;
@@ -276,7 +245,7 @@ Deno.test("refusals show in the metrics by their scope", async () => {
     await edge.ask("POST", WRITE);
     for (let time = 602; time < 605; time++) await edge.ask("GET", NOTE, { token: null });
     await edge.ask("GET", NOTE, { token: null });
-    const metrics = await (await edge.ask("GET", "/metrics", { token: edge.operator })).text();
+    const { text: metrics } = await edge.ask("GET", "/metrics", { token: edge.operator });
     assert.match(metrics, /daybook_rate_limited_total\{scope="instance"\} 2\n/);
     assert.match(metrics, /daybook_rate_limited_total\{scope="ip"\} 1\n/);
     assert.match(metrics, /daybook_writes_refused_total\{error_type="rate_limited"\} 2\n/);

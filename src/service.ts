@@ -24,6 +24,7 @@ import type { IdempotencyClaim, WriteRequest, Written } from "./domain/write.ts"
 import type { AccessService } from "./service/access.ts";
 import { type AuditService, createAudit } from "./service/audit.ts";
 import { backgroundCalls, type BackgroundService } from "./service/background.ts";
+import { createLimits, type LimitsService } from "./service/limits.ts";
 import { type ReactionCalls, reactionCalls } from "./service/reactions.ts";
 import { createSpecService, type SpecService } from "./service/specs.ts";
 import type { Host } from "./host.ts";
@@ -92,6 +93,7 @@ export interface Service {
   readonly audit: AuditService;
   readonly background: BackgroundService;
   readonly operations: OperationsService;
+  readonly limits: LimitsService;
   /** Resolves when the store answers a read; rejects when it does not. For `/health/ready`. */
   ping(): Promise<void>;
   /** Lets go of watches and waits for what is still being written; the engine stays open. */
@@ -196,7 +198,9 @@ export function createService(
     await modules.close();
   }
 
-  return { data, specs: specService, access, audit, background, operations, ping, close };
+  const limiting = createLimits({ engine, host });
+  const parts = { data, specs: specService, access, audit, background, operations };
+  return { ...parts, limits: limiting, ping, close };
 }
 
 function eventCalls(

@@ -144,6 +144,7 @@ function listen(
     baseDomain: config.baseDomain,
     tls,
     headerPrefix: config.headerPrefix,
+    ipLimitPerMinute: config.ipLimitPerMinute,
     opensMetricsLocally: opensMetricsLocally(config),
     clientAddress: (peer, forwardedFor) => clientAddress(peer, forwardedFor, trusted),
   });

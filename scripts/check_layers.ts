@@ -109,6 +109,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     types: ["src/service.ts", "src/service", "src/host.ts", "src/config.ts"],
     packages: {
       "hono": ["src/http"],
+      "lru-cache": ["src/http/middleware/address_net.ts"],
       "ipaddr.js": ["src/http"],
       "prom-client": ["src/http/metrics"],
       "node:crypto": ["src/http"],

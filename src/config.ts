@@ -126,7 +126,7 @@ export function parseConfig(env: Env): ParsedConfig {
     ),
     ipLimitPerMinute: read(
       "DAYBOOK_IP_LIMIT",
-      30_000,
+      limits.addressRequestsPerMinuteDefault,
       `a number from 1 to ${COUNT_MAX}`,
       integer(1, COUNT_MAX),
     ),

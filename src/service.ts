@@ -25,6 +25,7 @@ import type { IdempotencyClaim, WriteRequest, Written } from "./domain/write.ts"
 import type { AccessService } from "./service/access.ts";
 import { type AuditService, createAudit } from "./service/audit.ts";
 import { backgroundCalls, type BackgroundService } from "./service/background.ts";
+import { createLimits, type LimitsService } from "./service/limits.ts";
 import { type ReactionCalls, reactionCalls } from "./service/reactions.ts";
 import { createSpecService, type SpecService } from "./service/specs.ts";
 import { traceCommits, traceParts } from "./service/traced.ts";
@@ -94,6 +95,7 @@ export interface Service {
   readonly audit: AuditService;
   readonly background: BackgroundService;
   readonly operations: OperationsService;
+  readonly limits: LimitsService;
   /** Resolves when the store answers a read; rejects when it does not. For `/health/ready`. */
   ping(): Promise<void>;
   /** Lets go of watches and waits for what is still being written; the engine stays open. */
@@ -201,8 +203,9 @@ export function createService(
     await modules.close();
   }
 
+  const limiting = createLimits({ engine, host });
   const parts = { data, specs: specService, access, audit, background, operations };
-  return { ...traceParts(parts, tracer), ping, close };
+  return { ...traceParts(parts, tracer), limits: limiting, ping, close };
 }
 
 function eventCalls(

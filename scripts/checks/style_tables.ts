@@ -251,6 +251,11 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "one verdict; the writes that race for it are what is to be shown",
   },
   {
+    place: "src/http/middleware/rate_limit.ts",
+    test: "tests/end_to_end/rate_limits_test.ts",
+    reason: "what it puts on answers, by its exact value",
+  },
+  {
     place: "src/http/decode/multipart.ts",
     test: "tests/http/routes/blobs_test.ts",
     reason: "its only caller, with bodies made by hand",

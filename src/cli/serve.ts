@@ -152,6 +152,7 @@ function listen(
     tls,
     tracer,
     headerPrefix: config.headerPrefix,
+    ipLimitPerMinute: config.ipLimitPerMinute,
     opensMetricsLocally: opensMetricsLocally(config),
     clientAddress: (peer, forwardedFor) => clientAddress(peer, forwardedFor, trusted),
   });

@@ -31,8 +31,8 @@ export async function shrinkWeather(
   const names = Object.keys(SIMPLER) as (keyof Weather)[];
   let smallest = weather;
   let tries = 0;
-  for (let before; before !== smallest;) {
-    before = smallest;
+  for (let isSmaller = true; isSmaller;) {
+    isSmaller = false;
     for (const name of names) {
       const values: readonly unknown[] = SIMPLER[name];
       const known = values.indexOf(smallest[name]);
@@ -41,6 +41,7 @@ export async function shrinkWeather(
         const smaller = { ...smallest, [name]: value };
         if (!await fails(smaller)) continue;
         smallest = smaller;
+        isSmaller = true;
         break;
       }
     }

@@ -170,6 +170,8 @@ export const limits = {
   /** Statements of one environment that wait for a process, and how long each does. */
   sqlWaitingPerTenantMax: 64,
   sqlWaitMsMax: 2_000,
+  /** Spec: "A per-IP safety-net limit". */
+  addressRequestsPerMinuteDefault: 30_000,
   /** Failed logins of one account within a minute before it is locked for that minute. */
   failedLoginsPerMinuteMax: 10,
 } as const;

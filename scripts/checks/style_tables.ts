@@ -171,6 +171,21 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "the wire is judged with real anchors behind it",
   },
   {
+    place: "src/http/openapi",
+    test: "tests/http/openapi/document_test.ts",
+    reason: "tables and what joins them, judged as one document, and by real answers end to end",
+  },
+  {
+    place: "src/http/openapi/operations",
+    test: "tests/end_to_end/openapi_test.ts",
+    reason: "a table; each row is held against the answers of its route",
+  },
+  {
+    place: "src/http/routes/openapi.ts",
+    test: "tests/end_to_end/openapi_test.ts",
+    reason: "one document or the other, seen by who asks",
+  },
+  {
     place: "src/queries/check_streams.ts",
     test: "tests/queries/check_store_test.ts",
     reason: "the check of a store is that of its streams and more",

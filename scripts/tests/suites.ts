@@ -29,6 +29,7 @@ export const CLUSTER_TESTS: readonly string[] = [
 export const BESIDE_TESTS: readonly string[] = [
   "tests/differential",
   "tests/domain",
+  "tests/history",
   "tests/published_failures",
   "tests/simulation",
 ];

@@ -67,7 +67,8 @@ export interface EncodedEvent {
 /**
  * The one place an event becomes text: equal to `JSON.stringify({key, type, data, metadata})`.
  * `dataJson` and `metadataJson` come ready, for the size check has made one and all events of a
- * write share the other; `geo` is what the metadata says of it. JSON escapes lone surrogates, so text and UTF-8 bytes are one to one.
+ * write share the other; `geo` is what the metadata says of it. JSON escapes lone surrogates, so
+ * text and UTF-8 bytes are one to one.
  */
 export function encodeEvent(
   key: string,

@@ -39,7 +39,7 @@ export function createApp(
   options: AppOptions,
 ): Hono<{ Bindings: Connection }> {
   const { requests = newRequestCounts() } = options;
-  const edge: Edge = { service, host, options, requests };
+  const edge: Edge = { service, host, options, requests, paths: PATHS };
   const nextRequestId = createRequestIds(host);
   const findPlace = createPlaces(options.environment);
 

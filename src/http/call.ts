@@ -4,6 +4,7 @@ import type { Host } from "../host.ts";
 import type { Service } from "../service.ts";
 import type { Environment, Tenant } from "../domain/tenant.ts";
 import type { RequestCounts } from "./metrics/request_counts.ts";
+import type { PathRoutes } from "./route.ts";
 
 /** How the environment of a request is found. Spec: "Base address `{base_url}`". */
 export type EnvironmentSource =
@@ -30,6 +31,8 @@ export interface Edge {
   readonly host: Host;
   readonly options: AppOptions;
   readonly requests: RequestCounts;
+  /** All that can be called, for `/openapi.json`. */
+  readonly paths: readonly PathRoutes[];
 }
 
 /** Where a request arrived. */

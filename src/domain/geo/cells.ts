@@ -54,7 +54,7 @@ export function distanceToCell(center: Center, cell: CellId): number {
   return s1.chordangle.angle(squared) * EARTH_RADIUS_METRES;
 }
 
-/** How wide a cell of level 0 is at least, in radians; each level halves it. See "S2 cell statistics". */
+/** How wide a face is at least, in radians; each level halves it. S2: "kMinWidth". */
 const WIDTH_MIN = 2 * Math.SQRT2 / 3;
 const LEVEL_MAX = 30;
 

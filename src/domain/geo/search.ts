@@ -12,7 +12,6 @@ import { assert } from "../assert.ts";
 import {
   type CellId,
   cellsAround,
-  type Center,
   centerOf,
   childrenOf,
   distanceToCell,

@@ -1,4 +1,4 @@
-/** The point that a stored event has, read from its text: for imports and for checks of the store. */
+/** The point of a stored event, read from its text: for imports and for checks of the store. */
 
 import { decodeEvent } from "../event.ts";
 import { type GeoPoint, isLatitude, isLongitude } from "./point.ts";

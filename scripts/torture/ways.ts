@@ -16,6 +16,7 @@ function under(seedName: string, casesName: string): Way["env"] {
   return (seed, cases) => ({ [seedName]: `${seed}`, [casesName]: `${cases}` });
 }
 
+const fuzz = under("FUZZ_SEED", "FUZZ_CASES");
 const crash = under("CRASH_SEED", "CRASH_ROUNDS");
 
 export const WAYS: readonly Way[] = [
@@ -59,7 +60,28 @@ export const WAYS: readonly Way[] = [
     unit: "requests",
     path: "tests/fuzz/http_fuzz_test.ts",
     cases: 5_000,
-    env: under("FUZZ_SEED", "FUZZ_CASES"),
+    env: fuzz,
+  },
+  {
+    name: "hostile paths",
+    unit: "requests",
+    path: "tests/fuzz/path_fuzz_test.ts",
+    cases: 20_000,
+    env: fuzz,
+  },
+  {
+    name: "hostile specs",
+    unit: "specs",
+    path: "tests/fuzz/spec_fuzz_test.ts",
+    cases: 10_000,
+    env: fuzz,
+  },
+  {
+    name: "hostile bodies",
+    unit: "bodies",
+    path: "tests/fuzz/json_fuzz_test.ts",
+    cases: 100_000,
+    env: fuzz,
   },
   {
     name: "hostile modules",

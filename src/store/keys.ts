@@ -281,7 +281,7 @@ export const keys = {
   tiles: (tenant: number, stream: string, generation: number, height: number): KeyRange =>
     rangeOf([tenant, kind.tile, stream, generation, height]),
   streamTiles: (tenant: number, stream: string): KeyRange => rangeOf([tenant, kind.tile, stream]),
-  /** The newest point of an aggregate, by its place (`geo_place.ts`), which begins with its leaf. */
+  /** The newest point of an aggregate, by its place (`geo_place.ts`): its leaf comes first. */
   geoPoint: (tenant: number, type: string, place: Bytes, id: string): Bytes =>
     pack([tenant, kind.geoPoint, type, place, id]),
   geoPointsAt: (tenant: number, type: string, place: Bytes): KeyRange =>

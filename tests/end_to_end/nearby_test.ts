@@ -32,7 +32,10 @@ function found(...data: (readonly [id: string, distance: number, lat: number, ln
 }
 
 const NOTHING = found();
-const get = (query: string) => `GET /van/nearby?${query}`;
+
+function get(query: string): string {
+  return `GET /van/nearby?${query}`;
+}
 
 testCases(
   "nearby",

@@ -234,7 +234,7 @@ Deno.test("writers that race for vans leave each at the point of its last event"
   });
 });
 
-/** Answers while others write: each is of one moment, so a van is never at two points or at none. */
+/** Each answer is of one moment, so a van is never at two points, or at none. */
 Deno.test("a van that moves is at exactly one of its points in every answer", async () => {
   await withService(async ({ service, tenants: { test } }) => {
     const spots = [BERLIN, POTSDAM];

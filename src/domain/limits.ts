@@ -148,6 +148,8 @@ export const limits = {
   /** How long a saga is kept that has ended, and what has failed too often to be tried again. */
   sagaRetentionSeconds: 30 * 24 * HOUR_S,
   parkedRetentionSeconds: 30 * 24 * HOUR_S,
+  /** Spec: "A per-IP safety-net limit". */
+  addressRequestsPerMinuteDefault: 30_000,
   /** Failed logins of one account within a minute before it is locked for that minute. */
   failedLoginsPerMinuteMax: 10,
 } as const;

@@ -107,6 +107,13 @@ export const METRICS: readonly (NumberMetric | HistogramMetric)[] = [
     read: ({ requests }) => tally("error_type", requests.writesRefused),
   },
   {
+    name: "daybook_rate_limited_total",
+    help: "Requests beyond a rate limit",
+    type: "counter",
+    labels: ["scope"],
+    read: ({ requests }) => tally("scope", requests.rateLimited),
+  },
+  {
     name: "daybook_events_written_total",
     help: "Stored events by what wrote them",
     type: "counter",

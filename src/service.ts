@@ -167,10 +167,9 @@ export function createService(
     readAggregate: reader.readAggregate,
     listAggregates: (tenant, request) =>
       listAggregates({ engine, host, specs, reader }, tenant, request),
-    findNearby: (tenant, request) => findNearby(engine, specs, tenant, request),
     readError: errors.read,
     listErrors: (tenant, page) => listErrors(errors.list, tenant, page),
-    ...eventCalls(engine, specs),
+    ...storedCalls(engine, specs),
     ...reactionCalls({ engine, host, specs, circuitOf: deliveries.circuitOf }),
     recordError: errors.record,
   };
@@ -213,13 +212,14 @@ export function createService(
   return { ...traceParts(parts, tracer), limits: limiting, ping, close };
 }
 
-function eventCalls(
+function storedCalls(
   engine: Engine,
   specs: SpecCache,
-): Pick<DataService, "readLength" | "readEvents"> {
+): Pick<DataService, "readLength" | "readEvents" | "findNearby"> {
   return {
     readLength: (tenant, aggregateType, id) => readLength(engine, specs, tenant, aggregateType, id),
     readEvents: (tenant, request) => readEventPage(engine, specs, tenant, request),
+    findNearby: (tenant, request) => findNearby(engine, specs, tenant, request),
   };
 }
 

@@ -207,7 +207,7 @@ export function createService(
     await modules.close();
   }
 
-  const limiting = createLimits({ engine, host });
+  const limiting = createLimits({ engine, host, counters, isStoreShared });
   const parts = { data, specs: specService, access, audit, background, operations };
   return { ...traceParts(parts, tracer), limits: limiting, ping, close };
 }

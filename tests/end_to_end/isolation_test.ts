@@ -36,7 +36,7 @@ const plain = {
 };
 const BERLIN = { lat: 52.52, lng: 13.405 };
 
-/** One order has an event at a point, a saga that waits, a scheduled event, a delivery and an error record. */
+/** One order has an event at a point, a saga that waits, and what is to be done and told. */
 const spec: JsonObject = {
   agent_types: ["user"],
   aggregate_types: {

@@ -40,6 +40,8 @@ export interface Counters {
   readonly moduleCalls: Tally;
   /** SQL over views: queries by their end, `ok` or why they were refused. */
   readonly queries: Tally;
+  /** Parts of rate limits that processes share: `taken`, `empty` where none was left, `failed`. */
+  readonly rateShares: Tally;
   readonly store: StoreCounters;
 }
 
@@ -78,6 +80,7 @@ export function newCounters(): Counters {
     workerFailures: newTally(),
     moduleCalls: newTally("ok", "handler_error", "unavailable", ...WASM_FAILURE_KINDS),
     queries: newTally("ok", "sql_not_allowed", "sql_timeout", "sql_unavailable"),
+    rateShares: newTally("taken", "empty", "failed"),
     store: {
       transactions: newTally("committed", "failed"),
       retries: 0,

@@ -39,6 +39,7 @@ import {
 } from "./routes/projections.ts";
 import { queryViews } from "./routes/query.ts";
 import { listSagas, readSaga } from "./routes/sagas.ts";
+import { findNearby } from "./routes/nearby.ts";
 import { cancelScheduled, listScheduled, readScheduled } from "./routes/scheduled.ts";
 import { deploySpec, listSpecs, readSpec } from "./routes/specs.ts";
 import { writeAtomic, writeBatch, writeSingle } from "./routes/write.ts";
@@ -93,6 +94,7 @@ export const PATHS: readonly PathRoutes[] = [
   path("/_scheduled", { GET: read(listScheduled) }),
   path("/_scheduled/{id}", { GET: read(readScheduled), DELETE: write(cancelScheduled) }),
   path("/{type}", { GET: read(listAggregates) }),
+  path("/{type}/nearby", { GET: read(findNearby) }),
   path("/{type}/{id}", { GET: read(readAggregate), POST: write(writeBatch) }),
   path("/{type}/{id}/length", { GET: read(readLength) }),
   path("/{type}/{id}/events", { GET: read(readEvents) }),

@@ -46,11 +46,12 @@ const kind = {
   chunk: 35,
   chunkLeaves: 36,
   tile: 37,
-  projection: 38,
-  viewRow: 39,
-  viewSource: 40,
-  viewChange: 41,
-  viewWork: 42,
+  geoPoint: 38,
+  projection: 39,
+  viewRow: 40,
+  viewSource: 41,
+  viewChange: 42,
+  viewWork: 43,
 } as const;
 
 /** What a stream is made of, in this order: an append then changes one page of a tree, not two. */
@@ -80,6 +81,8 @@ export const keys = {
   signingKeys: (instanceId: string): KeyRange => rangeOf([0, "signing_key", instanceId]),
   /** Counts changes of keys, tiers and instances; watched, so every node forgets its caches. */
   accessVersion: (): Bytes => pack([0, "access_version"]),
+  /** What processes have taken of an instance's rate limit; `of`: of its reads or writes. */
+  rateShare: (instanceId: string, of: string): Bytes => pack([0, "rate_share", instanceId, of]),
   /** Counts what changes the specs of tenants, or what they call; watched for the same reason. */
   specVersion: (): Bytes => pack([0, "spec_version"]),
   /** Error records to be removed, by hour since 1970. */
@@ -291,6 +294,14 @@ export const keys = {
   tiles: (tenant: number, stream: string, generation: number, height: number): KeyRange =>
     rangeOf([tenant, kind.tile, stream, generation, height]),
   streamTiles: (tenant: number, stream: string): KeyRange => rangeOf([tenant, kind.tile, stream]),
+  /** The newest point of an aggregate, by its place (`geo_place.ts`): its leaf comes first. */
+  geoPoint: (tenant: number, type: string, place: Bytes, id: string): Bytes =>
+    pack([tenant, kind.geoPoint, type, place, id]),
+  geoPointsAt: (tenant: number, type: string, place: Bytes): KeyRange =>
+    rangeOf([tenant, kind.geoPoint, type, place]),
+  geoLeaf: (tenant: number, type: string, leaf: Bytes): Bytes =>
+    pack([tenant, kind.geoPoint, type, leaf]),
+  allGeoPoints: (tenant: number): KeyRange => rangeOf([tenant, kind.geoPoint]),
   /** How often the definitions of projections have changed; then, by name, what they are. */
   projectionChanges: (tenant: number): Bytes => pack([tenant, kind.projection, 0]),
   /** How many projections there have ever been: the number of the newest one. */

@@ -23,14 +23,15 @@ const SECURITY: Partial<Record<Route["access"], readonly JsonObject[]>> = {
   metrics: [{ operatorToken: [] }, {}],
 };
 
-const THROWN: readonly ErrorName[] = ["internal", "store_away"];
-const HOLDERS: readonly ErrorName[] = ["unauthorized", "forbidden", ...THROWN];
+const THROWN: readonly ErrorName[] = ["internal", "store_away", "server_stopping"];
+const CALLERS: readonly ErrorName[] = ["rate_limited", ...THROWN];
+const HOLDERS: readonly ErrorName[] = ["unauthorized", "forbidden", ...CALLERS];
 
 /** What each call of a kind may be refused for, whatever it does. */
 const BY_ACCESS: Readonly<Record<Route["access"], readonly ErrorName[]>> = {
   health: [],
   metrics: [],
-  open: THROWN,
+  open: CALLERS,
   read: HOLDERS,
   write: HOLDERS,
   operator: HOLDERS,
@@ -77,7 +78,7 @@ export function describeRoute(
     ...(parameters.length > 0 && { parameters }),
     ...(operation.body !== undefined && { requestBody: describeBody(operation) }),
     responses: {
-      ...describeAnswers(operation),
+      ...describeAnswers(access, operation),
       ...describeErrors(errorsOf(access, operation)),
     },
     security: [...SECURITY[access] ?? []],
@@ -108,8 +109,15 @@ function describeBody({ body, bodyForm = "json" }: Operation): JsonObject {
   return { required: bodyForm !== "optional json", content };
 }
 
-function describeAnswers({ answers, headers }: Operation): JsonObject {
-  const names = headers === undefined ? [] : ["X-Idempotency-Replayed"];
+/** Who answers to an API key tells what is left of its rate. */
+const RATE_HEADERS = ["Limit", "Remaining", "Scope", "Tier"].map((name) => `X-RateLimit-${name}`);
+
+function describeAnswers(
+  access: Route["access"],
+  { answers, headers }: Operation,
+): JsonObject {
+  const rates = access === "read" || access === "write" ? RATE_HEADERS : [];
+  const names = [...rates, ...(headers === undefined ? [] : ["X-Idempotency-Replayed"])];
   return Object.fromEntries(
     Object.entries(answers).map(([status, schema]) => [
       status,

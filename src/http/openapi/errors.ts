@@ -3,6 +3,7 @@
  * kind of refusal does not compile until it has a row. The texts themselves are `reply.ts`'s.
  */
 
+import { TIERS } from "../../domain/access.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import {
   ANYTHING,
@@ -32,7 +33,9 @@ const LENGTHS: FieldSchemas = { current_length: COUNT, expected_length: COUNT };
 const VIOLATION = object({ rule: TEXT, path: TEXT, message: TEXT, hint: TEXT });
 const VIOLATIONS: FieldSchemas = { "path?": TEXT, violations: array(VIOLATION) };
 const FAULT: FieldSchemas = { "hint?": TEXT, context: FREE_OBJECT, error_id: TEXT };
+const WHOLE: Schema = { type: "string", pattern: "^[0-9]+$" };
 const RETRY = ["Retry-After"] as const;
+const RATE = ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Scope"] as const;
 const ERROR_ID = ["x-error-id"] as const;
 const HANDLER_ERROR = object({
   type: TEXT,
@@ -83,6 +86,7 @@ export const ERRORS: Readonly<Record<ErrorName, ErrorForm>> = {
     ...FAULT,
   }, ERROR_ID),
   modules_unavailable: error(503, "unavailable", FAULT, [...RETRY, ...ERROR_ID]),
+  server_stopping: error(503, "unavailable", FAULT, [...RETRY, ...ERROR_ID]),
   module_invalid: error(422, "bad_request", VIOLATIONS),
   spec_invalid: error(422, "spec_invalid", VIOLATIONS),
   spec_incompatible: error(422, "spec_incompatible", VIOLATIONS),
@@ -94,6 +98,13 @@ export const ERRORS: Readonly<Record<ErrorName, ErrorForm>> = {
   operator_input_invalid: error(422, "bad_request", { path: TEXT }),
   already_exists: error(409, "bad_request", { path: TEXT }),
   body_late: error(408, "bad_request"),
+  rate_limited: form(429, {
+    error: { const: "Rate limit exceeded" },
+    scope: choice(["instance", "ip"]),
+    limit: COUNT,
+    window: { const: "1m" },
+    "tier?": choice(TIERS),
+  }, [...RATE, ...RETRY]),
   login_locked: error(429, "rate_limited", {}, RETRY),
   anchor_not_found: error(404, "anchor_not_found"),
   stream_not_found: error(404, "stream_not_found"),
@@ -115,7 +126,14 @@ export const ERRORS: Readonly<Record<ErrorName, ErrorForm>> = {
 export const HEADERS: Readonly<Record<string, { description: string; schema: Schema }>> = {
   "x-request-id": { description: "The request's own, or a new one", schema: TEXT },
   "x-error-id": { description: "For `GET /_errors/{id}`", schema: TEXT },
-  "Retry-After": { description: "Seconds", schema: { type: "string", pattern: "^[0-9]+$" } },
+  "X-RateLimit-Limit": { description: "Requests within a minute", schema: WHOLE },
+  "X-RateLimit-Remaining": { description: "How many of them are left", schema: WHOLE },
+  "X-RateLimit-Scope": {
+    description: "Whose requests are counted",
+    schema: choice(["instance", "ip"]),
+  },
+  "X-RateLimit-Tier": { description: "Where it is known whose they are", schema: choice(TIERS) },
+  "Retry-After": { description: "Seconds", schema: WHOLE },
   "WWW-Authenticate": { description: "The scheme", schema: { const: "Bearer" } },
   "Allow": { description: "The methods of the path", schema: TEXT },
   "X-Idempotency-Replayed": {

@@ -1,4 +1,4 @@
-/** The rows about projections: how fast views follow writes, are built and are exported. */
+/** The rows about projections: how fast views follow writes, are built, exported and queried. */
 
 import type { EnvironmentName, ServerProcess } from "../../tests/support/server_process.ts";
 import { bodyText } from "./http_connection.ts";
@@ -7,6 +7,7 @@ import { processorMicros, residentMemory } from "./machine.ts";
 import { askUntil, runOpenLoop } from "./open_loop.ts";
 import { batchBody, streamId } from "./requests.ts";
 import { deployBenchSpec, type Target, targetOf } from "./server_measures.ts";
+import { measureQueries } from "./sql_rows.ts";
 import type { Row } from "./table.ts";
 
 export interface ProjectionBench {
@@ -52,6 +53,7 @@ export async function measureProjections(bench: ProjectionBench): Promise<void> 
     await measureBuild(bench, server, target, accounts);
     await measureLag(bench, target);
     await measureExport(bench, server, target);
+    await measureQueries({ server, target, rows: accounts, add: bench.add });
   } finally {
     await server.kill();
   }

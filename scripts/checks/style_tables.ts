@@ -361,6 +361,16 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "exports as clients get them",
   },
   {
+    place: "src/http/routes/query.ts",
+    test: "tests/end_to_end/queries_test.ts",
+    reason: "asked there through the whole product",
+  },
+  {
+    place: "src/http/decode/sql.ts",
+    test: "tests/end_to_end/queries_test.ts",
+    reason: "its only caller, with every fault of a body",
+  },
+  {
     place: "src/http/routes/projections.ts",
     test: "tests/end_to_end/projections_test.ts",
     reason: "asked there through the whole product",
@@ -419,6 +429,26 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     place: "src/runners",
     test: "tests/wasm/pool_test.ts",
     reason: "what all pools share, whose runners are processes and are tested as such",
+  },
+  {
+    place: "src/sql",
+    test: "tests/sql/query_pool_test.ts",
+    reason: "programs of processes and what passes between them, tested with the processes",
+  },
+  {
+    place: "src/sql/copy_file.ts",
+    test: "tests/queries/sql/view_copies_test.ts",
+    reason: "what may become of a file, seen through queries on it",
+  },
+  {
+    place: "src/sql/run_query.ts",
+    test: "tests/queries/sql/statement_fuzz_test.ts",
+    reason: "runs in a process, and is held against SQLite elsewhere",
+  },
+  {
+    place: "src/queries/sql",
+    test: "tests/queries/sql/view_copies_test.ts",
+    reason: "parts of keeping a copy, seen through queries on it",
   },
   {
     place: "src/wasm",

@@ -16,6 +16,7 @@ export interface RefusedAnswer {
 
 type Mark = (answer: RefusedAnswer) => boolean;
 
+const NO_SQL = "traces ask no SQL, whose answers are no matter of the store: `queries/sql/` does";
 const NO_AUDIT = "traces ask for no evidence; `end_to_end/audit_test.ts` does";
 
 /** How an answer of the kind is known, or the reason why a sequential trace cannot meet it. */
@@ -49,6 +50,12 @@ const MARKS: Readonly<Record<Kind, Mark | string>> = {
   blob_incompatible: "as above",
   spec_invalid: ({ errorType }) => errorType === "spec_invalid",
   spec_incompatible: ({ errorType }) => errorType === "spec_incompatible",
+  server_stopping: "no trace stops its server: `http/serve_test.ts` does",
+  projection_invalid: "traces deploy no projections: `end_to_end/projections_test.ts` does",
+  rate_limited: "traces stay below the limits: `end_to_end/rate_limits_test.ts` does not",
+  sql_not_allowed: NO_SQL,
+  sql_timeout: NO_SQL,
+  sql_unavailable: NO_SQL,
   operator_input_invalid: (answer) => isPlain422(answer) && isOperators(answer),
   already_exists: ({ status, errorType }) => status === 409 && errorType === "bad_request",
   body_late: "takes half a minute of real time and concerns no store",

@@ -53,6 +53,9 @@ const SAMPLES: Samples = {
   spec_invalid: { kind: "spec_invalid", violations: [violation] },
   projection_invalid: { kind: "projection_invalid", violations: [violation] },
   spec_incompatible: { kind: "spec_incompatible", violations: [violation] },
+  sql_not_allowed: { kind: "sql_not_allowed", message: "<reason>" },
+  sql_timeout: { kind: "sql_timeout", message: "<reason>" },
+  sql_unavailable: { kind: "sql_unavailable", message, retryAfterMs: 1_000 },
   operator_input_invalid: { kind: "operator_input_invalid", path, message },
   already_exists: { kind: "already_exists", path, message },
   body_late: { kind: "body_late", seconds: 30 },
@@ -128,7 +131,7 @@ const LITERALS = new RegExp(`(?:${LITERAL.source})(?:\\s*\\+\\s*(?:${LITERAL.sou
 
 /** All texts of the sources, joined where they are, as patterns for a whole text. */
 function textsOfSources(): RegExp[] {
-  const folders = ["src/http", "src/domain", "src/commands", "src/queries", "src/wasm"];
+  const folders = ["src/http", "src/domain", "src/commands", "src/queries", "src/sql", "src/wasm"];
   return folders.flatMap(readSources).flatMap((source) =>
     (source.match(LITERALS) ?? []).map((joined) => {
       const parts = joined.match(new RegExp(LITERAL, "g")) ?? [];

@@ -336,6 +336,22 @@ export const REQUESTS: Readonly<Record<string, Producers>> = {
     200: async (world) => [`${(await deployed(world))[0]}/orders_seen`],
     404: instance("/projections/nothing"),
   },
+  "POST /_projections/query": {
+    200: async (world) => [
+      await shown(world).then(() => "/_projections/query"),
+      { sql: "SELECT text FROM orders_seen WHERE key = :key", params: { key: "7KD2M9QXA" } },
+    ],
+    422: post("/_projections/query", { sql: "DELETE FROM orders_seen" }),
+  },
+  "GET /_projections/query": {
+    200: async (world) => {
+      const [path] = await instance("/projections")(world);
+      await world.send("POST", path, { body: { projection: { ...ORDERS_SEEN, name: "query" } } });
+      await settleViews(world.service);
+      return ["/_projections/query"];
+    },
+    404: get("/_projections/query"),
+  },
   "GET /_projections/{name}": {
     200: async (world) => [await shown(world).then(() => "/_projections/orders_seen")],
     404: get("/_projections/nothing"),

@@ -66,6 +66,8 @@ export interface World {
   readonly keys: Readonly<Record<Environment, { readonly read: string; readonly write: string }>>;
   /** A token for everything. */
   readonly operator: string;
+  /** Where copies of views for SQL are. */
+  readonly viewsFolder: string;
   /** Sends a request and holds its answer against what the contract says of all answers. */
   send(method: string, path: string, options?: SendOptions): Promise<Answer>;
 }
@@ -92,7 +94,9 @@ export async function withWorld(
   const { spec, jwtPublicKey } = options;
   const access = createAccess(engine, host, { jwtSecret: SECRET, jwtPublicKey });
   const webhooks = options.webhooks?.(host);
-  const service = createService(engine, host, access, { webhooks });
+  const folder = await Deno.makeTempDir({ prefix: "daybook-views-" });
+  const sql = { runners: 2, folder: `${folder}/views` };
+  const service = createService(engine, host, access, { webhooks, sql });
   try {
     if (spec) await deployEverywhere(service, inhabitants.tenants, spec);
     const operator = signToken(operatorClaims());
@@ -102,9 +106,11 @@ export async function withWorld(
       createAddressNet(clientAddress, options.ipLimit),
       (environment, isOperators) => isOperators ? operator : inhabitants.keys[environment].write,
     );
-    await body({ host, service, access, engine, operator, send, ...inhabitants });
+    const viewsFolder = sql.folder;
+    await body({ host, service, access, engine, operator, send, viewsFolder, ...inhabitants });
   } finally {
     await service.close();
+    await Deno.remove(folder, { recursive: true });
     await access.close();
     await dispose();
   }

@@ -1,4 +1,4 @@
-/** What is written to a copy, a request at a time: whole, or not at all, and only onto what it is for. */
+/** What is written to a copy: whole, or not at all, and only onto what it is for. */
 
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";

@@ -20,7 +20,7 @@ export interface SqlText {
 
 type TokenKind = "word" | "quoted" | "parameter" | "end" | "other";
 
-/** White space and comments, then one token. A comment or quote that is not closed ends the text. */
+/** Blanks and comments, then one token. A comment or quote that is not closed ends the text. */
 const BLANK = /(?:[\t\n\f\r \uFEFF]|--[^\n]*(?:\n|$)|\/\*(?:[^*]|\*(?!\/))*(?:\*\/|$))+/y;
 const TOKENS: readonly (readonly [TokenKind, RegExp])[] = [
   ["other", /[xX]'[^']*(?:'|$)/y],

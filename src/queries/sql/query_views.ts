@@ -127,8 +127,8 @@ async function queryCopy(
       return unavailable("This server cannot keep the copy of the views that SQL needs");
     }
     if (followed.kind === "filling") {
-      const rows = `${followed.rows} rows so far`;
-      return unavailable(`The copy of the views for SQL is being filled: ${rows}`);
+      const { rows } = followed;
+      return unavailable(`The copy of the views for SQL is being filled: ${rows} rows so far`);
     }
     const { path, tables, isCurrent } = followed;
     const outcome = await pool.run(String(tenant.number), { path, tables, sql, bound });

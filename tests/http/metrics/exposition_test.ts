@@ -14,6 +14,7 @@ function view(change: Partial<MetricsView> = {}): MetricsView {
     store: { isUp: true, queues: [], conflicts: 0 },
     leases: new Map(),
     modules: { runners: 0, running: 0, waiting: 0 },
+    sql: { running: 0, waiting: 0, copies: 0, tables: 0, filling: 0 },
     process: { cpuSeconds: 0, residentBytes: 0, startedSeconds: 0 },
     eventLoopLagSeconds: 0,
     ...change,

@@ -1,0 +1,18 @@
+/** The worker that follows views with the copies for SQL. */
+
+import assert from "node:assert/strict";
+import { viewCopyWorker } from "../../src/workers/view_copies.ts";
+import { uuid } from "../support/service_fixture.ts";
+import { withQueries } from "../support/view_queries.ts";
+
+Deno.test("viewCopyWorker() follows what was asked of, so that a removed row does not stay", async () => {
+  await withQueries(async ({ place, rows, service, folder, tenant }) => {
+    await place([[1, { note: "before" }]]);
+    assert.deepEqual(await rows("SELECT note FROM orders"), [{ note: "before" }]);
+    await place([[1, { note: "afterwards" }]]);
+    const worker = viewCopyWorker(service);
+    assert.equal(await worker.drain(100), 0);
+    const text = await Deno.readTextFile(`${folder}/${tenant.number}.db`);
+    assert.ok(text.includes(uuid(1)) && text.includes("afterwards") && !text.includes("before"));
+  });
+});

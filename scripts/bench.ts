@@ -5,7 +5,7 @@
  * `--store foundationdb` measures one and two servers on a cluster that it starts, unpinned.
  * `--reactions` measures what events set off, `--deliveries` what is sent to listeners, `--wasm`
  * calls of WebAssembly modules and the writes that they judge (unpinned, for they run in
- * processes), and nothing else.
+ * processes), `--projections` how views follow, are built and exported, and nothing else.
  */
 
 import { parseArgs } from "node:util";
@@ -23,6 +23,7 @@ import {
   residentMemory,
   serverWrapper,
 } from "./bench/machine.ts";
+import { measureProjections } from "./bench/projection_rows.ts";
 import { measureReactions } from "./bench/reaction_rows.ts";
 import * as measures from "./bench/server_measures.ts";
 import { formatTable, isMet, type Row } from "./bench/table.ts";
@@ -275,6 +276,15 @@ async function runDeliveries(bench: Bench): Promise<void> {
   await measureDeliveries({ isQuick, start, add: (row) => add(bench, row) });
 }
 
+/** The same. */
+async function runProjections(bench: Bench): Promise<void> {
+  const dataDir = `${bench.dataDir}/projections`;
+  const { isQuick, wrapper } = bench;
+  await Deno.mkdir(dataDir);
+  const start = () => startServer({ dataDir, wrapper });
+  await measureProjections({ isQuick, start, add: (row) => add(bench, row) });
+}
+
 /** Calls in processes of their own, and writes that they judge. */
 async function runWasm(bench: Bench): Promise<void> {
   await measureWasm((row) => add(bench, row));
@@ -313,10 +323,11 @@ if (import.meta.main) {
       wasm: { type: "boolean", default: false },
       reactions: { type: "boolean", default: false },
       deliveries: { type: "boolean", default: false },
+      projections: { type: "boolean", default: false },
     },
   });
   const onlyReactions = values.reactions;
-  const isAll = !values.reactions && !values.deliveries;
+  const isAll = !values.reactions && !values.deliveries && !values.projections;
   const isOnCluster = values.store === "foundationdb";
   const { quick: isQuick, wasm: isWasm } = values;
   const [bench, machine] = await openBench({ isQuick, isOnCluster, isWasm });
@@ -329,6 +340,7 @@ if (import.meta.main) {
       if (isAll) await runAll(bench);
       if (isAll || values.reactions) await runReactions(bench);
       if (isAll || values.deliveries) await runDeliveries(bench);
+      if (values.projections) await runProjections(bench);
     }
   } finally {
     const seconds = Math.round((performance.now() - startedAt) / 1000);

@@ -1,6 +1,6 @@
 /**
- * Projections that an import brings: their documents alone. Each is kept as one that has to be built
- * anew, which begins once the environment can be seen; settling finds out whether it fits the spec.
+ * Projections that an import brings: their documents alone. Each is kept as one that has to be
+ * built anew, which begins once the environment can be seen; settling finds out whether it fits.
  */
 
 import type { MovedProjection } from "../../domain/transfer/work.ts";

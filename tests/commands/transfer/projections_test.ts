@@ -1,4 +1,4 @@
-/** Projections move as documents: what a moved environment shows is built there, and is the same. */
+/** Projections move as documents: what a moved environment shows is built there, and the same. */
 
 import assert from "node:assert/strict";
 import { createAccess } from "../../../src/service/access.ts";

@@ -24,6 +24,7 @@ import type { IdempotencyClaim, WriteRequest, Written } from "./domain/write.ts"
 import type { AccessService } from "./service/access.ts";
 import { type AuditService, createAudit } from "./service/audit.ts";
 import { backgroundCalls, type BackgroundService } from "./service/background.ts";
+import { createImports, type ImportService } from "./service/imports.ts";
 import { type ReactionCalls, reactionCalls } from "./service/reactions.ts";
 import { createSpecService, type SpecService } from "./service/specs.ts";
 import type { Host } from "./host.ts";
@@ -90,6 +91,7 @@ export interface Service {
   readonly specs: SpecService;
   readonly access: AccessService;
   readonly audit: AuditService;
+  readonly imports: ImportService;
   readonly background: BackgroundService;
   readonly operations: OperationsService;
   /** Resolves when the store answers a read; rejects when it does not. For `/health/ready`. */
@@ -149,6 +151,7 @@ export function createService(
   const writer = createWriter(engine, host, specs, combiner, outbox, asker, options.isDirect);
 
   const audit = createAudit({ engine, host, specs, share, isStoreShared });
+  const imports = createImports({ ...judging, specs, counters, watched: combiner.watched });
 
   const data: DataService = {
     writeEvents: writer.writeEvents,
@@ -196,7 +199,8 @@ export function createService(
     await modules.close();
   }
 
-  return { data, specs: specService, access, audit, background, operations, ping, close };
+  const edge = { data, specs: specService, access, audit, imports };
+  return { ...edge, background, operations, ping, close };
 }
 
 function eventCalls(

@@ -183,6 +183,8 @@ function stopSignal(): Promise<Deno.Signal> {
  * wait for a store that is away waits side by side, to be below the deadline.
  */
 async function stop({ engine, access, service, server, workers }: Running): Promise<void> {
+  // They would outlast the grace of the listeners; each can be gone on with.
+  service.imports.stop();
   await Promise.all([server?.stop(STOP_GRACE_MS), ...workers.map((worker) => worker.stop())]);
   await Promise.all([service.close(), access.close()]);
   await engine.close();

@@ -144,6 +144,20 @@ export const limits = {
   /** How long a saga is kept that has ended, and what has failed too often to be tried again. */
   sagaRetentionSeconds: 30 * 24 * HOUR_S,
   parkedRetentionSeconds: 30 * 24 * HOUR_S,
+  /** One line of an import, with its end; and the whole file of one. */
+  importLineBytesMax: 1 * MiB,
+  importBytesMax: 64 * 1024 * MiB,
+  /** Events of one `POST /_admin/import`, whose body is bounded like that of a write. */
+  importEventsMax: 10_000,
+  /** Imports that one process runs at a time. */
+  importsUnderWayMax: 4,
+  /** An import ends when nothing more of its file has come for so long. */
+  importIdleSecondsMax: 60,
+  /** What one transaction of an import stores, about: others write between them. */
+  importTransactionBytesMax: 2_000_000,
+  /** How much of its file a cold start has in memory, put in order by stream. */
+  coldStartWindowBytes: 16 * MiB,
+  coldStartTransactionBytesMax: 4_000_000,
   /** Failed logins of one account within a minute before it is locked for that minute. */
   failedLoginsPerMinuteMax: 10,
 } as const;

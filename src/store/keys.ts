@@ -46,6 +46,7 @@ const kind = {
   chunk: 35,
   chunkLeaves: 36,
   tile: 37,
+  importRecord: 38,
 } as const;
 
 /** What a stream is made of, in this order: an append then changes one page of a tree, not two. */
@@ -280,6 +281,9 @@ export const keys = {
   tiles: (tenant: number, stream: string, generation: number, height: number): KeyRange =>
     rangeOf([tenant, kind.tile, stream, generation, height]),
   streamTiles: (tenant: number, stream: string): KeyRange => rangeOf([tenant, kind.tile, stream]),
+  /** How far an operator's import has come. */
+  importRecord: (tenant: number, id: string): Bytes => pack([tenant, kind.importRecord, id]),
+  importRecords: (tenant: number): KeyRange => rangeOf([tenant, kind.importRecord]),
 } as const;
 
 /** The first key after `key`. */

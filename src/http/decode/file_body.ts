@@ -1,0 +1,71 @@
+/**
+ * A body that is a file of lines, piece by piece: never all of it in memory, and read only as fast
+ * as it is taken. Its end is told apart from its being cut off.
+ */
+
+import { limits } from "../../domain/limits.ts";
+import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import { openDeadlines } from "../deadlines.ts";
+
+const NDJSON_TYPE = "application/x-ndjson";
+
+/** 400 for another type, or a coding. */
+export function checkFileHeaders(headers: Headers): Outcome<void> {
+  const type = (headers.get("content-type") ?? "").split(";")[0]!.trim().toLowerCase();
+  if (type !== NDJSON_TYPE) return badRequest(`Content-Type must be ${NDJSON_TYPE}`);
+  const coding = headers.get("content-encoding");
+  if (coding !== null && coding !== "identity") {
+    return badRequest("Content-Encoding is not supported; send the body as it is");
+  }
+  const length = Number(headers.get("content-length") ?? 0);
+  return length > limits.importBytesMax ? tooLarge() : accept(undefined);
+}
+
+const idle = openDeadlines(limits.importIdleSecondsMax);
+
+/** The last piece is a refusal where the rest does not come, or where `stopping` says so. */
+export async function* readPieces(
+  body: ReadableStream<Uint8Array> | null,
+  stopping: AbortSignal,
+): AsyncGenerator<Outcome<Uint8Array>> {
+  if (body === null) return;
+  const reader = body.getReader();
+  let failure: Outcome<never> | undefined;
+  const giveUp = (refusal: Outcome<never>) => {
+    failure ??= refusal;
+    reader.cancel().catch(() => {});
+  };
+  const stop = () => giveUp(badRequest("The server is stopping"));
+  stopping.addEventListener("abort", stop);
+  if (stopping.aborted) stop();
+  let bytes = 0;
+  try {
+    for (;;) {
+      const end = idle.start(() =>
+        giveUp(refuse({ kind: "body_late", seconds: limits.importIdleSecondsMax }))
+      );
+      const piece = await reader.read().catch(() => undefined);
+      end();
+      if (failure !== undefined) return yield failure;
+      if (piece === undefined) {
+        return yield badRequest("Request body ended before it was complete");
+      }
+      if (piece.done) return;
+      bytes += piece.value.length;
+      if (bytes > limits.importBytesMax) return yield tooLarge();
+      yield accept(piece.value);
+    }
+  } finally {
+    stopping.removeEventListener("abort", stop);
+    await reader.cancel().catch(() => {});
+  }
+}
+
+function badRequest(message: string) {
+  return refuse({ kind: "bad_request", message });
+}
+
+function tooLarge() {
+  const limit = limits.importBytesMax;
+  return refuse({ kind: "payload_too_large", message: `The file exceeds ${limit} bytes`, limit });
+}

@@ -154,9 +154,9 @@ export const limits = {
   /** An import ends when nothing more of its file has come for so long. */
   importIdleSecondsMax: 60,
   /** What one transaction of an import stores, about: others write between them. */
-  importTransactionBytesMax: 2_000_000,
-  /** How much of its file a cold start has in memory, put in order by stream. */
-  coldStartWindowBytes: 16 * MiB,
+  importTransactionBytesMax: 1_000_000,
+  /** What a cold start has in memory, put in order by stream, and stores in one transaction. */
+  coldStartWindowBytesMax: 12_000_000,
   coldStartTransactionBytesMax: 4_000_000,
   /** Failed logins of one account within a minute before it is locked for that minute. */
   failedLoginsPerMinuteMax: 10,

@@ -21,7 +21,7 @@ export interface ImportFault {
 
 /** Where a window is full, or where it must end because it ended there before. */
 export type WindowBounds =
-  | { readonly storedBytes: number; readonly fileBytes: number }
+  | { readonly storedBytes: number }
   | { readonly end: FilePlace };
 
 export interface Collected {
@@ -40,7 +40,6 @@ export async function collectWindow(
   bounds: WindowBounds,
 ): Promise<Collected> {
   const window = openWindow();
-  const begin = reader.bytes;
 
   function close(fault?: ImportFault, isLast = false): Collected {
     const end = { bytes: reader.bytes, digest: reader.digest() };
@@ -49,7 +48,7 @@ export async function collectWindow(
 
   function isFull(): boolean {
     if ("end" in bounds) return reader.bytes >= bounds.end.bytes;
-    return window.bytes >= bounds.storedBytes || reader.bytes - begin >= bounds.fileBytes;
+    return window.bytes >= bounds.storedBytes;
   }
 
   while (!isFull()) {

@@ -59,9 +59,9 @@ export interface ImportParts extends StoreParts {
 const CLAIMS_MAX = 20;
 
 const BOUNDS: Readonly<Record<ImportForm, WindowBounds>> = {
-  import: { storedBytes: limits.importTransactionBytesMax, fileBytes: Infinity },
-  import_jsonl: { storedBytes: limits.importTransactionBytesMax, fileBytes: Infinity },
-  cold_start: { storedBytes: Infinity, fileBytes: limits.coldStartWindowBytes },
+  import: { storedBytes: limits.importTransactionBytesMax },
+  import_jsonl: { storedBytes: limits.importTransactionBytesMax },
+  cold_start: { storedBytes: limits.coldStartWindowBytesMax },
 };
 
 /** What one transaction takes of a window; a window of the first two is one. */
@@ -81,7 +81,7 @@ export async function importEvents(
   if (fault !== undefined) return { ok: false, ...fault };
   const reader = readLines(request.pieces(parts.stopping));
   const begun = await beginImport(parts, tenant, request, reader);
-  if (!begun.ok) return begun;
+  if (!begun.ok) return parts.stopping.aborted ? STOPPING : begun;
   return await runImport(parts, tenant, request, reader, begun.value);
 }
 
@@ -240,7 +240,7 @@ async function runImport(
   }
 }
 
-const STOPPING: ImportFault = refuse({
+const STOPPING = refuse({
   kind: "import_unavailable",
   message: "The server is stopping; send the file again with the same import_id to go on",
   retryAfterSeconds: 5,

@@ -25,8 +25,8 @@ export interface WindowStream {
 }
 
 export interface ImportWindow {
-  /** In the order of their first lines. */
-  readonly streams: ReadonlyMap<StreamKey, WindowStream>;
+  /** In the order of their keys: so those that are stored together lie side by side. */
+  readonly streams: readonly WindowStream[];
   readonly events: number;
   /** Where it ends. */
   readonly end: FilePlace;
@@ -71,7 +71,10 @@ export function openWindow(): OpenWindow {
       bytes += event.bytes + EVENT_OVERHEAD_BYTES;
       events++;
     },
-    close: (end, lines, isLast) => ({ streams, events, end, lines, isLast }),
+    close(end, lines, isLast) {
+      const sorted = [...streams.values()].sort((one, other) => one.key < other.key ? -1 : 1);
+      return { streams: sorted, events, end, lines, isLast };
+    },
   };
 }
 
@@ -94,7 +97,7 @@ export function* cutWindow(
   let piece: WindowSlice[] = [];
   let bytes = 0;
   let skip = done;
-  for (const stream of streams.values()) {
+  for (const stream of streams) {
     const { events } = stream;
     let from = Math.min(skip, events.length);
     skip -= from;

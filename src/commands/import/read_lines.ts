@@ -37,7 +37,7 @@ export interface LineReader {
 }
 
 const NEWLINE = 0x0a;
-const NOTHING = new Uint8Array();
+const BUFFER_BYTES = 256 * 1024;
 /** Lines that are handed out together hold about so many bytes: they are one piece of work. */
 const LINES_BYTES = 64 * 1024;
 
@@ -45,14 +45,14 @@ export function readLines(pieces: FilePieces): LineReader {
   const source = pieces[Symbol.asyncIterator]();
   const hash = createHash("sha256");
   const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-  let buffer: Uint8Array = NOTHING;
+  const buffered = openBuffer();
   let isOver = false;
   let bytes = 0;
   let lines = 0;
 
   function advance(count: number, lineCount: number): void {
-    hash.update(buffer.subarray(0, count));
-    buffer = buffer.subarray(count);
+    hash.update(buffered.bytes().subarray(0, count));
+    buffered.drop(count);
     bytes += count;
     lines += lineCount;
   }
@@ -65,17 +65,18 @@ export function readLines(pieces: FilePieces): LineReader {
       return undefined;
     }
     if (!piece.value.ok) return piece.value.refusal;
-    buffer = joined(buffer, piece.value.value);
+    buffered.add(piece.value.value);
     return undefined;
   }
 
   async function next(): Promise<Outcome<Lines>> {
     const { importLineBytesMax } = limits;
-    while (!isOver && buffer.lastIndexOf(NEWLINE) < 0) {
-      if (buffer.length > importLineBytesMax) return tooLong();
+    while (!isOver && buffered.bytes().lastIndexOf(NEWLINE) < 0) {
+      if (buffered.bytes().length > importLineBytesMax) return tooLong();
       const failure = await fill();
       if (failure !== undefined) return { ok: false, refusal: failure };
     }
+    const buffer = buffered.bytes();
     const ends: number[] = [];
     for (let at = 0; at < buffer.length && at < LINES_BYTES;) {
       const found = buffer.indexOf(NEWLINE, at);
@@ -93,7 +94,7 @@ export function readLines(pieces: FilePieces): LineReader {
   }
 
   function linesOf(ends: readonly number[]): Lines {
-    const whole = buffer.subarray(0, ends.at(-1) ?? 0);
+    const whole = buffered.bytes().subarray(0, ends.at(-1) ?? 0);
     const decoded = decode(whole);
     // Where every byte is one character, lines are slices of one text.
     const text = decoded?.length === whole.length ? decoded : undefined;
@@ -124,12 +125,14 @@ export function readLines(pieces: FilePieces): LineReader {
 
   async function skipTo(place: FilePlace, lineCount: number): Promise<Outcome<boolean>> {
     while (bytes < place.bytes) {
-      if (buffer.length === 0) {
+      const { length } = buffered.bytes();
+      if (length === 0) {
         if (isOver) return accept(false);
         const failure = await fill();
         if (failure !== undefined) return { ok: false, refusal: failure };
+        continue;
       }
-      advance(Math.min(buffer.length, place.bytes - bytes), 0);
+      advance(Math.min(length, place.bytes - bytes), 0);
     }
     lines = lineCount;
     return accept(digest() === place.digest);
@@ -152,12 +155,36 @@ export function readLines(pieces: FilePieces): LineReader {
   };
 }
 
-function joined(before: Uint8Array, after: Uint8Array): Uint8Array {
-  if (before.length === 0) return after;
-  const both = new Uint8Array(before.length + after.length);
-  both.set(before);
-  both.set(after, before.length);
-  return both;
+/** What has come and was not taken yet, in one piece of memory that is used again and again. */
+interface ByteBuffer {
+  /** Valid until the next call of another. */
+  bytes(): Uint8Array;
+  add(piece: Uint8Array): void;
+  drop(count: number): void;
+}
+
+function openBuffer(): ByteBuffer {
+  let memory = new Uint8Array(BUFFER_BYTES);
+  let begin = 0;
+  let end = 0;
+  return {
+    bytes: () => memory.subarray(begin, end),
+    add(piece) {
+      const length = end - begin;
+      if (end + piece.length > memory.length) {
+        const isRoom = length + piece.length <= memory.length;
+        const next = isRoom ? memory : new Uint8Array(2 * (length + piece.length));
+        next.set(memory.subarray(begin, end));
+        memory = next;
+        [begin, end] = [0, length];
+      }
+      memory.set(piece, end);
+      end += piece.length;
+    },
+    drop(count) {
+      begin += count;
+    },
+  };
 }
 
 function tooLong() {

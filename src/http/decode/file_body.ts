@@ -23,13 +23,18 @@ export function checkFileHeaders(headers: Headers): Outcome<void> {
 
 const idle = openDeadlines(limits.importIdleSecondsMax);
 
-/** The last piece is a refusal where the rest does not come, or where `stopping` says so. */
+const PIECE_BYTES = 64 * 1024;
+
+/**
+ * The last piece is a refusal where the rest does not come, or where `stopping` says so. Each is
+ * valid until the next is asked for: they share their memory.
+ */
 export async function* readPieces(
   body: ReadableStream<Uint8Array> | null,
   stopping: AbortSignal,
 ): AsyncGenerator<Outcome<Uint8Array>> {
   if (body === null) return;
-  const reader = body.getReader();
+  const reader = openBody(body);
   let failure: Outcome<never> | undefined;
   const giveUp = (refusal: Outcome<never>) => {
     failure ??= refusal;
@@ -59,6 +64,29 @@ export async function* readPieces(
     stopping.removeEventListener("abort", stop);
     await reader.cancel().catch(() => {});
   }
+}
+
+type BodyReader = Pick<ReadableStreamDefaultReader<Uint8Array>, "read" | "cancel">;
+
+/** What comes over a socket is read into memory that is used again and again. */
+function openBody(body: ReadableStream<Uint8Array>): BodyReader {
+  let reader: ReadableStreamBYOBReader;
+  try {
+    reader = body.getReader({ mode: "byob" });
+  } catch {
+    // A request that was made by hand has a body that cannot.
+    return body.getReader();
+  }
+  let memory = new Uint8Array(PIECE_BYTES);
+  return {
+    async read() {
+      const { done, value } = await reader.read(memory);
+      if (done || value === undefined) return { done: true, value: undefined };
+      memory = new Uint8Array(value.buffer);
+      return { done, value };
+    },
+    cancel: (reason) => reader.cancel(reason),
+  };
 }
 
 function badRequest(message: string) {

@@ -3,7 +3,6 @@
 import { isImportId } from "../../domain/import/progress.ts";
 import { limits } from "../../domain/limits.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
-import type { NamedTenant } from "../routes/operator_tenant.ts";
 import { readFields } from "./operator.ts";
 import { badQuery, readFlag } from "./query.ts";
 
@@ -25,7 +24,9 @@ export function decodeImportQuery(text: string): Outcome<ImportQuery> {
 
 const ID_RULE = "must be 1 to 100 letters, digits and . _ : - and begin with a letter or digit";
 
-export interface ImportBody extends NamedTenant {
+export interface ImportBody {
+  readonly environment?: string;
+  readonly instance_id?: string;
   readonly importId?: string;
   /** The events as lines of JSON. */
   readonly file: Uint8Array;

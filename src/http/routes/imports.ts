@@ -94,7 +94,11 @@ function answer(edge: Edge, call: Call, outcome: Outcome, form: ImportForm): Res
   const { progress } = outcome;
   if (outcome.ok) return sendOk(call.requestId, describe(outcome.progress));
   const { refusal, line } = outcome;
-  const place = line === undefined ? {} : form === "import" ? { event_index: line - 1 } : { line };
+  const place: JsonObject = line === undefined
+    ? {}
+    : form === "import"
+    ? { event_index: line - 1 }
+    : { line };
   const more = { ...place, ...(progress && describe(progress)) };
   const { status, body } = describeRefusal(refusal);
   // What a line names is a part of the body: only the path can be what is not found.

@@ -37,7 +37,7 @@ export const limits = {
   /** Steps of checking event data against schemas: for a write, and more for each byte of data. */
   validationStepsMax: 2_000_000,
   validationStepsPerByte: 2,
-  /** From the headers of a request to the last byte of its body. */
+  /** From the headers of a request to the last byte of its body; an import: between its pieces. */
   requestBodySecondsMax: 30,
   /** Nesting of a request's JSON. */
   jsonDepthMax: 64,
@@ -151,13 +151,13 @@ export const limits = {
   importEventsMax: 10_000,
   /** Imports that one process runs at a time. */
   importsUnderWayMax: 4,
-  /** An import ends when nothing more of its file has come for so long. */
-  importIdleSecondsMax: 60,
   /** What one transaction of an import stores, about: others write between them. */
   importTransactionBytesMax: 1_000_000,
   /** What a cold start has in memory, put in order by stream, and stores in one transaction. */
   coldStartWindowBytesMax: 12_000_000,
   coldStartTransactionBytesMax: 4_000_000,
+  /** Spec: "A per-IP safety-net limit". */
+  addressRequestsPerMinuteDefault: 30_000,
   /** Failed logins of one account within a minute before it is locked for that minute. */
   failedLoginsPerMinuteMax: 10,
 } as const;

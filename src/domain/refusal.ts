@@ -34,6 +34,9 @@ export interface DataFault {
   readonly message: string;
 }
 
+/** Whose requests are counted. */
+export type RateScope = "instance" | "ip";
+
 export type Refusal =
   | (
     & { readonly kind: "bad_request"; readonly message: string; readonly path?: string }
@@ -129,6 +132,15 @@ export type Refusal =
     readonly kind: "import_unavailable";
     readonly message: string;
     readonly retryAfterSeconds: number;
+  }
+  /** 429: too many requests of an instance, or from an address. */
+  | {
+    readonly kind: "rate_limited";
+    readonly scope: RateScope;
+    readonly limit: number;
+    /** Undefined where it is not known whose request it is. */
+    readonly tier?: string;
+    readonly retryAfterMs: number;
   }
   | { readonly kind: "login_locked"; readonly retryAfterSeconds: number }
   | { readonly kind: "anchor_not_found" }

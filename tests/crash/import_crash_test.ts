@@ -81,7 +81,7 @@ async function importThroughCrashes(dataDir: string, run: Run): Promise<void> {
     assert.ok(before < events, "the last one came after the end of the import");
     const reply = await sendFile(server, form, file);
     const body = await reply.json();
-    assert.deepEqual([reply.status, body.written, body.total_written], [
+    assert.deepEqual([reply.status, body.written, body.import.written], [
       200,
       events - before,
       events,
@@ -94,8 +94,8 @@ async function importThroughCrashes(dataDir: string, run: Run): Promise<void> {
 
 /** It may also have been too late for an answer. */
 async function assertStopped(outcome: Response): Promise<void> {
-  const { error_type, import_id } = await outcome.json();
-  assert.deepEqual([outcome.status, error_type, import_id], [503, "unavailable", "load"]);
+  const { error_type, import: told } = await outcome.json();
+  assert.deepEqual([outcome.status, error_type, told.import_id], [503, "unavailable", "load"]);
 }
 
 function call(server: ServerProcess, path: string, init: RequestInit = {}): Promise<Response> {

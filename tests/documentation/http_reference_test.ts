@@ -54,6 +54,7 @@ const SAMPLES: Samples = {
   operator_input_invalid: { kind: "operator_input_invalid", path, message },
   already_exists: { kind: "already_exists", path, message },
   body_late: { kind: "body_late", seconds: 30 },
+  rate_limited: { kind: "rate_limited", scope: "ip", limit: 1, retryAfterMs: 1_000 },
   login_locked: { kind: "login_locked", retryAfterSeconds: 1 },
   anchor_not_found: { kind: "anchor_not_found" },
   stream_not_found: { kind: "stream_not_found" },

@@ -5,7 +5,7 @@
 
 import { limits } from "../../domain/limits.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
-import { openDeadlines } from "../deadlines.ts";
+import { deadlinesOf } from "./body.ts";
 
 const NDJSON_TYPE = "application/x-ndjson";
 
@@ -20,8 +20,6 @@ export function checkFileHeaders(headers: Headers): Outcome<void> {
   const length = Number(headers.get("content-length") ?? 0);
   return length > limits.importBytesMax ? tooLarge() : accept(undefined);
 }
-
-const idle = openDeadlines(limits.importIdleSecondsMax);
 
 const PIECE_BYTES = 64 * 1024;
 
@@ -43,12 +41,12 @@ export async function* readPieces(
   const stop = () => giveUp(badRequest("The server is stopping"));
   stopping.addEventListener("abort", stop);
   if (stopping.aborted) stop();
+  // Each piece has the time of a whole body: a client that stops sending must not stay for ever.
+  const seconds = limits.requestBodySecondsMax;
   let bytes = 0;
   try {
     for (;;) {
-      const end = idle.start(() =>
-        giveUp(refuse({ kind: "body_late", seconds: limits.importIdleSecondsMax }))
-      );
+      const end = deadlinesOf(seconds).start(() => giveUp(refuse({ kind: "body_late", seconds })));
       const piece = await reader.read().catch(() => undefined);
       end();
       if (failure !== undefined) return yield failure;

@@ -1,7 +1,7 @@
 /** Backdated events, whole. Spec: "Admin import endpoints"; decided in "Operator API", Import. */
 
 import type { Operator } from "../../domain/access.ts";
-import type { ImportForm } from "../../domain/import/progress.ts";
+import { type ImportForm, viewImport } from "../../domain/import/progress.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import { accept } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
@@ -86,22 +86,17 @@ async function run(edge: Edge, call: Call, tenant: Tenant, request: Request): Pr
 }
 
 function describe({ record, written }: Progress): JsonObject {
-  const { id: import_id, written: total_written, lines, place: { bytes } } = record;
-  return { import_id, written, total_written, lines, bytes };
+  return { written, import: { ...viewImport(record) } };
 }
 
 function answer(edge: Edge, call: Call, outcome: Outcome, form: ImportForm): Response {
-  const { progress } = outcome;
   if (outcome.ok) return sendOk(call.requestId, describe(outcome.progress));
-  const { refusal, line } = outcome;
-  const place: JsonObject = line === undefined
-    ? {}
-    : form === "import"
-    ? { event_index: line - 1 }
-    : { line };
-  const more = { ...place, ...(progress && describe(progress)) };
+  const { refusal, line, progress } = outcome;
+  const more: JsonObject = { ...progress && describe(progress) };
+  if (line !== undefined && form === "import") more.event_index = line - 1;
+  else if (line !== undefined) more.line = line;
   const { status, body } = describeRefusal(refusal);
-  // What a line names is a part of the body: only the path can be what is not found.
+  // A type that a line names is a part of the body: what is not found there is not the path.
   if (status !== 404) return answerRefused(edge, call, refusal, more);
   return sendText(call.requestId, 422, JSON.stringify({ ok: false, ...body, ...more }));
 }

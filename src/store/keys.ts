@@ -46,7 +46,8 @@ const kind = {
   chunk: 35,
   chunkLeaves: 36,
   tile: 37,
-  importRecord: 38,
+  geoPoint: 38,
+  importRecord: 39,
 } as const;
 
 /** What a stream is made of, in this order: an append then changes one page of a tree, not two. */
@@ -283,6 +284,14 @@ export const keys = {
   tiles: (tenant: number, stream: string, generation: number, height: number): KeyRange =>
     rangeOf([tenant, kind.tile, stream, generation, height]),
   streamTiles: (tenant: number, stream: string): KeyRange => rangeOf([tenant, kind.tile, stream]),
+  /** The newest point of an aggregate, by its place (`geo_place.ts`): its leaf comes first. */
+  geoPoint: (tenant: number, type: string, place: Bytes, id: string): Bytes =>
+    pack([tenant, kind.geoPoint, type, place, id]),
+  geoPointsAt: (tenant: number, type: string, place: Bytes): KeyRange =>
+    rangeOf([tenant, kind.geoPoint, type, place]),
+  geoLeaf: (tenant: number, type: string, leaf: Bytes): Bytes =>
+    pack([tenant, kind.geoPoint, type, leaf]),
+  allGeoPoints: (tenant: number): KeyRange => rangeOf([tenant, kind.geoPoint]),
   /** How far an operator's import has come. */
   importRecord: (tenant: number, id: string): Bytes => pack([tenant, kind.importRecord, id]),
   importRecords: (tenant: number): KeyRange => rangeOf([tenant, kind.importRecord]),

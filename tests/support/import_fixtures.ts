@@ -30,7 +30,7 @@ export function fileOf(lines: readonly string[]): string {
   return lines.map((line) => `${line}\n`).join("");
 }
 
-/** The file in pieces of so many bytes; where `cutAt` is there, the connection ends at that byte. */
+/** The file in pieces of so many bytes; with `cutAt` the connection ends at that byte. */
 export async function* piecesOf(
   file: string,
   pieceBytes = 60_000,
@@ -75,7 +75,8 @@ export function expectedStreams(lines: readonly string[]): Map<string, string[]>
 /** All orders as they are stored, by key. */
 export async function storedStreams(service: Service, tenant: Tenant) {
   const streams = new Map<string, string[]>();
-  for (let start: string | undefined;;) {
+  let start: string | undefined;
+  for (;;) {
     const listed = valueOf(
       await service.data.listAggregates(tenant, {
         aggregateType: "order",
@@ -95,7 +96,8 @@ export async function storedStreams(service: Service, tenant: Tenant) {
 
 async function storedEvents(service: Service, tenant: Tenant, id: string): Promise<string[]> {
   const events: string[] = [];
-  for (let start: string | undefined;;) {
+  let start: string | undefined;
+  for (;;) {
     const request = { aggregateType: "order", id, direction: "forwards", count: 5_000, start };
     const page = valueOf(await service.data.readEvents(tenant, request as never));
     events.push(...page.entries.map(({ raw }) => raw));

@@ -43,8 +43,8 @@ export interface OpenWindow {
 }
 
 /**
- * What a stream adds to a transaction, at most about: head, segment, place in the index, guards and
- * the log of commits, each with its key.
+ * What a stream adds to a transaction, at most about: head, segment, place in the index, newest
+ * point, guards and the log of commits, each with its key.
  */
 export const STREAM_OVERHEAD_BYTES = 1_500;
 

@@ -60,9 +60,9 @@ export function checkImportedEvent(sent: JsonObject, spec: CompiledSpec): Outcom
     return badRequest(message, "metadata.timestamp");
   }
   const stream = checked.value.targets[0]!;
-  const { dataJson } = stream.events[0]!;
-  const stored = encodeMetadata({ actor, target, timestamp });
-  const event = encodeEvent(stream.key, type, dataJson, stored);
+  const { dataJson, geo } = stream.events[0]!;
+  const stored = encodeMetadata({ actor, target, timestamp, geo });
+  const event = encodeEvent(stream.key, type, dataJson, stored, geo);
   const owner = spec.aggregateTypes.get(aggregateType)!;
   const isJudged = owner.wasmHandlers.has(type);
   return accept({

@@ -6,6 +6,7 @@
 import assert from "node:assert/strict";
 import { streamKey } from "../../../src/domain/stream_key.ts";
 import { copyOfExampleSpec } from "../../support/example_spec.ts";
+import { geoSpec, nearbyVans } from "../../support/geo_spec.ts";
 import { fileOf, importRequest, lineOf, makeLines } from "../../support/import_fixtures.ts";
 import { readLog, registerReader, timesSeen } from "../../support/log_reader.ts";
 import { noteWrite, uuid, valueOf, withService } from "../../support/service_fixture.ts";
@@ -67,6 +68,21 @@ Deno.test("an anchor after an import covers its events, whether there was one be
     }
     assert.deepEqual(counts, [[40, 4], [80, 4]]);
   });
+});
+
+Deno.test("an aggregate is found at the newest point that was imported", async () => {
+  await withService(async ({ service, tenants: { test } }) => {
+    const at = (lat: number) =>
+      lineOf(1, { location: { lat, lng: 13 } }).replace("order:", "van:").replace("viewed", "seen");
+    const file = fileOf([at(50), at(51), at(51.5)]);
+    assert.ok((await service.imports.run(test, importRequest(file))).ok);
+    assert.deepEqual((await nearbyVans(service, test, { lat: 50, lng: 13 })).entries, []);
+    const [van, ...others] = (await nearbyVans(service, test, { lat: 51.5, lng: 13 })).entries;
+    assert.deepEqual([van!.id, van!.distance, others], [uuid(1), 0, []]);
+    const nowhere = fileOf([at(51), at(91)]);
+    const refused = await service.imports.run(test, importRequest(nowhere, { importId: "2" }));
+    assert.ok(!refused.ok && refused.line === 2);
+  }, { spec: geoSpec });
 });
 
 function bookings(shows: readonly string[]): string {

@@ -38,7 +38,9 @@ Deno.test("an event is stored in canonical form, with the metadata fields in the
   assert.deepEqual([timestamp, id], [5, `${uuid(1)}:tag`]);
 });
 
-const metadata = (change: object) => ({ metadata: { ...METADATA, ...change } }) as JsonObject;
+function metadata(change: object): JsonObject {
+  return { metadata: { ...METADATA, ...change } };
+}
 
 const REFUSED: readonly [name: string, change: JsonObject, kind: string, path?: string][] = [
   ["a field that is none", { id: 1 }, "bad_request", "id"],

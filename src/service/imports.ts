@@ -5,11 +5,12 @@ import {
   type ImportOutcome,
   type ImportParts,
   type ImportRequest,
+  refuseBusy,
 } from "../commands/import/import_events.ts";
 import type { ImportView } from "../domain/import/progress.ts";
 import { limits } from "../domain/limits.ts";
 import type { PageRequest } from "../domain/reading.ts";
-import { type Outcome, refuse } from "../domain/refusal.ts";
+import type { Outcome } from "../domain/refusal.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import { formatUuid } from "../domain/uuid.ts";
 import { type ImportPage, listImports, readImport } from "../queries/list_imports.ts";
@@ -26,7 +27,6 @@ export interface ImportService {
   stop(): void;
 }
 
-const RETRY_AFTER_SECONDS = 5;
 const UUID_BYTES = 16;
 
 export function createImports(parts: Omit<ImportParts, "stopping">): ImportService {
@@ -50,11 +50,4 @@ export function createImports(parts: Omit<ImportParts, "stopping">): ImportServi
     read: (tenant, id) => readImport(engine, tenant.number, id),
     stop: () => stop.abort(),
   };
-}
-
-function refuseBusy() {
-  const { importsUnderWayMax: most } = limits;
-  const message = `This server runs ${most} imports at a time; send this one later`;
-  const retryAfterSeconds = RETRY_AFTER_SECONDS;
-  return refuse({ kind: "import_unavailable", message, retryAfterSeconds });
 }

@@ -240,8 +240,18 @@ async function runImport(
   }
 }
 
+const RETRY_AFTER_SECONDS = 5;
+
 const STOPPING = refuse({
   kind: "import_unavailable",
   message: "The server is stopping; send the file again with the same import_id to go on",
-  retryAfterSeconds: 5,
+  retryAfterSeconds: RETRY_AFTER_SECONDS,
 });
+
+/** For the import that is one too many. */
+export function refuseBusy() {
+  const { importsUnderWayMax } = limits;
+  const message = `This server runs ${importsUnderWayMax} imports at a time; send this one later`;
+  const retryAfterSeconds = RETRY_AFTER_SECONDS;
+  return refuse({ kind: "import_unavailable", message, retryAfterSeconds });
+}

@@ -5,7 +5,7 @@
  * `--store foundationdb` measures one and two servers on a cluster that it starts, unpinned.
  * `--reactions` measures what events set off, `--deliveries` what is sent to listeners, `--wasm`
  * calls of WebAssembly modules and the writes that they judge (unpinned, for they run in
- * processes), and nothing else.
+ * processes), `--imports` imports of 2 GB (`--quick`: 200 MB), and nothing else.
  */
 
 import { parseArgs } from "node:util";
@@ -15,6 +15,7 @@ import { describeCluster, measureCluster } from "./bench/cluster_measures.ts";
 import { measureDeliveries } from "./bench/delivery_rows.ts";
 import { measureFold } from "./bench/fold_measure.ts";
 import { openConnection } from "./bench/http_connection.ts";
+import { measureImports } from "./bench/import_rows.ts";
 import { percentiles } from "./bench/load.ts";
 import {
   describeMachine,
@@ -275,6 +276,16 @@ async function runDeliveries(bench: Bench): Promise<void> {
   await measureDeliveries({ isQuick, start, add: (row) => add(bench, row) });
 }
 
+/** Each on a store of its own. */
+async function runImports(bench: Bench): Promise<void> {
+  const { isQuick, wrapper } = bench;
+  const start = async () => {
+    const dataDir = await Deno.makeTempDir({ dir: bench.dataDir });
+    return await startServer({ dataDir, wrapper });
+  };
+  await measureImports({ isQuick, start, add: (row) => add(bench, row) });
+}
+
 /** Calls in processes of their own, and writes that they judge. */
 async function runWasm(bench: Bench): Promise<void> {
   await measureWasm((row) => add(bench, row));
@@ -313,6 +324,7 @@ if (import.meta.main) {
       wasm: { type: "boolean", default: false },
       reactions: { type: "boolean", default: false },
       deliveries: { type: "boolean", default: false },
+      imports: { type: "boolean", default: false },
     },
   });
   const onlyReactions = values.reactions;
@@ -323,6 +335,7 @@ if (import.meta.main) {
   const startedAt = performance.now();
   try {
     if (isWasm) await runWasm(bench);
+    else if (values.imports) await runImports(bench);
     else if (isOnCluster) {
       await measureCluster({ ...bench, onlyReactions }, (row) => add(bench, row));
     } else {

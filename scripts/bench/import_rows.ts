@@ -28,7 +28,9 @@ const PIECE_LINES = 200;
 const TURNS = 5_000;
 const WRITES_PER_SECOND = 20;
 
-const inARow: Order = (number) => Math.floor(number / EVENTS_EACH);
+function inARow(number: number): number {
+  return Math.floor(number / EVENTS_EACH);
+}
 
 function inTurns(number: number): number {
   const round = TURNS * EVENTS_EACH;

@@ -52,6 +52,7 @@ const MARKS: Readonly<Record<Kind, Mark | string>> = {
   operator_input_invalid: (answer) => isPlain422(answer) && isOperators(answer),
   already_exists: ({ status, errorType }) => status === 409 && errorType === "bad_request",
   body_late: "takes half a minute of real time and concerns no store",
+  projection_invalid: "no trace has projections: tests/commands/views/ has them on each engine",
   server_stopping: "no trace meets a server that stops",
   import_conflict: "no trace imports: tests/commands/import/ runs on each engine",
   import_unavailable: "as above",

@@ -12,11 +12,11 @@ import { limits } from "../../domain/limits.ts";
 import { type Refusal, refuse } from "../../domain/refusal.ts";
 import type { Transaction } from "../../kv/engine.ts";
 import { readEpoch } from "../../store/audit_cuts.ts";
-import { logCommit } from "../../store/commit_log.ts";
 import { readImport, storeImport } from "../../store/imports.ts";
 import { openStream } from "../../store/streams.ts";
 import type { WatchedTypesReader } from "../../store/watched_types.ts";
 import { appendEvents } from "../append_events.ts";
+import { logStreams } from "../append_writes.ts";
 import { foldTarget, readStreamState, type SceneParts, type StreamState } from "../judge_scene.ts";
 import type { PreparedTarget } from "../prepared_write.ts";
 import type { ImportFault } from "./collect_window.ts";
@@ -132,17 +132,18 @@ async function appendSlices(
     const verdict = verdicts.get(slice);
     if (verdict && verdict.before.tip !== streams[number]!.head.tip) return "moved";
   }
+  const lengths = new Map(streams.map(({ key, head }) => [key, head.length]));
   for (const [number, { stream, from, to }] of slices.entries()) {
     const appender = streams[number]!;
-    const { events, timestamps, key } = stream;
+    const { events, timestamps } = stream;
     const whole = from === 0 && to === events.length;
     const some = whole ? events : events.slice(from, to);
     const [begin, end] = [timestamps[from]!, timestamps[to - 1]!];
-    const first = appendEvents(tx, tenant, appender, stream, some, end, begin);
+    appendEvents(tx, tenant, appender, stream, some, end, begin);
     appender.flush(epoch);
-    // Who keeps views of the events hears of them as of any others.
-    if (watched.consumers.size > 0) logCommit(tx, tenant, { stream: key, first, count: to - from });
   }
+  // Who keeps views of the events hears of them as of any others.
+  if (watched.logged.size > 0) logStreams(tx, tenant, watched.logged, streams, lengths);
   storeImport(tx, tenant, next);
   return "stored";
 }

@@ -34,6 +34,9 @@ export interface DataFault {
   readonly message: string;
 }
 
+/** Whose requests are counted. */
+export type RateScope = "instance" | "ip";
+
 export type Refusal =
   | (
     & { readonly kind: "bad_request"; readonly message: string; readonly path?: string }
@@ -109,6 +112,8 @@ export type Refusal =
     readonly message: string;
     readonly retryAfterMs: number;
   }
+  /** 503: the process is to end; another one, or the next one, will answer. */
+  | { readonly kind: "server_stopping" }
   | { readonly kind: "module_invalid"; readonly violation: Violation }
   | { readonly kind: "spec_invalid"; readonly violations: readonly Violation[] }
   | { readonly kind: "spec_incompatible"; readonly violations: readonly Violation[] }
@@ -118,6 +123,15 @@ export type Refusal =
   | { readonly kind: "already_exists"; readonly path: string; readonly message: string }
   /** 408: the body did not come in time. */
   | { readonly kind: "body_late"; readonly seconds: number }
+  /** 429: too many requests of an instance, or from an address. */
+  | {
+    readonly kind: "rate_limited";
+    readonly scope: RateScope;
+    readonly limit: number;
+    /** Undefined where it is not known whose request it is. */
+    readonly tier?: string;
+    readonly retryAfterMs: number;
+  }
   | { readonly kind: "login_locked"; readonly retryAfterSeconds: number }
   | { readonly kind: "anchor_not_found" }
   | { readonly kind: "stream_not_found" }

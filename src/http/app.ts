@@ -11,11 +11,18 @@ import { accept, type Outcome, type Refusal, refuse } from "../domain/refusal.ts
 import { withoutBody } from "./answer.ts";
 import type { AppOptions, Call, Connection, Edge, Place } from "./call.ts";
 import { type Address, parseAddress } from "./decode/path.ts";
-import { answerFailure } from "./failure.ts";
+import { answerFailure, answerRefused } from "./failure.ts";
 import { countRequest, newRequestCounts, NO_ROUTE } from "./metrics/request_counts.ts";
+import { createAddressNet } from "./middleware/address_net.ts";
 import { authenticateCaller, authenticateHolder } from "./middleware/authenticate.ts";
 import { answerPreflight } from "./middleware/cors.ts";
 import { createPlaces } from "./middleware/place.ts";
+import {
+  limitAddress,
+  limitInstance,
+  type RateHeaders,
+  setRateHeaders,
+} from "./middleware/rate_limit.ts";
 import { createRequestIds } from "./middleware/request_id.ts";
 import { PATHS } from "./paths.ts";
 import { sendRefusal } from "./reply.ts";
@@ -38,8 +45,9 @@ export function createApp(
   host: Host,
   options: AppOptions,
 ): Hono<{ Bindings: Connection }> {
-  const { requests = newRequestCounts() } = options;
-  const edge: Edge = { service, host, options, requests };
+  const { requests = newRequestCounts(), drain } = options;
+  const { addressNet = createAddressNet(options.clientAddress) } = options;
+  const edge: Edge = { service, host, options, requests, addressNet, paths: PATHS };
   const nextRequestId = createRequestIds(host);
   const findPlace = createPlaces(options.environment);
 
@@ -50,17 +58,16 @@ export function createApp(
     path: FoundPath | undefined,
   ): Promise<Response> {
     const requestId = nextRequestId(request.headers.get("x-request-id"));
+    options.tracer?.nameRequest(request.method, path?.path.pattern ?? NO_ROUTE, requestId);
     if (request.method === "OPTIONS") return answerPreflight(requestId);
     // The runtime puts the Host header before the path, so what is no host would become a path.
     if (!isHost(request.headers.get("host"))) return sendRefusal(requestId, MALFORMED_HOST);
     const found = findRoute(request, address, path, findPlace);
-    if (!found.ok) return sendRefusal(requestId, found.refusal);
+    if (!found.ok) return refuseUnrouted(edge, { request, connection }, requestId, found.refusal);
     const call: Call = { request, requestId, connection, ...found.value };
-    try {
-      return await answerCall(edge, call, found.value.handler);
-    } catch (error) {
-      return answerFailure(edge, call, error);
-    }
+    const response = await answerOrFail(edge, call, found.value.handler);
+    setRateHeaders(response, call.rate);
+    return response;
   }
 
   const app = new Hono<{ Bindings: Connection }>({ getPath: () => "/" });
@@ -68,7 +75,8 @@ export function createApp(
     const beganMs = host.monotonicMs();
     const address = parseAddress(raw.url);
     const path = address.segments && findPath(address.segments);
-    const response = await answer(raw, env, address, path);
+    const answered = answer(raw, env, address, path);
+    const response = await (drain === undefined ? answered : drain.track(answered));
     const seconds = (host.monotonicMs() - beganMs) / MS_PER_SECOND;
     countRequest(requests, path?.path.pattern ?? NO_ROUTE, raw.method, response.status, seconds);
     return raw.method === "HEAD" ? await withoutBody(response) : response;
@@ -114,23 +122,60 @@ function noSuchPath(segments: readonly string[]) {
   return refuse({ kind: "not_found", message: "No such path", hint });
 }
 
-/** Key or token, then the handler. */
+/** What is wrong with the path is told in any case, and counts like any other request. */
+function refuseUnrouted(
+  edge: Edge,
+  caller: Pick<Call, "request" | "connection">,
+  requestId: string,
+  refusal: Refusal,
+): Response {
+  const counted: typeof caller & { rate?: RateHeaders } = { ...caller };
+  limitAddress(edge, counted);
+  const response = sendRefusal(requestId, refusal);
+  setRateHeaders(response, counted.rate);
+  return response;
+}
+
+async function answerOrFail(edge: Edge, call: Call, route: Route): Promise<Response> {
+  try {
+    return await answerCall(edge, call, route);
+  } catch (error) {
+    return answerFailure(edge, call, error);
+  }
+}
+
+/** Key or token, rate limit, then the handler. */
 async function answerCall(edge: Edge, call: Call, route: Route): Promise<Response> {
   const { access } = edge.service;
+  // What is asked of the process itself it tells to the end.
+  const isOfProcess = route.access === "health" || route.access === "metrics";
+  if (!isOfProcess && edge.options.drain?.isStopping()) {
+    return answerRefused(edge, call, { kind: "server_stopping" });
+  }
   const header = call.request.headers.get("authorization");
   switch (route.access) {
     case "health":
     case "metrics":
-    case "open":
       return await route.run(edge, call);
+    case "open": {
+      const net = limitAddress(edge, call);
+      return net.ok ? await route.run(edge, call) : sendRefusal(call.requestId, net.refusal);
+    }
     case "operator": {
       const caller = await authenticateCaller(access, header);
+      const net = limitAddress(edge, call);
+      if (!net.ok) return sendRefusal(call.requestId, net.refusal);
       if (!caller.ok) return sendRefusal(call.requestId, caller.refusal);
       return await route.run(edge, call, caller.value);
     }
     case "read":
     case "write": {
       const holder = await authenticateHolder(access, header, call.place, route.access);
+      // Beyond the net nobody learns whether a key is one: guesses are what it is for.
+      const limited = holder.ok
+        ? await limitInstance(edge, call, holder.value.instance, route.access)
+        : limitAddress(edge, call);
+      if (!limited.ok) return sendRefusal(call.requestId, limited.refusal);
       if (!holder.ok) return sendRefusal(call.requestId, holder.refusal);
       call.tenant = holder.value.tenant;
       return await route.run(edge, call, holder.value.tenant);

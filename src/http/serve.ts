@@ -7,15 +7,20 @@ import type { Host } from "../host.ts";
 import type { Service } from "../service.ts";
 import { type Environment, ENVIRONMENTS } from "../domain/tenant.ts";
 import { createApp } from "./app.ts";
+import { type Drain, openDrain } from "./drain.ts";
 import type { AppOptions, EnvironmentSource } from "./call.ts";
+import { createAddressNet } from "./middleware/address_net.ts";
 import { newRequestCounts } from "./metrics/request_counts.ts";
 
-export interface ServeOptions extends Omit<AppOptions, "environment" | "requests"> {
+export interface ServeOptions
+  extends Omit<AppOptions, "environment" | "requests" | "addressNet" | "drain"> {
   readonly hostname: string;
   /** Production's; staging and test follow at +1 and +2. 0: any free ports. */
   readonly port: number;
   /** Then `port` serves everything, and the Host header decides. */
   readonly baseDomain?: string;
+  /** Requests per minute and client address. Left out: as many as the contract says. */
+  readonly ipLimitPerMinute?: number;
   /** PEM texts. */
   readonly tls?: { readonly cert: string; readonly key: string };
 }
@@ -31,7 +36,10 @@ export interface ListeningAddress {
 
 export interface RunningServer {
   readonly addresses: readonly ListeningAddress[];
-  /** Stops accepting and lets requests end; what still runs after `graceMs` is not waited for. */
+  /**
+   * Takes no further requests and lets those under way end; what still runs after `graceMs` is not
+   * waited for. Until then who asks is told to go elsewhere.
+   */
   stop(graceMs: number): Promise<void>;
 }
 
@@ -45,12 +53,15 @@ export async function startServer(
   options: ServeOptions,
 ): Promise<RunningServer> {
   const requests = newRequestCounts();
+  const addressNet = createAddressNet(options.clientAddress, options.ipLimitPerMinute);
+  const drain = openDrain();
   const listeners: Listener[] = [];
   const addresses: ListeningAddress[] = [];
   try {
     for (const [index, source] of environmentSources(options).entries()) {
       const port = options.port === 0 ? 0 : options.port + index;
-      const app = createApp(service, host, { ...options, environment: source, requests });
+      const shared = { requests, addressNet, drain };
+      const app = createApp(service, host, { ...options, environment: source, ...shared });
       const { hostname, tls } = options;
       const listener = openListener(host, { hostname, port, ...tls }, app.fetch);
       listeners.push(listener);
@@ -60,7 +71,7 @@ export async function startServer(
     await Promise.all(listeners.map((listener) => listener.stop()));
     throw error instanceof Deno.errors.AddrInUse ? portTaken(options, listeners.length) : error;
   }
-  return { addresses, stop: (graceMs) => stopListeners(listeners, graceMs) };
+  return { addresses, stop: (graceMs) => stopListeners(drain, listeners, graceMs) };
 }
 
 function portTaken({ hostname, port }: ServeOptions, index: number): Error {
@@ -133,9 +144,15 @@ function describeAddress(
 }
 
 /** What still runs after `graceMs` is left to the end of the process. */
-async function stopListeners(listeners: readonly Listener[], graceMs: number): Promise<void> {
+async function stopListeners(
+  drain: Drain,
+  listeners: readonly Listener[],
+  graceMs: number,
+): Promise<void> {
   const grace = Promise.withResolvers<void>();
   const timer = setTimeout(grace.resolve, graceMs);
+  await Promise.race([drain.stop(), grace.promise]);
+  // Answers are on their way still, and connections that nobody uses are to be closed.
   const stopped = Promise.all(listeners.map((listener) => listener.stop()));
   await Promise.race([stopped, grace.promise]);
   clearTimeout(timer);

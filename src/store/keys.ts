@@ -46,6 +46,7 @@ const kind = {
   chunk: 35,
   chunkLeaves: 36,
   tile: 37,
+  geoPoint: 38,
 } as const;
 
 /** What a stream is made of, in this order: an append then changes one page of a tree, not two. */
@@ -75,6 +76,8 @@ export const keys = {
   signingKeys: (instanceId: string): KeyRange => rangeOf([0, "signing_key", instanceId]),
   /** Counts changes of keys, tiers and instances; watched, so every node forgets its caches. */
   accessVersion: (): Bytes => pack([0, "access_version"]),
+  /** What processes have taken of an instance's rate limit; `of`: of its reads or writes. */
+  rateShare: (instanceId: string, of: string): Bytes => pack([0, "rate_share", instanceId, of]),
   /** Counts what changes the specs of tenants, or what they call; watched for the same reason. */
   specVersion: (): Bytes => pack([0, "spec_version"]),
   /** Error records to be removed, by hour since 1970. */
@@ -280,6 +283,14 @@ export const keys = {
   tiles: (tenant: number, stream: string, generation: number, height: number): KeyRange =>
     rangeOf([tenant, kind.tile, stream, generation, height]),
   streamTiles: (tenant: number, stream: string): KeyRange => rangeOf([tenant, kind.tile, stream]),
+  /** The newest point of an aggregate, by its place (`geo_place.ts`): its leaf comes first. */
+  geoPoint: (tenant: number, type: string, place: Bytes, id: string): Bytes =>
+    pack([tenant, kind.geoPoint, type, place, id]),
+  geoPointsAt: (tenant: number, type: string, place: Bytes): KeyRange =>
+    rangeOf([tenant, kind.geoPoint, type, place]),
+  geoLeaf: (tenant: number, type: string, leaf: Bytes): Bytes =>
+    pack([tenant, kind.geoPoint, type, leaf]),
+  allGeoPoints: (tenant: number): KeyRange => rangeOf([tenant, kind.geoPoint]),
 } as const;
 
 /** The first key after `key`. */

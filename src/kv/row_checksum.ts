@@ -14,6 +14,13 @@ export function rowChecksum(key: Bytes, value: Bytes): number {
   return crc32(value, crc32(key));
 }
 
+/** The tables of a store, in the order of their making, as SQLite keeps their text. */
+export const STORE_TABLES = [
+  "store (id INTEGER PRIMARY KEY CHECK (id = 1), format INTEGER NOT NULL, " +
+  "version INTEGER NOT NULL, version_again INTEGER NOT NULL)",
+  "kv (k BLOB PRIMARY KEY, v BLOB, c INTEGER)",
+] as const;
+
 interface Row {
   readonly k: unknown;
   readonly v: unknown;
@@ -45,6 +52,9 @@ function* walkFile(path: string): Generator<string> {
       const text = String(Object.values(row)[0]);
       if (text !== "ok") yield text;
     }
+    const tables = db.prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL").all();
+    const expected = STORE_TABLES.map((table) => ({ sql: `CREATE TABLE ${table}` }));
+    if (JSON.stringify(tables) !== JSON.stringify(expected)) yield "its tables are not a store's";
     const { version, version_again } = db.prepare("SELECT * FROM store").get() ?? {};
     if (version !== version_again) yield "the version of the last commit is stored as two numbers";
     let number = 0;

@@ -8,7 +8,7 @@ import { dirname } from "node:path";
 import type { Bytes, KeyValue } from "./engine.ts";
 import { bytesOf, textAfter, textOf, type TextRange } from "./byte_text.ts";
 import { openRecentValues, type RecentValues } from "./recent_values.ts";
-import { rowChecksum } from "./row_checksum.ts";
+import { rowChecksum, STORE_TABLES } from "./row_checksum.ts";
 import { lockStore } from "./sqlite_lock.ts";
 
 /** Raised when stores of this build could not be read by the build before; 2 has checksums. */
@@ -126,12 +126,8 @@ function prepareSchema(db: DatabaseSync, path: string): void {
     PRAGMA temp_store = MEMORY;
     PRAGMA cache_size = -${writerCacheKiB};
     BEGIN IMMEDIATE;
-    CREATE TABLE IF NOT EXISTS store (
-      id INTEGER PRIMARY KEY CHECK (id = 1), format INTEGER NOT NULL, version INTEGER NOT NULL,
-      version_again INTEGER NOT NULL
-    );
+    ${STORE_TABLES.map((table) => `CREATE TABLE IF NOT EXISTS ${table}`).join("; ")};
     INSERT OR IGNORE INTO store VALUES (1, ${formatVersion}, 0, 0);
-    CREATE TABLE IF NOT EXISTS kv (k BLOB PRIMARY KEY, v BLOB, c INTEGER);
     COMMIT`);
   const row = db.prepare("SELECT format FROM store").get() as { format: number };
   if (row.format < formatVersion) {

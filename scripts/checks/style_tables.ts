@@ -171,6 +171,11 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "the wire is judged with real anchors behind it",
   },
   {
+    place: "src/queries/check_signers.ts",
+    test: "tests/queries/check_store_test.ts",
+    reason: "the check of a store is that of its signers and more",
+  },
+  {
     place: "src/webhook/traced_sender.ts",
     test: "tests/telemetry_test.ts",
     reason: "seen by a receiver and by a collector",

@@ -19,7 +19,18 @@ export async function countSyncs(peer: Peer, place: PeerPlace): Promise<Measured
   for (const connections of WAYS) {
     const folder = `${place.folder}_${connections}`;
     const log = `${place.folder}_${connections}.strace`;
-    const wrapper = ["strace", "-f", "-qq", "-A", "-e", `trace=${CALLS}`, "-o", log];
+    const wrapper = [
+      "strace",
+      "-D",
+      "-f",
+      "--seccomp-bpf",
+      "-qq",
+      "-A",
+      "-e",
+      `trace=${CALLS}`,
+      "-o",
+      log,
+    ];
     const running = await peer.start({ ...place, folder, wrapper });
     try {
       const { port, requests } = running.target;

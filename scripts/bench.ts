@@ -5,7 +5,7 @@
  * `--store foundationdb` measures one and two servers on a cluster that it starts, unpinned.
  * `--reactions` measures what events set off, `--deliveries` what is sent to listeners, `--wasm`
  * calls of WebAssembly modules and the writes that they judge (unpinned, for they run in
- * processes), and nothing else.
+ * processes), `--geo` points (a million of them, 3 minutes), and nothing else.
  */
 
 import { parseArgs } from "node:util";
@@ -13,6 +13,7 @@ import { type ServerProcess, startServer } from "../tests/support/server_process
 import { measureBundles, measureChain } from "./bench/audit_measures.ts";
 import { describeCluster, measureCluster } from "./bench/cluster_measures.ts";
 import { measureDeliveries } from "./bench/delivery_rows.ts";
+import { measureGeo } from "./bench/geo_rows.ts";
 import { measureFold } from "./bench/fold_measure.ts";
 import { openConnection } from "./bench/http_connection.ts";
 import { percentiles } from "./bench/load.ts";
@@ -275,6 +276,17 @@ async function runDeliveries(bench: Bench): Promise<void> {
   await measureDeliveries({ isQuick, start, add: (row) => add(bench, row) });
 }
 
+async function runGeo(bench: Bench): Promise<void> {
+  const dataDir = `${bench.dataDir}/geo`;
+  const { isQuick, wrapper } = bench;
+  await Deno.mkdir(dataDir);
+  await measureGeo({
+    isQuick,
+    start: () => startServer({ dataDir, wrapper }),
+    add: (row) => add(bench, row),
+  });
+}
+
 /** Calls in processes of their own, and writes that they judge. */
 async function runWasm(bench: Bench): Promise<void> {
   await measureWasm((row) => add(bench, row));
@@ -313,6 +325,7 @@ if (import.meta.main) {
       wasm: { type: "boolean", default: false },
       reactions: { type: "boolean", default: false },
       deliveries: { type: "boolean", default: false },
+      geo: { type: "boolean", default: false },
     },
   });
   const onlyReactions = values.reactions;
@@ -323,6 +336,7 @@ if (import.meta.main) {
   const startedAt = performance.now();
   try {
     if (isWasm) await runWasm(bench);
+    else if (values.geo) await runGeo(bench);
     else if (isOnCluster) {
       await measureCluster({ ...bench, onlyReactions }, (row) => add(bench, row));
     } else {

@@ -5,11 +5,13 @@
  * `--store foundationdb` measures one and two servers on a cluster that it starts, unpinned.
  * `--reactions` measures what events set off, `--deliveries` what is sent to listeners, `--wasm`
  * calls of WebAssembly modules and the writes that they judge (unpinned, for they run in
- * processes), `--geo` points (a million of them, 3 minutes), and nothing else.
+ * processes), `--audit` anchors and bundles of large environments (in process, unpinned), `--geo`
+ * points (a million of them, 3 minutes), and nothing else.
  */
 
 import { parseArgs } from "node:util";
 import { type ServerProcess, startServer } from "../tests/support/server_process.ts";
+import { measureAnchors } from "./bench/anchor_measures.ts";
 import { measureBundles, measureChain } from "./bench/audit_measures.ts";
 import { describeCluster, measureCluster } from "./bench/cluster_measures.ts";
 import { measureDeliveries } from "./bench/delivery_rows.ts";
@@ -294,6 +296,12 @@ async function runWasm(bench: Bench): Promise<void> {
   await measureJudged(() => startServer({ dataDir, wrapper }), (row) => add(bench, row));
 }
 
+/** On stores of its own, in this process. */
+async function runAudit(bench: Bench): Promise<void> {
+  await measureAudit(bench);
+  await measureAnchors(bench.isQuick, (row) => add(bench, row));
+}
+
 function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
@@ -301,12 +309,12 @@ function pause(milliseconds: number): Promise<void> {
 interface Options {
   readonly isQuick: boolean;
   readonly isOnCluster: boolean;
-  readonly isWasm: boolean;
+  /** One server and the load generator have a core each; else there are too few. */
+  readonly mayPin: boolean;
 }
 
-async function openBench({ isQuick, isOnCluster, isWasm }: Options): Promise<[Bench, string[]]> {
-  // One server and the load generator have a core each; with a cluster there are too few.
-  const isPinned = !isOnCluster && !isWasm && await pinLoadGenerator();
+async function openBench({ isQuick, isOnCluster, mayPin }: Options): Promise<[Bench, string[]]> {
+  const isPinned = mayPin && await pinLoadGenerator();
   const machine = await describeMachine(isPinned);
   if (isOnCluster) machine.push(await describeCluster());
   const dataDir = await Deno.makeTempDir({ prefix: "daybook_bench_" });
@@ -323,6 +331,7 @@ if (import.meta.main) {
       json: { type: "string" },
       store: { type: "string", default: "sqlite" },
       wasm: { type: "boolean", default: false },
+      audit: { type: "boolean", default: false },
       reactions: { type: "boolean", default: false },
       deliveries: { type: "boolean", default: false },
       geo: { type: "boolean", default: false },
@@ -331,11 +340,16 @@ if (import.meta.main) {
   const onlyReactions = values.reactions;
   const isAll = !values.reactions && !values.deliveries;
   const isOnCluster = values.store === "foundationdb";
-  const { quick: isQuick, wasm: isWasm } = values;
-  const [bench, machine] = await openBench({ isQuick, isOnCluster, isWasm });
+  const { quick: isQuick, wasm: isWasm, audit: isAudit } = values;
+  const [bench, machine] = await openBench({
+    isQuick,
+    isOnCluster,
+    mayPin: !isOnCluster && !isWasm && !isAudit,
+  });
   const startedAt = performance.now();
   try {
     if (isWasm) await runWasm(bench);
+    else if (isAudit) await runAudit(bench);
     else if (values.geo) await runGeo(bench);
     else if (isOnCluster) {
       await measureCluster({ ...bench, onlyReactions }, (row) => add(bench, row));

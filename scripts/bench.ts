@@ -5,8 +5,9 @@
  * `--store foundationdb` measures one and two servers on a cluster that it starts, unpinned.
  * `--reactions` measures what events set off, `--deliveries` what is sent to listeners, `--wasm`
  * calls of WebAssembly modules and the writes that they judge (unpinned, for they run in
- * processes), `--audit` anchors and bundles of large environments (in process, unpinned), `--geo`
- * points (a million of them, 3 minutes), and nothing else.
+ * processes), `--imports` imports of 2 GB (`--quick`: 200 MB),
+ * `--audit` anchors and bundles of large environments (in process, unpinned), `--geo` points (a
+ * million of them, 3 minutes), and nothing else.
  */
 
 import { parseArgs } from "node:util";
@@ -18,6 +19,7 @@ import { measureDeliveries } from "./bench/delivery_rows.ts";
 import { measureGeo } from "./bench/geo_rows.ts";
 import { measureFold } from "./bench/fold_measure.ts";
 import { openConnection } from "./bench/http_connection.ts";
+import { measureImports } from "./bench/import_rows.ts";
 import { percentiles } from "./bench/load.ts";
 import {
   describeMachine,
@@ -289,6 +291,16 @@ async function runGeo(bench: Bench): Promise<void> {
   });
 }
 
+/** Each on a store of its own. */
+async function runImports(bench: Bench): Promise<void> {
+  const { isQuick, wrapper } = bench;
+  const start = async () => {
+    const dataDir = await Deno.makeTempDir({ dir: bench.dataDir });
+    return await startServer({ dataDir, wrapper });
+  };
+  await measureImports({ isQuick, start, add: (row) => add(bench, row) });
+}
+
 /** Calls in processes of their own, and writes that they judge. */
 async function runWasm(bench: Bench): Promise<void> {
   await measureWasm((row) => add(bench, row));
@@ -335,6 +347,7 @@ if (import.meta.main) {
       reactions: { type: "boolean", default: false },
       deliveries: { type: "boolean", default: false },
       geo: { type: "boolean", default: false },
+      imports: { type: "boolean", default: false },
     },
   });
   const onlyReactions = values.reactions;
@@ -349,6 +362,7 @@ if (import.meta.main) {
   const startedAt = performance.now();
   try {
     if (isWasm) await runWasm(bench);
+    else if (values.imports) await runImports(bench);
     else if (isAudit) await runAudit(bench);
     else if (values.geo) await runGeo(bench);
     else if (isOnCluster) {

@@ -25,16 +25,13 @@ export interface Target {
   readonly port: number;
   readonly serverPid: number;
   readonly requests: RequestBuilder;
-  /** The header of the key. */
-  readonly authorization: string;
 }
 
 /** An environment of the server, with its write key. */
 export function targetOf(server: ServerProcess, environment: EnvironmentName = "test"): Target {
   const port = Number(new URL(server.baseUrls[environment]).port);
-  const key = server.credentials.keys[environment].write;
-  const requests = requestBuilder(key);
-  return { port, serverPid: server.pid, requests, authorization: `Bearer ${key}` };
+  const requests = requestBuilder(server.credentials.keys[environment].write);
+  return { port, serverPid: server.pid, requests };
 }
 
 export async function deployBenchSpec(

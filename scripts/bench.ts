@@ -5,15 +5,12 @@
  * `--store foundationdb` measures one and two servers on a cluster that it starts, unpinned.
  * `--reactions` measures what events set off, `--deliveries` what is sent to listeners, `--wasm`
  * calls of WebAssembly modules and the writes that they judge (unpinned, for they run in
-<<<<<<< HEAD
  * processes), `--projections` how views follow, are built and exported, `--imports` imports of
  * 2 GB (`--quick`: 200 MB), `--audit` anchors and bundles of large environments (in process,
  * unpinned), and nothing else.
-=======
  * processes), `--imports` imports of 2 GB (`--quick`: 200 MB),
  * `--audit` anchors and bundles of large environments (in process, unpinned), `--geo` points (a
  * million of them, 3 minutes), and nothing else.
->>>>>>> main
  */
 
 import { parseArgs } from "node:util";
@@ -287,7 +284,6 @@ async function runDeliveries(bench: Bench): Promise<void> {
   await measureDeliveries({ isQuick, start, add: (row) => add(bench, row) });
 }
 
-<<<<<<< HEAD
 /** The same. */
 async function runProjections(bench: Bench): Promise<void> {
   const dataDir = `${bench.dataDir}/projections`;
@@ -295,7 +291,8 @@ async function runProjections(bench: Bench): Promise<void> {
   await Deno.mkdir(dataDir);
   const start = () => startServer({ dataDir, wrapper });
   await measureProjections({ isQuick, start, add: (row) => add(bench, row) });
-=======
+}
+
 async function runGeo(bench: Bench): Promise<void> {
   const dataDir = `${bench.dataDir}/geo`;
   const { isQuick, wrapper } = bench;
@@ -305,7 +302,6 @@ async function runGeo(bench: Bench): Promise<void> {
     start: () => startServer({ dataDir, wrapper }),
     add: (row) => add(bench, row),
   });
->>>>>>> main
 }
 
 /** Each on a store of its own. */
@@ -363,11 +359,8 @@ if (import.meta.main) {
       audit: { type: "boolean", default: false },
       reactions: { type: "boolean", default: false },
       deliveries: { type: "boolean", default: false },
-<<<<<<< HEAD
       projections: { type: "boolean", default: false },
-=======
       geo: { type: "boolean", default: false },
->>>>>>> main
       imports: { type: "boolean", default: false },
     },
   });

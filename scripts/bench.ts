@@ -7,10 +7,7 @@
  * calls of WebAssembly modules and the writes that they judge (unpinned, for they run in
  * processes), `--projections` how views follow, are built and exported, `--imports` imports of
  * 2 GB (`--quick`: 200 MB), `--audit` anchors and bundles of large environments (in process,
- * unpinned), and nothing else.
- * processes), `--imports` imports of 2 GB (`--quick`: 200 MB),
- * `--audit` anchors and bundles of large environments (in process, unpinned), `--geo` points (a
- * million of them, 3 minutes), and nothing else.
+ * unpinned), `--geo` points (a million of them, 3 minutes), and nothing else.
  */
 
 import { parseArgs } from "node:util";

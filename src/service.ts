@@ -27,6 +27,7 @@ import type { IdempotencyClaim, WriteRequest, Written } from "./domain/write.ts"
 import type { AccessService } from "./service/access.ts";
 import { type AuditService, createAudit } from "./service/audit.ts";
 import { backgroundCalls, type BackgroundService } from "./service/background.ts";
+import { createImports, type ImportService } from "./service/imports.ts";
 import { createLimits, type LimitsService } from "./service/limits.ts";
 import { createProjections, type ProjectionService } from "./service/projections.ts";
 import { type ReactionCalls, reactionCalls } from "./service/reactions.ts";
@@ -100,6 +101,7 @@ export interface Service {
   readonly specs: SpecService;
   readonly access: AccessService;
   readonly audit: AuditService;
+  readonly imports: ImportService;
   readonly projections: ProjectionService;
   readonly sql: SqlService;
   readonly background: BackgroundService;
@@ -168,8 +170,8 @@ export function createService(
 
   const audit = createAudit({ engine, host, specs, share, isStoreShared });
   const sql = createSql({ engine, host, counters }, options.sql);
+  const imports = createImports({ ...judging, specs, counters, watched: combiner.watched });
   const projections = createProjections({ engine, host, specs, reader, share, counters });
-
   const data: DataService = {
     writeEvents: writer.writeEvents,
     answerRecorded: writer.answerRecorded,
@@ -208,8 +210,9 @@ export function createService(
   }
 
   const limiting = createLimits({ engine, host, counters, isStoreShared });
-  const parts = { data, specs: specService, access, audit, projections, background, operations };
-  return { ...traceParts(parts, tracer), limits: limiting, sql, ping, close };
+  const calls = { data, specs: specService, access, audit, imports, projections };
+  const parts = traceParts({ ...calls, background, operations }, tracer);
+  return { ...parts, limits: limiting, sql, ping, close };
 }
 
 function storedCalls(

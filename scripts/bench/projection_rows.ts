@@ -52,7 +52,7 @@ export async function measureProjections(bench: ProjectionBench): Promise<void> 
     await fillAccounts(target, accounts);
     await measureBuild(bench, server, target, accounts);
     await measureLag(bench, target);
-    await measureExport(bench, server, target);
+    await measureExport(bench, server);
     await measureQueries({ server, target, rows: accounts, add: bench.add });
   } finally {
     await server.kill();
@@ -123,7 +123,7 @@ async function measureBuild(
       `${(micros / accounts).toFixed(0)} us a row`,
   });
   await Promise.race([writing, pause(2_000)]);
-  const { rows, bookings } = await readCsv(target);
+  const { rows, bookings } = await readCsv(server);
   if (rows !== accounts || bookings !== events + written) {
     throw new Error(
       `${rows} rows with ${bookings} bookings, not ${accounts} and ${events + written}`,
@@ -180,11 +180,11 @@ async function measureLag(bench: ProjectionBench, { port, requests, serverPid }:
   });
 }
 
-async function measureExport(bench: ProjectionBench, server: ServerProcess, target: Target) {
+async function measureExport(bench: ProjectionBench, server: ServerProcess) {
   const memoryBefore = await residentMemory(server.pid);
   const microsBefore = processorMicros(server.pid);
   const startedMs = performance.now();
-  const { rows } = await readCsv(target);
+  const { rows } = await readCsv(server);
   const seconds = (performance.now() - startedMs) / 1000;
   const micros = (processorMicros(server.pid) - microsBefore) / rows;
   const grown = await residentMemory(server.pid) - memoryBefore;
@@ -198,8 +198,9 @@ async function measureExport(bench: ProjectionBench, server: ServerProcess, targ
   });
 }
 
-async function readCsv({ port, authorization }: Target) {
-  const url = `http://127.0.0.1:${port}/_projections/accounts/export.csv`;
+async function readCsv({ baseUrls, credentials }: ServerProcess) {
+  const url = `${baseUrls[ENVIRONMENT]}/_projections/accounts/export.csv`;
+  const authorization = `Bearer ${credentials.keys[ENVIRONMENT].read}`;
   const reply = await fetch(url, { headers: { authorization } });
   if (!reply.ok) throw new Error(`the export: ${reply.status} ${await reply.text()}`);
   let rows = -1;

@@ -25,8 +25,8 @@ export interface Target {
   readonly port: number;
   readonly serverPid: number;
   readonly requests: RequestBuilder;
-  /** The header of the key. */
-  readonly authorization: string;
+  /** The header of the key; peers have none. */
+  readonly authorization?: string;
 }
 
 /** An environment of the server, with its write key. */

@@ -52,6 +52,7 @@ const kind = {
   viewSource: 41,
   viewChange: 42,
   viewWork: 43,
+  importRecord: 44,
 } as const;
 
 /** What a stream is made of, in this order: an append then changes one page of a tree, not two. */
@@ -297,6 +298,7 @@ export const keys = {
   /** The newest point of an aggregate, by its place (`geo_place.ts`): its leaf comes first. */
   geoPoint: (tenant: number, type: string, place: Bytes, id: string): Bytes =>
     pack([tenant, kind.geoPoint, type, place, id]),
+  geoPoints: (tenant: number, type: string): KeyRange => rangeOf([tenant, kind.geoPoint, type]),
   geoPointsAt: (tenant: number, type: string, place: Bytes): KeyRange =>
     rangeOf([tenant, kind.geoPoint, type, place]),
   geoLeaf: (tenant: number, type: string, leaf: Bytes): Bytes =>
@@ -352,6 +354,9 @@ export const keys = {
   /** All work about one version. */
   viewWorks: (tenant: number, projection: number, version: number): KeyRange =>
     rangeOf([tenant, kind.viewWork, projection, version]),
+  /** How far an operator's import has come. */
+  importRecord: (tenant: number, id: string): Bytes => pack([tenant, kind.importRecord, id]),
+  importRecords: (tenant: number): KeyRange => rangeOf([tenant, kind.importRecord]),
 } as const;
 
 /** The first key after `key`. */

@@ -16,6 +16,7 @@ const ROUNDS = Number(Deno.env.get("CRASH_ROUNDS") ?? 8);
 const WRITERS = 4;
 const ORDERS = 150;
 const CUSTOMERS = 5;
+const WRITES_PER_ROUND = 25;
 const PATIENCE_MS = 60_000;
 
 interface Call {
@@ -56,14 +57,27 @@ function eventOf(number: number): [path: string, data: JsonObject] {
     : [`/order/${order}/was_placed`, { customer, lines: [] }];
 }
 
-/** Writes until the server is gone. */
-async function writeUntilKilled(server: ServerProcess, next: () => number): Promise<number> {
-  for (let written = 0;; written++) {
+/** Writes until the server is gone, and tells of each write that was acknowledged. */
+async function writeUntilKilled(
+  server: ServerProcess,
+  next: () => number,
+  onWritten: () => void,
+): Promise<void> {
+  for (;;) {
     const [path, data] = eventOf(next());
     const metadata = { actor: { type: "user", id: "global" } };
     const reply = await send(server, path, { data, metadata }).catch(() => undefined);
-    if (reply === undefined || reply.status >= 500) return written;
+    if (reply === undefined || reply.status >= 500) return;
     assert.equal(reply.status, 201, JSON.stringify(reply.body));
+    onWritten();
+  }
+}
+
+async function untilWritten(isEnough: () => boolean): Promise<void> {
+  const endMs = performance.now() + PATIENCE_MS;
+  while (!isEnough()) {
+    assert.ok(performance.now() < endMs, "the server takes writes");
+    await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
 
@@ -120,11 +134,13 @@ Deno.test("a server killed again and again keeps its views what its events say",
     assert.equal((await deploy(server, "spec", { spec: shopSpec() })).status, 200);
     assert.equal((await deploy(server, "projections", { projection: ORDERS_SEEN })).status, 201);
     for (let round = 0; round < ROUNDS; round++) {
+      const enough = written + WRITES_PER_ROUND;
+      const running = server;
       const writing = Array.from(
         { length: WRITERS },
-        () => writeUntilKilled(server, () => number++),
+        () => writeUntilKilled(running, () => number++, () => written++),
       );
-      await new Promise((resolve) => setTimeout(resolve, 150 + 130 * (round % 4)));
+      await untilWritten(() => written >= enough);
       // A build is under way when the server dies: of a new spec, or of a new definition.
       const second = round % 4 < 2;
       if (round % 2 === 0) await deploy(server, "spec", { spec: shopSpec(second), force: true });
@@ -135,7 +151,7 @@ Deno.test("a server killed again and again keeps its views what its events say",
       }
       await new Promise((resolve) => setTimeout(resolve, 20 * (round % 3)));
       await server.kill();
-      written += (await Promise.all(writing)).reduce((sum, each) => sum + each, 0);
+      await Promise.all(writing);
       server = await startServer({ dataDir });
       const path = `/api/instances/${server.credentials.instance_id}/projections?environment=test`;
       const { body } = await send(server, path);

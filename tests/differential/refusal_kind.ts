@@ -59,6 +59,8 @@ const MARKS: Readonly<Record<Kind, Mark | string>> = {
   operator_input_invalid: (answer) => isPlain422(answer) && isOperators(answer),
   already_exists: ({ status, errorType }) => status === 409 && errorType === "bad_request",
   body_late: "takes half a minute of real time and concerns no store",
+  import_conflict: "no trace imports: tests/commands/import/ runs on each engine",
+  import_unavailable: "as above",
   login_locked: ({ status }) => status === 429,
   anchor_not_found: NO_AUDIT,
   stream_not_found: NO_AUDIT,

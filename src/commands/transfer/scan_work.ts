@@ -193,9 +193,9 @@ async function readDefinitions(
 async function readProjections(tx: ReadTransaction, tenant: number): Promise<Page> {
   const records = await listProjections(tx, tenant);
   const texts = records.filter(({ isDeleted }) => !isDeleted).map((record) => {
-    const { name, deployed_at } = record;
+    const { name, deployed_at: deployedAt } = record;
     const { document } = newestVersion(record);
-    return asText("projection", { name, deployed_at, document } satisfies MovedProjection);
+    return asText("projection", { name, deployedAt, document } satisfies MovedProjection);
   });
   return { texts, next: undefined };
 }

@@ -20,7 +20,7 @@ const NOT_BUILT = "The projection was imported and is about to be built";
 export async function keepImportedProjection(
   tx: Transaction,
   tenant: number,
-  { name, deployed_at, document }: MovedProjection,
+  { name, deployedAt, document }: MovedProjection,
 ): Promise<boolean> {
   if (await readProjection(tx, tenant, name) !== undefined) return false;
   const number = await nextProjectionNumber(tx, tenant);
@@ -33,7 +33,7 @@ export async function keepImportedProjection(
     removing: [],
     broken: NOT_BUILT,
     isDeleted: false,
-    deployed_at,
+    deployed_at: deployedAt,
   });
   return true;
 }

@@ -173,7 +173,7 @@ const SHAPES: Readonly<Record<WorkKind, Shape>> = {
   },
   projection: {
     name: typeName,
-    deployed_at: (value) => typeof value === "string" && parseUtcTime(value) !== undefined,
+    deployedAt: (value) => typeof value === "string" && parseUtcTime(value) !== undefined,
     document: isJsonObject,
   },
 };

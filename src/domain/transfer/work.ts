@@ -73,7 +73,7 @@ export interface MovedDefinition {
 export interface MovedProjection {
   readonly name: string;
   /** ISO 8601 UTC. */
-  readonly deployed_at: string;
+  readonly deployedAt: string;
   readonly document: JsonObject;
 }
 

@@ -36,6 +36,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     imports: [],
     packages: {
       "node:sqlite": ["src/kv"],
+      "node:zlib": ["src/kv"],
       "lru-cache": ["src/kv/recent_values.ts"],
       "node:worker_threads": ["src/kv"],
       "node:path": ["src/kv"],
@@ -48,8 +49,9 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     imports: ["src/domain", "src/kv/tuple.ts", "src/kv/engine.ts"],
     packages: { "node:crypto": ["src/store"], "node:buffer": ["src/store"] },
   },
+  "src/runners": { imports: [] },
   "src/wasm": {
-    imports: ["src/domain"],
+    imports: ["src/domain", "src/runners"],
     packages: { "node:vm": ["src/wasm/time_limit.ts"] },
   },
   "src/webhook": {

@@ -27,7 +27,9 @@ import type { IdempotencyClaim, WriteRequest, Written } from "./domain/write.ts"
 import type { AccessService } from "./service/access.ts";
 import { type AuditService, createAudit } from "./service/audit.ts";
 import { backgroundCalls, type BackgroundService } from "./service/background.ts";
+import { createImports, type ImportService } from "./service/imports.ts";
 import { createLimits, type LimitsService } from "./service/limits.ts";
+import { createProjections, type ProjectionService } from "./service/projections.ts";
 import { type ReactionCalls, reactionCalls } from "./service/reactions.ts";
 import { createSpecService, type SpecService } from "./service/specs.ts";
 import { traceCommits, traceParts } from "./service/traced.ts";
@@ -97,6 +99,8 @@ export interface Service {
   readonly specs: SpecService;
   readonly access: AccessService;
   readonly audit: AuditService;
+  readonly imports: ImportService;
+  readonly projections: ProjectionService;
   readonly background: BackgroundService;
   readonly operations: OperationsService;
   readonly limits: LimitsService;
@@ -160,7 +164,8 @@ export function createService(
   const writer = createWriter(engine, host, specs, combiner, outbox, asker, options.isDirect);
 
   const audit = createAudit({ engine, host, specs, share, isStoreShared });
-
+  const imports = createImports({ ...judging, specs, counters, watched: combiner.watched });
+  const projections = createProjections({ engine, host, specs, reader, share, counters });
   const data: DataService = {
     writeEvents: writer.writeEvents,
     answerRecorded: writer.answerRecorded,
@@ -174,17 +179,8 @@ export function createService(
     recordError: errors.record,
   };
   const specService = createSpecService({ engine, host, specs, modules, counters }, webhooks);
-  const background = backgroundCalls({
-    engine,
-    host,
-    share,
-    rebuilder,
-    keeper,
-    errors,
-    outbox,
-    timers,
-    deliveries,
-  });
+  const queues = { rebuilder, keeper, errors, outbox, timers, deliveries };
+  const background = backgroundCalls({ engine, host, share, ...queues });
   const operations: OperationsService = {
     counters,
     measureStore: openStoreMeasures(engine, host),
@@ -208,8 +204,9 @@ export function createService(
   }
 
   const limiting = createLimits({ engine, host, counters, isStoreShared });
-  const parts = { data, specs: specService, access, audit, background, operations };
-  return { ...traceParts(parts, tracer), limits: limiting, ping, close };
+  const calls = { data, specs: specService, access, audit, imports, projections };
+  const parts = traceParts({ ...calls, background, operations }, tracer);
+  return { ...parts, limits: limiting, ping, close };
 }
 
 function storedCalls(

@@ -40,7 +40,7 @@ export const REFUSED_PROPERTIES: ReadonlySet<string> = new Set([
 export const REFUSED_CALLS: ReadonlySet<string> = new Set(["fetch", "randomUUID", "Date"]);
 
 /** Folders where a class may stand that is no error: what holds an open resource. */
-export const CLASS_FOLDERS: readonly string[] = ["src/kv", "src/wasm", "tests", "scripts"];
+export const CLASS_FOLDERS: readonly string[] = ["src/kv", "src/runners", "tests", "scripts"];
 
 /** Words that mark unfinished work; joined here, so that this file does not hold them. */
 export const UNFINISHED_WORDS: readonly string[] = ["TO" + "DO", "FIX" + "ME", "X" + "XX"];
@@ -171,6 +171,11 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "the wire is judged with real anchors behind it",
   },
   {
+    place: "src/queries/check_signers.ts",
+    test: "tests/queries/check_store_test.ts",
+    reason: "the check of a store is that of its signers and more",
+  },
+  {
     place: "src/webhook/traced_sender.ts",
     test: "tests/telemetry_test.ts",
     reason: "seen by a receiver and by a collector",
@@ -246,6 +251,46 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "a few lines for each call, seen by clients",
   },
   {
+    place: "src/commands/import",
+    test: "tests/commands/import/import_events_test.ts",
+    reason: "parts of one import, which is tested as a whole",
+  },
+  {
+    place: "src/domain/import/progress.ts",
+    test: "tests/end_to_end/imports_test.ts",
+    reason: "a record and what people see of it",
+  },
+  {
+    place: "src/store/imports.ts",
+    test: "tests/commands/import/import_events_test.ts",
+    reason: "records as imports leave them",
+  },
+  {
+    place: "src/http/decode/file_body.ts",
+    test: "tests/end_to_end/imports_test.ts",
+    reason: "what a body may be, seen by clients",
+  },
+  {
+    place: "src/http/decode/import.ts",
+    test: "tests/end_to_end/imports_test.ts",
+    reason: "what may be asked, seen by clients",
+  },
+  {
+    place: "src/http/told_progress.ts",
+    test: "tests/end_to_end/imports_test.ts",
+    reason: "lines of an answer, seen by clients",
+  },
+  {
+    place: "src/http/routes/imports.ts",
+    test: "tests/end_to_end/imports_test.ts",
+    reason: "a few lines for each call, seen by clients",
+  },
+  {
+    place: "src/queries/list_imports.ts",
+    test: "tests/end_to_end/imports_test.ts",
+    reason: "pages of records, seen by clients",
+  },
+  {
     place: "src/commands/judge_scene.ts",
     test: "tests/commands/judge_writes_test.ts",
     reason: "one verdict; the writes that race for it are what is to be shown",
@@ -296,6 +341,86 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "a table; each row is moved there by what it counts",
   },
   {
+    place: "src/domain/projection/basis.ts",
+    test: "tests/domain/projection/compile_test.ts",
+    reason: "a hash, compared where definitions are compiled under several specs",
+  },
+  {
+    place: "src/domain/projection/sources.ts",
+    test: "tests/domain/projection/compile_test.ts",
+    reason: "golden cases of what is refused, and of rows, name each form of a source",
+  },
+  {
+    place: "src/domain/projection/columns.ts",
+    test: "tests/domain/projection/row_test.ts",
+    reason: "golden cases of rows and of what is refused name each form of a column",
+  },
+  {
+    place: "src/domain/projection/operators.ts",
+    test: "tests/domain/projection/row_test.ts",
+    reason: "golden cases of rows call each operator by its name",
+  },
+  {
+    place: "src/commands/views",
+    test: "tests/commands/views/keep_views_test.ts",
+    reason: "upkeep, builds, switches and removals, seen through the rows that they leave",
+  },
+  {
+    place: "src/commands/deploy_projection.ts",
+    test: "tests/commands/views/keep_views_test.ts",
+    reason: "deployed and deleted there, beside what follows from it",
+  },
+  {
+    place: "src/queries/compute_rows.ts",
+    test: "tests/commands/views/keep_views_test.ts",
+    reason: "computes what the upkeep writes",
+  },
+  {
+    place: "src/queries/view_definitions.ts",
+    test: "tests/commands/views/keep_views_test.ts",
+    reason: "tells the upkeep what there is to keep",
+  },
+  {
+    place: "src/queries/views_caught_up.ts",
+    test: "tests/commands/views/keep_views_test.ts",
+    reason: "asked there before and after each step of the upkeep",
+  },
+  {
+    place: "src/queries/follow_commits.ts",
+    test: "tests/workers/views_test.ts",
+    reason: "wakes the worker of that test",
+  },
+  {
+    place: "src/queries/list_projections.ts",
+    test: "tests/end_to_end/projections_test.ts",
+    reason: "its list is an answer of the wire, asserted whole there",
+  },
+  {
+    place: "src/queries/read_view.ts",
+    test: "tests/end_to_end/projections_test.ts",
+    reason: "rows as clients get them",
+  },
+  {
+    place: "src/queries/export_view.ts",
+    test: "tests/end_to_end/projections_test.ts",
+    reason: "exports as clients get them",
+  },
+  {
+    place: "src/http/routes/projections.ts",
+    test: "tests/end_to_end/projections_test.ts",
+    reason: "asked there through the whole product",
+  },
+  {
+    place: "src/store/projections.ts",
+    test: "tests/commands/views/keep_views_test.ts",
+    reason: "definitions and versions, kept and removed there",
+  },
+  {
+    place: "src/store/view_changes.ts",
+    test: "tests/store/view_rows_test.ts",
+    reason: "changes are those of rows",
+  },
+  {
     place: "src/store/cursors.ts",
     test: "tests/store/commit_log_test.ts",
     reason: "a cursor is moved by a reader of the log",
@@ -334,6 +459,11 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     place: "src/domain/wasm/handler_error.ts",
     test: "tests/domain/wasm/call_output_test.ts",
     reason: "one of the kinds of output",
+  },
+  {
+    place: "src/runners",
+    test: "tests/wasm/pool_test.ts",
+    reason: "what all pools share, whose runners are processes and are tested as such",
   },
   {
     place: "src/wasm",

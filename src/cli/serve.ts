@@ -24,6 +24,7 @@ import { outboxWorker } from "../workers/outbox.ts";
 import { snapshotWorker } from "../workers/snapshots.ts";
 import { sweeper } from "../workers/sweeper.ts";
 import { timerWorker } from "../workers/timers.ts";
+import { viewBuildWorker, viewWorker } from "../workers/views.ts";
 import { type RunningWorker, runWorker, type Worker } from "../workers/worker.ts";
 import { EXIT_FAILED, exitWith, reasonOf, settingsOrExit, tokenSecret } from "./settings.ts";
 
@@ -121,6 +122,8 @@ function workersOf(config: Config, service: Service): Worker[] {
     outboxWorker(service),
     timerWorker(service),
     deliveryWorker(service),
+    viewWorker(service),
+    viewBuildWorker(service),
     snapshotWorker(service),
     anchorWorker(service, config.anchorIntervalSeconds),
     sweeper(service),
@@ -192,6 +195,8 @@ function stopSignal(): Promise<Deno.Signal> {
  * wait for a store that is away waits side by side, to be below the deadline.
  */
 async function stop({ engine, access, service, server, workers }: Running): Promise<void> {
+  // They would outlast the grace of the listeners; each can be gone on with.
+  service.imports.stop();
   const atRest = Promise.all(workers.map((worker) => worker.stop()));
   // What a worker has not ended by then is as if the process had died: others go on with it.
   const isOver = new Promise((resolve) => setTimeout(resolve, STOP_GRACE_MS));

@@ -117,12 +117,25 @@ export type Refusal =
   | { readonly kind: "module_invalid"; readonly violation: Violation }
   | { readonly kind: "spec_invalid"; readonly violations: readonly Violation[] }
   | { readonly kind: "spec_incompatible"; readonly violations: readonly Violation[] }
+  | { readonly kind: "projection_invalid"; readonly violations: readonly Violation[] }
   /** A new version of a blob that the current spec could not call. */
   | { readonly kind: "blob_incompatible"; readonly violations: readonly Violation[] }
   | { readonly kind: "operator_input_invalid"; readonly path: string; readonly message: string }
   | { readonly kind: "already_exists"; readonly path: string; readonly message: string }
   /** 408: the body did not come in time. */
   | { readonly kind: "body_late"; readonly seconds: number }
+  /** An import that cannot go on under its id, or into this environment. */
+  | {
+    readonly kind: "import_conflict";
+    readonly reason: "other_file" | "other_form" | "taken_over" | "not_empty";
+    readonly message: string;
+  }
+  /** Not now: too many imports, or the server is stopping. */
+  | {
+    readonly kind: "import_unavailable";
+    readonly message: string;
+    readonly retryAfterSeconds: number;
+  }
   /** 429: too many requests of an instance, or from an address. */
   | {
     readonly kind: "rate_limited";

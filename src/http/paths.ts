@@ -26,9 +26,18 @@ import { listErrors, readError } from "./routes/errors.ts";
 import { readEvents } from "./routes/events.ts";
 import { answerLive, answerReady } from "./routes/health.ts";
 import { answerMetrics } from "./routes/metrics.ts";
+import { coldStart, importEvents, importLines, listImports, readImport } from "./routes/imports.ts";
 import { changeTier, createInstance, listInstances, readInstance } from "./routes/instances.ts";
 import { listDeliveries, listListeners, replayDeliveries } from "./routes/listeners.ts";
 import { answerOpenApi } from "./routes/openapi.ts";
+import {
+  deleteProjection,
+  deployProjection,
+  exportCsv,
+  listProjections,
+  listRows,
+  readRow,
+} from "./routes/projections.ts";
 import { listSagas, readSaga } from "./routes/sagas.ts";
 import { findNearby } from "./routes/nearby.ts";
 import { cancelScheduled, listScheduled, readScheduled } from "./routes/scheduled.ts";
@@ -53,12 +62,22 @@ export const PATHS: readonly PathRoutes[] = [
   path("/api/instances/{id}/spec", { GET: operator(readSpec), POST: operator(deploySpec) }),
   path("/api/instances/{id}/specs", { GET: operator(listSpecs) }),
   path("/api/instances/{id}/keys", { GET: operator(listApiKeys), POST: operator(issueApiKey) }),
+  path("/api/instances/{id}/projections", {
+    GET: operator(listProjections),
+    POST: operator(deployProjection),
+  }),
+  path("/api/instances/{id}/projections/{name}", { DELETE: operator(deleteProjection) }),
   path("/api/keys/{id}", { DELETE: operator(revokeApiKey) }),
   path("/api/keys/{id}/rotate", { POST: operator(rotateApiKey) }),
   path("/api/keys/{id}/schedule_revocation", { POST: operator(scheduleRevocation) }),
   path("/_admin/anchors", { POST: operator(makeAnchor) }),
   path("/_admin/signing-keys", { POST: operator(rotateSigningKey) }),
   path("/_admin/blobs", { GET: operator(listBlobs), POST: operator(uploadBlob) }),
+  path("/_admin/import", { POST: operator(importEvents) }),
+  path("/_admin/import_jsonl", { POST: operator(importLines) }),
+  path("/_admin/cold_start", { POST: operator(coldStart) }),
+  path("/_admin/imports", { GET: operator(listImports) }),
+  path("/_admin/imports/{id}", { GET: operator(readImport) }),
   path("/_admin/debug", { GET: operator(readDebug), POST: operator(setDebug) }),
   path("/_atomic-write", { POST: write(writeAtomic) }),
   path("/_audit/anchors", { GET: read(listAnchors) }),
@@ -71,6 +90,9 @@ export const PATHS: readonly PathRoutes[] = [
   path("/_listeners", { GET: read(listListeners) }),
   path("/_listeners/{name}/deliveries", { GET: read(listDeliveries) }),
   path("/_listeners/{name}/replay", { POST: write(replayDeliveries) }),
+  path("/_projections/{name}", { GET: read(listRows) }),
+  path("/_projections/{name}/export.csv", { GET: read(exportCsv) }),
+  path("/_projections/{name}/{key}", { GET: read(readRow) }),
   path("/_sagas", { GET: read(listSagas) }),
   path("/_sagas/{id}", { GET: read(readSaga) }),
   path("/_scheduled", { GET: read(listScheduled) }),

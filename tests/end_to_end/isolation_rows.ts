@@ -79,6 +79,17 @@ export const DATA_ROWS: readonly RouteRow[] = [
     body: () => ({ since: "2026-01-01T00:00:00Z" }),
     rival: 404,
   },
+  { route: "GET /_projections/{name}", path: () => "/_projections/orders_seen", rival: 404 },
+  {
+    route: "GET /_projections/{name}/export.csv",
+    path: () => "/_projections/orders_seen/export.csv",
+    rival: 404,
+  },
+  {
+    route: "GET /_projections/{name}/{key}",
+    path: ({ order }) => `/_projections/orders_seen/${order}`,
+    rival: 404,
+  },
   { route: "GET /_sagas", path: () => "/_sagas", rival: 200, rivalBody: NONE },
   { route: "GET /_sagas/{id}", path: ({ sagaId }) => `/_sagas/${sagaId}`, rival: 404 },
   { route: "GET /_scheduled", path: () => "/_scheduled", rival: 200, rivalBody: NONE },
@@ -135,6 +146,12 @@ function inTest({ instance }: Belongings) {
   return { instance_id: instance, environment: "test" };
 }
 
+/** An event of the past for an import. */
+function backdated({ order }: Belongings) {
+  const metadata = { ...METADATA, timestamp: 1 };
+  return { key: `order:${order}`, type: "was_paid", data: WRITE.data, metadata };
+}
+
 function inQuery(path: string): RouteRow["path"] {
   return ({ instance }) => `${path}?instance_id=${instance}&environment=test`;
 }
@@ -180,6 +197,22 @@ export const OPERATOR_ROWS: readonly RouteRow[] = [
   {
     route: "GET /api/instances/{id}/specs",
     path: ({ instance }) => `/api/instances/${instance}/specs?environment=test`,
+    rival: 403,
+  },
+  {
+    route: "GET /api/instances/{id}/projections",
+    path: ({ instance }) => `/api/instances/${instance}/projections?environment=test`,
+    rival: 403,
+  },
+  {
+    route: "POST /api/instances/{id}/projections",
+    path: ({ instance }) => `/api/instances/${instance}/projections`,
+    body: () => ({ environment: "test", projection: {} }),
+    rival: 403,
+  },
+  {
+    route: "DELETE /api/instances/{id}/projections/{name}",
+    path: ({ instance }) => `/api/instances/${instance}/projections/orders_seen?environment=test`,
     rival: 403,
   },
   {
@@ -229,6 +262,21 @@ export const OPERATOR_ROWS: readonly RouteRow[] = [
     body: (shop) => multipart({ ...inTest(shop), name: "judge", file: "\0asm\x01\0\0\0" }),
     rival: 403,
   },
+  {
+    route: "POST /_admin/import",
+    path: () => "/_admin/import",
+    body: (shop) => ({ ...inTest(shop), import_id: "load", events: [backdated(shop)] }),
+    rival: 403,
+  },
+  ...["import_jsonl", "cold_start"].map((call): RouteRow => ({
+    route: `POST /_admin/${call}`,
+    path: inQuery(`/_admin/${call}`),
+    headers: { "content-type": "application/x-ndjson" },
+    body: (shop) => JSON.stringify(backdated(shop)),
+    rival: 403,
+  })),
+  { route: "GET /_admin/imports", path: inQuery("/_admin/imports"), rival: 403 },
+  { route: "GET /_admin/imports/{id}", path: inQuery("/_admin/imports/load"), rival: 403 },
   { route: "GET /_admin/debug", path: inQuery("/_admin/debug"), rival: 403 },
   {
     route: "POST /_admin/debug",

@@ -9,6 +9,7 @@ import assert from "node:assert/strict";
 import type { JsonObject } from "../../src/domain/json.ts";
 import { deliver } from "../support/listener_fixtures.ts";
 import { FULFILMENT, typesOf } from "../support/saga_fixtures.ts";
+import { settleViews } from "../support/settle_views.ts";
 import { framed, returning } from "../support/wasm/build_module.ts";
 import { operatorClaims, type SendOptions, signToken, type World } from "./world.ts";
 import { METADATA } from "./world_spec.ts";
@@ -126,6 +127,27 @@ function asOperator(path: string, body?: unknown): Ask {
   return ({ operator }) => [path, body, { token: operator }];
 }
 
+const ORDERS_SEEN: JsonObject = {
+  name: "orders_seen",
+  for_each: "order",
+  sources: { order: "$key" },
+  select: { text: "$.order.text" },
+};
+
+/** Gives the path of the projections, one of which there is then. */
+async function deployed(world: World): Promise<[path: string]> {
+  const [path] = await instance("/projections")(world);
+  const answer = await world.send("POST", path, { body: { projection: ORDERS_SEEN } });
+  assert.ok(answer.status === 200 || answer.status === 201, answer.text);
+  return [path];
+}
+
+async function shown(world: World): Promise<void> {
+  await deployed(world);
+  await note(world);
+  await settleViews(world.service);
+}
+
 async function keyId(world: World): Promise<string> {
   const body = { name: "k", scope: "read", environment: "test" };
   const [path] = await instance("/keys")(world);
@@ -176,6 +198,23 @@ function keepError({ service, tenants, host }: World): Promise<string> {
   const record = { error_type: "internal", message: "a", context: {}, request_id: "r" };
   host.timeMs += 1;
   return Promise.resolve(service.data.recordError(tenants.test, record));
+}
+
+const BACKDATED = {
+  key: "order:7KD2M9QXA",
+  type: "was_noted",
+  data: { text: "a" },
+  metadata: { ...METADATA, timestamp: 1 },
+};
+
+/** A file of one line. */
+function ofLines(path: string, event: object): Ask {
+  const headers = { "content-type": "application/x-ndjson" };
+  return ({ operator }) => [path, `${JSON.stringify(event)}\n`, { token: operator, headers }];
+}
+
+function imported(path: string, body: object) {
+  return async (world: World) => await expect(world, 200, await asOperator(path, body)(world));
 }
 
 async function logInBadly(world: World): Promise<Asked> {
@@ -300,6 +339,36 @@ export const REQUESTS: Readonly<Record<string, Producers>> = {
     200: async (world) => [`/_scheduled/${await scheduledId(world)}`],
     404: get(`/_scheduled/${UNKNOWN}`),
   },
+  "POST /api/instances/{id}/projections": {
+    200: async (world) => [...await deployed(world), { projection: ORDERS_SEEN }],
+    201: toInstance("/projections", { projection: ORDERS_SEEN }),
+    404: post(`/api/instances/${UNKNOWN}/projections`, { projection: ORDERS_SEEN }),
+    422: toInstance("/projections", { projection: { name: "x" } }),
+  },
+  "GET /api/instances/{id}/projections": {
+    200: deployed,
+    404: get(`/api/instances/${UNKNOWN}/projections`),
+  },
+  "DELETE /api/instances/{id}/projections/{name}": {
+    200: async (world) => [`${(await deployed(world))[0]}/orders_seen`],
+    404: instance("/projections/nothing"),
+  },
+  "GET /_projections/{name}": {
+    200: async (world) => [await shown(world).then(() => "/_projections/orders_seen")],
+    404: get("/_projections/nothing"),
+  },
+  "GET /_projections/{name}/{key}": {
+    200: async (world) => [await shown(world).then(() => "/_projections/orders_seen/7KD2M9QXA")],
+    404: get("/_projections/nothing/7KD2M9QXA"),
+    422: async (world) => [await shown(world).then(() => "/_projections/orders_seen/short")],
+  },
+  "GET /_projections/{name}/export.csv": {
+    200: async (world) => [await shown(world).then(() => "/_projections/orders_seen/export.csv")],
+    400: async (world) => [
+      await shown(world).then(() => "/_projections/orders_seen/export.csv?columns=nothing"),
+    ],
+    404: get("/_projections/nothing/export.csv"),
+  },
   "GET /_listeners": { 200: get("/_listeners") },
   "GET /_listeners/{name}/deliveries": {
     200: async (world) => [await delivered(world).then(() => "/_listeners/hook/deliveries")],
@@ -386,6 +455,48 @@ export const REQUESTS: Readonly<Record<string, Producers>> = {
   "GET /_admin/debug": {
     200: asOperator("/_admin/debug"),
     404: asOperator(`/_admin/debug?instance_id=${UNKNOWN}`),
+  },
+  "POST /_admin/import": {
+    200: asOperator("/_admin/import", { events: [BACKDATED] }),
+    404: asOperator("/_admin/import", { events: [BACKDATED], instance_id: UNKNOWN }),
+    409: async (world) => {
+      const other = { ...BACKDATED, data: { text: "b" } };
+      await imported("/_admin/import", { import_id: "a", events: [other] })(world);
+      return await asOperator("/_admin/import", { import_id: "a", events: [BACKDATED] })(world);
+    },
+    422: asOperator("/_admin/import", { events: [{ ...BACKDATED, type: "was_eaten" }] }),
+  },
+  "POST /_admin/import_jsonl": {
+    200: ofLines("/_admin/import_jsonl", BACKDATED),
+    404: ofLines(`/_admin/import_jsonl?instance_id=${UNKNOWN}`, BACKDATED),
+    409: async (world) => {
+      await imported("/_admin/import", { import_id: "a", events: [BACKDATED] })(world);
+      return await ofLines("/_admin/import_jsonl?import_id=a", BACKDATED)(world);
+    },
+    422: ofLines("/_admin/import_jsonl", { ...BACKDATED, key: "order:nobody" }),
+  },
+  "POST /_admin/cold_start": {
+    200: ofLines("/_admin/cold_start", BACKDATED),
+    404: ofLines(`/_admin/cold_start?instance_id=${UNKNOWN}`, BACKDATED),
+    409: async (world) => {
+      await note(world);
+      return await ofLines("/_admin/cold_start", BACKDATED)(world);
+    },
+    422: ofLines("/_admin/cold_start", { ...BACKDATED, data: { text: "longer than that" } }),
+  },
+  "GET /_admin/imports": {
+    200: async (world) => {
+      await imported("/_admin/import", { events: [BACKDATED] })(world);
+      return await asOperator("/_admin/imports")(world);
+    },
+    404: asOperator(`/_admin/imports?instance_id=${UNKNOWN}`),
+  },
+  "GET /_admin/imports/{id}": {
+    200: async (world) => {
+      await imported("/_admin/import", { import_id: "a", events: [BACKDATED] })(world);
+      return await asOperator("/_admin/imports/a")(world);
+    },
+    404: asOperator("/_admin/imports/b"),
   },
   "GET /health/live": { 200: get("/health/live") },
   "GET /health/ready": { 200: get("/health/ready") },

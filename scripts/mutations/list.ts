@@ -49,8 +49,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "half of an atomic write: the last of several streams is not written",
     path: "src/commands/append_writes.ts",
-    find: "for (const stream of opened) {",
-    put: "for (const stream of opened.length > 1 ? opened.slice(0, -1) : opened) {",
+    find: "for (const stream of opened) stream",
+    put: "for (const stream of opened.length > 1 ? opened.slice(0, -1) : opened) stream",
     suite: HISTORY,
   },
   {

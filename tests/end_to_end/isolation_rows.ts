@@ -79,6 +79,14 @@ export const DATA_ROWS: readonly RouteRow[] = [
     body: () => ({ since: "2026-01-01T00:00:00Z" }),
     rival: 404,
   },
+  { route: "GET /_projections/query", path: () => "/_projections/query", rival: 404 },
+  {
+    // A table of another instance is one that there is not.
+    route: "POST /_projections/query",
+    path: () => "/_projections/query",
+    body: () => ({ sql: "SELECT * FROM orders_seen" }),
+    rival: 422,
+  },
   { route: "GET /_projections/{name}", path: () => "/_projections/orders_seen", rival: 404 },
   {
     route: "GET /_projections/{name}/export.csv",

@@ -198,7 +198,7 @@ export function createService(
     await modules.close();
   }
 
-  const limiting = createLimits({ engine, host });
+  const limiting = createLimits({ engine, host, counters, isStoreShared });
   const parts = { data, specs: specService, access, audit, background, operations };
   return { ...parts, limits: limiting, ping, close };
 }

@@ -246,6 +246,11 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "one verdict; the writes that race for it are what is to be shown",
   },
   {
+    place: "src/store/rate_shares.ts",
+    test: "tests/commands/share_rate_test.ts",
+    reason: "the record of what processes share",
+  },
+  {
     place: "src/http/middleware/rate_limit.ts",
     test: "tests/end_to_end/rate_limits_test.ts",
     reason: "what it puts on answers, by its exact value",

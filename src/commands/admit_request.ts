@@ -6,38 +6,58 @@
 import { LRUCache } from "lru-cache";
 import type { Instance } from "../domain/access.ts";
 import { type RateKind, RATES_PER_MINUTE, type RateVerdict } from "../domain/plan.ts";
-import { addAt, countAt, newRateWindow, type RateWindow, roomInMs } from "../domain/rate.ts";
+import { addAt, countAt, newRateWindow, roomInMs } from "../domain/rate.ts";
 import type { Host } from "../host.ts";
 
 export interface RequestAdmission {
-  /** Counts a request of an instance with limits, unless it is one too many. */
-  admit(instance: Instance, kind: RateKind): RateVerdict;
+  /**
+   * Counts a request of an instance with limits, unless it is one too many. By its tier as it is
+   * now: what was admitted under another one stays counted.
+   */
+  admit(instance: Instance, kind: RateKind): RateVerdict | Promise<RateVerdict>;
 }
+
+/** The reads or the writes of one instance. */
+export interface RateCounter {
+  /** Counts one, unless it is one too many. `nowMs` is of the clock that only goes forward. */
+  take(nowMs: number, limit: number): RateVerdict | Promise<RateVerdict>;
+}
+
+type OpenCounter = (instanceId: string, kind: RateKind) => RateCounter;
 
 /** Instances that asked within the last minute; each has up to 5 KB here. */
 const INSTANCES_MAX = 10_000;
 const BUCKET_MS = 100;
 
-type Windows = Partial<Record<RateKind, RateWindow>>;
-
-/** The tier counts as it is now: what was admitted under another one stays counted. */
-export function createRequestAdmission(host: Host): RequestAdmission {
-  const instances = new LRUCache<string, Windows>({ max: INSTANCES_MAX });
+export function createRequestAdmission(
+  host: Host,
+  openCounter: OpenCounter = openOwnCounter,
+): RequestAdmission {
+  const instances = new LRUCache<string, Partial<Record<RateKind, RateCounter>>>({
+    max: INSTANCES_MAX,
+  });
   return {
     admit({ id, tier }, kind) {
-      let windows = instances.get(id);
-      if (windows === undefined) instances.set(id, windows = {});
-      const window = windows[kind] ??= newRateWindow(BUCKET_MS);
-      return take(window, host.monotonicMs(), RATES_PER_MINUTE[tier][kind]);
+      let counters = instances.get(id);
+      if (counters === undefined) instances.set(id, counters = {});
+      const counter = counters[kind] ??= openCounter(id, kind);
+      return counter.take(host.monotonicMs(), RATES_PER_MINUTE[tier][kind]);
     },
   };
 }
 
-function take(window: RateWindow, nowMs: number, limit: number): RateVerdict {
-  const used = countAt(window, nowMs);
-  if (used >= limit) {
-    return { isAdmitted: false, limit, remaining: 0, retryAfterMs: roomInMs(window, nowMs, limit) };
-  }
-  addAt(window, nowMs);
-  return { isAdmitted: true, limit, remaining: limit - used - 1, retryAfterMs: 0 };
+/** Where this process is the only one. */
+export function openOwnCounter(): RateCounter {
+  const window = newRateWindow(BUCKET_MS);
+  return {
+    take(nowMs, limit) {
+      const used = countAt(window, nowMs);
+      if (used >= limit) {
+        const retryAfterMs = roomInMs(window, nowMs, limit);
+        return { isAdmitted: false, limit, remaining: 0, retryAfterMs };
+      }
+      addAt(window, nowMs);
+      return { isAdmitted: true, limit, remaining: limit - used - 1, retryAfterMs: 0 };
+    },
+  };
 }

@@ -75,6 +75,8 @@ export const keys = {
   signingKeys: (instanceId: string): KeyRange => rangeOf([0, "signing_key", instanceId]),
   /** Counts changes of keys, tiers and instances; watched, so every node forgets its caches. */
   accessVersion: (): Bytes => pack([0, "access_version"]),
+  /** What processes have taken of an instance's rate limit; `of`: of its reads or writes. */
+  rateShare: (instanceId: string, of: string): Bytes => pack([0, "rate_share", instanceId, of]),
   /** Counts what changes the specs of tenants, or what they call; watched for the same reason. */
   specVersion: (): Bytes => pack([0, "spec_version"]),
   /** Error records to be removed, by hour since 1970. */

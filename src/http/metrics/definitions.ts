@@ -114,6 +114,13 @@ export const METRICS: readonly (NumberMetric | HistogramMetric)[] = [
     read: ({ requests }) => tally("scope", requests.rateLimited),
   },
   {
+    name: "daybook_rate_shares_total",
+    help: "Parts of rate limits asked for where several processes share them",
+    type: "counter",
+    labels: ["outcome"],
+    read: ({ counters }) => tally("outcome", counters.rateShares),
+  },
+  {
     name: "daybook_events_written_total",
     help: "Stored events by what wrote them",
     type: "counter",

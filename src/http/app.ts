@@ -171,6 +171,7 @@ async function answerCall(edge: Edge, call: Call, route: Route): Promise<Respons
       if (!limited.ok) return sendRefusal(call.requestId, limited.refusal);
       if (!holder.ok) return sendRefusal(call.requestId, holder.refusal);
       call.tenant = holder.value.tenant;
+      call.tier = holder.value.instance.tier;
       return await route.run(edge, call, holder.value.tenant);
     }
   }

@@ -1,6 +1,7 @@
 /** One request under way, and what all requests share. Made by `app.ts`, read by every route. */
 
 import type { Host } from "../host.ts";
+import type { Tier } from "../domain/access.ts";
 import type { Service } from "../service.ts";
 import type { Environment, Tenant } from "../domain/tenant.ts";
 import type { AddressNet } from "./middleware/address_net.ts";
@@ -68,6 +69,8 @@ export interface Call {
   readonly connection: Connection;
   /** Set as soon as the key is known, so that a later failure is recorded where it belongs. */
   tenant?: Tenant;
+  /** Of the instance that the key belongs to; set with its tenant. */
+  tier?: Tier;
   /** What the answer tells about rate limits; set once they are checked. */
   rate?: RateHeaders;
 }

@@ -32,6 +32,7 @@ import { answerOpenApi } from "./routes/openapi.ts";
 import { listSagas, readSaga } from "./routes/sagas.ts";
 import { cancelScheduled, listScheduled, readScheduled } from "./routes/scheduled.ts";
 import { deploySpec, listSpecs, readSpec } from "./routes/specs.ts";
+import { readUsage } from "./routes/usage.ts";
 import { writeAtomic, writeBatch, writeSingle } from "./routes/write.ts";
 
 const live: Route = { access: "health", run: answerLive };
@@ -52,6 +53,7 @@ export const PATHS: readonly PathRoutes[] = [
   path("/api/instances/{id}/spec", { GET: operator(readSpec), POST: operator(deploySpec) }),
   path("/api/instances/{id}/specs", { GET: operator(listSpecs) }),
   path("/api/instances/{id}/keys", { GET: operator(listApiKeys), POST: operator(issueApiKey) }),
+  path("/api/instances/{id}/usage", { GET: operator(readUsage) }),
   path("/api/keys/{id}", { DELETE: operator(revokeApiKey) }),
   path("/api/keys/{id}/rotate", { POST: operator(rotateApiKey) }),
   path("/api/keys/{id}/schedule_revocation", { POST: operator(scheduleRevocation) }),

@@ -46,6 +46,7 @@ const kind = {
   chunk: 35,
   chunkLeaves: 36,
   tile: 37,
+  usage: 38,
 } as const;
 
 /** What a stream is made of, in this order: an append then changes one page of a tree, not two. */
@@ -281,6 +282,10 @@ export const keys = {
   ): Bytes => pack([tenant, kind.tile, stream, generation, height, number]),
   tiles: (tenant: number, stream: string, generation: number, height: number): KeyRange =>
     rangeOf([tenant, kind.tile, stream, generation, height]),
+  /** Counts events stored in a month, such as `2026-11`. */
+  usage: (tenant: number, month: string, shard: number): Bytes =>
+    pack([tenant, kind.usage, month, shard]),
+  usages: (tenant: number, month: string): KeyRange => rangeOf([tenant, kind.usage, month]),
   streamTiles: (tenant: number, stream: string): KeyRange => rangeOf([tenant, kind.tile, stream]),
 } as const;
 

@@ -55,6 +55,7 @@ const SAMPLES: Samples = {
   already_exists: { kind: "already_exists", path, message },
   body_late: { kind: "body_late", seconds: 30 },
   rate_limited: { kind: "rate_limited", scope: "ip", limit: 1, retryAfterMs: 1_000 },
+  plan_limit: { kind: "plan_limit", usage: 2, limit: 2, events: 1, resetsAt: "2030-02-01" },
   login_locked: { kind: "login_locked", retryAfterSeconds: 1 },
   anchor_not_found: { kind: "anchor_not_found" },
   stream_not_found: { kind: "stream_not_found" },

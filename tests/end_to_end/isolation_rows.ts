@@ -177,6 +177,11 @@ export const OPERATOR_ROWS: readonly RouteRow[] = [
     rival: 403,
   },
   {
+    route: "GET /api/instances/{id}/usage",
+    path: ({ instance }) => `/api/instances/${instance}/usage?environment=test`,
+    rival: 403,
+  },
+  {
     route: "GET /api/instances/{id}/keys",
     path: ({ instance }) => `/api/instances/${instance}/keys?environment=test`,
     rival: 403,

@@ -64,7 +64,12 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   },
   "src/host.ts": {
     imports: [],
+    types: ["src/domain/tracer.ts"],
     packages: { "node:timers": ["src/host.ts"], "node:process": ["src/host.ts"] },
+  },
+  "src/telemetry.ts": {
+    imports: ["src/domain"],
+    packages: { "@opentelemetry/api": ["src/telemetry.ts"] },
   },
   "src/config.ts": { imports: ["src/domain"], packages: { "ipaddr.js": ["src/config.ts"] } },
   "src/queries": {

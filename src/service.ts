@@ -20,6 +20,7 @@ import type { WebhookSettings } from "./domain/listener/sender.ts";
 import { limits } from "./domain/limits.ts";
 import type { Outcome } from "./domain/refusal.ts";
 import type { Tenant } from "./domain/tenant.ts";
+import type { Tracer } from "./domain/tracer.ts";
 import type { IdempotencyClaim, WriteRequest, Written } from "./domain/write.ts";
 import type { AccessService } from "./service/access.ts";
 import { type AuditService, createAudit } from "./service/audit.ts";
@@ -27,6 +28,7 @@ import { backgroundCalls, type BackgroundService } from "./service/background.ts
 import { createLimits, type LimitsService } from "./service/limits.ts";
 import { type ReactionCalls, reactionCalls } from "./service/reactions.ts";
 import { createSpecService, type SpecService } from "./service/specs.ts";
+import { traceCommits, traceParts } from "./service/traced.ts";
 import type { Host } from "./host.ts";
 import type { Engine } from "./kv/engine.ts";
 import { createModuleAsker } from "./commands/ask_modules.ts";
@@ -109,6 +111,8 @@ export interface ServiceOptions {
   readonly isDirect?: boolean;
   /** How this process sends deliveries. Left out: it sends none, and leaves them to others. */
   readonly webhooks?: WebhookSettings;
+  /** Left out: nobody traces. */
+  readonly tracer?: Tracer;
   /** How modules are run. */
   readonly wasm?: ModuleSettings;
 }
@@ -127,7 +131,7 @@ export function createService(
   access: AccessService,
   options: ServiceOptions = {},
 ): Service {
-  const { isStoreShared = false, counters = newCounters(), webhooks } = options;
+  const { isStoreShared = false, counters = newCounters(), webhooks, tracer } = options;
   const specs = openSpecCache(engine, host);
   const keeper = createSnapshotKeeper(engine, host, specs);
   const states = openStateCache();
@@ -141,7 +145,8 @@ export function createService(
     : createDeliveryRunner({ engine, host, specs, share, counters, ...webhooks });
   const asker = createModuleAsker(host, modules);
   const judging = { engine, host, modules, reader };
-  const combiner = createJudge(judging, createCombiner(engine, host, counters, deliveries));
+  const judge = createJudge(judging, createCombiner(engine, host, counters, deliveries));
+  const combiner = traceCommits(judge, tracer);
   const outside = createOutsideAsker(engine, judging, asker);
   const sagas = createSagaAdvancer(engine, host, specs, combiner.watched, outside, counters);
   const emitter = createEmitter(host, combiner, asker);
@@ -200,7 +205,7 @@ export function createService(
 
   const limiting = createLimits({ engine, host, counters, isStoreShared });
   const parts = { data, specs: specService, access, audit, background, operations };
-  return { ...parts, limits: limiting, ping, close };
+  return { ...traceParts(parts, tracer), limits: limiting, ping, close };
 }
 
 function eventCalls(

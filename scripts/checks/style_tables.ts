@@ -171,6 +171,11 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "the wire is judged with real anchors behind it",
   },
   {
+    place: "src/webhook/traced_sender.ts",
+    test: "tests/telemetry_test.ts",
+    reason: "seen by a receiver and by a collector",
+  },
+  {
     place: "src/http/openapi",
     test: "tests/http/openapi/document_test.ts",
     reason: "tables and what joins them, judged as one document, and by real answers end to end",

@@ -56,6 +56,13 @@ export const WAYS: readonly Way[] = [
     env: crash,
   },
   {
+    name: "power cuts",
+    unit: "cuts",
+    path: "tests/crash/torn_log_test.ts",
+    cases: 30,
+    env: crash,
+  },
+  {
     name: "hostile requests",
     unit: "requests",
     path: "tests/fuzz/http_fuzz_test.ts",

@@ -58,6 +58,7 @@ export function createApp(
     path: FoundPath | undefined,
   ): Promise<Response> {
     const requestId = nextRequestId(request.headers.get("x-request-id"));
+    options.tracer?.nameRequest(request.method, path?.path.pattern ?? NO_ROUTE, requestId);
     if (request.method === "OPTIONS") return answerPreflight(requestId);
     // The runtime puts the Host header before the path, so what is no host would become a path.
     if (!isHost(request.headers.get("host"))) return sendRefusal(requestId, MALFORMED_HOST);

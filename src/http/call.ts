@@ -4,6 +4,7 @@ import type { Host } from "../host.ts";
 import type { Tier } from "../domain/access.ts";
 import type { Service } from "../service.ts";
 import type { Environment, Tenant } from "../domain/tenant.ts";
+import type { Tracer } from "../domain/tracer.ts";
 import type { AddressNet } from "./middleware/address_net.ts";
 import type { RateHeaders } from "./middleware/rate_limit.ts";
 import type { RequestCounts } from "./metrics/request_counts.ts";
@@ -24,6 +25,8 @@ export interface AppOptions {
   readonly clientAddress: (peer: string, forwardedFor: string | null) => string;
   /** Whether programs on this machine read `/metrics` without a token. Left out: no. */
   readonly opensMetricsLocally?: boolean;
+  /** Left out: nobody traces. */
+  readonly tracer?: Tracer;
   /** Shared by the listeners of a process. Left out: counted for this one alone. */
   readonly requests?: RequestCounts;
   /** The same. Left out: as large as the contract says. */

@@ -1,4 +1,7 @@
-/** What each tier may do, within a minute and within a month. Spec: "Limits"; decided in "Limits and plans". */
+/**
+ * What each tier may do, within a minute and within a month. Spec: "Limits"; decided in "Limits and
+ * plans".
+ */
 
 import type { Tier } from "./access.ts";
 

@@ -24,6 +24,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
       "ajv": ["src/domain/spec"],
       "ajv-formats": ["src/domain/spec"],
       "re2js": ["src/domain/spec"],
+      "s2js": ["src/domain/geo/cells.ts"],
       "ipaddr.js": ["src/domain/listener"],
       "@noble/ed25519": ["src/domain/audit"],
       "@noble/hashes": ["src/domain"],

@@ -11,6 +11,8 @@ import type {
   AggregateView,
   EventPage,
   ListAggregatesRequest,
+  NearbyPage,
+  NearbyRequest,
   PageRequest,
   ReadAggregateRequest,
   ReadEventsRequest,
@@ -45,6 +47,7 @@ import { createOutboxRunner } from "./commands/run_implications.ts";
 import { ownAllWork, shareWork } from "./commands/share_work.ts";
 import { createEmitter } from "./commands/write_emission.ts";
 import { createWriter } from "./commands/write_events.ts";
+import { findNearby } from "./queries/find_nearby.ts";
 import { listAggregates } from "./queries/list_aggregates.ts";
 import { listErrors } from "./queries/list_errors.ts";
 import { openStoreMeasures } from "./queries/measure_store.ts";
@@ -66,6 +69,7 @@ export interface DataService extends ReactionCalls {
   readLength(tenant: Tenant, aggregateType: string, id: string): Promise<Outcome<number>>;
   readEvents(tenant: Tenant, request: ReadEventsRequest): Promise<Outcome<EventPage>>;
   listAggregates(tenant: Tenant, request: ListAggregatesRequest): Promise<Outcome<AggregatePage>>;
+  findNearby(tenant: Tenant, request: NearbyRequest): Promise<Outcome<NearbyPage>>;
   readError(tenant: Tenant, errorId: string): Promise<Outcome<ErrorRecord>>;
   listErrors(tenant: Tenant, page: PageRequest): Promise<Outcome<ErrorPage>>;
   /**
@@ -165,7 +169,7 @@ export function createService(
       listAggregates({ engine, host, specs, reader }, tenant, request),
     readError: errors.read,
     listErrors: (tenant, page) => listErrors(errors.list, tenant, page),
-    ...eventCalls(engine, specs),
+    ...storedCalls(engine, specs),
     ...reactionCalls({ engine, host, specs, circuitOf: deliveries.circuitOf }),
     recordError: errors.record,
   };
@@ -208,13 +212,14 @@ export function createService(
   return { ...traceParts(parts, tracer), limits: limiting, ping, close };
 }
 
-function eventCalls(
+function storedCalls(
   engine: Engine,
   specs: SpecCache,
-): Pick<DataService, "readLength" | "readEvents"> {
+): Pick<DataService, "readLength" | "readEvents" | "findNearby"> {
   return {
     readLength: (tenant, aggregateType, id) => readLength(engine, specs, tenant, aggregateType, id),
     readEvents: (tenant, request) => readEventPage(engine, specs, tenant, request),
+    findNearby: (tenant, request) => findNearby(engine, specs, tenant, request),
   };
 }
 

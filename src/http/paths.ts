@@ -30,6 +30,7 @@ import { changeTier, createInstance, listInstances, readInstance } from "./route
 import { listDeliveries, listListeners, replayDeliveries } from "./routes/listeners.ts";
 import { answerOpenApi } from "./routes/openapi.ts";
 import { listSagas, readSaga } from "./routes/sagas.ts";
+import { findNearby } from "./routes/nearby.ts";
 import { cancelScheduled, listScheduled, readScheduled } from "./routes/scheduled.ts";
 import { deploySpec, listSpecs, readSpec } from "./routes/specs.ts";
 import { readUsage } from "./routes/usage.ts";
@@ -77,6 +78,7 @@ export const PATHS: readonly PathRoutes[] = [
   path("/_scheduled", { GET: read(listScheduled) }),
   path("/_scheduled/{id}", { GET: read(readScheduled), DELETE: write(cancelScheduled) }),
   path("/{type}", { GET: read(listAggregates) }),
+  path("/{type}/nearby", { GET: read(findNearby) }),
   path("/{type}/{id}", { GET: read(readAggregate), POST: write(writeBatch) }),
   path("/{type}/{id}/length", { GET: read(readLength) }),
   path("/{type}/{id}/events", { GET: read(readEvents) }),

@@ -13,6 +13,9 @@ import {
 import { leafHash, NODE_BYTES, nodeAt, type NodeHash } from "../domain/audit/node_hash.ts";
 import { TILE_NODES, tileHash } from "../domain/audit/tree_tiles.ts";
 import { decodeEvent } from "../domain/event.ts";
+import type { GeoPlace } from "../domain/geo/cells.ts";
+import type { GeoPoint } from "../domain/geo/point.ts";
+import { storedPoint } from "../domain/geo/stored_point.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
 import type { Bytes, Engine } from "../kv/engine.ts";
 import { listStreams } from "../store/aggregates.ts";
@@ -20,6 +23,7 @@ import { readEpoch } from "../store/audit_cuts.ts";
 import type { StreamHead } from "../store/stream_head.ts";
 import { type IndexedEvent, type StreamPart, walkStreams } from "../store/streams.ts";
 import { listTiles } from "../store/tiles.ts";
+import { checkPoints } from "./check_points.ts";
 
 export type Report = (subject: string, fault: string) => undefined;
 
@@ -44,6 +48,7 @@ interface Walk {
   bytes: number;
   first: number | undefined;
   last: number | undefined;
+  point: GeoPoint | undefined;
   readonly nodes: NodeHash[];
   readonly leaves: Map<number, NodeHash>;
   isBroken: boolean;
@@ -57,6 +62,7 @@ export async function checkStreams(
 ): Promise<WalkedStreams> {
   const leaves = new Map<string, ReadonlyMap<number, NodeHash>>();
   const names = new Set<string>();
+  const places = new Map<StreamKey, GeoPlace>();
   let events = 0;
   let walk: Walk | undefined;
   let after: Bytes | undefined;
@@ -88,11 +94,13 @@ export async function checkStreams(
       events += walked.frontier.count;
       leaves.set(walked.stream, walked.leaves);
       checkHead(walked, head, epoch, report);
+      if (head.place !== undefined) places.set(walked.stream, head.place);
       await checkTiles(engine, tenant, walked, head.generation, report);
     }
   }
   if (walk !== undefined) report(walk.stream, "has events, but no head");
   await checkIndex(engine, tenant, names, report);
+  await checkPoints(engine, tenant, places, report);
   return { streams: names.size, events, leaves };
 }
 
@@ -104,6 +112,7 @@ function startWalk(stream: StreamKey): Walk {
     bytes: 0,
     first: undefined,
     last: undefined,
+    point: undefined,
     nodes: [],
     leaves: new Map(),
     isBroken: false,
@@ -127,6 +136,7 @@ function takeEvent(walk: Walk, event: IndexedEvent, wanted: WantedLengths, repor
     if (key !== stream) report(stream, `event ${event.index} is of ${key}`);
     walk.first ??= metadata.timestamp;
     walk.last = metadata.timestamp;
+    walk.point = storedPoint(event.raw) ?? walk.point;
   } catch {
     report(stream, `event ${event.index} is no JSON`);
   }
@@ -141,6 +151,8 @@ function checkHead(walk: Walk, head: StreamHead, epoch: number, report: Report):
     ["frontier", head.peaks.join(), frontier.peaks.join()],
     ["first time", head.createdAt, walk.first],
     ["last time", head.updatedAt, walk.last],
+    ["latitude", head.place?.lat, walk.point?.lat],
+    ["longitude", head.place?.lng, walk.point?.lng],
   ] as const;
   for (const [name, said, found] of facts) {
     if (said !== found) report(stream, `its head has another ${name} than its events`);

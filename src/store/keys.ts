@@ -46,7 +46,8 @@ const kind = {
   chunk: 35,
   chunkLeaves: 36,
   tile: 37,
-  usage: 38,
+  geoPoint: 38,
+  usage: 39,
 } as const;
 
 /** What a stream is made of, in this order: an append then changes one page of a tree, not two. */
@@ -282,11 +283,19 @@ export const keys = {
   ): Bytes => pack([tenant, kind.tile, stream, generation, height, number]),
   tiles: (tenant: number, stream: string, generation: number, height: number): KeyRange =>
     rangeOf([tenant, kind.tile, stream, generation, height]),
+  streamTiles: (tenant: number, stream: string): KeyRange => rangeOf([tenant, kind.tile, stream]),
+  /** The newest point of an aggregate, by its place (`geo_place.ts`): its leaf comes first. */
+  geoPoint: (tenant: number, type: string, place: Bytes, id: string): Bytes =>
+    pack([tenant, kind.geoPoint, type, place, id]),
+  geoPointsAt: (tenant: number, type: string, place: Bytes): KeyRange =>
+    rangeOf([tenant, kind.geoPoint, type, place]),
+  geoLeaf: (tenant: number, type: string, leaf: Bytes): Bytes =>
+    pack([tenant, kind.geoPoint, type, leaf]),
+  allGeoPoints: (tenant: number): KeyRange => rangeOf([tenant, kind.geoPoint]),
   /** Counts events stored in a month, such as `2026-11`. */
   usage: (tenant: number, month: string, shard: number): Bytes =>
     pack([tenant, kind.usage, month, shard]),
   usages: (tenant: number, month: string): KeyRange => rangeOf([tenant, kind.usage, month]),
-  streamTiles: (tenant: number, stream: string): KeyRange => rangeOf([tenant, kind.tile, stream]),
 } as const;
 
 /** The first key after `key`. */

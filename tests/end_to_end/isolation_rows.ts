@@ -93,6 +93,12 @@ export const DATA_ROWS: readonly RouteRow[] = [
     rival: 404,
   },
   { route: "GET /{type}", path: () => "/order", rival: 200, rivalBody: NONE },
+  {
+    route: "GET /{type}/nearby",
+    path: () => "/order/nearby?lat=52.52&lng=13.405",
+    rival: 200,
+    rivalBody: NONE,
+  },
   { route: "GET /{type}/{id}", path: ({ order }) => `/order/${order}`, rival: 404 },
   {
     route: "POST /{type}/{id}",

@@ -29,9 +29,14 @@ import { METADATA, uuid } from "./world_spec.ts";
 /** Stands in everything that `shop` writes. */
 const MARK = "belongs-to-the-shop-2f9d1c";
 const ORDER = uuid(77);
-const plain = { schema: true, handler: { set: { target: "text", value: "$.data.text" } } };
+const plain = {
+  schema: true,
+  handler: { set: { target: "text", value: "$.data.text" } },
+  geo: { type: "point", path: "$.data.at" },
+};
+const BERLIN = { lat: 52.52, lng: 13.405 };
 
-/** One order has an event, a saga that waits, a scheduled event, a delivery and an error record. */
+/** One order has an event at a point, a saga that waits, and what is to be done and told. */
 const spec: JsonObject = {
   agent_types: ["user"],
   aggregate_types: {
@@ -108,7 +113,7 @@ function withScene(body: (scene: Scene) => Promise<void>): Promise<void> {
 
 /** Gives `shop` one of everything. */
 async function furnish({ send, service, operator, instanceId }: World): Promise<Belongings> {
-  const written = { data: { text: MARK }, metadata: METADATA };
+  const written = { data: { text: MARK, at: BERLIN }, metadata: METADATA };
   assert.equal((await send("POST", `/order/${ORDER}/was_placed`, { body: written })).status, 201);
   await drain(service);
   const made = await send("POST", "/_admin/anchors", {

@@ -40,6 +40,7 @@ export const openApiSpec: JsonObject = {
             properties: { text: { $ref: "#/$defs/text" } },
           },
           handler: { set: { target: "text", value: "$.data.text" } },
+          geo: { type: "point", path: "$.data.at" },
         },
         was_promised: {
           schema: true,
@@ -76,6 +77,7 @@ export const openApiSpec: JsonObject = {
 const HANDLER = framed(returning('{"state":{}}'));
 const ORDER = "/order/7KD2M9QXA";
 const NOTED = { data: { text: "a" }, metadata: METADATA };
+const BERLIN = { lat: 52.52, lng: 13.405 };
 const BATCH = { events: [{ type: "was_noted", data: { text: "a" } }], metadata: METADATA };
 /** The spec of the test's world is deployed there too. */
 const PRODUCTION = { order: `${ORDER}/was_noted`, placed: NOTED };
@@ -227,6 +229,13 @@ export const REQUESTS: Readonly<Record<string, Producers>> = {
   "GET /{type}": {
     200: async (world) => [await note(world).then(() => "/order?resolve=true&limit=900")],
     404: get("/nothing"),
+  },
+  "GET /{type}/nearby": {
+    200: async (world) => {
+      await expect(world, 201, [`${ORDER}/was_noted`, { ...NOTED, data: { at: BERLIN } }]);
+      return ["/order/nearby?lat=52.5&lng=13.4&radius=2500.5&limit=900"];
+    },
+    404: get("/payment/nearby?lat=52.5&lng=13.4"),
   },
   "GET /{type}/{id}/audit/attestation/{index}": {
     200: async (world) => [await anchored(world).then(() => `${ORDER}/audit/attestation/0`)],

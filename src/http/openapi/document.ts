@@ -11,6 +11,7 @@ import { SCHEMAS, writeMetadata } from "./components.ts";
 import { describeRoute, errorSchemaName } from "./describe_route.ts";
 import { type ErrorName, ERRORS, HEADERS } from "./errors.ts";
 import type { Operation } from "./operation.ts";
+import { NEARBY } from "./operations/data.ts";
 import { OPERATIONS, TAGS } from "./operations.ts";
 import { array, choice, input, ref, type Schema, TEXT } from "./schema.ts";
 
@@ -107,7 +108,9 @@ function isOfTypes({ pattern }: Place): boolean {
 
 /** The same path for each aggregate type, and where it names an event type, for each of these. */
 function concretePlaces(place: Place, types: readonly NamedType[]): Place[] {
+  const isNearby = NEARBY.endsWith(` ${place.pattern}`);
   return types.flatMap(([type, definition]) => {
+    if (isNearby && !hasPoints(definition)) return [];
     const ofType = place.pattern.replace("{type}", type);
     const events = writableEvents(definition);
     if (!ofType.includes("{event}")) return [concrete(place, ofType, [type], events)];
@@ -164,6 +167,12 @@ function writableEvents(definition: JsonValue): string[] {
 function eventsOf(definition: JsonValue): JsonObject {
   const events = isJsonObject(definition) ? definition.events : undefined;
   return isJsonObject(events) ? events : {};
+}
+
+function hasPoints(definition: JsonValue): boolean {
+  return Object.values(eventsOf(definition)).some((event) =>
+    isJsonObject(event) && isJsonObject(event.geo) && Object.keys(event.geo).length > 0
+  );
 }
 
 function specSchemas(spec: JsonObject | undefined, types: readonly NamedType[]): JsonObject {

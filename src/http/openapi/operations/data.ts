@@ -1,5 +1,6 @@
 /** Writing and reading aggregates, as the document has it. Reference: "Writing", "Reading". */
 
+import { LATITUDE_MAX, LONGITUDE_MAX } from "../../../domain/geo/point.ts";
 import { limits } from "../../../domain/limits.ts";
 import type { ErrorName } from "../errors.ts";
 import type { Operations } from "../operation.ts";
@@ -55,6 +56,9 @@ const FOLD: readonly ErrorName[] = [
   "module_failed",
   "modules_unavailable",
 ];
+
+/** In the document only for types of which an event has a point. */
+export const NEARBY = "GET /{type}/nearby";
 
 export const DATA: Operations = {
   "POST /{type}/{id}/{event}": {
@@ -146,7 +150,40 @@ export const DATA: Operations = {
     },
     errors: ["aggregate_type_unknown", "module_failed", "modules_unavailable"],
   },
+  [NEARBY]: {
+    id: "findNearby",
+    summary: "The aggregates of one type around a point, the nearest first",
+    query: {
+      lat: degrees(LATITUDE_MAX),
+      lng: degrees(LONGITUDE_MAX),
+      "radius?": {
+        type: "number",
+        minimum: limits.nearbyRadiusMetresMin,
+        maximum: limits.nearbyRadiusMetresMax,
+        default: limits.nearbyRadiusMetresDefault,
+        description: "Metres",
+      },
+      "limit?": PAGING["limit?"]!,
+    },
+    answers: {
+      200: answer({
+        data: array(object({
+          id: TEXT,
+          distance: { type: "number", minimum: 0, description: "Metres" },
+          point: object({ lat: degrees(LATITUDE_MAX), lng: degrees(LONGITUDE_MAX) }),
+        })),
+        limit: COUNT,
+        truncated: BOOLEAN,
+        "limit_clamped?": { const: true },
+      }),
+    },
+    errors: ["aggregate_type_unknown", "not_found"],
+  },
 };
+
+function degrees(most: number): Schema {
+  return { type: "number", minimum: -most, maximum: most };
+}
 
 function withCursor(schema: Schema): Schema {
   const cursor = { type: "string", deprecated: true, description: "The same as `next_start`" };

@@ -5,7 +5,8 @@
  * `--store foundationdb` measures one and two servers on a cluster that it starts, unpinned.
  * `--reactions` measures what events set off, `--deliveries` what is sent to listeners, `--wasm`
  * calls of WebAssembly modules and the writes that they judge (unpinned, for they run in
- * processes), and nothing else.
+ * processes), `--overload` three times as many writes as it can do, `--limits` what rate limits
+ * cost a request, and nothing else.
  */
 
 import { parseArgs } from "node:util";
@@ -23,6 +24,8 @@ import {
   residentMemory,
   serverWrapper,
 } from "./bench/machine.ts";
+import { measureLimits } from "./bench/limit_measures.ts";
+import { measureOverload } from "./bench/overload_measures.ts";
 import { measureReactions } from "./bench/reaction_rows.ts";
 import * as measures from "./bench/server_measures.ts";
 import { formatTable, isMet, type Row } from "./bench/table.ts";
@@ -275,6 +278,20 @@ async function runDeliveries(bench: Bench): Promise<void> {
   await measureDeliveries({ isQuick, start, add: (row) => add(bench, row) });
 }
 
+/** The same. */
+async function runOverload(bench: Bench): Promise<void> {
+  const dataDir = `${bench.dataDir}/overload`;
+  await Deno.mkdir(dataDir);
+  const server = await startServer({ dataDir, wrapper: bench.wrapper });
+  try {
+    await measures.deployBenchSpec(server);
+    const target = measures.targetOf(server);
+    await measureOverload(target, bench.isQuick ? 5 : 10, (row) => add(bench, row));
+  } finally {
+    await server.kill();
+  }
+}
+
 /** Calls in processes of their own, and writes that they judge. */
 async function runWasm(bench: Bench): Promise<void> {
   await measureWasm((row) => add(bench, row));
@@ -313,10 +330,14 @@ if (import.meta.main) {
       wasm: { type: "boolean", default: false },
       reactions: { type: "boolean", default: false },
       deliveries: { type: "boolean", default: false },
+      overload: { type: "boolean", default: false },
+      limits: { type: "boolean", default: false },
     },
   });
   const onlyReactions = values.reactions;
-  const isAll = !values.reactions && !values.deliveries;
+  const isAll = !["reactions", "deliveries", "overload", "limits"].some((name) =>
+    values[name as keyof typeof values]
+  );
   const isOnCluster = values.store === "foundationdb";
   const { quick: isQuick, wasm: isWasm } = values;
   const [bench, machine] = await openBench({ isQuick, isOnCluster, isWasm });
@@ -329,6 +350,8 @@ if (import.meta.main) {
       if (isAll) await runAll(bench);
       if (isAll || values.reactions) await runReactions(bench);
       if (isAll || values.deliveries) await runDeliveries(bench);
+      if (values.overload) await runOverload(bench);
+      if (values.limits) await measureLimits((row) => add(bench, row));
     }
   } finally {
     const seconds = Math.round((performance.now() - startedAt) / 1000);

@@ -10,12 +10,14 @@ import type { Service } from "../service.ts";
 import { accept, type Outcome, type Refusal, refuse } from "../domain/refusal.ts";
 import { withoutBody } from "./answer.ts";
 import type { AppOptions, Call, Connection, Edge, Place } from "./call.ts";
+import { leaveBody } from "./decode/body.ts";
 import { type Address, parseAddress } from "./decode/path.ts";
 import { answerFailure } from "./failure.ts";
 import { countRequest, newRequestCounts, NO_ROUTE } from "./metrics/request_counts.ts";
 import { createAddressNet } from "./middleware/address_net.ts";
 import { authenticateCaller, authenticateHolder } from "./middleware/authenticate.ts";
 import { answerPreflight } from "./middleware/cors.ts";
+import { createLoadGate, SHED_STATUS } from "./middleware/load_gate.ts";
 import { createPlaces } from "./middleware/place.ts";
 import {
   limitAddress,
@@ -30,6 +32,9 @@ import { createRouter, type FoundPath, type Route } from "./route.ts";
 
 const findPath = createRouter(PATHS);
 const MS_PER_SECOND = 1000;
+
+/** What is answered however many others ask. */
+const ALWAYS_ANSWERED = /^[^:]+:\/\/[^/?]*\/(?:health\/(?:live|ready)|metrics)(?:\?|$)/;
 
 const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$/;
 const MALFORMED_HOST: Refusal = { kind: "bad_request", message: "Malformed Host header" };
@@ -47,7 +52,8 @@ export function createApp(
 ): Hono<{ Bindings: Connection }> {
   const { requests = newRequestCounts() } = options;
   const { addressNet = createAddressNet(options.clientAddress) } = options;
-  const edge: Edge = { service, host, options, requests, addressNet, paths: PATHS };
+  const { loadGate = createLoadGate(service, host) } = options;
+  const edge: Edge = { service, host, options, requests, addressNet, loadGate, paths: PATHS };
   const nextRequestId = createRequestIds(host);
   const findPlace = createPlaces(options.environment);
 
@@ -70,12 +76,25 @@ export function createApp(
     return response;
   }
 
+  function shed(request: Request): Response {
+    leaveBody(request);
+    return loadGate.shed(nextRequestId(request.headers.get("x-request-id")));
+  }
+
   const app = new Hono<{ Bindings: Connection }>({ getPath: () => "/" });
   app.all("/", async ({ req: { raw }, env }) => {
     const beganMs = host.monotonicMs();
+    const isIn = loadGate.enter();
+    if (!isIn && !ALWAYS_ANSWERED.test(raw.url)) {
+      countRequest(requests, NO_ROUTE, raw.method, SHED_STATUS, 0);
+      return shed(raw);
+    }
     const address = parseAddress(raw.url);
     const path = address.segments && findPath(address.segments);
-    const response = await answer(raw, env, address, path);
+    const response = await answer(raw, env, address, path).finally(() => {
+      if (isIn) loadGate.leave(beganMs, host.monotonicMs());
+    });
+    if (response.status >= 400) leaveBody(raw);
     const seconds = (host.monotonicMs() - beganMs) / MS_PER_SECOND;
     countRequest(requests, path?.path.pattern ?? NO_ROUTE, raw.method, response.status, seconds);
     return raw.method === "HEAD" ? await withoutBody(response) : response;

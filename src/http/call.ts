@@ -6,6 +6,7 @@ import type { Service } from "../service.ts";
 import type { Environment, Tenant } from "../domain/tenant.ts";
 import type { Tracer } from "../domain/tracer.ts";
 import type { AddressNet } from "./middleware/address_net.ts";
+import type { LoadGate } from "./middleware/load_gate.ts";
 import type { RateHeaders } from "./middleware/rate_limit.ts";
 import type { RequestCounts } from "./metrics/request_counts.ts";
 import type { PathRoutes } from "./route.ts";
@@ -31,6 +32,8 @@ export interface AppOptions {
   readonly requests?: RequestCounts;
   /** The same. Left out: as large as the contract says. */
   readonly addressNet?: AddressNet;
+  /** The same. Left out: one for this listener alone. */
+  readonly loadGate?: LoadGate;
 }
 
 /** What every request shares. */
@@ -40,6 +43,7 @@ export interface Edge {
   readonly options: AppOptions;
   readonly requests: RequestCounts;
   readonly addressNet: AddressNet;
+  readonly loadGate: LoadGate;
   /** All that can be called, for `/openapi.json`. */
   readonly paths: readonly PathRoutes[];
 }

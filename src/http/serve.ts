@@ -9,9 +9,11 @@ import { type Environment, ENVIRONMENTS } from "../domain/tenant.ts";
 import { createApp } from "./app.ts";
 import type { AppOptions, EnvironmentSource } from "./call.ts";
 import { createAddressNet } from "./middleware/address_net.ts";
+import { createLoadGate } from "./middleware/load_gate.ts";
 import { newRequestCounts } from "./metrics/request_counts.ts";
 
-export interface ServeOptions extends Omit<AppOptions, "environment" | "requests" | "addressNet"> {
+export interface ServeOptions
+  extends Omit<AppOptions, "environment" | "requests" | "addressNet" | "loadGate"> {
   readonly hostname: string;
   /** Production's; staging and test follow at +1 and +2. 0: any free ports. */
   readonly port: number;
@@ -48,13 +50,14 @@ export async function startServer(
   options: ServeOptions,
 ): Promise<RunningServer> {
   const requests = newRequestCounts();
+  const loadGate = createLoadGate(service, host);
   const addressNet = createAddressNet(options.clientAddress, options.ipLimitPerMinute);
   const listeners: Listener[] = [];
   const addresses: ListeningAddress[] = [];
   try {
     for (const [index, source] of environmentSources(options).entries()) {
       const port = options.port === 0 ? 0 : options.port + index;
-      const shared = { requests, addressNet };
+      const shared = { requests, addressNet, loadGate };
       const app = createApp(service, host, { ...options, environment: source, ...shared });
       const { hostname, tls } = options;
       const listener = openListener(host, { hostname, port, ...tls }, app.fetch);

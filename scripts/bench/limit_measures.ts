@@ -1,4 +1,4 @@
-/** What rate limits cost a request, in process: with a store of one's own, and where it is shared. */
+/** What rate limits cost a request, in process: where one is alone, and where they are shared. */
 
 import { createRequestAdmission } from "../../src/commands/admit_request.ts";
 import { openSharedCounter } from "../../src/commands/share_rate.ts";

@@ -1,6 +1,6 @@
 /**
- * Three times as many writes as the server can do: how many it does all the same, and how long those
- * take. An open loop: what is sent does not wait for what was answered.
+ * Three times as many writes as the server can do: how many it does all the same, and how long
+ * those take. An open loop: what is sent does not wait for what was answered.
  */
 
 import { bodyText } from "./http_connection.ts";

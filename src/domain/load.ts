@@ -19,10 +19,10 @@ export interface LoadBound {
 
 /** What a request should take at most while others wait. */
 const TARGET_MS = 200;
-/** Where they take longer on average, fewer are let in; where less than half of it, more. */
+/** Where they take longer on average, fewer are let in. */
 const SLOW_MS = 300;
 const INTERVAL_MS = 100;
-/** Bounds of the bound: a pause of the machine must not close the door, nor an idle hour open it. */
+/** A pause of the machine must not close the door, nor an idle hour open it. */
 export const UNDER_WAY_MIN = 128;
 export const UNDER_WAY_START = 1_000;
 export const UNDER_WAY_MAX = 4_000;

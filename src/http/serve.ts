@@ -7,13 +7,14 @@ import type { Host } from "../host.ts";
 import type { Service } from "../service.ts";
 import { type Environment, ENVIRONMENTS } from "../domain/tenant.ts";
 import { createApp } from "./app.ts";
+import { type Drain, openDrain } from "./drain.ts";
 import type { AppOptions, EnvironmentSource } from "./call.ts";
 import { createAddressNet } from "./middleware/address_net.ts";
 import { createLoadGate } from "./middleware/load_gate.ts";
 import { newRequestCounts } from "./metrics/request_counts.ts";
 
 export interface ServeOptions
-  extends Omit<AppOptions, "environment" | "requests" | "addressNet" | "loadGate"> {
+  extends Omit<AppOptions, "environment" | "requests" | "addressNet" | "loadGate" | "drain"> {
   readonly hostname: string;
   /** Production's; staging and test follow at +1 and +2. 0: any free ports. */
   readonly port: number;
@@ -36,7 +37,10 @@ export interface ListeningAddress {
 
 export interface RunningServer {
   readonly addresses: readonly ListeningAddress[];
-  /** Stops accepting and lets requests end; what still runs after `graceMs` is not waited for. */
+  /**
+   * Takes no further requests and lets those under way end; what still runs after `graceMs` is not
+   * waited for. Until then who asks is told to go elsewhere.
+   */
   stop(graceMs: number): Promise<void>;
 }
 
@@ -52,12 +56,13 @@ export async function startServer(
   const requests = newRequestCounts();
   const loadGate = createLoadGate(service, host);
   const addressNet = createAddressNet(options.clientAddress, options.ipLimitPerMinute);
+  const drain = openDrain();
   const listeners: Listener[] = [];
   const addresses: ListeningAddress[] = [];
   try {
     for (const [index, source] of environmentSources(options).entries()) {
       const port = options.port === 0 ? 0 : options.port + index;
-      const shared = { requests, addressNet, loadGate };
+      const shared = { requests, addressNet, loadGate, drain };
       const app = createApp(service, host, { ...options, environment: source, ...shared });
       const { hostname, tls } = options;
       const listener = openListener(host, { hostname, port, ...tls }, app.fetch);
@@ -68,7 +73,7 @@ export async function startServer(
     await Promise.all(listeners.map((listener) => listener.stop()));
     throw error instanceof Deno.errors.AddrInUse ? portTaken(options, listeners.length) : error;
   }
-  return { addresses, stop: (graceMs) => stopListeners(listeners, graceMs) };
+  return { addresses, stop: (graceMs) => stopListeners(drain, listeners, graceMs) };
 }
 
 function portTaken({ hostname, port }: ServeOptions, index: number): Error {
@@ -141,9 +146,15 @@ function describeAddress(
 }
 
 /** What still runs after `graceMs` is left to the end of the process. */
-async function stopListeners(listeners: readonly Listener[], graceMs: number): Promise<void> {
+async function stopListeners(
+  drain: Drain,
+  listeners: readonly Listener[],
+  graceMs: number,
+): Promise<void> {
   const grace = Promise.withResolvers<void>();
   const timer = setTimeout(grace.resolve, graceMs);
+  await Promise.race([drain.stop(), grace.promise]);
+  // Answers are on their way still, and connections that nobody uses are to be closed.
   const stopped = Promise.all(listeners.map((listener) => listener.stop()));
   await Promise.race([stopped, grace.promise]);
   clearTimeout(timer);

@@ -84,15 +84,15 @@ export function createApp(
   const app = new Hono<{ Bindings: Connection }>({ getPath: () => "/" });
   app.all("/", async ({ req: { raw }, env }) => {
     const beganMs = host.monotonicMs();
-    const isIn = loadGate.enter();
-    if (!isIn && !ALWAYS_ANSWERED.test(raw.url)) {
+    const isCounted = !ALWAYS_ANSWERED.test(raw.url);
+    if (isCounted && !loadGate.enter()) {
       countRequest(requests, NO_ROUTE, raw.method, SHED_STATUS, 0);
       return shed(raw);
     }
     const address = parseAddress(raw.url);
     const path = address.segments && findPath(address.segments);
     const answered = answer(raw, env, address, path).finally(() => {
-      if (isIn) loadGate.leave(beganMs, host.monotonicMs());
+      if (isCounted) loadGate.leave(beganMs, host.monotonicMs());
     });
     const response = await (drain === undefined ? answered : drain.track(answered));
     if (response.status >= 400) leaveBody(raw);

@@ -82,5 +82,8 @@ function tellUsage(
   what: "Warning" | "Exceeded",
   { usage, limit }: PlanUsage,
 ): void {
-  headers.set(`x-${options.headerPrefix}-limit-${what}`, `${PLAN_METRIC}: ${usage}/${limit}`);
+  headers.set(
+    `x-${options.headerPrefix}-limit-${what}`.toLowerCase(),
+    `${PLAN_METRIC}: ${usage}/${limit}`,
+  );
 }

@@ -76,30 +76,37 @@ export function createApp(
     return response;
   }
 
-  function shed(request: Request): Response {
-    leaveBody(request);
-    return loadGate.shed(nextRequestId(request.headers.get("x-request-id")));
-  }
-
   const app = new Hono<{ Bindings: Connection }>({ getPath: () => "/" });
   app.all("/", async ({ req: { raw }, env }) => {
     const beganMs = host.monotonicMs();
-    const isCounted = !ALWAYS_ANSWERED.test(raw.url);
-    if (isCounted && !loadGate.enter()) {
-      countRequest(requests, NO_ROUTE, raw.method, SHED_STATUS, 0);
-      return shed(raw);
-    }
     const address = parseAddress(raw.url);
     const path = address.segments && findPath(address.segments);
-    const answered = answer(raw, env, address, path).finally(() => {
-      if (isCounted) loadGate.leave(beganMs, host.monotonicMs());
-    });
+    const answered = answer(raw, env, address, path);
     const response = await (drain === undefined ? answered : drain.track(answered));
     if (response.status >= 400) leaveBody(raw);
     const seconds = (host.monotonicMs() - beganMs) / MS_PER_SECOND;
     countRequest(requests, path?.path.pattern ?? NO_ROUTE, raw.method, response.status, seconds);
     return raw.method === "HEAD" ? await withoutBody(response) : response;
   });
+  const carry = app.fetch;
+  // Before Hono, which costs as much as all that a request which is shed needs.
+  app.fetch = async (request, ...rest) => {
+    if (ALWAYS_ANSWERED.test(request.url)) return await carry(request, ...rest);
+    if (!loadGate.enter()) return shed(request);
+    const enteredMs = host.monotonicMs();
+    try {
+      return await carry(request, ...rest);
+    } finally {
+      loadGate.leave(enteredMs, host.monotonicMs());
+    }
+  };
+
+  function shed(request: Request): Response {
+    countRequest(requests, NO_ROUTE, request.method, SHED_STATUS, 0);
+    leaveBody(request);
+    return loadGate.shed(nextRequestId(request.headers.get("x-request-id")));
+  }
+
   return app;
 }
 

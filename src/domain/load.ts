@@ -21,6 +21,8 @@ export interface LoadBound {
 const TARGET_MS = 200;
 /** Where they take longer on average, fewer are let in. */
 const SLOW_MS = 300;
+/** What takes longer tells nothing of the load: an import, a module, a client that stalls. */
+const TOLD_MS_MAX = 1_000;
 const INTERVAL_MS = 100;
 /** A pause of the machine must not close the door, nor an idle hour open it. */
 export const UNDER_WAY_MIN = 128;
@@ -51,7 +53,7 @@ export function enter(bound: LoadBound, late = 0): boolean {
 export function leave(bound: LoadBound, enteredMs: number, nowMs: number): void {
   bound.underWay--;
   bound.answered++;
-  bound.answeredMs += nowMs - enteredMs;
+  bound.answeredMs += Math.min(nowMs - enteredMs, TOLD_MS_MAX);
   const intervalMs = nowMs - bound.beganMs;
   if (intervalMs < INTERVAL_MS) return;
   bound.max = nextMax(bound, intervalMs);

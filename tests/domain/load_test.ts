@@ -102,6 +102,14 @@ Deno.test("a load that does not fill it leaves the bound alone, however slow it 
   assert.equal(bound.underWay, 0);
 });
 
+Deno.test("a few that took minutes do not close the door to many that are quick", () => {
+  const bound = newLoadBound(120_000);
+  for (let number = 0; number < 900; number++) enter(bound);
+  for (let number = 0; number < 890; number++) leave(bound, 120_010, 120_060);
+  for (let number = 0; number < 10; number++) leave(bound, 0, 120_100);
+  assert.ok(bound.max > UNDER_WAY_START, `${bound.max}`);
+});
+
 Deno.test("those that wait for their clients take nobody's place", () => {
   const bound = newLoadBound(0);
   for (let number = 0; number < UNDER_WAY_START; number++) assert.ok(enter(bound));

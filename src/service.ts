@@ -28,6 +28,7 @@ import type { AccessService } from "./service/access.ts";
 import { type AuditService, createAudit } from "./service/audit.ts";
 import { backgroundCalls, type BackgroundService } from "./service/background.ts";
 import { createLimits, type LimitsService } from "./service/limits.ts";
+import { createProjections, type ProjectionService } from "./service/projections.ts";
 import { type ReactionCalls, reactionCalls } from "./service/reactions.ts";
 import { createSpecService, type SpecService } from "./service/specs.ts";
 import { traceCommits, traceParts } from "./service/traced.ts";
@@ -97,6 +98,7 @@ export interface Service {
   readonly specs: SpecService;
   readonly access: AccessService;
   readonly audit: AuditService;
+  readonly projections: ProjectionService;
   readonly background: BackgroundService;
   readonly operations: OperationsService;
   readonly limits: LimitsService;
@@ -160,6 +162,7 @@ export function createService(
   const writer = createWriter(engine, host, specs, combiner, outbox, asker, options.isDirect);
 
   const audit = createAudit({ engine, host, specs, share, isStoreShared });
+  const projections = createProjections({ engine, host, specs, reader, share, counters });
 
   const data: DataService = {
     writeEvents: writer.writeEvents,
@@ -174,17 +177,8 @@ export function createService(
     recordError: errors.record,
   };
   const specService = createSpecService({ engine, host, specs, modules, counters }, webhooks);
-  const background = backgroundCalls({
-    engine,
-    host,
-    share,
-    rebuilder,
-    keeper,
-    errors,
-    outbox,
-    timers,
-    deliveries,
-  });
+  const queues = { rebuilder, keeper, errors, outbox, timers, deliveries };
+  const background = backgroundCalls({ engine, host, share, ...queues });
   const operations: OperationsService = {
     counters,
     measureStore: openStoreMeasures(engine, host),
@@ -208,7 +202,7 @@ export function createService(
   }
 
   const limiting = createLimits({ engine, host, counters, isStoreShared });
-  const parts = { data, specs: specService, access, audit, background, operations };
+  const parts = { data, specs: specService, access, audit, projections, background, operations };
   return { ...traceParts(parts, tracer), limits: limiting, ping, close };
 }
 

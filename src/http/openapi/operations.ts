@@ -4,12 +4,14 @@ import { AUDIT } from "./operations/audit.ts";
 import { DATA } from "./operations/data.ts";
 import { OPERATORS } from "./operations/operators.ts";
 import { PLATFORM } from "./operations/platform.ts";
+import { PROJECTIONS } from "./operations/projections.ts";
 import { REACTIONS } from "./operations/reactions.ts";
 import type { Operations } from "./operation.ts";
 
 /** `<METHOD> <pattern>` to its row. Within a group, the order in which they are shown. */
 export const OPERATIONS: Operations = {
   ...DATA,
+  ...PROJECTIONS,
   ...REACTIONS,
   ...AUDIT,
   ...OPERATORS,
@@ -19,6 +21,7 @@ export const OPERATIONS: Operations = {
 /** The groups, as tags of the document. */
 export const TAGS: readonly (readonly [name: string, operations: Operations])[] = [
   ["data", DATA],
+  ["projections", PROJECTIONS],
   ["reactions", REACTIONS],
   ["audit", AUDIT],
   ["operators", OPERATORS],

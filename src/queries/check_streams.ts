@@ -55,7 +55,7 @@ interface Walk {
 }
 
 export async function checkStreams(
-  engine: Engine,
+  engine: Pick<Engine, "snapshot">,
   tenant: number,
   wanted: WantedLengths,
   report: Report,
@@ -162,7 +162,7 @@ function checkHead(walk: Walk, head: StreamHead, epoch: number, report: Report):
 
 /** Each stored tile has the nodes that the leaves give. */
 async function checkTiles(
-  engine: Engine,
+  engine: Pick<Engine, "snapshot">,
   tenant: number,
   walk: Walk,
   generation: number,
@@ -190,7 +190,7 @@ async function checkTiles(
 
 /** The listing has every stream that has events, and no other. */
 async function checkIndex(
-  engine: Engine,
+  engine: Pick<Engine, "snapshot">,
   tenant: number,
   names: ReadonlySet<string>,
   report: Report,

@@ -52,7 +52,8 @@ const kind = {
   viewSource: 41,
   viewChange: 42,
   viewWork: 43,
-  usage: 44,
+  importRecord: 44,
+  usage: 45,
 } as const;
 
 /** What a stream is made of, in this order: an append then changes one page of a tree, not two. */
@@ -353,6 +354,9 @@ export const keys = {
   /** All work about one version. */
   viewWorks: (tenant: number, projection: number, version: number): KeyRange =>
     rangeOf([tenant, kind.viewWork, projection, version]),
+  /** How far an operator's import has come. */
+  importRecord: (tenant: number, id: string): Bytes => pack([tenant, kind.importRecord, id]),
+  importRecords: (tenant: number): KeyRange => rangeOf([tenant, kind.importRecord]),
   /** Counts events stored in a month, such as `2026-11`. */
   usage: (tenant: number, month: string, shard: number): Bytes =>
     pack([tenant, kind.usage, month, shard]),

@@ -40,8 +40,8 @@ export async function readHead(tx: Reads, tenant: number, stream: StreamKey): Pr
 export interface StreamAppender {
   readonly key: StreamKey;
   readonly head: StreamHead;
-  /** Gives the index of the first event appended. */
-  append(events: readonly EncodedEvent[], timestamp: number): number;
+  /** Gives the index of the first event appended. Unix seconds: of the last, and of the first. */
+  append(events: readonly EncodedEvent[], timestamp: number, firstTimestamp?: number): number;
   /** Writes it out, as of the epoch that the transaction has read (`audit_cuts.ts`). */
   flush(epoch: number): void;
 }
@@ -56,7 +56,11 @@ export async function openStream(
   const pending: ChainedEvent[] = [];
   let head = before;
 
-  function append(events: readonly EncodedEvent[], timestamp: number): number {
+  function append(
+    events: readonly EncodedEvent[],
+    timestamp: number,
+    firstTimestamp = timestamp,
+  ): number {
     const first = head.length;
     let { tip, bytes } = head;
     let frontier: Frontier = { count: first, peaks: head.peaks };
@@ -71,7 +75,7 @@ export async function openStream(
     head = {
       length: first + events.length,
       bytes,
-      createdAt: first === 0 ? timestamp : head.createdAt,
+      createdAt: first === 0 ? firstTimestamp : head.createdAt,
       updatedAt: timestamp,
       generation: head.generation,
       epoch: head.epoch,

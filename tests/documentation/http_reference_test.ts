@@ -56,6 +56,8 @@ const SAMPLES: Samples = {
   operator_input_invalid: { kind: "operator_input_invalid", path, message },
   already_exists: { kind: "already_exists", path, message },
   body_late: { kind: "body_late", seconds: 30 },
+  import_conflict: { kind: "import_conflict", reason: "not_empty", message },
+  import_unavailable: { kind: "import_unavailable", message, retryAfterSeconds: 5 },
   rate_limited: { kind: "rate_limited", scope: "ip", limit: 1, retryAfterMs: 1_000 },
   plan_limit: { kind: "plan_limit", usage: 2, limit: 2, events: 1, resetsAt: "2030-02-01" },
   login_locked: { kind: "login_locked", retryAfterSeconds: 1 },

@@ -2,6 +2,7 @@
 
 import { AUDIT } from "./operations/audit.ts";
 import { DATA } from "./operations/data.ts";
+import { IMPORTS } from "./operations/imports.ts";
 import { OPERATORS } from "./operations/operators.ts";
 import { PLATFORM } from "./operations/platform.ts";
 import { PROJECTIONS } from "./operations/projections.ts";
@@ -15,6 +16,7 @@ export const OPERATIONS: Operations = {
   ...REACTIONS,
   ...AUDIT,
   ...OPERATORS,
+  ...IMPORTS,
   ...PLATFORM,
 };
 
@@ -25,5 +27,6 @@ export const TAGS: readonly (readonly [name: string, operations: Operations])[] 
   ["reactions", REACTIONS],
   ["audit", AUDIT],
   ["operators", OPERATORS],
+  ["imports", IMPORTS],
   ["platform", PLATFORM],
 ];

@@ -7,7 +7,8 @@
  * calls of WebAssembly modules and the writes that they judge (unpinned, for they run in
  * processes), `--overload` three times as many writes as it can do, `--limits` what rate limits
  * cost a request, `--imports` imports of 2 GB (`--quick`: 200 MB),
- * `--audit` anchors and bundles of large environments (in process, unpinned), and nothing else.
+ * `--audit` anchors and bundles of large environments (in process, unpinned), `--geo` points (a
+ * million of them, 3 minutes), and nothing else.
  */
 
 import { parseArgs } from "node:util";
@@ -16,6 +17,7 @@ import { measureAnchors } from "./bench/anchor_measures.ts";
 import { measureBundles, measureChain } from "./bench/audit_measures.ts";
 import { describeCluster, measureCluster } from "./bench/cluster_measures.ts";
 import { measureDeliveries } from "./bench/delivery_rows.ts";
+import { measureGeo } from "./bench/geo_rows.ts";
 import { measureFold } from "./bench/fold_measure.ts";
 import { openConnection } from "./bench/http_connection.ts";
 import { measureImports } from "./bench/import_rows.ts";
@@ -295,6 +297,17 @@ async function runOverload(bench: Bench): Promise<void> {
   }
 }
 
+async function runGeo(bench: Bench): Promise<void> {
+  const dataDir = `${bench.dataDir}/geo`;
+  const { isQuick, wrapper } = bench;
+  await Deno.mkdir(dataDir);
+  await measureGeo({
+    isQuick,
+    start: () => startServer({ dataDir, wrapper }),
+    add: (row) => add(bench, row),
+  });
+}
+
 /** Each on a store of its own. */
 async function runImports(bench: Bench): Promise<void> {
   const { isQuick, wrapper } = bench;
@@ -352,6 +365,7 @@ if (import.meta.main) {
       deliveries: { type: "boolean", default: false },
       overload: { type: "boolean", default: false },
       limits: { type: "boolean", default: false },
+      geo: { type: "boolean", default: false },
       imports: { type: "boolean", default: false },
     },
   });
@@ -371,6 +385,7 @@ if (import.meta.main) {
     else if (isAudit) await runAudit(bench);
     else if (values.overload) await runOverload(bench);
     else if (values.limits) await measureLimits((row) => add(bench, row));
+    else if (values.geo) await runGeo(bench);
     else if (isOnCluster) {
       await measureCluster({ ...bench, onlyReactions }, (row) => add(bench, row));
     } else {

@@ -3,12 +3,13 @@
  * another; durable, schema check, idempotency ledger and hash chain on. `--quick` leaves out what
  * needs 5 million stored events; `--json FILE` also writes the raw figures. Targets are ours.
  * `--store foundationdb` measures one and two servers on a cluster that it starts, unpinned.
+ * `--overload` sends three times as many writes as it can do, and `--limits` measures what rate
+ * limits cost a request, and nothing else.
  * `--reactions` measures what events set off, `--deliveries` what is sent to listeners, `--wasm`
  * calls of WebAssembly modules and the writes that they judge (unpinned, for they run in
- * processes), `--overload` three times as many writes as it can do, `--limits` what rate limits
- * cost a request, `--imports` imports of 2 GB (`--quick`: 200 MB),
- * `--audit` anchors and bundles of large environments (in process, unpinned), `--geo` points (a
- * million of them, 3 minutes), and nothing else.
+ * processes), `--projections` how views follow, are built and exported, `--imports` imports of
+ * 2 GB (`--quick`: 200 MB), `--audit` anchors and bundles of large environments (in process,
+ * unpinned), `--geo` points (a million of them, 3 minutes), and nothing else.
  */
 
 import { parseArgs } from "node:util";
@@ -21,6 +22,7 @@ import { measureGeo } from "./bench/geo_rows.ts";
 import { measureFold } from "./bench/fold_measure.ts";
 import { openConnection } from "./bench/http_connection.ts";
 import { measureImports } from "./bench/import_rows.ts";
+import { measureLimits } from "./bench/limit_measures.ts";
 import { percentiles } from "./bench/load.ts";
 import {
   describeMachine,
@@ -29,9 +31,9 @@ import {
   residentMemory,
   serverWrapper,
 } from "./bench/machine.ts";
-import { measureLimits } from "./bench/limit_measures.ts";
-import { measureOverload } from "./bench/overload_measures.ts";
+import { measureProjections } from "./bench/projection_rows.ts";
 import { measureReactions } from "./bench/reaction_rows.ts";
+import { measureOverload } from "./bench/overload_measures.ts";
 import * as measures from "./bench/server_measures.ts";
 import { formatTable, isMet, type Row } from "./bench/table.ts";
 import { measureWasm } from "./bench/wasm_measures.ts";
@@ -284,17 +286,12 @@ async function runDeliveries(bench: Bench): Promise<void> {
 }
 
 /** The same. */
-async function runOverload(bench: Bench): Promise<void> {
-  const dataDir = `${bench.dataDir}/overload`;
+async function runProjections(bench: Bench): Promise<void> {
+  const dataDir = `${bench.dataDir}/projections`;
+  const { isQuick, wrapper } = bench;
   await Deno.mkdir(dataDir);
-  const server = await startServer({ dataDir, wrapper: bench.wrapper });
-  try {
-    await measures.deployBenchSpec(server);
-    const target = measures.targetOf(server);
-    await measureOverload(target, bench.isQuick ? 5 : 10, (row) => add(bench, row));
-  } finally {
-    await server.kill();
-  }
+  const start = () => startServer({ dataDir, wrapper });
+  await measureProjections({ isQuick, start, add: (row) => add(bench, row) });
 }
 
 async function runGeo(bench: Bench): Promise<void> {
@@ -331,6 +328,20 @@ async function runAudit(bench: Bench): Promise<void> {
   await measureAnchors(bench.isQuick, (row) => add(bench, row));
 }
 
+/** On a store of its own. */
+async function runOverload(bench: Bench): Promise<void> {
+  const dataDir = `${bench.dataDir}/overload`;
+  await Deno.mkdir(dataDir);
+  const server = await startServer({ dataDir, wrapper: bench.wrapper });
+  try {
+    await measures.deployBenchSpec(server);
+    const target = measures.targetOf(server);
+    await measureOverload(target, bench.isQuick ? 5 : 10, (row) => add(bench, row));
+  } finally {
+    await server.kill();
+  }
+}
+
 function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
@@ -359,18 +370,19 @@ if (import.meta.main) {
       quick: { type: "boolean", default: false },
       json: { type: "string" },
       store: { type: "string", default: "sqlite" },
+      overload: { type: "boolean", default: false },
+      limits: { type: "boolean", default: false },
       wasm: { type: "boolean", default: false },
       audit: { type: "boolean", default: false },
       reactions: { type: "boolean", default: false },
       deliveries: { type: "boolean", default: false },
-      overload: { type: "boolean", default: false },
-      limits: { type: "boolean", default: false },
+      projections: { type: "boolean", default: false },
       geo: { type: "boolean", default: false },
       imports: { type: "boolean", default: false },
     },
   });
   const onlyReactions = values.reactions;
-  const isAll = !values.reactions && !values.deliveries;
+  const isAll = !values.reactions && !values.deliveries && !values.projections;
   const isOnCluster = values.store === "foundationdb";
   const { quick: isQuick, wasm: isWasm, audit: isAudit } = values;
   const [bench, machine] = await openBench({
@@ -380,11 +392,11 @@ if (import.meta.main) {
   });
   const startedAt = performance.now();
   try {
-    if (isWasm) await runWasm(bench);
+    if (values.overload) await runOverload(bench);
+    else if (values.limits) await measureLimits((row) => add(bench, row));
+    else if (isWasm) await runWasm(bench);
     else if (values.imports) await runImports(bench);
     else if (isAudit) await runAudit(bench);
-    else if (values.overload) await runOverload(bench);
-    else if (values.limits) await measureLimits((row) => add(bench, row));
     else if (values.geo) await runGeo(bench);
     else if (isOnCluster) {
       await measureCluster({ ...bench, onlyReactions }, (row) => add(bench, row));
@@ -392,6 +404,7 @@ if (import.meta.main) {
       if (isAll) await runAll(bench);
       if (isAll || values.reactions) await runReactions(bench);
       if (isAll || values.deliveries) await runDeliveries(bench);
+      if (values.projections) await runProjections(bench);
     }
   } finally {
     const seconds = Math.round((performance.now() - startedAt) / 1000);

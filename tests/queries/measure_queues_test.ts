@@ -50,7 +50,8 @@ Deno.test("measureQueues() finds nothing in an empty store", async () => {
   await withTemporaryEngine(async (engine) => {
     const measures = await measureQueues(engine, fakeHost());
     const nothing = [0, 0];
-    const expected = { outbox: nothing, timer: nothing, lane: nothing, parked: nothing };
+    const measured = ["outbox", "timer", "lane", "view", "parked"];
+    const expected = Object.fromEntries(measured.map((queue) => [queue, nothing]));
     assert.deepEqual(table(measures), expected);
   });
 });
@@ -70,6 +71,7 @@ Deno.test("measureQueues() counts all shards, and times what is due and nothing 
       outbox: [42, 5_000],
       timer: [31, 700],
       lane: [0, 0],
+      view: [0, 0],
       parked: [0, 0],
     });
     host.timeMs += 1;

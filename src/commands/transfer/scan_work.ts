@@ -1,9 +1,9 @@
 /**
  * Pending work of an environment, as texts for a file: entries of the outbox, scheduled events,
- * deliveries, sagas, and the definitions that running ones need. All of it changes and goes away,
- * so what was read in several transactions is of one moment only where reading it again gives the
- * same: a piece that was changed is never as it was before, and one that came and went came with an
- * event.
+ * deliveries, sagas, the definitions that running ones need, and projections, which are built anew.
+ * All of it changes and goes away, so what was read in several transactions is of one moment only
+ * where reading it again gives the same: a piece that was changed is never as it was before, and
+ * one that came and went came with an event.
  */
 
 import type { OutboxPlace } from "../../domain/reaction/outbox_entry.ts";
@@ -12,6 +12,7 @@ import {
   type MovedDefinition,
   type MovedDelivery,
   type MovedEntry,
+  type MovedProjection,
   type MovedSaga,
   type MovedSchedule,
   WORK_KINDS,
@@ -21,6 +22,7 @@ import {
 import type { Host } from "../../host.ts";
 import type { ReadTransaction } from "../../kv/engine.ts";
 import { listTenantDeliveries } from "../../store/deliveries.ts";
+import { listProjections, newestVersion } from "../../store/projections.ts";
 import { listSagaRecords, readSagaDefinition } from "../../store/sagas.ts";
 import { isCancelled, listSchedules, type ScheduleRecord } from "../../store/schedules.ts";
 import { listTenantOutbox } from "../../store/tenant_outbox.ts";
@@ -91,6 +93,7 @@ const readers: Readonly<Record<WorkKind, Reader>> = {
   delivery: readDeliveries,
   saga: readSagas,
   saga_definition: readDefinitions,
+  projection: readProjections,
 };
 
 async function readEntries(
@@ -173,8 +176,9 @@ async function readSagas(
 async function readDefinitions(
   tx: ReadTransaction,
   tenant: number,
-  { definitions }: WorkPlace,
+  place: WorkPlace,
 ): Promise<Page> {
+  const { definitions } = place;
   const texts = await Promise.all(
     [...definitions].sort().map(async (hash) => {
       const kept = await readSagaDefinition(tx, tenant, hash);
@@ -182,6 +186,17 @@ async function readDefinitions(
       return asText("saga_definition", { hash, kept } satisfies MovedDefinition);
     }),
   );
+  return { texts, next: kindAfter(place) };
+}
+
+/** Few and small: all at once. */
+async function readProjections(tx: ReadTransaction, tenant: number): Promise<Page> {
+  const records = await listProjections(tx, tenant);
+  const texts = records.filter(({ isDeleted }) => !isDeleted).map((record) => {
+    const { name, deployed_at: deployedAt } = record;
+    const { document } = newestVersion(record);
+    return asText("projection", { name, deployedAt, document } satisfies MovedProjection);
+  });
   return { texts, next: undefined };
 }
 

@@ -22,6 +22,7 @@ import {
   keepImportedTimer,
 } from "../../store/imported_work.ts";
 import { isSagaStarted, keepSagaDefinition, saveSaga, setSagaWaits } from "../../store/sagas.ts";
+import { keepImportedProjection } from "../views/import_projections.ts";
 import { keepSchedule, readSchedule, scheduleTimer } from "../../store/schedules.ts";
 import type { StreamHead } from "../../store/stream_head.ts";
 import { openWatchedTypes, watchTypes } from "../../store/watched_types.ts";
@@ -40,7 +41,7 @@ export function originOf(work: WorkItem): Origin | undefined {
     return { stream: key as StreamKey, index: indexOf(streamId) };
   }
   if (work.kind === "delivery") return work.moved;
-  if (work.kind === "saga_definition") return undefined;
+  if (work.kind === "saga_definition" || work.kind === "projection") return undefined;
   const { key, stream_id } = work.moved.instance.trigger;
   return { stream: key as StreamKey, index: indexOf(stream_id) };
 }
@@ -87,6 +88,8 @@ async function storeMoved(tx: Transaction, tenant: number, work: WorkItem): Prom
       await watch(tx, tenant, { sagas });
       return true;
     }
+    case "projection":
+      return await keepImportedProjection(tx, tenant, work.moved);
   }
 }
 

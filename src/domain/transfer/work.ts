@@ -7,6 +7,7 @@
 import type { Delivery } from "../listener/delivery.ts";
 import type { CancelRule, Emission } from "../reaction/action.ts";
 import type { OutboxPlace, WaitingEntry } from "../reaction/outbox_entry.ts";
+import type { JsonObject } from "../json.ts";
 import type { KeptSagaDefinition } from "../saga/definition.ts";
 import type { SagaInstance } from "../saga/instance.ts";
 import type { StreamKey } from "../stream_key.ts";
@@ -18,6 +19,7 @@ export const WORK_KINDS = [
   "delivery",
   "saga",
   "saga_definition",
+  "projection",
 ] as const;
 export type WorkKind = typeof WORK_KINDS[number];
 
@@ -67,9 +69,18 @@ export interface MovedDefinition {
   readonly kept: KeptSagaDefinition;
 }
 
+/** A projection that is to be built from the events. Its rows are not in the file. */
+export interface MovedProjection {
+  readonly name: string;
+  /** ISO 8601 UTC. */
+  readonly deployedAt: string;
+  readonly document: JsonObject;
+}
+
 export type WorkItem =
   | { readonly kind: "outbox_entry"; readonly moved: MovedEntry }
   | { readonly kind: "scheduled_event"; readonly moved: MovedSchedule }
   | { readonly kind: "delivery"; readonly moved: MovedDelivery }
   | { readonly kind: "saga"; readonly moved: MovedSaga }
-  | { readonly kind: "saga_definition"; readonly moved: MovedDefinition };
+  | { readonly kind: "saga_definition"; readonly moved: MovedDefinition }
+  | { readonly kind: "projection"; readonly moved: MovedProjection };

@@ -150,6 +150,16 @@ export type Refusal =
     readonly tier?: string;
     readonly retryAfterMs: number;
   }
+  /** 429: the events of the month are used up, or are not enough for this write. */
+  | {
+    readonly kind: "plan_limit";
+    readonly usage: number;
+    readonly limit: number;
+    /** Of the write. */
+    readonly events: number;
+    /** When the count begins again: ISO 8601 UTC. */
+    readonly resetsAt: string;
+  }
   | { readonly kind: "login_locked"; readonly retryAfterSeconds: number }
   | { readonly kind: "anchor_not_found" }
   | { readonly kind: "stream_not_found" }

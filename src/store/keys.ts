@@ -53,6 +53,7 @@ const kind = {
   viewChange: 42,
   viewWork: 43,
   importRecord: 44,
+  usage: 45,
 } as const;
 
 /** What a stream is made of, in this order: an append then changes one page of a tree, not two. */
@@ -357,6 +358,10 @@ export const keys = {
   /** How far an operator's import has come. */
   importRecord: (tenant: number, id: string): Bytes => pack([tenant, kind.importRecord, id]),
   importRecords: (tenant: number): KeyRange => rangeOf([tenant, kind.importRecord]),
+  /** Counts events stored in a month, such as `2026-11`. */
+  usage: (tenant: number, month: string, shard: number): Bytes =>
+    pack([tenant, kind.usage, month, shard]),
+  usages: (tenant: number, month: string): KeyRange => rangeOf([tenant, kind.usage, month]),
 } as const;
 
 /** The first key after `key`. */

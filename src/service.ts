@@ -25,6 +25,7 @@ import type { AccessService } from "./service/access.ts";
 import { type AuditService, createAudit } from "./service/audit.ts";
 import { backgroundCalls, type BackgroundService } from "./service/background.ts";
 import { type ReactionCalls, reactionCalls } from "./service/reactions.ts";
+import { createErasure, type ErasureService } from "./service/erasure.ts";
 import { createSpecService, type SpecService } from "./service/specs.ts";
 import type { Host } from "./host.ts";
 import type { Engine } from "./kv/engine.ts";
@@ -90,6 +91,7 @@ export interface Service {
   readonly specs: SpecService;
   readonly access: AccessService;
   readonly audit: AuditService;
+  readonly erasure: ErasureService;
   readonly background: BackgroundService;
   readonly operations: OperationsService;
   /** Resolves when the store answers a read; rejects when it does not. For `/health/ready`. */
@@ -149,6 +151,7 @@ export function createService(
   const writer = createWriter(engine, host, specs, combiner, outbox, asker, options.isDirect);
 
   const audit = createAudit({ engine, host, specs, share, isStoreShared });
+  const erasure = createErasure({ engine, host, specs, share, memories: [states, keeper] });
 
   const data: DataService = {
     writeEvents: writer.writeEvents,
@@ -192,11 +195,12 @@ export function createService(
     // What is being sent ends before others take the lanes over.
     const released = deliveries.end().then(share.release);
     const lastWrites = Promise.allSettled([outbox.settle(), errors.settle(), released]);
-    await Promise.all([specs.close(), within(CLOSE_MS_MAX, lastWrites)]);
+    await Promise.all([specs.close(), erasure.close(), within(CLOSE_MS_MAX, lastWrites)]);
     await modules.close();
   }
 
-  return { data, specs: specService, access, audit, background, operations, ping, close };
+  const parts = { data, specs: specService, access, audit, erasure, background, operations };
+  return { ...parts, ping, close };
 }
 
 function eventCalls(

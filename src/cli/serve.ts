@@ -15,6 +15,7 @@ import { createService, type Service } from "../service.ts";
 import { anchorWorker } from "../workers/anchors.ts";
 import { webhookSender } from "../webhook/sender.ts";
 import { deliveryWorker } from "../workers/deliveries.ts";
+import { erasureWorker } from "../workers/erasures.ts";
 import { leaseWorker } from "../workers/leases.ts";
 import { memoryWorker } from "../workers/memory.ts";
 import { outboxWorker } from "../workers/outbox.ts";
@@ -117,6 +118,7 @@ function workersOf(config: Config, service: Service): Worker[] {
     deliveryWorker(service),
     snapshotWorker(service),
     anchorWorker(service, config.anchorIntervalSeconds),
+    erasureWorker(service),
     sweeper(service),
   ];
 }

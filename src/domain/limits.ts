@@ -144,6 +144,10 @@ export const limits = {
   /** How long a saga is kept that has ended, and what has failed too often to be tried again. */
   sagaRetentionSeconds: 30 * 24 * HOUR_S,
   parkedRetentionSeconds: 30 * 24 * HOUR_S,
+  /** Erasure: from the request to its execution in production, and anywhere; decided there. */
+  erasureGraceHoursMin: 72,
+  erasureGraceHoursMax: 366 * 24,
+  erasureReasonCharactersMax: 1_000,
   /** Failed logins of one account within a minute before it is locked for that minute. */
   failedLoginsPerMinuteMax: 10,
 } as const;

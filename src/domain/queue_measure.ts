@@ -2,10 +2,11 @@
 
 export interface QueueMeasure {
   /**
-   * `lane`: streams of which a listener is to be told. `parked` is what was tried in vain: nobody
+   * `lane`: streams of which a listener is to be told. `erasure`: streams that are being erased, or
+   * are to be by now. `parked` is what was tried in vain: nobody
    * tries it again.
    */
-  readonly queue: "outbox" | "timer" | "lane" | "parked";
+  readonly queue: "outbox" | "timer" | "lane" | "erasure" | "parked";
   /** What waits and is due, as far as it was counted. */
   readonly depth: number;
   /** How long the oldest of it that was looked at has been due; 0 where nothing is. */

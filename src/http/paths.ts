@@ -31,6 +31,12 @@ import { listDeliveries, listListeners, replayDeliveries } from "./routes/listen
 import { listSagas, readSaga } from "./routes/sagas.ts";
 import { cancelScheduled, listScheduled, readScheduled } from "./routes/scheduled.ts";
 import { deploySpec, listSpecs, readSpec } from "./routes/specs.ts";
+import {
+  cancelErasure,
+  listTombstones,
+  readTombstone,
+  requestErasure,
+} from "./routes/tombstones.ts";
 import { writeAtomic, writeBatch, writeSingle } from "./routes/write.ts";
 
 const live: Route = { access: "health", run: answerLive };
@@ -56,6 +62,14 @@ export const PATHS: readonly PathRoutes[] = [
   path("/_admin/signing-keys", { POST: operator(rotateSigningKey) }),
   path("/_admin/blobs", { GET: operator(listBlobs), POST: operator(uploadBlob) }),
   path("/_admin/debug", { GET: operator(readDebug), POST: operator(setDebug) }),
+  path("/_admin/tombstones", {
+    GET: operator(listTombstones),
+    POST: operator(requestErasure),
+  }),
+  path("/_admin/tombstones/{id}", {
+    GET: operator(readTombstone),
+    DELETE: operator(cancelErasure),
+  }),
   path("/_atomic-write", { POST: write(writeAtomic) }),
   path("/_audit/anchors", { GET: read(listAnchors) }),
   path("/_audit/anchors/{id}", { GET: read(readAnchor) }),

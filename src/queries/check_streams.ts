@@ -12,13 +12,15 @@ import {
 } from "../domain/audit/frontier.ts";
 import { leafHash, NODE_BYTES, nodeAt, type NodeHash } from "../domain/audit/node_hash.ts";
 import { TILE_NODES, tileHash } from "../domain/audit/tree_tiles.ts";
+import { ERASED_TYPE } from "../domain/erasure/marker.ts";
 import { decodeEvent } from "../domain/event.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
 import type { Bytes, Engine } from "../kv/engine.ts";
 import { listStreams } from "../store/aggregates.ts";
 import { readEpoch } from "../store/audit_cuts.ts";
 import type { StreamHead } from "../store/stream_head.ts";
-import { type IndexedEvent, type StreamPart, walkStreams } from "../store/streams.ts";
+import { type StreamPart, walkStreams } from "../store/stream_walk.ts";
+import type { IndexedEvent } from "../store/streams.ts";
 import { listTiles } from "../store/tiles.ts";
 
 export type Report = (subject: string, fault: string) => undefined;
@@ -29,8 +31,18 @@ export type WantedLengths = ReadonlyMap<string, ReadonlySet<number>>;
 export interface WalkedStreams {
   readonly streams: number;
   readonly events: number;
-  /** Leaves of instance trees, by stream and length. */
-  readonly leaves: ReadonlyMap<string, ReadonlyMap<number, NodeHash>>;
+  /** By stream. */
+  readonly found: ReadonlyMap<string, WalkedStream>;
+}
+
+/** What anchors and receipts are held against. */
+export interface WalkedStream {
+  readonly generation: number;
+  /** How many of its events from the first on are markers of erased ones. */
+  readonly markers: number;
+  /** By the lengths that were asked for: leaves of instance trees, and chain hashes. */
+  readonly leaves: ReadonlyMap<number, NodeHash>;
+  readonly tips: ReadonlyMap<number, string>;
 }
 
 const PAGE_BYTES = 4 * 1024 * 1024;
@@ -39,40 +51,71 @@ const INDEX_PAGE = 5_000;
 /** A stream as far as it has been walked. */
 interface Walk {
   readonly stream: StreamKey;
+  readonly generation: number;
   frontier: Frontier;
   tip: string | undefined;
+  markers: number;
   bytes: number;
   first: number | undefined;
   last: number | undefined;
   readonly nodes: NodeHash[];
   readonly leaves: Map<number, NodeHash>;
+  readonly tips: Map<number, string>;
   isBroken: boolean;
 }
 
+/** `rewriting`: streams that may have other events than those of their head. */
 export async function checkStreams(
   engine: Engine,
   tenant: number,
   wanted: WantedLengths,
+  rewriting: ReadonlySet<string>,
   report: Report,
 ): Promise<WalkedStreams> {
-  const leaves = new Map<string, ReadonlyMap<number, NodeHash>>();
-  const names = new Set<string>();
+  const found = new Map<string, WalkedStream>();
   let events = 0;
-  let walk: Walk | undefined;
+  /** Those of one stream, which have no head yet. */
+  let walks: Walk[] = [];
   let after: Bytes | undefined;
   const epoch = await engine.snapshot((tx) => readEpoch(tx, tenant));
 
   function take(part: StreamPart): StreamHead | undefined {
-    if (walk?.stream !== part.stream) {
-      if (walk !== undefined) report(walk.stream, "has events, but no head");
-      walk = startWalk(part.stream);
+    const stream = walks[0]?.stream;
+    if (stream !== undefined && stream !== part.stream) {
+      report(stream, "has events, but no head");
+      walks = [];
     }
+    if (part.kind === "head") return part.head;
     if (part.kind === "unreadable") {
-      walk.isBroken = true;
+      const generation = walks.at(-1)?.generation ?? 0;
+      walkOf(part.stream, generation).isBroken = true;
       report(part.stream, part.reason);
-    } else if (part.kind === "head") return part.head;
-    else for (const event of part.events) takeEvent(walk, event, wanted, report);
+      return undefined;
+    }
+    const walk = walkOf(part.stream, part.generation);
+    for (const event of part.events) takeEvent(walk, event, wanted, report);
     return undefined;
+  }
+
+  function walkOf(stream: StreamKey, generation: number): Walk {
+    const known = walks.find((walk) => walk.generation === generation);
+    if (known !== undefined) return known;
+    const walk = startWalk(stream, generation);
+    walks.push(walk);
+    return walk;
+  }
+
+  function end(stream: StreamKey, head: StreamHead): Walk {
+    const { generation } = head;
+    const walked = walkOf(stream, generation);
+    if (walks.length > 1 && !rewriting.has(stream)) {
+      report(stream, "has events of another generation than its head");
+    }
+    walks = [];
+    events += walked.frontier.count;
+    found.set(stream, walked);
+    checkHead(walked, head, epoch, report);
+    return walked;
   }
 
   for (;;) {
@@ -82,30 +125,27 @@ export async function checkStreams(
     for (const part of page.parts) {
       const head = take(part);
       if (head === undefined) continue;
-      const walked = walk!;
-      walk = undefined;
-      names.add(walked.stream);
-      events += walked.frontier.count;
-      leaves.set(walked.stream, walked.leaves);
-      checkHead(walked, head, epoch, report);
-      await checkTiles(engine, tenant, walked, head.generation, report);
+      await checkTiles(engine, tenant, end(part.stream, head), report);
     }
   }
-  if (walk !== undefined) report(walk.stream, "has events, but no head");
-  await checkIndex(engine, tenant, names, report);
-  return { streams: names.size, events, leaves };
+  if (walks.length > 0) report(walks[0]!.stream, "has events, but no head");
+  await checkIndex(engine, tenant, new Set(found.keys()), report);
+  return { streams: found.size, events, found };
 }
 
-function startWalk(stream: StreamKey): Walk {
+function startWalk(stream: StreamKey, generation: number): Walk {
   return {
     stream,
+    generation,
     frontier: EMPTY_FRONTIER,
     tip: undefined,
+    markers: 0,
     bytes: 0,
     first: undefined,
     last: undefined,
     nodes: [],
     leaves: new Map(),
+    tips: new Map(),
     isBroken: false,
   };
 }
@@ -121,9 +161,11 @@ function takeEvent(walk: Walk, event: IndexedEvent, wanted: WantedLengths, repor
   walk.nodes.push(leafHash(hash));
   if (wanted.get(stream)?.has(count + 1)) {
     walk.leaves.set(count + 1, leafHash(frontierRoot(walk.frontier)));
+    walk.tips.set(count + 1, hash);
   }
   try {
-    const { key, metadata } = decodeEvent(event.raw);
+    const { key, type, metadata } = decodeEvent(event.raw);
+    if (type === ERASED_TYPE && walk.markers === count) walk.markers++;
     if (key !== stream) report(stream, `event ${event.index} is of ${key}`);
     walk.first ??= metadata.timestamp;
     walk.last = metadata.timestamp;
@@ -153,11 +195,10 @@ async function checkTiles(
   engine: Engine,
   tenant: number,
   walk: Walk,
-  generation: number,
   report: Report,
 ): Promise<void> {
   if (walk.frontier.count < TILE_NODES || walk.isBroken) return;
-  const { stream: key } = walk;
+  const { stream: key, generation } = walk;
   let nodes: readonly NodeHash[] = walk.nodes;
   for (let height = 0; nodes.length > 0; height++) {
     const stream = { tenant, key, generation };

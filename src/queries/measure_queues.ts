@@ -8,6 +8,7 @@ import type { Engine, ReadTransaction } from "../kv/engine.ts";
 import { listLane, listMarks } from "../store/deliveries.ts";
 import { countOutbox, countParked, listOutbox } from "../store/outbox.ts";
 import { listDueTimers } from "../store/timers.ts";
+import { listErasures, readTombstone } from "../store/tombstones.ts";
 
 /** Counted in each shard at most: a longer queue is told as this long. */
 const COUNT_MAX = 1_000;
@@ -43,11 +44,13 @@ export async function measureQueues(engine: Engine, host: Host): Promise<QueueMe
     lane = join(lane, await engine.snapshot((tx) => measureLanes(tx, shard, nowMs)));
     await host.yieldTurn();
   }
+  const erasure = await engine.snapshot((tx) => measureErasures(tx, nowMs));
   const parked = await engine.snapshot((tx) => countParked(tx, COUNT_MAX));
   return [
     { queue: "outbox", ...outbox },
     { queue: "timer", ...timer },
     { queue: "lane", ...lane },
+    { queue: "erasure", ...erasure },
     { queue: "parked", depth: parked, lagMs: 0 },
   ];
 }
@@ -73,6 +76,17 @@ async function measureLanes(tx: ReadTransaction, shard: number, nowMs: number): 
   const due = firsts.flat().filter(({ delivery }) => delivery.dueMs <= nowMs);
   const times = due.map(({ delivery: { sinceMs, dueMs } }) => Math.max(sinceMs, dueMs));
   return { depth: marked.length, lagMs: longest(nowMs, times) };
+}
+
+async function measureErasures(tx: ReadTransaction, nowMs: number): Promise<Waiting> {
+  const due = await listErasures(tx, undefined, COUNT_MAX);
+  const first = await Promise.all(
+    due.slice(0, LOOK_AT).map(({ tenant, id }) => readTombstone(tx, tenant, id)),
+  );
+  const times = first.flatMap((tombstone) =>
+    tombstone === undefined ? [] : [tombstone.executeAtMs]
+  );
+  return { depth: due.length, lagMs: longest(nowMs, times) };
 }
 
 function join(a: Waiting, b: Waiting): Waiting {

@@ -61,6 +61,8 @@ interface Walk {
   readonly nodes: NodeHash[];
   readonly leaves: Map<number, NodeHash>;
   readonly tips: Map<number, string>;
+  /** Told when it is known whether they are of the generation that the stream has. */
+  readonly faults: string[];
   isBroken: boolean;
 }
 
@@ -80,21 +82,25 @@ export async function checkStreams(
   const epoch = await engine.snapshot((tx) => readEpoch(tx, tenant));
 
   function take(part: StreamPart): StreamHead | undefined {
-    const stream = walks[0]?.stream;
-    if (stream !== undefined && stream !== part.stream) {
-      report(stream, "has events, but no head");
-      walks = [];
-    }
+    if (walks.length > 0 && walks[0]!.stream !== part.stream) endWithoutHead();
     if (part.kind === "head") return part.head;
     if (part.kind === "unreadable") {
-      const generation = walks.at(-1)?.generation ?? 0;
-      walkOf(part.stream, generation).isBroken = true;
-      report(part.stream, part.reason);
+      const walk = walkOf(part.stream, walks.at(-1)?.generation ?? 0);
+      walk.isBroken = true;
+      walk.faults.push(part.reason);
       return undefined;
     }
     const walk = walkOf(part.stream, part.generation);
-    for (const event of part.events) takeEvent(walk, event, wanted, report);
+    for (const event of part.events) takeEvent(walk, event, wanted);
     return undefined;
+  }
+
+  function endWithoutHead(): void {
+    for (const { stream, faults } of walks) {
+      report(stream, "has events, but no head");
+      for (const fault of faults) report(stream, fault);
+    }
+    walks = [];
   }
 
   function walkOf(stream: StreamKey, generation: number): Walk {
@@ -108,6 +114,9 @@ export async function checkStreams(
   function end(stream: StreamKey, head: StreamHead): Walk {
     const { generation } = head;
     const walked = walkOf(stream, generation);
+    for (const { faults } of rewriting.has(stream) ? [walked] : walks) {
+      for (const fault of faults) report(stream, fault);
+    }
     if (walks.length > 1 && !rewriting.has(stream)) {
       report(stream, "has events of another generation than its head");
     }
@@ -128,7 +137,7 @@ export async function checkStreams(
       await checkTiles(engine, tenant, end(part.stream, head), report);
     }
   }
-  if (walks.length > 0) report(walks[0]!.stream, "has events, but no head");
+  endWithoutHead();
   await checkIndex(engine, tenant, new Set(found.keys()), report);
   return { streams: found.size, events, found };
 }
@@ -146,15 +155,16 @@ function startWalk(stream: StreamKey, generation: number): Walk {
     nodes: [],
     leaves: new Map(),
     tips: new Map(),
+    faults: [],
     isBroken: false,
   };
 }
 
-function takeEvent(walk: Walk, event: IndexedEvent, wanted: WantedLengths, report: Report): void {
-  const { stream, frontier: { count } } = walk;
-  if (event.index !== count) report(stream, `event ${count} is missing before ${event.index}`);
+function takeEvent(walk: Walk, event: IndexedEvent, wanted: WantedLengths): void {
+  const { stream, faults, frontier: { count } } = walk;
+  if (event.index !== count) faults.push(`event ${count} is missing before ${event.index}`);
   const hash = extendChain(walk.tip, event.raw);
-  if (hash !== event.hash) report(stream, `event ${event.index} is not what its chain hash says`);
+  if (hash !== event.hash) faults.push(`event ${event.index} is not what its chain hash says`);
   walk.tip = hash;
   walk.bytes += event.bytes;
   walk.frontier = extendFrontier(walk.frontier, hash);
@@ -166,11 +176,11 @@ function takeEvent(walk: Walk, event: IndexedEvent, wanted: WantedLengths, repor
   try {
     const { key, type, metadata } = decodeEvent(event.raw);
     if (type === ERASED_TYPE && walk.markers === count) walk.markers++;
-    if (key !== stream) report(stream, `event ${event.index} is of ${key}`);
+    if (key !== stream) faults.push(`event ${event.index} is of ${key}`);
     walk.first ??= metadata.timestamp;
     walk.last = metadata.timestamp;
   } catch {
-    report(stream, `event ${event.index} is no JSON`);
+    faults.push(`event ${event.index} is no JSON`);
   }
 }
 

@@ -50,14 +50,24 @@ export function createErasureRunner(engine: Engine, host: Host, share: WorkShare
   async function drain(limit: number, isStopping: () => boolean): Promise<number> {
     const [lease] = await share.held("erasure");
     if (lease === undefined) return 0;
-    const found = await engine.snapshot((tx) => listErasures(tx, last, limit));
-    last = found.length < limit ? undefined : found.at(-1);
+    const found = await nextErasures(limit);
     let steps = 0;
     for (const place of found) {
       const mayGoOn = () => !isStopping() && share.isRunning(lease);
       steps += await eraseSome(place, lease, mayGoOn).catch((error) => leaveAsItIs(place, error));
     }
     return steps;
+  }
+
+  /** Goes round: with more than a drain takes, each has its turn. */
+  async function nextErasures(limit: number): Promise<readonly ErasurePlace[]> {
+    const after = last;
+    const page = await engine.snapshot(async (tx) => {
+      const rest = await listErasures(tx, after, limit);
+      return rest.length > 0 ? rest : await listErasures(tx, undefined, limit);
+    });
+    last = page.length < limit ? undefined : page.at(-1);
+    return page;
   }
 
   /** A stream that cannot be erased must not keep others from it; an outage does. */

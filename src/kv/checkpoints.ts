@@ -77,6 +77,7 @@ export function openCheckpoints(file: SqliteFile, home: CheckpointHome): Checkpo
   let onIdle: (() => void) | undefined;
   let emptying: Emptying[] = [];
   let isEmptying = false;
+  let alive: ReturnType<typeof setInterval> | undefined;
 
   function start(): void {
     isBusy = true;
@@ -84,6 +85,11 @@ export function openCheckpoints(file: SqliteFile, home: CheckpointHome): Checkpo
     worker ??= openWorker();
     const request: PassRequest = isHeld ? "finish" : "pass";
     worker.postMessage(request);
+  }
+
+  /** The worker alone does not keep the process from ending while it is waited for; a timer does. */
+  function stayAlive(): void {
+    alive ??= setInterval(() => {}, passMsMax);
   }
 
   function openWorker(): Worker {
@@ -114,12 +120,17 @@ export function openCheckpoints(file: SqliteFile, home: CheckpointHome): Checkpo
       // Who comes later has the next turn: old versions may not have been given up in this one.
       isEmptying = emptying.length > 0;
       isHeld = true;
+      stayAlive();
       home.untilSynced().then(start);
       return;
     }
     if (isEmptying) endEmptying(moved === frames && file.truncateLog());
     else if (moved === undefined) endEmptying(false);
     isHeld = isBusy = isEmptying = false;
+    if (emptying.length === 0) {
+      clearInterval(alive);
+      alive = undefined;
+    }
     home.onRelease();
     if (isClosed) onIdle?.();
     else if (emptying.length > 0) start();
@@ -154,14 +165,17 @@ export function openCheckpoints(file: SqliteFile, home: CheckpointHome): Checkpo
     },
     isHeld: () => isHeld || (isBusy && file.logFrames() > logFramesMax),
     delayMs: () => Math.min(delayMsMax, Math.ceil((file.logFrames() - slowFrames) / 1000)),
-    empty: () =>
-      new Promise((resolve, reject) => {
+    async empty() {
+      await new Promise<void>((resolve, reject) => {
         emptying.push({ passes: 0, resolve, reject });
+        stayAlive();
         if (!isBusy) start();
-      }),
+      });
+    },
     async close() {
       isClosed = true;
       if (isBusy) await passEnd();
+      clearInterval(alive);
       await worker?.terminate();
     },
   };

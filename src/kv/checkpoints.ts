@@ -87,7 +87,7 @@ export function openCheckpoints(file: SqliteFile, home: CheckpointHome): Checkpo
     worker.postMessage(request);
   }
 
-  /** The worker alone does not keep the process from ending while it is waited for; a timer does. */
+  /** The worker alone does not keep a process from ending that waits for it; a timer does. */
   function stayAlive(): void {
     alive ??= setInterval(() => {}, passMsMax);
   }

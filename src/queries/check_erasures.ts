@@ -1,7 +1,7 @@
 /**
- * Checks what says that streams were erased: a receipt is signed and says what its request says, and
- * the stream begins with as many markers. What is proved that way explains why old anchors do not
- * have the stream any more.
+ * Checks what says that streams were erased: a receipt is signed and says what its request says,
+ * and the stream begins with as many markers. What is proved that way explains why old anchors do
+ * not have the stream any more.
  */
 
 import { verifyReceipt } from "../domain/erasure/receipt.ts";

@@ -1,7 +1,7 @@
 /**
- * What an erased stream leaves behind, and how it is removed: page by page, each in a transaction of
- * its own, after the markers have taken the place of the events. Whatever feature keeps copies of
- * events, or of what follows from them, has a remover (`commands/erasure/copies.ts`).
+ * What an erased stream leaves behind, and how it is removed: page by page, each in a transaction
+ * of its own, after the markers have taken the place of the events. Whatever feature keeps copies
+ * of events, or of what follows from them, has a remover (`commands/erasure/copies.ts`).
  */
 
 import type { StreamKey } from "../domain/stream_key.ts";
@@ -23,8 +23,8 @@ export interface ErasedStream {
 }
 
 /**
- * Removes the next page of one kind of copies, after the key `after`. Gives where to go on; undefined
- * when there are no more. May be run again for a page that is done.
+ * Removes the next page of one kind of copies, after the key `after`. Gives where to go on;
+ * undefined when there are no more. May be run again for a page that is done.
  */
 export type CopyRemover = (
   tx: Transaction,
@@ -36,8 +36,8 @@ export type CopyRemover = (
 const PAGE = { limit: 500, bytesMax: 1024 * 1024 };
 
 /**
- * Shows `take` the next pairs of a range. Unguarded: what `take` changes it reads again, where others
- * may change it too.
+ * Shows `take` the next pairs of a range. Unguarded: what `take` changes it reads again, where
+ * others may change it too.
  */
 export async function takePage(
   tx: Transaction,

@@ -1,4 +1,4 @@
-/** What is left of the generations of a stream before the one it has: its events, and their tiles. */
+/** What is left of a stream in the generation before the one it has: its events, their tiles. */
 
 import type { Bytes, Transaction } from "../kv/engine.ts";
 import { clearPage, type ErasedStream } from "./erased_copies.ts";

@@ -5,6 +5,7 @@ import { streamKey } from "../../src/domain/stream_key.ts";
 import { checkStore } from "../../src/queries/check_store.ts";
 import { keys } from "../../src/store/keys.ts";
 import { pack, rangeOf, unpack } from "../../src/kv/tuple.ts";
+import { erase } from "../support/erasure_fixtures.ts";
 import {
   orderWrite,
   type ServiceFixture,
@@ -110,5 +111,35 @@ Deno.test("checkStore() finds each record of the evidence that is gone", async (
       }
     }
     assert.deepEqual(await faultsOf(fixture), []);
+  });
+});
+
+Deno.test("checkStore() takes what was erased by a request for sound, and finds each flipped byte that speaks of it", async () => {
+  await withService(async (fixture) => {
+    await fill(fixture);
+    const { engine, tenants: { test } } = fixture;
+    await erase(fixture, streamKey("order", uuid(1)));
+    assert.deepEqual(await faultsOf(fixture), []);
+    const [tombstone] = await recordsOf(fixture, kindOf(keys.tombstone(1, "")));
+    const told = new TextDecoder().decode(tombstone!.value);
+    const { receipt, result } = JSON.parse(told);
+    const places = [receipt.signature, receipt.tip, receipt.reason, receipt.public_key, result.tip];
+    for (const text of places) {
+      const changed = told.replaceAll(text, text.slice(0, -1) + (text.endsWith("0") ? "1" : "0"));
+      const value = new TextEncoder().encode(changed);
+      await engine.transact((tx) => Promise.resolve(tx.set(tombstone!.key, value)));
+      assert.ok((await faultsOf(fixture)).length > 0, text);
+    }
+    await engine.transact((tx) => Promise.resolve(tx.clear(tombstone!.key)));
+    const subjects = (await faultsOf(fixture)).map(({ subject, fault }) => `${subject} ${fault}`);
+    assert.ok(subjects.some((text) => /^order:.*0001 was erased or altered since/.test(text)));
+    await engine.transact((tx) => Promise.resolve(tx.set(tombstone!.key, tombstone!.value)));
+    const old = keys.segment(test.number, streamKey("order", uuid(1)), 0);
+    const [segment] = await engine.snapshot((tx) =>
+      tx.getRange(keys.segments(test.number, streamKey("order", uuid(2))))
+    );
+    await engine.transact((tx) => Promise.resolve(tx.set(old, segment!.value)));
+    const left = (await faultsOf(fixture)).map(({ fault }) => fault);
+    assert.ok(left.includes("has events of another generation than its head"), left.join());
   });
 });

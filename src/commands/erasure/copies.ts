@@ -1,15 +1,15 @@
 /**
  * Every copy of an erased stream's data, with what removes it. THE ONE PLACE where a feature that
- * keeps something made from events says so: a row here, and a function in its own file under `store/`
- * (see `store/erased_copies.ts`). Decisions, section 18.
+ * keeps something made from events says so: a row here, and a function in its own file under
+ * `store/` (see `store/erased_copies.ts`). Decisions, section 18.
  *
- * They run in this order, each until it finds nothing more, and again from the first page where a
- * process dies. Once the markers are in place no event can become a copy any more, but for what had
- * read it before; each remover therefore comes after those of which its copies are made.
+ * They run in this order, each until it finds nothing more, a page in each transaction. Once the
+ * markers are in place no event becomes a copy any more, but for what had read it before; so each
+ * remover comes after those of which its copies are made.
  *
- * Not here: the ledger of keyed writes (hashes, and places of events: without it a client that tries
- * again would write the data anew), the log of commits (places), anchors, their trees and marks
- * (hashes). What is in memory is forgotten when the signal comes (`store/tombstones.ts`).
+ * Not here: the ledger of keyed writes (hashes, and places of events: without it a client that
+ * tries again would write the data anew), the log of commits (places), anchors, their trees and
+ * marks (hashes). What is in memory is forgotten when the signal comes (`store/tombstones.ts`).
  */
 
 import { removeStreamDeliveries } from "../../store/deliveries.ts";

@@ -1,7 +1,7 @@
 /**
- * Erases the streams whose time has come. What there is to do next follows from the tombstone alone,
- * and each step is one transaction that reads it and says how far it has come: so whoever goes on,
- * and however often, each step takes place once. Decisions, section 18.
+ * Erases the streams whose time has come. What there is to do next follows from the tombstone, and
+ * each step is one transaction that reads it and says how far it has come: so whoever goes on, and
+ * however often, each step takes place once. Decisions, section 18.
  */
 
 import { assert } from "../../domain/assert.ts";

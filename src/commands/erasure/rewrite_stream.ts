@@ -87,8 +87,8 @@ function extendRewrite(
 }
 
 /**
- * From the commit on the stream is its markers. Anchors see a stream that has changed in this epoch,
- * and a cut under way is void, as for any rewrite.
+ * From the commit on the stream is its markers. Anchors see a stream that has changed in this
+ * epoch, and a cut under way is void, as for any rewrite.
  */
 async function swap(
   tx: Transaction,

@@ -8,6 +8,7 @@ import { verifyReceipt } from "../../../src/domain/erasure/receipt.ts";
 import { decodeEvent } from "../../../src/domain/event.ts";
 import { streamKey } from "../../../src/domain/stream_key.ts";
 import { checkStore } from "../../../src/queries/check_store.ts";
+import { saveSnapshot } from "../../../src/store/snapshots.ts";
 import { readHead } from "../../../src/store/streams.ts";
 import {
   drainErasures,
@@ -189,5 +190,28 @@ Deno.test("after an erasure old anchors prove every other stream, and the next o
     }
     assert.ok(verifyBundle(valueOf(await attest(uuid(2), 0))).ok);
     assert.deepEqual((await checkStore(engine, true)).faults, []);
+  });
+});
+
+Deno.test("a state that was folded before an erasure is not saved after it", async () => {
+  await withService(async (fixture) => {
+    const { service, engine, tenants: { test } } = fixture;
+    await fill(fixture, 2);
+    const head = await engine.snapshot((tx) => readHead(tx, test.number, ORDER));
+    const small = JSON.stringify({ notes: [SECRET] });
+    // In more than one transaction.
+    const large = JSON.stringify({ notes: [SECRET, "x".repeat(5_000_000)] });
+    await erase(fixture, ORDER);
+    for (const stateJson of [small, large]) {
+      const state = { length: head.length, bytes: head.bytes, generation: 0, stateJson };
+      assert.equal(await saveSnapshot(engine, test.number, ORDER, "fold", state), false);
+      assert.deepEqual(await keysWith(engine, SECRET), []);
+    }
+    const { length, bytes, generation } = await engine.snapshot((tx) =>
+      readHead(tx, test.number, ORDER)
+    );
+    const state = { length, bytes, generation, stateJson: "{}" };
+    assert.equal(await saveSnapshot(engine, test.number, ORDER, "fold", state), true);
+    valueOf(await service.data.writeEvents(test, noteWrite(uuid(1), "later")));
   });
 });

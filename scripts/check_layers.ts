@@ -24,6 +24,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
       "ajv": ["src/domain/spec"],
       "ajv-formats": ["src/domain/spec"],
       "re2js": ["src/domain/spec"],
+      "s2js": ["src/domain/geo/cells.ts"],
       "ipaddr.js": ["src/domain/listener"],
       "@noble/ed25519": ["src/domain/audit"],
       "@noble/hashes": ["src/domain"],
@@ -64,7 +65,12 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   },
   "src/host.ts": {
     imports: [],
+    types: ["src/domain/tracer.ts"],
     packages: { "node:timers": ["src/host.ts"], "node:process": ["src/host.ts"] },
+  },
+  "src/telemetry.ts": {
+    imports: ["src/domain"],
+    packages: { "@opentelemetry/api": ["src/telemetry.ts"] },
   },
   "src/config.ts": { imports: ["src/domain"], packages: { "ipaddr.js": ["src/config.ts"] } },
   "src/queries": {
@@ -104,6 +110,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     types: ["src/service.ts", "src/service", "src/host.ts", "src/config.ts"],
     packages: {
       "hono": ["src/http"],
+      "lru-cache": ["src/http/middleware/address_net.ts"],
       "ipaddr.js": ["src/http"],
       "prom-client": ["src/http/metrics"],
       "node:crypto": ["src/http"],

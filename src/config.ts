@@ -33,6 +33,8 @@ export interface Config {
   readonly headerPrefix: string;
   /** What a call of a WebAssembly module has of the stack, in KiB. */
   readonly wasmStackKilobytes: number;
+  /** The runtime traces: `OTEL_DENO`, under its own name. */
+  readonly tracing: boolean;
   /** Make an instance and its keys on an empty store. */
   readonly bootstrap: boolean;
 }
@@ -62,6 +64,7 @@ const EXAMPLES = {
   DAYBOOK_ALLOW_PRIVATE_WEBHOOKS: "false",
   DAYBOOK_HEADER_PREFIX: "SVC",
   DAYBOOK_WASM_STACK_KB: "64",
+  OTEL_DENO: "true",
   DAYBOOK_BOOTSTRAP: "true",
 } as const;
 type Name = keyof typeof EXAMPLES;
@@ -123,7 +126,7 @@ export function parseConfig(env: Env): ParsedConfig {
     ),
     ipLimitPerMinute: read(
       "DAYBOOK_IP_LIMIT",
-      30_000,
+      limits.addressRequestsPerMinuteDefault,
       `a number from 1 to ${COUNT_MAX}`,
       integer(1, COUNT_MAX),
     ),
@@ -146,6 +149,7 @@ export function parseConfig(env: Env): ParsedConfig {
       `a number from ${limits.wasmStackKilobytesMin} to ${limits.wasmStackKilobytesMax}`,
       integer(limits.wasmStackKilobytesMin, limits.wasmStackKilobytesMax),
     ),
+    tracing: read("OTEL_DENO", false, "true or false", parseFlag),
     bootstrap: read("DAYBOOK_BOOTSTRAP", true, "true or false", parseFlag),
   };
   return problems.length === 0 ? { ok: true, config } : { ok: false, problems };

@@ -2,6 +2,7 @@
 
 import process from "node:process";
 import { setImmediate } from "node:timers";
+import type { Tracer } from "./domain/tracer.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
@@ -29,6 +30,8 @@ export interface Host {
   startTimer(milliseconds: number, run: () => void): () => void;
   /** Ends the current turn of the event loop, so that a long computation lets others in. */
   yieldTurn(): Promise<void>;
+  /** What is under way, as `traceparent`; left out where nobody traces. */
+  traceparent?(): string | undefined;
   /** One structured line. Fields never hold secrets: no keys, tokens, passwords or bodies. */
   log(level: LogLevel, message: string, fields?: Record<string, unknown>): void;
 }
@@ -37,8 +40,9 @@ const MICROSECONDS_PER_SECOND = 1_000_000;
 const MS_PER_SECOND = 1000;
 
 /** The host of a running server: system clock, system randomness, JSON lines on standard error. */
-export function systemHost(): Host {
+export function systemHost(tracer?: Tracer): Host {
   return {
+    ...(tracer && { traceparent: tracer.traceparent }),
     nowMs: () => Date.now(),
     monotonicMs: () => performance.now(),
     measureProcess() {

@@ -11,6 +11,8 @@ import type {
   AggregateView,
   EventPage,
   ListAggregatesRequest,
+  NearbyPage,
+  NearbyRequest,
   PageRequest,
   ReadAggregateRequest,
   ReadEventsRequest,
@@ -20,13 +22,16 @@ import type { WebhookSettings } from "./domain/listener/sender.ts";
 import { limits } from "./domain/limits.ts";
 import type { Outcome } from "./domain/refusal.ts";
 import type { Tenant } from "./domain/tenant.ts";
+import type { Tracer } from "./domain/tracer.ts";
 import type { IdempotencyClaim, WriteRequest, Written } from "./domain/write.ts";
 import type { AccessService } from "./service/access.ts";
 import { type AuditService, createAudit } from "./service/audit.ts";
 import { backgroundCalls, type BackgroundService } from "./service/background.ts";
+import { createLimits, type LimitsService } from "./service/limits.ts";
 import { type ReactionCalls, reactionCalls } from "./service/reactions.ts";
 import { createErasure, type ErasureService } from "./service/erasure.ts";
 import { createSpecService, type SpecService } from "./service/specs.ts";
+import { traceCommits, traceParts } from "./service/traced.ts";
 import type { Host } from "./host.ts";
 import type { Engine } from "./kv/engine.ts";
 import { createModuleAsker } from "./commands/ask_modules.ts";
@@ -43,6 +48,7 @@ import { createOutboxRunner } from "./commands/run_implications.ts";
 import { ownAllWork, shareWork } from "./commands/share_work.ts";
 import { createEmitter } from "./commands/write_emission.ts";
 import { createWriter } from "./commands/write_events.ts";
+import { findNearby } from "./queries/find_nearby.ts";
 import { listAggregates } from "./queries/list_aggregates.ts";
 import { listErrors } from "./queries/list_errors.ts";
 import { openStoreMeasures } from "./queries/measure_store.ts";
@@ -64,6 +70,7 @@ export interface DataService extends ReactionCalls {
   readLength(tenant: Tenant, aggregateType: string, id: string): Promise<Outcome<number>>;
   readEvents(tenant: Tenant, request: ReadEventsRequest): Promise<Outcome<EventPage>>;
   listAggregates(tenant: Tenant, request: ListAggregatesRequest): Promise<Outcome<AggregatePage>>;
+  findNearby(tenant: Tenant, request: NearbyRequest): Promise<Outcome<NearbyPage>>;
   readError(tenant: Tenant, errorId: string): Promise<Outcome<ErrorRecord>>;
   listErrors(tenant: Tenant, page: PageRequest): Promise<Outcome<ErrorPage>>;
   /**
@@ -94,6 +101,7 @@ export interface Service {
   readonly erasure: ErasureService;
   readonly background: BackgroundService;
   readonly operations: OperationsService;
+  readonly limits: LimitsService;
   /** Resolves when the store answers a read; rejects when it does not. For `/health/ready`. */
   ping(): Promise<void>;
   /** Lets go of watches and waits for what is still being written; the engine stays open. */
@@ -109,6 +117,8 @@ export interface ServiceOptions {
   readonly isDirect?: boolean;
   /** How this process sends deliveries. Left out: it sends none, and leaves them to others. */
   readonly webhooks?: WebhookSettings;
+  /** Left out: nobody traces. */
+  readonly tracer?: Tracer;
   /** How modules are run. */
   readonly wasm?: ModuleSettings;
 }
@@ -127,7 +137,7 @@ export function createService(
   access: AccessService,
   options: ServiceOptions = {},
 ): Service {
-  const { isStoreShared = false, counters = newCounters(), webhooks } = options;
+  const { isStoreShared = false, counters = newCounters(), webhooks, tracer } = options;
   const specs = openSpecCache(engine, host);
   const keeper = createSnapshotKeeper(engine, host, specs);
   const states = openStateCache();
@@ -141,7 +151,8 @@ export function createService(
     : createDeliveryRunner({ engine, host, specs, share, counters, ...webhooks });
   const asker = createModuleAsker(host, modules);
   const judging = { engine, host, modules, reader };
-  const combiner = createJudge(judging, createCombiner(engine, host, counters, deliveries));
+  const judge = createJudge(judging, createCombiner(engine, host, counters, deliveries));
+  const combiner = traceCommits(judge, tracer);
   const outside = createOutsideAsker(engine, judging, asker);
   const sagas = createSagaAdvancer(engine, host, specs, combiner.watched, outside, counters);
   const emitter = createEmitter(host, combiner, asker);
@@ -161,22 +172,13 @@ export function createService(
       listAggregates({ engine, host, specs, reader }, tenant, request),
     readError: errors.read,
     listErrors: (tenant, page) => listErrors(errors.list, tenant, page),
-    ...eventCalls(engine, specs),
+    ...storedCalls(engine, specs),
     ...reactionCalls({ engine, host, specs, circuitOf: deliveries.circuitOf }),
     recordError: errors.record,
   };
   const specService = createSpecService({ engine, host, specs, modules, counters }, webhooks);
-  const background = backgroundCalls({
-    engine,
-    host,
-    share,
-    rebuilder,
-    keeper,
-    errors,
-    outbox,
-    timers,
-    deliveries,
-  });
+  const drained = { rebuilder, keeper, errors, outbox, timers, deliveries };
+  const background = backgroundCalls({ engine, host, share, ...drained });
   const operations: OperationsService = {
     counters,
     measureStore: openStoreMeasures(engine, host),
@@ -199,17 +201,19 @@ export function createService(
     await modules.close();
   }
 
+  const limiting = createLimits({ engine, host, counters, isStoreShared });
   const parts = { data, specs: specService, access, audit, erasure, background, operations };
-  return { ...parts, ping, close };
+  return { ...traceParts(parts, tracer), limits: limiting, ping, close };
 }
 
-function eventCalls(
+function storedCalls(
   engine: Engine,
   specs: SpecCache,
-): Pick<DataService, "readLength" | "readEvents"> {
+): Pick<DataService, "readLength" | "readEvents" | "findNearby"> {
   return {
     readLength: (tenant, aggregateType, id) => readLength(engine, specs, tenant, aggregateType, id),
     readEvents: (tenant, request) => readEventPage(engine, specs, tenant, request),
+    findNearby: (tenant, request) => findNearby(engine, specs, tenant, request),
   };
 }
 

@@ -36,6 +36,7 @@ Deno.test("parseConfig() has the documented default for everything", () => {
     allowPrivateWebhooks: false,
     headerPrefix: "SVC",
     wasmStackKilobytes: 64,
+    tracing: false,
     bootstrap: true,
   });
 });
@@ -61,6 +62,7 @@ Deno.test("parseConfig() reads every variable", () => {
     DAYBOOK_ALLOW_PRIVATE_WEBHOOKS: "true",
     DAYBOOK_HEADER_PREFIX: "Daybook",
     DAYBOOK_WASM_STACK_KB: "128",
+    OTEL_DENO: "1",
     DAYBOOK_BOOTSTRAP: "false",
   });
   deepEqual(read, {
@@ -80,6 +82,7 @@ Deno.test("parseConfig() reads every variable", () => {
     allowPrivateWebhooks: true,
     headerPrefix: "Daybook",
     wasmStackKilobytes: 128,
+    tracing: true,
     bootstrap: false,
   });
 });
@@ -89,7 +92,7 @@ Deno.test("parseConfig() takes an empty value for none, as compose files give it
 });
 
 Deno.test("parseConfig() takes no notice of variables that are not ours", () => {
-  deepEqual(config({ HOME: "/root", OTEL_DENO: "1", PATH: "" }), config());
+  deepEqual(config({ HOME: "/root", OTEL_SERVICE_NAME: "x", PATH: "" }), config());
 });
 
 const BAD: Record<string, readonly string[]> = {
@@ -104,6 +107,7 @@ const BAD: Record<string, readonly string[]> = {
     "g".repeat(64),
     "-----BEGIN PUBLIC KEY-----AAAA-----END PUBLIC KEY-----",
   ],
+  OTEL_DENO: ["yes"],
   DAYBOOK_ROLES: ["api,cron", ",", "API"],
   DAYBOOK_ANCHOR_INTERVAL_S: ["0", "1h", "99999999999"],
   DAYBOOK_IP_LIMIT: ["0", "-5", "2147483648"],

@@ -62,11 +62,16 @@ export function walk(source: Source, visit: (node: ts.Node) => void): void {
 }
 
 /** Prints the faults, sorted, and ends the process: 1 when there are any, else 0. */
-export function reportAndExit(check: string, files: number, faults: readonly Fault[]): never {
+export function reportAndExit(
+  check: string,
+  count: number,
+  faults: readonly Fault[],
+  things = "files",
+): never {
   const sorted = [...faults].sort((a, b) => a.path.localeCompare(b.path) || a.line - b.line);
   for (const fault of sorted) {
     console.log(`${fault.path}:${fault.line}: [${fault.rule}] ${fault.message}`);
   }
-  console.log(`${check}: ${files} files, ${faults.length} faults`);
+  console.log(`${check}: ${count} ${things}, ${faults.length} faults`);
   Deno.exit(faults.length === 0 ? 0 : 1);
 }

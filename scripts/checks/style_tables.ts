@@ -226,6 +226,26 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "the calls by which all of it is tested",
   },
   {
+    place: "src/webhook/traced_sender.ts",
+    test: "tests/telemetry_test.ts",
+    reason: "seen by a receiver and by a collector",
+  },
+  {
+    place: "src/http/openapi",
+    test: "tests/http/openapi/document_test.ts",
+    reason: "tables and what joins them, judged as one document, and by real answers end to end",
+  },
+  {
+    place: "src/http/openapi/operations",
+    test: "tests/end_to_end/openapi_test.ts",
+    reason: "a table; each row is held against the answers of its route",
+  },
+  {
+    place: "src/http/routes/openapi.ts",
+    test: "tests/end_to_end/openapi_test.ts",
+    reason: "one document or the other, seen by who asks",
+  },
+  {
     place: "src/queries/check_streams.ts",
     test: "tests/queries/check_store_test.ts",
     reason: "the check of a store is that of its streams and more",
@@ -284,6 +304,16 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     place: "src/commands/judge_scene.ts",
     test: "tests/commands/judge_writes_test.ts",
     reason: "one verdict; the writes that race for it are what is to be shown",
+  },
+  {
+    place: "src/store/rate_shares.ts",
+    test: "tests/commands/share_rate_test.ts",
+    reason: "the record of what processes share",
+  },
+  {
+    place: "src/http/middleware/rate_limit.ts",
+    test: "tests/end_to_end/rate_limits_test.ts",
+    reason: "what it puts on answers, by its exact value",
   },
   {
     place: "src/http/decode/multipart.ts",

@@ -29,6 +29,10 @@ export const CLUSTER_TESTS: readonly string[] = [
 export const BESIDE_TESTS: readonly string[] = [
   "tests/differential",
   "tests/domain",
+  "tests/fuzz/json_fuzz_test.ts",
+  "tests/fuzz/path_fuzz_test.ts",
+  "tests/fuzz/spec_fuzz_test.ts",
+  "tests/history",
   "tests/published_failures",
   "tests/simulation",
 ];

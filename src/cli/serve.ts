@@ -13,7 +13,10 @@ import { openEngine } from "../kv/open_engine.ts";
 import { credentialsFile } from "../private_files.ts";
 import { createService, type Service } from "../service.ts";
 import { anchorWorker } from "../workers/anchors.ts";
+import type { Tracer } from "../domain/tracer.ts";
+import { openTelemetry } from "../telemetry.ts";
 import { webhookSender } from "../webhook/sender.ts";
+import { traceSender } from "../webhook/traced_sender.ts";
 import { deliveryWorker } from "../workers/deliveries.ts";
 import { erasureWorker } from "../workers/erasures.ts";
 import { leaseWorker } from "../workers/leases.ts";
@@ -40,12 +43,13 @@ interface Running {
 
 export async function serve(): Promise<void> {
   const config = settingsOrExit();
-  const host = systemHost();
+  const tracer = config.tracing ? openTelemetry() : undefined;
+  const host = systemHost(tracer);
   const warning = plainTextWarning(config);
   if (warning !== undefined) host.log("warn", warning);
   let running: Running;
   try {
-    running = await start(config, host);
+    running = await start(config, host, tracer);
   } catch (error) {
     exitWith(EXIT_FAILED, `Daybook cannot start: ${reasonOf(error)}`);
   }
@@ -61,7 +65,7 @@ export async function serve(): Promise<void> {
   Deno.exit(0);
 }
 
-async function start(config: Config, host: Host): Promise<Running> {
+async function start(config: Config, host: Host, tracer?: Tracer): Promise<Running> {
   const tls = config.tls && {
     cert: await Deno.readTextFile(config.tls.certPath),
     key: await Deno.readTextFile(config.tls.keyPath),
@@ -74,11 +78,13 @@ async function start(config: Config, host: Host): Promise<Running> {
   );
   const jwtSecret = await tokenSecret(config, host, () => Promise.resolve(engine));
   const access = createAccess(engine, host, { jwtSecret, jwtPublicKey: config.jwtPublicKey });
+  const sender = webhookSender(host, { allowPrivate: config.allowPrivateWebhooks });
   const service = createService(engine, host, access, {
+    tracer,
     isStoreShared: isShared(config),
     counters,
     webhooks: {
-      sender: webhookSender(host, { allowPrivate: config.allowPrivateWebhooks }),
+      sender: tracer === undefined ? sender : traceSender(sender, tracer),
       headerPrefix: config.headerPrefix,
       allowPrivate: config.allowPrivateWebhooks,
     },
@@ -92,7 +98,7 @@ async function start(config: Config, host: Host): Promise<Running> {
       baseUrls: baseUrls(config, FIRST_SLUG),
     })
     : undefined;
-  const server = config.roles.api ? await listen(config, host, service, tls) : undefined;
+  const server = config.roles.api ? await listen(config, host, service, tls, tracer) : undefined;
   const workers = workersOf(config, service).map((worker) =>
     runWorker(worker, host, counters.workerFailures)
   );
@@ -138,6 +144,7 @@ function listen(
   host: Host,
   service: Service,
   tls: { readonly cert: string; readonly key: string } | undefined,
+  tracer: Tracer | undefined,
 ): Promise<RunningServer> {
   const trusted = parseAddressRanges(config.trustedProxies);
   return startServer(service, host, {
@@ -145,7 +152,9 @@ function listen(
     port: config.port,
     baseDomain: config.baseDomain,
     tls,
+    tracer,
     headerPrefix: config.headerPrefix,
+    ipLimitPerMinute: config.ipLimitPerMinute,
     opensMetricsLocally: opensMetricsLocally(config),
     clientAddress: (peer, forwardedFor) => clientAddress(peer, forwardedFor, trusted),
   });

@@ -60,19 +60,20 @@ export function appendDirect(
   streams: DirectStreams,
   watched: WatchedTypes,
   place: OutboxPlace,
-  { entry, directData, sinceMs }: PreparedEntry,
+  { entry, direct, sinceMs }: PreparedEntry,
 ): boolean {
   const { emission } = entry;
   const stream = streams.get(emission.key);
   if (stream === undefined) return false;
   const name = `${emission.aggregateType}.${emission.eventType}`;
-  if (directData === undefined || watched.cancels.has(name) || watched.sagas.has(name)) {
+  if (direct === undefined || watched.cancels.has(name) || watched.sagas.has(name)) {
     streams.delete(emission.key);
     return false;
   }
   const timestamp = Math.floor(sinceMs / MS_PER_SECOND);
-  const metadata = encodeMetadata({ ...impliedStamp(place, entry), timestamp });
-  const event = encodeEvent(emission.key, emission.eventType, directData, metadata);
+  const { type, dataJson, geo } = direct;
+  const metadata = encodeMetadata({ ...impliedStamp(place, entry), timestamp, geo });
+  const event = encodeEvent(emission.key, type, dataJson, metadata, geo);
   appendEvents(tx, place.tenant, stream, emission, [event], timestamp);
   return true;
 }

@@ -29,7 +29,9 @@ export function prepareDeliveries(
       prepared ??= [];
       const id = deliveryId(nowMs, prepared.length, host.randomBytes(DELIVERY_ID_RANDOM_BYTES));
       const { url } = spec.listeners.get(listener)!;
-      const delivery = { id, sinceMs: nowMs, dueMs: 0, url, tries: [], triesBefore: 0 };
+      const fresh = { id, sinceMs: nowMs, dueMs: 0, url, tries: [], triesBefore: 0 };
+      const cause = host.traceparent?.();
+      const delivery = cause === undefined ? fresh : { ...fresh, cause };
       const value = encodeDelivery(delivery);
       prepared.push({ offset, listener, value });
       plan.bytes += value.length + KEY_FACTOR * (key.length + listener.length + KEY_BYTES);

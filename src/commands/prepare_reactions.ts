@@ -18,6 +18,8 @@ import type { CompiledSpec } from "../domain/spec/compiled.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
 import { formatUuid } from "../domain/uuid.ts";
 import type { Host } from "../host.ts";
+import type { ValidEvent } from "../domain/validate_write.ts";
+import { pointBytes } from "../store/geo_index.ts";
 import { encodeEntry } from "../store/outbox.ts";
 import type { PreparedEntry, PreparedReactions, PreparedSchedule } from "./prepared_write.ts";
 import { makeErrorRecord } from "./record_error.ts";
@@ -160,16 +162,16 @@ function prepareEntry(
   const depth = plan.depth + 1;
   const entry: EmitEntry = { kind: "emit", emission, actor, eventType, depth, requestId };
   const waiting = { entry, sinceMs, waitMs, tries: 0 };
-  const directData = plan.isDirect && plan.directStreams.length < DIRECT_EVENTS_MAX
+  const direct = plan.isDirect && plan.directStreams.length < DIRECT_EVENTS_MAX
     ? checkDirect(plan.spec, emission)
     : undefined;
-  if (directData === undefined) return { ...waiting, value: encodeEntry(waiting) };
+  if (direct === undefined) return { ...waiting, value: encodeEntry(waiting) };
   plan.directStreams.push(emission.key);
-  return { ...waiting, directData };
+  return { ...waiting, direct };
 }
 
-/** The data of an event that may be written with its trigger; undefined where it may not. */
-function checkDirect(spec: CompiledSpec, emission: Emission): string | undefined {
+/** An event that may be written with its trigger; undefined where it may not. */
+function checkDirect(spec: CompiledSpec, emission: Emission): ValidEvent | undefined {
   const type = spec.aggregateTypes.get(emission.aggregateType)?.events.get(emission.eventType);
   if (type === undefined || type.reactions !== undefined) return undefined;
   // A delivery would have to be prepared for it, or a module be asked.
@@ -177,14 +179,15 @@ function checkDirect(spec: CompiledSpec, emission: Emission): string | undefined
   if (spec.aggregateTypes.get(emission.aggregateType)!.wasmHandlers.size > 0) return undefined;
   const checked = checkEmission(emission, spec);
   // What does not fit goes through the outbox, which finds it again and tells.
-  const isDirect = checked.ok && checked.dataJson.length <= DIRECT_DATA_LENGTH_MAX;
-  return isDirect ? checked.dataJson : undefined;
+  const isDirect = checked.ok && checked.event.dataJson.length <= DIRECT_DATA_LENGTH_MAX;
+  return isDirect ? checked.event : undefined;
 }
 
 /** More than it stores, be it as an event or as an entry of the outbox, which is not made yet. */
-function directBytes({ entry: { emission }, directData }: PreparedEntry): number {
-  const keys = 2 * entryKeyBytes(emission.key);
-  return UTF8_BYTES_MAX * directData!.length + keys + DIRECT_EVENT_BYTES;
+function directBytes({ entry: { emission }, direct }: PreparedEntry): number {
+  const { dataJson, geo } = direct!;
+  const keys = 2 * entryKeyBytes(emission.key) + (geo === undefined ? 0 : pointBytes(emission.key));
+  return UTF8_BYTES_MAX * dataJson.length + keys + DIRECT_EVENT_BYTES;
 }
 
 function prepareSchedule(

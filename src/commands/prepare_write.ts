@@ -21,6 +21,7 @@ import type { CompiledSpec } from "../domain/spec/compiled.ts";
 import type { ValidTarget, ValidWrite } from "../domain/validate_write.ts";
 import type { WriteRequest } from "../domain/write.ts";
 import type { Host } from "../host.ts";
+import { pointBytes } from "../store/geo_index.ts";
 import { EVENT_OVERHEAD_BYTES } from "../store/segment.ts";
 import { prepareDeliveries } from "./prepare_deliveries.ts";
 import type { Cause, PreparedTarget, PreparedWrite } from "./prepared_write.ts";
@@ -104,15 +105,17 @@ function prepareTarget(
 ): PreparedTarget {
   const { key, aggregateType, id, expected } = target;
   const plain = encodeMetadata(metadata);
-  const first = expected === "any"
-    ? plain
-    : encodeMetadata({ ...metadata, previous_length: expected });
+  const guarded = expected === "any" ? metadata : { ...metadata, previous_length: expected };
+  const first = guarded === metadata ? plain : encodeMetadata(guarded);
   let bytes = 0;
-  const events = target.events.map(({ type, dataJson }, index) => {
-    const event = encodeEvent(key, type, dataJson, index === 0 ? first : plain);
+  const events = target.events.map(({ type, dataJson, geo }, index) => {
+    const shared = index === 0 ? first : plain;
+    const own = geo && encodeMetadata({ ...(index === 0 ? guarded : metadata), geo });
+    const event = encodeEvent(key, type, dataJson, own ?? shared, geo);
     bytes += event.bytes + EVENT_OVERHEAD_BYTES;
     return event;
   });
+  if (events.some(({ geo }) => geo !== undefined)) bytes += pointBytes(key);
   const reactions = prepareReactions(plan, aggregateType, key, events);
   const deliveries = prepareDeliveries(plan, aggregateType, key, events);
   const prepared = { key, aggregateType, id, expected, events, bytes, reactions, deliveries };
@@ -157,12 +160,11 @@ export function prepareEmission(
   const checked = checkEmission(emission, spec);
   if (!checked.ok) return checked;
   const timestamp = Math.floor(nowMs / MS_PER_SECOND);
-  const { key, aggregateType, id, eventType } = emission;
+  const { key, aggregateType, id } = emission;
   const depth = stamp.implied_by?.depth ?? 0;
   const fixed = { host, spec, nowMs, ownWaitMs, requestId, depth, isDirect: false, answers };
   const plan = openReactionPlan(fixed);
-  const events = [{ type: eventType, dataJson: checked.dataJson }];
-  const valid: ValidTarget = { key, aggregateType, id, expected: "any", events };
+  const valid: ValidTarget = { key, aggregateType, id, expected: "any", events: [checked.event] };
   const target = prepareTarget(plan, valid, { ...stamp, timestamp });
   requireAnswers(plan);
   const impliedCount = plan.actions;

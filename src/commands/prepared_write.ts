@@ -10,6 +10,7 @@ import type { CancelRule } from "../domain/reaction/action.ts";
 import type { EmitEntry, WaitingEntry } from "../domain/reaction/outbox_entry.ts";
 import type { CompiledAggregateType } from "../domain/spec/compiled.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
+import type { ValidEvent } from "../domain/validate_write.ts";
 import type { IdempotencyClaim, WriteRequest, Written } from "../domain/write.ts";
 import type { Bytes, Transaction } from "../kv/engine.ts";
 import type { ScheduleRecord } from "../store/schedules.ts";
@@ -76,10 +77,10 @@ export interface PreparedReactions {
 
 export interface PreparedEntry extends WaitingEntry {
   readonly entry: EmitEntry;
-  /** As it is stored; absent where `directData` is there, for then it rarely is. */
+  /** As it is stored; absent where `direct` is there, for then it rarely is. */
   readonly value?: Bytes;
-  /** The data of an event that was checked and may be written with its trigger. */
-  readonly directData?: string;
+  /** The event, checked, where it may be written with its trigger. */
+  readonly direct?: ValidEvent;
 }
 
 /** A record without what only the transaction knows. */

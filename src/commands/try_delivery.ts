@@ -129,7 +129,7 @@ export function createDeliveryTrier(parts: DeliveryParts): DeliveryTrier {
     const isPlain = receiver.tenant.environment === "production" && url.startsWith("http:");
     const answer = isPlain
       ? { failure: "address_refused" } as const
-      : await send(lane, { url, headers, body });
+      : await send(lane, { url, headers, body, cause: delivery.cause });
     const at = new Date(beganMs).toISOString();
     const duration_ms = Math.round(host.monotonicMs() - began);
     return { answer, endedMs: host.nowMs(), line: { at, ...answer, duration_ms } };

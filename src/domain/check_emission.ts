@@ -6,11 +6,13 @@
 import { Buffer } from "node:buffer";
 import { explainIdentifier, parseIdentifier } from "./identifier.ts";
 import { limits } from "./limits.ts";
-import type { CompiledEventType, CompiledSpec } from "./spec/compiled.ts";
+import type { DataFault } from "./refusal.ts";
+import type { CompiledSpec } from "./spec/compiled.ts";
 import type { Emission } from "./reaction/action.ts";
+import type { ValidEvent } from "./validate_write.ts";
 
 export type CheckedEmission =
-  | { readonly ok: true; readonly dataJson: string; readonly type: CompiledEventType }
+  | { readonly ok: true; readonly event: ValidEvent }
   | { readonly ok: false; readonly message: string };
 
 /** The checks of a client's write that can fail here; metadata is the service's own. */
@@ -31,13 +33,19 @@ export function checkEmission(emission: Emission, spec: CompiledSpec): CheckedEm
     return fault(`Event data exceeds ${limit} bytes of JSON`);
   }
   const [first] = type.validateData(data, validationWork(dataJson));
-  if (first === undefined) return { ok: true, dataJson, type };
-  return fault(`Event data failed schema validation: ${first.path}: ${first.message}`);
+  if (first !== undefined) return dataFault(first);
+  const located = type.locate?.(data);
+  if (located !== undefined && !located.ok) return dataFault(located.fault);
+  return { ok: true, event: { type: eventType, dataJson, geo: located?.geo } };
 }
 
 function validationWork(dataJson: string) {
   const { validationStepsMax, validationStepsPerByte } = limits;
   return { stepsLeft: validationStepsMax + validationStepsPerByte * dataJson.length };
+}
+
+function dataFault({ path, message }: DataFault): CheckedEmission {
+  return fault(`Event data failed schema validation: ${path}: ${message}`);
 }
 
 function fault(message: string): CheckedEmission {

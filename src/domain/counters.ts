@@ -38,6 +38,8 @@ export interface Counters {
   readonly workerFailures: Tally;
   /** Calls of WebAssembly modules by their end. */
   readonly moduleCalls: Tally;
+  /** Parts of rate limits that processes share: `taken`, `empty` where none was left, `failed`. */
+  readonly rateShares: Tally;
   readonly store: StoreCounters;
 }
 
@@ -75,6 +77,7 @@ export function newCounters(): Counters {
     ),
     workerFailures: newTally(),
     moduleCalls: newTally("ok", "handler_error", "unavailable", ...WASM_FAILURE_KINDS),
+    rateShares: newTally("taken", "empty", "failed"),
     store: {
       transactions: newTally("committed", "failed"),
       retries: 0,

@@ -1,6 +1,7 @@
 /** The stored event: its fields, their order, and the one place where it becomes bytes. */
 
 import { Buffer } from "node:buffer";
+import type { GeoStamp } from "./geo/attachment.ts";
 import type { JsonObject } from "./json.ts";
 
 export interface PartyReference {
@@ -41,6 +42,7 @@ export interface StoredMetadata {
   readonly idempotency_key?: string;
   readonly implied_by?: ImpliedBy;
   readonly scheduled?: ScheduledStamp;
+  readonly geo?: GeoStamp;
   readonly saga?: SagaStamp;
 }
 
@@ -58,28 +60,32 @@ export interface EncodedEvent {
   readonly raw: string;
   /** Length of `raw` in UTF-8. */
   readonly bytes: number;
+  /** Its `metadata.geo`, for the index of points. */
+  readonly geo?: GeoStamp;
 }
 
 /**
  * The one place an event becomes text: equal to `JSON.stringify({key, type, data, metadata})`.
  * `dataJson` and `metadataJson` come ready, for the size check has made one and all events of a
- * write share the other. JSON escapes lone surrogates, so text and UTF-8 bytes are one to one.
+ * write share the other; `geo` is what the metadata says of it. JSON escapes lone surrogates, so
+ * text and UTF-8 bytes are one to one.
  */
 export function encodeEvent(
   key: string,
   type: string,
   dataJson: string,
   metadataJson: string,
+  geo?: GeoStamp,
 ): EncodedEvent {
   const raw = `{"key":${JSON.stringify(key)},"type":${JSON.stringify(type)},` +
     `"data":${dataJson},"metadata":${metadataJson}}`;
-  return { type, raw, bytes: Buffer.byteLength(raw) };
+  return { type, raw, bytes: Buffer.byteLength(raw), geo };
 }
 
 /** Metadata as text, in the order that is part of the format. Absent fields are left out. */
 export function encodeMetadata(metadata: StoredMetadata): string {
   const { actor, target, previous_length, timestamp, idempotency_key } = metadata;
-  const { implied_by, scheduled, saga } = metadata;
+  const { implied_by, scheduled, geo, saga } = metadata;
   return JSON.stringify({
     actor: { type: actor.type, id: actor.id },
     target: target && { type: target.type, id: target.id },
@@ -88,6 +94,7 @@ export function encodeMetadata(metadata: StoredMetadata): string {
     idempotency_key,
     implied_by: implied_by && orderImpliedBy(implied_by),
     scheduled: scheduled && { scheduled_id: scheduled.scheduled_id, fire_at: scheduled.fire_at },
+    geo: geo && { type: geo.type, lat: geo.lat, lng: geo.lng },
     saga: saga && orderSaga(saga),
   });
 }

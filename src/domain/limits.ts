@@ -21,6 +21,10 @@ export const limits = {
   /** Spec: "Aggregate list page size". Every extended list of ours uses the same two. */
   listPageDefault: 50,
   listPageMax: 200,
+  /** How far `nearby` looks. Decided in "Geo". */
+  nearbyRadiusMetresMin: 1,
+  nearbyRadiusMetresMax: 100_000,
+  nearbyRadiusMetresDefault: 1_000,
   /** Spec: "Synchronous read / rebuild budget". */
   foldBytesMax: 32 * MiB,
   /** A folded state as JSON text, and how deep it may nest. */
@@ -148,6 +152,8 @@ export const limits = {
   erasureGraceHoursMin: 72,
   erasureGraceHoursMax: 366 * 24,
   erasureReasonCharactersMax: 1_000,
+  /** Spec: "A per-IP safety-net limit". */
+  addressRequestsPerMinuteDefault: 30_000,
   /** Failed logins of one account within a minute before it is locked for that minute. */
   failedLoginsPerMinuteMax: 10,
 } as const;

@@ -1,5 +1,7 @@
 /** What reads ask and what they answer, before it is put into the words of HTTP. */
 
+import type { Found } from "./geo/search.ts";
+import type { GeoPoint } from "./geo/point.ts";
 import type { WasmFailureKind } from "./wasm/failure.ts";
 
 /** A folded aggregate. `dataJson` is the state as JSON text, ready to be put into a body. */
@@ -72,6 +74,23 @@ export interface AggregatePage {
   readonly limitClamped: boolean;
   readonly truncated: boolean;
   readonly nextStart?: string;
+}
+
+export interface NearbyRequest {
+  readonly aggregateType: string;
+  readonly point: GeoPoint;
+  /** Metres. */
+  readonly radius: number;
+  /** As asked for, at least 1; clamped by the query to `limits.listPageMax`. */
+  readonly limit?: number;
+}
+
+export interface NearbyPage {
+  /** By distance, then by id. */
+  readonly entries: readonly Found[];
+  readonly limit: number;
+  readonly limitClamped: boolean;
+  readonly truncated: boolean;
 }
 
 /** Which part of a list is asked for. */

@@ -34,6 +34,9 @@ export interface DataFault {
   readonly message: string;
 }
 
+/** Whose requests are counted. */
+export type RateScope = "instance" | "ip";
+
 export type Refusal =
   | (
     & { readonly kind: "bad_request"; readonly message: string; readonly path?: string }
@@ -118,6 +121,15 @@ export type Refusal =
   | { readonly kind: "already_exists"; readonly path: string; readonly message: string }
   /** 408: the body did not come in time. */
   | { readonly kind: "body_late"; readonly seconds: number }
+  /** 429: too many requests of an instance, or from an address. */
+  | {
+    readonly kind: "rate_limited";
+    readonly scope: RateScope;
+    readonly limit: number;
+    /** Undefined where it is not known whose request it is. */
+    readonly tier?: string;
+    readonly retryAfterMs: number;
+  }
   | { readonly kind: "login_locked"; readonly retryAfterSeconds: number }
   /** What was asked for cannot be taken back any more. */
   | { readonly kind: "erasure_begun"; readonly state: string }

@@ -4,6 +4,7 @@
  */
 
 import { Buffer } from "node:buffer";
+import type { GeoStamp } from "./geo/attachment.ts";
 import { explainIdentifier, parseIdentifier } from "./identifier.ts";
 import { isJsonObject } from "./json.ts";
 import { limits } from "./limits.ts";
@@ -26,7 +27,14 @@ export interface ValidTarget {
   readonly aggregateType: string;
   readonly id: string;
   readonly expected: ExpectedLength;
-  readonly events: readonly { readonly type: string; readonly dataJson: string }[];
+  readonly events: readonly ValidEvent[];
+}
+
+export interface ValidEvent {
+  readonly type: string;
+  readonly dataJson: string;
+  /** The point in its data, where its type declares one. */
+  readonly geo?: GeoStamp;
 }
 
 export interface ValidWrite {
@@ -177,8 +185,8 @@ function checkData(
   types: EventTypes,
   targetIndex: number,
   work: ValidationWork,
-): Outcome<ValidTarget["events"]> {
-  const valid: { type: string; dataJson: string }[] = [];
+): Outcome<readonly ValidEvent[]> {
+  const valid: ValidEvent[] = [];
   for (const [index, { type, data: sent }] of events.entries()) {
     const where = place(form, targetIndex, index);
     // Only the single form must spell its data out.
@@ -194,9 +202,13 @@ function checkData(
       return refuse({ kind: "payload_too_large", message, limit, path: "data", ...where });
     }
     work.stepsLeft += limits.validationStepsPerByte * dataJson.length;
-    const faults = types[index]!.validateData(data, work);
+    const { validateData, locate } = types[index]!;
+    const faults = validateData(data, work);
     if (faults.length > 0) return refuse({ kind: "schema_validation", faults, ...where });
-    valid.push({ type, dataJson });
+    const located = locate?.(data);
+    if (located === undefined) valid.push({ type, dataJson });
+    else if (located.ok) valid.push({ type, dataJson, geo: located.geo });
+    else return refuse({ kind: "schema_validation", faults: [located.fault], ...where });
   }
   return accept(valid);
 }

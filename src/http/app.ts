@@ -13,9 +13,16 @@ import type { AppOptions, Call, Connection, Edge, Place } from "./call.ts";
 import { type Address, parseAddress } from "./decode/path.ts";
 import { answerFailure } from "./failure.ts";
 import { countRequest, newRequestCounts, NO_ROUTE } from "./metrics/request_counts.ts";
+import { createAddressNet } from "./middleware/address_net.ts";
 import { authenticateCaller, authenticateHolder } from "./middleware/authenticate.ts";
 import { answerPreflight } from "./middleware/cors.ts";
 import { createPlaces } from "./middleware/place.ts";
+import {
+  limitAddress,
+  limitInstance,
+  type RateHeaders,
+  setRateHeaders,
+} from "./middleware/rate_limit.ts";
 import { createRequestIds } from "./middleware/request_id.ts";
 import { PATHS } from "./paths.ts";
 import { sendRefusal } from "./reply.ts";
@@ -39,7 +46,8 @@ export function createApp(
   options: AppOptions,
 ): Hono<{ Bindings: Connection }> {
   const { requests = newRequestCounts() } = options;
-  const edge: Edge = { service, host, options, requests };
+  const { addressNet = createAddressNet(options.clientAddress) } = options;
+  const edge: Edge = { service, host, options, requests, addressNet, paths: PATHS };
   const nextRequestId = createRequestIds(host);
   const findPlace = createPlaces(options.environment);
 
@@ -50,17 +58,16 @@ export function createApp(
     path: FoundPath | undefined,
   ): Promise<Response> {
     const requestId = nextRequestId(request.headers.get("x-request-id"));
+    options.tracer?.nameRequest(request.method, path?.path.pattern ?? NO_ROUTE, requestId);
     if (request.method === "OPTIONS") return answerPreflight(requestId);
     // The runtime puts the Host header before the path, so what is no host would become a path.
     if (!isHost(request.headers.get("host"))) return sendRefusal(requestId, MALFORMED_HOST);
     const found = findRoute(request, address, path, findPlace);
-    if (!found.ok) return sendRefusal(requestId, found.refusal);
+    if (!found.ok) return refuseUnrouted(edge, { request, connection }, requestId, found.refusal);
     const call: Call = { request, requestId, connection, ...found.value };
-    try {
-      return await answerCall(edge, call, found.value.handler);
-    } catch (error) {
-      return answerFailure(edge, call, error);
-    }
+    const response = await answerOrFail(edge, call, found.value.handler);
+    setRateHeaders(response, call.rate);
+    return response;
   }
 
   const app = new Hono<{ Bindings: Connection }>({ getPath: () => "/" });
@@ -114,23 +121,55 @@ function noSuchPath(segments: readonly string[]) {
   return refuse({ kind: "not_found", message: "No such path", hint });
 }
 
-/** Key or token, then the handler. */
+/** What is wrong with the path is told in any case, and counts like any other request. */
+function refuseUnrouted(
+  edge: Edge,
+  caller: Pick<Call, "request" | "connection">,
+  requestId: string,
+  refusal: Refusal,
+): Response {
+  const counted: typeof caller & { rate?: RateHeaders } = { ...caller };
+  limitAddress(edge, counted);
+  const response = sendRefusal(requestId, refusal);
+  setRateHeaders(response, counted.rate);
+  return response;
+}
+
+async function answerOrFail(edge: Edge, call: Call, route: Route): Promise<Response> {
+  try {
+    return await answerCall(edge, call, route);
+  } catch (error) {
+    return answerFailure(edge, call, error);
+  }
+}
+
+/** Key or token, rate limit, then the handler. */
 async function answerCall(edge: Edge, call: Call, route: Route): Promise<Response> {
   const { access } = edge.service;
   const header = call.request.headers.get("authorization");
   switch (route.access) {
     case "health":
     case "metrics":
-    case "open":
       return await route.run(edge, call);
+    case "open": {
+      const net = limitAddress(edge, call);
+      return net.ok ? await route.run(edge, call) : sendRefusal(call.requestId, net.refusal);
+    }
     case "operator": {
       const caller = await authenticateCaller(access, header);
+      const net = limitAddress(edge, call);
+      if (!net.ok) return sendRefusal(call.requestId, net.refusal);
       if (!caller.ok) return sendRefusal(call.requestId, caller.refusal);
       return await route.run(edge, call, caller.value);
     }
     case "read":
     case "write": {
       const holder = await authenticateHolder(access, header, call.place, route.access);
+      // Beyond the net nobody learns whether a key is one: guesses are what it is for.
+      const limited = holder.ok
+        ? await limitInstance(edge, call, holder.value.instance, route.access)
+        : limitAddress(edge, call);
+      if (!limited.ok) return sendRefusal(call.requestId, limited.refusal);
       if (!holder.ok) return sendRefusal(call.requestId, holder.refusal);
       call.tenant = holder.value.tenant;
       return await route.run(edge, call, holder.value.tenant);

@@ -3,7 +3,11 @@
 import type { Host } from "../host.ts";
 import type { Service } from "../service.ts";
 import type { Environment, Tenant } from "../domain/tenant.ts";
+import type { Tracer } from "../domain/tracer.ts";
+import type { AddressNet } from "./middleware/address_net.ts";
+import type { RateHeaders } from "./middleware/rate_limit.ts";
 import type { RequestCounts } from "./metrics/request_counts.ts";
+import type { PathRoutes } from "./route.ts";
 
 /** How the environment of a request is found. Spec: "Base address `{base_url}`". */
 export type EnvironmentSource =
@@ -20,8 +24,12 @@ export interface AppOptions {
   readonly clientAddress: (peer: string, forwardedFor: string | null) => string;
   /** Whether programs on this machine read `/metrics` without a token. Left out: no. */
   readonly opensMetricsLocally?: boolean;
+  /** Left out: nobody traces. */
+  readonly tracer?: Tracer;
   /** Shared by the listeners of a process. Left out: counted for this one alone. */
   readonly requests?: RequestCounts;
+  /** The same. Left out: as large as the contract says. */
+  readonly addressNet?: AddressNet;
 }
 
 /** What every request shares. */
@@ -30,6 +38,9 @@ export interface Edge {
   readonly host: Host;
   readonly options: AppOptions;
   readonly requests: RequestCounts;
+  readonly addressNet: AddressNet;
+  /** All that can be called, for `/openapi.json`. */
+  readonly paths: readonly PathRoutes[];
 }
 
 /** Where a request arrived. */
@@ -60,12 +71,18 @@ export interface Call {
   readonly connection: Connection;
   /** Set as soon as the key is known, so that a later failure is recorded where it belongs. */
   tenant?: Tenant;
+  /** What the answer tells about rate limits; set once they are checked. */
+  rate?: RateHeaders;
+}
+
+/** The other end of the connection; empty where that has no network address. */
+export function peerAddress({ connection }: Pick<Call, "connection">): string {
+  const address = connection?.remoteAddr;
+  return address !== undefined && "hostname" in address ? address.hostname : "";
 }
 
 /** The caller's own address, behind whatever proxies are trusted. For the log. */
 export function callerAddress(edge: Edge, call: Call): string {
-  const address = call.connection?.remoteAddr;
-  // The other end may be a proxy, or no network address at all.
-  const peer = address !== undefined && "hostname" in address ? address.hostname : "";
-  return edge.options.clientAddress(peer, call.request.headers.get("x-forwarded-for"));
+  const forwardedFor = call.request.headers.get("x-forwarded-for");
+  return edge.options.clientAddress(peerAddress(call), forwardedFor);
 }

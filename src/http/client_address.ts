@@ -54,6 +54,17 @@ export function clientAddress(
   return address.toString();
 }
 
+/**
+ * Whose address it is as far as counting goes: an IPv4 address by itself, of IPv6 the first half,
+ * for one customer has all of the second.
+ */
+export function networkOf(address: string): string {
+  if (!address.includes(":")) return address;
+  const parsed = parseAddress(address);
+  if (!(parsed instanceof ipaddr.IPv6)) return parsed?.toString() ?? address;
+  return `${parsed.parts.slice(0, 4).map((part) => part.toString(16)).join(":")}::/64`;
+}
+
 function isTrusted(address: Address, trusted: readonly AddressRange[]): boolean {
   return trusted.some(([first, bits]) =>
     first.kind() === address.kind() && address.match(first, bits)

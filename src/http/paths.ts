@@ -28,7 +28,9 @@ import { answerLive, answerReady } from "./routes/health.ts";
 import { answerMetrics } from "./routes/metrics.ts";
 import { changeTier, createInstance, listInstances, readInstance } from "./routes/instances.ts";
 import { listDeliveries, listListeners, replayDeliveries } from "./routes/listeners.ts";
+import { answerOpenApi } from "./routes/openapi.ts";
 import { listSagas, readSaga } from "./routes/sagas.ts";
+import { findNearby } from "./routes/nearby.ts";
 import { cancelScheduled, listScheduled, readScheduled } from "./routes/scheduled.ts";
 import { deploySpec, listSpecs, readSpec } from "./routes/specs.ts";
 import {
@@ -42,12 +44,14 @@ import { writeAtomic, writeBatch, writeSingle } from "./routes/write.ts";
 const live: Route = { access: "health", run: answerLive };
 const ready: Route = { access: "health", run: answerReady };
 const metrics: Route = { access: "metrics", run: answerMetrics };
+const openApi: Route = { access: "open", run: answerOpenApi };
 const login: Route = { access: "open", run: logIn };
 
 export const PATHS: readonly PathRoutes[] = [
   path("/health/live", { GET: live }),
   path("/health/ready", { GET: ready }),
   path("/metrics", { GET: metrics }),
+  path("/openapi.json", { GET: openApi }),
   path("/api/login", { POST: login }),
   path("/api/users", { POST: operator(addUser) }),
   path("/api/instances", { GET: operator(listInstances), POST: operator(createInstance) }),
@@ -86,6 +90,7 @@ export const PATHS: readonly PathRoutes[] = [
   path("/_scheduled", { GET: read(listScheduled) }),
   path("/_scheduled/{id}", { GET: read(readScheduled), DELETE: write(cancelScheduled) }),
   path("/{type}", { GET: read(listAggregates) }),
+  path("/{type}/nearby", { GET: read(findNearby) }),
   path("/{type}/{id}", { GET: read(readAggregate), POST: write(writeBatch) }),
   path("/{type}/{id}/length", { GET: read(readLength) }),
   path("/{type}/{id}/events", { GET: read(readEvents) }),

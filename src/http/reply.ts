@@ -12,6 +12,8 @@ export interface RefusalReply {
   readonly status: number;
   readonly body: Record<string, unknown>;
   readonly headers?: Record<string, string>;
+  /** Where the contract spells the body out without it. */
+  readonly errorType?: string;
 }
 
 /** Answers with `refusal`. */
@@ -145,6 +147,13 @@ const TABLE: Table = {
     const text = `Request body did not arrive within ${seconds} seconds`;
     return { ...reply(408, "bad_request", text), headers: { connection: "close" } };
   },
+  // The contract spells this body out whole.
+  rate_limited: ({ scope, limit, tier, retryAfterMs }) => ({
+    status: 429,
+    body: { error: "Rate limit exceeded", scope, limit, window: "1m", tier },
+    headers: { "retry-after": String(Math.ceil(retryAfterMs / MS_PER_SECOND)) },
+    errorType: "rate_limited",
+  }),
   login_locked: ({ retryAfterSeconds }) => ({
     ...reply(429, "rate_limited", "Too many failed logins; try again later"),
     headers: { "retry-after": String(retryAfterSeconds) },
@@ -184,10 +193,10 @@ export function describeRefusal(refusal: Refusal): RefusalReply {
   return (TABLE[refusal.kind] as (refusal: Refusal) => RefusalReply)(refusal);
 }
 
-/** The name of a refusal for programs; two bodies of the contract have it in `error`. */
+/** The name of a refusal for programs; some bodies of the contract have it in `error`, or not. */
 export function errorTypeOf(refusal: Refusal): string {
-  const { error_type, error } = describeRefusal(refusal).body;
-  return String(error_type ?? error);
+  const { body: { error_type, error }, errorType } = describeRefusal(refusal);
+  return String(error_type ?? errorType ?? error);
 }
 
 function reply(

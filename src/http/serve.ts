@@ -8,14 +8,17 @@ import type { Service } from "../service.ts";
 import { type Environment, ENVIRONMENTS } from "../domain/tenant.ts";
 import { createApp } from "./app.ts";
 import type { AppOptions, EnvironmentSource } from "./call.ts";
+import { createAddressNet } from "./middleware/address_net.ts";
 import { newRequestCounts } from "./metrics/request_counts.ts";
 
-export interface ServeOptions extends Omit<AppOptions, "environment" | "requests"> {
+export interface ServeOptions extends Omit<AppOptions, "environment" | "requests" | "addressNet"> {
   readonly hostname: string;
   /** Production's; staging and test follow at +1 and +2. 0: any free ports. */
   readonly port: number;
   /** Then `port` serves everything, and the Host header decides. */
   readonly baseDomain?: string;
+  /** Requests per minute and client address. Left out: as many as the contract says. */
+  readonly ipLimitPerMinute?: number;
   /** PEM texts. */
   readonly tls?: { readonly cert: string; readonly key: string };
 }
@@ -45,12 +48,14 @@ export async function startServer(
   options: ServeOptions,
 ): Promise<RunningServer> {
   const requests = newRequestCounts();
+  const addressNet = createAddressNet(options.clientAddress, options.ipLimitPerMinute);
   const listeners: Listener[] = [];
   const addresses: ListeningAddress[] = [];
   try {
     for (const [index, source] of environmentSources(options).entries()) {
       const port = options.port === 0 ? 0 : options.port + index;
-      const app = createApp(service, host, { ...options, environment: source, requests });
+      const shared = { requests, addressNet };
+      const app = createApp(service, host, { ...options, environment: source, ...shared });
       const { hostname, tls } = options;
       const listener = openListener(host, { hostname, port, ...tls }, app.fetch);
       listeners.push(listener);

@@ -14,6 +14,9 @@ import { leafHash, NODE_BYTES, nodeAt, type NodeHash } from "../domain/audit/nod
 import { TILE_NODES, tileHash } from "../domain/audit/tree_tiles.ts";
 import { ERASED_TYPE } from "../domain/erasure/marker.ts";
 import { decodeEvent } from "../domain/event.ts";
+import type { GeoPlace } from "../domain/geo/cells.ts";
+import type { GeoPoint } from "../domain/geo/point.ts";
+import { storedPoint } from "../domain/geo/stored_point.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
 import type { Bytes, Engine } from "../kv/engine.ts";
 import { listStreams } from "../store/aggregates.ts";
@@ -22,6 +25,7 @@ import type { StreamHead } from "../store/stream_head.ts";
 import { type StreamPart, walkStreams } from "../store/stream_walk.ts";
 import type { IndexedEvent } from "../store/streams.ts";
 import { listTiles } from "../store/tiles.ts";
+import { checkPoints } from "./check_points.ts";
 
 export type Report = (subject: string, fault: string) => undefined;
 
@@ -58,6 +62,7 @@ interface Walk {
   bytes: number;
   first: number | undefined;
   last: number | undefined;
+  point: GeoPoint | undefined;
   readonly nodes: NodeHash[];
   readonly leaves: Map<number, NodeHash>;
   readonly tips: Map<number, string>;
@@ -75,6 +80,7 @@ export async function checkStreams(
   report: Report,
 ): Promise<WalkedStreams> {
   const found = new Map<string, WalkedStream>();
+  const places = new Map<StreamKey, GeoPlace>();
   let events = 0;
   /** Those of one stream, which have no head yet. */
   let walks: Walk[] = [];
@@ -134,11 +140,13 @@ export async function checkStreams(
     for (const part of page.parts) {
       const head = take(part);
       if (head === undefined) continue;
+      if (head.place !== undefined) places.set(part.stream, head.place);
       await checkTiles(engine, tenant, end(part.stream, head), report);
     }
   }
   endWithoutHead();
   await checkIndex(engine, tenant, new Set(found.keys()), report);
+  await checkPoints(engine, tenant, places, report);
   return { streams: found.size, events, found };
 }
 
@@ -152,6 +160,7 @@ function startWalk(stream: StreamKey, generation: number): Walk {
     bytes: 0,
     first: undefined,
     last: undefined,
+    point: undefined,
     nodes: [],
     leaves: new Map(),
     tips: new Map(),
@@ -179,6 +188,7 @@ function takeEvent(walk: Walk, event: IndexedEvent, wanted: WantedLengths): void
     if (key !== stream) faults.push(`event ${event.index} is of ${key}`);
     walk.first ??= metadata.timestamp;
     walk.last = metadata.timestamp;
+    walk.point = storedPoint(event.raw) ?? walk.point;
   } catch {
     faults.push(`event ${event.index} is no JSON`);
   }
@@ -193,6 +203,8 @@ function checkHead(walk: Walk, head: StreamHead, epoch: number, report: Report):
     ["frontier", head.peaks.join(), frontier.peaks.join()],
     ["first time", head.createdAt, walk.first],
     ["last time", head.updatedAt, walk.last],
+    ["latitude", head.place?.lat, walk.point?.lat],
+    ["longitude", head.place?.lng, walk.point?.lng],
   ] as const;
   for (const [name, said, found] of facts) {
     if (said !== found) report(stream, `its head has another ${name} than its events`);

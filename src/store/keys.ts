@@ -46,8 +46,9 @@ const kind = {
   chunk: 35,
   chunkLeaves: 36,
   tile: 37,
-  tombstone: 38,
-  tombstoneStream: 39,
+  geoPoint: 38,
+  tombstone: 39,
+  tombstoneStream: 40,
 } as const;
 
 /**
@@ -80,6 +81,8 @@ export const keys = {
   signingKeys: (instanceId: string): KeyRange => rangeOf([0, "signing_key", instanceId]),
   /** Counts changes of keys, tiers and instances; watched, so every node forgets its caches. */
   accessVersion: (): Bytes => pack([0, "access_version"]),
+  /** What processes have taken of an instance's rate limit; `of`: of its reads or writes. */
+  rateShare: (instanceId: string, of: string): Bytes => pack([0, "rate_share", instanceId, of]),
   /** Counts what changes the specs of tenants, or what they call; watched for the same reason. */
   specVersion: (): Bytes => pack([0, "spec_version"]),
   /** Error records to be removed, by hour since 1970. */
@@ -297,6 +300,14 @@ export const keys = {
   tiles: (tenant: number, stream: string, generation: number, height: number): KeyRange =>
     rangeOf([tenant, kind.tile, stream, generation, height]),
   streamTiles: (tenant: number, stream: string): KeyRange => rangeOf([tenant, kind.tile, stream]),
+  /** The newest point of an aggregate, by its place (`geo_place.ts`): its leaf comes first. */
+  geoPoint: (tenant: number, type: string, place: Bytes, id: string): Bytes =>
+    pack([tenant, kind.geoPoint, type, place, id]),
+  geoPointsAt: (tenant: number, type: string, place: Bytes): KeyRange =>
+    rangeOf([tenant, kind.geoPoint, type, place]),
+  geoLeaf: (tenant: number, type: string, leaf: Bytes): Bytes =>
+    pack([tenant, kind.geoPoint, type, leaf]),
+  allGeoPoints: (tenant: number): KeyRange => rangeOf([tenant, kind.geoPoint]),
   /** Requests to erase a stream, and which one is open for a stream. */
   tombstone: (tenant: number, id: string): Bytes => pack([tenant, kind.tombstone, id]),
   tombstones: (tenant: number): KeyRange => rangeOf([tenant, kind.tombstone]),

@@ -4,7 +4,9 @@ import { assert } from "../domain/assert.ts";
 import type { ChainHash } from "../domain/audit/chain.ts";
 import { peakCount } from "../domain/audit/frontier.ts";
 import { NODE_BYTES, type NodeHash } from "../domain/audit/node_hash.ts";
+import type { GeoPlace } from "../domain/geo/cells.ts";
 import type { Bytes } from "../kv/engine.ts";
+import { decodePlace, PLACE_BYTES, putPlace } from "./geo_place.ts";
 
 export interface StreamHead {
   /** Number of events. */
@@ -22,6 +24,8 @@ export interface StreamHead {
   readonly tip: ChainHash | undefined;
   /** The frontier of the stream's Merkle tree: one for each bit that is set in the length. */
   readonly peaks: readonly NodeHash[];
+  /** The newest point of its events, as the index has it; undefined while there is none. */
+  readonly place: GeoPlace | undefined;
 }
 
 export const EMPTY_HEAD: StreamHead = {
@@ -33,21 +37,26 @@ export const EMPTY_HEAD: StreamHead = {
   epoch: 0,
   tip: undefined,
   peaks: [],
+  place: undefined,
 };
 
 const FORMAT = 2;
+/** With a place at its end. */
+const PLACED_FORMAT = 3;
 const TIP_OFFSET = 41;
 const TIP_CHARACTERS = 64;
 
 /**
- * Format byte, four doubles, generation and epoch (u32), tip and peaks (32 bytes each). Only heads
- * with events are kept.
+ * Format byte, four doubles, generation and epoch (u32), tip and peaks (32 bytes each), the place
+ * where there is one. Only heads with events are kept.
  */
 export function encodeHead(head: StreamHead): Bytes {
   assert(head.tip !== undefined, "a stored head has a tip");
-  const bytes = new Uint8Array(headBytes(head.peaks.length));
+  const placeAt = headBytes(head.peaks.length);
+  const bytes = new Uint8Array(head.place === undefined ? placeAt : placeAt + PLACE_BYTES);
   const view = new DataView(bytes.buffer);
-  bytes[0] = FORMAT;
+  bytes[0] = head.place === undefined ? FORMAT : PLACED_FORMAT;
+  if (head.place !== undefined) putPlace(view, placeAt, head.place);
   view.setFloat64(1, head.length);
   view.setFloat64(9, head.bytes);
   view.setFloat64(17, head.createdAt);
@@ -61,11 +70,13 @@ export function encodeHead(head: StreamHead): Bytes {
 
 export function decodeHead(bytes: Bytes | undefined): StreamHead {
   if (bytes === undefined) return EMPTY_HEAD;
-  assert(bytes[0] === FORMAT && bytes.length >= headBytes(0), "a stream head has its format");
+  const isPlaced = bytes[0] === PLACED_FORMAT;
+  const end = isPlaced ? bytes.length - PLACE_BYTES : bytes.length;
+  assert((isPlaced || bytes[0] === FORMAT) && end >= headBytes(0), "a stream head has its format");
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const length = view.getFloat64(1);
-  assert(bytes.length === headBytes(peakCount(length)), "a stream head has a peak for each bit");
-  const hashes = bytes.subarray(TIP_OFFSET).toHex();
+  assert(end === headBytes(peakCount(length)), "a stream head has a peak for each bit");
+  const hashes = bytes.subarray(TIP_OFFSET, end).toHex();
   const peaks: NodeHash[] = [];
   for (let at = TIP_CHARACTERS; at < hashes.length; at += TIP_CHARACTERS) {
     peaks.push(hashes.slice(at, at + TIP_CHARACTERS));
@@ -79,6 +90,7 @@ export function decodeHead(bytes: Bytes | undefined): StreamHead {
     epoch: view.getUint32(37),
     tip: hashes.slice(0, TIP_CHARACTERS),
     peaks,
+    place: isPlaced ? decodePlace(view, end) : undefined,
   };
 }
 

@@ -4,10 +4,13 @@ import { assert } from "../domain/assert.ts";
 import { extendChain } from "../domain/audit/chain.ts";
 import { extendFrontier, type Frontier } from "../domain/audit/frontier.ts";
 import type { EncodedEvent } from "../domain/event.ts";
+import { placeOf } from "../domain/geo/cells.ts";
+import type { GeoPoint } from "../domain/geo/point.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
 import type { KeyRange, KeyValue, ReadTransaction, Transaction } from "../kv/engine.ts";
 import { unpack } from "../kv/tuple.ts";
 import { markChange, readRewrites } from "./audit_cuts.ts";
+import { movePoint } from "./geo_index.ts";
 import { keyAfter, keys } from "./keys.ts";
 import { setLargeValue, wholeValue } from "./large_value.ts";
 import {
@@ -81,7 +84,9 @@ export async function openStream(
     const first = head.length;
     let { tip, bytes } = head;
     let frontier: Frontier = { count: first, peaks: head.peaks };
+    let geo: GeoPoint | undefined;
     for (const event of events) {
+      if (event.geo !== undefined) geo = event.geo;
       tip = extendChain(tip, event.raw);
       bytes += event.bytes;
       frontier = extendFrontier(frontier, tip);
@@ -96,6 +101,7 @@ export async function openStream(
       epoch: head.epoch,
       tip,
       peaks: frontier.peaks,
+      place: geo === undefined ? head.place : placeOf(geo),
     };
     return first;
   }
@@ -103,6 +109,7 @@ export async function openStream(
   function flush(epoch: number): void {
     if (pending.length === 0) return;
     markChange(tx, tenant, stream, before, epoch);
+    movePoint(tx, tenant, stream, before.place, head.place);
     placeEvents(tx, tenant, stream, before.length, pending, { ...head, epoch });
   }
 

@@ -55,6 +55,20 @@ export function nodesCacheContract(test: NodesTest): void {
       assert.deepEqual(JSON.parse(view.dataJson), { remarks: ["old"], status: "shipped" });
     });
 
+    test(`a tier changed on one limits requests to the other: it ${way}`, async (nodes) => {
+      const { a, b, tenants, instanceId } = nodes;
+      const { key } = valueOf(await a.access.issueApiKey(tenants.test, "k", "write"));
+      const ask = async () => valueOf(await b.access.authenticateKey(key, "test")).instance;
+      assert.equal((await ask()).tier, "unlimited");
+      valueOf(await a.access.changeTier(OPERATOR, instanceId, "free"));
+      await wait(nodes, way, async () => (await ask()).tier === "free");
+      // A part of the first is a fortieth of 600, of the second half of that.
+      assert.equal((await a.service.limits.admit(await ask(), "write")).remaining, 599);
+      assert.equal((await b.service.limits.admit(await ask(), "write")).remaining, 584);
+      const { limit } = await b.service.limits.admit(await ask(), "read");
+      assert.equal(limit, 3_000);
+    });
+
     test(`a key revoked on one is refused by the other: it ${way}`, async (nodes) => {
       const { a, b, tenants } = nodes;
       const { id, key } = valueOf(await a.access.issueApiKey(tenants.test, "k", "write"));

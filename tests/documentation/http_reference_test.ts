@@ -55,6 +55,7 @@ const SAMPLES: Samples = {
   erasure_begun: { kind: "erasure_begun", state: "running" },
   already_exists: { kind: "already_exists", path, message },
   body_late: { kind: "body_late", seconds: 30 },
+  rate_limited: { kind: "rate_limited", scope: "ip", limit: 1, retryAfterMs: 1_000 },
   login_locked: { kind: "login_locked", retryAfterSeconds: 1 },
   anchor_not_found: { kind: "anchor_not_found" },
   stream_not_found: { kind: "stream_not_found" },

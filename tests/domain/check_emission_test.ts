@@ -26,7 +26,8 @@ function emission(change: Partial<Emission> = {}): Emission {
 Deno.test("checkEmission() gives the data as text of an event that fits", () => {
   const checked = checkEmission(emission(), spec);
   assert.ok(checked.ok);
-  assert.deepEqual([checked.dataJson, checked.type.name], ['{"text":"a"}', "was_noted"]);
+  const { event } = checked;
+  assert.deepEqual(event, { type: "was_noted", dataJson: '{"text":"a"}', geo: undefined });
 });
 
 const refused: readonly [string, Partial<Emission>, RegExp][] = [

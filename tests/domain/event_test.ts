@@ -59,12 +59,14 @@ Deno.test("encodeMetadata() keeps the decided order and leaves out what is absen
 Deno.test("encodeMetadata() puts what the service stamps behind it, in the decided order", () => {
   const scheduled = { fire_at: "2026-01-01T00:00:00.000Z", scheduled_id: "s" };
   const saga = { phase: "emit", step: "reserve", saga_id: "saga_1", name: "fulfil" } as const;
+  const geo = { lng: 13.405, lat: 52.52, type: "place" };
   const implied_by = { depth: 1, stream_id: "0", event_type: "was_placed", key: "order:global" };
   assert.equal(
-    encodeMetadata({ saga, scheduled, implied_by, idempotency_key: "k", timestamp: 5, actor }),
+    encodeMetadata({ saga, geo, scheduled, implied_by, idempotency_key: "k", timestamp: 5, actor }),
     '{"actor":{"type":"user","id":"global"},"timestamp":5,"idempotency_key":"k",' +
       '"implied_by":{"key":"order:global","event_type":"was_placed","stream_id":"0","depth":1},' +
       '"scheduled":{"scheduled_id":"s","fire_at":"2026-01-01T00:00:00.000Z"},' +
+      '"geo":{"type":"place","lat":52.52,"lng":13.405},' +
       '"saga":{"name":"fulfil","saga_id":"saga_1","step":"reserve","phase":"emit"}}',
   );
 });

@@ -5,13 +5,10 @@
 
 import assert from "node:assert/strict";
 import { runFuzz } from "./http_fuzz.ts";
+import { fuzzRun } from "./seeds.ts";
 
 Deno.test("hostile requests are never answered with a 5xx, never hang and never land by halves", async () => {
-  const seed = Number(Deno.env.get("FUZZ_SEED") ?? Math.floor(Math.random() * 2 ** 31));
-  const cases = Number(Deno.env.get("FUZZ_CASES") ?? 2_000);
-  console.log(
-    `fuzz seed ${seed}: repeat with FUZZ_SEED=${seed} FUZZ_CASES=${cases}`,
-  );
+  const { seed, cases } = fuzzRun(2_000);
   const { faults, statuses, events, slowestMs } = await runFuzz({ seed, cases });
   const tally = [...statuses].sort().map(([status, count]) => `${count} x ${status}`).join(", ");
   console.log(`${cases} cases: ${tally}; ${events} events; slowest ${slowestMs.toFixed(0)} ms`);

@@ -250,3 +250,19 @@ Deno.test("startServer() refuses a Host header that would become a path", async 
     }
   });
 });
+
+Deno.test("the listeners of a process count the requests of an address together", async () => {
+  const { service } = scriptService();
+  const server = await startServer(service, quietHost(), { ...OPTIONS, ipLimitPerMinute: 2 });
+  try {
+    const statuses: number[] = [];
+    for (const { url } of server.addresses) {
+      const response = await fetch(`${url}/order/global/length`);
+      await response.body?.cancel();
+      statuses.push(response.status);
+    }
+    assert.deepEqual(statuses, [401, 401, 429]);
+  } finally {
+    await server.stop(1_000);
+  }
+});

@@ -7,6 +7,7 @@ import { checkSagas } from "./check_sagas.ts";
 import { checkSchedules } from "./check_schedules.ts";
 import { checkWrites } from "./check_writes.ts";
 import { gatherEvidence } from "./evidence.ts";
+import type { Weather } from "./weather.ts";
 import { type EndedWorld, runWorld } from "./world.ts";
 
 export interface Verdict {
@@ -16,10 +17,14 @@ export interface Verdict {
 }
 
 /** Never throws: what a world throws is a fault of it. */
-export async function judgeWorld(seed: number, census: Census): Promise<Verdict> {
+export async function judgeWorld(
+  seed: number,
+  census: Census,
+  weather?: Weather,
+): Promise<Verdict> {
   let world: EndedWorld | undefined;
   try {
-    world = await runWorld(seed, census);
+    world = await runWorld(seed, census, weather);
     const evidence = gatherEvidence(world);
     const { retries, parked } = evidence;
     census.count("entries tried again after a failure", retries);

@@ -7,9 +7,11 @@
 import assert from "node:assert/strict";
 import { createCensus, describeCensus, missingKinds } from "./census.ts";
 import { judgeWorld } from "./judge.ts";
-import { runWorld } from "./world.ts";
+import { describeWorld, shrinkWeather } from "./shrink.ts";
+import type { Weather } from "./weather.ts";
+import { type EndedWorld, runWorld } from "./world.ts";
 
-const SEEDS = 2_000;
+const SEEDS = 3_000;
 /** Beyond so many there is nothing more to learn from one run. */
 const FAILED_MAX = 10;
 
@@ -23,7 +25,8 @@ Deno.test(`in ${count} worlds, from seed ${first} on, each effect happens once a
   for (let seed = first; seed < first + count && failed.length < FAILED_MAX; seed++) {
     const { world, faults } = await judgeWorld(seed, census);
     if (faults.length === 0) continue;
-    failed.push(`seed ${seed}: ${faults.join("\n  ")}\n  in ${JSON.stringify(world?.weather)}`);
+    failed.push(`seed ${seed}: ${faults.join("\n  ")}`);
+    if (world !== undefined && failed.length === 1) failed.push(await tellSmallest(seed, world));
     console.log(`repeat with: SIMULATION_SEED=${seed} deno test -A tests/simulation`);
   }
   console.log(`${count} worlds:\n${describeCensus(census)}`);
@@ -44,6 +47,19 @@ Deno.test("the same seed is the same world: every commit, its time and what it w
   ];
   assert.notEqual(one.trace, two.trace);
 });
+
+/** Of the first world that fails: what is left of it when all is gone that it does not need. */
+async function tellSmallest(seed: number, { weather }: EndedWorld): Promise<string> {
+  const judge = (smaller: Weather) => judgeWorld(seed, createCensus(), smaller);
+  const smallest = await shrinkWeather(
+    weather,
+    async (smaller) => (await judge(smaller)).faults.length > 0,
+  );
+  const { world, faults } = await judge(smallest);
+  return `the smallest world of seed ${seed} that fails:\n${faults.join("\n")}\n${
+    world === undefined ? JSON.stringify(smallest) : describeWorld(world)
+  }`;
+}
 
 function numberOf(name: string): number | undefined {
   const text = Deno.env.get(name);

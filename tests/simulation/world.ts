@@ -63,9 +63,14 @@ interface World extends ClientWorld {
   away: ReadonlySet<Machine>;
 }
 
-export async function runWorld(seed: number, census: Census): Promise<EndedWorld> {
+/** `weather` instead of that of the seed: all else is drawn as before. */
+export async function runWorld(
+  seed: number,
+  census: Census,
+  weather?: Weather,
+): Promise<EndedWorld> {
   const time = createVirtualTime();
-  const world = createWorld(seed, census, time);
+  const world = createWorld(seed, census, time, weather);
   function refuse(): void {
     if (world.store.keyCount > KEYS_MAX) throw new Error("it writes on and on");
   }
@@ -102,9 +107,15 @@ async function live(seed: number, world: World): Promise<EndedWorld> {
 const POISONED = "ledger:poisoned";
 const EVERYTHING = { begin: new Uint8Array(), end: Uint8Array.of(0xff) };
 
-function createWorld(seed: number, census: Census, time: VirtualTime): World {
+function createWorld(
+  seed: number,
+  census: Census,
+  time: VirtualTime,
+  given: Weather | undefined,
+): World {
   const random = createRandom(seed);
-  const weather = drawWeather(random);
+  const drawn = drawWeather(random);
+  const weather = given ?? drawn;
   const { skewMsMax, poison } = weather;
   const machines = Array.from({ length: weather.machines }, (): Machine => ({
     clock: [{ fromMs: 0, aheadMs: Math.floor((2 * random.next() - 1) * skewMsMax) }],

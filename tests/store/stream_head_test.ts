@@ -9,6 +9,11 @@ const HASH = "00".repeat(32);
 Deno.test("decodeHead() gives back every head that encodeHead() was given", () => {
   const count = fc.nat(Number.MAX_SAFE_INTEGER);
   const hash = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => bytes.toHex());
+  const place = fc.record({
+    leaf: fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
+    lat: fc.double({ noNaN: true }),
+    lng: fc.double({ noNaN: true }),
+  }, { noNullPrototype: true });
   const head = fc.record({
     length: count,
     bytes: count,
@@ -18,6 +23,7 @@ Deno.test("decodeHead() gives back every head that encodeHead() was given", () =
     epoch: fc.nat(2 ** 32 - 1),
     tip: hash,
     peaks: fc.array(hash, { minLength: 53, maxLength: 53 }),
+    place: fc.option(place, { nil: undefined }),
   }, { noNullPrototype: true }).map((drawn) => {
     // As many peaks as bits are set in the length.
     const bits = drawn.length.toString(2).replaceAll("0", "").length;
@@ -36,4 +42,7 @@ Deno.test("decodeHead() refuses bytes that are no head", () => {
   assert.throws(() => decodeHead(stored.slice(1)), { name: "Bug" });
   const peakless = encodeHead({ ...EMPTY_HEAD, length: 1, tip: HASH });
   assert.throws(() => decodeHead(peakless), { name: "Bug" });
+  const place = { leaf: 1n, lat: 2, lng: 3 };
+  const placed = encodeHead({ ...EMPTY_HEAD, length: 1, tip: HASH, peaks: [HASH], place });
+  assert.throws(() => decodeHead(placed.slice(0, -1)), { name: "Bug" });
 });

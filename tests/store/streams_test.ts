@@ -65,6 +65,7 @@ Deno.test("openStream() keeps the head of what was appended: length, bytes, time
       epoch: 0,
       tip,
       peaks: head.peaks,
+      place: undefined,
     });
   });
 });

@@ -14,6 +14,7 @@ import { decodeEvent } from "../../domain/event.ts";
 import type { StreamKey } from "../../domain/stream_key.ts";
 import type { Transaction } from "../../kv/engine.ts";
 import { countRewrite, markChange, readEpoch } from "../../store/audit_cuts.ts";
+import { movePoint } from "../../store/geo_index.ts";
 import { enqueueStreamRebuild } from "../../store/rebuilds.ts";
 import type { ChainedEvent } from "../../store/segment.ts";
 import type { StreamHead } from "../../store/stream_head.ts";
@@ -101,7 +102,8 @@ async function swap(
 ): Promise<void> {
   const epoch = await readEpoch(tx, tenant);
   markChange(tx, tenant, stream, head, epoch);
-  const swapped: StreamHead = { ...head, generation, epoch, bytes, tip, peaks };
+  const swapped: StreamHead = { ...head, generation, epoch, bytes, tip, peaks, place: undefined };
+  movePoint(tx, tenant, stream, head.place, undefined);
   placeEvents(tx, tenant, stream, before.length, markers, swapped);
   countRewrite(tx, tenant);
   signalErasure(tx);

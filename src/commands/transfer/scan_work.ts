@@ -140,9 +140,14 @@ async function readDeliveries(
   const after = place.after as MovedDelivery | undefined;
   const found: MovedDelivery[] = await listTenantDeliveries(tx, tenant, after, batch);
   return {
-    texts: found.map((moved) => asText("delivery", moved)),
+    texts: found.map(deliveryText),
     next: found.length < batch ? kindAfter(place) : { ...place, after: found.at(-1)! },
   };
+}
+
+/** A trace is of the place where it was made. */
+function deliveryText({ delivery: { cause: _, ...delivery }, ...place }: MovedDelivery): WorkText {
+  return asText("delivery", { ...place, delivery });
 }
 
 async function readSagas(

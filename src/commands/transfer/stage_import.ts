@@ -4,6 +4,8 @@
  */
 
 import { extendFrontier, type Frontier } from "../../domain/audit/frontier.ts";
+import { type GeoPlace, placeOf } from "../../domain/geo/cells.ts";
+import { storedPoint } from "../../domain/geo/stored_point.ts";
 import type { SpecVersion } from "../../domain/spec/deployment.ts";
 import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";
 import type { EventItem, FileFault } from "../../domain/transfer/check_file.ts";
@@ -13,6 +15,7 @@ import type { BlobVersion } from "../../domain/wasm/blob.ts";
 import type { Bytes, Engine, Transaction } from "../../kv/engine.ts";
 import { indexAggregate } from "../../store/aggregates.ts";
 import { storeBlob } from "../../store/blobs.ts";
+import { movePoint } from "../../store/geo_index.ts";
 import { type NamedLedgerEntry, storeLedgerEntry } from "../../store/idempotency.ts";
 import {
   clearImported,
@@ -282,12 +285,23 @@ function storePart(
     epoch: 0,
     tip: last.hash,
     peaks: growFrontier(before, events),
+    place: newestPlace(events) ?? before.place,
   };
+  movePoint(tx, tenant, key, before.place, head.place);
   placeEvents(tx, tenant, key, from, events, head);
   heads.set(key, head);
   if (from === 0) {
     const { type, id } = splitStreamKey(key);
     indexAggregate(tx, tenant, type, id);
+  }
+  return undefined;
+}
+
+/** Of the last event that has a point: the index is not in the file. */
+function newestPlace(events: readonly EventItem[]): GeoPlace | undefined {
+  for (const { raw } of events.toReversed()) {
+    const point = storedPoint(raw);
+    if (point !== undefined) return placeOf(point);
   }
   return undefined;
 }

@@ -67,6 +67,8 @@ export interface Delivery {
   readonly url: string;
   /** Of the present series; four at most. */
   readonly tries: readonly DeliveryTry[];
+  /** `traceparent` of the write, or of the call that asked again, where that was traced. */
+  readonly cause?: string;
   /** Tries of earlier series: `attempt` goes on counting. */
   readonly triesBefore: number;
 }

@@ -7,6 +7,8 @@ export interface Webhook {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /** `traceparent` of the write that this tells of, where that was traced. */
+  readonly cause?: string;
 }
 
 export interface WebhookSender {

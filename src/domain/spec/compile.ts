@@ -13,11 +13,11 @@ import type { CompiledAggregateType, CompiledSpec } from "./compiled.ts";
 import { ROOT_KEYS } from "./document.ts";
 import { createSchemaCompiler } from "./event_schema.ts";
 import { createFaultList, type FaultList } from "./fault_list.ts";
+import { compileGeoTypes } from "./geo.ts";
 import { indexListeners } from "../listener/patterns.ts";
 import { createImplicationsCompiler, type ImplicationsCompiler } from "./implications.ts";
 import { compileListeners } from "./listeners.ts";
 import { compileModules } from "./modules.ts";
-import { refuseGeoTypes } from "./not_available.ts";
 import { compileAgentTypes, compileTargetTypes } from "./party_types.ts";
 import { compileSagas } from "./sagas.ts";
 import { checkKnownKeys, isWithinDepth, requireObject } from "./shape.ts";
@@ -51,7 +51,6 @@ function compileDocument(
   const agentTypes = compileAgentTypes(document, faults);
   const targetTypes = compileTargetTypes(document, faults);
   const singletons = compileSingletons(document, faults, warnings);
-  refuseGeoTypes(document.geo_types, "geo_types", faults);
   const implications = createImplicationsCompiler(document, singletons);
   const aggregateTypes = compileAggregateTypes(document, implications, faults);
   const handlerCalls = [...aggregateTypes.values()].flatMap((type) => [
@@ -83,7 +82,8 @@ function compileAggregateTypes(
   const hint = 'For example {"order": {"events": {...}}}.';
   const types = requireObject(document.aggregate_types, "aggregate_types", hint, faults) ?? {};
   const neverCached = compileModules(document, Object.keys(types), faults);
-  const compilers = { schemas: createSchemaCompiler(), implications };
+  const geoTypes = compileGeoTypes(document, faults);
+  const compilers = { schemas: createSchemaCompiler(), implications, geoTypes };
   const compiled = new Map<string, CompiledAggregateType>();
   for (const [name, definition] of Object.entries(types)) {
     if (faults.isFull()) break;

@@ -1,5 +1,6 @@
 /** A spec that has been checked: what writes and reads ask, ready to be asked. */
 
+import type { GeoReader } from "../geo/attachment.ts";
 import type { JsonObject } from "../json.ts";
 import { type DataFault, type FaultPlace, refuse } from "../refusal.ts";
 import type { Handler } from "../handler/handler.ts";
@@ -69,6 +70,8 @@ export interface CompiledEventType {
   readonly hasImplications: boolean;
   /** What an event of this type sets off; absent where it declares no implications. */
   readonly reactions?: CompiledReactions;
+  /** Finds its point in valid data; absent where it declares none. */
+  readonly locate?: GeoReader;
 }
 
 /** Refuses an aggregate type that `spec` does not have, and tells whether there is one at all. */

@@ -2,6 +2,7 @@
 
 import { compileHandler } from "../handler/compile_handler.ts";
 import type { Handler } from "../handler/handler.ts";
+import type { GeoType } from "../geo/attachment.ts";
 import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import type { CompiledEventType } from "./compiled.ts";
 import { EVENT_TYPE_KEYS, isSystemEventName, RESERVED_EVENT_TYPES } from "./document.ts";
@@ -9,8 +10,8 @@ import { TYPE_NAME_HINT } from "../type_name.ts";
 import { type ModuleCall, readHandlerCall } from "../wasm/module_call.ts";
 import type { SchemaCompiler } from "./event_schema.ts";
 import { type FaultList, shorten } from "./fault_list.ts";
+import { compileGeo } from "./geo.ts";
 import type { ImplicationsCompiler } from "./implications.ts";
-import { refuseGeo } from "./not_available.ts";
 import { checkTypeName } from "./party_types.ts";
 import { checkKnownKeys, requireObject } from "./shape.ts";
 
@@ -26,6 +27,7 @@ export interface CompiledDefinition {
 export interface PartCompilers {
   readonly schemas: SchemaCompiler;
   readonly implications: ImplicationsCompiler;
+  readonly geoTypes: ReadonlyMap<string, GeoType>;
 }
 
 /** Checks one event definition. What it gives is only of use when nothing was reported. */
@@ -34,7 +36,7 @@ export function compileEventType(
   name: string,
   value: JsonValue,
   path: string,
-  { schemas, implications }: PartCompilers,
+  { schemas, implications, geoTypes }: PartCompilers,
   faults: FaultList,
 ): CompiledDefinition {
   const isSystemEvent = name.startsWith("_");
@@ -46,11 +48,12 @@ export function compileEventType(
   checkAllowSkipOcc(definition, path, faults);
   const trigger = { aggregateType, eventType: name, path };
   const reactions = implications.compile(definition.implications, trigger, faults);
-  refuseGeo(definition.geo, `${path}.geo`, faults);
+  const locate = compileGeo(definition.geo, geoTypes, `${path}.geo`, faults);
   const handler = compileDefinedHandler(definition, isSystemEvent, path, faults);
   const handlerPart = handler && { handler, handlerDefinition: definition.handler! };
   if (isSystemEvent) {
     refuseSystemEventSchema(definition, path, faults);
+    if (locate !== undefined) refuseSystemEventGeo(path, faults);
     return { ...handlerPart };
   }
   const validateData = compileDefinedSchema(definition, path, schemas, faults);
@@ -60,6 +63,7 @@ export function compileEventType(
     allowSkipOcc: definition.allow_skip_occ === true,
     hasImplications: Array.isArray(definition.implications) && definition.implications.length > 0,
     ...(reactions && { reactions }),
+    ...(locate && { locate }),
   };
   return { ...handlerPart, ...(event && { event }) };
 }
@@ -160,5 +164,14 @@ function refuseSystemEventSchema(definition: JsonObject, path: string, faults: F
     `${path}.schema`,
     "Event types beginning with '_' are written by the platform and must not define a schema.",
     "Remove the schema; a handler may stay.",
+  );
+}
+
+function refuseSystemEventGeo(path: string, faults: FaultList): void {
+  faults.add(
+    "system_event_geo",
+    `${path}.geo`,
+    "Event types beginning with '_' are written by the platform and have no point.",
+    "Remove it.",
   );
 }

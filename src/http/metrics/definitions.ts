@@ -107,6 +107,20 @@ export const METRICS: readonly (NumberMetric | HistogramMetric)[] = [
     read: ({ requests }) => tally("error_type", requests.writesRefused),
   },
   {
+    name: "daybook_rate_limited_total",
+    help: "Requests beyond a rate limit",
+    type: "counter",
+    labels: ["scope"],
+    read: ({ requests }) => tally("scope", requests.rateLimited),
+  },
+  {
+    name: "daybook_rate_shares_total",
+    help: "Parts of rate limits asked for where several processes share them",
+    type: "counter",
+    labels: ["outcome"],
+    read: ({ counters }) => tally("outcome", counters.rateShares),
+  },
+  {
     name: "daybook_events_written_total",
     help: "Stored events by what wrote them",
     type: "counter",

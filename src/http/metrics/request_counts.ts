@@ -26,10 +26,16 @@ export interface RequestCounts {
   readonly routes: Map<string, Map<string, RouteCounts>>;
   /** Writes with a valid key that were refused, by `error_type`. */
   readonly writesRefused: Tally;
+  /** Requests beyond a rate limit, by its scope. */
+  readonly rateLimited: Tally;
 }
 
 export function newRequestCounts(): RequestCounts {
-  return { routes: new Map(), writesRefused: new Map() };
+  return {
+    routes: new Map(),
+    writesRefused: new Map(),
+    rateLimited: new Map([["instance", 0], ["ip", 0]]),
+  };
 }
 
 /** Counts a request that was answered after so many seconds. `route` is a template of ours. */

@@ -9,6 +9,8 @@ import type { JsonObject } from "../../../src/domain/json.ts";
 import { storeErrorRecord } from "../../../src/store/error_records.ts";
 import { listOutbox } from "../../../src/store/outbox.ts";
 import { listSchedules } from "../../../src/store/schedules.ts";
+import { checkStore } from "../../../src/queries/check_store.ts";
+import { geoSpec, geoWrite, nearbyVans, seen } from "../../support/geo_spec.ts";
 import { erase, keysWith } from "../../support/erasure_fixtures.ts";
 import { deliver, deliveries, note, withListeners } from "../../support/listener_fixtures.ts";
 import {
@@ -223,4 +225,23 @@ Deno.test("error records that name an erased stream are removed", async () => {
     const { data } = valueOf(await service.data.listErrors(test, {}));
     assert.deepEqual(data.map(({ context }) => context.event_key), [streamKey("order", uuid(2))]);
   });
+});
+
+Deno.test("the point of an erased stream is found nowhere, until it has one again", async () => {
+  await withService(async (fixture) => {
+    const { service, engine, tenants: { test } } = fixture;
+    const place = { lat: 48.2, lng: 16.37 };
+    for (const number of [1, 2]) {
+      valueOf(await service.data.writeEvents(test, geoWrite("van", uuid(number), [seen(place)])));
+    }
+    assert.equal((await nearbyVans(service, test, place)).entries.length, 2);
+    await erase(fixture, streamKey("van", uuid(1)));
+    assert.deepEqual((await nearbyVans(service, test, place)).entries.map(({ id }) => id), [
+      uuid(2),
+    ]);
+    assert.deepEqual((await checkStore(engine, true)).faults, []);
+    valueOf(await service.data.writeEvents(test, geoWrite("van", uuid(1), [seen(place)])));
+    assert.equal((await nearbyVans(service, test, place)).entries.length, 2);
+    assert.deepEqual((await checkStore(engine, true)).faults, []);
+  }, { spec: geoSpec });
 });

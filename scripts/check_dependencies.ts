@@ -1,0 +1,48 @@
+/**
+ * Audits the packages: what `checks/dependency_rules.ts` asks of each, and, where the registry
+ * answers, that none has a known vulnerability (`deno audit`). Prints what it found; exits 1.
+ */
+
+import { checkDependencies } from "./checks/dependency_rules.ts";
+import { readSources, reportAndExit } from "./checks/source_tree.ts";
+
+const AUDIT_MS_MAX = 30_000;
+
+async function readJson(path: string) {
+  return JSON.parse(await Deno.readTextFile(path));
+}
+
+/** True where the registry names no vulnerability, or cannot be asked. */
+async function auditAdvisories(): Promise<boolean> {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["audit"],
+    stdout: "piped",
+    stderr: "piped",
+    env: { NO_COLOR: "1" },
+    signal: AbortSignal.timeout(AUDIT_MS_MAX),
+  });
+  const { code, stdout, stderr } = await child.output();
+  const text = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
+  if (code === 0) {
+    console.log("advisories: none known");
+    return true;
+  }
+  const isAnswered = !/error sending request|timed out|dns error/i.test(text) && text !== "";
+  if (isAnswered) console.log(text.trim());
+  else console.log("advisories: not checked, for the registry cannot be asked from here");
+  return !isAnswered;
+}
+
+const { imports } = await readJson("deno.json");
+const manifest = {
+  imports,
+  lock: await readJson("deno.lock"),
+  map: await Deno.readTextFile("src/README.md"),
+};
+const sources = await readSources(["main.ts", "src", "tests", "scripts"]);
+const faults = checkDependencies(manifest, sources);
+if (!await auditAdvisories()) {
+  const message = "the registry knows a vulnerability: see above";
+  faults.push({ path: "deno.lock", line: 1, rule: "advisory", message });
+}
+reportAndExit("dependencies", Object.keys(manifest.lock.npm).length, faults, "packages");

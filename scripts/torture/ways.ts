@@ -1,0 +1,114 @@
+/** How a torture run tries to break the product: each way a suite with a size and a seed. */
+
+export interface Way {
+  readonly name: string;
+  /** What one case is. */
+  readonly unit: string;
+  readonly path: string;
+  /** How many cases a run has: a minute or so. */
+  readonly cases: number;
+  /** The environment of a run, which is also what repeats it. */
+  readonly env: (seed: number, cases: number) => Readonly<Record<string, string>>;
+}
+
+/** The seed and the size under these names. */
+function under(seedName: string, casesName: string): Way["env"] {
+  return (seed, cases) => ({ [seedName]: `${seed}`, [casesName]: `${cases}` });
+}
+
+const fuzz = under("FUZZ_SEED", "FUZZ_CASES");
+const crash = under("CRASH_SEED", "CRASH_ROUNDS");
+
+export const WAYS: readonly Way[] = [
+  {
+    name: "simulation",
+    unit: "worlds",
+    path: "tests/simulation",
+    cases: 2_000,
+    env: under("SIMULATION_FIRST", "SIMULATION_SEEDS"),
+  },
+  {
+    name: "histories",
+    unit: "histories",
+    path: "tests/history/history_test.ts",
+    cases: 60,
+    env: under("HISTORY_FIRST", "HISTORIES"),
+  },
+  {
+    name: "crashes under writes",
+    unit: "kills",
+    path: "tests/crash/crash_test.ts",
+    cases: 40,
+    env: crash,
+  },
+  {
+    name: "crashes under reactions",
+    unit: "kills",
+    path: "tests/crash/reaction_crash_test.ts",
+    cases: 30,
+    env: crash,
+  },
+  {
+    name: "crashes under deliveries",
+    unit: "kills",
+    path: "tests/crash/delivery_crash_test.ts",
+    cases: 20,
+    env: crash,
+  },
+  {
+    name: "power cuts",
+    unit: "cuts",
+    path: "tests/crash/torn_log_test.ts",
+    cases: 30,
+    env: crash,
+  },
+  {
+    name: "hostile requests",
+    unit: "requests",
+    path: "tests/fuzz/http_fuzz_test.ts",
+    cases: 5_000,
+    env: fuzz,
+  },
+  {
+    name: "hostile paths",
+    unit: "requests",
+    path: "tests/fuzz/path_fuzz_test.ts",
+    cases: 20_000,
+    env: fuzz,
+  },
+  {
+    name: "hostile specs",
+    unit: "specs",
+    path: "tests/fuzz/spec_fuzz_test.ts",
+    cases: 10_000,
+    env: fuzz,
+  },
+  {
+    name: "hostile bodies",
+    unit: "bodies",
+    path: "tests/fuzz/json_fuzz_test.ts",
+    cases: 100_000,
+    env: fuzz,
+  },
+  {
+    name: "hostile modules",
+    unit: "modules",
+    path: "tests/wasm/fuzz_test.ts",
+    cases: 2_000,
+    env: under("WASM_FUZZ_SEED", "WASM_FUZZ_RUNS"),
+  },
+  {
+    name: "changed bundles",
+    unit: "bundles",
+    path: "tests/domain/audit/mutated_bundles_test.ts",
+    cases: 200_000,
+    env: under("AUDIT_SEED", "AUDIT_MUTATIONS"),
+  },
+  {
+    name: "engines compared",
+    unit: "operations",
+    path: "tests/differential/differential_test.ts",
+    cases: 4_000,
+    env: under("DIFFERENTIAL_SEED", "DIFFERENTIAL_OPERATIONS"),
+  },
+];

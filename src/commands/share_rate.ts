@@ -1,0 +1,149 @@
+/**
+ * A rate limit that this process shares with others: it admits from the part that it has taken, and
+ * takes the next one when half of that is gone. See `domain/rate_share.ts`.
+ */
+
+import { count, type Counters } from "../domain/counters.ts";
+import type { RateKind, RateVerdict } from "../domain/plan.ts";
+import { countAt, type RateWindow, roomInMs } from "../domain/rate.ts";
+import { PART_MS, type TakenPart, takePart } from "../domain/rate_share.ts";
+import type { Host } from "../host.ts";
+import type { Engine } from "../kv/engine.ts";
+import { readSharedWindow, storeSharedWindow } from "../store/rate_shares.ts";
+import type { RateCounter } from "./admit_request.ts";
+
+export interface RateSharing {
+  readonly engine: Engine;
+  readonly host: Host;
+  readonly counters: Counters;
+  /** This process, as no other one is called. */
+  readonly owner: string;
+}
+
+/** A request waits so long for a part at most; then it is admitted. */
+const WAIT_MS_MAX = 250;
+/** While the store does not answer, requests are admitted: it is what stops them. */
+const OUTAGE_PAUSE_MS = 1_000;
+
+/** A part that is left, and until when it may be used, by the window's time. */
+interface Grant {
+  count: number;
+  readonly endsMs: number;
+}
+
+export function openSharedCounter(
+  { engine, host, counters, owner }: RateSharing,
+  instanceId: string,
+  kind: RateKind,
+): RateCounter {
+  let grants: Grant[] = [];
+  let limit = 0;
+  let usual = 1;
+  let mirror: RateWindow | undefined;
+  /** From the clock that only goes forward to the window's time. */
+  let offsetMs: number | undefined;
+  /** Until then, by that clock, there is nothing to be had, or nobody to be asked. */
+  let emptyUntilMs = -Infinity;
+  let outageUntilMs = -Infinity;
+  let asking: Promise<void> | undefined;
+  let waiting = 0;
+
+  /** Of what was taken under another limit nothing may be used. */
+  function changeLimit(next: number): void {
+    limit = next;
+    grants = [];
+    emptyUntilMs = -Infinity;
+  }
+
+  function left(nowMs: number): number {
+    const windowMs = nowMs + (offsetMs ?? 0);
+    while (grants.length > 0 && (grants[0]!.count === 0 || grants[0]!.endsMs <= windowMs)) {
+      grants.shift();
+    }
+    let sum = 0;
+    for (const grant of grants) sum += grant.count;
+    return sum;
+  }
+
+  function admitted(nowMs: number, own: number): RateVerdict {
+    const elsewhere = mirror === undefined ? 0 : countAt(mirror, nowMs + (offsetMs ?? 0));
+    const remaining = Math.max(0, Math.min(limit, limit - elsewhere + own));
+    return { isAdmitted: true, limit, remaining, retryAfterMs: 0 };
+  }
+
+  /** Undefined where there is nothing left and more may be had. */
+  function tryTake(nowMs: number): RateVerdict | undefined {
+    const own = left(nowMs);
+    if (own > 0) {
+      grants[0]!.count--;
+      if (own <= usual / 2 && nowMs >= emptyUntilMs && nowMs >= outageUntilMs) void ask();
+      return admitted(nowMs, own - 1);
+    }
+    if (nowMs < emptyUntilMs) {
+      return { isAdmitted: false, limit, remaining: 0, retryAfterMs: emptyUntilMs - nowMs };
+    }
+    return nowMs < outageUntilMs ? admitted(nowMs, 0) : undefined;
+  }
+
+  function ask(): Promise<void> {
+    return asking ??= askStore().finally(() => asking = undefined);
+  }
+
+  /** Never rejects. */
+  async function askStore(): Promise<void> {
+    const askedLimit = limit;
+    try {
+      let startedMs = 0;
+      const part = await engine.transact(async (tx) => {
+        const stored = await readSharedWindow(tx, instanceId, kind);
+        startedMs = host.monotonicMs();
+        const windowMs = offsetMs === undefined ? undefined : startedMs + offsetMs;
+        const wallMs = host.nowMs();
+        const taken = takePart(stored, { owner, windowMs, wallMs, limit: askedLimit, waiting });
+        if (taken.count > 0) storeSharedWindow(tx, instanceId, kind, taken.stored);
+        return taken;
+      });
+      offsetMs = part.windowMs - startedMs;
+      if (askedLimit === limit) keep(part, startedMs);
+      count(counters.rateShares, part.count > 0 ? "taken" : "empty");
+    } catch {
+      outageUntilMs = host.monotonicMs() + OUTAGE_PAUSE_MS;
+      count(counters.rateShares, "failed");
+    }
+  }
+
+  function keep(part: TakenPart, startedMs: number): void {
+    mirror = part.window;
+    usual = part.usual;
+    if (part.count > 0) grants.push({ count: part.count, endsMs: part.windowMs + PART_MS });
+    else emptyUntilMs = startedMs + roomInMs(part.window, part.windowMs, limit);
+  }
+
+  async function takeLater(asked: number): Promise<RateVerdict> {
+    const patience = Promise.withResolvers<void>();
+    const endTimer = host.startTimer(WAIT_MS_MAX, patience.resolve);
+    let isPatient = true;
+    void patience.promise.then(() => isPatient = false);
+    waiting++;
+    try {
+      while (isPatient && limit === asked) {
+        const verdict = tryTake(host.monotonicMs());
+        if (verdict !== undefined) return verdict;
+        await Promise.race([ask(), patience.promise]);
+      }
+      // It may hang: whoever comes next need not wait as long.
+      outageUntilMs = host.monotonicMs() + OUTAGE_PAUSE_MS;
+      return admitted(host.monotonicMs(), 0);
+    } finally {
+      waiting--;
+      endTimer();
+    }
+  }
+
+  return {
+    take(nowMs, asked) {
+      if (asked !== limit) changeLimit(asked);
+      return tryTake(nowMs) ?? takeLater(asked);
+    },
+  };
+}

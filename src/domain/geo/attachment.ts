@@ -1,0 +1,83 @@
+/**
+ * Reads the point of an event from its data, as its type declares it: an object that has the two
+ * properties of the geo type, or a GeoJSON Point (RFC 7946, 3.1.2: longitude first). Decisions,
+ * "Geo".
+ */
+
+import { readStep } from "../handler/path.ts";
+import type { Segment } from "../handler/segments.ts";
+import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
+import type { DataFault } from "../refusal.ts";
+import { type GeoPoint, isLatitude, isLongitude } from "./point.ts";
+
+/** `metadata.geo` of an event: the name of the geo type, and the point. */
+export interface GeoStamp extends GeoPoint {
+  readonly type: string;
+}
+
+/** One entry of `geo_types`. */
+export interface GeoType {
+  readonly name: string;
+  /** Properties that hold latitude and longitude. */
+  readonly lat: string;
+  readonly lng: string;
+}
+
+export type Located =
+  /** Without a point where the data has nothing, or null, at the path. */
+  | { readonly ok: true; readonly geo: GeoStamp | undefined }
+  | { readonly ok: false; readonly fault: DataFault };
+
+/** Finds the point in an event's data. */
+export type GeoReader = (data: JsonObject) => Located;
+
+const NOWHERE: Located = { ok: true, geo: undefined };
+
+/** `steps` lead from the data to the value; `[*]` is not among them. */
+export function geoReader(type: GeoType, steps: readonly Segment[]): GeoReader {
+  const path = ["data", ...steps.map(({ name, index }) => name ?? index)].join(".");
+  return (data) => {
+    let value: JsonValue | undefined = data;
+    for (const step of steps) value = readStep(value, step);
+    if (value === undefined || value === null) return NOWHERE;
+    return readPoint(type, value, path);
+  };
+}
+
+function readPoint(type: GeoType, value: JsonValue, path: string): Located {
+  if (!isJsonObject(value)) {
+    const forms = `an object with ${type.lat} and ${type.lng}, or a GeoJSON Point`;
+    return fault(path, `must be ${forms}, not ${describeKind(value)}`);
+  }
+  const isNamed = Object.hasOwn(value, type.lat) || Object.hasOwn(value, type.lng);
+  if (!isNamed && Object.hasOwn(value, "coordinates")) return readGeoJson(type, value, path);
+  const lat = Object.hasOwn(value, type.lat) ? value[type.lat] : undefined;
+  const lng = Object.hasOwn(value, type.lng) ? value[type.lng] : undefined;
+  return stamp(type, lat, lng, `${path}.${type.lat}`, `${path}.${type.lng}`);
+}
+
+/** What comes after the two, such as a height, is not looked at. */
+function readGeoJson(type: GeoType, value: JsonObject, path: string): Located {
+  if (value.type !== "Point") return fault(`${path}.type`, 'must be "Point"');
+  const { coordinates } = value;
+  const place = `${path}.coordinates`;
+  if (!Array.isArray(coordinates)) return fault(place, "must be [longitude, latitude]");
+  return stamp(type, coordinates[1], coordinates[0], `${place}.1`, `${place}.0`);
+}
+
+function stamp(
+  { name }: GeoType,
+  lat: JsonValue | undefined,
+  lng: JsonValue | undefined,
+  latPath: string,
+  lngPath: string,
+): Located {
+  if (!isLatitude(lat)) return fault(latPath, "must be a latitude, a number from -90 to 90");
+  if (!isLongitude(lng)) return fault(lngPath, "must be a longitude, a number from -180 to 180");
+  // No negative zero: what is stored has none.
+  return { ok: true, geo: { type: name, lat: lat + 0, lng: lng + 0 } };
+}
+
+function fault(path: string, message: string): Located {
+  return { ok: false, fault: { path, message } };
+}

@@ -1,0 +1,35 @@
+/** What each tier may do within a minute. Spec: "Limits"; decided in "Limits and plans". */
+
+import type { Tier } from "./access.ts";
+
+export type RateKind = "read" | "write";
+
+/** Shown where there is no limit. */
+export const NO_LIMIT = 2_147_483_647;
+
+/** Requests within a minute. The contract's figures per second are the same rates. */
+export const RATES_PER_MINUTE: Readonly<Record<Tier, Readonly<Record<RateKind, number>>>> = {
+  free: { write: 600, read: 3_000 },
+  hobby: { write: 6_000, read: 30_000 },
+  pro: { write: 12_000, read: 60_000 },
+  scale: { write: 60_000, read: 300_000 },
+  unlimited: { write: NO_LIMIT, read: NO_LIMIT },
+};
+
+/** What one request has met of a rate limit. */
+export interface RateVerdict {
+  readonly isAdmitted: boolean;
+  /** Requests within a minute. */
+  readonly limit: number;
+  /** How many of them are left. */
+  readonly remaining: number;
+  /** Until there is room again; 0 where the request is admitted. */
+  readonly retryAfterMs: number;
+}
+
+export const UNLIMITED: RateVerdict = {
+  isAdmitted: true,
+  limit: NO_LIMIT,
+  remaining: NO_LIMIT,
+  retryAfterMs: 0,
+};

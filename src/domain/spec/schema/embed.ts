@@ -1,0 +1,77 @@
+/**
+ * An event's schema as a part of a larger document: each reference by its place there, and the
+ * names left out by which it was found inside the schema alone. It means the same as before.
+ */
+
+import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
+import { findReferences, type References } from "./references.ts";
+import { escapePointer, KEYWORDS } from "./vocabulary.ts";
+
+/** What says where a schema is. Two event types may use the same names. */
+const NAMING: ReadonlySet<string> = new Set(["$schema", "$id", "$anchor", "$dynamicAnchor"]);
+
+/**
+ * `schema`, which has passed its deploy, to stand at `place`: the reference to it, e.g.
+ * `#/components/schemas/order.was_placed`.
+ */
+export function embedSchema(schema: JsonValue, place: string): JsonValue {
+  return embedAt("", findReferences(schema), place);
+}
+
+function embedAt(pointer: string, references: References, place: string): JsonValue {
+  const { schema } = references.places.get(pointer)!;
+  if (!isJsonObject(schema)) return schema;
+  const result: JsonObject = {};
+  const targets: JsonObject[] = [];
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (NAMING.has(keyword)) continue;
+    if (keyword === "$ref" || keyword === "$dynamicRef") {
+      // A deployed schema has no reference without a target, and of dynamic ones but one target.
+      const target = references.resolve(value as string, pointer) ?? "";
+      targets.push({ $ref: place + asFragment(target) });
+      continue;
+    }
+    const at = (key: string) => embedAt(`${pointer}/${keyword}/${key}`, references, place);
+    result[keyword] = embedHeld(
+      keyword,
+      value,
+      at,
+      () => embedAt(`${pointer}/${keyword}`, references, place),
+    );
+  }
+  if (targets.length === 0) return result;
+  // A schema may have both kinds of reference: both hold.
+  const [first, ...rest] = targets;
+  const others = result.allOf as JsonValue[] | undefined;
+  return {
+    ...result,
+    ...first,
+    ...(rest.length > 0 && { allOf: [...others ?? [], ...rest] }),
+  };
+}
+
+function embedHeld(
+  keyword: string,
+  value: JsonValue,
+  at: (key: string) => JsonValue,
+  whole: () => JsonValue,
+): JsonValue {
+  switch (KEYWORDS.get(keyword)?.holds) {
+    case "schema":
+      return whole();
+    case "list":
+      return (value as JsonValue[]).map((_, index) => at(String(index)));
+    case "map":
+      // Entries, not assignments: a key may be `__proto__`.
+      return Object.fromEntries(
+        Object.keys(value as JsonObject).map((key) => [key, at(escapePointer(key))]),
+      );
+    default:
+      return value;
+  }
+}
+
+/** A JSON Pointer as it stands behind `#` in a URI (RFC 6901, section 6). */
+function asFragment(pointer: string): string {
+  return pointer.split("/").map(encodeURIComponent).join("/");
+}

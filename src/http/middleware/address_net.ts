@@ -1,0 +1,67 @@
+/**
+ * The net below all rate limits: so many requests a minute from one address, whoever sends them.
+ * Each process counts for itself, in memory that is bounded however many addresses there are.
+ * Spec: "Limits", "A per-IP safety-net limit".
+ */
+
+import { LRUCache } from "lru-cache";
+import { limits } from "../../domain/limits.ts";
+import type { RateVerdict } from "../../domain/plan.ts";
+import { addAt, countAt, newRateWindow, type RateWindow, roomInMs } from "../../domain/rate.ts";
+import { networkOf } from "../client_address.ts";
+
+export interface AddressNet {
+  /**
+   * Counts a request, unless it is one too many. `peer` is the other end of the connection,
+   * `nowMs` of a clock that only goes forward.
+   */
+  take(peer: string, forwardedFor: string | null, nowMs: number): RateVerdict;
+  /** How many addresses it remembers. */
+  count(): number;
+}
+
+/**
+ * Some 400 bytes each. To make the net forget an address, as many others must have asked since:
+ * whoever has those may ask as often anyway.
+ */
+export const ADDRESSES_MAX = 50_000;
+/** Coarse, for there are many. */
+const BUCKET_MS = 5_000;
+/** Reading an address costs up to 15 us, to know what it was read as less than one. */
+const READINGS_MAX = 10_000;
+const READ_CHARACTERS_MAX = 200;
+
+/** `clientAddress` knows which proxies are trusted. */
+export function createAddressNet(
+  clientAddress: (peer: string, forwardedFor: string | null) => string,
+  limit: number = limits.addressRequestsPerMinuteDefault,
+): AddressNet {
+  const windows = new LRUCache<string, RateWindow>({ max: ADDRESSES_MAX });
+  const readings = new LRUCache<string, string>({ max: READINGS_MAX });
+
+  function readNetwork(peer: string, forwardedFor: string | null): string {
+    const text = forwardedFor === null ? peer : `${peer} ${forwardedFor}`;
+    let network = readings.get(text);
+    if (network === undefined) {
+      network = networkOf(clientAddress(peer, forwardedFor));
+      if (text.length <= READ_CHARACTERS_MAX) readings.set(text, network);
+    }
+    return network;
+  }
+
+  return {
+    count: () => windows.size,
+    take(peer, forwardedFor, nowMs) {
+      const network = readNetwork(peer, forwardedFor);
+      let window = windows.get(network);
+      if (window === undefined) windows.set(network, window = newRateWindow(BUCKET_MS));
+      const count = countAt(window, nowMs);
+      if (count >= limit) {
+        const retryAfterMs = roomInMs(window, nowMs, limit);
+        return { isAdmitted: false, limit, remaining: 0, retryAfterMs };
+      }
+      addAt(window, nowMs);
+      return { isAdmitted: true, limit, remaining: limit - count - 1, retryAfterMs: 0 };
+    },
+  };
+}

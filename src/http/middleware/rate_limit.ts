@@ -1,0 +1,89 @@
+/**
+ * Rate limits at the edge: those of an instance, below them the net for an address, and the headers
+ * that tell of them. Spec: "Limits", "Rate-limit response headers"; decided in "Limits and plans".
+ */
+
+import type { Instance } from "../../domain/access.ts";
+import { count } from "../../domain/counters.ts";
+import { type RateKind, type RateVerdict, UNLIMITED } from "../../domain/plan.ts";
+import { accept, type Outcome, type RateScope, refuse } from "../../domain/refusal.ts";
+import { type Call, type Edge, peerAddress } from "../call.ts";
+import { errorTypeOf } from "../reply.ts";
+
+/** What an answer tells. */
+export interface RateHeaders {
+  readonly scope: RateScope;
+  readonly limit: number;
+  readonly remaining: number;
+  /** Undefined where it is not known whose request it is. */
+  readonly tier?: string;
+}
+
+const WITHOUT_LIMIT: RateHeaders = { scope: "instance", tier: "unlimited", ...UNLIMITED };
+
+type Caller = Pick<Call, "request" | "connection"> & { rate?: RateHeaders };
+
+/** Of an instance without limits neither requests nor addresses are counted. */
+export function limitInstance(
+  edge: Edge,
+  call: Call,
+  instance: Instance,
+  kind: RateKind,
+): Outcome<void> | Promise<Outcome<void>> {
+  const { tier } = instance;
+  if (tier === "unlimited") {
+    call.rate = WITHOUT_LIMIT;
+    return accept(undefined);
+  }
+  return limitCounted(edge, call, instance, kind);
+}
+
+async function limitCounted(
+  edge: Edge,
+  call: Call,
+  instance: Instance,
+  kind: RateKind,
+): Promise<Outcome<void>> {
+  const { tier } = instance;
+  const net = limitAddress(edge, call, tier);
+  const limited = net.ok
+    ? judge(edge, call, "instance", await edge.service.limits.admit(instance, kind), tier)
+    : net;
+  if (!limited.ok && kind === "write") {
+    count(edge.requests.writesRefused, errorTypeOf(limited.refusal));
+  }
+  return limited;
+}
+
+/** For requests without a valid key, or with one of an instance that has limits. */
+export function limitAddress(edge: Edge, call: Caller, tier?: string): Outcome<void> {
+  const peer = peerAddress(call);
+  // A local socket, or a request put in by hand: nobody to count.
+  if (peer === "") return accept(undefined);
+  const forwardedFor = call.request.headers.get("x-forwarded-for");
+  const verdict = edge.addressNet.take(peer, forwardedFor, edge.host.monotonicMs());
+  return judge(edge, call, "ip", verdict, tier);
+}
+
+function judge(
+  { requests }: Edge,
+  call: Caller,
+  scope: RateScope,
+  verdict: RateVerdict,
+  tier: string | undefined,
+): Outcome<void> {
+  const { isAdmitted, limit, remaining, retryAfterMs } = verdict;
+  call.rate = { scope, limit, remaining, tier };
+  if (isAdmitted) return accept(undefined);
+  count(requests.rateLimited, scope);
+  return refuse({ kind: "rate_limited", scope, limit, tier, retryAfterMs });
+}
+
+/** Puts them on an answer that is ready: there a header costs a tenth of what it costs before. */
+export function setRateHeaders({ headers }: Response, rate: RateHeaders | undefined): void {
+  if (rate === undefined) return;
+  headers.set("x-ratelimit-limit", String(rate.limit));
+  headers.set("x-ratelimit-remaining", String(rate.remaining));
+  headers.set("x-ratelimit-scope", rate.scope);
+  if (rate.tier !== undefined) headers.set("x-ratelimit-tier", rate.tier);
+}

@@ -1,0 +1,156 @@
+/** One route and its row, as the Operation Object of OpenAPI 3.1. */
+
+import type { JsonObject } from "../../domain/json.ts";
+import type { Route } from "../route.ts";
+import { type ErrorName, ERRORS } from "./errors.ts";
+import type { BodyForm, Operation } from "./operation.ts";
+import type { FieldSchemas, Schema } from "./schema.ts";
+
+const JSON_TYPE = "application/json";
+
+const BODY_TYPES: Readonly<Record<BodyForm, string>> = {
+  "json": JSON_TYPE,
+  "optional json": JSON_TYPE,
+  "multipart": "multipart/form-data",
+  "json lines": "application/x-ndjson",
+};
+
+/** What a caller must bring; none of the others need anything. */
+const SECURITY: Partial<Record<Route["access"], readonly JsonObject[]>> = {
+  read: [{ apiKey: [] }],
+  write: [{ apiKey: [] }],
+  operator: [{ operatorToken: [] }],
+  metrics: [{ operatorToken: [] }, {}],
+};
+
+const THROWN: readonly ErrorName[] = ["internal", "store_away"];
+const CALLERS: readonly ErrorName[] = ["rate_limited", ...THROWN];
+const HOLDERS: readonly ErrorName[] = ["unauthorized", "forbidden", ...CALLERS];
+
+/** What each call of a kind may be refused for, whatever it does. */
+const BY_ACCESS: Readonly<Record<Route["access"], readonly ErrorName[]>> = {
+  health: [],
+  metrics: [],
+  open: CALLERS,
+  read: HOLDERS,
+  write: HOLDERS,
+  operator: HOLDERS,
+};
+const BY_BODY: readonly ErrorName[] = ["bad_request", "payload_too_large", "body_late"];
+
+/** Path parameters whose meaning their name does not say. */
+const PARAMETERS: Readonly<Record<string, string>> = {
+  type: "Aggregate type",
+  event: "Event type",
+  index: "Place of the event in its stream, from 0",
+};
+
+/** Everything that the call may be refused for: what its row says, its access, body and query. */
+export function errorsOf(access: Route["access"], operation: Operation): ReadonlySet<ErrorName> {
+  const { body, query = {}, errors = [] } = operation;
+  const isChecked = Object.values(query).some(({ type, enum: values }) =>
+    type !== "string" || values !== undefined
+  );
+  return new Set([
+    ...(isChecked ? ["bad_request" as const] : []),
+    ...(body === undefined ? [] : BY_BODY),
+    ...BY_ACCESS[access],
+    ...errors,
+  ]);
+}
+
+/** The Operation Object. `pattern` names the path parameters that are left. */
+export function describeRoute(
+  pattern: string,
+  access: Route["access"],
+  operation: Operation,
+  tag: string,
+): JsonObject {
+  const parameters = [
+    ...pathParameters(pattern),
+    ...parametersIn("query", operation.query ?? {}),
+    ...parametersIn("header", operation.headers ?? {}),
+  ];
+  return {
+    operationId: operation.id,
+    summary: operation.summary,
+    tags: [tag],
+    ...(parameters.length > 0 && { parameters }),
+    ...(operation.body !== undefined && { requestBody: describeBody(operation) }),
+    responses: {
+      ...describeAnswers(access, operation),
+      ...describeErrors(errorsOf(access, operation)),
+    },
+    security: [...SECURITY[access] ?? []],
+  };
+}
+
+function pathParameters(pattern: string): JsonObject[] {
+  return [...pattern.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => {
+    const description = PARAMETERS[name];
+    const schema = { type: "string" };
+    return { name, in: "path", required: true, ...(description && { description }), schema };
+  });
+}
+
+function parametersIn(place: "query" | "header", fields: FieldSchemas): JsonObject[] {
+  return Object.entries(fields).map(([name, { description, deprecated, ...schema }]) => ({
+    name: name.replace("?", ""),
+    in: place,
+    required: !name.endsWith("?"),
+    ...(description !== undefined && { description }),
+    ...(deprecated !== undefined && { deprecated }),
+    schema,
+  }));
+}
+
+function describeBody({ body, bodyForm = "json" }: Operation): JsonObject {
+  const content = { [BODY_TYPES[bodyForm]]: { schema: body! } };
+  return { required: bodyForm !== "optional json", content };
+}
+
+/** Who answers to an API key tells what is left of its rate. */
+const RATE_HEADERS = ["Limit", "Remaining", "Scope", "Tier"].map((name) => `X-RateLimit-${name}`);
+
+function describeAnswers(
+  access: Route["access"],
+  { answers, headers }: Operation,
+): JsonObject {
+  const rates = access === "read" || access === "write" ? RATE_HEADERS : [];
+  const names = [...rates, ...(headers === undefined ? [] : ["X-Idempotency-Replayed"])];
+  return Object.fromEntries(
+    Object.entries(answers).map(([status, schema]) => [
+      status,
+      describeAnswer(status === "200" ? "Done" : "Made or begun", schema, names),
+    ]),
+  );
+}
+
+function describeAnswer(description: string, schema: Schema | string, headers: readonly string[]) {
+  const content: JsonObject = typeof schema === "string"
+    ? { [schema]: { schema: { type: "string" } } }
+    : { [JSON_TYPE]: { schema } };
+  const all = ["x-request-id", ...headers];
+  const named = all.map((name) => [name, { $ref: `#/components/headers/${name}` }]);
+  return { description, headers: Object.fromEntries(named), content };
+}
+
+/** One answer for each status, whichever of its errors it is. */
+function describeErrors(names: ReadonlySet<ErrorName>): JsonObject {
+  const byStatus = Map.groupBy(names, (name) => ERRORS[name].status);
+  const statuses = [...byStatus].sort(([a], [b]) => a - b);
+  return Object.fromEntries(statuses.map(([status, kinds]) => {
+    const schemas = kinds.map((kind) => ({
+      $ref: `#/components/schemas/${errorSchemaName(kind)}`,
+    }));
+    const headers = new Set(kinds.flatMap((kind) => ERRORS[kind].headers ?? []));
+    const schema: Schema = schemas.length === 1 ? schemas[0]! : { anyOf: schemas };
+    return [status, describeAnswer(kinds.join(", "), schema, [...headers])];
+  }));
+}
+
+/** `occ_conflict` to `OccConflictError`. */
+export function errorSchemaName(name: ErrorName): string {
+  const words = name.split("_").map((word) => word[0]!.toUpperCase() + word.slice(1));
+  return `${words.join("")}Error`;
+}

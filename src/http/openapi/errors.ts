@@ -1,0 +1,152 @@
+/**
+ * Every way of saying no, as the document has it: status, `error_type` and further fields. A new
+ * kind of refusal does not compile until it has a row. The texts themselves are `reply.ts`'s.
+ */
+
+import { TIERS } from "../../domain/access.ts";
+import type { Refusal } from "../../domain/refusal.ts";
+import {
+  ANYTHING,
+  array,
+  choice,
+  COUNT,
+  type FieldSchemas,
+  FREE_OBJECT,
+  object,
+  type Schema,
+  TEXT,
+} from "./schema.ts";
+
+/** The kinds of refusals; a type in the body of an atomic write; and what is thrown. */
+export type ErrorName = Refusal["kind"] | "target_type_unknown" | "internal" | "store_away";
+
+interface ErrorForm {
+  readonly status: number;
+  readonly schema: Schema;
+  /** Headers of the answer beside those that all have. */
+  readonly headers?: readonly string[];
+}
+
+const PLACE: FieldSchemas = { "event_index?": COUNT, "target_index?": COUNT };
+const PATH: FieldSchemas = { "path?": TEXT, ...PLACE };
+const LENGTHS: FieldSchemas = { current_length: COUNT, expected_length: COUNT };
+const VIOLATION = object({ rule: TEXT, path: TEXT, message: TEXT, hint: TEXT });
+const VIOLATIONS: FieldSchemas = { "path?": TEXT, violations: array(VIOLATION) };
+const FAULT: FieldSchemas = { "hint?": TEXT, context: FREE_OBJECT, error_id: TEXT };
+const WHOLE: Schema = { type: "string", pattern: "^[0-9]+$" };
+const RETRY = ["Retry-After"] as const;
+const RATE = ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Scope"] as const;
+const ERROR_ID = ["x-error-id"] as const;
+const HANDLER_ERROR = object({
+  type: TEXT,
+  message: TEXT,
+  "code?": TEXT,
+  "context?": FREE_OBJECT,
+});
+
+export const ERRORS: Readonly<Record<ErrorName, ErrorForm>> = {
+  bad_request: error(400, "bad_request", PATH),
+  unauthorized: error(401, "unauthorized", {}, ["WWW-Authenticate"]),
+  forbidden: error(403, "forbidden"),
+  not_found: error(404, "not_found", { "hint?": TEXT }),
+  aggregate_type_unknown: error(404, "not_found", { "hint?": TEXT }),
+  event_type_unknown: error(404, "not_found", PLACE),
+  event_type_reserved: error(422, "bad_request", PLACE),
+  aggregate_missing: error(404, "not_found"),
+  method_not_allowed: error(405, "method_not_allowed", {}, ["Allow"]),
+  identifier_invalid: error(422, "identifier_invalid", PATH),
+  metadata_invalid: error(422, "metadata_invalid", PATH),
+  write_invalid: error(422, "bad_request", PATH),
+  schema_validation: error(422, "schema_validation", {
+    path: TEXT,
+    ...PLACE,
+    details: array(object({ path: TEXT, message: TEXT })),
+  }),
+  occ_conflict: error(409, "occ_conflict", LENGTHS),
+  occ_conflict_atomic: form(409, { error: { const: "occ_conflict" }, key: TEXT, ...LENGTHS }),
+  implications_in_multi_write: form(422, {
+    error: { const: "implications_in_multi_write" },
+    target_index: COUNT,
+    message: TEXT,
+  }),
+  idempotency_key_invalid: error(422, "bad_request"),
+  idempotency_mismatch: error(422, "idempotency_mismatch"),
+  idempotency_in_progress: error(409, "idempotency_in_progress", {}, RETRY),
+  payload_too_large: error(413, "payload_too_large", { ...PATH, limit: COUNT }),
+  fold_budget_exceeded: error(422, "fold_budget_exceeded", { bytes: COUNT, limit: COUNT }),
+  handler_error: form(422, {
+    error: HANDLER_ERROR,
+    error_type: { const: "handler_error" },
+    ...PLACE,
+  }),
+  module_failed: form(500, {
+    error: TEXT,
+    error_type: choice(["wasm_trap", "wasm_timeout", "wasm_memory", "invalid_output"]),
+    ...PLACE,
+    ...FAULT,
+  }, ERROR_ID),
+  modules_unavailable: error(503, "unavailable", FAULT, [...RETRY, ...ERROR_ID]),
+  module_invalid: error(422, "bad_request", VIOLATIONS),
+  spec_invalid: error(422, "spec_invalid", VIOLATIONS),
+  spec_incompatible: error(422, "spec_incompatible", VIOLATIONS),
+  blob_incompatible: error(422, "spec_incompatible", VIOLATIONS),
+  operator_input_invalid: error(422, "bad_request", { path: TEXT }),
+  already_exists: error(409, "bad_request", { path: TEXT }),
+  body_late: error(408, "bad_request"),
+  rate_limited: form(429, {
+    error: { const: "Rate limit exceeded" },
+    scope: choice(["instance", "ip"]),
+    limit: COUNT,
+    window: { const: "1m" },
+    "tier?": choice(TIERS),
+  }, [...RATE, ...RETRY]),
+  login_locked: error(429, "rate_limited", {}, RETRY),
+  erasure_begun: error(409, "bad_request", { state: TEXT }),
+  anchor_not_found: error(404, "anchor_not_found"),
+  stream_not_found: error(404, "stream_not_found"),
+  invalid_index: error(422, "invalid_index"),
+  beyond_anchor_coverage: error(409, "beyond_anchor_coverage", {
+    reason: choice(["index", "stream"]),
+    anchor_id: TEXT,
+    anchor_created_at: TEXT,
+    covered_event_count: COUNT,
+  }),
+  anchor_format_unsupported: error(409, "anchor_format_unsupported", { anchor_id: TEXT }),
+  anchor_stream_mismatch: error(409, "anchor_stream_mismatch", { anchor_id: TEXT }),
+  target_type_unknown: error(422, "not_found", { "hint?": TEXT, ...PLACE }),
+  internal: error(500, "internal", FAULT, ERROR_ID),
+  store_away: error(503, "unavailable", FAULT, [...RETRY, ...ERROR_ID]),
+};
+
+/** What the headers of answers hold, by name. */
+export const HEADERS: Readonly<Record<string, { description: string; schema: Schema }>> = {
+  "x-request-id": { description: "The request's own, or a new one", schema: TEXT },
+  "x-error-id": { description: "For `GET /_errors/{id}`", schema: TEXT },
+  "X-RateLimit-Limit": { description: "Requests within a minute", schema: WHOLE },
+  "X-RateLimit-Remaining": { description: "How many of them are left", schema: WHOLE },
+  "X-RateLimit-Scope": {
+    description: "Whose requests are counted",
+    schema: choice(["instance", "ip"]),
+  },
+  "X-RateLimit-Tier": { description: "Where it is known whose they are", schema: choice(TIERS) },
+  "Retry-After": { description: "Seconds", schema: WHOLE },
+  "WWW-Authenticate": { description: "The scheme", schema: { const: "Bearer" } },
+  "Allow": { description: "The methods of the path", schema: TEXT },
+  "X-Idempotency-Replayed": {
+    description: "`true`: nothing was written, this is the first answer again",
+    schema: ANYTHING,
+  },
+};
+
+function error(
+  status: number,
+  errorType: string,
+  fields: FieldSchemas = {},
+  headers: readonly string[] = [],
+): ErrorForm {
+  return form(status, { error: TEXT, error_type: { const: errorType }, ...fields }, headers);
+}
+
+function form(status: number, fields: FieldSchemas, headers: readonly string[] = []): ErrorForm {
+  return { status, schema: object({ ok: { const: false }, ...fields }), headers };
+}

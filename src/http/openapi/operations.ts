@@ -1,0 +1,29 @@
+/** What the document says of every route of `paths.ts`. A route without a row fails its test. */
+
+import { AUDIT } from "./operations/audit.ts";
+import { DATA } from "./operations/data.ts";
+import { ERASURE } from "./operations/erasure.ts";
+import { OPERATORS } from "./operations/operators.ts";
+import { PLATFORM } from "./operations/platform.ts";
+import { REACTIONS } from "./operations/reactions.ts";
+import type { Operations } from "./operation.ts";
+
+/** `<METHOD> <pattern>` to its row. Within a group, the order in which they are shown. */
+export const OPERATIONS: Operations = {
+  ...DATA,
+  ...REACTIONS,
+  ...AUDIT,
+  ...ERASURE,
+  ...OPERATORS,
+  ...PLATFORM,
+};
+
+/** The groups, as tags of the document. */
+export const TAGS: readonly (readonly [name: string, operations: Operations])[] = [
+  ["data", DATA],
+  ["reactions", REACTIONS],
+  ["audit", AUDIT],
+  ["erasure", ERASURE],
+  ["operators", OPERATORS],
+  ["platform", PLATFORM],
+];

@@ -1,0 +1,30 @@
+/** What the process says of itself, as the document has it. Reference: "Health", "Metrics". */
+
+import type { Operations } from "../operation.ts";
+import { answer, FREE_OBJECT } from "../schema.ts";
+
+export const PLATFORM: Operations = {
+  "GET /health/live": {
+    id: "answerLive",
+    summary: "The process answers",
+    answers: { 200: answer({}) },
+  },
+  "GET /health/ready": {
+    id: "answerReady",
+    summary: "The store answers too",
+    answers: { 200: answer({}) },
+    errors: ["internal", "store_away"],
+  },
+  "GET /metrics": {
+    id: "readMetrics",
+    summary: "What Prometheus reads",
+    answers: { 200: "text/plain" },
+    errors: ["unauthorized", "forbidden"],
+  },
+  "GET /openapi.json": {
+    id: "readOpenApi",
+    summary: "This document; with an API key for the spec that is deployed to its environment",
+    answers: { 200: FREE_OBJECT },
+    errors: ["unauthorized", "forbidden", "internal", "store_away"],
+  },
+};

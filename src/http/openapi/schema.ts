@@ -1,0 +1,91 @@
+/**
+ * Schemas of the OpenAPI document, in few words: what stands in the tables beside this file. They
+ * are JSON Schema Draft 2020-12, as OpenAPI 3.1 has them.
+ */
+
+import type { JsonObject, JsonValue } from "../../domain/json.ts";
+import { limits } from "../../domain/limits.ts";
+
+export type Schema = JsonObject;
+
+export const TEXT: Schema = { type: "string" };
+export const INTEGER: Schema = { type: "integer" };
+export const COUNT: Schema = { type: "integer", minimum: 0 };
+export const BOOLEAN: Schema = { type: "boolean" };
+export const ANYTHING: Schema = {};
+/** An object whose fields the spec, a module or a client decides. */
+export const FREE_OBJECT: Schema = { type: "object", additionalProperties: true };
+export const SECONDS: Schema = { type: "integer", minimum: 0, description: "Unix seconds" };
+export const TIME: Schema = { type: "string", format: "date-time", description: "ISO 8601 UTC" };
+export const HEX_32: Schema = { type: "string", pattern: "^[0-9a-f]{64}$" };
+
+/** Fields by name; a name that ends in `?` may be left out. */
+export type FieldSchemas = Readonly<Record<string, Schema>>;
+
+/** An object with these fields. Others may come with a later version. */
+export function object(fields: FieldSchemas): Schema {
+  const names = Object.keys(fields);
+  const required = names.filter((name) => !name.endsWith("?"));
+  const properties: Record<string, JsonValue> = {};
+  for (const name of names) properties[name.replace("?", "")] = fields[name]!;
+  return { type: "object", properties, ...(required.length > 0 && { required }) };
+}
+
+/** A body that a client sends: fields that are not named are refused. */
+export function input(fields: FieldSchemas): Schema {
+  return { ...object(fields), additionalProperties: false };
+}
+
+/** What is answered with 2xx: `ok: true`, then these fields. */
+export function answer(fields: FieldSchemas): Schema {
+  return object({ ok: { const: true }, ...fields });
+}
+
+export function array(items: Schema, bounds: Schema = {}): Schema {
+  return { type: "array", items, ...bounds };
+}
+
+export function choice(values: readonly string[]): Schema {
+  return { type: "string", enum: [...values] };
+}
+
+/** One of the named schemas of the document. */
+export function ref(name: string): Schema {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+/** A list as every call answers it that pages with `limit` and `start`. */
+export function page(items: Schema): Schema {
+  return answer({
+    data: array(items),
+    limit: COUNT,
+    truncated: BOOLEAN,
+    "next_start?": { type: "string", description: "Send it back as `start` for the next page" },
+    "limit_clamped?": { const: true },
+  });
+}
+
+/** `limit` and `start`, for the query of every list. */
+export const PAGING: FieldSchemas = {
+  "limit?": {
+    type: "integer",
+    minimum: 1,
+    default: limits.listPageDefault,
+    description: `At most ${limits.listPageMax}; a larger value is lowered to that`,
+  },
+  "start?": { type: "string", description: "Exclusive cursor, as `next_start` gives it" },
+};
+
+export const FLAG: Schema = { type: "boolean", default: false };
+
+/** Where an operator call has no path that says it. */
+export const ENVIRONMENT: FieldSchemas = {
+  "environment?": {
+    ...choice(["production", "prod", "staging", "test"]),
+    description: "Left out: that of the address",
+  },
+};
+export const TENANT: FieldSchemas = {
+  ...ENVIRONMENT,
+  "instance_id?": { type: "string", description: "May be left out where there is one instance" },
+};

@@ -1,0 +1,87 @@
+/**
+ * Traces through the runtime's own OpenTelemetry (`OTEL_DENO=true`, settings `OTEL_*`): the runtime
+ * begins a span for each request, under the caller's `traceparent`, and sends all spans away; what
+ * is done within a request is added here. Decided in "Operations".
+ */
+
+import {
+  type Context,
+  context,
+  ROOT_CONTEXT,
+  type Span,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from "@opentelemetry/api";
+import type { SpanAttributes, Tracer } from "./domain/tracer.ts";
+
+/** W3C Trace Context, version 00. */
+const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
+const SAMPLED = 1;
+
+/** To be called once, where the runtime traces. */
+export function openTelemetry(): Tracer {
+  const tracer = trace.getTracer("daybook");
+
+  /** Ends the span with the work, whatever becomes of it. */
+  async function endWith<T>(
+    span: Span,
+    work: Promise<T>,
+    describe?: (result: T) => SpanAttributes,
+  ): Promise<T> {
+    try {
+      const result = await work;
+      if (describe !== undefined) span.setAttributes(describe(result));
+      return result;
+    } catch (error) {
+      // Its text may hold what was asked for.
+      span.setAttribute("error.type", error instanceof Error ? error.name : "unknown");
+      span.setStatus({ code: SpanStatusCode.ERROR });
+      throw error;
+    } finally {
+      span.end();
+    }
+  }
+
+  return {
+    nameRequest(method, route, requestId) {
+      const span = trace.getActiveSpan();
+      span?.updateName(`${method} ${route}`);
+      span?.setAttributes({ "http.route": route, "daybook.request_id": requestId });
+    },
+    span(name, attributes, work, describe) {
+      return tracer.startActiveSpan(
+        name,
+        { attributes },
+        (span) => endWith(span, work(), describe),
+      );
+    },
+    outgoing(name, attributes, cause, work, describe) {
+      const parent = contextOf(cause && parseTraceparent(cause));
+      const span = tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes }, parent);
+      const traceparent = writeTraceparent(span.spanContext());
+      const own = trace.setSpan(parent, span);
+      return context.with(own, () => endWith(span, work(traceparent), describe));
+    },
+    traceparent() {
+      const span = trace.getActiveSpan();
+      return span && writeTraceparent(span.spanContext());
+    },
+  };
+}
+
+/** The root where there is none: what happens to be under way has nothing to do with it. */
+function contextOf(span: SpanContext | undefined | ""): Context {
+  return span ? trace.setSpan(ROOT_CONTEXT, trace.wrapSpanContext(span)) : ROOT_CONTEXT;
+}
+
+function writeTraceparent({ traceId, spanId, traceFlags }: SpanContext): string {
+  return `00-${traceId}-${spanId}-${traceFlags & SAMPLED ? "01" : "00"}`;
+}
+
+function parseTraceparent(text: string): SpanContext | undefined {
+  const [, traceId, spanId, flags] = TRACEPARENT.exec(text) ?? [];
+  if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;
+  return { traceId, spanId, traceFlags: parseInt(flags, 16), isRemote: true };
+}

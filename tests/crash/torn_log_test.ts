@@ -1,0 +1,151 @@
+/**
+ * Power cuts: the data folder is copied at a random moment of a write, and what was not yet synced
+ * is torn in the copy, which the next server then finds. All that was acknowledged is there, the
+ * write under way wholly or not at all.
+ */
+
+import assert from "node:assert/strict";
+import { type ServerProcess, startServer } from "../support/server_process.ts";
+import { type Api, connectApi } from "./api.ts";
+import { FINAL_CHECKS, STANDARD_CHECKS } from "./checks.ts";
+import { type ClientContext, pickWorkload, STANDARD_MIX } from "./workload.ts";
+import { clientContext } from "./clients.ts";
+import { createJournal, type Journal, type Operation, settle } from "./journal.ts";
+import { createRandom, type Random } from "./random.ts";
+import type { StreamModel } from "./stream_model.ts";
+import { CRASH_SPEC } from "./workload.ts";
+import { endOfLastCommit, type Tear, tearLog, TEARS } from "./write_ahead_log.ts";
+
+const LIVES = 12;
+const WRITES_MAX = 25;
+const STORE = "daybook.sqlite";
+const LOG = `${STORE}-wal`;
+
+interface Run {
+  readonly journal: Journal;
+  readonly streams: Map<string, StreamModel>;
+  readonly pool: readonly string[];
+  readonly tears: Map<Tear | "none", number>;
+}
+
+Deno.test("after a power cut all that was acknowledged is there, and nothing is half there", async () => {
+  const seed = Number(Deno.env.get("CRASH_SEED") ?? Math.floor(Math.random() * 2 ** 31));
+  const lives = Number(Deno.env.get("CRASH_ROUNDS") ?? LIVES);
+  console.log(`crash seed ${seed}`);
+  const random = createRandom(seed);
+  const pool = Array.from({ length: 8 }, () => random.uuid());
+  const run: Run = { journal: createJournal(), streams: new Map(), pool, tears: new Map() };
+  let dataDir = await Deno.makeTempDir({ prefix: "daybook_torn_" });
+  for (let life = 0; life < lives; life++) {
+    const faults: string[] = [];
+    dataDir = await liveAndDie(run, dataDir, random.fork(life), faults);
+    assert.deepEqual(faults, [], `seed ${seed}, life ${life}, ${dataDir}`);
+  }
+  const server = await startServer({ dataDir });
+  assert.deepEqual(
+    await look(run, server, [], random, FINAL_CHECKS),
+    [],
+    `seed ${seed}, ${dataDir}`,
+  );
+  assert.equal(await server.stop(), 0);
+  await Deno.remove(dataDir, { recursive: true });
+  console.log(`${lives} power cuts: ${[...run.tears].map((entry) => entry.join(" ")).join(", ")}`);
+  if (lives >= LIVES) assert.ok(run.tears.size > 2, "hardly anything was ever torn");
+});
+
+/** Gives the folder that the next life finds. */
+async function liveAndDie(
+  run: Run,
+  dataDir: string,
+  random: Random,
+  faults: string[],
+): Promise<string> {
+  const server = await startServer({ dataDir });
+  const api = connectApi(server);
+  await api.deploySpec(CRASH_SPEC);
+  const client = clientContext(run.pool, { id: run.pool[0]! }, random.fork(1));
+  const first = run.journal.operations.length;
+  for (let left = 1 + random.below(WRITES_MAX); left > 0; left--) await write(run, api, client);
+  // Synced, for it is acknowledged: nothing else is written at this moment.
+  const before = await Deno.readFile(`${dataDir}/${LOG}`);
+  const synced = endOfLastCommit(before);
+
+  const last = run.journal.record(pickWorkload(STANDARD_MIX, client.random).write(client));
+  const answer = api.write(last).catch(() => undefined);
+  await new Promise((resolve) => setTimeout(resolve, random.below(4)));
+  Deno.kill(server.pid, "SIGSTOP");
+  const copy = await copyFolder(dataDir);
+  await server.kill();
+  // Its bytes may have left before the stop.
+  const heard = await answer;
+  if (heard?.status === 201) {
+    last.outcome = "acknowledged";
+    last.streamIds = heard.streamIds;
+  } else await tear(run, copy, before, synced, random.fork(2));
+  api.close();
+  await Deno.remove(dataDir, { recursive: true });
+
+  const heir = await startServer({ dataDir: copy });
+  const written = run.journal.operations.slice(first);
+  faults.push(...await look(run, heir, written, random, STANDARD_CHECKS));
+  await heir.kill();
+  return copy;
+}
+
+async function write(run: Run, api: Api, client: ClientContext): Promise<void> {
+  const operation = run.journal.record(pickWorkload(STANDARD_MIX, client.random).write(client));
+  const { status, streamIds, body } = await api.write(operation);
+  assert.equal(status, 201, JSON.stringify(body));
+  operation.outcome = "acknowledged";
+  operation.streamIds = streamIds;
+}
+
+/** Tears what came behind `synced`, from some byte on; a log that began anew stays as it is. */
+async function tear(
+  { tears }: Run,
+  folder: string,
+  before: Uint8Array,
+  synced: number,
+  random: Random,
+): Promise<void> {
+  const log = await Deno.readFile(`${folder}/${LOG}`);
+  const isSameLog = log.subarray(16, 24).every((byte, index) => byte === before[16 + index]);
+  const end = endOfLastCommit(log);
+  const isTorn = isSameLog && Math.max(end, log.length) > synced;
+  const how = isTorn ? random.pick(TEARS) : "none";
+  tears.set(how, (tears.get(how) ?? 0) + 1);
+  if (how === "none") return;
+  const from = synced + random.below(Math.max(end, log.length) - synced + 1);
+  await Deno.writeFile(
+    `${folder}/${LOG}`,
+    tearLog(log, from, how, before, () => random.below(256)),
+  );
+}
+
+async function copyFolder(from: string): Promise<string> {
+  const to = await Deno.makeTempDir({ prefix: "daybook_torn_" });
+  for await (const { name, isFile } of Deno.readDir(from)) {
+    // The index of the log is memory that a power cut does not leave.
+    if (isFile && !name.endsWith("-shm")) await Deno.copyFile(`${from}/${name}`, `${to}/${name}`);
+  }
+  return to;
+}
+
+async function look(
+  { journal, streams }: Run,
+  server: ServerProcess,
+  written: readonly Operation[],
+  random: Random,
+  checks: typeof STANDARD_CHECKS,
+): Promise<string[]> {
+  const api = connectApi(server);
+  const faults: string[] = [];
+  for (const { name, run } of checks) {
+    const found = await run({ api, server, journal, streams, written, random });
+    faults.push(...found.map((fault) => `${name}: ${fault}`));
+    if (found.length > 0) break;
+  }
+  written.forEach((operation) => settle(operation, journal));
+  api.close();
+  return faults;
+}

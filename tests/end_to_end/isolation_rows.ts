@@ -1,0 +1,250 @@
+/**
+ * For each route: how to ask it for what belongs to the instance `shop`, and what somebody gets for
+ * it who has a key of another instance, or a token for another one. A route without a row here
+ * fails the test that walks `PATHS`.
+ */
+
+import { METADATA } from "./world_spec.ts";
+
+/** What `shop` has, and the other instance must not get at. */
+export interface Belongings {
+  readonly instance: string;
+  readonly order: string;
+  readonly errorId: string;
+  readonly sagaId: string;
+  readonly scheduledId: string;
+  readonly anchorId: string;
+  readonly keyId: string;
+}
+
+export interface RouteRow {
+  /** As in `PATHS`. */
+  readonly route: string;
+  readonly path: (shop: Belongings) => string;
+  readonly body?: (shop: Belongings) => unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Status of the answer to the other instance. */
+  readonly rival: number;
+  /** What that answer holds, where it is not a refusal. */
+  readonly rivalBody?: Readonly<Record<string, unknown>>;
+}
+
+const WRITE = { data: { text: "the rival's" }, metadata: METADATA };
+const NONE = { data: [] };
+
+/** Asked with an API key: the other instance sees its own, empty environment. */
+export const DATA_ROWS: readonly RouteRow[] = [
+  {
+    route: "POST /_atomic-write",
+    path: () => "/_atomic-write",
+    body: ({ order }) => ({
+      targets: [{
+        aggregate_type: "order",
+        id: order,
+        events: [{ type: "was_paid", data: WRITE.data }],
+      }],
+      metadata: METADATA,
+    }),
+    rival: 201,
+  },
+  {
+    route: "GET /_audit/anchors",
+    path: () => "/_audit/anchors",
+    rival: 200,
+    rivalBody: NONE,
+  },
+  {
+    route: "GET /_audit/anchors/{id}",
+    path: ({ anchorId }) => `/_audit/anchors/${anchorId}`,
+    rival: 404,
+  },
+  {
+    route: "GET /_audit/platform-anchors/latest",
+    path: () => "/_audit/platform-anchors/latest",
+    rival: 404,
+  },
+  { route: "GET /_audit/platform-key", path: () => "/_audit/platform-key", rival: 200 },
+  { route: "GET /_audit/signing-key", path: () => "/_audit/signing-key", rival: 200 },
+  { route: "GET /_errors", path: () => "/_errors", rival: 200, rivalBody: NONE },
+  { route: "GET /_errors/{id}", path: ({ errorId }) => `/_errors/${errorId}`, rival: 404 },
+  { route: "GET /_listeners", path: () => "/_listeners", rival: 200, rivalBody: NONE },
+  {
+    route: "GET /_listeners/{name}/deliveries",
+    path: () => "/_listeners/hook/deliveries",
+    rival: 404,
+  },
+  {
+    route: "POST /_listeners/{name}/replay",
+    path: () => "/_listeners/hook/replay",
+    body: () => ({ since: "2026-01-01T00:00:00Z" }),
+    rival: 404,
+  },
+  { route: "GET /_sagas", path: () => "/_sagas", rival: 200, rivalBody: NONE },
+  { route: "GET /_sagas/{id}", path: ({ sagaId }) => `/_sagas/${sagaId}`, rival: 404 },
+  { route: "GET /_scheduled", path: () => "/_scheduled", rival: 200, rivalBody: NONE },
+  {
+    route: "GET /_scheduled/{id}",
+    path: ({ scheduledId }) => `/_scheduled/${scheduledId}`,
+    rival: 404,
+  },
+  {
+    route: "DELETE /_scheduled/{id}",
+    path: ({ scheduledId }) => `/_scheduled/${scheduledId}`,
+    rival: 404,
+  },
+  { route: "GET /{type}", path: () => "/order", rival: 200, rivalBody: NONE },
+  {
+    route: "GET /{type}/nearby",
+    path: () => "/order/nearby?lat=52.52&lng=13.405",
+    rival: 200,
+    rivalBody: NONE,
+  },
+  { route: "GET /{type}/{id}", path: ({ order }) => `/order/${order}`, rival: 404 },
+  {
+    route: "POST /{type}/{id}",
+    path: ({ order }) => `/order/${order}`,
+    body: () => ({ events: [{ type: "was_paid", data: WRITE.data }], metadata: METADATA }),
+    rival: 201,
+  },
+  {
+    route: "GET /{type}/{id}/length",
+    path: ({ order }) => `/order/${order}/length`,
+    rival: 200,
+    rivalBody: { length: 0 },
+  },
+  {
+    route: "GET /{type}/{id}/events",
+    path: ({ order }) => `/order/${order}/events`,
+    rival: 200,
+    rivalBody: NONE,
+  },
+  {
+    route: "GET /{type}/{id}/audit/attestation/{index}",
+    path: ({ order }) => `/order/${order}/audit/attestation/0`,
+    rival: 404,
+  },
+  {
+    route: "POST /{type}/{id}/{event}",
+    path: ({ order }) => `/order/${order}/was_paid`,
+    body: () => WRITE,
+    rival: 201,
+  },
+];
+
+function inTest({ instance }: Belongings) {
+  return { instance_id: instance, environment: "test" };
+}
+
+function inQuery(path: string): RouteRow["path"] {
+  return ({ instance }) => `${path}?instance_id=${instance}&environment=test`;
+}
+
+function multipart(fields: Readonly<Record<string, string>>): string {
+  const parts = Object.entries(fields).map(([name, value]) => {
+    const file = name === "file" ? '; filename="module.wasm"' : "";
+    const head = `Content-Disposition: form-data; name="${name}"${file}`;
+    return `--part\r\n${head}\r\n\r\n${value}\r\n`;
+  });
+  return `${parts.join("")}--part--\r\n`;
+}
+
+/** Asked with a token that names another instance. */
+export const OPERATOR_ROWS: readonly RouteRow[] = [
+  {
+    route: "GET /api/instances",
+    path: () => "/api/instances",
+    rival: 200,
+  },
+  {
+    route: "GET /api/instances/{id}",
+    path: ({ instance }) => `/api/instances/${instance}`,
+    rival: 403,
+  },
+  {
+    route: "PATCH /api/instances/{id}",
+    path: ({ instance }) => `/api/instances/${instance}`,
+    body: () => ({ tier: "free" }),
+    rival: 403,
+  },
+  {
+    route: "GET /api/instances/{id}/spec",
+    path: ({ instance }) => `/api/instances/${instance}/spec?environment=test`,
+    rival: 403,
+  },
+  {
+    route: "POST /api/instances/{id}/spec",
+    path: ({ instance }) => `/api/instances/${instance}/spec`,
+    body: () => ({ environment: "test", force: true, spec: {} }),
+    rival: 403,
+  },
+  {
+    route: "GET /api/instances/{id}/specs",
+    path: ({ instance }) => `/api/instances/${instance}/specs?environment=test`,
+    rival: 403,
+  },
+  {
+    route: "GET /api/instances/{id}/keys",
+    path: ({ instance }) => `/api/instances/${instance}/keys?environment=test`,
+    rival: 403,
+  },
+  {
+    route: "POST /api/instances/{id}/keys",
+    path: ({ instance }) => `/api/instances/${instance}/keys`,
+    body: () => ({ name: "mine", scope: "write", environment: "test" }),
+    rival: 403,
+  },
+  {
+    route: "DELETE /api/keys/{id}",
+    path: ({ keyId }) => `/api/keys/${keyId}`,
+    rival: 403,
+  },
+  {
+    route: "POST /api/keys/{id}/rotate",
+    path: ({ keyId }) => `/api/keys/${keyId}/rotate`,
+    rival: 403,
+  },
+  {
+    route: "POST /api/keys/{id}/schedule_revocation",
+    path: ({ keyId }) => `/api/keys/${keyId}/schedule_revocation`,
+    body: () => ({ revoke_at: "2030-01-01T00:00:00Z" }),
+    rival: 403,
+  },
+  {
+    route: "POST /_admin/anchors",
+    path: () => "/_admin/anchors",
+    body: inTest,
+    rival: 403,
+  },
+  {
+    route: "POST /_admin/signing-keys",
+    path: () => "/_admin/signing-keys",
+    body: inTest,
+    rival: 403,
+  },
+  { route: "GET /_admin/blobs", path: inQuery("/_admin/blobs"), rival: 403 },
+  {
+    route: "POST /_admin/blobs",
+    path: () => "/_admin/blobs",
+    headers: { "content-type": "multipart/form-data; boundary=part" },
+    body: (shop) => multipart({ ...inTest(shop), name: "judge", file: "\0asm\x01\0\0\0" }),
+    rival: 403,
+  },
+  { route: "GET /_admin/debug", path: inQuery("/_admin/debug"), rival: 403 },
+  {
+    route: "POST /_admin/debug",
+    path: () => "/_admin/debug",
+    body: (shop) => ({ ...inTest(shop), wasm_trace: true }),
+    rival: 403,
+  },
+];
+
+/** These know no instance: what they answer is nobody's, or for operators of everything. */
+export const SHARED_ROUTES: Readonly<Record<string, string>> = {
+  "GET /health/live": "tells that the process runs, and nothing else",
+  "GET /health/ready": "tells whether the store answers, and nothing else",
+  "GET /metrics": "counts; for operators, or on loopback",
+  "GET /openapi.json": "describes the calls; with a key, the types of its own environment",
+  "POST /api/login": "gives a token to who knows an account's password",
+  "POST /api/users": "accounts are of the deployment: a token for single instances is refused",
+  "POST /api/instances": "makes a new one: a token for single instances is refused",
+};

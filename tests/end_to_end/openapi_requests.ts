@@ -1,0 +1,402 @@
+/**
+ * Requests that produce each documented status of each route, for `openapi_test.ts`. A row holds
+ * what only this route can be asked: its success, and the refusals of its own. What every route
+ * is refused for by its credential, its query or its body follows from the success; see
+ * `derivedRequest()`.
+ */
+
+import assert from "node:assert/strict";
+import type { JsonObject } from "../../src/domain/json.ts";
+import { deliver } from "../support/listener_fixtures.ts";
+import { FULFILMENT, typesOf } from "../support/saga_fixtures.ts";
+import { framed, returning } from "../support/wasm/build_module.ts";
+import { operatorClaims, type SendOptions, signToken, type World } from "./world.ts";
+import { METADATA } from "./world_spec.ts";
+
+/** A request: `[path with query, body?, more?]`. */
+export type Asked = readonly [path: string, body?: unknown, options?: SendOptions];
+export type Ask = (world: World) => Asked | Promise<Asked>;
+/** Status to what produces it. */
+export type Producers = Readonly<Record<number, Ask>>;
+
+/** One type for each feature: orders set off sagas and are told to a listener. */
+export const openApiSpec: JsonObject = {
+  agent_types: ["user"],
+  singletons: ["stock"],
+  aggregate_types: {
+    ...typesOf({
+      inventory: ["was_reserved", "was_released"],
+      payment: ["was_requested", "was_captured", "was_refused"],
+    }),
+    order: {
+      description: "What customers want",
+      events: {
+        was_placed: { schema: true, handler: [] },
+        was_confirmed: { schema: true, handler: [] },
+        was_noted: {
+          schema: {
+            $defs: { text: { type: "string", maxLength: 10 } },
+            type: "object",
+            properties: { text: { $ref: "#/$defs/text" } },
+          },
+          handler: { set: { target: "text", value: "$.data.text" } },
+          geo: { type: "point", path: "$.data.at" },
+        },
+        was_promised: {
+          schema: true,
+          handler: [],
+          implications: [{
+            schedule: {
+              delay: "60s",
+              emit: { aggregate_type: "order", id: "$.id", event_type: "was_noted", data: {} },
+            },
+          }],
+        },
+        _was_tombstoned: {},
+      },
+    },
+  },
+  modules: {
+    sagas: { fulfilment: FULFILMENT },
+    listeners: {
+      hook: {
+        url: "https://hook.example.com/hook",
+        secret: "0123456789abcdef",
+        events: ["order.was_noted"],
+      },
+      idle: {
+        url: "https://idle.example.com/hook",
+        secret: "0123456789abcdef",
+        events: ["*"],
+        enabled: false,
+      },
+    },
+  },
+};
+
+const HANDLER = framed(returning('{"state":{}}'));
+const ORDER = "/order/7KD2M9QXA";
+const NOTED = { data: { text: "a" }, metadata: METADATA };
+const BERLIN = { lat: 52.52, lng: 13.405 };
+const BATCH = { events: [{ type: "was_noted", data: { text: "a" } }], metadata: METADATA };
+/** The spec of the test's world is deployed there too. */
+const PRODUCTION = { order: `${ORDER}/was_noted`, placed: NOTED };
+const HOUR_MS = 3_600_000;
+const UNKNOWN = "00000000-0000-4000-8000-000000000000";
+
+function atomic(change: JsonObject = {}) {
+  const target = { aggregate_type: "order", id: "7KD2M9QXA", events: BATCH.events, ...change };
+  return { targets: [target], metadata: METADATA };
+}
+
+function get(path: string): Ask {
+  return () => [path];
+}
+
+function post(path: string, body: unknown): Ask {
+  return () => [path, body];
+}
+
+async function expect(world: World, status: number, [path, body, options]: Asked, method = "POST") {
+  const answer = await world.send(method, path, { body, ...options });
+  assert.equal(answer.status, status, answer.text);
+  return answer.body;
+}
+
+function note(world: World) {
+  return expect(world, 201, [`${ORDER}/was_noted`, NOTED]);
+}
+
+async function firstOf(world: World, path: string, field: string): Promise<string> {
+  const { data } = await expect(world, 200, [path], "GET");
+  return data[0][field];
+}
+
+/** What an operator asks of the instance. */
+function instance(path = ""): Ask {
+  return ({ instanceId }) => [`/api/instances/${instanceId}${path}`];
+}
+
+function toInstance(path: string, body: unknown): Ask {
+  return ({ instanceId }) => [`/api/instances/${instanceId}${path}`, body];
+}
+
+/** As {@link Ask}, by an operator, on a path that does not show it. */
+function asOperator(path: string, body?: unknown): Ask {
+  return ({ operator }) => [path, body, { token: operator }];
+}
+
+async function keyId(world: World): Promise<string> {
+  const body = { name: "k", scope: "read", environment: "test" };
+  const [path] = await instance("/keys")(world);
+  return (await expect(world, 201, [path, body])).id;
+}
+
+function ofKey(action = "", body?: unknown): Ask {
+  return async (world) => [`/api/keys/${await keyId(world)}${action}`, body];
+}
+
+function upload(
+  fields: Readonly<Record<string, string>>,
+  module: Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>>,
+): Ask {
+  return async ({ operator }) => {
+    const form = new FormData();
+    for (const [name, value] of Object.entries(fields)) form.set(name, value);
+    form.set("file", new Blob([await module]));
+    const sent = new Response(form);
+    const headers = { "content-type": sent.headers.get("content-type")! };
+    return ["/_admin/blobs", await sent.bytes(), { token: operator, headers }];
+  };
+}
+
+async function placed(world: World): Promise<void> {
+  await expect(world, 201, [`${ORDER}/was_placed`, { data: { sku: "stock" }, metadata: METADATA }]);
+}
+
+async function scheduledId(world: World): Promise<string> {
+  await expect(world, 201, [`${ORDER}/was_promised`, { data: {}, metadata: METADATA }]);
+  return await firstOf(world, "/_scheduled", "scheduled_id");
+}
+
+async function anchored(world: World): Promise<JsonObject> {
+  await note(world);
+  const asked = asOperator("/_admin/anchors", { environment: "test" });
+  return (await expect(world, 201, await asked(world))).anchor;
+}
+
+/** Two tries, of which the first fails. */
+async function delivered(world: World): Promise<void> {
+  await note(world);
+  await deliver(world.service);
+}
+
+/** The id of an error record. */
+function keepError({ service, tenants, host }: World): Promise<string> {
+  const record = { error_type: "internal", message: "a", context: {}, request_id: "r" };
+  host.timeMs += 1;
+  return Promise.resolve(service.data.recordError(tenants.test, record));
+}
+
+async function logInBadly(world: World): Promise<Asked> {
+  await addAda(world);
+  const body = { ...ADA, password: "not hers, but long" };
+  for (let index = 0; index < 10; index++) await expect(world, 401, ["/api/login", body]);
+  return ["/api/login", body];
+}
+
+const ADA = { email: "ada@example.com", password: "correct horse battery" };
+const FOREIGN_TOKEN = signToken(operatorClaims({ instances: [UNKNOWN] }));
+
+async function addAda({ send, operator }: World): Promise<void> {
+  const { status } = await send("POST", "/api/users", { body: ADA, token: operator });
+  assert.ok([201, 409].includes(status));
+}
+
+export const REQUESTS: Readonly<Record<string, Producers>> = {
+  "POST /{type}/{id}/{event}": {
+    201: post(`${ORDER}/was_noted`, NOTED),
+    404: post("/nothing/7KD2M9QXA/was_noted", NOTED),
+    409: post(`${ORDER}/was_noted`, { ...NOTED, metadata: { ...METADATA, previous_length: 9 } }),
+    422: post(`${ORDER}/was_noted`, { ...NOTED, data: { text: "longer than that" } }),
+  },
+  "POST /{type}/{id}": {
+    201: post(ORDER, BATCH),
+    404: post(ORDER, { ...BATCH, events: [{ type: "was_lost" }] }),
+    409: post(ORDER, { ...BATCH, metadata: { ...METADATA, previous_length: 9 } }),
+    422: post("/order/short", BATCH),
+  },
+  "POST /_atomic-write": {
+    201: post("/_atomic-write", atomic()),
+    409: post("/_atomic-write", atomic({ previous_length: 9 })),
+    422: post("/_atomic-write", atomic({ events: [{ type: "was_promised" }] })),
+  },
+  "GET /{type}/{id}": {
+    200: async (world) => [await note(world).then(() => ORDER)],
+    404: get("/order/0RDER0404"),
+    422: get("/order/short"),
+  },
+  "GET /{type}/{id}/length": {
+    200: get(`${ORDER}/length`),
+    404: get("/nothing/7KD2M9QXA/length"),
+    422: get("/order/short/length"),
+  },
+  "GET /{type}/{id}/events": {
+    200: async (world) => [await note(world).then(() => `${ORDER}/events?count=9000&raw=true`)],
+    404: get("/nothing/7KD2M9QXA/events"),
+    422: get("/order/short/events"),
+  },
+  "GET /{type}": {
+    200: async (world) => [await note(world).then(() => "/order?resolve=true&limit=900")],
+    404: get("/nothing"),
+  },
+  "GET /{type}/nearby": {
+    200: async (world) => {
+      await expect(world, 201, [`${ORDER}/was_noted`, { ...NOTED, data: { at: BERLIN } }]);
+      return ["/order/nearby?lat=52.5&lng=13.4&radius=2500.5&limit=900"];
+    },
+    404: get("/payment/nearby?lat=52.5&lng=13.4"),
+  },
+  "GET /{type}/{id}/audit/attestation/{index}": {
+    200: async (world) => [await anchored(world).then(() => `${ORDER}/audit/attestation/0`)],
+    404: get(`${ORDER}/audit/attestation/0`),
+    409: async (world) => [await anchored(world).then(() => `${ORDER}/audit/attestation/99`)],
+    422: async (world) => [await anchored(world).then(() => `${ORDER}/audit/attestation/first`)],
+  },
+  "GET /_audit/anchors": {
+    200: async (world) => [await anchored(world).then(() => "/_audit/anchors")],
+  },
+  "GET /_audit/anchors/{id}": {
+    200: async (world) => [await anchored(world).then(() => "/_audit/anchors/latest")],
+    404: get("/_audit/anchors/anc_none"),
+  },
+  "GET /_audit/signing-key": { 200: get("/_audit/signing-key?all=true") },
+  "GET /_audit/platform-anchors/latest": {
+    200: async (world) => {
+      const { order, placed } = PRODUCTION;
+      const options = { environment: "production", token: world.keys.production.write } as const;
+      await expect(world, 201, [order, placed, options]);
+      world.host.timeMs += HOUR_MS;
+      await world.service.audit.makeDueAnchors(HOUR_MS, () => false);
+      return ["/_audit/platform-anchors/latest"];
+    },
+    404: get("/_audit/platform-anchors/latest"),
+  },
+  "GET /_audit/platform-key": { 200: get("/_audit/platform-key") },
+  "POST /_admin/anchors": {
+    200: asOperator("/_admin/anchors", { environment: "test" }),
+    201: async (world) => {
+      await note(world);
+      return await asOperator("/_admin/anchors", { environment: "test" })(world);
+    },
+    404: asOperator("/_admin/anchors", { instance_id: UNKNOWN }),
+  },
+  "POST /_admin/signing-keys": {
+    201: asOperator("/_admin/signing-keys", { environment: "test" }),
+    404: asOperator("/_admin/signing-keys", { instance_id: UNKNOWN }),
+  },
+  "GET /_errors": {
+    200: async (world) => [await keepError(world).then(() => "/_errors")],
+  },
+  "GET /_errors/{id}": {
+    200: async (world) => [`/_errors/${await keepError(world)}`],
+    404: get("/_errors/err_none"),
+  },
+  "GET /_sagas": { 200: async (world) => [await placed(world).then(() => "/_sagas?limit=1")] },
+  "GET /_sagas/{id}": {
+    200: async (world) => [
+      await placed(world).then(async () => `/_sagas/${await firstOf(world, "/_sagas", "saga_id")}`),
+    ],
+    404: get("/_sagas/saga_none"),
+  },
+  "GET /_scheduled": {
+    200: async (world) => [await scheduledId(world).then(() => "/_scheduled")],
+  },
+  "GET /_scheduled/{id}": {
+    200: async (world) => [`/_scheduled/${await scheduledId(world)}`],
+    404: get(`/_scheduled/${UNKNOWN}`),
+  },
+  "DELETE /_scheduled/{id}": {
+    200: async (world) => [`/_scheduled/${await scheduledId(world)}`],
+    404: get(`/_scheduled/${UNKNOWN}`),
+  },
+  "GET /_listeners": { 200: get("/_listeners") },
+  "GET /_listeners/{name}/deliveries": {
+    200: async (world) => [await delivered(world).then(() => "/_listeners/hook/deliveries")],
+    404: get("/_listeners/none/deliveries"),
+  },
+  "POST /_listeners/{name}/replay": {
+    202: async (world) => {
+      await delivered(world);
+      return ["/_listeners/hook/replay", { since: "2026-01-01T00:00:00Z" }];
+    },
+    404: post("/_listeners/none/replay", { since: "2026-01-01T00:00:00Z" }),
+    422: post("/_listeners/idle/replay", { since: "2026-01-01T00:00:00Z" }),
+  },
+  "POST /api/login": {
+    200: async (world) => {
+      await addAda(world);
+      return ["/api/login", ADA, { token: null }];
+    },
+    401: post("/api/login", ADA),
+    429: logInBadly,
+  },
+  "POST /api/users": {
+    201: post("/api/users", ADA),
+    409: async (world) => ["/api/users", await addAda(world).then(() => ADA)],
+    422: post("/api/users", { ...ADA, password: "short" }),
+  },
+  "GET /api/instances": { 200: get("/api/instances") },
+  "POST /api/instances": {
+    201: post("/api/instances", { slug: "another" }),
+    409: post("/api/instances", { slug: "shop" }),
+    422: post("/api/instances", { slug: "-" }),
+  },
+  "GET /api/instances/{id}": { 200: instance(), 404: get(`/api/instances/${UNKNOWN}`) },
+  "PATCH /api/instances/{id}": {
+    200: toInstance("", { tier: "pro" }),
+    404: post(`/api/instances/${UNKNOWN}`, { tier: "pro" }),
+    422: toInstance("", { tier: "gold" }),
+  },
+  "POST /api/instances/{id}/spec": {
+    200: toInstance("/spec", { environment: "test", spec: openApiSpec }),
+    404: post(`/api/instances/${UNKNOWN}/spec`, { spec: openApiSpec }),
+    422: toInstance("/spec", { spec: {} }),
+  },
+  "GET /api/instances/{id}/spec": {
+    200: instance("/spec?environment=test"),
+    404: get(`/api/instances/${UNKNOWN}/spec`),
+  },
+  "GET /api/instances/{id}/specs": {
+    200: instance("/specs"),
+    404: get(`/api/instances/${UNKNOWN}/specs`),
+  },
+  "GET /api/instances/{id}/keys": {
+    200: instance("/keys"),
+    404: get(`/api/instances/${UNKNOWN}/keys`),
+  },
+  "POST /api/instances/{id}/keys": {
+    201: toInstance("/keys", { name: "k", scope: "read" }),
+    404: post(`/api/instances/${UNKNOWN}/keys`, { name: "k", scope: "read" }),
+    422: toInstance("/keys", { name: "k", scope: "all" }),
+  },
+  "DELETE /api/keys/{id}": { 200: ofKey(), 404: get("/api/keys/key_none") },
+  "POST /api/keys/{id}/rotate": {
+    201: ofKey("/rotate", {}),
+    404: post("/api/keys/none/rotate", {}),
+  },
+  "POST /api/keys/{id}/schedule_revocation": {
+    200: ofKey("/schedule_revocation", { revoke_at: "2030-01-01T00:00:00Z" }),
+    404: post("/api/keys/none/schedule_revocation", { revoke_at: "2030-01-01T00:00:00Z" }),
+    422: ofKey("/schedule_revocation", { revoke_at: "soon" }),
+  },
+  "POST /_admin/blobs": {
+    201: upload({ name: "order" }, HANDLER),
+    404: upload({ name: "order", instance_id: UNKNOWN }, HANDLER),
+    422: upload({ name: "order" }, new Uint8Array(4)),
+  },
+  "GET /_admin/blobs": {
+    200: asOperator("/_admin/blobs"),
+    404: asOperator(`/_admin/blobs?instance_id=${UNKNOWN}`),
+  },
+  "POST /_admin/debug": {
+    200: asOperator("/_admin/debug", { wasm_trace: true }),
+    404: asOperator("/_admin/debug", { wasm_trace: true, instance_id: UNKNOWN }),
+  },
+  "GET /_admin/debug": {
+    200: asOperator("/_admin/debug"),
+    404: asOperator(`/_admin/debug?instance_id=${UNKNOWN}`),
+  },
+  "GET /health/live": { 200: get("/health/live") },
+  "GET /health/ready": { 200: get("/health/ready") },
+  "GET /metrics": {
+    200: asOperator("/metrics"),
+    401: () => ["/metrics", undefined, { token: null }],
+    403: () => ["/metrics", undefined, { token: FOREIGN_TOKEN }],
+  },
+  "GET /openapi.json": {
+    200: get("/openapi.json"),
+    401: () => ["/openapi.json", undefined, { token: "dbk_0_test_none" }],
+    403: ({ keys }) => ["/openapi.json", undefined, { token: keys.production.read }],
+  },
+};

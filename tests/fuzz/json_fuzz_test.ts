@@ -1,0 +1,97 @@
+/**
+ * Bodies that are nearly JSON. What is accepted is what `JSON.parse` reads, and holds what was sent
+ * to the last digit and key; what is refused has a reason that an independent look confirms.
+ */
+
+import assert from "node:assert/strict";
+import type { JsonValue } from "../../src/domain/json.ts";
+import { parseJsonObject } from "../../src/http/decode/json_text.ts";
+import { createRandom } from "../crash/random.ts";
+import { mutateJson, mutateText } from "./json_mutations.ts";
+import { fuzzRun } from "./seeds.ts";
+
+const BODY: JsonValue = {
+  data: {
+    text: 'an "escaped" \\ text \u00e9',
+    lines: [{ qty: 1, price: 12.5 }],
+    big: 123456789012,
+  },
+  metadata: { actor: { type: "user", id: "global" }, previous_length: 0 },
+};
+const DEPTH_MAX = 64;
+
+Deno.test("a body is read as JSON.parse reads it, or refused for a reason that is there", () => {
+  const { seed, cases } = fuzzRun(40_000);
+  const random = createRandom(seed);
+  let accepted = 0;
+  for (let number = 0; number < cases; number++) {
+    const whole = JSON.stringify(random.chance(0.5) ? BODY : mutateJson(random, BODY));
+    const text = random.chance(0.8) ? mutateText(random, whole) : whole;
+    try {
+      if (judge(text)) accepted++;
+    } catch (error) {
+      throw new Error(`seed ${seed}, case ${number}: ${JSON.stringify(text)}`, { cause: error });
+    }
+  }
+  assert.ok(accepted > cases / 20 && accepted < cases / 2, `${accepted} of ${cases} accepted`);
+});
+
+function judge(text: string): boolean {
+  const outcome = parseJsonObject(text);
+  const parsed = parse(text);
+  if (outcome.ok) {
+    assert.deepEqual(outcome.value, parsed?.value);
+    assert.equal(loss(text, parsed!.value), undefined);
+    return true;
+  }
+  assert.ok(outcome.refusal.kind === "bad_request" && outcome.refusal.message.length > 0);
+  if (parsed === undefined) return false;
+  const { value } = parsed;
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  const reason = isObject ? loss(text, value) : "no object";
+  assert.notEqual(reason, undefined, `refused without a reason: ${outcome.refusal.message}`);
+  return false;
+}
+
+function parse(text: string): { readonly value: JsonValue } | undefined {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a reader with doubles and unique keys would lose of a valid text. */
+function loss(text: string, value: JsonValue): string | undefined {
+  const bare = text.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""');
+  if ((bare.match(/:/g) ?? []).length !== keysOf(value)) return "a key twice";
+  if (depthOf(value) > DEPTH_MAX) return "too deep";
+  const numbers = bare.match(/-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g) ?? [];
+  return numbers.find((literal) => !isHeld(literal));
+}
+
+/** By exact arithmetic: an integer is the double, and nothing becomes infinite or zero. */
+function isHeld(literal: string): boolean {
+  const value = Number(literal);
+  const [, sign, whole, fraction = "", exponent = "0"] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(literal)!;
+  if (/^0*$/.test(whole! + fraction)) return true;
+  if (!Number.isFinite(value) || value === 0) return false;
+  const shift = Number(exponent) - fraction.length;
+  const digits = BigInt(whole! + fraction);
+  const scale = 10n ** BigInt(Math.abs(shift));
+  if (shift < 0 && digits % scale !== 0n) return true;
+  const integer = shift < 0 ? digits / scale : digits * scale;
+  return BigInt(value) === (sign === "-" ? -integer : integer);
+}
+
+function keysOf(value: JsonValue): number {
+  if (typeof value !== "object" || value === null) return 0;
+  const own = Array.isArray(value) ? 0 : Object.keys(value).length;
+  return Object.values(value).reduce((sum: number, inner) => sum + keysOf(inner), own);
+}
+
+function depthOf(value: JsonValue): number {
+  if (typeof value !== "object" || value === null) return 0;
+  return 1 + Math.max(0, ...Object.values(value).map(depthOf));
+}

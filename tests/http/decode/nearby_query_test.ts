@@ -1,0 +1,78 @@
+/** Decisions, "Geo": missing or bad parameters are 400. */
+
+import assert from "node:assert/strict";
+import { decodeNearbyQuery } from "../../../src/http/decode/nearby_query.ts";
+
+function decode(change: Record<string, string>) {
+  const query = new URLSearchParams({ lat: "52.52", lng: "13.405", ...change });
+  return decodeNearbyQuery(query.toString());
+}
+
+Deno.test("decodeNearbyQuery() takes a point alone: 1,000 metres, the usual limit", () => {
+  const value = { point: { lat: 52.52, lng: 13.405 }, radius: 1_000, limit: undefined };
+  assert.deepEqual(decodeNearbyQuery("lat=52.52&lng=13.405"), { ok: true, value });
+});
+
+Deno.test("decodeNearbyQuery() takes decimal numbers in all their spellings", () => {
+  const spellings = {
+    "0": 0,
+    "-0.25": -0.25,
+    "12.50": 12.5,
+    "1e1": 10,
+    "1.5E+1": 15,
+    "25e-1": 2.5,
+  };
+  for (const [text, lat] of Object.entries(spellings)) {
+    const decoded = decode({ lat: text });
+    assert.ok(decoded.ok && decoded.value.point.lat === lat, text);
+  }
+  for (const [lat, lng] of [["90", "180"], ["-90", "-180"]] as const) {
+    assert.ok(decode({ lat, lng }).ok);
+  }
+});
+
+Deno.test("decodeNearbyQuery() takes a radius of 1 to 100,000 metres", () => {
+  for (const radius of ["1", "1.5", "100000", "1e5"]) {
+    const decoded = decode({ radius });
+    assert.ok(decoded.ok && decoded.value.radius === Number(radius), radius);
+  }
+});
+
+const refused: readonly [string, readonly string[]][] = [
+  ["lat", [
+    "",
+    "north",
+    "90.1",
+    "-90.1",
+    "1e9",
+    "NaN",
+    "Infinity",
+    "0x10",
+    "1,5",
+    " 1",
+    "1.",
+    ".5",
+    "+1",
+    "٥",
+  ]],
+  ["lng", ["", "east", "180.1", "-180.1", "1_0", "--1", "1e"]],
+  ["radius", ["", "0", "0.99", "100000.1", "-5", "far", "1km", "NaN"]],
+  ["limit", ["0", "-1", "1.5", "many", ""]],
+];
+for (const [name, texts] of refused) {
+  Deno.test(`decodeNearbyQuery() refuses what ${name} cannot be, with its name`, () => {
+    for (const text of texts) {
+      const decoded = decode({ [name]: text });
+      assert.ok(!decoded.ok, text);
+      assert.ok(decoded.refusal.kind === "bad_request" && decoded.refusal.path === name, text);
+    }
+  });
+}
+
+Deno.test("decodeNearbyQuery() requires both coordinates", () => {
+  for (const [query, path] of [["", "lat"], ["lng=1", "lat"], ["lat=1", "lng"]] as const) {
+    const decoded = decodeNearbyQuery(query);
+    assert.ok(!decoded.ok && decoded.refusal.kind === "bad_request");
+    assert.equal(decoded.refusal.path, path);
+  }
+});

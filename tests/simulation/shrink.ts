@@ -1,0 +1,72 @@
+/** From a world that fails to the smallest one of its seed that still does, and its story. */
+
+import type { Weather } from "./weather.ts";
+import type { EndedWorld } from "./world.ts";
+
+/** For each part of the weather: what to try instead, the simplest first. */
+const SIMPLER: { readonly [Name in keyof Weather]: readonly Weather[Name][] } = {
+  operationsEach: [1, 2, 3, 4, 5, 6],
+  clients: [1, 2],
+  machines: [1, 2],
+  deathsInCalls: [0, 1],
+  deathsInTime: [0, 1],
+  outages: [0, 1],
+  clockJumps: [0, 1],
+  deploys: [0, 1],
+  poison: ["none", "passing"],
+  faultShare: [0, 0.03, 0.15],
+  skewMsMax: [0, 200, 1_500],
+  latencyMsMax: [1, 3, 20],
+  thinkMsMax: [50, 300],
+  isDirect: [false],
+};
+/** Worlds tried; one takes some ten milliseconds. */
+const TRIES_MAX = 300;
+
+/** `fails` says whether a world fails; `weather` does. What comes back fails too. */
+export async function shrinkWeather(
+  weather: Weather,
+  fails: (weather: Weather) => Promise<boolean>,
+): Promise<Weather> {
+  const names = Object.keys(SIMPLER) as (keyof Weather)[];
+  let smallest = weather;
+  let tries = 0;
+  for (let isSmaller = true; isSmaller;) {
+    isSmaller = false;
+    for (const name of names) {
+      const values: readonly unknown[] = SIMPLER[name];
+      const known = values.indexOf(smallest[name]);
+      for (const value of known < 0 ? values : values.slice(0, known)) {
+        if (tries++ === TRIES_MAX) return smallest;
+        const smaller = { ...smallest, [name]: value };
+        if (!await fails(smaller)) continue;
+        smallest = smaller;
+        isSmaller = true;
+        break;
+      }
+    }
+  }
+  return smallest;
+}
+
+/** What there was, what clients did and heard, and every commit: one line each. */
+export function describeWorld({ weather, journal, commits, errors }: EndedWorld): string {
+  const machines = [...new Set([...commits.values()].map(({ machine }) => machine))];
+  return [
+    `in ${JSON.stringify(weather)}`,
+    ...journal.deploys.map(({ spec, fromVersion }) =>
+      `spec ${spec} is deployed, from version ${fromVersion} on`
+    ),
+    ...journal.writes.map(({ events, heard, places }) => {
+      const sent = events.map(({ key, type, data }) => `${key} ${type} ${JSON.stringify(data)}`);
+      const at = places.map(({ key, first }) => `${key} from ${first} on`).join(", ");
+      return `a client writes ${sent.join(" and ")}: ${heard}${at === "" ? "" : ` at ${at}`}`;
+    }),
+    ...journal.deletes.map(({ scheduledId, heard }) => `a client cancels ${scheduledId}: ${heard}`),
+    ...[...commits].map(([version, { atMs, machine, process }]) =>
+      `${atMs.toFixed(1)} ms: version ${version}, by process ${process} on machine ` +
+      `${machines.indexOf(machine) + 1}`
+    ),
+    ...errors.map((error) => `logged: ${error}`),
+  ].join("\n");
+}

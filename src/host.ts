@@ -36,6 +36,17 @@ export interface Host {
   log(level: LogLevel, message: string, fields?: Record<string, unknown>): void;
 }
 
+/**
+ * What JSON leaves as it is and a terminal or a reader of lines obeys: delete and the second set of
+ * control characters, line and paragraph separators, marks that turn the direction of a text.
+ */
+const OBEYED = /[\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g;
+
+/** The same JSON with these spelt as escapes, as it has all other control characters anyway. */
+function oneLine(json: string): string {
+  return json.replace(OBEYED, (text) => `\\u${text.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
 const MICROSECONDS_PER_SECOND = 1_000_000;
 const MS_PER_SECOND = 1000;
 
@@ -61,8 +72,9 @@ export function systemHost(tracer?: Tracer): Host {
     },
     yieldTurn: () => new Promise((resolve) => setImmediate(resolve)),
     log(level, message, fields = {}) {
-      const line = { time: new Date().toISOString(), level, message, ...fields };
-      console.error(JSON.stringify(line));
+      const head = { time: new Date().toISOString(), level, message };
+      // What a field is called never decides what the line is.
+      console.error(oneLine(JSON.stringify({ ...head, ...fields, ...head })));
     },
   };
 }

@@ -51,3 +51,42 @@ Deno.test("systemHost() logs one line of JSON with time, level, message and fiel
   assert.deepEqual(rest, { level: "warn", message: "Careful", request_id: "r\n1" });
   assert.equal(new Date(time).toISOString(), time);
 });
+
+/** What `write` puts on standard error, as the texts of its calls. */
+function errorsOf(write: () => void): string[] {
+  const real = console.error;
+  const texts: string[] = [];
+  console.error = (text: string) => void texts.push(text);
+  try {
+    write();
+  } finally {
+    console.error = real;
+  }
+  return texts;
+}
+
+Deno.test("systemHost() logs one line of JSON, whatever a client has put into its fields", () => {
+  const hostile = [
+    '\n{"level":"error","message":"forged"}',
+    "\r\x1b[2J\x07\x00",
+    "\u009b31m\u0085\u2028\u2029\x7f",
+    "\u202egnol si siht\u2069\ufeff",
+    "\ud800 alone",
+    "%s %o %c",
+  ];
+  for (const text of hostile) {
+    const lines = errorsOf(() => systemHost().log("warn", text, { text, [text]: { text } }));
+    assert.equal(lines.length, 1);
+    assert.match(lines[0]!, /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]*$/u, text);
+    const read = JSON.parse(lines[0]!);
+    assert.deepEqual([read.level, read.message, read.text], ["warn", text, text]);
+  }
+});
+
+Deno.test("systemHost() lets no field take the place of level, message or time", () => {
+  const fields = { level: "debug", message: "another", time: "never", request_id: "r" };
+  const [line] = errorsOf(() => systemHost().log("error", "This one", fields));
+  const { time, ...rest } = JSON.parse(line!);
+  assert.deepEqual(rest, { level: "error", message: "This one", request_id: "r" });
+  assert.ok(!Number.isNaN(Date.parse(time)));
+});

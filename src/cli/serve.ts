@@ -28,7 +28,7 @@ import { timerWorker } from "../workers/timers.ts";
 import { type RunningWorker, runWorker, type Worker } from "../workers/worker.ts";
 import { EXIT_FAILED, exitWith, reasonOf, settingsOrExit, tokenSecret } from "./settings.ts";
 
-/** Requests under way when the stop begins have so long to end. */
+/** Requests, and work of the workers, under way when the stop begins have so long to end. */
 const STOP_GRACE_MS = 4_000;
 /** After this the process ends whatever still runs. Decided: exit within 10 s. */
 const STOP_DEADLINE_MS = 9_500;
@@ -194,7 +194,10 @@ function stopSignal(): Promise<Deno.Signal> {
  * wait for a store that is away waits side by side, to be below the deadline.
  */
 async function stop({ engine, access, service, server, workers }: Running): Promise<void> {
-  await Promise.all([server?.stop(STOP_GRACE_MS), ...workers.map((worker) => worker.stop())]);
+  const atRest = Promise.all(workers.map((worker) => worker.stop()));
+  // What a worker has not ended by then is as if the process had died: others go on with it.
+  const isOver = new Promise((resolve) => setTimeout(resolve, STOP_GRACE_MS));
+  await Promise.all([server?.stop(STOP_GRACE_MS), Promise.race([atRest, isOver])]);
   await Promise.all([service.close(), access.close()]);
   await engine.close();
 }

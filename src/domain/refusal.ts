@@ -112,6 +112,8 @@ export type Refusal =
     readonly message: string;
     readonly retryAfterMs: number;
   }
+  /** 503: the process is to end; another one, or the next one, will answer. */
+  | { readonly kind: "server_stopping" }
   | { readonly kind: "module_invalid"; readonly violation: Violation }
   | { readonly kind: "spec_invalid"; readonly violations: readonly Violation[] }
   | { readonly kind: "spec_incompatible"; readonly violations: readonly Violation[] }

@@ -11,7 +11,7 @@ import { accept, type Outcome, type Refusal, refuse } from "../domain/refusal.ts
 import { withoutBody } from "./answer.ts";
 import type { AppOptions, Call, Connection, Edge, Place } from "./call.ts";
 import { type Address, parseAddress } from "./decode/path.ts";
-import { answerFailure } from "./failure.ts";
+import { answerFailure, answerRefused } from "./failure.ts";
 import { countRequest, newRequestCounts, NO_ROUTE } from "./metrics/request_counts.ts";
 import { createAddressNet } from "./middleware/address_net.ts";
 import { authenticateCaller, authenticateHolder } from "./middleware/authenticate.ts";
@@ -45,7 +45,7 @@ export function createApp(
   host: Host,
   options: AppOptions,
 ): Hono<{ Bindings: Connection }> {
-  const { requests = newRequestCounts() } = options;
+  const { requests = newRequestCounts(), drain } = options;
   const { addressNet = createAddressNet(options.clientAddress) } = options;
   const edge: Edge = { service, host, options, requests, addressNet, paths: PATHS };
   const nextRequestId = createRequestIds(host);
@@ -75,7 +75,8 @@ export function createApp(
     const beganMs = host.monotonicMs();
     const address = parseAddress(raw.url);
     const path = address.segments && findPath(address.segments);
-    const response = await answer(raw, env, address, path);
+    const answered = answer(raw, env, address, path);
+    const response = await (drain === undefined ? answered : drain.track(answered));
     const seconds = (host.monotonicMs() - beganMs) / MS_PER_SECOND;
     countRequest(requests, path?.path.pattern ?? NO_ROUTE, raw.method, response.status, seconds);
     return raw.method === "HEAD" ? await withoutBody(response) : response;
@@ -146,6 +147,11 @@ async function answerOrFail(edge: Edge, call: Call, route: Route): Promise<Respo
 /** Key or token, rate limit, then the handler. */
 async function answerCall(edge: Edge, call: Call, route: Route): Promise<Response> {
   const { access } = edge.service;
+  // What is asked of the process itself it tells to the end.
+  const isOfProcess = route.access === "health" || route.access === "metrics";
+  if (!isOfProcess && edge.options.drain?.isStopping()) {
+    return answerRefused(edge, call, { kind: "server_stopping" });
+  }
   const header = call.request.headers.get("authorization");
   switch (route.access) {
     case "health":

@@ -4,6 +4,7 @@ import type { Host } from "../host.ts";
 import type { Service } from "../service.ts";
 import type { Environment, Tenant } from "../domain/tenant.ts";
 import type { Tracer } from "../domain/tracer.ts";
+import type { Drain } from "./drain.ts";
 import type { AddressNet } from "./middleware/address_net.ts";
 import type { RateHeaders } from "./middleware/rate_limit.ts";
 import type { RequestCounts } from "./metrics/request_counts.ts";
@@ -26,7 +27,9 @@ export interface AppOptions {
   readonly opensMetricsLocally?: boolean;
   /** Left out: nobody traces. */
   readonly tracer?: Tracer;
-  /** Shared by the listeners of a process. Left out: counted for this one alone. */
+  /** Shared by the listeners of a process. Left out: one that never stops. */
+  readonly drain?: Drain;
+  /** The same. Left out: counted for this one alone. */
   readonly requests?: RequestCounts;
   /** The same. Left out: as large as the contract says. */
   readonly addressNet?: AddressNet;

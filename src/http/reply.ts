@@ -132,6 +132,10 @@ const TABLE: Table = {
     const seconds = String(Math.ceil(retryAfterMs / MS_PER_SECOND));
     return { ...reply(503, "unavailable", message), headers: { "retry-after": seconds } };
   },
+  server_stopping: () => ({
+    ...reply(503, "unavailable", "The server is stopping; ask again"),
+    headers: { "retry-after": "1", connection: "close" },
+  }),
   module_invalid: ({ violation }) =>
     violationsReply("bad_request", "The module cannot be kept", [violation]),
   blob_incompatible: ({ violations }) =>

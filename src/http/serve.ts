@@ -7,11 +7,13 @@ import type { Host } from "../host.ts";
 import type { Service } from "../service.ts";
 import { type Environment, ENVIRONMENTS } from "../domain/tenant.ts";
 import { createApp } from "./app.ts";
+import { type Drain, openDrain } from "./drain.ts";
 import type { AppOptions, EnvironmentSource } from "./call.ts";
 import { createAddressNet } from "./middleware/address_net.ts";
 import { newRequestCounts } from "./metrics/request_counts.ts";
 
-export interface ServeOptions extends Omit<AppOptions, "environment" | "requests" | "addressNet"> {
+export interface ServeOptions
+  extends Omit<AppOptions, "environment" | "requests" | "addressNet" | "drain"> {
   readonly hostname: string;
   /** Production's; staging and test follow at +1 and +2. 0: any free ports. */
   readonly port: number;
@@ -34,7 +36,10 @@ export interface ListeningAddress {
 
 export interface RunningServer {
   readonly addresses: readonly ListeningAddress[];
-  /** Stops accepting and lets requests end; what still runs after `graceMs` is not waited for. */
+  /**
+   * Takes no further requests and lets those under way end; what still runs after `graceMs` is not
+   * waited for. Until then who asks is told to go elsewhere.
+   */
   stop(graceMs: number): Promise<void>;
 }
 
@@ -49,12 +54,13 @@ export async function startServer(
 ): Promise<RunningServer> {
   const requests = newRequestCounts();
   const addressNet = createAddressNet(options.clientAddress, options.ipLimitPerMinute);
+  const drain = openDrain();
   const listeners: Listener[] = [];
   const addresses: ListeningAddress[] = [];
   try {
     for (const [index, source] of environmentSources(options).entries()) {
       const port = options.port === 0 ? 0 : options.port + index;
-      const shared = { requests, addressNet };
+      const shared = { requests, addressNet, drain };
       const app = createApp(service, host, { ...options, environment: source, ...shared });
       const { hostname, tls } = options;
       const listener = openListener(host, { hostname, port, ...tls }, app.fetch);
@@ -65,7 +71,7 @@ export async function startServer(
     await Promise.all(listeners.map((listener) => listener.stop()));
     throw error instanceof Deno.errors.AddrInUse ? portTaken(options, listeners.length) : error;
   }
-  return { addresses, stop: (graceMs) => stopListeners(listeners, graceMs) };
+  return { addresses, stop: (graceMs) => stopListeners(drain, listeners, graceMs) };
 }
 
 function portTaken({ hostname, port }: ServeOptions, index: number): Error {
@@ -138,9 +144,15 @@ function describeAddress(
 }
 
 /** What still runs after `graceMs` is left to the end of the process. */
-async function stopListeners(listeners: readonly Listener[], graceMs: number): Promise<void> {
+async function stopListeners(
+  drain: Drain,
+  listeners: readonly Listener[],
+  graceMs: number,
+): Promise<void> {
   const grace = Promise.withResolvers<void>();
   const timer = setTimeout(grace.resolve, graceMs);
+  await Promise.race([drain.stop(), grace.promise]);
+  // Answers are on their way still, and connections that nobody uses are to be closed.
   const stopped = Promise.all(listeners.map((listener) => listener.stop()));
   await Promise.race([stopped, grace.promise]);
   clearTimeout(timer);

@@ -86,6 +86,7 @@ export const ERRORS: Readonly<Record<ErrorName, ErrorForm>> = {
     ...FAULT,
   }, ERROR_ID),
   modules_unavailable: error(503, "unavailable", FAULT, [...RETRY, ...ERROR_ID]),
+  server_stopping: error(503, "unavailable", FAULT, [...RETRY, ...ERROR_ID]),
   module_invalid: error(422, "bad_request", VIOLATIONS),
   spec_invalid: error(422, "spec_invalid", VIOLATIONS),
   spec_incompatible: error(422, "spec_incompatible", VIOLATIONS),

@@ -2,6 +2,7 @@
 
 import { sendOk } from "../answer.ts";
 import type { Call, Edge } from "../call.ts";
+import { answerRefused } from "../failure.ts";
 
 /** `GET /health/live`: the process answers. */
 export function answerLive(_edge: Edge, call: Call): Response {
@@ -10,6 +11,10 @@ export function answerLive(_edge: Edge, call: Call): Response {
 
 /** `GET /health/ready`: the store answers too; what `ping` throws becomes a 503. */
 export async function answerReady(edge: Edge, call: Call): Promise<Response> {
+  // Told first, so that a load balancer sends nothing more.
+  if (edge.options.drain?.isStopping()) {
+    return answerRefused(edge, call, { kind: "server_stopping" });
+  }
   await edge.service.ping();
   return sendOk(call.requestId, {});
 }

@@ -13,7 +13,7 @@ export const PLATFORM: Operations = {
     id: "answerReady",
     summary: "The store answers too",
     answers: { 200: answer({}) },
-    errors: ["internal", "store_away"],
+    errors: ["internal", "store_away", "server_stopping"],
   },
   "GET /metrics": {
     id: "readMetrics",

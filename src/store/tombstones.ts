@@ -32,10 +32,15 @@ export async function readTombstone(
   return value && decodeRecord<Tombstone>(value);
 }
 
+/** Keeps one that is over, whatever is open for its stream. */
+export function keepTombstone(tx: Transaction, tenant: number, tombstone: Tombstone): void {
+  tx.set(keys.tombstone(tenant, tombstone.id), encodeRecord(tombstone));
+}
+
 /** Keeps one as it is now: the stream has none that is open once it is over. */
 export function saveTombstone(tx: Transaction, tenant: number, tombstone: Tombstone): void {
   const { id, key } = tombstone;
-  tx.set(keys.tombstone(tenant, id), encodeRecord(tombstone));
+  keepTombstone(tx, tenant, tombstone);
   const open = keys.tombstoneStream(tenant, key);
   if (isOver(tombstone)) tx.clear(open);
   else tx.set(open, encoder.encode(id));

@@ -1,6 +1,7 @@
 /**
  * Pending work of an environment, as texts for a file: entries of the outbox, scheduled events,
- * deliveries, sagas, and the definitions that running ones need. All of it changes and goes away,
+ * deliveries, sagas, the definitions that running ones need, and requests to erase streams. All of it
+ * changes and goes away,
  * so what was read in several transactions is of one moment only where reading it again gives the
  * same: a piece that was changed is never as it was before, and one that came and went came with an
  * event.
@@ -14,6 +15,7 @@ import {
   type MovedEntry,
   type MovedSaga,
   type MovedSchedule,
+  movedTombstone,
   WORK_KINDS,
   type WorkKind,
   type WorkText,
@@ -23,6 +25,7 @@ import type { ReadTransaction } from "../../kv/engine.ts";
 import { listTenantDeliveries } from "../../store/deliveries.ts";
 import { listSagaRecords, readSagaDefinition } from "../../store/sagas.ts";
 import { isCancelled, listSchedules, type ScheduleRecord } from "../../store/schedules.ts";
+import { walkTombstones } from "../../store/tombstones.ts";
 import { listTenantOutbox } from "../../store/tenant_outbox.ts";
 import type { SegmentLimits } from "./scan_heads.ts";
 
@@ -91,6 +94,7 @@ const readers: Readonly<Record<WorkKind, Reader>> = {
   delivery: readDeliveries,
   saga: readSagas,
   saga_definition: readDefinitions,
+  tombstone: readTombstones,
 };
 
 async function readEntries(
@@ -173,8 +177,9 @@ async function readSagas(
 async function readDefinitions(
   tx: ReadTransaction,
   tenant: number,
-  { definitions }: WorkPlace,
+  place: WorkPlace,
 ): Promise<Page> {
+  const { definitions } = place;
   const texts = await Promise.all(
     [...definitions].sort().map(async (hash) => {
       const kept = await readSagaDefinition(tx, tenant, hash);
@@ -182,7 +187,20 @@ async function readDefinitions(
       return asText("saga_definition", { hash, kept } satisfies MovedDefinition);
     }),
   );
-  return { texts, next: undefined };
+  return { texts, next: kindAfter(place) };
+}
+
+async function readTombstones(
+  tx: ReadTransaction,
+  tenant: number,
+  place: WorkPlace,
+  batch: number,
+): Promise<Page> {
+  const found = await walkTombstones(tx, tenant, place.after as string | undefined, batch);
+  return {
+    texts: found.map((tombstone) => asText("tombstone", movedTombstone(tombstone))),
+    next: found.length < batch ? undefined : { ...place, after: found.at(-1)!.id },
+  };
 }
 
 function kindAfter({ kind, definitions }: WorkPlace): WorkPlace {

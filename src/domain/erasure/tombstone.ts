@@ -95,6 +95,7 @@ export interface TombstonePage {
 export const TOMBSTONE_ID = /^tmb_[0-9a-f]{28}$/;
 export const TOMBSTONE_ID_RANDOM_BYTES = 8;
 const TIME_DIGITS = 12;
+const REQUESTER_CHARACTERS_MAX = 256;
 const MS_PER_HOUR = 3_600_000;
 /** Those asked for later sort behind. */
 export function tombstoneId(nowMs: number, random: Uint8Array): string {
@@ -144,7 +145,7 @@ export function newTombstone(
     state: "pending",
     requested_at: new Date(nowMs).toISOString(),
     // It is signed one day, and may come from anywhere.
-    requested_by: requestedBy.toWellFormed(),
+    requested_by: requestedBy.slice(0, REQUESTER_CHARACTERS_MAX).toWellFormed(),
     execute_at: new Date(executeAtMs).toISOString(),
     executeAtMs,
   };

@@ -12,9 +12,12 @@ import type { Written } from "../write.ts";
 import type { WorkKind } from "./work.ts";
 
 export const FORMAT = "daybook-environment";
-/** What is written. Version 1 had no pending work, version 2 no blobs; both are still read. */
-export const FORMAT_VERSION = 3;
-export const FORMAT_VERSIONS_READ: readonly unknown[] = [1, 2, FORMAT_VERSION];
+/**
+ * What is written. Version 1 had no pending work, version 2 no blobs, version 3 no requests to erase
+ * a stream; all are still read.
+ */
+export const FORMAT_VERSION = 4;
+export const FORMAT_VERSIONS_READ: readonly unknown[] = [1, 2, 3, FORMAT_VERSION];
 /** No line of ours is longer: an event has 100 KB of data at most. Others are refused unread. */
 export const LINE_BYTES_MAX = 1024 * 1024;
 /** Characters of a spec's document, of a piece of work, or of a blob's file, in one line. */

@@ -10,6 +10,7 @@ import type { OutboxPlace, WaitingEntry } from "../reaction/outbox_entry.ts";
 import type { KeptSagaDefinition } from "../saga/definition.ts";
 import type { SagaInstance } from "../saga/instance.ts";
 import type { StreamKey } from "../stream_key.ts";
+import type { Tombstone } from "../erasure/tombstone.ts";
 
 /** In the order in which they come. */
 export const WORK_KINDS = [
@@ -18,6 +19,7 @@ export const WORK_KINDS = [
   "delivery",
   "saga",
   "saga_definition",
+  "tombstone",
 ] as const;
 export type WorkKind = typeof WORK_KINDS[number];
 
@@ -67,9 +69,23 @@ export interface MovedDefinition {
   readonly kept: KeptSagaDefinition;
 }
 
+/**
+ * A request to erase a stream: one that waits, and what is left of those that are over. One that is
+ * under way is in the file as it was before, or, where its markers are in place, without how far the
+ * removal of copies has come: it begins anew.
+ */
+export type MovedTombstone = Omit<Tombstone, "imported" | "rewrite" | "removal">;
+
+export function movedTombstone(tombstone: Tombstone): MovedTombstone {
+  const { imported: _, rewrite: __, removal: ___, ...moved } = tombstone;
+  if (moved.state !== "running" || moved.result !== undefined) return moved;
+  return { ...moved, state: "pending" };
+}
+
 export type WorkItem =
   | { readonly kind: "outbox_entry"; readonly moved: MovedEntry }
   | { readonly kind: "scheduled_event"; readonly moved: MovedSchedule }
   | { readonly kind: "delivery"; readonly moved: MovedDelivery }
   | { readonly kind: "saga"; readonly moved: MovedSaga }
-  | { readonly kind: "saga_definition"; readonly moved: MovedDefinition };
+  | { readonly kind: "saga_definition"; readonly moved: MovedDefinition }
+  | { readonly kind: "tombstone"; readonly moved: MovedTombstone };

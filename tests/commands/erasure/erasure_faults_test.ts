@@ -5,6 +5,7 @@
  */
 
 import assert from "node:assert/strict";
+import { verifyBundle } from "../../../src/domain/audit/attestation.ts";
 import { verifyPage } from "../../../src/domain/audit/event_page.ts";
 import { verifyReceipt } from "../../../src/domain/erasure/receipt.ts";
 import { decodeEvent } from "../../../src/domain/event.ts";
@@ -199,6 +200,91 @@ for (const { name, open } of NODE_STORES) {
       await drainErasures(a.service);
       await checkErased(fixture, id);
     });
+  });
+}
+
+Deno.test("an anchor that an erasure meets, before any of its commits, is one of the markers", async () => {
+  let isOver = false;
+  for (let at = 0; !isOver && at < COMMITS_MAX; at++) {
+    let meet: (() => Promise<void>) | undefined;
+    let commits = 0;
+    const wrap = (engine: Engine): Engine => ({
+      ...boundEngine(engine),
+      async transact(body) {
+        const now = meet !== undefined && commits++ === at ? meet : undefined;
+        if (now !== undefined) meet = undefined;
+        await now?.();
+        return await engine.transact(body);
+      },
+    });
+    await withService(async (fixture) => {
+      const { service, engine, tenants: { test } } = fixture;
+      await fill(fixture);
+      valueOf(await service.data.writeEvents(test, noteWrite(uuid(1), `${SECRET}: news`)));
+      const { id } = valueOf(await service.erasure.request(test, erasureOf(ORDER)));
+      meet = () => drainErasures(service);
+      const { anchor } = await service.audit.makeAnchor(test);
+      isOver = meet !== undefined;
+      if (isOver) return;
+      for (const number of [1, 2]) {
+        const request = {
+          aggregateType: "order",
+          id: uuid(number),
+          index: "0",
+          anchor: anchor!.id,
+        };
+        const bundle = valueOf(await service.audit.attest(test, request));
+        assert.ok(verifyBundle(bundle).ok, `commit ${at}`);
+      }
+      assert.equal(anchor!.event_count, EVENTS + 2);
+      assert.equal(valueOf(await service.erasure.read(test, id)).state, "completed");
+      assert.deepEqual((await checkStore(engine, true)).faults, []);
+    }, { wrap });
+  }
+  assert.ok(isOver, "each commit was met");
+});
+
+/** The calls of an engine, which may be one of a class. */
+function boundEngine(engine: Engine): Engine {
+  return {
+    transact: (body) => engine.transact(body),
+    snapshot: (body) => engine.snapshot(body),
+    watch: (key) => engine.watch(key),
+    close: () => engine.close(),
+  };
+}
+
+for (const { name, open } of NODE_STORES) {
+  Deno.test(`what is written while the swap is about to commit is erased too, not lost (${name})`, async () => {
+    let isSlow = false;
+    const delay = { kind: "delay", milliseconds: 15 } as const;
+    const wrapB = (engine: Engine) => faultyEngine(engine, () => isSlow ? delay : undefined);
+    await withTwoNodes(open, async (nodes) => {
+      const { a, b, tenants: { test } } = nodes;
+      valueOf(await a.service.data.writeEvents(test, noteWrite(uuid(1), SECRET)));
+      const { id } = valueOf(await a.service.erasure.request(test, erasureOf(ORDER)));
+      // All leases are B's: nothing else is done on A.
+      await b.service.background.renewShare();
+      nodes.pass(60_000);
+      await b.service.background.renewShare();
+      isSlow = true;
+      const erasing = drainErasures(b.service);
+      let written = 1;
+      for (; written < 40; written++) {
+        valueOf(await a.service.data.writeEvents(test, noteWrite(uuid(1), `${SECRET} ${written}`)));
+        await new Promise((resolve) => setTimeout(resolve, 1));
+      }
+      await erasing;
+      await drainErasures(b.service);
+      const events = await eventsOf(a.service, test, uuid(1));
+      assert.equal(events.length, written);
+      assert.ok(verifyPage(events, { stream: ORDER, previous: undefined }).ok);
+      const { event_count } = valueOf(await a.service.erasure.read(test, id)).receipt!;
+      assert.ok(event_count > 1, "some came before the swap");
+      const types = events.map(({ raw }) => decodeEvent(raw).type);
+      assert.ok(types.slice(0, event_count).every((type) => type === "_was_tombstoned"));
+      assert.ok(types.slice(event_count).every((type) => type === "was_noted"));
+    }, { wrapB });
   });
 }
 

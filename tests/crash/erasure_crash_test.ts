@@ -1,7 +1,7 @@
 /**
- * Erasure of a long stream, with `kill -9` on the real server again and again while it is under way:
- * readers have all events or all markers after each start, the erasure ends, once, and nothing of
- * the events is in any file of the store.
+ * Erasure of a long stream, with `kill -9` on the real server again and again while it is under
+ * way: readers have all events or all markers after each start, the erasure ends, once, and nothing
+ * of the events is in any file of the store.
  */
 
 import assert from "node:assert/strict";

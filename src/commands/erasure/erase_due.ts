@@ -143,7 +143,8 @@ async function advance(
   tombstone: Tombstone,
   nowMs: number,
 ): Promise<Tombstone | undefined> {
-  const { result, removal = {} } = tombstone;
+  // Without a place, as an import leaves it, all copies are looked for.
+  const { result, removal = FIRST_COPY } = tombstone;
   if (result === undefined) {
     const step = await rewriteStep(tx, tenant, tombstone);
     const { rewrite: _, ...before } = tombstone;

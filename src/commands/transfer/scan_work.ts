@@ -1,10 +1,9 @@
 /**
  * Pending work of an environment, as texts for a file: entries of the outbox, scheduled events,
- * deliveries, sagas, the definitions that running ones need, and requests to erase streams. All of it
- * changes and goes away,
- * so what was read in several transactions is of one moment only where reading it again gives the
- * same: a piece that was changed is never as it was before, and one that came and went came with an
- * event.
+ * deliveries, sagas, the definitions that running ones need, and requests to erase streams. All of
+ * it changes and goes away, so what was read in several transactions is of one moment only where
+ * reading it again gives the same: a piece that was changed is never as it was before, and one that
+ * came and went came with an event.
  */
 
 import type { OutboxPlace } from "../../domain/reaction/outbox_entry.ts";

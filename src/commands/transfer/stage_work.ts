@@ -34,7 +34,6 @@ import {
   readTombstone,
   saveTombstone,
 } from "../../store/tombstones.ts";
-import { FIRST_COPY } from "../erasure/copies.ts";
 import { sagaTimer } from "../saga_transition.ts";
 
 /** The event that has set a piece of work off. */
@@ -166,8 +165,7 @@ async function storeTombstone(
     findOpenTombstone(tx, tenant, moved.key),
   ]);
   if (known !== undefined) return false;
-  const running = moved.state === "running" && { removal: FIRST_COPY };
-  const tombstone: Tombstone = { ...moved, imported: true, ...running };
+  const tombstone: Tombstone = { ...moved, imported: true };
   if (isOver(tombstone)) {
     keepTombstone(tx, tenant, tombstone);
     return true;

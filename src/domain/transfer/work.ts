@@ -70,9 +70,9 @@ export interface MovedDefinition {
 }
 
 /**
- * A request to erase a stream: one that waits, and what is left of those that are over. One that is
- * under way is in the file as it was before, or, where its markers are in place, without how far the
- * removal of copies has come: it begins anew.
+ * A request to erase a stream: one that waits, and what is left of those that are over. One that
+ * is under way is in the file as it was before, or, where its markers are in place, without how far
+ * the removal of copies has come: it begins anew.
  */
 export type MovedTombstone = Omit<Tombstone, "imported" | "rewrite" | "removal">;
 

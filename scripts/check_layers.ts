@@ -48,8 +48,9 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     imports: ["src/domain", "src/kv/tuple.ts", "src/kv/engine.ts"],
     packages: { "node:crypto": ["src/store"], "node:buffer": ["src/store"] },
   },
+  "src/runners": { imports: [] },
   "src/wasm": {
-    imports: ["src/domain"],
+    imports: ["src/domain", "src/runners"],
     packages: { "node:vm": ["src/wasm/time_limit.ts"] },
   },
   "src/webhook": {

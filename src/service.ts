@@ -28,6 +28,7 @@ import type { AccessService } from "./service/access.ts";
 import { type AuditService, createAudit } from "./service/audit.ts";
 import { backgroundCalls, type BackgroundService } from "./service/background.ts";
 import { createLimits, type LimitsService } from "./service/limits.ts";
+import { createProjections, type ProjectionService } from "./service/projections.ts";
 import { type ReactionCalls, reactionCalls } from "./service/reactions.ts";
 import { createErasure, type ErasureService } from "./service/erasure.ts";
 import { createSpecService, type SpecService } from "./service/specs.ts";
@@ -99,6 +100,7 @@ export interface Service {
   readonly access: AccessService;
   readonly audit: AuditService;
   readonly erasure: ErasureService;
+  readonly projections: ProjectionService;
   readonly background: BackgroundService;
   readonly operations: OperationsService;
   readonly limits: LimitsService;
@@ -163,6 +165,7 @@ export function createService(
 
   const audit = createAudit({ engine, host, specs, share, isStoreShared });
   const erasure = createErasure({ engine, host, specs, share, memories: [states, keeper] });
+  const projections = createProjections({ engine, host, specs, reader, share, counters });
 
   const data: DataService = {
     writeEvents: writer.writeEvents,
@@ -177,8 +180,8 @@ export function createService(
     recordError: errors.record,
   };
   const specService = createSpecService({ engine, host, specs, modules, counters }, webhooks);
-  const drained = { rebuilder, keeper, errors, outbox, timers, deliveries };
-  const background = backgroundCalls({ engine, host, share, ...drained });
+  const queues = { rebuilder, keeper, errors, outbox, timers, deliveries };
+  const background = backgroundCalls({ engine, host, share, ...queues });
   const operations: OperationsService = {
     counters,
     measureStore: openStoreMeasures(engine, host),
@@ -202,7 +205,8 @@ export function createService(
   }
 
   const limiting = createLimits({ engine, host, counters, isStoreShared });
-  const parts = { data, specs: specService, access, audit, erasure, background, operations };
+  const evidence = { audit, erasure, projections };
+  const parts = { data, specs: specService, access, ...evidence, background, operations };
   return { ...traceParts(parts, tracer), limits: limiting, ping, close };
 }
 

@@ -25,6 +25,7 @@ import { outboxWorker } from "../workers/outbox.ts";
 import { snapshotWorker } from "../workers/snapshots.ts";
 import { sweeper } from "../workers/sweeper.ts";
 import { timerWorker } from "../workers/timers.ts";
+import { viewBuildWorker, viewWorker } from "../workers/views.ts";
 import { type RunningWorker, runWorker, type Worker } from "../workers/worker.ts";
 import { EXIT_FAILED, exitWith, reasonOf, settingsOrExit, tokenSecret } from "./settings.ts";
 
@@ -122,6 +123,8 @@ function workersOf(config: Config, service: Service): Worker[] {
     outboxWorker(service),
     timerWorker(service),
     deliveryWorker(service),
+    viewWorker(service),
+    viewBuildWorker(service),
     snapshotWorker(service),
     anchorWorker(service, config.anchorIntervalSeconds),
     erasureWorker(service),

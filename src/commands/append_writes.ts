@@ -6,11 +6,11 @@
 import { meetsExpectedLength } from "../domain/occ.ts";
 import type { OutboxWork } from "../domain/reaction/outbox_entry.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
-import type { StreamKey } from "../domain/stream_key.ts";
+import { splitStreamKey, type StreamKey } from "../domain/stream_key.ts";
 import type { IdempotencyClaim, WriteRequest, Written } from "../domain/write.ts";
 import type { Transaction } from "../kv/engine.ts";
 import { readEpoch } from "../store/audit_cuts.ts";
-import { logCommit } from "../store/commit_log.ts";
+import { logCommit, signalCommits } from "../store/commit_log.ts";
 import { storeErrorRecord } from "../store/error_records.ts";
 import {
   answerFromEntry,
@@ -72,10 +72,9 @@ export async function appendWrites(
   const outcomes = writes.map((write, index) =>
     appendWrite(tx, tenant, write, readings[index]!, state)
   );
-  for (const stream of opened) {
-    stream.flush(epoch);
-    if (reactions.watched.consumers.size > 0) logStream(tx, tenant, stream, lengths);
-  }
+  for (const stream of opened) stream.flush(epoch);
+  const { logged } = reactions.watched;
+  if (logged.size > 0) logStreams(tx, tenant, logged, opened, lengths);
   return outcomes;
 }
 
@@ -99,15 +98,23 @@ function readForWrite(
   return readLedger(tx, tenant, idempotency).then((entry) => ({ entry, isDue: true }));
 }
 
-function logStream(
+/** What has grown, of the types whose commits somebody reads. */
+function logStreams(
   tx: Transaction,
   tenant: number,
-  { key: stream, head }: StreamAppender,
+  logged: ReadonlySet<string>,
+  streams: readonly StreamAppender[],
   lengths: ReadonlyMap<StreamKey, number>,
 ): void {
-  const first = lengths.get(stream)!;
-  const count = head.length - first;
-  if (count > 0) logCommit(tx, tenant, { stream, first, count });
+  let isAny = false;
+  for (const { key: stream, head } of streams) {
+    const first = lengths.get(stream)!;
+    const count = head.length - first;
+    if (count === 0 || !logged.has(splitStreamKey(stream).type)) continue;
+    logCommit(tx, tenant, { stream, first, count });
+    isAny = true;
+  }
+  if (isAny) signalCommits(tx);
 }
 
 type Streams = Map<StreamKey, StreamAppender>;

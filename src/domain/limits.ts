@@ -152,6 +152,32 @@ export const limits = {
   erasureGraceHoursMin: 72,
   erasureGraceHoursMax: 366 * 24,
   erasureReasonCharactersMax: 1_000,
+  /** Projections of one environment, and one document of them. */
+  projectionsMax: 100,
+  projectionBytesMax: 32 * KiB,
+  projectionSourcesMax: 20,
+  projectionColumnsMax: 200,
+  /** Aggregates that one row may show, and the row as JSON text. */
+  rowSourcesMax: 1_000,
+  rowBytesMax: 1 * MiB,
+  /** Tries of a row that cannot be computed: the first and the longest pause between them. */
+  rowRetryMsMin: 1_000,
+  rowRetryMsMax: 5 * 60 * 1000,
+  /** How long changes of views are kept for nodes that have copies. */
+  viewChangesSeconds: HOUR_S,
+  /** Queries and exports wait so long for views to catch up. Decided in "Projections". */
+  viewWaitMsMax: 2_000,
+  /** SQL over views: the statement, and what may come of it. Decided in "Projections". */
+  sqlTextCharactersMax: 100_000,
+  sqlRowsMax: 10_000,
+  sqlReplyBytesMax: 8 * MiB,
+  sqlTimeoutMs: 5_000,
+  /** Memory of SQLite while a statement runs, and one value in it. */
+  sqlMemoryBytesMax: 256 * MiB,
+  sqlValueBytesMax: 8 * MiB,
+  /** Statements of one environment that wait for a process, and how long each does. */
+  sqlWaitingPerTenantMax: 64,
+  sqlWaitMsMax: 2_000,
   /** Spec: "A per-IP safety-net limit". */
   addressRequestsPerMinuteDefault: 30_000,
   /** Failed logins of one account within a minute before it is locked for that minute. */

@@ -117,6 +117,7 @@ export type Refusal =
   | { readonly kind: "module_invalid"; readonly violation: Violation }
   | { readonly kind: "spec_invalid"; readonly violations: readonly Violation[] }
   | { readonly kind: "spec_incompatible"; readonly violations: readonly Violation[] }
+  | { readonly kind: "projection_invalid"; readonly violations: readonly Violation[] }
   /** A new version of a blob that the current spec could not call. */
   | { readonly kind: "blob_incompatible"; readonly violations: readonly Violation[] }
   | { readonly kind: "operator_input_invalid"; readonly path: string; readonly message: string }

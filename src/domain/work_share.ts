@@ -15,6 +15,8 @@ export const QUEUE_SHARDS = {
   timer: 16,
   /** Lanes of deliveries: what one listener is to hear of one stream. */
   lane: 16,
+  /** Upkeep of views, by the parts of the log of commits, and their builds. */
+  view: 16,
   /** Removal of what is older than its day; one walk is enough. */
   sweep: 1,
   /** Making anchors. */

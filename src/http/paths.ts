@@ -29,6 +29,14 @@ import { answerMetrics } from "./routes/metrics.ts";
 import { changeTier, createInstance, listInstances, readInstance } from "./routes/instances.ts";
 import { listDeliveries, listListeners, replayDeliveries } from "./routes/listeners.ts";
 import { answerOpenApi } from "./routes/openapi.ts";
+import {
+  deleteProjection,
+  deployProjection,
+  exportCsv,
+  listProjections,
+  listRows,
+  readRow,
+} from "./routes/projections.ts";
 import { listSagas, readSaga } from "./routes/sagas.ts";
 import { findNearby } from "./routes/nearby.ts";
 import { cancelScheduled, listScheduled, readScheduled } from "./routes/scheduled.ts";
@@ -59,6 +67,11 @@ export const PATHS: readonly PathRoutes[] = [
   path("/api/instances/{id}/spec", { GET: operator(readSpec), POST: operator(deploySpec) }),
   path("/api/instances/{id}/specs", { GET: operator(listSpecs) }),
   path("/api/instances/{id}/keys", { GET: operator(listApiKeys), POST: operator(issueApiKey) }),
+  path("/api/instances/{id}/projections", {
+    GET: operator(listProjections),
+    POST: operator(deployProjection),
+  }),
+  path("/api/instances/{id}/projections/{name}", { DELETE: operator(deleteProjection) }),
   path("/api/keys/{id}", { DELETE: operator(revokeApiKey) }),
   path("/api/keys/{id}/rotate", { POST: operator(rotateApiKey) }),
   path("/api/keys/{id}/schedule_revocation", { POST: operator(scheduleRevocation) }),
@@ -85,6 +98,9 @@ export const PATHS: readonly PathRoutes[] = [
   path("/_listeners", { GET: read(listListeners) }),
   path("/_listeners/{name}/deliveries", { GET: read(listDeliveries) }),
   path("/_listeners/{name}/replay", { POST: write(replayDeliveries) }),
+  path("/_projections/{name}", { GET: read(listRows) }),
+  path("/_projections/{name}/export.csv", { GET: read(exportCsv) }),
+  path("/_projections/{name}/{key}", { GET: read(readRow) }),
   path("/_sagas", { GET: read(listSagas) }),
   path("/_sagas/{id}", { GET: read(readSaga) }),
   path("/_scheduled", { GET: read(listScheduled) }),

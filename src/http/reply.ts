@@ -145,6 +145,8 @@ const TABLE: Table = {
     const text = "Spec is incompatible with the deployed spec";
     return violationsReply("spec_incompatible", text, violations);
   },
+  projection_invalid: ({ violations }) =>
+    violationsReply("spec_invalid", "Projection is invalid", violations),
   operator_input_invalid: ({ message, path }) => reply(422, "bad_request", message, { path }),
   already_exists: ({ message, path }) => reply(409, "bad_request", message, { path }),
   body_late({ seconds }) {

@@ -1,12 +1,12 @@
 /**
  * The log of commits: which stream has grown by which events, in the order in which that became
  * visible. A reader that has seen a place of it will never find anything new before that place. It
- * is written only where somebody reads it (`watched_types.ts`, `consumers`).
+ * is written only where somebody reads it (`watched_types.ts`, `logged`).
  */
 
 import { assert } from "../domain/assert.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
-import { commitLogShard } from "../domain/work_share.ts";
+import { COMMIT_LOG_SHARDS, commitLogShard } from "../domain/work_share.ts";
 import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
 import { pack, unpack } from "../kv/tuple.ts";
 import { keyAfter, keys } from "./keys.ts";
@@ -22,6 +22,11 @@ export interface CommittedEvents {
 export interface LoggedCommit extends CommittedEvents {
   /** To be kept as the cursor by whoever has done all up to this one. */
   readonly position: Bytes;
+}
+
+/** Tells those who watch that something was put into the log. Once at most in a transaction. */
+export function signalCommits(tx: Transaction): void {
+  tx.add(keys.commitSignal(), 1n);
 }
 
 /** Once at most for a stream in a transaction: its place is the stamp of the commit. */
@@ -53,6 +58,49 @@ export async function readCommits(
 export function trimCommits(tx: Transaction, tenant: number, shard: number, position: Bytes): void {
   const { begin } = logRange(tenant, shard);
   tx.clearRange({ begin, end: afterPosition(tenant, shard, position).begin });
+}
+
+/** Whether anything is left in the log of an environment. */
+export async function hasCommits(
+  tx: Pick<ReadTransaction, "getRange">,
+  tenant: number,
+): Promise<boolean> {
+  return (await tx.getRange(wholeLog(tenant), { limit: 1 })).length > 0;
+}
+
+/** How many commits are left in it, `max` at most. */
+export async function countCommits(
+  tx: Pick<ReadTransaction, "getRange">,
+  tenant: number,
+  max: number,
+): Promise<number> {
+  return (await tx.getRange(wholeLog(tenant), { limit: max })).length;
+}
+
+/** The position of the newest commit of a shard; undefined where it is empty. */
+export async function lastCommitPosition(
+  tx: Pick<ReadTransaction, "getRange">,
+  tenant: number,
+  shard: number,
+): Promise<Bytes | undefined> {
+  const [last] = await tx.getRange(logRange(tenant, shard), { limit: 1, reverse: true });
+  return last?.key.slice(keys.commitLog(tenant, shard).length);
+}
+
+/** Whether commits up to and with `position` are left in a shard. */
+export async function hasCommitsUntil(
+  tx: Pick<ReadTransaction, "getRange">,
+  tenant: number,
+  shard: number,
+  position: Bytes,
+): Promise<boolean> {
+  const { begin } = logRange(tenant, shard);
+  const { begin: end } = afterPosition(tenant, shard, position);
+  return (await tx.getRange({ begin, end }, { limit: 1 })).length > 0;
+}
+
+function wholeLog(tenant: number) {
+  return { begin: keys.commitLog(tenant, 0), end: keys.commitLog(tenant, COMMIT_LOG_SHARDS) };
 }
 
 const STAMP_BYTES = 10;

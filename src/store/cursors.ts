@@ -29,3 +29,8 @@ export function moveCursor(
 ): void {
   tx.set(keys.cursor(tenant, consumer, shard), position);
 }
+
+/** For a reader that is no more. */
+export function clearCursors(tx: Transaction, tenant: number, consumer: string): void {
+  tx.clearRange(keys.cursors(tenant, consumer));
+}

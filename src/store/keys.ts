@@ -47,8 +47,13 @@ const kind = {
   chunkLeaves: 36,
   tile: 37,
   geoPoint: 38,
-  tombstone: 39,
-  tombstoneStream: 40,
+  projection: 39,
+  viewRow: 40,
+  viewSource: 41,
+  viewChange: 42,
+  viewWork: 43,
+  tombstone: 44,
+  tombstoneStream: 45,
 } as const;
 
 /**
@@ -139,6 +144,11 @@ export const keys = {
     rangeOf([0, "lane", shard, tenant, listener]),
   /** Counts transactions that marked lanes; watched. */
   laneSignal: (): Bytes => pack([0, "lane_signal"]),
+  /** Environments that have projections, or had and still have something of them. */
+  viewTenant: (tenant: number): Bytes => pack([0, "view_tenant", tenant]),
+  viewTenants: (): KeyRange => rangeOf([0, "view_tenant"]),
+  /** Counts transactions that put something into the log of commits; watched. */
+  commitSignal: (): Bytes => pack([0, "commit_signal"]),
   /** Erasures that are due or under way, of the whole deployment. */
   erasure: (tenant: number, id: string): Bytes => pack([0, "erasure", tenant, id]),
   erasures: (): KeyRange => rangeOf([0, "erasure"]),
@@ -216,6 +226,7 @@ export const keys = {
   /** How far a reader of the log has come. */
   cursor: (tenant: number, consumer: string, shard: number): Bytes =>
     pack([tenant, kind.cursor, consumer, shard]),
+  cursors: (tenant: number, consumer: string): KeyRange => rangeOf([tenant, kind.cursor, consumer]),
   saga: (tenant: number, id: string): Bytes => pack([tenant, kind.saga, id]),
   sagas: (tenant: number): KeyRange => rangeOf([tenant, kind.saga]),
   /** The index behind listings, by state; `name` is "" in the part that lists all sagas. */
@@ -308,6 +319,56 @@ export const keys = {
   geoLeaf: (tenant: number, type: string, leaf: Bytes): Bytes =>
     pack([tenant, kind.geoPoint, type, leaf]),
   allGeoPoints: (tenant: number): KeyRange => rangeOf([tenant, kind.geoPoint]),
+  /** How often the definitions of projections have changed; then, by name, what they are. */
+  projectionChanges: (tenant: number): Bytes => pack([tenant, kind.projection, 0]),
+  /** How many projections there have ever been: the number of the newest one. */
+  projectionCount: (tenant: number): Bytes => pack([tenant, kind.projection, 1]),
+  projection: (tenant: number, name: string): Bytes => pack([tenant, kind.projection, 2, name]),
+  projections: (tenant: number): KeyRange => rangeOf([tenant, kind.projection, 2]),
+  /** The rows of one version of a projection. */
+  viewRow: (tenant: number, projection: number, version: number, row: string): Bytes =>
+    pack([tenant, kind.viewRow, projection, version, row]),
+  viewRows: (tenant: number, projection: number, version: number): KeyRange =>
+    rangeOf([tenant, kind.viewRow, projection, version]),
+  /** Which rows show something of a stream that is not their own. */
+  viewSource: (
+    tenant: number,
+    projection: number,
+    version: number,
+    stream: string,
+    row: string,
+  ): Bytes => pack([tenant, kind.viewSource, projection, version, stream, row]),
+  viewSourcesOf: (tenant: number, projection: number, version: number, stream: string): KeyRange =>
+    rangeOf([tenant, kind.viewSource, projection, version, stream]),
+  viewSources: (tenant: number, projection: number, version: number): KeyRange =>
+    rangeOf([tenant, kind.viewSource, projection, version]),
+  /** Followed by the stamp of the commit, then by the key of the row that it has changed. */
+  viewChange: (tenant: number, projection: number, version: number): Bytes =>
+    pack([tenant, kind.viewChange, projection, version]),
+  /** The place up to which changes have been removed; when they are looked at next. */
+  viewChangesTrimmed: (tenant: number, projection: number, version: number): Bytes =>
+    pack([tenant, kind.viewWork, projection, version, "trimmed"]),
+  /** How far the build of a version has come. */
+  viewBuild: (tenant: number, projection: number, version: number): Bytes =>
+    pack([tenant, kind.viewWork, projection, version, "build"]),
+  /** Streams that so many rows show that they are refreshed step by step. */
+  viewRefresh: (tenant: number, projection: number, version: number, stream: string): Bytes =>
+    pack([tenant, kind.viewWork, projection, version, "refresh", stream]),
+  viewRefreshes: (tenant: number, projection: number, version: number): KeyRange =>
+    rangeOf([tenant, kind.viewWork, projection, version, "refresh"]),
+  /** Rows that could not be computed, by the time of their next try in milliseconds since 1970. */
+  viewRetry: (
+    tenant: number,
+    projection: number,
+    version: number,
+    dueMs: number,
+    row: string,
+  ): Bytes => pack([tenant, kind.viewWork, projection, version, "retry", dueMs, row]),
+  viewRetries: (tenant: number, projection: number, version: number): KeyRange =>
+    rangeOf([tenant, kind.viewWork, projection, version, "retry"]),
+  /** All work about one version. */
+  viewWorks: (tenant: number, projection: number, version: number): KeyRange =>
+    rangeOf([tenant, kind.viewWork, projection, version]),
   /** Requests to erase a stream, and which one is open for a stream. */
   tombstone: (tenant: number, id: string): Bytes => pack([tenant, kind.tombstone, id]),
   tombstones: (tenant: number): KeyRange => rangeOf([tenant, kind.tombstone]),

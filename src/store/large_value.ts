@@ -30,6 +30,11 @@ export function setLargeValue(tx: Transaction, tenant: number, key: Bytes, value
   tx.set(key, header);
 }
 
+/** Whether what was found under a key is the header of a value in pieces. */
+export function isInPieces(value: Bytes): boolean {
+  return value[0] === HEADER;
+}
+
 /** The whole of what was found as `value` under `key`. */
 export async function wholeValue(
   tx: Pick<ReadTransaction, "getRange">,
@@ -37,7 +42,7 @@ export async function wholeValue(
   key: Bytes,
   value: Bytes,
 ): Promise<Bytes> {
-  if (value[0] !== HEADER) return value;
+  if (!isInPieces(value)) return value;
   const view = new DataView(value.buffer, value.byteOffset, value.byteLength);
   const pieces = await tx.getRange(keys.pieces(tenant, key));
   assert(pieces.length === view.getUint32(1), "a large value has all its pieces");

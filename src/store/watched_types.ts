@@ -1,8 +1,8 @@
 /**
  * Who waits for what in an environment: event types that cancel scheduled events, event types that
- * sagas are shown, and readers of the log of commits. Every write reads it, guarded, so nothing
- * that is added here misses a write that commits later. It only grows: what is pending under an
- * older spec is still told.
+ * sagas are shown, and aggregate types whose commits are put into the log. Every write reads it,
+ * guarded, so nothing that is added here misses a write that commits later. What cancels and what
+ * sagas are shown only grows: what is pending under an older spec is still told.
  */
 
 import { createHash } from "node:crypto";
@@ -15,14 +15,14 @@ export interface WatchedTypes {
   readonly cancels: ReadonlySet<string>;
   /** `<aggregate_type>.<event_type>` that sagas are shown. */
   readonly sagas: ReadonlySet<string>;
-  /** Names of the readers of the log of commits. */
-  readonly consumers: ReadonlySet<string>;
+  /** Aggregate types whose commits somebody reads in the log of commits. */
+  readonly logged: ReadonlySet<string>;
 }
 
 export const NOTHING_WATCHED: WatchedTypes = {
   cancels: new Set(),
   sagas: new Set(),
-  consumers: new Set(),
+  logged: new Set(),
 };
 
 /** Reads what is watched; what was read before is known again by its hash. */
@@ -75,26 +75,44 @@ export function watchTypes(
   const after: WatchedTypes = {
     cancels: before.cancels.union(new Set(more.cancels)),
     sagas: before.sagas.union(new Set(more.sagas)),
-    consumers: before.consumers.union(new Set(more.consumers)),
+    logged: before.logged.union(new Set(more.logged)),
   };
   if (count(after) === count(before)) return before;
+  storeDocument(tx, tenant, after);
+  return after;
+}
+
+/**
+ * Sets which commits are put into the log: unlike the rest it may shrink, with its last reader. The
+ * caller has read `before` in the same transaction.
+ */
+export function setLoggedTypes(
+  tx: Transaction,
+  tenant: number,
+  before: WatchedTypes,
+  logged: ReadonlySet<string>,
+): void {
+  if (before.logged.symmetricDifference(logged).size === 0) return;
+  storeDocument(tx, tenant, { ...before, logged });
+}
+
+function storeDocument(tx: Transaction, tenant: number, after: WatchedTypes): void {
   const document = encodeDocument(after);
   const key = keys.watchedTypes(tenant);
   clearLargeValue(tx, tenant, key);
   setLargeValue(tx, tenant, key, document);
   tx.set(keys.watchedTypesHash(tenant), hashOf(document));
-  return after;
 }
 
-function count({ cancels, sagas, consumers }: WatchedTypes): number {
-  return cancels.size + sagas.size + consumers.size;
+function count({ cancels, sagas, logged }: WatchedTypes): number {
+  return cancels.size + sagas.size + logged.size;
 }
 
-function encodeDocument({ cancels, sagas, consumers }: WatchedTypes): Bytes {
+function encodeDocument({ cancels, sagas, logged }: WatchedTypes): Bytes {
   const document = {
     cancels: [...cancels].sort(),
     sagas: [...sagas].sort(),
-    consumers: [...consumers].sort(),
+    logged: [...logged].sort(),
   };
   return encoder.encode(JSON.stringify(document));
 }
@@ -107,8 +125,11 @@ async function readDocument(
   const value = await tx.get(key);
   if (value === undefined) return NOTHING_WATCHED;
   const text = decoder.decode(await wholeValue(tx, tenant, key, value));
-  const { cancels, sagas, consumers } = JSON.parse(text) as Record<keyof WatchedTypes, string[]>;
-  return { cancels: new Set(cancels), sagas: new Set(sagas), consumers: new Set(consumers) };
+  // Lists of before there were readers of the log have no part for them.
+  const { cancels, sagas, logged = [] } = JSON.parse(text) as
+    & Record<"cancels" | "sagas", string[]>
+    & { readonly logged?: string[] };
+  return { cancels: new Set(cancels), sagas: new Set(sagas), logged: new Set(logged) };
 }
 
 function hashOf(document: Bytes): Bytes {

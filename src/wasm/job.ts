@@ -6,7 +6,7 @@
 import type { OutputKind } from "../domain/wasm/call_output.ts";
 import type { CallPlace, WasmFailure, WasmOutcome, WasmStop } from "../domain/wasm/failure.ts";
 import type { Violation } from "../domain/refusal.ts";
-import { type Frame, joinBytes } from "./frame.ts";
+import { type Frame, joinBytes } from "../runners/frame.ts";
 import type { CallTarget, RunnerAnswer, RunnerRequest } from "./messages.ts";
 
 /** A module as it was checked and kept; the bytes are asked for when a runner has not got them. */

@@ -4,6 +4,7 @@ import type { HandlerError } from "../domain/wasm/handler_error.ts";
 import type { OutputKind } from "../domain/wasm/call_output.ts";
 import type { WasmFailure } from "../domain/wasm/failure.ts";
 import type { Violation } from "../domain/refusal.ts";
+import type { AnswerMessage } from "../runners/runner_process.ts";
 
 /** Which function of which module, by the digest of its bytes, and for how long. */
 export interface CallTarget {
@@ -42,11 +43,9 @@ export interface FoldEvent {
   readonly target: number;
 }
 
-/** With each: how long it took, and whether the runner cleans up before it takes the next. */
-export type RunnerAnswer = RunnerResult & { readonly tookMs: number; readonly pauses: boolean };
+export type RunnerAnswer = RunnerResult & AnswerMessage;
 
 export type RunnerResult =
-  | { readonly kind: "ready" }
   /** The body is the module as it is kept. */
   | {
     readonly kind: "checked";

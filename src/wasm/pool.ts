@@ -1,7 +1,7 @@
 /**
- * Runs modules in runner processes, never on the thread that asks. A few runners, started when
- * needed and ended when not; a fair queue before them; modules sent to a runner when it has not got
- * them. Spec: "WebAssembly handler contract"; decided in "WebAssembly", isolation.
+ * Runs modules in runner processes, never on the thread that asks: `runners/dispatcher.ts` says
+ * when, and modules are sent to a runner when it has not got them. Spec: "WebAssembly handler
+ * contract"; decided in "WebAssembly", isolation.
  *
  * A call ends within its limit: the runner stops the module, and where it does not, the pool ends
  * the runner. A runner that vanishes with a call in it is tried again once, unless its time was up.
@@ -9,8 +9,7 @@
 
 import type { OutputKind } from "../domain/wasm/call_output.ts";
 import type { WasmOutcome } from "../domain/wasm/failure.ts";
-import { newAlarm } from "./alarm.ts";
-import { fairQueue, type Waiting } from "./fair_queue.ts";
+import { openDispatcher, type PoolMeasure, type TurnedAway } from "../runners/dispatcher.ts";
 import {
   callJob,
   checkJob,
@@ -20,9 +19,9 @@ import {
   type WasmEvent,
   type WasmTarget,
 } from "./job.ts";
-import { type RunnerCommand, runnerCommand, type RunnerProcess } from "./runner_process.ts";
-import { runnerShelf } from "./runner_shelf.ts";
-import { stopJob, tryTurn, tryTurns, type TurnEnd } from "./turn.ts";
+import type { RunnerAnswer, RunnerRequest } from "./messages.ts";
+import { denoCommand, type RunnerCommand } from "../runners/runner_process.ts";
+import { stopJob, tryTurn, tryTurns } from "./turn.ts";
 
 export interface WasmPool {
   /** Whether an uploaded file may be kept, and as what. */
@@ -51,13 +50,6 @@ export interface WasmPool {
   close(): Promise<void>;
 }
 
-export interface PoolMeasure {
-  readonly processIds: readonly number[];
-  /** Calls that run, and calls that wait. */
-  readonly running: number;
-  readonly waiting: number;
-}
-
 export interface WasmPoolSettings {
   /** Runner processes at most: one more than there are cores is right. */
   readonly runners: number;
@@ -72,82 +64,26 @@ export interface WasmPoolSettings {
 const WAITING_PER_TENANT_MAX = 256;
 const WAIT_MS_MAX = 2_000;
 const GROUP_MAX = 16;
-const CLOSING = "The server is shutting down";
+/** V8 needs so much of the stack for what is not the module's; fewer, and Deno does not start. */
+const STACK_KILOBYTES_OWN = 32;
+const HEAP_MEGABYTES = 512;
 
 export function openWasmPool(settings: WasmPoolSettings): WasmPool {
-  const command = settings.command ?? runnerCommand(settings.stackKilobytes);
-  const shelf = runnerShelf(command, settings.onFault);
-  const queue = fairQueue<Job>({
-    runners: settings.runners,
-    waitingPerTenantMax: WAITING_PER_TENANT_MAX,
-    waitMsMax: WAIT_MS_MAX,
-    groupMax: GROUP_MAX,
+  const { submit, measure, close } = openDispatcher<Job, RunnerRequest, RunnerAnswer>({
+    command: settings.command ?? runnerCommand(settings.stackKilobytes),
+    limits: {
+      runners: settings.runners,
+      waitingPerTenantMax: WAITING_PER_TENANT_MAX,
+      waitMsMax: WAIT_MS_MAX,
+      groupMax: GROUP_MAX,
+    },
+    run: async (runner, jobs, free) =>
+      jobs.length === 1
+        ? [await tryTurn(runner, jobs[0]!, free)]
+        : await tryTurns(runner, jobs, free),
+    turnAway,
+    onFault: (error) => settings.onFault("a process for WebAssembly could not be started", error),
   });
-  const turns = new Set<Promise<void>>();
-  const wake = newAlarm(dispatch);
-  let isClosed = false;
-
-  function submit(job: Job): void {
-    if (isClosed) stopJob(job, CLOSING);
-    else if (enqueue(job, false)) dispatch();
-    else stopJob(job, "Too many WebAssembly calls of this instance are waiting");
-  }
-
-  function enqueue(job: Job, goesOn: boolean): boolean {
-    const { tenant } = job;
-    const sinceMs = performance.now();
-    const isShort = job.isShort();
-    return queue.push({ job, tenant, lane: job.lane(), isShort, sinceMs }, goesOn);
-  }
-
-  /** Starts what may run now, turns away what has waited too long, and comes back in time. */
-  function dispatch(): void {
-    const nowMs = performance.now();
-    while (turns.size < settings.runners && !isClosed) {
-      const group = queue.take(nowMs);
-      if (group.length === 0) break;
-      const turn = runGroup(group).finally(() => {
-        turns.delete(turn);
-        dispatch();
-      });
-      turns.add(turn);
-    }
-    for (const { job, timeoutsInARow } of queue.expire(nowMs)) {
-      if (timeoutsInARow > 0) job.failTimeout(pausedMessage(timeoutsInARow));
-      else stopJob(job, "The WebAssembly calls of this server take too long");
-    }
-    const nextMs = queue.nextChangeMs(nowMs);
-    if (nextMs === undefined || isClosed) wake.unset();
-    else wake.set(nextMs);
-  }
-
-  async function runGroup(group: readonly Waiting<Job>[]): Promise<void> {
-    const runner = await shelf.take();
-    const jobs = group.map(({ job }) => job);
-    const ends = runner === undefined
-      ? jobs.map((job) => stopJob(job, "WebAssembly cannot run now"))
-      : await runOn(runner, jobs);
-    const finished = group.map((waiting, index) => ({ waiting, ...ends[index]! }));
-    queue.finish(finished, performance.now());
-    for (const { waiting, goesOn } of finished) {
-      if (!goesOn) continue;
-      if (isClosed) stopJob(waiting.job, CLOSING);
-      else enqueue(waiting.job, true);
-    }
-  }
-
-  async function runOn(runner: RunnerProcess, jobs: readonly Job[]): Promise<TurnEnd[]> {
-    let putBack: Promise<void> | undefined;
-    function free(): void {
-      putBack = shelf.putBack(runner);
-    }
-    const ends = jobs.length === 1
-      ? [await tryTurn(runner, jobs[0]!, free)]
-      : await tryTurns(runner, jobs, free);
-    await (putBack ?? shelf.putBack(runner));
-    return ends;
-  }
-
   return {
     checkModule: (tenant, file) =>
       new Promise((settle, reject) => submit(checkJob({ tenant, settle, reject }, file))),
@@ -159,19 +95,33 @@ export function openWasmPool(settings: WasmPoolSettings): WasmPool {
       new Promise((settle, reject) =>
         submit(callJob({ tenant, settle, reject }, target, output, inputJson))
       ),
-    measure: () => ({
-      processIds: shelf.processIds(),
-      running: turns.size,
-      waiting: queue.waiting(),
-    }),
-    async close() {
-      isClosed = true;
-      for (const job of queue.drain()) stopJob(job, CLOSING);
-      await shelf.close();
-      await Promise.all(turns);
-      wake.close();
-    },
+    measure,
+    close,
   };
+}
+
+/** This Deno, without permissions, with a stack of so many KiB for modules. */
+function runnerCommand(stackKilobytes: number): RunnerCommand {
+  return denoCommand(new URL("./runner_main.ts", import.meta.url), [
+    `--stack-size=${stackKilobytes + STACK_KILOBYTES_OWN}`,
+    `--max-old-space-size=${HEAP_MEGABYTES}`,
+    "--wasm-max-mem-pages=1024",
+    "--expose-gc",
+  ]);
+}
+
+function turnAway(job: Job, reason: TurnedAway): void {
+  switch (reason.kind) {
+    case "closing":
+      return void stopJob(job, "The server is shutting down");
+    case "queue_full":
+      return void stopJob(job, "Too many WebAssembly calls of this instance are waiting");
+    case "no_runner":
+      return void stopJob(job, "WebAssembly cannot run now");
+    case "waited":
+      if (reason.timeoutsInARow > 0) job.failTimeout(pausedMessage(reason.timeoutsInARow));
+      else stopJob(job, "The WebAssembly calls of this server take too long");
+  }
 }
 
 function pausedMessage(timeouts: number): string {

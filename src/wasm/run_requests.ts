@@ -8,7 +8,8 @@ import { handlerInput } from "../domain/wasm/call_input.ts";
 import { checkModule } from "../domain/wasm/check_module.ts";
 import { callModule, type CallResult, type ModuleCall } from "./call_module.ts";
 import { type CompiledModules, compiledModules } from "./compiled_modules.ts";
-import type { Frame } from "./frame.ts";
+import type { Frame } from "../runners/frame.ts";
+import type { RequestServer } from "../runners/serve_requests.ts";
 import type { CallTarget, RunnerAnswer, RunnerRequest, RunnerResult } from "./messages.ts";
 
 /** Compiled modules and the memories held for them. */
@@ -28,13 +29,6 @@ const GROUP_MS_MAX = 5;
 
 type Reply = Frame<RunnerResult>;
 type FoldRequest = Extract<RunnerRequest, { kind: "fold" }>;
-
-export interface Runner {
-  /** Never throws for what a module does. */
-  answer(request: Frame<RunnerRequest>): Frame<RunnerAnswer>;
-  /** Frees what instances left behind, where `pauses` was answered. */
-  cleanUp(): void;
-}
 
 /** What a runner needs of its process. */
 export interface RunnerWorld {
@@ -60,7 +54,9 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 const NOTHING = new Uint8Array(0);
 
-export function newRunner(world: RunnerWorld): Runner {
+export function newRunner(
+  world: RunnerWorld,
+): RequestServer<RunnerRequest, RunnerAnswer> {
   const modules = compiledModules(COMPILED_BYTES_MAX);
   const state: State = {
     modules,

@@ -3,19 +3,13 @@
  * is lost.
  */
 
-import type { Ending } from "./fair_queue.ts";
-import type { Frame } from "./frame.ts";
+import type { TurnEnd } from "../runners/dispatcher.ts";
+import type { Frame } from "../runners/frame.ts";
 import type { Job, Turn } from "./job.ts";
-import type { RunnerAnswer } from "./messages.ts";
-import { RunnerGoneError, type RunnerProcess } from "./runner_process.ts";
+import type { RunnerAnswer, RunnerRequest } from "./messages.ts";
+import { RunnerGoneError, type RunnerProcess } from "../runners/runner_process.ts";
 
-/** What became of a job's turn. */
-export interface TurnEnd {
-  readonly usedMs: number;
-  readonly ending: Ending;
-  /** It has to be asked again. */
-  readonly goesOn: boolean;
-}
+type Runner = RunnerProcess<RunnerRequest, RunnerAnswer>;
 
 /** Compiling a module of the largest size takes a tenth of this. */
 const LOAD_MS_MAX = 5_000;
@@ -30,7 +24,7 @@ let groups = 0;
  * `free` when the runner has done its part, before the asker is told, who may have a next call.
  */
 export async function tryTurn(
-  runner: RunnerProcess,
+  runner: Runner,
   job: Job,
   free: () => void,
 ): Promise<TurnEnd> {
@@ -60,7 +54,7 @@ export async function tryTurn(
  * there, goes on; so does what stands behind one that loses the runner. Never rejects.
  */
 export async function tryTurns(
-  runner: RunnerProcess,
+  runner: Runner,
   jobs: readonly Job[],
   free: () => void,
 ): Promise<TurnEnd[]> {

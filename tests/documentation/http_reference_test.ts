@@ -51,6 +51,7 @@ const SAMPLES: Samples = {
   module_invalid: { kind: "module_invalid", violation },
   blob_incompatible: { kind: "blob_incompatible", violations: [violation] },
   spec_invalid: { kind: "spec_invalid", violations: [violation] },
+  projection_invalid: { kind: "projection_invalid", violations: [violation] },
   spec_incompatible: { kind: "spec_incompatible", violations: [violation] },
   operator_input_invalid: { kind: "operator_input_invalid", path, message },
   erasure_begun: { kind: "erasure_begun", state: "running" },

@@ -79,6 +79,17 @@ export const DATA_ROWS: readonly RouteRow[] = [
     body: () => ({ since: "2026-01-01T00:00:00Z" }),
     rival: 404,
   },
+  { route: "GET /_projections/{name}", path: () => "/_projections/orders_seen", rival: 404 },
+  {
+    route: "GET /_projections/{name}/export.csv",
+    path: () => "/_projections/orders_seen/export.csv",
+    rival: 404,
+  },
+  {
+    route: "GET /_projections/{name}/{key}",
+    path: ({ order }) => `/_projections/orders_seen/${order}`,
+    rival: 404,
+  },
   { route: "GET /_sagas", path: () => "/_sagas", rival: 200, rivalBody: NONE },
   { route: "GET /_sagas/{id}", path: ({ sagaId }) => `/_sagas/${sagaId}`, rival: 404 },
   { route: "GET /_scheduled", path: () => "/_scheduled", rival: 200, rivalBody: NONE },
@@ -180,6 +191,22 @@ export const OPERATOR_ROWS: readonly RouteRow[] = [
   {
     route: "GET /api/instances/{id}/specs",
     path: ({ instance }) => `/api/instances/${instance}/specs?environment=test`,
+    rival: 403,
+  },
+  {
+    route: "GET /api/instances/{id}/projections",
+    path: ({ instance }) => `/api/instances/${instance}/projections?environment=test`,
+    rival: 403,
+  },
+  {
+    route: "POST /api/instances/{id}/projections",
+    path: ({ instance }) => `/api/instances/${instance}/projections`,
+    body: () => ({ environment: "test", projection: {} }),
+    rival: 403,
+  },
+  {
+    route: "DELETE /api/instances/{id}/projections/{name}",
+    path: ({ instance }) => `/api/instances/${instance}/projections/orders_seen?environment=test`,
     rival: 403,
   },
   {

@@ -8,6 +8,7 @@ import type { JsonObject } from "../../src/domain/json.ts";
 import { ENVIRONMENTS } from "../../src/domain/tenant.ts";
 import { PATHS } from "../../src/http/paths.ts";
 import type { WebhookSettings } from "../../src/domain/listener/sender.ts";
+import { settleViews } from "../support/settle_views.ts";
 import { drain } from "../support/reactive_spec.ts";
 import {
   type Belongings,
@@ -116,6 +117,17 @@ async function furnish({ send, service, operator, instanceId }: World): Promise<
   const written = { data: { text: MARK, at: BERLIN }, metadata: METADATA };
   assert.equal((await send("POST", `/order/${ORDER}/was_placed`, { body: written })).status, 201);
   await drain(service);
+  const projection = {
+    name: "orders_seen",
+    for_each: "order",
+    sources: { order: "$key" },
+    select: { text: "$.order.text" },
+  };
+  const deployed = await send("POST", `/api/instances/${instanceId}/projections`, {
+    body: { environment: "test", projection },
+  });
+  assert.equal(deployed.status, 201, deployed.text);
+  await settleViews(service);
   const made = await send("POST", "/_admin/anchors", {
     token: operator,
     body: { environment: "test" },

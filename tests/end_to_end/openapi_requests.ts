@@ -11,6 +11,7 @@ import { uuid } from "../support/service_fixture.ts";
 import { drainErasures } from "../support/erasure_fixtures.ts";
 import { deliver } from "../support/listener_fixtures.ts";
 import { FULFILMENT, typesOf } from "../support/saga_fixtures.ts";
+import { settleViews } from "../support/settle_views.ts";
 import { framed, returning } from "../support/wasm/build_module.ts";
 import { operatorClaims, type SendOptions, signToken, type World } from "./world.ts";
 import { METADATA } from "./world_spec.ts";
@@ -152,6 +153,27 @@ async function erased(world: World): Promise<string> {
   const id = await erasure(world);
   await drainErasures(world.service);
   return id;
+}
+
+const ORDERS_SEEN: JsonObject = {
+  name: "orders_seen",
+  for_each: "order",
+  sources: { order: "$key" },
+  select: { text: "$.order.text" },
+};
+
+/** Gives the path of the projections, one of which there is then. */
+async function deployed(world: World): Promise<[path: string]> {
+  const [path] = await instance("/projections")(world);
+  const answer = await world.send("POST", path, { body: { projection: ORDERS_SEEN } });
+  assert.ok(answer.status === 200 || answer.status === 201, answer.text);
+  return [path];
+}
+
+async function shown(world: World): Promise<void> {
+  await deployed(world);
+  await note(world);
+  await settleViews(world.service);
 }
 
 async function keyId(world: World): Promise<string> {
@@ -351,6 +373,36 @@ export const REQUESTS: Readonly<Record<string, Producers>> = {
   "DELETE /_scheduled/{id}": {
     200: async (world) => [`/_scheduled/${await scheduledId(world)}`],
     404: get(`/_scheduled/${UNKNOWN}`),
+  },
+  "POST /api/instances/{id}/projections": {
+    200: async (world) => [...await deployed(world), { projection: ORDERS_SEEN }],
+    201: toInstance("/projections", { projection: ORDERS_SEEN }),
+    404: post(`/api/instances/${UNKNOWN}/projections`, { projection: ORDERS_SEEN }),
+    422: toInstance("/projections", { projection: { name: "x" } }),
+  },
+  "GET /api/instances/{id}/projections": {
+    200: deployed,
+    404: get(`/api/instances/${UNKNOWN}/projections`),
+  },
+  "DELETE /api/instances/{id}/projections/{name}": {
+    200: async (world) => [`${(await deployed(world))[0]}/orders_seen`],
+    404: instance("/projections/nothing"),
+  },
+  "GET /_projections/{name}": {
+    200: async (world) => [await shown(world).then(() => "/_projections/orders_seen")],
+    404: get("/_projections/nothing"),
+  },
+  "GET /_projections/{name}/{key}": {
+    200: async (world) => [await shown(world).then(() => "/_projections/orders_seen/7KD2M9QXA")],
+    404: get("/_projections/nothing/7KD2M9QXA"),
+    422: async (world) => [await shown(world).then(() => "/_projections/orders_seen/short")],
+  },
+  "GET /_projections/{name}/export.csv": {
+    200: async (world) => [await shown(world).then(() => "/_projections/orders_seen/export.csv")],
+    400: async (world) => [
+      await shown(world).then(() => "/_projections/orders_seen/export.csv?columns=nothing"),
+    ],
+    404: get("/_projections/nothing/export.csv"),
   },
   "GET /_listeners": { 200: get("/_listeners") },
   "GET /_listeners/{name}/deliveries": {

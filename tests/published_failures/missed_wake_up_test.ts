@@ -14,7 +14,7 @@ import { openWatchedTypes, watchTypes } from "../../src/store/watched_types.ts";
 import { outboxWorker } from "../../src/workers/outbox.ts";
 import { runWorker } from "../../src/workers/worker.ts";
 import { heldEngine } from "../support/held_engine.ts";
-import { idsOfOneShard, READER, readLog, timesSeenOf } from "../support/log_reader.ts";
+import { idsOfOneShard, readLog, timesSeenOf } from "../support/log_reader.ts";
 import { setOff, write } from "../support/reactive_spec.ts";
 import { uuid } from "../support/service_fixture.ts";
 import { deafEngine, until } from "../support/two_nodes.ts";
@@ -120,7 +120,7 @@ function beginReading(
 ): Promise<string[]> {
   return engine.transact(async (tx) => {
     const before = await openWatchedTypes().read(tx, tenant);
-    watchTypes(tx, tenant, before, { consumers: [READER] });
+    watchTypes(tx, tenant, before, { logged: ["order"] });
     const reads = isGuarded ? tx : tx.unguarded;
     const heads = ids.map((id) => readHead(reads, tenant, streamKey("order", id)));
     const lengths = (await Promise.all(heads)).map(({ length }) => length);

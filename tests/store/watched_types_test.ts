@@ -26,7 +26,7 @@ Deno.test("nothing is watched until something is, and one environment is not ano
     assert.deepEqual(await engine.snapshot((tx) => reader.read(tx, TENANT + 1)), NOTHING_WATCHED);
     const watched = await engine.snapshot((tx) => reader.read(tx, TENANT));
     assert.deepEqual([...watched.sagas], ["order.was_placed"]);
-    assert.equal(watched.cancels.size + watched.consumers.size, 0);
+    assert.equal(watched.cancels.size + watched.logged.size, 0);
   });
 });
 
@@ -35,10 +35,10 @@ Deno.test("watchTypes() only adds, and a reader sees what others have added", as
     const reader = openWatchedTypes();
     const read = () => engine.snapshot((tx) => reader.read(tx, TENANT));
     for (const [index, type] of ["a.a", "b.b", "c.c"].entries()) {
-      await watch(engine, { cancels: [type], consumers: ["views"] });
+      await watch(engine, { cancels: [type], logged: ["order"] });
       const watched = await read();
       assert.equal(watched.cancels.size, index + 1);
-      assert.deepEqual([...watched.consumers], ["views"]);
+      assert.deepEqual([...watched.logged], ["order"]);
     }
     assert.equal(await read(), await read(), "unchanged, it is not read again");
   });

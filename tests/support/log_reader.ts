@@ -18,7 +18,7 @@ export const READER = "test";
 export function registerReader(engine: Engine, tenant: number): Promise<void> {
   return engine.transact(async (tx) => {
     const before = await openWatchedTypes().read(tx, tenant);
-    watchTypes(tx, tenant, before, { consumers: [READER] });
+    watchTypes(tx, tenant, before, { logged: ["order", "ledger"] });
   });
 }
 

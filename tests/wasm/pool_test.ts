@@ -4,7 +4,7 @@
  */
 
 import assert from "node:assert/strict";
-import type { RunnerCommand } from "../../src/wasm/runner_process.ts";
+import type { RunnerCommand } from "../../src/runners/runner_process.ts";
 import type { WasmPool } from "../../src/wasm/pool.ts";
 import { assemble, framed, handler, moduleFile, returning } from "../support/wasm/build_module.ts";
 import {

@@ -7,6 +7,7 @@ import type { StoredEvent } from "../event.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import type { Violation } from "../refusal.ts";
 import type { FoldBudget } from "./handler.ts";
+import type { Template } from "./template.ts";
 
 /**
  * Which roots a path may start with, beside `$.` (the event), which is always there.
@@ -18,6 +19,12 @@ export interface Scope {
   /** Whether `@` is there. */
   readonly state: boolean;
   readonly names: readonly string[];
+  /**
+   * What paths with `$.` begin with, where there is no event: the first of `names`, in their order.
+   */
+  readonly roots?: readonly string[];
+  /** What templates have here beside their own operators, by their key with its `$`. */
+  readonly operators?: ReadonlyMap<string, (definition: JsonObject, site: Site) => Template>;
 }
 
 /** The scope of a handler: the event, the state, and no names yet. */

@@ -18,6 +18,7 @@
 import type { StoredEvent } from "../event.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { charge, SLOT_BYTES } from "./budget.ts";
+import { didYouMean } from "../nearest_name.ts";
 import { addFault, type Evaluation, type Site } from "./evaluation.ts";
 import { parseSegments, type Segment } from "./segments.ts";
 import { isContainer, ownField } from "./value.ts";
@@ -80,6 +81,7 @@ function statePath(text: string, site: Site): ValuePath | undefined {
 function eventPath(text: string, site: Site): ValuePath | undefined {
   const parsed = stepsAt(text, 1, site);
   if (parsed === undefined) return undefined;
+  if (site.scope.roots !== undefined) return rootPath(text, parsed, site.scope.roots, site);
   const root = EVENT_ROOTS.find((each) => each === parsed.segments[0]?.name);
   if (root === undefined) {
     addFault(
@@ -99,6 +101,36 @@ function eventPath(text: string, site: Site): ValuePath | undefined {
   };
 }
 
+/** Where there is no event: the roots of the scope are the first of its names. */
+function rootPath(
+  text: string,
+  { segments, optional }: ParsedPath,
+  roots: readonly string[],
+  site: Site,
+): ValuePath | undefined {
+  const name = segments[0]?.name;
+  const slot = name === undefined ? -1 : roots.indexOf(name);
+  if (slot === -1) {
+    addFault(
+      site,
+      "path_root_unknown",
+      `"${excerpt(text)}" begins with nothing that is known here`,
+      didYouMean(name ?? "", roots, `Paths here begin with ${roots.map(rootText).join(", ")}.`),
+    );
+    return undefined;
+  }
+  const walk = walker(segments.slice(1));
+  return {
+    read: (evaluation) => walk(evaluation.bindings[slot], evaluation),
+    optional,
+    fromState: false,
+  };
+}
+
+function rootText(root: string): string {
+  return `$.${root}`;
+}
+
 function eventRoot(root: typeof EVENT_ROOTS[number]): (event: StoredEvent) => JsonValue {
   switch (root) {
     case "data":
@@ -116,9 +148,11 @@ function eventRoot(root: typeof EVENT_ROOTS[number]): (event: StoredEvent) => Js
 }
 
 function namePath(text: string, name: string, site: Site): ValuePath | undefined {
-  const slot = site.scope.names.lastIndexOf(name);
-  if (slot === -1) {
-    const known = site.scope.names.map((each) => `$${each}`).join(", ");
+  const { names, roots = [] } = site.scope;
+  const slot = names.lastIndexOf(name);
+  // Roots are written with a dot: `$.order`.
+  if (slot === -1 || slot < roots.length) {
+    const known = names.slice(roots.length).map((each) => `$${each}`).join(", ");
     addFault(
       site,
       "name_unknown",
@@ -137,7 +171,12 @@ function namePath(text: string, name: string, site: Site): ValuePath | undefined
   };
 }
 
-function stepsAt(text: string, from: number, site: Site) {
+interface ParsedPath {
+  readonly segments: readonly Segment[];
+  readonly optional: boolean;
+}
+
+function stepsAt(text: string, from: number, site: Site): ParsedPath | undefined {
   const parsed = parseSegments(text.slice(from));
   if (parsed.ok) return parsed;
   addFault(

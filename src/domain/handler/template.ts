@@ -54,7 +54,7 @@ function scalarTemplate(definition: JsonValue, site: Site): Template {
   return constantTemplate(definition);
 }
 
-function constantTemplate(definition: JsonValue): Template {
+export function constantTemplate(definition: JsonValue): Template {
   // A definition is checked for depth before it is compiled; its own copy costs no fold anything.
   const constant = copyValue(definition, 1, { bytesLeft: Infinity });
   const view = () => constant;
@@ -129,12 +129,14 @@ function objectTemplate(definition: JsonObject, site: Site): Template {
 }
 
 /** A template that makes a new value each time; looking at it means making it. */
-function builtTemplate(build: Template["build"]): Template {
+export function builtTemplate(build: Template["build"]): Template {
   const view = (evaluation: Evaluation) => build(evaluation, 1);
   return { view, build, keep: view, constant: undefined };
 }
 
 function operatorTemplate(definition: JsonObject, operator: string, site: Site): Template {
+  const further = site.scope.operators?.get(operator);
+  if (further !== undefined) return further(definition, site);
   const known = operator === "$" || operator === "$merge" || operator === "$literal";
   if (!known || Object.keys(definition).length > 1) {
     addFault(

@@ -90,6 +90,7 @@ export const ERRORS: Readonly<Record<ErrorName, ErrorForm>> = {
   module_invalid: error(422, "bad_request", VIOLATIONS),
   spec_invalid: error(422, "spec_invalid", VIOLATIONS),
   spec_incompatible: error(422, "spec_incompatible", VIOLATIONS),
+  projection_invalid: error(422, "spec_invalid", VIOLATIONS),
   blob_incompatible: error(422, "spec_incompatible", VIOLATIONS),
   operator_input_invalid: error(422, "bad_request", { path: TEXT }),
   already_exists: error(409, "bad_request", { path: TEXT }),

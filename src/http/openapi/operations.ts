@@ -5,12 +5,14 @@ import { DATA } from "./operations/data.ts";
 import { ERASURE } from "./operations/erasure.ts";
 import { OPERATORS } from "./operations/operators.ts";
 import { PLATFORM } from "./operations/platform.ts";
+import { PROJECTIONS } from "./operations/projections.ts";
 import { REACTIONS } from "./operations/reactions.ts";
 import type { Operations } from "./operation.ts";
 
 /** `<METHOD> <pattern>` to its row. Within a group, the order in which they are shown. */
 export const OPERATIONS: Operations = {
   ...DATA,
+  ...PROJECTIONS,
   ...REACTIONS,
   ...AUDIT,
   ...ERASURE,
@@ -21,6 +23,7 @@ export const OPERATIONS: Operations = {
 /** The groups, as tags of the document. */
 export const TAGS: readonly (readonly [name: string, operations: Operations])[] = [
   ["data", DATA],
+  ["projections", PROJECTIONS],
   ["reactions", REACTIONS],
   ["audit", AUDIT],
   ["erasure", ERASURE],

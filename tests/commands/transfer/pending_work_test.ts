@@ -196,7 +196,7 @@ Deno.test("a moved shop watches only what is pending and what its spec names", a
       assert.deepEqual(JSON.parse(new TextDecoder().decode(value)), {
         cancels: ["order.was_called_off", "order.was_paid"],
         sagas: ["order.was_called_off", "order.was_paid", "order.was_placed"],
-        consumers: [],
+        logged: [],
       });
     });
   });

@@ -1,6 +1,6 @@
 /** A runner that says it is ready and never answers: what it does is its argument. */
 
-import { encodeFrame } from "../../../src/wasm/frame.ts";
+import { encodeFrame } from "../../../src/runners/frame.ts";
 
 const ready = { kind: "ready", tookMs: 0, pauses: false };
 Deno.stdout.writeSync(encodeFrame(ready, new Uint8Array(0)));

@@ -1,7 +1,7 @@
 /** The alarm: rings when it is due, once, and not where it was put off or unset. */
 
 import assert from "node:assert/strict";
-import { newAlarm } from "../../src/wasm/alarm.ts";
+import { newAlarm } from "../../src/runners/alarm.ts";
 
 function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));

@@ -1,22 +1,22 @@
 /**
  * Who is next. Tenants share the runners by the time that they use (start-time fair queuing), not
- * by the number of their calls, so a tenant whose modules run long gets no more than one with short
- * ones. A module that does not end in time is paused, longer each time in a row; so one that loops
- * for ever, called all the time, comes to use a sixteenth of a runner. No timer and no clock here.
+ * by the number of their calls, so a tenant whose calls run long gets no more than one with short
+ * ones. What does not end in time is paused, longer each time in a row; so one that loops for ever,
+ * called all the time, comes to use a sixteenth of a runner. No timer and no clock here.
  */
 
 /** One call, or one more turn of a long fold. */
 export interface Waiting<J> {
   readonly job: J;
   readonly tenant: string;
-  /** What is paused as one: the digest of a module. */
+  /** What is paused as one: the digest of a module, a statement. */
   readonly lane: string;
   /** May be run with others. */
   readonly isShort: boolean;
   readonly sinceMs: number;
 }
 
-/** A call that has waited too long, and whether that was because its module is paused. */
+/** A call that has waited too long, and whether that was because its lane is paused. */
 export interface Expired<J> {
   readonly job: J;
   readonly timeoutsInARow: number;
@@ -26,7 +26,7 @@ export interface FairQueue<J> {
   /** False when the tenant has too many waiting already; a job that goes on is always taken. */
   push(waiting: Waiting<J>, goesOn: boolean): boolean;
   /**
-   * What one runner is to run now: a call, or several short ones of one tenant whose modules have
+   * What one runner is to run now: a call, or several short ones of one tenant whose lanes have
    * always ended in time. Empty where nothing may run. They count as running until `finish`.
    */
   take(nowMs: number): Waiting<J>[];
@@ -62,7 +62,7 @@ export interface QueueLimits {
 /** A pause is the time of the call that was stopped, times this at most. */
 const PAUSE_FACTOR_MAX = 15;
 const PAUSE_MS_MAX = 10_000;
-/** A module's timeouts are forgotten so long after its pause. */
+/** A lane's timeouts are forgotten so long after its pause. */
 const FORGET_MS = 30_000;
 /** More tenants than this are not remembered when they are idle. */
 const IDLE_TENANTS_MAX = 1_000;
@@ -84,7 +84,7 @@ interface Tenant<J> {
   usedMs: number;
 }
 
-/** How long a module is paused after so many timeouts in a row: 1, 3, 7, then 15 times its time. */
+/** How long a lane is paused after so many timeouts in a row: 1, 3, 7, then 15 times its time. */
 export function pauseAfter(timeouts: number, usedMs: number): number {
   const factor = Math.min(2 ** timeouts - 1, PAUSE_FACTOR_MAX);
   return Math.min(factor * usedMs, PAUSE_MS_MAX);
@@ -238,7 +238,7 @@ function isBefore<J>(tenant: Tenant<J>, other: Tenant<J>): boolean {
   return tenant.usedMs < other.usedMs;
 }
 
-/** All runners but one; one only, where a module of the tenant did not end in time of late. */
+/** All runners but one; one only, where something of the tenant did not end in time of late. */
 function runningMax<J>(tenant: Tenant<J>, runners: number, nowMs: number): number {
   for (const { timeouts, pausedUntilMs } of tenant.lanes.values()) {
     if (timeouts > 0 && nowMs < pausedUntilMs + FORGET_MS) return 1;

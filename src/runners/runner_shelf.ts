@@ -1,16 +1,21 @@
 /** The runners that nobody uses at the moment: started when asked for, ended when idle long. */
 
 import { newAlarm } from "./alarm.ts";
-import { type RunnerCommand, type RunnerProcess, startRunner } from "./runner_process.ts";
+import {
+  type AnswerMessage,
+  type RunnerCommand,
+  type RunnerProcess,
+  startRunner,
+} from "./runner_process.ts";
 
-export interface RunnerShelf {
+export interface RunnerShelf<Q, A extends AnswerMessage> {
   /** A runner that can be asked; undefined where none can be started now. Never rejects. */
-  take(): Promise<RunnerProcess | undefined>;
+  take(): Promise<RunnerProcess<Q, A> | undefined>;
   /**
    * Resolves when the runner, if it is still there, can be taken again, which it can at once where
    * it is ready. Never rejects.
    */
-  putBack(runner: RunnerProcess): Promise<void>;
+  putBack(runner: RunnerProcess<Q, A>): Promise<void>;
   /** Ids of the processes there are, used or not. */
   processIds(): number[];
   /** Kills all, used or not, and waits for their end. */
@@ -21,20 +26,21 @@ export interface RunnerShelf {
 const START_PAUSE_MS = 1_000;
 const IDLE_MS = 60_000;
 
-export function runnerShelf(
+/** `onFault` is told of each runner that could not be started. */
+export function runnerShelf<Q, A extends AnswerMessage>(
   command: RunnerCommand,
-  onFault: (message: string, error: unknown) => void,
-): RunnerShelf {
-  const idle: { readonly runner: RunnerProcess; readonly sinceMs: number }[] = [];
+  onFault: (error: unknown) => void,
+): RunnerShelf<Q, A> {
+  const idle: { readonly runner: RunnerProcess<Q, A>; readonly sinceMs: number }[] = [];
   const sweep = newAlarm(endIdle);
-  const alive = new Set<RunnerProcess>();
+  const alive = new Set<RunnerProcess<Q, A>>();
   let tryAgainMs = -Infinity;
   let isClosed = false;
 
-  async function start(): Promise<RunnerProcess | undefined> {
+  async function start(): Promise<RunnerProcess<Q, A> | undefined> {
     if (isClosed || performance.now() < tryAgainMs) return undefined;
     try {
-      const runner = await startRunner(command);
+      const runner = await startRunner<Q, A>(command);
       alive.add(runner);
       runner.ended.then(() => forget(runner));
       // Closed while it started: then nobody else would end it.
@@ -42,12 +48,12 @@ export function runnerShelf(
       return runner;
     } catch (error) {
       tryAgainMs = performance.now() + START_PAUSE_MS;
-      onFault("a process for WebAssembly could not be started", error);
+      onFault(error);
       return undefined;
     }
   }
 
-  function forget(runner: RunnerProcess): void {
+  function forget(runner: RunnerProcess<Q, A>): void {
     alive.delete(runner);
     const index = idle.findIndex((each) => each.runner === runner);
     if (index >= 0) idle.splice(index, 1);

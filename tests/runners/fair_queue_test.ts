@@ -1,7 +1,12 @@
 /** Who is next: shares by time, pauses of modules that do not end, bounds; time is a number. */
 
 import assert from "node:assert/strict";
-import { type FairQueue, fairQueue, pauseAfter, type Waiting } from "../../src/wasm/fair_queue.ts";
+import {
+  type FairQueue,
+  fairQueue,
+  pauseAfter,
+  type Waiting,
+} from "../../src/runners/fair_queue.ts";
 
 const LIMITS = { runners: 3, waitingPerTenantMax: 10, waitMsMax: 2_000, groupMax: 4 };
 

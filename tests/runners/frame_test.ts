@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { encodeFrame, frameReader } from "../../src/wasm/frame.ts";
+import { encodeFrame, frameReader } from "../../src/runners/frame.ts";
 
 Deno.test("frameReader() gives the frames that were sent, however the stream is cut", () => {
   const frame = fc.record({ message: fc.jsonValue(), body: fc.uint8Array({ maxLength: 300 }) });

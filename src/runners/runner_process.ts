@@ -1,13 +1,13 @@
 /**
- * One runner, seen from the pool: a child process that runs modules. A process and not a thread,
- * because only a process can be ended whatever it does (a thread of this platform that spins
- * cannot), has a stack of its own size, takes nobody along when it runs out of memory, and holds
- * none of our permissions. A question and its answer take no longer than with a thread (30 us).
+ * One runner, seen from the pool: a child process that runs what users bring. A process and not a
+ * thread, because only a process can be ended whatever it does (a thread of this platform that
+ * spins cannot), has a stack of its own size, takes nobody along when it runs out of memory, and
+ * has no permissions but those it is given. A question and its answer take no longer than with a
+ * thread (30 us).
  */
 
 import { newAlarm } from "./alarm.ts";
 import { encodeFrame, type Frame, frameReader, joinBytes } from "./frame.ts";
-import type { RunnerAnswer, RunnerRequest } from "./messages.ts";
 
 /** What to start. */
 export interface RunnerCommand {
@@ -15,14 +15,23 @@ export interface RunnerCommand {
   readonly args: readonly string[];
 }
 
-export interface RunnerProcess {
+/** What every answer says beside its own: one for each request, and `ready` when it begins. */
+export interface AnswerMessage {
+  readonly kind: string;
+  readonly tookMs: number;
+  /** The runner cleans up before it takes the next, and says `ready` again. */
+  readonly pauses: boolean;
+}
+
+/** `Q`: messages of requests. `A`: messages of answers. */
+export interface RunnerProcess<Q, A extends AnswerMessage> {
   readonly pid: number;
   /**
    * Sends requests and gives their answers, in order. A runner that does not answer the first, or
    * the next after an answer, within its `withinMs` is killed. Answers reject with
    * {@link RunnerGoneError} where it ended, for whatever reason.
    */
-  ask(questions: readonly Question[]): Promise<Frame<RunnerAnswer>>[];
+  ask(questions: readonly Question<Q>[]): Promise<Frame<A>>[];
   /** Can be asked now: it is there, and does not clean up. */
   isReady(): boolean;
   /** Resolves when it can be asked again; rejects when it is gone. */
@@ -32,7 +41,7 @@ export interface RunnerProcess {
   readonly ended: Promise<void>;
 }
 
-export interface Question extends Frame<RunnerRequest> {
+export interface Question<Q> extends Frame<Q> {
   readonly withinMs: number;
 }
 
@@ -44,30 +53,27 @@ export class RunnerGoneError extends Error {
   }
 }
 
-/** V8 needs so much of the stack for what is not the module's; fewer, and Deno does not start. */
-const STACK_KILOBYTES_OWN = 32;
-const HEAP_MEGABYTES = 512;
 const START_MS_MAX = 10_000;
 const CLEAN_UP_MS_MAX = 1_000;
 /** A timer that comes later than this: this process stood still, and the answer may be here. */
 const LATE_MS = 15;
 
-/** The ordinary runner: this Deno, without permissions, with a stack of so many KiB for modules. */
-export function runnerCommand(stackKilobytes: number): RunnerCommand {
-  const flags = [
-    `--stack-size=${stackKilobytes + STACK_KILOBYTES_OWN}`,
-    `--max-old-space-size=${HEAP_MEGABYTES}`,
-    "--wasm-max-mem-pages=1024",
-    "--expose-gc",
-  ];
-  const program = new URL("./runner_main.ts", import.meta.url);
+/** This Deno, with a program of ours, with no permissions but those given. */
+export function denoCommand(
+  program: URL,
+  engineFlags: readonly string[],
+  permissions: readonly string[] = [],
+): RunnerCommand {
   const options = ["--no-prompt", "--no-config", "--no-lock", "--no-remote", "--no-npm"];
-  const args = ["run", ...options, `--v8-flags=${flags.join(",")}`, program.href];
+  const flags = `--v8-flags=${engineFlags.join(",")}`;
+  const args = ["run", ...options, ...permissions, flags, program.href];
   return { path: Deno.execPath(), args };
 }
 
 /** Starts a runner and waits until it can be asked. Throws where it cannot be started. */
-export async function startRunner(command: RunnerCommand): Promise<RunnerProcess> {
+export async function startRunner<Q, A extends AnswerMessage>(
+  command: RunnerCommand,
+): Promise<RunnerProcess<Q, A>> {
   const child = new Deno.Command(command.path, {
     args: [...command.args],
     clearEnv: true,
@@ -75,7 +81,7 @@ export async function startRunner(command: RunnerCommand): Promise<RunnerProcess
     stdout: "piped",
     stderr: "null",
   }).spawn();
-  const runner = connect(child);
+  const runner = connect<Q, A>(child);
   const timer = setTimeout(() => runner.kill(), START_MS_MAX);
   try {
     await runner.untilReady();
@@ -93,21 +99,21 @@ interface Waiting<T> {
   reject(error: unknown): void;
 }
 
-interface Asked extends Waiting<Frame<RunnerAnswer>> {
+interface Asked<A> extends Waiting<Frame<A>> {
   readonly withinMs: number;
 }
 
-function connect(child: Deno.ChildProcess): RunnerProcess {
+function connect<Q, A extends AnswerMessage>(child: Deno.ChildProcess): RunnerProcess<Q, A> {
   const input = child.stdin.getWriter();
   let isReady = false;
   let isGone = false;
   let isLate = false;
   let dueMs = 0;
   const watch = newAlarm(onLate);
-  const asked: Asked[] = [];
+  const asked: Asked<A>[] = [];
   let ready: Waiting<void> | undefined;
 
-  function take(frame: Frame<RunnerAnswer>): void {
+  function take(frame: Frame<A>): void {
     if (frame.message.kind === "ready") {
       isReady = true;
       ready?.resolve();
@@ -155,13 +161,11 @@ function connect(child: Deno.ChildProcess): RunnerProcess {
     ready = undefined;
   }
 
-  function ask(questions: readonly Question[]): Promise<Frame<RunnerAnswer>>[] {
+  function ask(questions: readonly Question<Q>[]): Promise<Frame<A>>[] {
     if (isGone) return questions.map(() => Promise.reject(new RunnerGoneError(isLate)));
     const isFirst = asked.length === 0;
     const answers = questions.map(({ withinMs }) =>
-      new Promise<Frame<RunnerAnswer>>((resolve, reject) =>
-        asked.push({ resolve, reject, withinMs })
-      )
+      new Promise<Frame<A>>((resolve, reject) => asked.push({ resolve, reject, withinMs }))
     );
     if (isFirst) watchFirst(0);
     const frames = questions.map(({ message, body }) => encodeFrame(message, body));
@@ -188,11 +192,11 @@ function connect(child: Deno.ChildProcess): RunnerProcess {
   };
 }
 
-async function readFrames(
+async function readFrames<A>(
   stream: ReadableStream<Uint8Array>,
-  take: (frame: Frame<RunnerAnswer>) => void,
+  take: (frame: Frame<A>) => void,
 ): Promise<void> {
-  const frames = frameReader<RunnerAnswer>();
+  const frames = frameReader<A>();
   for await (const piece of stream) {
     frames.push(piece);
     for (let frame = frames.next(); frame !== undefined; frame = frames.next()) take(frame);

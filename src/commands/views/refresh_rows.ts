@@ -1,0 +1,105 @@
+/**
+ * Computes rows and writes them, a part at a time, until all are written as their sources are; the
+ * last transaction also does what follows from it, such as moving a cursor.
+ */
+
+import { countErrors, type Counters } from "../../domain/counters.ts";
+import type { Host } from "../../host.ts";
+import type { Engine, Transaction } from "../../kv/engine.ts";
+import { openRowBatch, type RowBatchOptions } from "../../queries/compute_rows.ts";
+import type { AggregateReader } from "../../queries/read_aggregate.ts";
+import type { KeptView, ViewSet, ViewSets } from "../../queries/view_definitions.ts";
+import { makeRowRecord } from "./row_error.ts";
+import { type RowWork, type WriteMoment, writeRows } from "./write_rows.ts";
+
+/** A row that may not be what its sources say. */
+export interface RowPlace {
+  readonly view: KeptView;
+  readonly key: string;
+}
+
+export interface RowParts {
+  readonly engine: Engine;
+  readonly host: Host;
+  readonly sets: ViewSets;
+  readonly reader: AggregateReader;
+  readonly counters: Counters;
+}
+
+/** Rows computed at a time, and bytes of rows in one transaction. */
+const ROWS_AT_A_TIME = 64;
+const BYTES_AT_A_TIME = 4 * 1024 * 1024;
+
+/**
+ * Gives false where definitions or the spec have changed meanwhile, or `finish` has said no: then
+ * not everything is done, and whatever is, is right. `finish` is run in the last transaction.
+ */
+export async function refreshRows(
+  parts: RowParts,
+  set: ViewSet,
+  places: readonly RowPlace[],
+  finish: (tx: Transaction) => Promise<boolean>,
+): Promise<boolean> {
+  let left = places;
+  for (;;) {
+    const { works, rest } = await computeSome(parts, set, left);
+    const written = await writeSome(parts, set, works, rest.length === 0 ? finish : undefined);
+    if (written === undefined) return false;
+    left = [...written.moved, ...rest];
+    if (written.isFinished) return true;
+    await parts.host.yieldTurn();
+  }
+}
+
+async function computeSome(
+  { reader }: RowParts,
+  { tenant, spec }: ViewSet,
+  left: readonly RowPlace[],
+): Promise<{ readonly works: readonly RowWork[]; readonly rest: readonly RowPlace[] }> {
+  const options: RowBatchOptions = { tenant, spec, synchronous: false };
+  const batch = openRowBatch(reader, options);
+  const some = left.slice(0, ROWS_AT_A_TIME);
+  const computed = await Promise.all(
+    some.map(async ({ view, key }) => ({ view, row: await batch.compute(view.projection, key) })),
+  );
+  let bytes = 0;
+  let count = 0;
+  for (const { row } of computed) {
+    bytes += "encoded" in row ? row.encoded?.value.length ?? 0 : 0;
+    if (bytes > BYTES_AT_A_TIME && count > 0) break;
+    count++;
+  }
+  return { works: computed.slice(0, count), rest: left.slice(count) };
+}
+
+interface WrittenSome {
+  readonly moved: readonly RowPlace[];
+  readonly isFinished: boolean;
+}
+
+async function writeSome(
+  { engine, host, sets, counters }: RowParts,
+  set: ViewSet,
+  works: readonly RowWork[],
+  finish: ((tx: Transaction) => Promise<boolean>) | undefined,
+): Promise<WrittenSome | undefined> {
+  const moment: WriteMoment = {
+    nowMs: host.nowMs(),
+    random: host.randomBytes(1)[0]! / 256,
+    makeRecord: (view, key, failure) => makeRowRecord(host, view, key, failure),
+  };
+  const outcome = await engine.transact(async (tx) => {
+    if (!await sets.isCurrent(tx, set)) return undefined;
+    const { moved, errors } = await writeRows(tx, works, moment);
+    if (finish === undefined || moved.length > 0) return { moved, errors, isFinished: false };
+    return await finish(tx) ? { moved, errors, isFinished: true } : undefined;
+  });
+  if (outcome === undefined) {
+    // This process may not have heard of a deploy.
+    sets.forget(set.tenant);
+    return undefined;
+  }
+  countErrors(counters, outcome.errors);
+  const moved = outcome.moved.map(({ view, row }) => ({ view, key: row.key }));
+  return { moved, isFinished: outcome.isFinished };
+}

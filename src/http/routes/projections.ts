@@ -1,0 +1,102 @@
+/** Projections: deploy, list and delete; rows, pages of rows and CSV. Spec: "Projections". */
+
+import type { Operator } from "../../domain/access.ts";
+import type { Tenant } from "../../domain/tenant.ts";
+import { sendOk } from "../answer.ts";
+import type { Call, Edge } from "../call.ts";
+import { readFields } from "../decode/operator.ts";
+import { decodePageQuery, readFlag } from "../decode/query.ts";
+import { answerRefused } from "../failure.ts";
+import { pageOf } from "../list_page.ts";
+import { sendOutcome, sendRefusal } from "../reply.ts";
+import { findOperatorTenant } from "./operator_tenant.ts";
+
+const ENVELOPE = { projection: "any", "environment?": "string" } as const;
+const STATUS_CREATED = 201;
+
+/** `POST /api/instances/{id}/projections` `{projection, environment?}`: 200 where it is there. */
+export async function deployProjection(edge: Edge, call: Call, operator: Operator) {
+  const { requestId } = call;
+  const body = await readFields(call.request, ENVELOPE);
+  if (!body.ok) return sendRefusal(requestId, body.refusal);
+  const { projection, environment } = body.value;
+  if (typeof projection !== "object" || projection === null || Array.isArray(projection)) {
+    const message = "projection must be an object";
+    return sendRefusal(requestId, { kind: "bad_request", message, path: "projection" });
+  }
+  const tenant = await findOperatorTenant(edge, call, operator, environment);
+  if (!tenant.ok) return sendRefusal(requestId, tenant.refusal);
+  const { projections } = edge.service;
+  const outcome = await projections.deploy(tenant.value, projection);
+  if (!outcome.ok) return sendRefusal(requestId, outcome.refusal);
+  const { name, isNew } = outcome.value;
+  const status = (await projections.list(tenant.value)).find((each) => each.name === name);
+  return sendOk(requestId, { projection: status ?? null }, isNew ? STATUS_CREATED : 200);
+}
+
+/** `GET /api/instances/{id}/projections?environment=`: by name. */
+export async function listProjections(edge: Edge, call: Call, operator: Operator) {
+  const query = decodePageQuery(new URLSearchParams(call.query));
+  if (!query.ok) return sendRefusal(call.requestId, query.refusal);
+  const tenant = await findOperatorTenant(edge, call, operator);
+  if (!tenant.ok) return sendRefusal(call.requestId, tenant.refusal);
+  const statuses = await edge.service.projections.list(tenant.value);
+  return sendOk(call.requestId, pageOf(statuses, ({ name }) => name, query.value));
+}
+
+/** `DELETE /api/instances/{id}/projections/{name}?environment=`. */
+export async function deleteProjection(edge: Edge, call: Call, operator: Operator) {
+  const { requestId, params: [, name = ""] } = call;
+  const tenant = await findOperatorTenant(edge, call, operator);
+  if (!tenant.ok) return sendRefusal(requestId, tenant.refusal);
+  return sendOutcome(requestId, await edge.service.projections.remove(tenant.value, name));
+}
+
+/** `GET /_projections/{name}/{key}?synchronous=`. */
+export async function readRow(edge: Edge, call: Call, tenant: Tenant): Promise<Response> {
+  const { requestId, params: [name = "", key = ""] } = call;
+  const synchronous = readFlag(new URLSearchParams(call.query), "synchronous");
+  if (!synchronous.ok) return sendRefusal(requestId, synchronous.refusal);
+  const request = { name, key, synchronous: synchronous.value };
+  const outcome = await edge.service.projections.readRow(tenant, request);
+  if (!outcome.ok) return answerRefused(edge, call, outcome.refusal);
+  return sendOk(requestId, outcome.value);
+}
+
+/** `GET /_projections/{name}?limit=&start=`: rows by key. */
+export async function listRows(edge: Edge, call: Call, tenant: Tenant): Promise<Response> {
+  // Of the projection `query` too, whose path has another method for itself.
+  const { requestId, params: [name = "query"] } = call;
+  const query = decodePageQuery(new URLSearchParams(call.query));
+  if (!query.ok) return sendRefusal(requestId, query.refusal);
+  return sendOutcome(
+    requestId,
+    await edge.service.projections.listRows(tenant, name, query.value),
+  );
+}
+
+/** `GET /_projections/{name}/export.csv?columns=a,b`. */
+export async function exportCsv(edge: Edge, call: Call, tenant: Tenant): Promise<Response> {
+  const { requestId, request, params: [name = ""] } = call;
+  const columns = new URLSearchParams(call.query).get("columns")?.split(",");
+  const outcome = await edge.service.projections.exportCsv(tenant, { name, columns });
+  if (!outcome.ok) return sendRefusal(requestId, outcome.refusal);
+  const { lag, pages } = outcome.value;
+  const headers: Record<string, string> = {
+    "content-type": "text/csv; charset=utf-8; header=present",
+    "content-disposition": `attachment; filename="${name}.csv"`,
+    "x-request-id": requestId,
+    "access-control-allow-origin": "*",
+    ...lagHeader(edge, lag),
+  };
+  // Nothing is read for it: how long it would be is not known before its end.
+  if (request.method === "HEAD") return new Response(null, { headers });
+  const text = ReadableStream.from(pages).pipeThrough(new TextEncoderStream());
+  return new Response(text, { headers });
+}
+
+/** Says that an answer may lack the latest writes, and how many commits those are. */
+export function lagHeader({ options }: Edge, commits: number): Record<string, string> {
+  if (commits === 0) return {};
+  return { [`X-${options.headerPrefix}-Projection-Lag`]: String(commits) };
+}

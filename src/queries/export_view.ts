@@ -1,0 +1,94 @@
+/** A projection as CSV, a page of rows at a time, however many there are. Decisions, section 15. */
+
+import { assert } from "../domain/assert.ts";
+import type { JsonValue } from "../domain/json.ts";
+import { limits } from "../domain/limits.ts";
+import { csvLine } from "../domain/projection/csv.ts";
+import type { View } from "../domain/projection/view.ts";
+import { accept, type Outcome, refuse } from "../domain/refusal.ts";
+import type { Tenant } from "../domain/tenant.ts";
+import { didYouMean } from "../domain/nearest_name.ts";
+import type { Host } from "../host.ts";
+import type { Engine } from "../kv/engine.ts";
+import { readView } from "../store/projections.ts";
+import { readViewRows, type StoredRow } from "../store/view_rows.ts";
+import { findView } from "./read_view.ts";
+import { waitForViews } from "./views_caught_up.ts";
+
+export interface CsvRequest {
+  readonly name: string;
+  /** Without it all, in the order of the definition. */
+  readonly columns?: readonly string[];
+}
+
+export interface CsvExport {
+  /** Commits that the rows may not show yet; 0: they show all that was written before. */
+  readonly lag: number;
+  /** Text by pages: the header first. Throws where the projection changes meanwhile. */
+  readonly pages: AsyncGenerator<string>;
+}
+
+const PAGE_ROWS = 500;
+const PAGE_BYTES = 1024 * 1024;
+const KEY = "key";
+
+export async function exportView(
+  engine: Engine,
+  host: Host,
+  { number: tenant }: Tenant,
+  { name, columns: asked }: CsvRequest,
+): Promise<Outcome<CsvExport>> {
+  const { commits: lag } = await waitForViews(engine, host, tenant, limits.viewWaitMsMax, [name]);
+  const view = await engine.snapshot((tx) => findView(tx, tenant, name));
+  if (!view.ok) return view;
+  const known = view.value.columns.map((column) => column.name);
+  const unknown = asked?.find((column) => column !== KEY && !known.includes(column));
+  if (unknown !== undefined) {
+    const hint = didYouMean(unknown, known, `It has ${known.join(", ")}.`);
+    const message = `Projection '${name}' has no column '${unknown}'. ${hint}`;
+    return refuse({ kind: "bad_request", message, path: "columns" });
+  }
+  const columns = [...new Set(asked ?? known)].filter((column) => column !== KEY);
+  return accept({ lag, pages: csvPages(engine, view.value, columns) });
+}
+
+async function* csvPages(
+  engine: Engine,
+  first: View,
+  columns: readonly string[],
+): AsyncGenerator<string> {
+  let view = first;
+  let after: string | undefined;
+  let text = csvLine([KEY, ...columns]);
+  for (let count = PAGE_ROWS; count > 0;) {
+    const page = await engine.snapshot(async (tx) => {
+      const now = await readView(tx, view.tenant, view.name);
+      if (now === undefined || !isSameTable(now, first)) return undefined;
+      const options = { after, limit: PAGE_ROWS, bytesMax: PAGE_BYTES };
+      return { now, rows: await readViewRows(tx, now, options) };
+    });
+    // Half an export must not look like a whole one.
+    if (page === undefined) throw new Error("The projection was changed while it was exported");
+    view = page.now;
+    for (const row of page.rows) text += csvLine([row.key, ...valuesOf(row, columns)]);
+    count = page.rows.length;
+    after = page.rows.at(-1)?.key;
+    if (text !== "") yield text;
+    text = "";
+  }
+}
+
+/** A version that was built anew under another spec has the same columns: it goes on in that. */
+function isSameTable(now: View, first: View): boolean {
+  return now.number === first.number &&
+    JSON.stringify(now.columns) === JSON.stringify(first.columns);
+}
+
+function valuesOf({ data }: StoredRow, columns: readonly string[]): JsonValue[] {
+  if (data === null) return columns.map(() => null);
+  return columns.map((column) => {
+    const value = data[column];
+    assert(value !== undefined, "a row has all columns of its version");
+    return value;
+  });
+}

@@ -1,0 +1,116 @@
+/**
+ * The projections of an environment as they are to be kept up to date: compiled under the current
+ * spec, each with the versions that have rows.
+ */
+
+import { LRUCache } from "lru-cache";
+import { basisOf } from "../domain/projection/basis.ts";
+import { compileProjection } from "../domain/projection/compile.ts";
+import type { CompiledProjection } from "../domain/projection/definition.ts";
+import type { ViewPlace } from "../domain/projection/view.ts";
+import type { CompiledSpec } from "../domain/spec/compiled.ts";
+import type { Engine, Transaction } from "../kv/engine.ts";
+import {
+  listProjections,
+  newestVersion,
+  placeOf,
+  type ProjectionRecord,
+  readProjectionChanges,
+} from "../store/projections.ts";
+import { isCurrentFold, type SpecCache } from "./current_spec.ts";
+
+/** The name under which the log of commits is read for views. */
+export const VIEW_READER = "views";
+
+/** A version whose rows are kept up to date. */
+export interface KeptView {
+  readonly name: string;
+  readonly place: ViewPlace;
+  /** Whether it is the one that is read. */
+  readonly isReady: boolean;
+  readonly projection: CompiledProjection;
+}
+
+export interface ViewSet {
+  readonly tenant: number;
+  readonly spec: CompiledSpec;
+  /** The definitions as they were when this was read. */
+  readonly changes: string;
+  readonly records: readonly ProjectionRecord[];
+  readonly views: readonly KeptView[];
+  /** False where the spec has changed and the versions have not followed yet. */
+  readonly isSettled: boolean;
+}
+
+export interface ViewSets {
+  current(tenant: number): Promise<ViewSet>;
+  /** Guarded: whether the set is still what is deployed. If not, both caches are asked anew. */
+  isCurrent(tx: Transaction, set: ViewSet): Promise<boolean>;
+  forget(tenant: number): void;
+}
+
+/** Environments whose projections are kept in memory. */
+const SETS_MAX = 256;
+
+export function openViewSets(engine: Engine, specs: SpecCache): ViewSets {
+  const known = new LRUCache<number, ViewSet>({ max: SETS_MAX });
+
+  async function current(tenant: number): Promise<ViewSet> {
+    const spec = await specs.current(tenant);
+    const before = known.get(tenant);
+    const changes = await engine.snapshot((tx) => readProjectionChanges(tx, tenant));
+    if (before?.changes === changes && before.spec === spec) return before;
+    const read = await engine.snapshot(async (tx) => ({
+      changes: await readProjectionChanges(tx, tenant),
+      records: await listProjections(tx, tenant),
+    }));
+    const set = makeSet(tenant, spec, read.changes, read.records);
+    known.set(tenant, set);
+    return set;
+  }
+
+  return {
+    current,
+    isCurrent: async (tx, { tenant, spec, changes }) =>
+      await readProjectionChanges(tx, tenant) === changes &&
+      await isCurrentFold(tx, tenant, spec),
+    forget(tenant) {
+      known.delete(tenant);
+      specs.forget(tenant);
+    },
+  };
+}
+
+function makeSet(
+  tenant: number,
+  spec: CompiledSpec,
+  changes: string,
+  records: readonly ProjectionRecord[],
+): ViewSet {
+  const views = records.filter(({ isDeleted, broken }) => !isDeleted && broken === undefined)
+    .flatMap((record) => keptViews(tenant, spec, record));
+  const isSettled = records.every((record) => isRecordSettled(record, spec));
+  return { tenant, spec, changes, records, views, isSettled };
+}
+
+function keptViews(tenant: number, spec: CompiledSpec, record: ProjectionRecord): KeptView[] {
+  const { name, ready, building } = record;
+  return [ready, building].flatMap((version) => {
+    if (version === undefined) return [];
+    const compiled = compileProjection(version.document, spec);
+    // An older document may not fit any more: its successor is on its way.
+    if (!compiled.ok) return [];
+    const isReady = version === ready;
+    const place = placeOf(tenant, record, version);
+    return [{ name, place, isReady, projection: compiled.projection }];
+  });
+}
+
+/** Whether the newest version was made under what the spec says now. */
+export function isRecordSettled(record: ProjectionRecord, spec: CompiledSpec): boolean {
+  if (record.isDeleted) return true;
+  const { document, basis } = newestVersion(record);
+  const compiled = compileProjection(document, spec);
+  if (!compiled.ok) return record.broken !== undefined;
+  return record.broken === undefined && basis === basisOf(compiled.projection, spec);
+}

@@ -1,0 +1,95 @@
+/**
+ * Waits until views show every write that was acknowledged before the question. Decisions, section
+ * 15: "waiting up to 2 s for the view to catch up".
+ */
+
+import { COMMIT_LOG_SHARDS } from "../domain/work_share.ts";
+import type { Host } from "../host.ts";
+import type { Bytes, Engine, ReadTransaction } from "../kv/engine.ts";
+import {
+  countCommits,
+  hasCommits,
+  hasCommitsUntil,
+  lastCommitPosition,
+} from "../store/commit_log.ts";
+import { listViews } from "../store/projections.ts";
+import { hasRefresh } from "../store/view_work.ts";
+
+export interface ViewLag {
+  /** Commits that the views of the environment do not show yet; 0: everything is shown. */
+  readonly commits: number;
+}
+
+/** The position of the newest commit in the log by shard; shards that were empty have none. */
+export type LogEnds = ReadonlyMap<number, Bytes>;
+
+/** Between two looks; upkeep itself takes a few milliseconds. */
+const LOOK_MS = 5;
+/** A longer lag is told as this long. */
+const COUNT_MAX = 1_000;
+
+/**
+ * Resolves when the upkeep has passed all that was logged before the call, at the latest after
+ * `waitMs`; then with what it lacks. `names`: the projections that matter, all without it.
+ */
+export async function waitForViews(
+  engine: Engine,
+  host: Host,
+  tenant: number,
+  waitMs: number,
+  names?: readonly string[],
+): Promise<ViewLag> {
+  const ends = await engine.snapshot((tx) => readLogEnds(tx, tenant));
+  const deadlineMs = host.monotonicMs() + waitMs;
+  for (;;) {
+    const isDone = await engine.snapshot(async (tx) =>
+      !await isBehind(tx, tenant, ends) && !await isRefreshing(tx, tenant, names)
+    );
+    if (isDone) return { commits: 0 };
+    if (host.monotonicMs() >= deadlineMs) break;
+    await new Promise<void>((resolve) => host.startTimer(LOOK_MS, resolve));
+  }
+  const commits = await engine.snapshot((tx) => countCommits(tx, tenant, COUNT_MAX));
+  // Rows that are refreshed step by step are behind, although no commit waits.
+  return { commits: Math.max(1, commits) };
+}
+
+/** Where the log ends now, by shard. What is done is removed, so an empty log is no wait at all. */
+export async function readLogEnds(
+  tx: ReadTransaction,
+  tenant: number,
+): Promise<LogEnds> {
+  const ends = new Map<number, Bytes>();
+  if (!await hasCommits(tx, tenant)) return ends;
+  const shards = Array.from({ length: COMMIT_LOG_SHARDS }, (_, shard) => shard);
+  const positions = await Promise.all(
+    shards.map((shard) => lastCommitPosition(tx, tenant, shard)),
+  );
+  for (const [shard, position] of positions.entries()) {
+    if (position !== undefined) ends.set(shard, position);
+  }
+  return ends;
+}
+
+/** Whether something is left of what was in the log then. */
+export async function isBehind(
+  tx: ReadTransaction,
+  tenant: number,
+  ends: LogEnds,
+): Promise<boolean> {
+  for (const [shard, end] of ends) {
+    if (await hasCommitsUntil(tx, tenant, shard, end)) return true;
+  }
+  return false;
+}
+
+async function isRefreshing(
+  tx: ReadTransaction,
+  tenant: number,
+  names: readonly string[] | undefined,
+): Promise<boolean> {
+  const views = await listViews(tx, tenant);
+  const asked = views.filter(({ name }) => names === undefined || names.includes(name));
+  const found = await Promise.all(asked.map((view) => hasRefresh(tx, view)));
+  return found.includes(true);
+}

@@ -1,0 +1,69 @@
+/** Projections: definitions, rows and exports, bound to one engine and one host. */
+
+import {
+  deleteProjection,
+  type DeployedProjection,
+  deployProjection,
+} from "../commands/deploy_projection.ts";
+import type { WorkShare } from "../commands/share_work.ts";
+import { createViewBuilder } from "../commands/views/build_views.ts";
+import { createViewKeeper } from "../commands/views/keep_views.ts";
+import type { Counters } from "../domain/counters.ts";
+import type { JsonObject } from "../domain/json.ts";
+import type { ProjectionStatus, RowPage, RowView } from "../domain/projection/status.ts";
+import type { PageRequest } from "../domain/reading.ts";
+import type { Outcome } from "../domain/refusal.ts";
+import type { Tenant } from "../domain/tenant.ts";
+import type { Host } from "../host.ts";
+import type { Engine } from "../kv/engine.ts";
+import type { SpecCache } from "../queries/current_spec.ts";
+import { type CsvExport, type CsvRequest, exportView } from "../queries/export_view.ts";
+import { followCommits } from "../queries/follow_commits.ts";
+import { listProjections } from "../queries/list_projections.ts";
+import type { AggregateReader } from "../queries/read_aggregate.ts";
+import { listRows, readRow, type ReadRowRequest } from "../queries/read_view.ts";
+import { openViewSets } from "../queries/view_definitions.ts";
+
+export interface ProjectionService {
+  deploy(tenant: Tenant, document: JsonObject): Promise<Outcome<DeployedProjection>>;
+  remove(tenant: Tenant, name: string): Promise<Outcome<void>>;
+  list(tenant: Tenant): Promise<readonly ProjectionStatus[]>;
+  readRow(tenant: Tenant, request: ReadRowRequest): Promise<Outcome<RowView>>;
+  listRows(tenant: Tenant, name: string, page: PageRequest): Promise<Outcome<RowPage>>;
+  /** Waits up to 2 s for the rows to show all that was written before. */
+  exportCsv(tenant: Tenant, request: CsvRequest): Promise<Outcome<CsvExport>>;
+  /** For workers: brings views up to date with what was written; gives how many commits. */
+  keepViews(limit: number, isStopping?: () => boolean): Promise<number>;
+  /** For workers: a step of each build, and of all else that is done step by step. */
+  buildViews(isStopping?: () => boolean): Promise<number>;
+  /** Calls `wake` when something was written that views show; ends with the result. */
+  followCommits(wake: () => void): () => Promise<void>;
+}
+
+export interface ProjectionParts {
+  readonly engine: Engine;
+  readonly host: Host;
+  readonly specs: SpecCache;
+  readonly reader: AggregateReader;
+  readonly share: WorkShare;
+  readonly counters: Counters;
+}
+
+export function createProjections(parts: ProjectionParts): ProjectionService {
+  const { engine, host, specs, share } = parts;
+  const sets = openViewSets(engine, specs);
+  const working = { ...parts, sets };
+  const keeper = createViewKeeper(working, share);
+  const builder = createViewBuilder(working, share);
+  return {
+    deploy: (tenant, document) => deployProjection(working, tenant, document),
+    remove: (tenant, name) => deleteProjection(working, tenant, name),
+    list: (tenant) => listProjections(engine, tenant),
+    readRow: (tenant, request) => readRow(working, tenant, request),
+    listRows: (tenant, name, page) => listRows(working, tenant, name, page),
+    exportCsv: (tenant, request) => exportView(engine, host, tenant, request),
+    keepViews: (limit, isStopping = () => false) => keeper.drain(limit, isStopping),
+    buildViews: (isStopping = () => false) => builder.drain(isStopping),
+    followCommits: (wake) => followCommits(engine, host, wake),
+  };
+}

@@ -1,0 +1,94 @@
+/** Which definitions of projections are refused, each fault with its rule and its path. */
+
+import assert from "node:assert/strict";
+import type { JsonObject } from "../../../src/domain/json.ts";
+import { limits } from "../../../src/domain/limits.ts";
+import { compileProjection } from "../../../src/domain/projection/compile.ts";
+import { basisOf } from "../../../src/domain/projection/basis.ts";
+import { compileSpec } from "../../../src/domain/spec/compile.ts";
+import type { CompiledSpec } from "../../../src/domain/spec/compiled.ts";
+import { EMPTY_SPEC } from "../../../src/queries/current_spec.ts";
+import { readGolden } from "../../support/golden_cases.ts";
+import { shopSpec } from "../../support/view_shop.ts";
+
+interface FaultCase {
+  readonly name: string;
+  readonly document?: JsonObject;
+  /** Of the definition below. */
+  readonly change?: JsonObject;
+  readonly faults: readonly (readonly [rule: string, path: string])[];
+}
+
+const DEFINITION: JsonObject = {
+  name: "orders_seen",
+  for_each: "order",
+  sources: { order: "$key" },
+  select: { status: "$.order.status" },
+};
+
+function specOf(document: JsonObject): CompiledSpec {
+  const compiled = compileSpec(document);
+  assert.ok(compiled.ok);
+  return compiled.spec;
+}
+
+const spec = specOf(shopSpec());
+
+function faultsOf(document: JsonObject): (readonly [string, string])[] {
+  const compiled = compileProjection(document, spec);
+  return compiled.ok ? [] : compiled.violations.map(({ rule, path }) => [rule, path] as const);
+}
+
+for (const { name, document, change, faults } of readGolden<FaultCase>("projections/faults.json")) {
+  Deno.test(`compileProjection() refuses: ${name}`, () => {
+    assert.deepEqual(faultsOf(document ?? { ...DEFINITION, ...change }), faults);
+  });
+}
+
+Deno.test("compileProjection() takes the definition that the refused ones are changes of", () => {
+  assert.deepEqual(faultsOf(DEFINITION), []);
+});
+
+Deno.test("compileProjection() before the first spec says that one has to be deployed", () => {
+  const compiled = compileProjection(DEFINITION, EMPTY_SPEC);
+  assert.ok(!compiled.ok);
+  assert.match(compiled.violations[0]!.message, /^Aggregate type 'order' not found in spec/);
+  assert.match(compiled.violations[0]!.hint, /deploy one first/);
+});
+
+Deno.test("compileProjection() takes as many sources and columns as the limits say, and no more", () => {
+  const named = (count: number, value: string) =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [`n${n}`, value]));
+  const { projectionSourcesMax: sources, projectionColumnsMax: columns } = limits;
+  const select = { a: "$.key" };
+  assert.deepEqual(faultsOf({ ...DEFINITION, sources: named(sources, "$key"), select }), []);
+  assert.deepEqual(faultsOf({ ...DEFINITION, sources: named(sources + 1, "$key"), select }), [
+    ["too_many", "sources"],
+  ]);
+  assert.deepEqual(faultsOf({ ...DEFINITION, select: named(columns, "$.key") }), []);
+  assert.deepEqual(faultsOf({ ...DEFINITION, select: named(columns + 1, "$.key") }), [
+    ["too_many", "select"],
+  ]);
+});
+
+Deno.test("compileProjection() refuses what is too large or too deep as a whole, and alone", () => {
+  const description = "x".repeat(limits.projectionBytesMax);
+  assert.deepEqual(faultsOf({ ...DEFINITION, nothing: 1, description }), [["too_large", ""]]);
+  let deep: JsonObject = {};
+  for (let level = 0; level < limits.jsonDepthMax; level++) deep = { deep };
+  assert.deepEqual(faultsOf({ ...DEFINITION, nothing: deep }), [["too_deep", ""]]);
+});
+
+Deno.test("basisOf() changes with how a type of the projection folds, and with no other", () => {
+  const basis = (document: JsonObject, of: JsonObject) => {
+    const compiled = compileProjection(document, specOf(of));
+    assert.ok(compiled.ok);
+    return basisOf(compiled.projection, specOf(of));
+  };
+  const customer = { type: "customer", id: "$.order.customer" };
+  const joined = { ...DEFINITION, sources: { order: "$key", customer } };
+  assert.equal(basis(DEFINITION, shopSpec()), basis(DEFINITION, shopSpec(true)));
+  assert.notEqual(basis(joined, shopSpec()), basis(joined, shopSpec(true)));
+  const more = { ...shopSpec(), singletons: ["main", "other"] };
+  assert.notEqual(basis(joined, shopSpec()), basis(joined, more), "other ids name something");
+});

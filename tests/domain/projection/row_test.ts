@@ -1,0 +1,120 @@
+/** What a row is, given the states of its sources. */
+
+import assert from "node:assert/strict";
+import { StateTooLarge } from "../../../src/domain/handler/handler.ts";
+import type { JsonObject, JsonValue } from "../../../src/domain/json.ts";
+import { limits } from "../../../src/domain/limits.ts";
+import { compileProjection } from "../../../src/domain/projection/compile.ts";
+import type { CompiledProjection } from "../../../src/domain/projection/definition.ts";
+import {
+  beginRow,
+  bindStep,
+  hasRow,
+  ownRowOf,
+  selectRow,
+  streamsOfStep,
+} from "../../../src/domain/projection/row.ts";
+import { compileSpec } from "../../../src/domain/spec/compile.ts";
+import { streamKey } from "../../../src/domain/stream_key.ts";
+import { readGolden } from "../../support/golden_cases.ts";
+import { shopSpec } from "../../support/view_shop.ts";
+
+interface RowCase {
+  readonly name: string;
+  /** Over the order below. */
+  readonly order?: JsonObject;
+  readonly select: JsonObject;
+  readonly row: JsonObject;
+}
+
+const ORDER = "7KD2M9QXA";
+const STATES: Readonly<Record<string, JsonValue>> = {
+  [`order:${ORDER}`]: {
+    status: "placed",
+    customer: "CV5T0MERA",
+    total: 34,
+    lines: [{ sku: "A", qty: 2 }, { sku: "B", qty: 3 }],
+    products: ["PR0DVCTA1", "PR0DVCTB1"],
+  },
+  "customer:CV5T0MERA": { name: "Ada", referrer: "CV5T0MERB" },
+  "customer:CV5T0MERB": { name: "Bob" },
+  "product:PR0DVCTA1": { sku: "A", name: "Tea", price: 12.5 },
+  "product:PR0DVCTB1": { sku: "B", name: "Mug", price: 9 },
+  "settings:main": { currency: "EUR" },
+};
+
+function compile(select: JsonObject, change: JsonObject = {}): CompiledProjection {
+  const spec = compileSpec(shopSpec());
+  assert.ok(spec.ok);
+  const compiled = compileProjection({
+    name: "orders_seen",
+    for_each: "order",
+    include: { config: "settings:main" },
+    sources: {
+      referrer: { type: "customer", id: "$.customer.referrer" },
+      customer: { type: "customer", id: "$.order.customer" },
+      products: { type: "product", id: "$.order.products", mode: "array" },
+      order: "$key",
+    },
+    select,
+    ...change,
+  }, spec.spec);
+  assert.ok(compiled.ok, JSON.stringify(compiled));
+  return compiled.projection;
+}
+
+function rowOf(projection: CompiledProjection, states: Readonly<Record<string, JsonValue>>) {
+  const draft = beginRow(projection, ORDER);
+  for (const step of projection.steps) {
+    streamsOfStep(draft, step);
+    bindStep(draft, step, (stream) => states[stream] ?? null);
+  }
+  return selectRow(draft);
+}
+
+for (const { name, order, select, row } of readGolden<RowCase>("projections/rows.json")) {
+  Deno.test(`selectRow(): ${name}`, () => {
+    const own = { ...STATES[`order:${ORDER}`] as JsonObject, ...order };
+    const data = rowOf(compile(select), { ...STATES, [`order:${ORDER}`]: own });
+    assert.equal(JSON.stringify(data), JSON.stringify(row), "fields in the order of select, too");
+  });
+}
+
+Deno.test("streamsOfStep() tells all that a row reads, also what has no events", () => {
+  const projection = compile({ a: "$.key" });
+  const draft = beginRow(projection, ORDER);
+  const streams: string[] = [];
+  for (const step of projection.steps) {
+    streams.push(...streamsOfStep(draft, step));
+    bindStep(draft, step, (stream) => stream === "customer:CV5T0MERA" ? null : STATES[stream]!);
+  }
+  assert.deepEqual(streams.sort(), [
+    "customer:CV5T0MERA",
+    `order:${ORDER}`,
+    "product:PR0DVCTA1",
+    "product:PR0DVCTB1",
+    "settings:main",
+  ]);
+});
+
+Deno.test("a row of more aggregates than the limit is refused", () => {
+  const projection = compile({ a: { $count: "$.products" } });
+  const withProducts = (count: number) => ({
+    [`order:${ORDER}`]: { products: Array.from({ length: count }, () => "PR0DVCTA1") },
+  });
+  assert.deepEqual(rowOf(projection, withProducts(limits.rowSourcesMax)), {
+    a: limits.rowSourcesMax,
+  });
+  assert.throws(() => rowOf(projection, withProducts(limits.rowSourcesMax + 1)), StateTooLarge);
+});
+
+Deno.test("ids with a tag have rows only where the definition says so", () => {
+  const id = "5b3e1a7c-9d24-4f6a-8b1e-000000000001";
+  const without = compile({ a: "$.key" });
+  const within = compile({ a: "$.key" }, { include_substreams: true });
+  assert.deepEqual([hasRow(without, id), hasRow(without, `${id}:gift`)], [true, false]);
+  assert.deepEqual([hasRow(within, id), hasRow(within, `${id}:gift`)], [true, true]);
+  assert.equal(ownRowOf(without, streamKey("order", id)), id);
+  assert.equal(ownRowOf(without, streamKey("order", `${id}:gift`)), undefined);
+  assert.equal(ownRowOf(within, streamKey("customer", id)), undefined, "of another type");
+});

@@ -1,0 +1,15 @@
+/** Has a service do all that views leave to the background, without its loops. */
+
+import assert from "node:assert/strict";
+import type { Service } from "../../src/service.ts";
+
+const ROUNDS_MAX = 1_000;
+
+/** Until nothing is left to do: all versions are built, and show all that was written. */
+export async function settleViews({ projections }: Pick<Service, "projections">): Promise<void> {
+  for (let idle = 0, round = 0; idle < 2; round++) {
+    assert.ok(round < ROUNDS_MAX, "there is always more to do");
+    const done = await projections.keepViews(100) + await projections.buildViews();
+    idle = done === 0 ? idle + 1 : 0;
+  }
+}

@@ -1,0 +1,77 @@
+/** A shop with projections, as tests of views drive it: writes that it remembers, and a judge. */
+
+import assert from "node:assert/strict";
+import type { JsonObject } from "../../src/domain/json.ts";
+import type { Tenant } from "../../src/domain/tenant.ts";
+import type { Engine } from "../../src/kv/engine.ts";
+import type { Service } from "../../src/service.ts";
+import { readView } from "../../src/store/projections.ts";
+import { readViewRows, type StoredRow } from "../../src/store/view_rows.ts";
+import { valueOf } from "./service_fixture.ts";
+import { type OracleStream, viewFromScratch } from "./view_oracle.ts";
+import type { ShopEvent } from "./view_shop.ts";
+
+/** Orders with their customers, who show who referred them. */
+export const ORDERS_SEEN: JsonObject = {
+  name: "orders_seen",
+  for_each: "order",
+  sources: {
+    order: "$key",
+    customer: { type: "customer", id: "$.order.customer" },
+    referrer: { type: "customer", id: "$.customer.referrer" },
+  },
+  include: { config: "settings:main" },
+  select: {
+    customer: "$.order.customer",
+    name: "$.customer.name",
+    tier: "$.customer.tier",
+    referrer: "$.referrer.name",
+    currency: "$.config.currency",
+  },
+};
+
+export type ShopStreams = Map<string, OracleStream>;
+
+/** Writes one event and remembers it. The clock is whatever the service has. */
+export async function writeShop(
+  { data }: Service,
+  tenant: Tenant,
+  streams: ShopStreams,
+  [type, id]: readonly [type: string, id: string],
+  event: ShopEvent,
+  nowMs: number,
+): Promise<void> {
+  const metadata = { actor: { type: "user", id: "global" } };
+  const targets = [{ aggregateType: type, id, events: [event] }];
+  valueOf(await data.writeEvents(tenant, { form: "single", targets, metadata, requestId: "r" }));
+  const events = [...streams.get(`${type}:${id}`)?.events ?? [], event];
+  streams.set(`${type}:${id}`, { events, updatedAt: Math.floor(nowMs / 1000) });
+}
+
+/** The rows as they are stored; fails where there is nothing to read. */
+export async function storedRows(
+  engine: Engine,
+  { number }: Tenant,
+  name = "orders_seen",
+): Promise<StoredRow[]> {
+  return await engine.snapshot(async (tx) => {
+    const view = await readView(tx, number, name);
+    assert.ok(view !== undefined, `${name} can be read`);
+    return await readViewRows(tx, view, { limit: 10_000 });
+  });
+}
+
+/** Fails unless the stored rows are those computed from scratch. */
+export async function holdRows(
+  engine: Engine,
+  tenant: Tenant,
+  streams: ShopStreams,
+  { definition = ORDERS_SEEN, second = false } = {},
+): Promise<void> {
+  const rows = await storedRows(engine, tenant, String(definition.name));
+  const shown = rows.map(({ key, data, position, updatedAt }) =>
+    JSON.stringify({ key, data, position, updatedAt })
+  );
+  const wanted = viewFromScratch(definition, streams, second);
+  assert.deepEqual(shown, wanted.map((row) => JSON.stringify(row)));
+}

@@ -1,0 +1,37 @@
+/** The loops that keep views up to date and build them. */
+
+import assert from "node:assert/strict";
+import { viewBuildWorker, viewWorker } from "../../src/workers/views.ts";
+import { runWorker } from "../../src/workers/worker.ts";
+import { uuid, valueOf, withService } from "../support/service_fixture.ts";
+import { ORDERS_SEEN, storedRows, writeShop } from "../support/shop_views.ts";
+import { until } from "../support/two_nodes.ts";
+import { shopSpec } from "../support/view_shop.ts";
+
+Deno.test("a write is shown without anybody asking, soon after it, once the view is built", async () => {
+  await withService(async ({ service, engine, host, tenants: { test } }) => {
+    const workers = [viewWorker(service), viewBuildWorker(service)];
+    const running = workers.map((worker) => runWorker(worker, host));
+    try {
+      valueOf(await service.projections.deploy(test, ORDERS_SEEN));
+      const isReady = async () => (await service.projections.list(test))[0]?.state === "ready";
+      await until(isReady, "the build");
+      const placed = { type: "was_placed", data: { customer: uuid(11) } };
+      await writeShop(service, test, new Map(), ["order", uuid(1)], placed, host.timeMs);
+      await until(async () => (await storedRows(engine, test)).length === 1, "the row");
+    } finally {
+      for (const worker of running) await worker.stop();
+    }
+  }, { spec: shopSpec() });
+});
+
+Deno.test("a drain that is told to stop leaves the rest for later", async () => {
+  await withService(async ({ service, host, tenants: { test } }) => {
+    valueOf(await service.projections.deploy(test, ORDERS_SEEN));
+    const placed = { type: "was_placed", data: { customer: uuid(11) } };
+    await writeShop(service, test, new Map(), ["order", uuid(1)], placed, host.timeMs);
+    assert.equal(await viewWorker(service).drain(100, () => true), 0);
+    assert.equal(await viewBuildWorker(service).drain(100, () => true), 0);
+    assert.equal(await viewWorker(service).drain(100, () => false), 1);
+  }, { spec: shopSpec() });
+});

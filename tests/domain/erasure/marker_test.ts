@@ -29,5 +29,5 @@ Deno.test("a marker that is erased again stays as it is, to the letter", () => {
   const raw = JSON.stringify({ key: "person:global", type: "was_born", data: {}, metadata });
   const first = markerOf(decodeEvent(raw), raw, "tmb_1");
   const second = markerOf(decodeEvent(first.raw), first.raw, "tmb_2");
-  assert.deepEqual(second, first);
+  assert.deepEqual([second.raw, second.type, second.bytes], [first.raw, first.type, first.bytes]);
 });

@@ -5,16 +5,19 @@
  * `--store foundationdb` measures one and two servers on a cluster that it starts, unpinned.
  * `--reactions` measures what events set off, `--deliveries` what is sent to listeners, `--wasm`
  * calls of WebAssembly modules and the writes that they judge (unpinned, for they run in
- * processes), and nothing else.
+ * processes), `--imports` imports of 2 GB (`--quick`: 200 MB),
+ * `--audit` anchors and bundles of large environments (in process, unpinned), and nothing else.
  */
 
 import { parseArgs } from "node:util";
 import { type ServerProcess, startServer } from "../tests/support/server_process.ts";
+import { measureAnchors } from "./bench/anchor_measures.ts";
 import { measureBundles, measureChain } from "./bench/audit_measures.ts";
 import { describeCluster, measureCluster } from "./bench/cluster_measures.ts";
 import { measureDeliveries } from "./bench/delivery_rows.ts";
 import { measureFold } from "./bench/fold_measure.ts";
 import { openConnection } from "./bench/http_connection.ts";
+import { measureImports } from "./bench/import_rows.ts";
 import { percentiles } from "./bench/load.ts";
 import {
   describeMachine,
@@ -275,11 +278,27 @@ async function runDeliveries(bench: Bench): Promise<void> {
   await measureDeliveries({ isQuick, start, add: (row) => add(bench, row) });
 }
 
+/** Each on a store of its own. */
+async function runImports(bench: Bench): Promise<void> {
+  const { isQuick, wrapper } = bench;
+  const start = async () => {
+    const dataDir = await Deno.makeTempDir({ dir: bench.dataDir });
+    return await startServer({ dataDir, wrapper });
+  };
+  await measureImports({ isQuick, start, add: (row) => add(bench, row) });
+}
+
 /** Calls in processes of their own, and writes that they judge. */
 async function runWasm(bench: Bench): Promise<void> {
   await measureWasm((row) => add(bench, row));
   const { dataDir, wrapper } = bench;
   await measureJudged(() => startServer({ dataDir, wrapper }), (row) => add(bench, row));
+}
+
+/** On stores of its own, in this process. */
+async function runAudit(bench: Bench): Promise<void> {
+  await measureAudit(bench);
+  await measureAnchors(bench.isQuick, (row) => add(bench, row));
 }
 
 function pause(milliseconds: number): Promise<void> {
@@ -289,12 +308,12 @@ function pause(milliseconds: number): Promise<void> {
 interface Options {
   readonly isQuick: boolean;
   readonly isOnCluster: boolean;
-  readonly isWasm: boolean;
+  /** One server and the load generator have a core each; else there are too few. */
+  readonly mayPin: boolean;
 }
 
-async function openBench({ isQuick, isOnCluster, isWasm }: Options): Promise<[Bench, string[]]> {
-  // One server and the load generator have a core each; with a cluster there are too few.
-  const isPinned = !isOnCluster && !isWasm && await pinLoadGenerator();
+async function openBench({ isQuick, isOnCluster, mayPin }: Options): Promise<[Bench, string[]]> {
+  const isPinned = mayPin && await pinLoadGenerator();
   const machine = await describeMachine(isPinned);
   if (isOnCluster) machine.push(await describeCluster());
   const dataDir = await Deno.makeTempDir({ prefix: "daybook_bench_" });
@@ -311,18 +330,26 @@ if (import.meta.main) {
       json: { type: "string" },
       store: { type: "string", default: "sqlite" },
       wasm: { type: "boolean", default: false },
+      audit: { type: "boolean", default: false },
       reactions: { type: "boolean", default: false },
       deliveries: { type: "boolean", default: false },
+      imports: { type: "boolean", default: false },
     },
   });
   const onlyReactions = values.reactions;
   const isAll = !values.reactions && !values.deliveries;
   const isOnCluster = values.store === "foundationdb";
-  const { quick: isQuick, wasm: isWasm } = values;
-  const [bench, machine] = await openBench({ isQuick, isOnCluster, isWasm });
+  const { quick: isQuick, wasm: isWasm, audit: isAudit } = values;
+  const [bench, machine] = await openBench({
+    isQuick,
+    isOnCluster,
+    mayPin: !isOnCluster && !isWasm && !isAudit,
+  });
   const startedAt = performance.now();
   try {
     if (isWasm) await runWasm(bench);
+    else if (values.imports) await runImports(bench);
+    else if (isAudit) await runAudit(bench);
     else if (isOnCluster) {
       await measureCluster({ ...bench, onlyReactions }, (row) => add(bench, row));
     } else {

@@ -36,6 +36,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     imports: [],
     packages: {
       "node:sqlite": ["src/kv"],
+      "node:zlib": ["src/kv"],
       "lru-cache": ["src/kv/recent_values.ts"],
       "node:worker_threads": ["src/kv"],
       "node:path": ["src/kv"],

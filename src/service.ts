@@ -27,6 +27,7 @@ import type { IdempotencyClaim, WriteRequest, Written } from "./domain/write.ts"
 import type { AccessService } from "./service/access.ts";
 import { type AuditService, createAudit } from "./service/audit.ts";
 import { backgroundCalls, type BackgroundService } from "./service/background.ts";
+import { createImports, type ImportService } from "./service/imports.ts";
 import { createLimits, type LimitsService } from "./service/limits.ts";
 import { createProjections, type ProjectionService } from "./service/projections.ts";
 import { type ReactionCalls, reactionCalls } from "./service/reactions.ts";
@@ -100,6 +101,7 @@ export interface Service {
   readonly access: AccessService;
   readonly audit: AuditService;
   readonly erasure: ErasureService;
+  readonly imports: ImportService;
   readonly projections: ProjectionService;
   readonly background: BackgroundService;
   readonly operations: OperationsService;
@@ -165,8 +167,8 @@ export function createService(
 
   const audit = createAudit({ engine, host, specs, share, isStoreShared });
   const erasure = createErasure({ engine, host, specs, share, memories: [states, keeper] });
+  const imports = createImports({ ...judging, specs, counters, watched: combiner.watched });
   const projections = createProjections({ engine, host, specs, reader, share, counters });
-
   const data: DataService = {
     writeEvents: writer.writeEvents,
     answerRecorded: writer.answerRecorded,
@@ -206,8 +208,9 @@ export function createService(
 
   const limiting = createLimits({ engine, host, counters, isStoreShared });
   const evidence = { audit, erasure, projections };
-  const parts = { data, specs: specService, access, ...evidence, background, operations };
-  return { ...traceParts(parts, tracer), limits: limiting, ping, close };
+  const calls = { data, specs: specService, access, imports, ...evidence };
+  const parts = traceParts({ ...calls, background, operations }, tracer);
+  return { ...parts, limits: limiting, ping, close };
 }
 
 function storedCalls(

@@ -231,6 +231,11 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "the calls by which all of it is tested",
   },
   {
+    place: "src/queries/check_signers.ts",
+    test: "tests/queries/check_store_test.ts",
+    reason: "the check of a store is that of its signers and more",
+  },
+  {
     place: "src/webhook/traced_sender.ts",
     test: "tests/telemetry_test.ts",
     reason: "seen by a receiver and by a collector",
@@ -304,6 +309,46 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     place: "src/http/routes/listeners.ts",
     test: "tests/end_to_end/listeners_test.ts",
     reason: "a few lines for each call, seen by clients",
+  },
+  {
+    place: "src/commands/import",
+    test: "tests/commands/import/import_events_test.ts",
+    reason: "parts of one import, which is tested as a whole",
+  },
+  {
+    place: "src/domain/import/progress.ts",
+    test: "tests/end_to_end/imports_test.ts",
+    reason: "a record and what people see of it",
+  },
+  {
+    place: "src/store/imports.ts",
+    test: "tests/commands/import/import_events_test.ts",
+    reason: "records as imports leave them",
+  },
+  {
+    place: "src/http/decode/file_body.ts",
+    test: "tests/end_to_end/imports_test.ts",
+    reason: "what a body may be, seen by clients",
+  },
+  {
+    place: "src/http/decode/import.ts",
+    test: "tests/end_to_end/imports_test.ts",
+    reason: "what may be asked, seen by clients",
+  },
+  {
+    place: "src/http/told_progress.ts",
+    test: "tests/end_to_end/imports_test.ts",
+    reason: "lines of an answer, seen by clients",
+  },
+  {
+    place: "src/http/routes/imports.ts",
+    test: "tests/end_to_end/imports_test.ts",
+    reason: "a few lines for each call, seen by clients",
+  },
+  {
+    place: "src/queries/list_imports.ts",
+    test: "tests/end_to_end/imports_test.ts",
+    reason: "pages of records, seen by clients",
   },
   {
     place: "src/commands/judge_scene.ts",

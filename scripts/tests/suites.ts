@@ -40,6 +40,7 @@ export const BESIDE_TESTS: readonly string[] = [
 /** Written for SQLite, and run again on other engines by TEST_STORE. */
 const SERVICE_TESTS = [
   "tests/service/access_test.ts",
+  "tests/service/audit_test.ts",
   "tests/commands",
   "tests/published_failures",
   "tests/queries",

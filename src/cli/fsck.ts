@@ -1,19 +1,27 @@
-/** `fsck`: walks a store and checks its evidence. Exit code 0, or 1 with every fault printed. */
+/**
+ * `fsck`: walks a store and checks its evidence, then each row of its file against its checksum.
+ * Exit code 0, or 1 with every fault printed.
+ */
 
 import { systemHost } from "../host.ts";
+import { checkStoreFile } from "../kv/open_engine.ts";
 import { checkStore as findFaults } from "../queries/check_store.ts";
 import { EXIT_FAILED, exitWith, reasonOf, settingsOrExit } from "./settings.ts";
 import { openStoreOrExit } from "./transfer_settings.ts";
 
 export async function checkStore({ all = false }: { readonly all?: boolean }): Promise<void> {
-  const engine = await openStoreOrExit(settingsOrExit(), systemHost(), "fsck");
+  const config = settingsOrExit();
+  const engine = await openStoreOrExit(config, systemHost(), "fsck");
   try {
     const { faults, environments, streams, events, anchors } = await findFaults(engine, all);
     await engine.close();
     for (const { place, subject, fault } of faults) console.error(`${place}: ${subject}: ${fault}`);
     const walked = `${environments} environments, ${streams} streams, ${events} events, ` +
       `${anchors} anchors`;
-    if (faults.length > 0) exitWith(EXIT_FAILED, `${faults.length} faults in ${walked}`);
+    const broken = checkStoreFile(config);
+    for (const fault of broken) console.error(`file: ${fault}`);
+    const count = faults.length + broken.length;
+    if (count > 0) exitWith(EXIT_FAILED, `${count} faults in ${walked}`);
     console.log(`No fault in ${walked}`);
   } catch (error) {
     exitWith(EXIT_FAILED, `The store cannot be walked: ${reasonOf(error)}`);

@@ -197,6 +197,8 @@ function stopSignal(): Promise<Deno.Signal> {
  * wait for a store that is away waits side by side, to be below the deadline.
  */
 async function stop({ engine, access, service, server, workers }: Running): Promise<void> {
+  // They would outlast the grace of the listeners; each can be gone on with.
+  service.imports.stop();
   const atRest = Promise.all(workers.map((worker) => worker.stop()));
   // What a worker has not ended by then is as if the process had died: others go on with it.
   const isOver = new Promise((resolve) => setTimeout(resolve, STOP_GRACE_MS));

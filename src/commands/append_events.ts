@@ -9,7 +9,10 @@ import type { StreamAppender } from "../store/streams.ts";
 /** Every so many stored bytes of a stream, its snapshot is brought up to date in the background. */
 export const REBUILD_EVERY_BYTES = 4 * 1024 * 1024;
 
-/** Gives the index of the first event. `timestamp` is in Unix seconds. */
+/**
+ * Gives the index of the first event. Unix seconds: `timestamp` is that of the last event, and of
+ * the first one too where `firstTimestamp` is left out.
+ */
 export function appendEvents(
   tx: Transaction,
   tenant: number,
@@ -17,9 +20,10 @@ export function appendEvents(
   aggregate: { readonly aggregateType: string; readonly id: string },
   events: readonly EncodedEvent[],
   timestamp: number,
+  firstTimestamp: number = timestamp,
 ): number {
   const before = stream.head;
-  const first = stream.append(events, timestamp);
+  const first = stream.append(events, timestamp, firstTimestamp);
   if (first === 0) indexAggregate(tx, tenant, aggregate.aggregateType, aggregate.id);
   if (rebuildsDue(stream.head.bytes) > rebuildsDue(before.bytes)) {
     enqueueStreamRebuild(tx, tenant, stream.key);

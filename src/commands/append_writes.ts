@@ -99,7 +99,7 @@ function readForWrite(
 }
 
 /** What has grown, of the types whose commits somebody reads. */
-function logStreams(
+export function logStreams(
   tx: Transaction,
   tenant: number,
   logged: ReadonlySet<string>,

@@ -11,7 +11,7 @@ import { type Histogram, newHistogram, observe } from "./histogram.ts";
 export type Tally = Map<string, number>;
 
 /** Why an event was written. */
-export type EventOrigin = "client" | "implied" | "scheduled" | "saga";
+export type EventOrigin = "client" | "implied" | "scheduled" | "saga" | "imported";
 /** Where folding a state began: at one in memory, at a snapshot, at the first event. */
 export type FoldBase = "memory" | "snapshot" | "events";
 
@@ -60,7 +60,7 @@ export const LATENCY_SECONDS: readonly number[] = [
 /** What is known to come begins at 0, so that its first increase can be seen. */
 export function newCounters(): Counters {
   return {
-    eventsWritten: newTally("client", "implied", "scheduled", "saga"),
+    eventsWritten: newTally("client", "implied", "scheduled", "saga", "imported"),
     writesReplayed: 0,
     stateReads: newTally("memory", "snapshot", "events"),
     specDeploys: newTally("accepted", "refused"),

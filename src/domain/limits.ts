@@ -41,7 +41,7 @@ export const limits = {
   /** Steps of checking event data against schemas: for a write, and more for each byte of data. */
   validationStepsMax: 2_000_000,
   validationStepsPerByte: 2,
-  /** From the headers of a request to the last byte of its body. */
+  /** From the headers of a request to the last byte of its body; an import: between its pieces. */
   requestBodySecondsMax: 30,
   /** Nesting of a request's JSON. */
   jsonDepthMax: 64,
@@ -152,6 +152,18 @@ export const limits = {
   erasureGraceHoursMin: 72,
   erasureGraceHoursMax: 366 * 24,
   erasureReasonCharactersMax: 1_000,
+  /** One line of an import, with its end; and the whole file of one. */
+  importLineBytesMax: 1 * MiB,
+  importBytesMax: 64 * 1024 * MiB,
+  /** Events of one `POST /_admin/import`, whose body is bounded like that of a write. */
+  importEventsMax: 10_000,
+  /** Imports that one process runs at a time. */
+  importsUnderWayMax: 4,
+  /** What one transaction of an import stores, about: others write between them. */
+  importTransactionBytesMax: 1_000_000,
+  /** What a cold start has in memory, put in order by stream, and stores in one transaction. */
+  coldStartWindowBytesMax: 12_000_000,
+  coldStartTransactionBytesMax: 4_000_000,
   /** Projections of one environment, and one document of them. */
   projectionsMax: 100,
   projectionBytesMax: 32 * KiB,

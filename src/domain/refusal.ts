@@ -124,6 +124,18 @@ export type Refusal =
   | { readonly kind: "already_exists"; readonly path: string; readonly message: string }
   /** 408: the body did not come in time. */
   | { readonly kind: "body_late"; readonly seconds: number }
+  /** An import that cannot go on under its id, or into this environment. */
+  | {
+    readonly kind: "import_conflict";
+    readonly reason: "other_file" | "other_form" | "taken_over" | "not_empty";
+    readonly message: string;
+  }
+  /** Not now: too many imports, or the server is stopping. */
+  | {
+    readonly kind: "import_unavailable";
+    readonly message: string;
+    readonly retryAfterSeconds: number;
+  }
   /** 429: too many requests of an instance, or from an address. */
   | {
     readonly kind: "rate_limited";

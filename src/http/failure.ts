@@ -12,6 +12,11 @@ import { describeRefusal, sendRefusal } from "./reply.ts";
 
 const RETRY_AFTER_SECONDS = 1;
 const EVENT_KEY_PREFIX = "/{type}/{id}";
+const IMPORTS = new Set([
+  "POST /_admin/import",
+  "POST /_admin/import_jsonl",
+  "POST /_admin/cold_start",
+]);
 const EVENT_TYPE_PATTERN = "/{type}/{id}/{event}";
 /** Ids and types come from the client and are kept, so they are cut. */
 const CONTEXT_CHARACTERS_MAX = 200;
@@ -38,9 +43,7 @@ export function answerFailure(edge: Edge, call: Call, error: unknown): Response 
     client: callerAddress(edge, call),
     exception: describeException(error),
   });
-  const hint = outage
-    ? outageHint(call.request.method)
-    : internalHint(errorId, call.tenant !== undefined);
+  const hint = outage ? outageHint(call) : internalHint(errorId, call.tenant !== undefined);
   const body = { ok: false, error: message, error_type: errorType, hint, context };
   const headers: Record<string, string> = { "x-error-id": errorId };
   if (outage) headers["retry-after"] = String(RETRY_AFTER_SECONDS);
@@ -49,12 +52,17 @@ export function answerFailure(edge: Edge, call: Call, error: unknown): Response 
 }
 
 /**
- * Answers with `refusal`; one that is a 5xx, for a module failed or could not be run, is recorded
- * like what was thrown.
+ * Answers with `refusal` and `more` fields; one that is a 5xx, for a module failed or could not be
+ * run, is recorded like what was thrown.
  */
-export function answerRefused(edge: Edge, call: Call, refusal: Refusal): Response {
+export function answerRefused(
+  edge: Edge,
+  call: Call,
+  refusal: Refusal,
+  more: JsonObject = {},
+): Response {
   const { status, body, headers } = describeRefusal(refusal);
-  if (status < 500) return sendRefusal(call.requestId, refusal);
+  if (status < 500) return sendRefusal(call.requestId, refusal, more);
   const context = { ...describeContext(call), ...(body.context as JsonObject | undefined) };
   const { requestId } = call;
   const message = String(body.error);
@@ -62,7 +70,7 @@ export function answerRefused(edge: Edge, call: Call, refusal: Refusal): Respons
   const record = { error_type, message, context, request_id: requestId };
   const errorId = edge.service.data.recordError(call.tenant, record);
   edge.host.log("warn", message, { request_id: requestId, error_id: errorId, ...context });
-  const json = JSON.stringify({ ok: false, ...body, context, error_id: errorId });
+  const json = JSON.stringify({ ok: false, ...body, ...more, context, error_id: errorId });
   return sendText(requestId, status, json, { ...headers, "x-error-id": errorId });
 }
 
@@ -88,9 +96,12 @@ function describeException(error: unknown): string {
   return error instanceof Error ? error.stack ?? `${error.name}: ${error.message}` : String(error);
 }
 
-function outageHint(method: string): string {
+function outageHint({ request, route }: Call): string {
   const wait = `Retry after ${RETRY_AFTER_SECONDS} s.`;
-  if (method !== "POST") return wait;
+  if (request.method !== "POST") return wait;
+  if (IMPORTS.has(route)) {
+    return `${wait} A part may have landed: send the file again with the same import_id.`;
+  }
   return `${wait} A write may have landed all the same: repeat it with the same ` +
     "X-Idempotency-Key, or read the stream's length first.";
 }

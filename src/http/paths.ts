@@ -26,6 +26,7 @@ import { listErrors, readError } from "./routes/errors.ts";
 import { readEvents } from "./routes/events.ts";
 import { answerLive, answerReady } from "./routes/health.ts";
 import { answerMetrics } from "./routes/metrics.ts";
+import { coldStart, importEvents, importLines, listImports, readImport } from "./routes/imports.ts";
 import { changeTier, createInstance, listInstances, readInstance } from "./routes/instances.ts";
 import { listDeliveries, listListeners, replayDeliveries } from "./routes/listeners.ts";
 import { answerOpenApi } from "./routes/openapi.ts";
@@ -78,6 +79,11 @@ export const PATHS: readonly PathRoutes[] = [
   path("/_admin/anchors", { POST: operator(makeAnchor) }),
   path("/_admin/signing-keys", { POST: operator(rotateSigningKey) }),
   path("/_admin/blobs", { GET: operator(listBlobs), POST: operator(uploadBlob) }),
+  path("/_admin/import", { POST: operator(importEvents) }),
+  path("/_admin/import_jsonl", { POST: operator(importLines) }),
+  path("/_admin/cold_start", { POST: operator(coldStart) }),
+  path("/_admin/imports", { GET: operator(listImports) }),
+  path("/_admin/imports/{id}", { GET: operator(readImport) }),
   path("/_admin/debug", { GET: operator(readDebug), POST: operator(setDebug) }),
   path("/_admin/tombstones", {
     GET: operator(listTombstones),

@@ -16,10 +16,14 @@ export interface RefusalReply {
   readonly errorType?: string;
 }
 
-/** Answers with `refusal`. */
-export function sendRefusal(requestId: string, refusal: Refusal): Response {
+/** Answers with `refusal` and `more` fields. */
+export function sendRefusal(
+  requestId: string,
+  refusal: Refusal,
+  more: Record<string, unknown> = {},
+): Response {
   const { status, body, headers } = describeRefusal(refusal);
-  return sendText(requestId, status, JSON.stringify({ ok: false, ...body }), headers);
+  return sendText(requestId, status, JSON.stringify({ ok: false, ...body, ...more }), headers);
 }
 
 /** Answers with the fields of the outcome's value after `ok: true`, or with its refusal. */
@@ -153,6 +157,11 @@ const TABLE: Table = {
     const text = `Request body did not arrive within ${seconds} seconds`;
     return { ...reply(408, "bad_request", text), headers: { connection: "close" } };
   },
+  import_conflict: ({ reason, message }) => reply(409, "import_conflict", message, { reason }),
+  import_unavailable: ({ message, retryAfterSeconds }) => ({
+    ...reply(503, "unavailable", message),
+    headers: { "retry-after": String(retryAfterSeconds) },
+  }),
   // The contract spells this body out whole.
   rate_limited: ({ scope, limit, tier, retryAfterMs }) => ({
     status: 429,

@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import type { Engine } from "./engine.ts";
 import type { EngineHost } from "./foundationdb_engine.ts";
+import { checkSqliteFile } from "./row_checksum.ts";
 import { openSqliteEngine } from "./sqlite.ts";
 
 export interface EngineChoice {
@@ -24,8 +25,20 @@ export async function openEngine(
   { store, dataDir, fdbClusterFile }: EngineChoice,
   host: EngineHost,
 ): Promise<Engine> {
-  if (store === "sqlite") return openSqliteEngine({ path: join(dataDir, "daybook.sqlite") });
+  if (store === "sqlite") return openSqliteEngine({ path: sqlitePath(dataDir) });
   // Loaded only when chosen: it needs a native library that is not everywhere.
   const { openFoundationdbEngine } = await import("./foundationdb.ts");
   return await openFoundationdbEngine({ clusterFile: fdbClusterFile, host });
+}
+
+/**
+ * Faults of a store that is closed, below what records mean: broken pages, and rows that are not
+ * what was written. A cluster looks after its own pages, so there is nothing to say of one.
+ */
+export function checkStoreFile({ store, dataDir }: EngineChoice): string[] {
+  return store === "sqlite" ? checkSqliteFile(sqlitePath(dataDir)) : [];
+}
+
+function sqlitePath(dataDir: string): string {
+  return join(dataDir, "daybook.sqlite");
 }

@@ -8,10 +8,11 @@ import { dirname } from "node:path";
 import type { Bytes, KeyValue } from "./engine.ts";
 import { bytesOf, textAfter, textOf, type TextRange } from "./byte_text.ts";
 import { openRecentValues, type RecentValues } from "./recent_values.ts";
+import { rowChecksum, STORE_TABLES } from "./row_checksum.ts";
 import { lockStore } from "./sqlite_lock.ts";
 
-/** Raised when stores of this build could not be read by the build before. */
-const formatVersion = 1;
+/** Raised when stores of this build could not be read by the build before; 2 has checksums. */
+const formatVersion = 2;
 /** Chosen by measurement, as the sizes below; see `README.md`. */
 const pageBytes = 4096;
 const writerCacheKiB = 64 * 1024;
@@ -20,6 +21,8 @@ const readerCacheKiB = 1024;
 const busyTimeoutMs = 2000;
 /** Rows set by one call of SQLite, largest first: fewer calls cost less. */
 const rowsPerCall = [32, 8, 1] as const;
+/** Key, value, checksum. */
+const VALUES_PER_ROW = 3;
 /** Rows of a range read by one call of SQLite, at first and at most. */
 const pageRowsMin = 16;
 const pageRowsMax = 64;
@@ -125,13 +128,13 @@ function prepareSchema(db: DatabaseSync, path: string): void {
     PRAGMA temp_store = MEMORY;
     PRAGMA cache_size = -${writerCacheKiB};
     BEGIN IMMEDIATE;
-    CREATE TABLE IF NOT EXISTS store (
-      id INTEGER PRIMARY KEY CHECK (id = 1), format INTEGER NOT NULL, version INTEGER NOT NULL
-    );
-    INSERT OR IGNORE INTO store VALUES (1, ${formatVersion}, 0);
-    CREATE TABLE IF NOT EXISTS kv (k BLOB PRIMARY KEY, v BLOB);
+    ${STORE_TABLES.map((table) => `CREATE TABLE IF NOT EXISTS ${table}`).join("; ")};
+    INSERT OR IGNORE INTO store VALUES (1, ${formatVersion}, 0, 0);
     COMMIT`);
   const row = db.prepare("SELECT format FROM store").get() as { format: number };
+  if (row.format < formatVersion) {
+    throw new Error(`The store ${path} has format ${row.format}, which no release has written`);
+  }
   if (row.format > formatVersion) {
     throw new Error(
       `The store ${path} has format ${row.format}; this build reads up to ${formatVersion}. ` +
@@ -155,7 +158,7 @@ function buildFile(
   let frames = 0;
   const recent = openRecentValues();
   const change = prepareChange(db, pairs, recent);
-  const setVersion = db.prepare("UPDATE store SET version = ?");
+  const setVersion = db.prepare("UPDATE store SET version = ?1, version_again = ?1");
 
   /** Between commits a read transaction stays open: each read saves taking and giving a lock. */
   function endReading(): void {
@@ -280,9 +283,10 @@ function prepareChange(
   const clear = db.prepare("DELETE FROM kv WHERE k = ?");
   const clearRange = db.prepare("DELETE FROM kv WHERE k >= ? AND k < ?");
   const sets = rowsPerCall.map((rows) => {
-    const values = Array(rows).fill("(?, ?)").join(", ");
-    const sql = `INSERT INTO kv VALUES ${values} ON CONFLICT (k) DO UPDATE SET v = excluded.v`;
-    return { values: 2 * rows, statement: db.prepare(sql) };
+    const values = Array(rows).fill("(?, ?, ?)").join(", ");
+    const sql = `INSERT INTO kv VALUES ${values} ` +
+      "ON CONFLICT (k) DO UPDATE SET v = excluded.v, c = excluded.c";
+    return { values: VALUES_PER_ROW * rows, statement: db.prepare(sql) };
   });
   return {
     get: stored.get,
@@ -293,10 +297,15 @@ function prepareChange(
     },
     note: recent.change,
     setAll(pairs) {
+      const rows: (Bytes | number)[] = [];
+      for (let at = 0; at < pairs.length; at += 2) {
+        const [key, value] = [pairs[at]!, pairs[at + 1]!];
+        rows.push(key, value, rowChecksum(key, value));
+      }
       let from = 0;
       for (const { values, statement } of sets) {
-        for (; pairs.length - from >= values; from += values) {
-          statement.run(...pairs.slice(from, from + values));
+        for (; rows.length - from >= values; from += values) {
+          statement.run(...rows.slice(from, from + values));
         }
       }
     },

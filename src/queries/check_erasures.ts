@@ -25,7 +25,7 @@ export interface FoundErasures {
 const PAGE = 500;
 
 export async function findErasures(
-  engine: Engine,
+  engine: Pick<Engine, "snapshot">,
   tenant: number,
   owner: ReceiptOwner,
   report: Report,

@@ -12,7 +12,7 @@ const METRES_MAX = 1;
 
 /** `places`: by stream, where its head has it. */
 export async function checkPoints(
-  engine: Engine,
+  engine: Pick<Engine, "snapshot">,
   tenant: number,
   places: ReadonlyMap<StreamKey, GeoPlace>,
   report: Report,

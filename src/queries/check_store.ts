@@ -14,10 +14,14 @@ import { listInstances } from "../store/instances.ts";
 import { listSigningKeys } from "../store/signing_keys.ts";
 import { findChunks, listChunks, readChunk } from "../store/tree_chunks.ts";
 import { checkMarkers, erasedLengths, findErasures } from "./check_erasures.ts";
+import { checkPlatform, checkSigningKeys, isSignedBy } from "./check_signers.ts";
 import { checkStreams, type Report, type WalkedStreams } from "./check_streams.ts";
 
+/** All that checking needs of an engine: nothing is written. */
+type Reader = Pick<Engine, "snapshot">;
+
 export interface StoreFault {
-  /** `<slug> <environment>` */
+  /** `<slug> <environment>`, a slug, or `platform`. */
   readonly place: string;
   /** A stream, an anchor, a chunk. */
   readonly subject: string;
@@ -33,17 +37,19 @@ export interface StoreCheck {
 }
 
 /** `all`: also the trees of older anchors; their signatures are checked in any case. */
-export async function checkStore(engine: Engine, all: boolean): Promise<StoreCheck> {
+export async function checkStore(engine: Reader, all: boolean): Promise<StoreCheck> {
   const faults: StoreFault[] = [];
+  const reportOf = (place: string): Report => (subject, fault) => {
+    faults.push({ place, subject, fault });
+    return undefined;
+  };
   const counts = { environments: 0, streams: 0, events: 0, anchors: 0 };
-  for (const { id, slug, tenants } of await engine.snapshot((tx) => listInstances(tx))) {
+  const instances = await engine.snapshot((tx) => listInstances(tx));
+  for (const { id, slug, tenants } of instances) {
     const keys = await engine.snapshot((tx) => listSigningKeys(tx, id));
-    const publicKeys = new Set(keys.map(({ public_key }) => public_key));
+    const publicKeys = await checkSigningKeys(keys, reportOf(slug));
     for (const environment of ENVIRONMENTS) {
-      const report: Report = (subject, fault) => {
-        faults.push({ place: `${slug} ${environment}`, subject, fault });
-        return undefined;
-      };
+      const report = reportOf(`${slug} ${environment}`);
       const owner = { instance_id: id, environment, publicKeys };
       counts.environments++;
       const found = await checkTenant(engine, tenants[environment], owner, all, report)
@@ -54,6 +60,7 @@ export async function checkStore(engine: Engine, all: boolean): Promise<StoreChe
       counts.anchors += found.anchors;
     }
   }
+  await checkPlatform(engine, instances, reportOf("platform"));
   return { faults, ...counts };
 }
 
@@ -74,7 +81,7 @@ interface CheckedTree {
 }
 
 async function checkTenant(
-  engine: Engine,
+  engine: Reader,
   tenant: number,
   owner: Owner,
   all: boolean,
@@ -89,7 +96,7 @@ async function checkTenant(
   }
   for (const { number, anchor } of anchors) {
     if (!isSigned(anchor, owner)) report(anchor.id, "its signature is not one of the instance");
-    const found = await engine.snapshot((tx) => readAnchor(tx, tenant, anchor.id));
+    const found = await engine.snapshot((tx) => readAnchor(tx, tenant, String(anchor.id)));
     if (found?.number !== number) report(anchor.id, "is not found by its id");
     if (!all && number !== newest) continue;
     const entries = await readTree(engine, tenant, number, anchor, report);
@@ -119,14 +126,13 @@ function want(wanted: Map<string, Set<number>>, key: string, length: number): vo
 }
 
 function isSigned(anchor: InstanceAnchor, { instance_id, environment, publicKeys }: Owner) {
-  return anchor.format === 2 && anchor.instance_id === instance_id &&
-    anchor.environment === environment && publicKeys.has(anchor.public_key) &&
-    verifyInstanceAnchor(anchor);
+  return isSignedBy(anchor, publicKeys) && anchor.instance_id === instance_id &&
+    anchor.environment === environment && verifyInstanceAnchor(anchor);
 }
 
 /** The tree of an anchor from its chunks, held against its blocks, its counts and its root. */
 async function readTree(
-  engine: Engine,
+  engine: Reader,
   tenant: number,
   number: number,
   anchor: InstanceAnchor,

@@ -73,7 +73,7 @@ interface Walk {
 
 /** `rewriting`: streams that may have other events than those of their head. */
 export async function checkStreams(
-  engine: Engine,
+  engine: Pick<Engine, "snapshot">,
   tenant: number,
   wanted: WantedLengths,
   rewriting: ReadonlySet<string>,
@@ -214,7 +214,7 @@ function checkHead(walk: Walk, head: StreamHead, epoch: number, report: Report):
 
 /** Each stored tile has the nodes that the leaves give. */
 async function checkTiles(
-  engine: Engine,
+  engine: Pick<Engine, "snapshot">,
   tenant: number,
   walk: Walk,
   report: Report,
@@ -241,7 +241,7 @@ async function checkTiles(
 
 /** The listing has every stream that has events, and no other. */
 async function checkIndex(
-  engine: Engine,
+  engine: Pick<Engine, "snapshot">,
   tenant: number,
   names: ReadonlySet<string>,
   report: Report,

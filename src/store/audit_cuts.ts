@@ -8,6 +8,7 @@
  * first cut (epoch 0) nothing is marked: the first anchor looks at every stream.
  */
 
+import { assert } from "../domain/assert.ts";
 import type { Frontier } from "../domain/audit/frontier.ts";
 import { decodeFrontier, EMPTY_FRONTIER, encodeFrontier } from "../domain/audit/frontier.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
@@ -46,13 +47,13 @@ export async function readAtCut(
   stream: StreamKey,
   cut: number,
 ): Promise<Frontier & { readonly generation: number }> {
-  const [head, mark] = await Promise.all([
-    tx.get(keys.head(tenant, stream)).then(decodeHead),
-    tx.get(keys.auditChange(tenant, cut + 1, stream)),
-  ]);
+  const head = decodeHead(await tx.get(keys.head(tenant, stream)));
   const { length: count, peaks, generation } = head;
-  if (mark !== undefined) return { ...decodeMark(mark), generation };
-  return { count, peaks, generation };
+  if (head.epoch <= cut) return { count, peaks, generation };
+  // Written since, and so marked.
+  const mark = await tx.get(keys.auditChange(tenant, cut + 1, stream));
+  assert(mark !== undefined, "a stream that was written since the latest cut has a mark");
+  return { ...decodeMark(mark), generation };
 }
 
 /** At most `limit` streams that were changed in epochs up to `cut`, after the mark `after`. */

@@ -52,8 +52,9 @@ const kind = {
   viewSource: 41,
   viewChange: 42,
   viewWork: 43,
-  tombstone: 44,
-  tombstoneStream: 45,
+  importRecord: 44,
+  tombstone: 45,
+  tombstoneStream: 46,
 } as const;
 
 /**
@@ -369,6 +370,9 @@ export const keys = {
   /** All work about one version. */
   viewWorks: (tenant: number, projection: number, version: number): KeyRange =>
     rangeOf([tenant, kind.viewWork, projection, version]),
+  /** How far an operator's import has come. */
+  importRecord: (tenant: number, id: string): Bytes => pack([tenant, kind.importRecord, id]),
+  importRecords: (tenant: number): KeyRange => rangeOf([tenant, kind.importRecord]),
   /** Requests to erase a stream, and which one is open for a stream. */
   tombstone: (tenant: number, id: string): Bytes => pack([tenant, kind.tombstone, id]),
   tombstones: (tenant: number): KeyRange => rangeOf([tenant, kind.tombstone]),

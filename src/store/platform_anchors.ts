@@ -33,6 +33,13 @@ export async function readPlatformAnchor(tx: Reads): Promise<PlatformRecord | un
   return decodeRecord(await wholeValue(tx, DEPLOYMENT, newest.key, newest.value));
 }
 
+/** All of them, the oldest first. */
+export async function listPlatformAnchors(tx: Reads): Promise<PlatformRecord[]> {
+  const pairs = await tx.getRange(keys.platformAnchors());
+  const values = pairs.map(({ key, value }) => wholeValue(tx, DEPLOYMENT, key, value));
+  return (await Promise.all(values)).map((value) => decodeRecord<PlatformRecord>(value));
+}
+
 export function storePlatformAnchor(tx: Transaction, record: PlatformRecord): void {
   setLargeValue(tx, DEPLOYMENT, keys.platformAnchor(record.number), encodeRecord(record));
 }
@@ -41,6 +48,12 @@ export function storePlatformAnchor(tx: Transaction, record: PlatformRecord): vo
 export async function readPlatformKey(tx: Reads): Promise<SigningKeyRecord | undefined> {
   const [newest] = await tx.getRange(keys.platformKeys(), { limit: 1, reverse: true });
   return newest && decodeRecord<SigningKeyRecord>(newest.value);
+}
+
+/** All of them, the oldest first. */
+export async function listPlatformKeys(tx: Reads): Promise<SigningKeyRecord[]> {
+  const pairs = await tx.getRange(keys.platformKeys());
+  return pairs.map(({ value }) => decodeRecord<SigningKeyRecord>(value));
 }
 
 export function storePlatformKey(tx: Transaction, key: SigningKeyRecord): void {

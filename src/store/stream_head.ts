@@ -43,12 +43,13 @@ export const EMPTY_HEAD: StreamHead = {
 const FORMAT = 2;
 /** With a place at its end. */
 const PLACED_FORMAT = 3;
-const TIP_OFFSET = 41;
+const TIP_OFFSET = 45;
 const TIP_CHARACTERS = 64;
 
 /**
- * Format byte, four doubles, generation and epoch (u32), tip and peaks (32 bytes each), the place
- * where there is one. Only heads with events are kept.
+ * Format byte, four doubles, generation, epoch and their sum (u32), tip and peaks (32 bytes each),
+ * the place where there is one. The sum is for `fsck`: no event tells what those two are. Only
+ * heads with events are kept.
  */
 export function encodeHead(head: StreamHead): Bytes {
   assert(head.tip !== undefined, "a stored head has a tip");
@@ -63,6 +64,7 @@ export function encodeHead(head: StreamHead): Bytes {
   view.setFloat64(25, head.updatedAt);
   view.setUint32(33, head.generation);
   view.setUint32(37, head.epoch);
+  view.setUint32(41, head.generation + head.epoch);
   // One call for all hashes: each small array would cost more than a hash.
   bytes.subarray(TIP_OFFSET).setFromHex(head.tip + head.peaks.join(""));
   return bytes;
@@ -76,6 +78,8 @@ export function decodeHead(bytes: Bytes | undefined): StreamHead {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const length = view.getFloat64(1);
   assert(end === headBytes(peakCount(length)), "a stream head has a peak for each bit");
+  const [generation, epoch] = [view.getUint32(33), view.getUint32(37)];
+  assert(view.getUint32(41) === (generation + epoch) >>> 0, "a stream head adds up");
   const hashes = bytes.subarray(TIP_OFFSET, end).toHex();
   const peaks: NodeHash[] = [];
   for (let at = TIP_CHARACTERS; at < hashes.length; at += TIP_CHARACTERS) {
@@ -86,8 +90,8 @@ export function decodeHead(bytes: Bytes | undefined): StreamHead {
     bytes: view.getFloat64(9),
     createdAt: view.getFloat64(17),
     updatedAt: view.getFloat64(25),
-    generation: view.getUint32(33),
-    epoch: view.getUint32(37),
+    generation,
+    epoch,
     tip: hashes.slice(0, TIP_CHARACTERS),
     peaks,
     place: isPlaced ? decodePlace(view, end) : undefined,

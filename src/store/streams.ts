@@ -64,8 +64,8 @@ export async function isGeneration(
 export interface StreamAppender {
   readonly key: StreamKey;
   readonly head: StreamHead;
-  /** Gives the index of the first event appended. */
-  append(events: readonly EncodedEvent[], timestamp: number): number;
+  /** Gives the index of the first event appended. Unix seconds: of the last, and of the first. */
+  append(events: readonly EncodedEvent[], timestamp: number, firstTimestamp?: number): number;
   /** Writes it out, as of the epoch that the transaction has read (`audit_cuts.ts`). */
   flush(epoch: number): void;
 }
@@ -80,7 +80,11 @@ export async function openStream(
   const pending: ChainedEvent[] = [];
   let head = before;
 
-  function append(events: readonly EncodedEvent[], timestamp: number): number {
+  function append(
+    events: readonly EncodedEvent[],
+    timestamp: number,
+    firstTimestamp = timestamp,
+  ): number {
     const first = head.length;
     let { tip, bytes } = head;
     let frontier: Frontier = { count: first, peaks: head.peaks };
@@ -95,7 +99,7 @@ export async function openStream(
     head = {
       length: first + events.length,
       bytes,
-      createdAt: first === 0 ? timestamp : head.createdAt,
+      createdAt: first === 0 ? firstTimestamp : head.createdAt,
       updatedAt: timestamp,
       generation: head.generation,
       epoch: head.epoch,

@@ -7,12 +7,15 @@
  */
 
 import { assert } from "../domain/assert.ts";
-import type { TreeEntry } from "../domain/audit/tree_blocks.ts";
+import { mergeEntries, type TreeEntry } from "../domain/audit/tree_blocks.ts";
 import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
 import { unpack } from "../kv/tuple.ts";
 import { keyAfter, keys } from "./keys.ts";
 
 type Ranges = Pick<ReadTransaction, "getRange">;
+
+/** Of a leaf: a hash in hex. */
+const LEAF_CHARACTERS = 64;
 
 /** A chunk of more streams is cut into pieces of the half: the longest keys still fit a value. */
 export const CHUNK_STREAMS_MAX = 448;
@@ -45,16 +48,15 @@ export async function readChunk(
     "an image is that of the anchor it stands under",
   );
   const rest = { begin: keys.chunkLeaves(tenant, low, image), end: keyAfter(newest.key) };
-  const found = new Map<string, TreeEntry>();
+  let entries: readonly TreeEntry[] = [];
   let weighed = 0;
   for (const [at, { value }] of (weight === 0 ? [newest] : await tx.getRange(rest)).entries()) {
     const part = decode(value);
-    if (at > 0) weighed += linesOf(part.entries).length;
+    if (at > 0) weighed += part.bytes;
     assert(part.image === image && part.weight === weighed, "changes follow their image");
-    for (const entry of part.entries) found.set(entry.key, entry);
+    entries = at === 0 ? part.entries : mergeEntries(entries, part.entries);
   }
-  const sorted = [...found.values()].sort((a, b) => a.key < b.key ? -1 : 1);
-  return { entries: sorted, image, weight };
+  return { entries, image, weight };
 }
 
 /** One chunk as it is written: whole, or what an anchor changes of it. */
@@ -77,11 +79,19 @@ export function changeOf(
   changes: readonly TreeEntry[],
   after: readonly TreeEntry[],
 ): ChunkText {
-  const image = imageOf(low, anchor, after);
-  const lines = linesOf(changes);
+  const lines = encoder.encode(linesOf(changes));
   const weight = before.weight + lines.length;
-  if (before.image === 0 || weight >= image.value.length) return image;
-  return { low, value: encoder.encode(`${before.image} ${weight}\n${lines}`) };
+  if (before.image === 0 || weight >= weightOf(after)) return imageOf(low, anchor, after);
+  const header = encoder.encode(`${before.image} ${weight}\n`);
+  const value = new Uint8Array(header.length + lines.length);
+  value.set(header);
+  value.set(lines, header.length);
+  return { low, value };
+}
+
+/** About the bytes of an image, without making one. */
+function weightOf(entries: readonly TreeEntry[]): number {
+  return entries.reduce((sum, { key }) => sum + key.length + ENTRY_BYTES, 0);
 }
 
 export function storeChunk(tx: Transaction, tenant: number, anchor: number, chunk: ChunkText) {
@@ -140,24 +150,39 @@ export async function findChunks(
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
+/** The leaf, the length of a short stream, what stands between and behind them. */
+const ENTRY_BYTES = LEAF_CHARACTERS + 4;
+
 function linesOf(entries: readonly TreeEntry[]): string {
   return entries.map(({ key, length, leaf }) => `${leaf} ${length} ${key}`).join("\n");
 }
 
+/** A value of a chunk; `bytes` are those of its entries. */
+interface ChunkPart extends Chunk {
+  readonly bytes: number;
+}
+
 /** First line: number of the image, bytes of the changes since; then a line for each stream. */
-function decode(value: Bytes): Chunk {
-  const [header = "", ...lines] = decoder.decode(value).split("\n");
-  const [image, weight] = header.split(" ").map(Number) as [number, number];
-  const entries = lines.map((line) => {
-    const space = line.indexOf(" ", 65);
-    assert(line[64] === " ", "a stream in a chunk has its leaf, its length and its key");
-    return {
-      key: line.slice(space + 1),
-      length: Number(line.slice(65, space)),
-      leaf: line.slice(0, 64),
-    };
-  });
-  return { entries, image, weight };
+function decode(value: Bytes): ChunkPart {
+  const text = decoder.decode(value);
+  const headerEnd = text.indexOf("\n");
+  const [image, weight] = text.slice(0, headerEnd).split(" ").map(Number) as [number, number];
+  const entries: TreeEntry[] = [];
+  for (let from = headerEnd + 1; from <= text.length;) {
+    const newline = text.indexOf("\n", from);
+    const end = newline < 0 ? text.length : newline;
+    const lengthAt = from + LEAF_CHARACTERS + 1;
+    const space = text.indexOf(" ", lengthAt);
+    const isWhole = text[lengthAt - 1] === " " && space > lengthAt && space < end;
+    assert(isWhole, "a stream in a chunk has its leaf, its length and its key");
+    entries.push({
+      key: text.slice(space + 1, end),
+      length: Number(text.slice(lengthAt, space)),
+      leaf: text.slice(from, lengthAt - 1),
+    });
+    from = end + 1;
+  }
+  return { entries, image, weight, bytes: value.length - headerEnd - 1 };
 }
 
 function numberValue(number: number): Bytes {

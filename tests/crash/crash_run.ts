@@ -8,6 +8,7 @@
 import { parseArgs } from "node:util";
 import { nodeSettings } from "../cluster/node.ts";
 import { startCluster } from "../support/cluster_process.ts";
+import { ANCHOR_ALL_THE_TIME, checkEvidence } from "./check_evidence.ts";
 import { type CrashReport, runCrashes } from "./crash_driver.ts";
 import { runDeliveryCrashes } from "./delivery_crashes.ts";
 import { runReactionCrashes } from "./reaction_crashes.ts";
@@ -33,7 +34,7 @@ const options = {
   seed,
   rounds: Number(values.rounds),
   connections: Number(values.connections),
-  env: cluster && nodeSettings(cluster),
+  env: { ...ANCHOR_ALL_THE_TIME, ...(cluster && nodeSettings(cluster)) },
   log: (line: string) => console.log(line),
 };
 const report = await run();
@@ -47,7 +48,7 @@ function run(): Promise<CrashReport> {
     case "listeners":
       return runDeliveryCrashes(options);
     default:
-      return runCrashes(options);
+      return runCrashes({ ...options, whileDown: cluster ? undefined : checkEvidence });
   }
 }
 Deno.exit(report.faults.length === 0 ? 0 : 1);

@@ -1,6 +1,7 @@
 /** Durability and atomicity, tried with `kill -9` on the real server under load. */
 
 import assert from "node:assert/strict";
+import { ANCHOR_ALL_THE_TIME, checkEvidence } from "./check_evidence.ts";
 import { runCrashes } from "./crash_driver.ts";
 
 Deno.test("a server killed under load, again and again, keeps what it acknowledged", async () => {
@@ -9,7 +10,8 @@ Deno.test("a server killed under load, again and again, keeps what it acknowledg
   console.log(
     `crash seed ${seed}: repeat with deno task crash -- --seed ${seed} --rounds ${rounds}`,
   );
-  const report = await runCrashes({ seed, rounds });
+  const env = ANCHOR_ALL_THE_TIME;
+  const report = await runCrashes({ seed, rounds, env, whileDown: checkEvidence });
   const { kills, acknowledged, cutOff, cutOffLanded, events, seconds } = report;
   console.log(
     `${kills} kills in ${seconds.toFixed(0)} s: ${acknowledged} writes acknowledged, ` +

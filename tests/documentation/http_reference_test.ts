@@ -57,6 +57,8 @@ const SAMPLES: Samples = {
   erasure_begun: { kind: "erasure_begun", state: "running" },
   already_exists: { kind: "already_exists", path, message },
   body_late: { kind: "body_late", seconds: 30 },
+  import_conflict: { kind: "import_conflict", reason: "not_empty", message },
+  import_unavailable: { kind: "import_unavailable", message, retryAfterSeconds: 5 },
   rate_limited: { kind: "rate_limited", scope: "ip", limit: 1, retryAfterMs: 1_000 },
   login_locked: { kind: "login_locked", retryAfterSeconds: 1 },
   anchor_not_found: { kind: "anchor_not_found" },

@@ -146,6 +146,12 @@ function inTest({ instance }: Belongings) {
   return { instance_id: instance, environment: "test" };
 }
 
+/** An event of the past for an import. */
+function backdated({ order }: Belongings) {
+  const metadata = { ...METADATA, timestamp: 1 };
+  return { key: `order:${order}`, type: "was_paid", data: WRITE.data, metadata };
+}
+
 function inQuery(path: string): RouteRow["path"] {
   return ({ instance }) => `${path}?instance_id=${instance}&environment=test`;
 }
@@ -273,6 +279,21 @@ export const OPERATOR_ROWS: readonly RouteRow[] = [
     path: inQuery("/_admin/tombstones/tmb_1"),
     rival: 403,
   },
+  {
+    route: "POST /_admin/import",
+    path: () => "/_admin/import",
+    body: (shop) => ({ ...inTest(shop), import_id: "load", events: [backdated(shop)] }),
+    rival: 403,
+  },
+  ...["import_jsonl", "cold_start"].map((call): RouteRow => ({
+    route: `POST /_admin/${call}`,
+    path: inQuery(`/_admin/${call}`),
+    headers: { "content-type": "application/x-ndjson" },
+    body: (shop) => JSON.stringify(backdated(shop)),
+    rival: 403,
+  })),
+  { route: "GET /_admin/imports", path: inQuery("/_admin/imports"), rival: 403 },
+  { route: "GET /_admin/imports/{id}", path: inQuery("/_admin/imports/load"), rival: 403 },
   { route: "GET /_admin/debug", path: inQuery("/_admin/debug"), rival: 403 },
   {
     route: "POST /_admin/debug",

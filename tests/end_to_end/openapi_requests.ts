@@ -228,6 +228,23 @@ function keepError({ service, tenants, host }: World): Promise<string> {
   return Promise.resolve(service.data.recordError(tenants.test, record));
 }
 
+const BACKDATED = {
+  key: "order:7KD2M9QXA",
+  type: "was_noted",
+  data: { text: "a" },
+  metadata: { ...METADATA, timestamp: 1 },
+};
+
+/** A file of one line. */
+function ofLines(path: string, event: object): Ask {
+  const headers = { "content-type": "application/x-ndjson" };
+  return ({ operator }) => [path, `${JSON.stringify(event)}\n`, { token: operator, headers }];
+}
+
+function imported(path: string, body: object) {
+  return async (world: World) => await expect(world, 200, await asOperator(path, body)(world));
+}
+
 async function logInBadly(world: World): Promise<Asked> {
   await addAda(world);
   const body = { ...ADA, password: "not hers, but long" };
@@ -490,6 +507,48 @@ export const REQUESTS: Readonly<Record<string, Producers>> = {
   "GET /_admin/debug": {
     200: asOperator("/_admin/debug"),
     404: asOperator(`/_admin/debug?instance_id=${UNKNOWN}`),
+  },
+  "POST /_admin/import": {
+    200: asOperator("/_admin/import", { events: [BACKDATED] }),
+    404: asOperator("/_admin/import", { events: [BACKDATED], instance_id: UNKNOWN }),
+    409: async (world) => {
+      const other = { ...BACKDATED, data: { text: "b" } };
+      await imported("/_admin/import", { import_id: "a", events: [other] })(world);
+      return await asOperator("/_admin/import", { import_id: "a", events: [BACKDATED] })(world);
+    },
+    422: asOperator("/_admin/import", { events: [{ ...BACKDATED, type: "was_eaten" }] }),
+  },
+  "POST /_admin/import_jsonl": {
+    200: ofLines("/_admin/import_jsonl", BACKDATED),
+    404: ofLines(`/_admin/import_jsonl?instance_id=${UNKNOWN}`, BACKDATED),
+    409: async (world) => {
+      await imported("/_admin/import", { import_id: "a", events: [BACKDATED] })(world);
+      return await ofLines("/_admin/import_jsonl?import_id=a", BACKDATED)(world);
+    },
+    422: ofLines("/_admin/import_jsonl", { ...BACKDATED, key: "order:nobody" }),
+  },
+  "POST /_admin/cold_start": {
+    200: ofLines("/_admin/cold_start", BACKDATED),
+    404: ofLines(`/_admin/cold_start?instance_id=${UNKNOWN}`, BACKDATED),
+    409: async (world) => {
+      await note(world);
+      return await ofLines("/_admin/cold_start", BACKDATED)(world);
+    },
+    422: ofLines("/_admin/cold_start", { ...BACKDATED, data: { text: "longer than that" } }),
+  },
+  "GET /_admin/imports": {
+    200: async (world) => {
+      await imported("/_admin/import", { events: [BACKDATED] })(world);
+      return await asOperator("/_admin/imports")(world);
+    },
+    404: asOperator(`/_admin/imports?instance_id=${UNKNOWN}`),
+  },
+  "GET /_admin/imports/{id}": {
+    200: async (world) => {
+      await imported("/_admin/import", { import_id: "a", events: [BACKDATED] })(world);
+      return await asOperator("/_admin/imports/a")(world);
+    },
+    404: asOperator("/_admin/imports/b"),
   },
   "GET /health/live": { 200: get("/health/live") },
   "GET /health/ready": { 200: get("/health/ready") },

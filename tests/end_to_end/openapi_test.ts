@@ -180,7 +180,12 @@ function checkRequest({ method, pattern, operation }: Case, path: string, body: 
   }
   if (body === undefined || operation.bodyForm === "multipart") return;
   const place = ["paths", pattern, method.toLowerCase(), "requestBody", "content"];
-  hold([...place, "application/json", "schema"], body, "the request");
+  if (operation.bodyForm !== "json lines") {
+    return hold([...place, "application/json", "schema"], body, "the request");
+  }
+  for (const line of String(body).trim().split("\n")) {
+    hold([...place, "application/x-ndjson", "schema"], JSON.parse(line), "a line");
+  }
 }
 
 function checkAnswer({ method, pattern }: Case, status: number, answer: Answer): void {

@@ -56,12 +56,14 @@ Deno.test("openSqliteEngine() refuses a second owner and says what to do", async
   });
 });
 
-Deno.test("openSqliteEngine() refuses a store of a newer format and gives the lock up", async () => {
+Deno.test("openSqliteEngine() refuses a store of another format and gives the lock up", async () => {
   await withFolder(async (path) => {
     await openSqliteEngine({ path }).close();
     setFormat(path, 99);
-    assert.throws(() => openSqliteEngine({ path }), /format 99; this build reads up to 1/);
-    setFormat(path, 1);
+    assert.throws(() => openSqliteEngine({ path }), /format 99; this build reads up to 2/);
+    setFormat(path, 0);
+    assert.throws(() => openSqliteEngine({ path }), /format 0, which no release has written/);
+    setFormat(path, 2);
     await openSqliteEngine({ path }).close();
   });
 });

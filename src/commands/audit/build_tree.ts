@@ -11,11 +11,11 @@ import {
   hashBlock,
   type HashedBlock,
   joinBlocks,
+  mergeEntries,
   type TreeBlock,
   type TreeEntry,
 } from "../../domain/audit/tree_blocks.ts";
 import { BLOCK_LEAVES } from "../../domain/audit/tree_rows.ts";
-import type { Host } from "../../host.ts";
 import type { Engine, Transaction } from "../../kv/engine.ts";
 import {
   changeOf,
@@ -28,10 +28,11 @@ import {
   readChunk,
   storeChunk,
 } from "../../store/tree_chunks.ts";
+import type { Pace } from "./pace.ts";
 
 export interface TreeBuild {
   readonly engine: Engine;
-  readonly host: Host;
+  readonly pace: Pace;
   readonly tenant: number;
   /** Of the anchor that is made. */
   readonly number: number;
@@ -77,7 +78,7 @@ interface Merged {
 }
 
 async function mergeChanges(build: TreeBuild, lows: readonly string[]): Promise<Merged> {
-  const { engine, host, tenant, number, changes, guard } = build;
+  const { engine, pace, tenant, number, changes, guard } = build;
   const merged: Merged = {
     split: [],
     kept: new Map(),
@@ -96,7 +97,7 @@ async function mergeChanges(build: TreeBuild, lows: readonly string[]): Promise<
       await guard(tx);
       for (const text of texts) storeChunk(tx, tenant, number, text);
     });
-    await host.yieldTurn();
+    await pace();
   }
 
   let at = 0;
@@ -112,6 +113,7 @@ async function mergeChanges(build: TreeBuild, lows: readonly string[]): Promise<
       batch.push(text);
       bytes += text.value.length;
       if (bytes >= BATCH_BYTES) await flush();
+      await pace();
     }
   }
   if (batch.length > 0) await flush();
@@ -126,18 +128,17 @@ function* mergeChunk(
   before: Chunk,
   changes: readonly TreeEntry[],
 ): Generator<ChunkText> {
-  const entries = new Map(before.entries.map((entry) => [entry.key, entry]));
-  for (const entry of changes) {
-    const old = entries.get(entry.key);
+  const lengths = new Map(before.entries.map(({ key, length }) => [key, length]));
+  for (const { key, length } of changes) {
+    const old = lengths.get(key);
     if (old === undefined) {
       merged.newStreams++;
       // Changes come by key.
-      merged.firstNew ??= entry.key;
+      merged.firstNew ??= key;
     }
-    merged.newEvents += entry.length - (old?.length ?? 0);
-    entries.set(entry.key, entry);
+    merged.newEvents += length - (old ?? 0);
   }
-  const after = [...entries.values()].sort((a, b) => a.key < b.key ? -1 : 1);
+  const after = mergeEntries(before.entries, changes);
   if (after.length <= CHUNK_STREAMS_MAX) {
     keep(merged, low, after);
     yield changeOf(low, number, before, changes, after);
@@ -211,7 +212,7 @@ async function* blocksBetween(
       if (block.length < BLOCK_LEAVES) continue;
       yield hashBlock(block);
       block = [];
-      await build.host.yieldTurn();
+      await build.pace();
     }
   }
   if (block.length > 0) yield hashBlock(block);

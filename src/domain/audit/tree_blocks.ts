@@ -4,7 +4,7 @@
  * repeating its root, unless it is the only one.
  */
 
-import { NODE_BYTES, type NodeHash, type PackedNodes, setNode } from "./node_hash.ts";
+import { NODE_BYTES, type NodeHash, type PackedNodes, setNodes } from "./node_hash.ts";
 import { BLOCK_LEAVES, blockHash, buildRows, rowsRoot } from "./tree_rows.ts";
 
 /** A stream as an anchor has it. */
@@ -62,7 +62,7 @@ export function blockWith(blocks: readonly TreeBlock[], key: string): number {
 
 export function packLeaves(entries: readonly TreeEntry[]): PackedNodes {
   const leaves = new Uint8Array(entries.length * NODE_BYTES);
-  for (const [index, { leaf }] of entries.entries()) setNode(leaves, index, leaf);
+  setNodes(leaves, 0, entries.map(({ leaf }) => leaf));
   return leaves;
 }
 
@@ -70,6 +70,23 @@ export function packLeaves(entries: readonly TreeEntry[]): PackedNodes {
 export function packBlocks(blocks: readonly TreeBlock[]): PackedNodes {
   if (blocks.length === 1) return new Uint8Array(0);
   const row = new Uint8Array(blocks.length * NODE_BYTES);
-  for (const [index, { hash }] of blocks.entries()) setNode(row, index, hash);
+  setNodes(row, 0, blocks.map(({ hash }) => hash));
   return row;
+}
+
+/** Both lists together, each by key; of one that is in both, that of `changes`. */
+export function mergeEntries(
+  before: readonly TreeEntry[],
+  changes: readonly TreeEntry[],
+): readonly TreeEntry[] {
+  if (changes.length === 0) return before;
+  const merged: TreeEntry[] = [];
+  let at = 0;
+  for (const change of changes) {
+    while (at < before.length && before[at]!.key < change.key) merged.push(before[at++]!);
+    if (before[at]?.key === change.key) at++;
+    merged.push(change);
+  }
+  while (at < before.length) merged.push(before[at++]!);
+  return merged;
 }

@@ -17,6 +17,7 @@ import {
   packedParentHash,
   parentHash,
   setNode,
+  setNodes,
 } from "./node_hash.ts";
 import { nodesOnLevel, treeHeight } from "./tree_shape.ts";
 
@@ -58,8 +59,10 @@ export function changeRows(
     from = Math.floor(from / 2);
     dirty = parentsOf(dirty, from);
     const row = keptRow(before?.rows[level], nodes, from);
-    for (const index of dirty) setParent(row, below, index);
-    for (let index = from; index < nodes; index++) setParent(row, below, index);
+    for (const index of dirty) setNode(row, index, packedParentHash(below, 2 * index));
+    const made: NodeHash[] = [];
+    for (let index = from; index < nodes; index++) made.push(packedParentHash(below, 2 * index));
+    setNodes(row, from, made);
     rows.push(row);
   }
   return { count, rows };
@@ -86,10 +89,6 @@ function keptRow(row: PackedNodes | undefined, nodes: number, kept: number): Pac
   const resized = new Uint8Array(nodes * NODE_BYTES);
   if (row !== undefined) resized.set(row.subarray(0, kept * NODE_BYTES));
   return resized;
-}
-
-function setParent(row: PackedNodes, below: PackedNodes, index: number): void {
-  setNode(row, index, packedParentHash(below, 2 * index));
 }
 
 export function rowsRoot({ rows }: TreeRows): string {

@@ -78,7 +78,7 @@ export function checkContentType(header: string | null): Outcome<void> {
 /** One for each length of time that is asked for; servers ask for one. */
 const deadlinesBySeconds = new Map<number, Deadlines>();
 
-function deadlinesOf(seconds: number): Deadlines {
+export function deadlinesOf(seconds: number): Deadlines {
   const known = deadlinesBySeconds.get(seconds);
   if (known !== undefined) return known;
   const opened = openDeadlines(seconds);

@@ -25,22 +25,25 @@ export interface TextSurvey {
   readonly doubtfulNumber: boolean;
 }
 
-/** Parses a request's body. Refuses with 400 and, where it is known, the dotted path. */
-export function parseJsonObject(text: string): Outcome<JsonObject> {
-  if (text.length === 0) return badRequest("Request body is empty");
+/**
+ * Parses a request's body, or whatever `subject` names. Refuses with 400 and, where it is known,
+ * the dotted path.
+ */
+export function parseJsonObject(text: string, subject = "Request body"): Outcome<JsonObject> {
+  if (text.length === 0) return badRequest(`${subject} is empty`);
   if (text.charCodeAt(0) === BYTE_ORDER_MARK) {
-    return badRequest("Request body must not begin with a byte order mark");
+    return badRequest(`${subject} must not begin with a byte order mark`);
   }
   const survey = surveyText(text);
   // Before parsing, so that nothing below ever recurses deeper than this.
-  if (survey.depth > limits.jsonDepthMax) return refuseFault(text);
+  if (survey.depth > limits.jsonDepthMax) return refuseFault(text, subject);
   let value: JsonValue;
   try {
     value = JSON.parse(text);
   } catch {
-    return refuseFault(text);
+    return refuseFault(text, subject);
   }
-  if (!isJsonObject(value)) return badRequest("Request body must be a JSON object");
+  if (!isJsonObject(value)) return badRequest(`${subject} must be a JSON object`);
   if (survey.doubtfulNumber || survey.keys !== countKeys(value)) {
     const fault = findJsonFault(text);
     if (fault !== undefined) return badRequest(fault.message, fault.path);
@@ -48,9 +51,9 @@ export function parseJsonObject(text: string): Outcome<JsonObject> {
   return accept(value);
 }
 
-function refuseFault(text: string) {
+function refuseFault(text: string, subject: string) {
   const fault = findJsonFault(text);
-  return badRequest(fault?.message ?? "Request body is not valid JSON", fault?.path);
+  return badRequest(fault?.message ?? `${subject} is not valid JSON`, fault?.path);
 }
 
 function badRequest(message: string, path?: string) {

@@ -71,6 +71,16 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
     request_id: TEXT,
     occurred_at: TIME,
   }),
+  Import: object({
+    import_id: TEXT,
+    form: choice(["import", "import_jsonl", "cold_start"]),
+    state: choice(["running", "complete"]),
+    written: COUNT,
+    lines: COUNT,
+    bytes: COUNT,
+    started_at: TIME,
+    updated_at: TIME,
+  }),
   Anchor: object({
     format: { const: 2 },
     id: TEXT,

@@ -13,6 +13,7 @@ import {
   type FieldSchemas,
   FREE_OBJECT,
   object,
+  ref,
   type Schema,
   TEXT,
 } from "./schema.ts";
@@ -27,7 +28,9 @@ interface ErrorForm {
   readonly headers?: readonly string[];
 }
 
-const PLACE: FieldSchemas = { "event_index?": COUNT, "target_index?": COUNT };
+/** What an import that has begun tells beside. */
+const IMPORT: FieldSchemas = { "line?": COUNT, "written?": COUNT, "import?": ref("Import") };
+const PLACE: FieldSchemas = { "event_index?": COUNT, "target_index?": COUNT, ...IMPORT };
 const PATH: FieldSchemas = { "path?": TEXT, ...PLACE };
 const LENGTHS: FieldSchemas = { current_length: COUNT, expected_length: COUNT };
 const VIOLATION = object({ rule: TEXT, path: TEXT, message: TEXT, hint: TEXT });
@@ -73,7 +76,11 @@ export const ERRORS: Readonly<Record<ErrorName, ErrorForm>> = {
   idempotency_mismatch: error(422, "idempotency_mismatch"),
   idempotency_in_progress: error(409, "idempotency_in_progress", {}, RETRY),
   payload_too_large: error(413, "payload_too_large", { ...PATH, limit: COUNT }),
-  fold_budget_exceeded: error(422, "fold_budget_exceeded", { bytes: COUNT, limit: COUNT }),
+  fold_budget_exceeded: error(422, "fold_budget_exceeded", {
+    bytes: COUNT,
+    limit: COUNT,
+    ...IMPORT,
+  }),
   handler_error: form(422, {
     error: HANDLER_ERROR,
     error_type: { const: "handler_error" },
@@ -85,7 +92,7 @@ export const ERRORS: Readonly<Record<ErrorName, ErrorForm>> = {
     ...PLACE,
     ...FAULT,
   }, ERROR_ID),
-  modules_unavailable: error(503, "unavailable", FAULT, [...RETRY, ...ERROR_ID]),
+  modules_unavailable: error(503, "unavailable", { ...FAULT, ...IMPORT }, [...RETRY, ...ERROR_ID]),
   server_stopping: error(503, "unavailable", FAULT, [...RETRY, ...ERROR_ID]),
   module_invalid: error(422, "bad_request", VIOLATIONS),
   spec_invalid: error(422, "spec_invalid", VIOLATIONS),
@@ -94,7 +101,12 @@ export const ERRORS: Readonly<Record<ErrorName, ErrorForm>> = {
   blob_incompatible: error(422, "spec_incompatible", VIOLATIONS),
   operator_input_invalid: error(422, "bad_request", { path: TEXT }),
   already_exists: error(409, "bad_request", { path: TEXT }),
-  body_late: error(408, "bad_request"),
+  body_late: error(408, "bad_request", IMPORT),
+  import_conflict: error(409, "import_conflict", {
+    reason: choice(["other_file", "other_form", "taken_over", "not_empty"]),
+    ...IMPORT,
+  }),
+  import_unavailable: error(503, "unavailable", { ...FAULT, ...IMPORT }, [...RETRY, ...ERROR_ID]),
   rate_limited: form(429, {
     error: { const: "Rate limit exceeded" },
     scope: choice(["instance", "ip"]),

@@ -3,6 +3,7 @@
 import { AUDIT } from "./operations/audit.ts";
 import { DATA } from "./operations/data.ts";
 import { ERASURE } from "./operations/erasure.ts";
+import { IMPORTS } from "./operations/imports.ts";
 import { OPERATORS } from "./operations/operators.ts";
 import { PLATFORM } from "./operations/platform.ts";
 import { PROJECTIONS } from "./operations/projections.ts";
@@ -17,6 +18,7 @@ export const OPERATIONS: Operations = {
   ...AUDIT,
   ...ERASURE,
   ...OPERATORS,
+  ...IMPORTS,
   ...PLATFORM,
 };
 
@@ -28,5 +30,6 @@ export const TAGS: readonly (readonly [name: string, operations: Operations])[] 
   ["audit", AUDIT],
   ["erasure", ERASURE],
   ["operators", OPERATORS],
+  ["imports", IMPORTS],
   ["platform", PLATFORM],
 ];

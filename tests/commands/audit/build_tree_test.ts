@@ -15,7 +15,6 @@ import {
 import { BLOCK_LEAVES, proveInBlock } from "../../../src/domain/audit/tree_rows.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { findChunks, publishChunk, readChunk } from "../../../src/store/tree_chunks.ts";
-import { fakeHost } from "../../support/fake_host.ts";
 import { withTemporaryEngine } from "../../support/temporary_engine.ts";
 
 const TENANT = 1;
@@ -50,7 +49,7 @@ async function build(
     return { key, length, leaf: leafHash(root) };
   });
   const guard = () => Promise.resolve();
-  const place = { engine, host: { ...fakeHost(), yieldTurn: () => Promise.resolve() } };
+  const place = { engine, pace: () => Promise.resolve() };
   const tree = await buildTree({ ...place, tenant: TENANT, number, blocks, changes, guard });
   return { model, tree };
 }

@@ -1,0 +1,142 @@
+/**
+ * The rows about imports of backdated events: how many, in how much memory, and how long others
+ * wait beside one. The file is made while it is sent.
+ */
+
+import type { ServerProcess } from "../../tests/support/server_process.ts";
+import { openConnection } from "./http_connection.ts";
+import { percentiles } from "./load.ts";
+import { processorMicros } from "./machine.ts";
+import { eventData, METADATA, streamId } from "./requests.ts";
+import { deployBenchSpec, type Target, targetOf } from "./server_measures.ts";
+import type { Row } from "./table.ts";
+
+export interface ImportBench {
+  readonly isQuick: boolean;
+  readonly start: () => Promise<ServerProcess>;
+  readonly add: (row: Row) => void;
+}
+
+/** In which order the events of the streams are in the file. */
+type Order = (number: number) => number;
+
+const FULL_BYTES = 2_000_000_000;
+const QUICK_BYTES = 200_000_000;
+const EVENTS_EACH = 10;
+const PIECE_LINES = 200;
+/** Streams that take turns: an export in the order of time. */
+const TURNS = 5_000;
+const WRITES_PER_SECOND = 20;
+
+function inARow(number: number): number {
+  return Math.floor(number / EVENTS_EACH);
+}
+
+function inTurns(number: number): number {
+  const round = TURNS * EVENTS_EACH;
+  return Math.floor(number / round) * TURNS + number % TURNS;
+}
+
+export async function measureImports({ isQuick, start, add }: ImportBench): Promise<void> {
+  const bytes = isQuick ? QUICK_BYTES : FULL_BYTES;
+  const share = isQuick ? 1 : 0.2;
+  const server = await start();
+  try {
+    await measureOne(server, "import_jsonl", inARow, bytes, add);
+    await measureOne(server, "import_jsonl", inTurns, bytes * share, add);
+  } finally {
+    await server.kill();
+  }
+  const empty = await start();
+  try {
+    await measureOne(empty, "cold_start", inTurns, bytes * share, add);
+  } finally {
+    await empty.kill();
+  }
+}
+
+async function measureOne(
+  server: ServerProcess,
+  call: string,
+  order: Order,
+  bytes: number,
+  add: (row: Row) => void,
+): Promise<void> {
+  const environment = order === inARow ? "test" : "production";
+  await deployBenchSpec(server, environment);
+  const before = processorMicros(server.pid);
+  const startedAt = performance.now();
+  const beside = new AbortController();
+  // A write would make the environment of a cold start one that is not empty.
+  const waiting = call === "cold_start"
+    ? undefined
+    : writeBeside(targetOf(server, environment), beside.signal);
+  const events = await importFile(server, `${call}?environment=${environment}`, order, bytes)
+    .finally(() => beside.abort());
+  const seconds = (performance.now() - startedAt) / 1000;
+  const serverMicrosPerUnit = (processorMicros(server.pid) - before) / events;
+  const none = { p50: NaN, p95: NaN, p99: NaN, max: NaN };
+  const latency = { ...none, ...await waiting, serverMicrosPerUnit };
+  const kind = order === inARow ? "streams in a row" : `${TURNS} streams in turns`;
+  const target = order === inARow ? { target: { atLeast: 50_000 } } : {};
+  const note = `${Math.round(bytes / 1e6)} MB${waiting ? "; latency: writes beside it" : ""}`;
+  const rate = { value: events / seconds, unit: "events/s", ...target, latency, note };
+  add({ name: `${call}, ${kind}`, ...rate });
+  const value = await peakMemory(server.pid);
+  add({ name: "most memory until then", value, unit: "MiB", target: { below: 300 } });
+}
+
+/** Gives how many events the file had. */
+async function importFile(
+  server: ServerProcess,
+  path: string,
+  order: Order,
+  bytes: number,
+): Promise<number> {
+  const body = ReadableStream.from(makeFile(order, bytes)).pipeThrough(new TextEncoderStream());
+  const reply = await fetch(`${server.baseUrls.test}/_admin/${path}`, {
+    method: "POST",
+    headers: {
+      "content-type": "application/x-ndjson",
+      "authorization": `Bearer ${server.credentials.operator_token}`,
+    },
+    body,
+  });
+  const text = await reply.text();
+  if (!reply.ok) throw new Error(`the import: ${reply.status} ${text}`);
+  return JSON.parse(text).written;
+}
+
+function* makeFile(order: Order, bytes: number): Generator<string> {
+  const metadata = `${METADATA.slice(0, -1)},"timestamp":1262304000}`;
+  for (let made = 0, number = 0; made < bytes;) {
+    let piece = "";
+    for (let line = 0; line < PIECE_LINES; line++, number++) {
+      piece += `{"key":"account:${streamId(order(number))}","type":"was_credited",` +
+        `"data":${eventData(number)},"metadata":${metadata}}\n`;
+    }
+    made += piece.length;
+    yield piece;
+  }
+}
+
+/** Single writes at an even pace, as a client beside the import waits for them. */
+async function writeBeside({ port, requests }: Target, until: AbortSignal) {
+  const connection = await openConnection(port);
+  const latencies: number[] = [];
+  for (let number = 0; !until.aborted; number++) {
+    const sentAt = performance.now();
+    const reply = await connection.exchange(...requests.single("global", number));
+    if (reply.status !== 201) throw new Error(`a write beside the import: ${reply.status}`);
+    latencies.push(performance.now() - sentAt);
+    await new Promise((resolve) => setTimeout(resolve, 1000 / WRITES_PER_SECOND));
+  }
+  connection.close();
+  return percentiles(latencies);
+}
+
+/** MiB, since the process began. */
+async function peakMemory(pid: number): Promise<number> {
+  const status = await Deno.readTextFile(`/proc/${pid}/status`);
+  return Number(/VmHWM:\s*(\d+) kB/.exec(status)?.[1] ?? NaN) / 1024;
+}

@@ -1,0 +1,60 @@
+/**
+ * How often a peer asks the kernel to bring something to the disk, for a fixed number of single
+ * appends: counted by strace, in a run of its own whose times mean nothing.
+ */
+
+import { runWork } from "../bench/load.ts";
+import { streamId } from "../bench/requests.ts";
+import type { Peer, PeerPlace } from "./catalog.ts";
+import type { Measured } from "./works.ts";
+
+const APPENDS = 200;
+const CALLS = "fsync,fdatasync,sync_file_range,msync,syncfs";
+const WAYS = [1, 16] as const;
+
+/** Syncs for each append, at 1 and at 16 connections; undefined where strace is not there. */
+export async function countSyncs(peer: Peer, place: PeerPlace): Promise<Measured[] | undefined> {
+  if (!await hasStrace()) return undefined;
+  const measured: Measured[] = [];
+  for (const connections of WAYS) {
+    const folder = `${place.folder}_${connections}`;
+    const log = `${place.folder}_${connections}.strace`;
+    const wrapper = [
+      "strace",
+      "-D",
+      "-f",
+      "--seccomp-bpf",
+      "-qq",
+      "-A",
+      "-e",
+      `trace=${CALLS}`,
+      "-o",
+      log,
+    ];
+    const running = await peer.start({ ...place, folder, wrapper });
+    try {
+      const { port, requests } = running.target;
+      let left = APPENDS;
+      const next = () => left-- > 0 ? requests.single(streamId(left), left) : undefined;
+      const before = await countLines(log);
+      await runWork({ port, connections, expectedStatus: 201, next });
+      const value = (await countLines(log) - before) / APPENDS;
+      measured.push({ work: `syncs for an append, ${connections}`, value, unit: "syncs" });
+    } finally {
+      await running.stop();
+    }
+  }
+  return measured;
+}
+
+async function hasStrace(): Promise<boolean> {
+  const args = ["-f", "-o", "/dev/null", "true"];
+  return await new Deno.Command("strace", { args }).output()
+    .then(({ success }) => success, () => false);
+}
+
+/** Calls that have begun; what another thread interrupts is written in two lines. */
+async function countLines(log: string): Promise<number> {
+  const text = await Deno.readTextFile(log).catch(() => "");
+  return text.split("\n").filter((line) => /\bf?(?:data)?sync[a-z_]*\(/.test(line)).length;
+}

@@ -1,0 +1,23 @@
+/**
+ * The packages of the peers, each of one version. They are no packages of this project: they are
+ * loaded by name when a peer runs, without its lock file.
+ */
+
+export const VERSIONS = {
+  "pg": "8.23.1",
+  "redis": "6.3.1",
+  "@eventide/message-db": "1.3.1",
+  "@event-driven-io/emmett-postgresql": "0.42.0",
+  "@event-driven-io/emmett-sqlite": "0.38.5",
+} as const;
+
+export type PackageName = keyof typeof VERSIONS;
+
+/** Clients in the front's pool: as many transactions may wait for their commit together. */
+export const POOL_SIZE = 32;
+
+/** A package from the registry, by the runtime's own cache. */
+// deno-lint-ignore no-explicit-any -- no types are loaded with it
+export async function loadPackage(name: PackageName): Promise<any> {
+  return await import(`npm:${name}@${VERSIONS[name]}`);
+}

@@ -1,0 +1,41 @@
+/** What the benches of peers ask of a store, whoever made it. Durable when a promise resolves. */
+
+export interface PeerEvent {
+  readonly type: string;
+  /** Parsed JSON. */
+  readonly data: unknown;
+  readonly metadata: unknown;
+}
+
+export interface PeerTarget {
+  readonly stream: string;
+  readonly events: readonly PeerEvent[];
+}
+
+export interface PeerStore {
+  /** Appends to the end of the stream, whatever its length; gives the place of the first event. */
+  append(stream: string, events: readonly PeerEvent[]): Promise<number>;
+  /** All or nothing; left out where the peer cannot. */
+  appendToMany?(targets: readonly PeerTarget[]): Promise<void>;
+  /** `data` of all events of the stream, in order. */
+  read(stream: string): Promise<readonly unknown[]>;
+  /** Names of streams that begin with `prefix`, in order, after `after`. */
+  list(prefix: string, after: string, limit: number): Promise<readonly string[]>;
+  close(): Promise<void>;
+}
+
+/** Where the peer is: what its `start` has found out. */
+export type Connection = Readonly<Record<string, string>>;
+
+export type StoreName =
+  | "message_db"
+  | "postgres_table"
+  | "emmett_postgres"
+  | "emmett_sqlite"
+  | "redis_streams";
+
+/** Opens the store of that name; it makes its tables where they are missing. */
+export async function openPeerStore(name: StoreName, connection: Connection): Promise<PeerStore> {
+  const { openStore } = await import(`./stores/${name}.ts`);
+  return await openStore(connection);
+}

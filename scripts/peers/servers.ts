@@ -1,0 +1,166 @@
+/**
+ * The databases of the peers: each in a new folder, with settings under which what it acknowledges
+ * is on the disk.
+ */
+
+import type { Connection } from "./peer_store.ts";
+import { type Installed, libraryPath, run } from "./install.ts";
+
+export interface DatabaseServer {
+  readonly connection: Connection;
+  /** The processes that do its work, at this moment. */
+  pids(): number[];
+  stop(): Promise<void>;
+}
+
+export interface ServerPlace {
+  /** For its data; it is made. */
+  readonly folder: string;
+  /** Put in front of the command, such as `taskset -c 0`. */
+  readonly wrapper: readonly string[];
+}
+
+const READY_MS_MAX = 20_000;
+const NOBODY = "nobody";
+
+/** PostgreSQL with `fsync` and `synchronous_commit` on; else its defaults, with more memory. */
+export async function startPostgres(installed: Installed, place: ServerPlace) {
+  const bin = needed(installed, "postgres").replace(/\/postgres$/, "");
+  const { folder, wrapper } = place;
+  // It does not run as root, which containers often do.
+  const isRoot = Deno.uid() === 0;
+  const as = isRoot ? ["setpriv", `--reuid=${NOBODY}`, "--regid=nogroup", "--clear-groups"] : [];
+  await Deno.mkdir(folder, { recursive: true });
+  if (isRoot) await must(["chown", NOBODY, folder]);
+  const data = `${folder}/data`;
+  await must([...as, `${bin}/initdb`, "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8"]);
+  const port = freePort();
+  const settings = [
+    "fsync=on",
+    "synchronous_commit=on",
+    "full_page_writes=on",
+    "shared_buffers=512MB",
+    "max_wal_size=8GB",
+    "max_connections=200",
+    `unix_socket_directories=${folder}`,
+    "listen_addresses=127.0.0.1",
+    `port=${port}`,
+  ].flatMap((setting) => ["-c", setting]);
+  const command = [...wrapper, ...as, `${bin}/postgres`, "-D", data, ...settings];
+  const child = start(command, folder, libraryPath(installed));
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
+  const psql = [`${bin}/psql`, url, "-qc", "SELECT 1"];
+  await until(async () => await run(psql, folder) === undefined, "PostgreSQL");
+  return {
+    connection: { url, bin },
+    pids: () => familyOf(child.pid),
+    stop: () => end(child, "SIGINT"),
+  };
+}
+
+/** message-db's own installer, into a database of that server. */
+export async function installMessageDb(
+  { npm }: Installed,
+  { connection }: DatabaseServer,
+): Promise<Connection> {
+  if (npm.messageDb === undefined) throw new Error("message-db is not installed");
+  const { hostname, port } = new URL(connection.url!);
+  const scripts = `${npm.messageDb}/node_modules/@eventide/message-db/database`;
+  await must(["bash", `${scripts}/install.sh`], {
+    PGHOST: hostname,
+    PGPORT: port,
+    PGUSER: "postgres",
+    PATH: `${connection.bin}:${Deno.env.get("PATH")}`,
+  });
+  // Its functions name each other without their schema.
+  const url = new URL("/message_store", connection.url);
+  url.searchParams.set("options", "-c search_path=message_store,public");
+  return { ...connection, url: url.href };
+}
+
+/** Redis with every write in its log and the log synced before the answer. */
+export async function startRedis(installed: Installed, { folder, wrapper }: ServerPlace) {
+  await Deno.mkdir(folder, { recursive: true });
+  const port = freePort();
+  const settings = ["--port", port, "--dir", folder, "--bind", "127.0.0.1", "--save", ""];
+  const durable = [
+    "--appendonly",
+    "yes",
+    "--appendfsync",
+    "always",
+    "--no-appendfsync-on-rewrite",
+    "no",
+  ];
+  const command = [...wrapper, needed(installed, "redis-server"), ...settings, ...durable];
+  const child = start(command.map(String), folder, libraryPath(installed));
+  await until(() => isListening(port), "Redis");
+  const connection: Connection = { url: `redis://127.0.0.1:${port}` };
+  return { connection, pids: () => familyOf(child.pid), stop: () => end(child, "SIGTERM") };
+}
+
+function needed({ program, problems }: Installed, name: string): string {
+  const path = program(name);
+  if (path === undefined) throw new Error(`${name} is not here: ${problems.join("; ")}`);
+  return path;
+}
+
+export function start(
+  command: readonly string[],
+  cwd: string,
+  env: Readonly<Record<string, string>> = {},
+): Deno.ChildProcess {
+  const [program, ...args] = command;
+  return new Deno.Command(program!, { args, cwd, env, stdout: "null", stderr: "null" }).spawn();
+}
+
+export async function end(child: Deno.ChildProcess, signal: Deno.Signal): Promise<void> {
+  try {
+    child.kill(signal);
+  } catch {
+    // It has ended by itself.
+  }
+  await child.status;
+}
+
+async function must(command: readonly string[], env?: Readonly<Record<string, string>>) {
+  const failure = await run(command, "/", env);
+  if (failure !== undefined) throw new Error(`${command.join(" ")}: ${failure}`);
+}
+
+export function freePort(): number {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr as Deno.NetAddr;
+  listener.close();
+  return port;
+}
+
+export async function isListening(port: number): Promise<boolean> {
+  try {
+    (await Deno.connect({ hostname: "127.0.0.1", port })).close();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export async function until(holds: () => Promise<boolean>, what: string): Promise<void> {
+  const endMs = performance.now() + READY_MS_MAX;
+  while (!await holds()) {
+    if (performance.now() > endMs) throw new Error(`${what} did not start`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** The process and all that it has started, and they. */
+export function familyOf(pid: number): number[] {
+  const children: number[] = [];
+  try {
+    for (const { name: task } of Deno.readDirSync(`/proc/${pid}/task`)) {
+      const text = Deno.readTextFileSync(`/proc/${pid}/task/${task}/children`);
+      children.push(...text.split(" ").filter(Boolean).map(Number));
+    }
+  } catch {
+    // It has ended meanwhile.
+  }
+  return [pid, ...children.flatMap(familyOf)];
+}

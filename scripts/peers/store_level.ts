@@ -1,0 +1,97 @@
+/**
+ * The stores without HTTP, in a process of their own: appends by so many writers at a time.
+ * Arguments: store or `daybook`, connection or folder as JSON, seconds, writers. Prints JSON.
+ */
+
+import { BENCH_SPEC, eventData, METADATA, streamId } from "../bench/requests.ts";
+import { openPeerStore, type StoreName } from "./peer_store.ts";
+
+export interface StoreRates {
+  readonly spread: number;
+  readonly hot: number;
+}
+
+interface Appender {
+  append(stream: string, data: unknown): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+const STREAMS = 5_000;
+const TYPE = "was_credited";
+const WARMUP_SHARE = 0.5;
+
+async function openPeer(name: StoreName, connection: string): Promise<Appender> {
+  const store = await openPeerStore(name, JSON.parse(connection));
+  const metadata = JSON.parse(METADATA);
+  return {
+    append: (stream, data) => store.append(`account-${stream}`, [{ type: TYPE, data, metadata }]),
+    close: () => store.close(),
+  };
+}
+
+/** Ours: the service as the HTTP layer calls it, with schema check, chain and all. */
+async function openOurs(folder: string): Promise<Appender> {
+  const { openSqliteEngine } = await import("../../src/kv/sqlite.ts");
+  const { systemHost } = await import("../../src/host.ts");
+  const { createAccess } = await import("../../src/service/access.ts");
+  const { createService } = await import("../../src/service.ts");
+  const host = systemHost();
+  const engine = openSqliteEngine({ path: `${JSON.parse(folder).folder}/daybook.sqlite` });
+  const access = createAccess(engine, host, { jwtSecret: host.randomBytes(32) });
+  const service = createService(engine, host, access);
+  const instance = await access.createInstance("bench", "unlimited");
+  if (!instance.ok) throw new Error(instance.refusal.kind);
+  const tenant = await access.resolveTenant({ subject: "bench" }, instance.value.id, "test");
+  if (!tenant.ok) throw new Error(tenant.refusal.kind);
+  const spec = { spec: BENCH_SPEC, force: false, dryRun: false };
+  const deployed = await service.specs.deploySpec(tenant.value, spec);
+  if (!deployed.ok) throw new Error(deployed.refusal.kind);
+  const metadata = JSON.parse(METADATA);
+  return {
+    async append(id, data) {
+      const targets = [{ aggregateType: "account", id, events: [{ type: TYPE, data }] }];
+      const request = { form: "single", targets, metadata, requestId: "bench" } as const;
+      const outcome = await service.data.writeEvents(tenant.value, request);
+      if (!outcome.ok) throw new Error(outcome.refusal.kind);
+    },
+    async close() {
+      await service.close();
+      await access.close();
+      await engine.close();
+    },
+  };
+}
+
+/** Appends a second that `writers` do, one after the other each. */
+async function measure(
+  appender: Appender,
+  seconds: number,
+  writers: number,
+  choose: (number: number) => number,
+): Promise<number> {
+  const beginMs = performance.now() + seconds * WARMUP_SHARE * 1000;
+  const endMs = beginMs + seconds * 1000;
+  let [number, done] = [0, 0];
+  await Promise.all(Array.from({ length: writers }, async () => {
+    while (performance.now() < endMs) {
+      const own = number++;
+      await appender.append(streamId(choose(own)), JSON.parse(eventData(own)));
+      const nowMs = performance.now();
+      if (nowMs >= beginMs && nowMs <= endMs) done++;
+    }
+  }));
+  return done / seconds;
+}
+
+if (import.meta.main) {
+  const [name, connection, seconds, writers] = Deno.args;
+  const appender = name === "daybook"
+    ? await openOurs(connection!)
+    : await openPeer(name as StoreName, connection!);
+  const [time, count] = [Number(seconds), Number(writers)];
+  const spread = await measure(appender, time, count, (number) => number % STREAMS);
+  const hot = await measure(appender, time, count, () => STREAMS);
+  console.log(JSON.stringify({ spread, hot } satisfies StoreRates));
+  await appender.close();
+  Deno.exit(0);
+}

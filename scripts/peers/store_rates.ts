@@ -1,0 +1,49 @@
+/** Runs `store_level.ts` for a peer: embedded stores on the server's core, clients on the other. */
+
+import type { Peer, PeerPlace } from "./catalog.ts";
+import type { StoreRates } from "./store_level.ts";
+import type { Measured, Sizes } from "./works.ts";
+
+const WRITERS = 64;
+const EMBEDDED: ReadonlySet<string> = new Set(["emmett_sqlite"]);
+
+export async function measureStores(
+  peer: Peer,
+  place: PeerPlace,
+  { seconds }: Sizes,
+): Promise<readonly Measured[]> {
+  if (peer.name === "daybook") {
+    await Deno.mkdir(place.folder, { recursive: true });
+    const given = JSON.stringify({ folder: place.folder });
+    return toMeasured(await runStores(place.wrapper, "daybook", given, seconds));
+  }
+  const running = await peer.start(place);
+  try {
+    const { name, connection } = running.store!;
+    const wrapper = EMBEDDED.has(name) ? place.wrapper : [];
+    return toMeasured(await runStores(wrapper, name, JSON.stringify(connection), seconds));
+  } finally {
+    await running.stop();
+  }
+}
+
+async function runStores(
+  wrapper: readonly string[],
+  name: string,
+  connection: string,
+  seconds: number,
+): Promise<StoreRates> {
+  const script = new URL("store_level.ts", import.meta.url).pathname;
+  const deno = [Deno.execPath(), "run", "-A", "--no-lock", "--quiet", script];
+  const [program, ...args] = [...wrapper, ...deno, name, connection, String(seconds), `${WRITERS}`];
+  const { success, stdout, stderr } = await new Deno.Command(program!, { args }).output();
+  if (!success) throw new Error(new TextDecoder().decode(stderr).slice(-500));
+  return JSON.parse(new TextDecoder().decode(stdout));
+}
+
+function toMeasured({ spread, hot }: StoreRates): Measured[] {
+  return [
+    { work: `store level: appends of ${WRITERS}`, value: spread, unit: "appends/s" },
+    { work: `store level: appends of ${WRITERS} to one stream`, value: hot, unit: "appends/s" },
+  ];
+}

@@ -1,0 +1,107 @@
+/** Reads and checks the lines of one window; the first one that is refused ends it. */
+
+import { checkImportedEvent, type ImportedEvent } from "../../domain/import/check_event.ts";
+import type { FilePlace } from "../../domain/import/progress.ts";
+import type { JsonObject } from "../../domain/json.ts";
+import { accept, type Outcome, type Refusal, refuse } from "../../domain/refusal.ts";
+import type { CompiledSpec } from "../../domain/spec/compiled.ts";
+import type { Host } from "../../host.ts";
+import { type ImportWindow, openWindow } from "./import_window.ts";
+import type { LineReader } from "./read_lines.ts";
+
+/** JSON text of one line to its object; what the wire allows is the edge's to say. */
+export type ParseLine = (text: string) => Outcome<JsonObject>;
+
+/** Why an import goes no further. */
+export interface ImportFault {
+  readonly refusal: Refusal;
+  /** From 1, with the empty ones; absent where the fault is of no line. */
+  readonly line?: number;
+}
+
+/** Where a window is full, or where it must end because it ended there before. */
+export type WindowBounds =
+  | { readonly storedBytes: number }
+  | { readonly end: FilePlace };
+
+export interface Collected {
+  /** What came before the fault. */
+  readonly window: ImportWindow;
+  readonly fault?: ImportFault;
+}
+
+const SPACE = 0x20;
+
+export async function collectWindow(
+  host: Host,
+  reader: LineReader,
+  parse: ParseLine,
+  spec: CompiledSpec,
+  bounds: WindowBounds,
+): Promise<Collected> {
+  const window = openWindow();
+
+  function close(fault?: ImportFault, isLast = false): Collected {
+    const end = { bytes: reader.bytes, digest: reader.digest() };
+    return { window: window.close(end, reader.lines, isLast), fault };
+  }
+
+  function isFull(): boolean {
+    if ("end" in bounds) return reader.bytes >= bounds.end.bytes;
+    return window.bytes >= bounds.storedBytes;
+  }
+
+  while (!isFull()) {
+    const lines = await reader.next();
+    if (!lines.ok) return close(faultBehind(reader, lines.refusal));
+    const { count, text, countUpTo, take } = lines.value;
+    if (count === 0) return close(undefined, true);
+    const wanted = "end" in bounds ? countUpTo(bounds.end.bytes) : count;
+    // It ended between two lines, so a line that goes beyond was not there.
+    if (wanted === 0) break;
+    for (let index = 0; index < wanted; index++) {
+      const line = reader.lines + index + 1;
+      const event = checkLine(text(index), parse, spec);
+      if (event === undefined) continue;
+      if (!event.ok) {
+        take(index);
+        return close({ refusal: event.refusal, line });
+      }
+      window.add(event.value, line);
+    }
+    take(wanted);
+    await host.yieldTurn();
+  }
+  return close();
+}
+
+/** A line that is too long is one of the file; a body that ends is not. */
+function faultBehind({ lines }: LineReader, refusal: Refusal): ImportFault {
+  return refusal.kind === "payload_too_large" ? { refusal, line: lines + 1 } : { refusal };
+}
+
+/** Undefined for a line without anything on it. */
+export function checkLine(
+  text: string | undefined,
+  parse: ParseLine,
+  spec: CompiledSpec,
+): Outcome<ImportedEvent> | undefined {
+  if (text === undefined) {
+    return refuse({ kind: "bad_request", message: "The line is not valid UTF-8" });
+  }
+  if (text.charCodeAt(0) <= SPACE && text.trim() === "") return undefined;
+  const sent = parse(text);
+  return sent.ok ? checkImportedEvent(sent.value, spec) : sent;
+}
+
+/** Whether a window is the one of which a part is stored already. */
+export function isSameWindow({ end }: ImportWindow, known: FilePlace): Outcome<void> {
+  if (end.bytes === known.bytes && end.digest === known.digest) return accept(undefined);
+  return refuseOtherFile();
+}
+
+export function refuseOtherFile() {
+  const message = "The file is not the one that was begun under this import_id: what was stored " +
+    "of that is not what this one begins with";
+  return refuse({ kind: "import_conflict", reason: "other_file", message });
+}

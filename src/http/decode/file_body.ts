@@ -1,0 +1,97 @@
+/**
+ * A body that is a file of lines, piece by piece: never all of it in memory, and read only as fast
+ * as it is taken. Its end is told apart from its being cut off.
+ */
+
+import { limits } from "../../domain/limits.ts";
+import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import { deadlinesOf } from "./body.ts";
+
+const NDJSON_TYPE = "application/x-ndjson";
+
+/** 400 for another type, or a coding. */
+export function checkFileHeaders(headers: Headers): Outcome<void> {
+  const type = (headers.get("content-type") ?? "").split(";")[0]!.trim().toLowerCase();
+  if (type !== NDJSON_TYPE) return badRequest(`Content-Type must be ${NDJSON_TYPE}`);
+  const coding = headers.get("content-encoding");
+  if (coding !== null && coding !== "identity") {
+    return badRequest("Content-Encoding is not supported; send the body as it is");
+  }
+  const length = Number(headers.get("content-length") ?? 0);
+  return length > limits.importBytesMax ? tooLarge() : accept(undefined);
+}
+
+const PIECE_BYTES = 64 * 1024;
+
+/**
+ * The last piece is a refusal where the rest does not come, or where `stopping` says so. Each is
+ * valid until the next is asked for: they share their memory.
+ */
+export async function* readPieces(
+  body: ReadableStream<Uint8Array> | null,
+  stopping: AbortSignal,
+): AsyncGenerator<Outcome<Uint8Array>> {
+  if (body === null) return;
+  const reader = openBody(body);
+  let failure: Outcome<never> | undefined;
+  const giveUp = (refusal: Outcome<never>) => {
+    failure ??= refusal;
+    reader.cancel().catch(() => {});
+  };
+  const stop = () => giveUp(badRequest("The server is stopping"));
+  stopping.addEventListener("abort", stop);
+  if (stopping.aborted) stop();
+  // Each piece has the time of a whole body: a client that stops sending must not stay for ever.
+  const seconds = limits.requestBodySecondsMax;
+  let bytes = 0;
+  try {
+    for (;;) {
+      const end = deadlinesOf(seconds).start(() => giveUp(refuse({ kind: "body_late", seconds })));
+      const piece = await reader.read().catch(() => undefined);
+      end();
+      if (failure !== undefined) return yield failure;
+      if (piece === undefined) {
+        return yield badRequest("Request body ended before it was complete");
+      }
+      if (piece.done) return;
+      bytes += piece.value.length;
+      if (bytes > limits.importBytesMax) return yield tooLarge();
+      yield accept(piece.value);
+    }
+  } finally {
+    stopping.removeEventListener("abort", stop);
+    await reader.cancel().catch(() => {});
+  }
+}
+
+type BodyReader = Pick<ReadableStreamDefaultReader<Uint8Array>, "read" | "cancel">;
+
+/** What comes over a socket is read into memory that is used again and again. */
+function openBody(body: ReadableStream<Uint8Array>): BodyReader {
+  let reader: ReadableStreamBYOBReader;
+  try {
+    reader = body.getReader({ mode: "byob" });
+  } catch {
+    // A request that was made by hand has a body that cannot.
+    return body.getReader();
+  }
+  let memory = new Uint8Array(PIECE_BYTES);
+  return {
+    async read() {
+      const { done, value } = await reader.read(memory);
+      if (done || value === undefined) return { done: true, value: undefined };
+      memory = new Uint8Array(value.buffer);
+      return { done, value };
+    },
+    cancel: (reason) => reader.cancel(reason),
+  };
+}
+
+function badRequest(message: string) {
+  return refuse({ kind: "bad_request", message });
+}
+
+function tooLarge() {
+  const limit = limits.importBytesMax;
+  return refuse({ kind: "payload_too_large", message: `The file exceeds ${limit} bytes`, limit });
+}

@@ -1,0 +1,64 @@
+/** What an import is asked with: its body or its query. Shapes only; lines are judged as read. */
+
+import { isImportId } from "../../domain/import/progress.ts";
+import { limits } from "../../domain/limits.ts";
+import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import { readFields } from "./operator.ts";
+import { badQuery, readFlag } from "./query.ts";
+
+export interface ImportQuery {
+  readonly importId?: string;
+  /** Whether to tell how far it is while it runs. */
+  readonly isTold: boolean;
+}
+
+/** `?import_id=&progress=`. */
+export function decodeImportQuery(text: string): Outcome<ImportQuery> {
+  const query = new URLSearchParams(text);
+  const told = readFlag(query, "progress");
+  if (!told.ok) return told;
+  const importId = query.get("import_id") ?? undefined;
+  if (importId !== undefined && !isImportId(importId)) return badQuery("import_id", ID_RULE);
+  return accept({ importId, isTold: told.value });
+}
+
+const ID_RULE = "must be 1 to 100 letters, digits and . _ : - and begin with a letter or digit";
+
+export interface ImportBody {
+  readonly environment?: string;
+  readonly instance_id?: string;
+  readonly importId?: string;
+  /** The events as lines of JSON. */
+  readonly file: Uint8Array;
+}
+
+const FIELDS = {
+  "environment?": "string",
+  "instance_id?": "string",
+  "import_id?": "string",
+  events: "any",
+} as const;
+
+const encoder = new TextEncoder();
+
+/** `{environment?, instance_id?, import_id?, events: [...]}`. */
+export async function readImportBody(request: Request): Promise<Outcome<ImportBody>> {
+  const fields = await readFields(request, FIELDS);
+  if (!fields.ok) return fields;
+  const { environment, instance_id, import_id: importId, events } = fields.value;
+  if (importId !== undefined && !isImportId(importId)) {
+    return refuse({ kind: "bad_request", path: "import_id", message: `import_id ${ID_RULE}` });
+  }
+  const { importEventsMax } = limits;
+  if (!Array.isArray(events) || events.length === 0) {
+    const message = "events must be an array of at least one event";
+    return refuse({ kind: "bad_request", path: "events", message });
+  }
+  if (events.length > importEventsMax) {
+    const message = `events must hold at most ${importEventsMax} events; ` +
+      "POST /_admin/import_jsonl takes more";
+    return refuse({ kind: "write_invalid", path: "events", message });
+  }
+  const file = encoder.encode(events.map((event) => `${JSON.stringify(event)}\n`).join(""));
+  return accept({ environment, instance_id, importId, file });
+}

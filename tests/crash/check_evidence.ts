@@ -1,0 +1,21 @@
+/** After all kills: what `fsck` says of the embedded store that they left, and of its anchors. */
+
+import { join } from "node:path";
+import { checkSqliteFile } from "../../src/kv/row_checksum.ts";
+import { openSqliteEngine } from "../../src/kv/sqlite.ts";
+import { checkStore } from "../../src/queries/check_store.ts";
+
+/** So that anchors are made in every life of the server. */
+export const ANCHOR_ALL_THE_TIME = { DAYBOOK_ANCHOR_INTERVAL_S: "1" };
+
+/** For the option `whileDown`; a kill is looked at by the life after it. */
+export async function checkEvidence(dataDir: string, how: "killed" | "stopped"): Promise<string[]> {
+  if (how === "killed") return [];
+  const path = join(dataDir, "daybook.sqlite");
+  const engine = openSqliteEngine({ path });
+  const { faults, anchors } = await checkStore(engine, true).finally(() => engine.close());
+  const found = faults.map(({ place, subject, fault }) => `fsck: ${place}: ${subject}: ${fault}`);
+  found.push(...checkSqliteFile(path).map((fault) => `fsck: file: ${fault}`));
+  if (anchors < 2) found.push(`only ${anchors} anchors were made`);
+  return found;
+}

@@ -6,7 +6,8 @@
  * `--reactions` measures what events set off, `--deliveries` what is sent to listeners, `--wasm`
  * calls of WebAssembly modules and the writes that they judge (unpinned, for they run in
  * processes), `--imports` imports of 2 GB (`--quick`: 200 MB),
- * `--audit` anchors and bundles of large environments (in process, unpinned), and nothing else.
+ * `--audit` anchors and bundles of large environments (in process, unpinned), `--geo` points (a
+ * million of them, 3 minutes), and nothing else.
  */
 
 import { parseArgs } from "node:util";
@@ -15,6 +16,7 @@ import { measureAnchors } from "./bench/anchor_measures.ts";
 import { measureBundles, measureChain } from "./bench/audit_measures.ts";
 import { describeCluster, measureCluster } from "./bench/cluster_measures.ts";
 import { measureDeliveries } from "./bench/delivery_rows.ts";
+import { measureGeo } from "./bench/geo_rows.ts";
 import { measureFold } from "./bench/fold_measure.ts";
 import { openConnection } from "./bench/http_connection.ts";
 import { measureImports } from "./bench/import_rows.ts";
@@ -278,6 +280,17 @@ async function runDeliveries(bench: Bench): Promise<void> {
   await measureDeliveries({ isQuick, start, add: (row) => add(bench, row) });
 }
 
+async function runGeo(bench: Bench): Promise<void> {
+  const dataDir = `${bench.dataDir}/geo`;
+  const { isQuick, wrapper } = bench;
+  await Deno.mkdir(dataDir);
+  await measureGeo({
+    isQuick,
+    start: () => startServer({ dataDir, wrapper }),
+    add: (row) => add(bench, row),
+  });
+}
+
 /** Each on a store of its own. */
 async function runImports(bench: Bench): Promise<void> {
   const { isQuick, wrapper } = bench;
@@ -333,6 +346,7 @@ if (import.meta.main) {
       audit: { type: "boolean", default: false },
       reactions: { type: "boolean", default: false },
       deliveries: { type: "boolean", default: false },
+      geo: { type: "boolean", default: false },
       imports: { type: "boolean", default: false },
     },
   });
@@ -350,6 +364,7 @@ if (import.meta.main) {
     if (isWasm) await runWasm(bench);
     else if (values.imports) await runImports(bench);
     else if (isAudit) await runAudit(bench);
+    else if (values.geo) await runGeo(bench);
     else if (isOnCluster) {
       await measureCluster({ ...bench, onlyReactions }, (row) => add(bench, row));
     } else {

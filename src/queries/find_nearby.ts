@@ -14,9 +14,9 @@ import { readPoints } from "../store/geo_index.ts";
 import type { SpecCache } from "./current_spec.ts";
 
 /** Areas read at once: each waits for a reply, where the store is on a network. */
-const AREAS_AT_ONCE = 4;
-/** Points of an area read at once; not fewer than are looked for. */
-const AREA_POINTS = 256;
+const AREAS_AT_ONCE = 2;
+/** Points of an area read at once. With more, or more areas, more is read than is of use. */
+const AREA_POINTS = 64;
 
 /** 404 for an unknown type, and for one of which no event has a point. */
 export async function findNearby(

@@ -60,8 +60,10 @@ export async function readPoints(
     : afterPoint(tenant, type, after);
   const end = keys.geoLeaf(tenant, type, encodeLeaf(to));
   const pairs = await tx.getRange({ begin, end }, { limit });
+  // What all of them begin with is not read again and again.
+  const prefix = keys.geoPoints(tenant, type).begin.length - 1;
   return pairs.map(({ key }) => {
-    const [, , , place, id] = unpack(key) as [number, number, string, Uint8Array, string];
+    const [place, id] = unpack(key.subarray(prefix)) as [Uint8Array, string];
     return { id, place: decodePlace(viewOf(place), 0) };
   });
 }

@@ -315,6 +315,7 @@ export const keys = {
   /** The newest point of an aggregate, by its place (`geo_place.ts`): its leaf comes first. */
   geoPoint: (tenant: number, type: string, place: Bytes, id: string): Bytes =>
     pack([tenant, kind.geoPoint, type, place, id]),
+  geoPoints: (tenant: number, type: string): KeyRange => rangeOf([tenant, kind.geoPoint, type]),
   geoPointsAt: (tenant: number, type: string, place: Bytes): KeyRange =>
     rangeOf([tenant, kind.geoPoint, type, place]),
   geoLeaf: (tenant: number, type: string, leaf: Bytes): Bytes =>

@@ -39,6 +39,13 @@ export function leavesOf(cell: CellId): LeafRange {
   return { from: s2.cellid.rangeMin(cell), to: s2.cellid.rangeMax(cell) + 2n };
 }
 
+/** Of leaves; faces have 0. */
+export const LEVEL_MAX = 30;
+
+export function levelOf(cell: CellId): number {
+  return s2.cellid.level(cell);
+}
+
 export function isLeaf(cell: CellId): boolean {
   return s2.cellid.isLeaf(cell);
 }
@@ -56,7 +63,6 @@ export function distanceToCell(center: Center, cell: CellId): number {
 
 /** How wide a face is at least, in radians; each level halves it. S2: "kMinWidth". */
 const WIDTH_MIN = 2 * Math.SQRT2 / 3;
-const LEVEL_MAX = 30;
 
 /**
  * Three or four cells that hold everything within `radius` metres, which is at most a hundred

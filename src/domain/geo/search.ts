@@ -1,14 +1,13 @@
 /**
  * The nearest points of all that are kept in cells, without reading them all: the nearest cell
- * comes first, what is read of it is measured, and what was not read goes on as its children. It
- * ends when no cell that is left can hold anything nearer. What is read at once is bounded, and so
- * is what is kept, however dense or far the points are.
+ * comes first, and it ends when no cell that is left can hold anything nearer. Cells are cut into
+ * their children until they hold about as many points as are read at once; how dense the points
+ * are shows on the way. So dense places cost what others do, and what is kept is bounded.
  *
  * Pure: whoever has the points reads the areas that it asks for.
  */
 
 import { Buffer } from "node:buffer";
-import { assert } from "../assert.ts";
 import {
   type CellId,
   cellsAround,
@@ -18,6 +17,8 @@ import {
   type GeoPlace,
   isLeaf,
   leavesOf,
+  LEVEL_MAX,
+  levelOf,
 } from "./cells.ts";
 import { distanceMetres, type GeoPoint } from "./point.ts";
 
@@ -58,66 +59,120 @@ interface OpenCell extends GeoArea {
 
 /** More than distances to cells are wrong by. */
 const MARGIN_METRES = 0.01;
+/** A cell that is read holds about such a share of what is looked for, or so many points. */
+const CELL_SHARE = 4;
+const CELL_POINTS_MIN = 12;
+/** Where one holds so many times fewer, others may be larger. */
+const SPARSE = 8;
 
-/**
- * Searches the `count` nearest points within `radius` metres. An incomplete answer to an area must
- * hold at least `count` points.
- */
+/** Searches the `count` nearest points within `radius` metres. */
 export function openSearch(point: GeoPoint, radius: number, count: number): GeoSearch {
   const center = centerOf(point);
-  const found: Found[] = [];
+  const nearest = openNearest(point, radius, count);
   /** The nearest last. */
   const open: OpenCell[] = [];
+  const first = cellsAround(center, radius);
+  const coarsest = levelOf(first[0]!);
+  const cellPoints = Math.max(CELL_POINTS_MIN, count / CELL_SHARE);
+  /** Larger cells are cut before they are read. */
+  let level = coarsest;
+  let isDensityKnown = false;
 
-  /** What is farther away cannot be among the nearest. */
-  function reach(): number {
-    return found.length < count ? radius : found.at(-1)!.distance;
+  function isInReach(distance: number): boolean {
+    return distance <= nearest.reach() + MARGIN_METRES;
   }
 
   function add(cell: CellId, after?: GeoArea["after"]): void {
     const distance = distanceToCell(center, cell);
-    if (distance > reach() + MARGIN_METRES) return;
+    if (!isInReach(distance)) return;
     const at = firstIndex(open, (each) => each.distance <= distance);
     open.splice(at, 0, { cell, distance, after });
   }
 
+  /** The children, as far as they come after something that was read. */
+  function addChildren({ cell, after }: GeoArea): void {
+    for (const child of childrenOf(cell)) {
+      const { from, to } = leavesOf(child);
+      if (after === undefined || from > after.place.leaf) add(child);
+      else if (to > after.place.leaf) add(child, after);
+    }
+  }
+
   function next(limit: number): GeoArea[] {
     const areas: GeoArea[] = [];
-    while (areas.length < limit) {
-      const nearest = open.pop();
-      if (nearest === undefined || nearest.distance > reach() + MARGIN_METRES) break;
-      areas.push(nearest);
+    while (areas.length < (isDensityKnown ? limit : 1)) {
+      const area = open.pop();
+      if (area === undefined || !isInReach(area.distance)) break;
+      if (levelOf(area.cell) < level) addChildren(area);
+      else areas.push(area);
     }
     return areas;
   }
 
   function take(area: GeoArea, points: readonly Placed[], isComplete: boolean): void {
-    for (const { id, place: { lat, lng } } of points) {
-      const distance = distanceMetres(point, { lat, lng });
-      if (distance > reach()) continue;
-      const one = { id, distance, point: { lat, lng } };
-      found.splice(firstIndex(found, (each) => isBefore(one, each)), 0, one);
-      if (found.length > count) found.pop();
+    for (const each of points) nearest.add(each);
+    isDensityKnown = true;
+    if (isComplete) {
+      const isSparse = area.after === undefined && points.length * SPARSE < cellPoints;
+      if (isSparse) level = Math.max(coarsest, Math.min(level, levelOf(area.cell) - 1));
+      return;
     }
-    if (isComplete) return;
-    assert(points.length >= count, "what is left out would not be among the nearest of a point");
-    goOn(area.cell, points[0]!, points.at(-1)!);
+    const last = points.at(-1)!;
+    level = Math.max(level, levelFor(area, points.length, last, cellPoints));
+    // What follows at the same point has the same distance and greater ids.
+    const after = nearest.isBeyond(last) ? { place: last.place } : last;
+    if (isLeaf(area.cell)) add(area.cell, after);
+    else addChildren({ cell: area.cell, after });
   }
 
-  /** With what follows `last`. */
-  function goOn(cell: CellId, first: Placed, last: Placed): void {
-    // All read are at one point: the rest there has the same distance and greater ids.
-    const isOnePoint = first.place.lat === last.place.lat && first.place.lng === last.place.lng;
-    const after = isOnePoint ? { place: last.place } : last;
-    if (isLeaf(cell)) return add(cell, after);
-    for (const child of childrenOf(cell)) {
-      const { from, to } = leavesOf(child);
-      if (to > last.place.leaf) add(child, from <= last.place.leaf ? after : undefined);
-    }
+  for (const cell of first) add(cell);
+  return { next, take, found: nearest.found };
+}
+
+/** The nearest of all points that it is shown. */
+interface Nearest {
+  readonly found: readonly Found[];
+  add(one: Placed): void;
+  /** Metres: what is farther away is not among them. */
+  reach(): number;
+  /** Whether it comes after all that are looked for. */
+  isBeyond(one: Placed): boolean;
+}
+
+function openNearest(from: GeoPoint, radius: number, count: number): Nearest {
+  const found: Found[] = [];
+
+  function reach(): number {
+    return found.length < count ? radius : found.at(-1)!.distance;
   }
 
-  for (const cell of cellsAround(center, radius)) add(cell);
-  return { next, take, found };
+  function add({ id, place: { lat, lng } }: Placed): void {
+    const distance = distanceMetres(from, { lat, lng });
+    if (distance > reach()) return;
+    const one = { id, distance, point: { lat, lng } };
+    found.splice(firstIndex(found, (each) => isBefore(one, each)), 0, one);
+    if (found.length > count) found.pop();
+  }
+
+  function isBeyond({ id, place }: Placed): boolean {
+    if (found.length < count) return false;
+    return isBefore(found.at(-1)!, { id, distance: distanceMetres(from, place) });
+  }
+
+  return { found, add, reach, isBeyond };
+}
+
+/** The level of cells that hold `wanted` points, where all are as the first ones up to `last`. */
+function levelFor(
+  { cell, after }: GeoArea,
+  points: number,
+  last: Placed,
+  wanted: number,
+): number {
+  const from = after?.place.leaf ?? leavesOf(cell).from;
+  const leaves = Number(last.place.leaf - from) / 2 / points * wanted;
+  const level = LEVEL_MAX - Math.floor(Math.log2(Math.max(1, leaves)) / 2);
+  return Math.max(level, Math.min(LEVEL_MAX, levelOf(cell) + 1));
 }
 
 /** The first index whose element fulfils what all after it do too. */
@@ -131,7 +186,9 @@ function firstIndex<T>(sorted: readonly T[], isReached: (element: T) => boolean)
   return low;
 }
 
-function isBefore(a: Found, b: Found): boolean {
+type Ranked = Pick<Found, "id" | "distance">;
+
+function isBefore(a: Ranked, b: Ranked): boolean {
   return a.distance < b.distance || (a.distance === b.distance && compareIds(a.id, b.id) < 0);
 }
 

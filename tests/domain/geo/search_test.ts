@@ -8,7 +8,7 @@ import {
   openSearch,
   type Placed,
 } from "../../../src/domain/geo/search.ts";
-import { createRandom } from "../../crash/random.ts";
+import { createRandom, type Random } from "../../crash/random.ts";
 import {
   assertNearest,
   geodesicDistance,
@@ -159,27 +159,47 @@ Deno.test("openSearch() gives what is exactly at the radius, and nothing beyond 
   assert.equal(reach(distance * (1 - 1e-12)), 0);
 });
 
+const BERLIN = { lat: 52.52, lng: 13.405 };
+
+function drawn(random: Random, count: number, place: () => Spot): NamedSpot[] {
+  return Array.from({ length: count }, () => ({ id: random.uuid(), ...place() }));
+}
+
 Deno.test("openSearch() reads few of very many: at one point, in one leaf, in a town", () => {
   const random = createRandom(5);
-  const options = { radius: 1_000, count: 201, page: 256 };
-  const at = { lat: 52.52, lng: 13.405 };
-  const draw = (place: () => Spot) =>
-    sorted(Array.from({ length: 20_000 }, () => ({ id: random.uuid(), ...place() })));
-  const onePoint = search(draw(() => at), at, options);
+  const options = { radius: 1_000, count: 201, page: 64 };
+  const beside = (degrees: number) => () => ({
+    lat: BERLIN.lat + random.next() * degrees,
+    lng: BERLIN.lng + random.next() * degrees,
+  });
+  const onePoint = search(sorted(drawn(random, 20_000, () => BERLIN)), BERLIN, options);
   assert.equal(onePoint.found.length, 201);
-  assert.ok(onePoint.read <= 2 * 256, `${onePoint.read} of one point`);
-  const town = search(
-    draw(() => ({ lat: at.lat + random.next() / 100, lng: at.lng + random.next() / 100 })),
-    at,
-    options,
-  );
+  assert.ok(onePoint.read <= 5 * 64, `${onePoint.read} of one point`);
+  const town = search(sorted(drawn(random, 20_000, beside(0.01))), BERLIN, options);
   assert.equal(town.found.length, 201);
-  assert.ok(town.read <= 12 * 256, `${town.read} of a town`);
-  const leaf = draw(() => ({
-    lat: at.lat + random.next() * 1e-9,
-    lng: at.lng + random.next() * 1e-9,
-  }));
-  const inLeaf = search(leaf, at, options);
+  assert.ok(town.read <= 1_000, `${town.read} of a town`);
+  const inLeaf = search(sorted(drawn(random, 5_000, beside(1e-9))), BERLIN, options);
   assert.equal(inLeaf.found.length, 201);
-  assert.ok(inLeaf.reads < 200, `${inLeaf.reads} reads of a leaf`);
+  assert.ok(inLeaf.reads < 100, `${inLeaf.reads} reads of a leaf`);
+});
+
+Deno.test("openSearch() does not look for the far in pieces as small as the near ones", () => {
+  const random = createRandom(6);
+  const world = geoWorld(random);
+  const near = drawn(
+    random,
+    100,
+    () => ({ lat: BERLIN.lat + random.next() * 1e-5, lng: BERLIN.lng }),
+  );
+  const far = drawn(random, 40, () => ({
+    lat: BERLIN.lat + 0.3 + random.next() / 10,
+    lng: BERLIN.lng + random.next() / 2,
+  }));
+  const spots = [...near, ...far];
+  const options = { radius: 100_000, count: 201, page: 64 };
+  const { found, reads } = search(sorted(spots), BERLIN, options);
+  assertNearest(found, false, nearby(spots, BERLIN, 100_000), 201);
+  assert.ok(reads < 150, `${reads} reads`);
+  const alone = search(sorted([{ id: "a", ...world.near(BERLIN) }]), BERLIN, options);
+  assert.ok(alone.reads <= 4, `${alone.reads} reads for one point`);
 });

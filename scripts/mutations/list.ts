@@ -1,0 +1,213 @@
+/**
+ * Bugs that have been made, here or elsewhere, each a small change to a sound file, and the suite
+ * that has to find it. `find` stands once in its file.
+ */
+
+export interface Mutation {
+  readonly name: string;
+  readonly path: string;
+  readonly find: string;
+  readonly put: string;
+  /** What `deno test` is given. */
+  readonly suite: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+const HISTORY = "tests/history/history_test.ts";
+const SIMULATION = "tests/simulation/simulation_test.ts";
+const SHORT = { SIMULATION_SEEDS: "300" };
+
+export const MUTATIONS: readonly Mutation[] = [
+  {
+    name: "the log is not synced before the answer",
+    path: "src/kv/sqlite_file.ts",
+    find: "syncLog: () => syncLog(log),",
+    put: "syncLog: () => Promise.resolve(),",
+    suite: "tests/crash/fsync_order_test.ts",
+  },
+  {
+    name: "a rerun does not look for the marker of a commit that nobody heard of",
+    path: "src/kv/exactly_once.ts",
+    find: "number === 0 ? undefined : await tx.get(key)",
+    put: "undefined as Bytes | undefined",
+    suite: HISTORY,
+  },
+  {
+    name: "the expected length is not compared",
+    path: "src/domain/occ.ts",
+    find: `return expected === "any" || expected === length;`,
+    put: "return true;",
+    suite: HISTORY,
+  },
+  {
+    name: "the expected length may be passed by one",
+    path: "src/domain/occ.ts",
+    find: `expected === length;`,
+    put: `expected === length || expected === length - 1;`,
+    suite: HISTORY,
+  },
+  {
+    name: "half of an atomic write: the last of several streams is not written",
+    path: "src/commands/append_writes.ts",
+    find: "for (const stream of opened) stream",
+    put: "for (const stream of opened.length > 1 ? opened.slice(0, -1) : opened) stream",
+    suite: HISTORY,
+  },
+  {
+    name: "the ledger is not written with the events",
+    path: "src/commands/append_writes.ts",
+    find: "if (idempotency !== undefined) recordInLedger(",
+    put: "if (idempotency !== undefined && write.nowMs < 0) recordInLedger(",
+    suite: HISTORY,
+  },
+  {
+    name: "a reused key with another body is replayed",
+    path: "src/commands/append_writes.ts",
+    find: `if (answer.kind === "mismatch") return refuse({ kind: "idempotency_mismatch" });`,
+    put: `if (answer.kind === "mismatch") return undefined;`,
+    suite: "tests/end_to_end/idempotency_test.ts",
+  },
+  {
+    name: "a state is kept under another handler than its own",
+    path: "src/queries/state_cache.ts",
+    find: "return state?.foldHash === foldHash ? state : undefined;",
+    put: "return state;",
+    suite: "tests/queries",
+  },
+  {
+    name: "off by one in paging: the cursor is shown again",
+    path: "src/queries/read_events.ts",
+    find: "nextStart: eventId(edge!.index)",
+    put: "nextStart: eventId(edge!.index - 1)",
+    suite: "tests/end_to_end/events_test.ts",
+  },
+  {
+    name: "the chain does not hold the hash before",
+    path: "src/domain/audit/chain.ts",
+    find: "previous === undefined ? raw : previous + raw",
+    put: "previous === undefined ? raw : raw",
+    suite: "tests/domain/audit/chain_test.ts",
+  },
+  {
+    name: "an odd level of a tree does not double its last node",
+    path: "src/domain/audit/merkle.ts",
+    find: "below[2 * index + 1] ?? left",
+    put: "below[2 * index + 1] ?? below[0]!",
+    suite: "tests/domain/audit/merkle_test.ts",
+  },
+  {
+    name: "two fields of the signed payload change places",
+    path: "src/domain/audit/anchor.ts",
+    find: `"event_count":\${anchor.event_count},"stream_count":\${anchor.stream_count},`,
+    put: `"stream_count":\${anchor.stream_count},"event_count":\${anchor.event_count},`,
+    suite: "tests/domain/audit/anchor_test.ts",
+  },
+  {
+    name: "a cut does not end the epoch of writes",
+    path: "src/commands/append_writes.ts",
+    find: "stream.flush(epoch);",
+    put: "stream.flush(0);",
+    suite: "tests/service/audit_test.ts",
+  },
+  {
+    name: "a read key may write",
+    path: "src/http/middleware/authenticate.ts",
+    find: `holder.value.scope === "write"`,
+    put: `holder.value.scope.length > 0`,
+    suite: "tests/end_to_end/isolation_test.ts",
+  },
+  {
+    name: "a token for one instance operates all",
+    path: "src/domain/operator.ts",
+    find: "operator.instances === undefined || operator.instances.includes(instanceId)",
+    put: "instanceId.length > 0 && operator !== undefined",
+    suite: "tests/end_to_end/isolation_test.ts",
+  },
+  {
+    name: "an implied event is written although its entry is gone",
+    path: "src/commands/run_implications.ts",
+    find: "isDue: (tx) => hasEntry(tx, work.place),",
+    put: "isDue: () => Promise.resolve(true),",
+    suite: SIMULATION,
+    env: SHORT,
+  },
+  {
+    name: "a scheduled event fires although it was cancelled",
+    path: "src/commands/fire_schedule.ts",
+    find: "return now?.tries === record.tries && !cancelled;",
+    put: "return now?.tries === record.tries && cancelled !== undefined;",
+    suite: "tests/commands",
+  },
+  {
+    name: "a scheduled event fires twice",
+    path: "src/commands/fire_schedule.ts",
+    find: "settle: (tx) => removeSchedule(tx, tenant, record),",
+    put: "settle: () => {},",
+    suite: SIMULATION,
+    env: SHORT,
+  },
+  {
+    name: "a failed entry is put back and stays as it was",
+    path: "src/store/outbox.ts",
+    find: "  clearEntry(tx, before);\n  putEntry(",
+    put: "  putEntry(",
+    suite: SIMULATION,
+    env: SHORT,
+  },
+  {
+    name: "a delivery is signed over something else than its body",
+    path: "src/domain/listener/payload.ts",
+    find: `createHmac("sha256", secret).update(body)`,
+    put: `createHmac("sha256", secret).update(body.trim() + " ")`,
+    suite: "tests/domain/listener",
+  },
+  {
+    name: "addresses of the inside pass for public ones",
+    path: "src/domain/listener/public_address.ts",
+    find: `if (address.range() !== "unicast") return false;`,
+    put: `if (address.range() === "loopback") return false;`,
+    suite: "tests/domain/listener",
+  },
+  {
+    name: "the second pause of a delivery is as short as the first",
+    path: "src/domain/listener/delivery.ts",
+    find: "[5_000, 25_000, 125_000]",
+    put: "[5_000, 5_000, 125_000]",
+    suite: "tests/domain/listener",
+  },
+  {
+    name: "a module may have as much memory as it asks for",
+    path: "src/domain/wasm/rewrite_module.ts",
+    find: "Math.min(maximum ?? limit, limit)",
+    put: "maximum ?? limit",
+    suite: "tests/domain/wasm",
+  },
+  {
+    name: "UUIDs of every version are identifiers",
+    path: "src/domain/identifier.ts",
+    find: "return UUID.test(text) ? {",
+    put: "return UUID_OF_ANY_VERSION.test(text) ? {",
+    suite: "tests/domain/identifier_test.ts",
+  },
+  {
+    name: "timestamps are taken in production",
+    path: "src/domain/metadata.ts",
+    find: `if (environment === "production") {`,
+    put: `if (environment === "staging") {`,
+    suite: "tests/domain/metadata_test.ts",
+  },
+  {
+    name: "one more than the limit passes",
+    path: "src/domain/rate.ts",
+    find: "if (left < limit) return 0;",
+    put: "if (left <= limit) return 0;",
+    suite: "tests/domain/rate_test.ts",
+  },
+  {
+    name: "numbers that a double does not hold are taken",
+    path: "src/http/decode/number_text.ts",
+    find: `if (sent === BigInt(Math.abs(value))) return undefined;`,
+    put: `if (sent !== 0n) return undefined;`,
+    suite: "tests/fuzz/json_fuzz_test.ts",
+  },
+];

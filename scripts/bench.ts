@@ -5,9 +5,9 @@
  * `--store foundationdb` measures one and two servers on a cluster that it starts, unpinned.
  * `--reactions` measures what events set off, `--deliveries` what is sent to listeners, `--wasm`
  * calls of WebAssembly modules and the writes that they judge (unpinned, for they run in
- * processes), `--imports` imports of 2 GB (`--quick`: 200 MB),
- * `--audit` anchors and bundles of large environments (in process, unpinned), `--geo` points (a
- * million of them, 3 minutes), and nothing else.
+ * processes), `--projections` how views follow, are built and exported, `--imports` imports of
+ * 2 GB (`--quick`: 200 MB), `--audit` anchors and bundles of large environments (in process,
+ * unpinned), `--geo` points (a million of them, 3 minutes), and nothing else.
  */
 
 import { parseArgs } from "node:util";
@@ -28,6 +28,7 @@ import {
   residentMemory,
   serverWrapper,
 } from "./bench/machine.ts";
+import { measureProjections } from "./bench/projection_rows.ts";
 import { measureReactions } from "./bench/reaction_rows.ts";
 import * as measures from "./bench/server_measures.ts";
 import { formatTable, isMet, type Row } from "./bench/table.ts";
@@ -280,6 +281,15 @@ async function runDeliveries(bench: Bench): Promise<void> {
   await measureDeliveries({ isQuick, start, add: (row) => add(bench, row) });
 }
 
+/** The same. */
+async function runProjections(bench: Bench): Promise<void> {
+  const dataDir = `${bench.dataDir}/projections`;
+  const { isQuick, wrapper } = bench;
+  await Deno.mkdir(dataDir);
+  const start = () => startServer({ dataDir, wrapper });
+  await measureProjections({ isQuick, start, add: (row) => add(bench, row) });
+}
+
 async function runGeo(bench: Bench): Promise<void> {
   const dataDir = `${bench.dataDir}/geo`;
   const { isQuick, wrapper } = bench;
@@ -346,12 +356,13 @@ if (import.meta.main) {
       audit: { type: "boolean", default: false },
       reactions: { type: "boolean", default: false },
       deliveries: { type: "boolean", default: false },
+      projections: { type: "boolean", default: false },
       geo: { type: "boolean", default: false },
       imports: { type: "boolean", default: false },
     },
   });
   const onlyReactions = values.reactions;
-  const isAll = !values.reactions && !values.deliveries;
+  const isAll = !values.reactions && !values.deliveries && !values.projections;
   const isOnCluster = values.store === "foundationdb";
   const { quick: isQuick, wasm: isWasm, audit: isAudit } = values;
   const [bench, machine] = await openBench({
@@ -371,6 +382,7 @@ if (import.meta.main) {
       if (isAll) await runAll(bench);
       if (isAll || values.reactions) await runReactions(bench);
       if (isAll || values.deliveries) await runDeliveries(bench);
+      if (values.projections) await runProjections(bench);
     }
   } finally {
     const seconds = Math.round((performance.now() - startedAt) / 1000);

@@ -201,11 +201,6 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "pages of what is removed, seen by what is left",
   },
   {
-    place: "src/store/view_erasure.ts",
-    test: "tests/commands/erasure/copies_test.ts",
-    reason: "rows of an erased stream, as they are shown",
-  },
-  {
     place: "src/store/old_generations.ts",
     test: "tests/commands/erasure/erase_due_test.ts",
     reason: "nothing of the old events is left",

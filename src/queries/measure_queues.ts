@@ -2,11 +2,14 @@
 
 import { isEntryDue } from "../domain/reaction/outbox_entry.ts";
 import type { QueueMeasure } from "../domain/queue_measure.ts";
-import { QUEUE_SHARDS } from "../domain/work_share.ts";
+import { COMMIT_LOG_SHARDS, QUEUE_SHARDS } from "../domain/work_share.ts";
 import type { Host } from "../host.ts";
 import type { Engine, ReadTransaction } from "../kv/engine.ts";
+import { countCommits, readCommits } from "../store/commit_log.ts";
 import { listLane, listMarks } from "../store/deliveries.ts";
 import { countOutbox, countParked, listOutbox } from "../store/outbox.ts";
+import { listViewTenants } from "../store/projections.ts";
+import { readHead } from "../store/streams.ts";
 import { listDueTimers } from "../store/timers.ts";
 import { listErasures, readTombstone } from "../store/tombstones.ts";
 
@@ -14,6 +17,7 @@ import { listErasures, readTombstone } from "../store/tombstones.ts";
 const COUNT_MAX = 1_000;
 /** Entries of each shard that are looked at for the time they have waited. */
 const LOOK_AT = 10;
+const MS_PER_SECOND = 1000;
 
 /** What is told of one shard, or of all that were looked at so far. */
 interface Waiting {
@@ -44,12 +48,18 @@ export async function measureQueues(engine: Engine, host: Host): Promise<QueueMe
     lane = join(lane, await engine.snapshot((tx) => measureLanes(tx, shard, nowMs)));
     await host.yieldTurn();
   }
+  let view = NOTHING;
+  for (const tenant of await engine.snapshot(listViewTenants)) {
+    view = join(view, await engine.snapshot((tx) => measureViews(tx, tenant, nowMs)));
+    await host.yieldTurn();
+  }
   const erasure = await engine.snapshot((tx) => measureErasures(tx, nowMs));
   const parked = await engine.snapshot((tx) => countParked(tx, COUNT_MAX));
   return [
     { queue: "outbox", ...outbox },
     { queue: "timer", ...timer },
     { queue: "lane", ...lane },
+    { queue: "view", ...view },
     { queue: "erasure", ...erasure },
     { queue: "parked", depth: parked, lagMs: 0 },
   ];
@@ -76,6 +86,19 @@ async function measureLanes(tx: ReadTransaction, shard: number, nowMs: number): 
   const due = firsts.flat().filter(({ delivery }) => delivery.dueMs <= nowMs);
   const times = due.map(({ delivery: { sinceMs, dueMs } }) => Math.max(sinceMs, dueMs));
   return { depth: marked.length, lagMs: longest(nowMs, times) };
+}
+
+/** A commit of the log has no time; the newest event of its stream has one, in seconds. */
+async function measureViews(tx: ReadTransaction, tenant: number, nowMs: number): Promise<Waiting> {
+  const depth = await countCommits(tx, tenant, COUNT_MAX);
+  if (depth === 0) return NOTHING;
+  const times: number[] = [];
+  for (let shard = 0; shard < COMMIT_LOG_SHARDS; shard++) {
+    const [first] = await readCommits(tx, tenant, shard, undefined, 1);
+    if (first === undefined) continue;
+    times.push((await readHead(tx, tenant, first.stream)).updatedAt * MS_PER_SECOND);
+  }
+  return { depth, lagMs: longest(nowMs, times) };
 }
 
 async function measureErasures(tx: ReadTransaction, nowMs: number): Promise<Waiting> {

@@ -24,14 +24,13 @@ export interface ErasedStream {
 
 /**
  * Removes the next page of one kind of copies, after the key `after`. Gives where to go on;
- * undefined when there are no more; "later" where others have to do something first. May be run
- * again for a page that is done.
+ * undefined when there are no more. May be run again for a page that is done.
  */
 export type CopyRemover = (
   tx: Transaction,
   erased: ErasedStream,
   after: Bytes | undefined,
-) => Promise<Bytes | "later" | undefined>;
+) => Promise<Bytes | undefined>;
 
 /** Pairs of a page: their number, and about their bytes. */
 const PAGE = { limit: 500, bytesMax: 1024 * 1024 };

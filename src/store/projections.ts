@@ -97,8 +97,18 @@ export async function readProjectionChanges(
 
 /** The caller has read the record, or that there is none, in the same transaction. */
 export function setProjection(tx: Transaction, tenant: number, record: ProjectionRecord): void {
+  keepProjection(tx, tenant, record);
+  markViewTenant(tx, tenant);
+}
+
+/** The same where nobody may work on it yet: until {@link markViewTenant}. */
+export function keepProjection(tx: Transaction, tenant: number, record: ProjectionRecord): void {
   tx.set(keys.projection(tenant, record.name), encodeRecord(record));
   tx.add(keys.projectionChanges(tenant), 1n);
+}
+
+/** Workers look at the environment's projections from now on. */
+export function markViewTenant(tx: Transaction, tenant: number): void {
   tx.set(keys.viewTenant(tenant), new Uint8Array(0));
 }
 

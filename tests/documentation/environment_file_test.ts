@@ -49,6 +49,10 @@ async function withBusyExport(body: (text: string) => void): Promise<void> {
     valueOf(await service.data.writeEvents(test, keyed));
     await makeKey(engine, host, test);
     valueOf(await service.specs.uploadBlob(test, "digest", await digest()));
+    const sources = { order: "$key" };
+    const select = { paid: "$.order.paid" };
+    const projection = { name: "orders", for_each: "order", sources, select };
+    valueOf(await service.projections.deploy(test, projection));
     const shop = openMovingShop(engine, host, test);
     await shop.write(uuid(2), "was_placed", "was_promised");
     await shop.work();

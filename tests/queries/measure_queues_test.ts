@@ -52,7 +52,7 @@ Deno.test("measureQueues() finds nothing in an empty store", async () => {
   await withTemporaryEngine(async (engine) => {
     const measures = await measureQueues(engine, fakeHost());
     const nothing = [0, 0];
-    const names = ["outbox", "timer", "lane", "erasure", "parked"];
+    const names = ["outbox", "timer", "lane", "view", "erasure", "parked"];
     const expected = Object.fromEntries(names.map((name) => [name, nothing]));
     assert.deepEqual(table(measures), expected);
   });
@@ -73,6 +73,7 @@ Deno.test("measureQueues() counts all shards, and times what is due and nothing 
       outbox: [42, 5_000],
       timer: [31, 700],
       lane: [0, 0],
+      view: [0, 0],
       erasure: [0, 0],
       parked: [0, 0],
     });

@@ -20,14 +20,15 @@ export interface Shell {
 /** Printed after each command, on a line of its own. */
 const SEPARATOR = "----- next step -----";
 
-/** A `json` block belongs to the `sh` block that stands right before it. */
+/** A `json` or `csv` block belongs to the `sh` block that stands right before it. */
 export function stepsOf(markdown: string): Step[] {
   const steps: Step[] = [];
   const blocks = fencedBlocks(markdown);
   for (const [index, { language, text }] of blocks.entries()) {
     const next = blocks[index + 1];
     if (language !== "sh") continue;
-    steps.push({ command: text, answer: next?.language === "json" ? next.text : undefined });
+    const isAnswer = next?.language === "json" || next?.language === "csv";
+    steps.push({ command: text, answer: isAnswer ? next.text : undefined });
   }
   return steps;
 }

@@ -21,7 +21,7 @@ import { removeParkedEntries, removeStreamEntries } from "../../store/outbox.ts"
 import { eraseFromSagas } from "../../store/sagas.ts";
 import { removeParkedSchedules, removeStreamSchedules } from "../../store/schedules.ts";
 import { removeSnapshots } from "../../store/snapshots.ts";
-import { awaitViews } from "../../store/view_erasure.ts";
+import { eraseFromViews } from "../../store/erased_views.ts";
 import type { RemovalProgress } from "../../domain/erasure/tombstone.ts";
 import type { Transaction } from "../../kv/engine.ts";
 
@@ -36,7 +36,7 @@ const COPIES: readonly (readonly [name: string, remove: CopyRemover])[] = [
   ["deliveries", removeStreamDeliveries],
   ["ended_deliveries", removeStreamEnded],
   ["errors", removeStreamErrors],
-  ["views", awaitViews],
+  ["views", eraseFromViews],
   ["snapshots", removeSnapshots],
   ["tiles", removeOldTiles],
   ["events", removeOldEvents],
@@ -45,22 +45,18 @@ const COPIES: readonly (readonly [name: string, remove: CopyRemover])[] = [
 /** Where removing begins. */
 export const FIRST_COPY: RemovalProgress = { copy: COPIES[0]![0] };
 
-/**
- * Removes the next page of copies; gives where to go on, without a `copy` when all are gone, or
- * that it has to wait for others.
- */
+/** Removes the next page of copies; gives where to go on, without a `copy` when all are gone. */
 export async function removeCopies(
   tx: Transaction,
   erased: ErasedStream,
   { copy, after }: RemovalProgress,
-): Promise<RemovalProgress | "later"> {
+): Promise<RemovalProgress> {
   // Another version of the service may have had others: then all are looked for again.
   const found = COPIES.findIndex(([name]) => name === copy);
   const at = Math.max(0, found);
   const [name, remove] = COPIES[at]!;
   const from = found < 0 || after === undefined ? undefined : Uint8Array.fromHex(after);
   const next = await remove(tx, erased, from);
-  if (next === "later") return next;
   if (next !== undefined) return { copy: name, after: next.toHex() };
   const following = COPIES[at + 1];
   return following === undefined ? {} : { copy: following[0] };

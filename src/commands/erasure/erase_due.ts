@@ -41,7 +41,7 @@ export interface ErasureRunner {
 const TURN_STEPS = 50;
 
 /** What a step leaves to be done. */
-type Rest = "more" | "later" | "receipt" | "over" | "lost";
+type Rest = "more" | "receipt" | "over" | "lost";
 
 export function createErasureRunner(engine: Engine, host: Host, share: WorkShare): ErasureRunner {
   const tenants = openTenantNumbers(engine);
@@ -87,8 +87,6 @@ export function createErasureRunner(engine: Engine, host: Host, share: WorkShare
     for (let steps = 0; steps < TURN_STEPS; steps++) {
       if (!mayGoOn()) return steps;
       const rest = await engine.transact((tx) => step(tx, place, lease));
-      // Then the worker may rest before it looks again.
-      if (rest === "later") return steps;
       if (rest === "receipt") await complete(place, lease);
       if (rest !== "more") return steps + 1;
       await host.yieldTurn();
@@ -114,7 +112,6 @@ export function createErasureRunner(engine: Engine, host: Host, share: WorkShare
     }
     const next = await advance(tx, tenant, tombstone, nowMs);
     if (next === undefined) return "receipt";
-    if (next === "later") return "later";
     saveTombstone(tx, tenant, next);
     return "more";
   }
@@ -139,13 +136,13 @@ export function createErasureRunner(engine: Engine, host: Host, share: WorkShare
   return { drain };
 }
 
-/** The tombstone after one step, if there can be one; undefined: only the receipt is left. */
+/** The tombstone after one step; undefined where only the receipt is left. */
 async function advance(
   tx: Transaction,
   tenant: number,
   tombstone: Tombstone,
   nowMs: number,
-): Promise<Tombstone | "later" | undefined> {
+): Promise<Tombstone | undefined> {
   // Without a place, as an import leaves it, all copies are looked for.
   const { result, removal = FIRST_COPY } = tombstone;
   if (result === undefined) {
@@ -158,8 +155,7 @@ async function advance(
   }
   if (removal.copy === undefined) return undefined;
   const erased = erasedStream(tenant, tombstone, result);
-  const next = await removeCopies(tx, erased, removal);
-  return next === "later" ? next : { ...tombstone, removal: next };
+  return { ...tombstone, removal: await removeCopies(tx, erased, removal) };
 }
 
 function erasedStream(tenant: number, tombstone: Tombstone, result: RewriteResult): ErasedStream {

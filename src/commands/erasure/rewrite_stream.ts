@@ -11,10 +11,10 @@ import { extendFrontier } from "../../domain/audit/frontier.ts";
 import { ERASED_TYPE, markerOf } from "../../domain/erasure/marker.ts";
 import type { RewriteProgress, RewriteResult, Tombstone } from "../../domain/erasure/tombstone.ts";
 import { decodeEvent } from "../../domain/event.ts";
-import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/stream_key.ts";
 import type { Transaction } from "../../kv/engine.ts";
 import { countRewrite, markChange, readEpoch } from "../../store/audit_cuts.ts";
-import { logCommit, signalCommits } from "../../store/commit_log.ts";
+import { logRewrite } from "../../store/erased_views.ts";
 import { movePoint } from "../../store/geo_index.ts";
 import { enqueueStreamRebuild } from "../../store/rebuilds.ts";
 import type { ChainedEvent } from "../../store/segment.ts";
@@ -27,7 +27,6 @@ import {
   readHead,
 } from "../../store/streams.ts";
 import { signalErasure } from "../../store/tombstones.ts";
-import { openWatchedTypes } from "../../store/watched_types.ts";
 import { REBUILD_EVERY_BYTES } from "../append_events.ts";
 
 /** What one step rewrites at most: events as stored, and their number. Others wait meanwhile. */
@@ -109,11 +108,7 @@ async function swap(
   placeEvents(tx, tenant, stream, before.length, markers, swapped);
   countRewrite(tx, tenant);
   signalErasure(tx);
-  // Who follows the log sees a stream of which all has changed.
-  if ((await openWatchedTypes().read(tx, tenant)).logged.has(splitStreamKey(stream).type)) {
-    logCommit(tx, tenant, { stream, first: 0, count: head.length });
-    signalCommits(tx);
-  }
+  await logRewrite(tx, tenant, stream, head.length);
   // A long one is not readable without a snapshot, and all that there were are void.
   if (bytes >= REBUILD_EVERY_BYTES) enqueueStreamRebuild(tx, tenant, stream);
 }

@@ -21,6 +21,7 @@ import {
   storeSigningKey,
 } from "../../store/signing_keys.ts";
 import { showCurrentToSagas } from "../deploy_spec.ts";
+import { beginImportedProjections } from "../views/import_projections.ts";
 import { beginActivation } from "./activate_work.ts";
 import { type ImportTarget, type ImportWish, type Judged, judgeTarget } from "./import_target.ts";
 import { requireImportMark } from "./stage_import.ts";
@@ -76,6 +77,7 @@ export async function publishImport(
     replaceTenant(tx, instance, target.environment, tenant);
     await showCurrentToSagas(tx, tenant);
     await beginActivation(tx, tenant);
+    await beginImportedProjections(tx, tenant);
     for (const type of rebuildTypes) enqueueTypeRebuild(tx, tenant, type);
     clearImportMark(tx, place);
     return {

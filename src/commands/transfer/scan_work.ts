@@ -1,9 +1,9 @@
 /**
  * Pending work of an environment, as texts for a file: entries of the outbox, scheduled events,
- * deliveries, sagas, the definitions that running ones need, and requests to erase streams. All of
- * it changes and goes away, so what was read in several transactions is of one moment only where
- * reading it again gives the same: a piece that was changed is never as it was before, and one that
- * came and went came with an event.
+ * deliveries, sagas, the definitions that running ones need, projections, which are built anew, and
+ * requests to erase streams. All of it changes and goes away, so what was read in several
+ * transactions is of one moment only where reading it again gives the same: a piece that was
+ * changed is never as it was before, and one that came and went came with an event.
  */
 
 import type { OutboxPlace } from "../../domain/reaction/outbox_entry.ts";
@@ -12,6 +12,7 @@ import {
   type MovedDefinition,
   type MovedDelivery,
   type MovedEntry,
+  type MovedProjection,
   type MovedSaga,
   type MovedSchedule,
   movedTombstone,
@@ -22,6 +23,7 @@ import {
 import type { Host } from "../../host.ts";
 import type { ReadTransaction } from "../../kv/engine.ts";
 import { listTenantDeliveries } from "../../store/deliveries.ts";
+import { listProjections, newestVersion } from "../../store/projections.ts";
 import { listSagaRecords, readSagaDefinition } from "../../store/sagas.ts";
 import { isCancelled, listSchedules, type ScheduleRecord } from "../../store/schedules.ts";
 import { walkTombstones } from "../../store/tombstones.ts";
@@ -93,6 +95,7 @@ const readers: Readonly<Record<WorkKind, Reader>> = {
   delivery: readDeliveries,
   saga: readSagas,
   saga_definition: readDefinitions,
+  projection: readProjections,
   tombstone: readTombstones,
 };
 
@@ -186,6 +189,21 @@ async function readDefinitions(
       return asText("saga_definition", { hash, kept } satisfies MovedDefinition);
     }),
   );
+  return { texts, next: kindAfter(place) };
+}
+
+/** Few and small: all at once. */
+async function readProjections(
+  tx: ReadTransaction,
+  tenant: number,
+  place: WorkPlace,
+): Promise<Page> {
+  const records = await listProjections(tx, tenant);
+  const texts = records.filter(({ isDeleted }) => !isDeleted).map((record) => {
+    const { name, deployed_at: deployedAt } = record;
+    const { document } = newestVersion(record);
+    return asText("projection", { name, deployedAt, document } satisfies MovedProjection);
+  });
   return { texts, next: kindAfter(place) };
 }
 

@@ -24,6 +24,7 @@ import {
   keepImportedTimer,
 } from "../../store/imported_work.ts";
 import { isSagaStarted, keepSagaDefinition, saveSaga, setSagaWaits } from "../../store/sagas.ts";
+import { keepImportedProjection } from "../views/import_projections.ts";
 import { keepSchedule, readSchedule, scheduleTimer } from "../../store/schedules.ts";
 import type { StreamHead } from "../../store/stream_head.ts";
 import { openWatchedTypes, watchTypes } from "../../store/watched_types.ts";
@@ -49,7 +50,7 @@ export function originOf(work: WorkItem): Origin | undefined {
     return { stream: key as StreamKey, index: indexOf(streamId) };
   }
   if (work.kind === "delivery") return work.moved;
-  if (work.kind === "saga_definition") return undefined;
+  if (work.kind === "saga_definition" || work.kind === "projection") return undefined;
   if (work.kind === "tombstone") {
     const { key, result } = work.moved;
     return { stream: key, index: (result?.event_count ?? 1) - 1 };
@@ -100,6 +101,8 @@ async function storeMoved(tx: Transaction, tenant: number, work: WorkItem): Prom
       await watch(tx, tenant, { sagas });
       return true;
     }
+    case "projection":
+      return await keepImportedProjection(tx, tenant, work.moved);
     case "tombstone":
       return await storeTombstone(tx, tenant, work.moved);
   }

@@ -3,6 +3,7 @@
  * here is done one day by workers, so nothing of it may be what the service itself never stores.
  */
 
+import { Buffer } from "node:buffer";
 import { parseReceipt, verifyReceipt } from "../erasure/receipt.ts";
 import { TOMBSTONE_ID, TOMBSTONE_STATES } from "../erasure/tombstone.ts";
 import { isJsonObject } from "../json.ts";
@@ -27,7 +28,14 @@ import {
   streamKeyText,
   text,
 } from "./field_checks.ts";
-import type { MovedDefinition, MovedSaga, MovedTombstone, WorkItem, WorkKind } from "./work.ts";
+import type {
+  MovedDefinition,
+  MovedProjection,
+  MovedSaga,
+  MovedTombstone,
+  WorkItem,
+  WorkKind,
+} from "./work.ts";
 
 export type ParsedWork =
   | { readonly ok: true; readonly item: WorkItem }
@@ -199,6 +207,11 @@ const SHAPES: Readonly<Record<WorkKind, Shape>> = {
     hash: hex64,
     kept: objectOf({ name: typeName, saga: isJsonObject, singletons: listOf(shortText) }),
   },
+  projection: {
+    name: typeName,
+    deployedAt: (value) => typeof value === "string" && parseUtcTime(value) !== undefined,
+    document: isJsonObject,
+  },
 };
 
 /** Strict, as records are. */
@@ -223,6 +236,7 @@ export function parseWork(kind: WorkKind, json: string): ParsedWork {
 function explainWhole(kind: WorkKind, moved: unknown): string | undefined {
   if (kind === "saga") return explainSaga(moved as MovedSaga);
   if (kind === "saga_definition") return explainDefinition(moved as MovedDefinition);
+  if (kind === "projection") return explainProjection(moved as unknown as MovedProjection);
   if (kind === "tombstone") return explainTombstone(moved as MovedTombstone);
   return undefined;
 }
@@ -246,6 +260,14 @@ function explainDefinition({ hash, kept }: MovedDefinition): string | undefined 
   const compiled = checkKeptSaga(kept);
   if (compiled === undefined) return `this build cannot run the definition of '${kept.name}'`;
   return compiled.hash === hash ? undefined : "the definition does not have that hash";
+}
+
+/** Whether it fits the spec is found out when it is built, as after any deploy. */
+function explainProjection({ name, document }: MovedProjection): string | undefined {
+  if (document.name !== name) return "the projection's document has another name";
+  const bytes = Buffer.byteLength(JSON.stringify(document));
+  if (bytes <= limits.projectionBytesMax) return undefined;
+  return `the projection's document has more than ${limits.projectionBytesMax} bytes`;
 }
 
 /** Each state has what its way there has left, and nothing else. */

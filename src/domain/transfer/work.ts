@@ -7,6 +7,7 @@
 import type { Delivery } from "../listener/delivery.ts";
 import type { CancelRule, Emission } from "../reaction/action.ts";
 import type { OutboxPlace, WaitingEntry } from "../reaction/outbox_entry.ts";
+import type { JsonObject } from "../json.ts";
 import type { KeptSagaDefinition } from "../saga/definition.ts";
 import type { SagaInstance } from "../saga/instance.ts";
 import type { StreamKey } from "../stream_key.ts";
@@ -19,6 +20,7 @@ export const WORK_KINDS = [
   "delivery",
   "saga",
   "saga_definition",
+  "projection",
   "tombstone",
 ] as const;
 export type WorkKind = typeof WORK_KINDS[number];
@@ -69,6 +71,14 @@ export interface MovedDefinition {
   readonly kept: KeptSagaDefinition;
 }
 
+/** A projection that is to be built from the events. Its rows are not in the file. */
+export interface MovedProjection {
+  readonly name: string;
+  /** ISO 8601 UTC. */
+  readonly deployedAt: string;
+  readonly document: JsonObject;
+}
+
 /**
  * A request to erase a stream: one that waits, and what is left of those that are over. One that
  * is under way is in the file as it was before, or, where its markers are in place, without how far
@@ -88,4 +98,5 @@ export type WorkItem =
   | { readonly kind: "delivery"; readonly moved: MovedDelivery }
   | { readonly kind: "saga"; readonly moved: MovedSaga }
   | { readonly kind: "saga_definition"; readonly moved: MovedDefinition }
+  | { readonly kind: "projection"; readonly moved: MovedProjection }
   | { readonly kind: "tombstone"; readonly moved: MovedTombstone };

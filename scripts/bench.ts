@@ -3,6 +3,8 @@
  * another; durable, schema check, idempotency ledger and hash chain on. `--quick` leaves out what
  * needs 5 million stored events; `--json FILE` also writes the raw figures. Targets are ours.
  * `--store foundationdb` measures one and two servers on a cluster that it starts, unpinned.
+ * `--overload` sends three times as many writes as it can do, and `--limits` measures what rate
+ * limits cost a request, and nothing else.
  * `--reactions` measures what events set off, `--deliveries` what is sent to listeners, `--wasm`
  * calls of WebAssembly modules and the writes that they judge (unpinned, for they run in
  * processes), `--projections` how views follow, are built and exported, `--imports` imports of
@@ -20,6 +22,7 @@ import { measureGeo } from "./bench/geo_rows.ts";
 import { measureFold } from "./bench/fold_measure.ts";
 import { openConnection } from "./bench/http_connection.ts";
 import { measureImports } from "./bench/import_rows.ts";
+import { measureLimits } from "./bench/limit_measures.ts";
 import { percentiles } from "./bench/load.ts";
 import {
   describeMachine,
@@ -30,6 +33,7 @@ import {
 } from "./bench/machine.ts";
 import { measureProjections } from "./bench/projection_rows.ts";
 import { measureReactions } from "./bench/reaction_rows.ts";
+import { measureOverload } from "./bench/overload_measures.ts";
 import * as measures from "./bench/server_measures.ts";
 import { formatTable, isMet, type Row } from "./bench/table.ts";
 import { measureWasm } from "./bench/wasm_measures.ts";
@@ -324,6 +328,20 @@ async function runAudit(bench: Bench): Promise<void> {
   await measureAnchors(bench.isQuick, (row) => add(bench, row));
 }
 
+/** On a store of its own. */
+async function runOverload(bench: Bench): Promise<void> {
+  const dataDir = `${bench.dataDir}/overload`;
+  await Deno.mkdir(dataDir);
+  const server = await startServer({ dataDir, wrapper: bench.wrapper });
+  try {
+    await measures.deployBenchSpec(server);
+    const target = measures.targetOf(server);
+    await measureOverload(target, bench.isQuick ? 5 : 10, (row) => add(bench, row));
+  } finally {
+    await server.kill();
+  }
+}
+
 function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
@@ -352,6 +370,8 @@ if (import.meta.main) {
       quick: { type: "boolean", default: false },
       json: { type: "string" },
       store: { type: "string", default: "sqlite" },
+      overload: { type: "boolean", default: false },
+      limits: { type: "boolean", default: false },
       wasm: { type: "boolean", default: false },
       audit: { type: "boolean", default: false },
       reactions: { type: "boolean", default: false },
@@ -372,7 +392,9 @@ if (import.meta.main) {
   });
   const startedAt = performance.now();
   try {
-    if (isWasm) await runWasm(bench);
+    if (values.overload) await runOverload(bench);
+    else if (values.limits) await measureLimits((row) => add(bench, row));
+    else if (isWasm) await runWasm(bench);
     else if (values.imports) await runImports(bench);
     else if (isAudit) await runAudit(bench);
     else if (values.geo) await runGeo(bench);

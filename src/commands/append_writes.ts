@@ -25,6 +25,7 @@ import { appendDeliveries, NO_OWN_LANES, type OwnLanes } from "./append_deliveri
 import { appendEvents } from "./append_events.ts";
 import { appendReactions, type ReactionState, readReactionState } from "./append_reactions.ts";
 import { type DirectStreams, NO_STREAMS } from "./direct_events.ts";
+import { type EventMeter, openMeter } from "./meter_events.ts";
 import {
   NOTHING_WRITTEN,
   type PreparedTarget,
@@ -59,19 +60,21 @@ export async function appendWrites(
   { directStreams = NO_STREAMS, lanes = NO_OWN_LANES }: AppendOptions = {},
 ): Promise<Outcome<Written>[]> {
   // One promise for all reads: where one fails while nobody waits for it, the process ends.
-  const [streams, direct, epoch, reactions, readings] = await Promise.all([
+  const [streams, direct, epoch, reactions, meter, readings] = await Promise.all([
     openStreams(tx, tenant, streamsOf(writes)),
     openStreams(tx, tenant, directStreams),
     readEpoch(tx, tenant),
     readReactionState(tx, tenant, writes, watched),
+    openMeter(tx, tenant, writes),
     Promise.all(writes.map((write) => readForWrite(tx, tenant, write))),
   ]);
   const opened = [...streams.values(), ...direct.values()];
   const lengths = new Map(opened.map(({ key, head }) => [key, head.length]));
-  const state = { streams, direct, reactions, lanes };
+  const state = { streams, direct, reactions, meter, lanes };
   const outcomes = writes.map((write, index) =>
     appendWrite(tx, tenant, write, readings[index]!, state)
   );
+  meter.flush(tx);
   for (const stream of opened) stream.flush(epoch);
   const { logged } = reactions.watched;
   if (logged.size > 0) logStreams(tx, tenant, logged, opened, lengths);
@@ -124,6 +127,7 @@ interface WriteState {
   readonly streams: Streams;
   readonly direct: DirectStreams;
   readonly reactions: ReactionState;
+  readonly meter: EventMeter;
   readonly lanes: OwnLanes;
 }
 
@@ -147,7 +151,7 @@ function appendWrite(
   tenant: number,
   write: PreparedWrite,
   { entry, isDue }: WriteReading,
-  { streams, direct, reactions, lanes }: WriteState,
+  { streams, direct, reactions, meter, lanes }: WriteState,
 ): Outcome<Written> {
   const { form, requestId, idempotency, cause, impliedCount } = write;
   if (!isDue || isGone(write, reactions)) return accept(NOTHING_WRITTEN);
@@ -164,6 +168,8 @@ function appendWrite(
     takenAt !== undefined && takenAt.tip !== streams.get(key)!.head.tip
   );
   if (isMoved) return accept(STREAM_MOVED);
+  const exceeded = meter.refuse(write);
+  if (exceeded !== undefined) return exceeded;
   const outbox: OutboxWork[] = [];
   let directCount = 0;
   const targets = write.targets.map((target) => {
@@ -177,14 +183,17 @@ function appendWrite(
   });
   for (const error of write.errors) storeErrorRecord(tx, tenant, error);
   const written: Written = { form, targets, impliedCount, replayed: false, requestId };
+  const eventCount = targets.reduce((sum, { count }) => sum + count, directCount);
+  const plan = meter.note(write, eventCount);
   if (idempotency !== undefined) recordInLedger(tx, tenant, idempotency, written, now);
   if (cause !== undefined) {
     cause.settle(tx, written);
     reactions.gone.add(cause.subject);
   }
-  if (outbox.length + directCount === 0) return accept(written);
+  if (outbox.length + directCount === 0 && plan === undefined) return accept(written);
   return accept({
     ...written,
+    plan,
     outbox: outbox.length > 0 ? outbox : undefined,
     direct: directCount > 0 ? directCount : undefined,
   });

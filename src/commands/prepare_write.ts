@@ -80,6 +80,7 @@ export function prepareWrite(
     impliedCount,
     errors: errorRecordsOf(plan),
     ownWaitMs,
+    allocation: request.allocation,
     directStreams: plan.directStreams.length > 0 ? plan.directStreams : undefined,
   });
 }

@@ -34,6 +34,8 @@ export interface PreparedWrite {
   readonly ownWaitMs: number;
   /** Why the service itself writes it; absent for a client's write. */
   readonly cause?: Cause;
+  /** Events that the environment may store within a month; absent: any number. */
+  readonly allocation?: number;
   /** Streams of the implied events that may be written with it; absent where there are none. */
   readonly directStreams?: readonly StreamKey[];
 }

@@ -1,4 +1,7 @@
-/** What each tier may do within a minute. Spec: "Limits"; decided in "Limits and plans". */
+/**
+ * What each tier may do, within a minute and within a month. Spec: "Limits"; decided in "Limits and
+ * plans".
+ */
 
 import type { Tier } from "./access.ts";
 
@@ -33,3 +36,34 @@ export const UNLIMITED: RateVerdict = {
   remaining: NO_LIMIT,
   retryAfterMs: 0,
 };
+
+/** Events that an environment may store within a month. */
+export const EVENTS_PER_MONTH: Readonly<Record<Tier, number | undefined>> = {
+  free: 10_000,
+  hobby: 1_000_000,
+  pro: 10_000_000,
+  scale: 100_000_000,
+  unlimited: undefined,
+};
+
+/** How much of an allocation is used. */
+export interface PlanUsage {
+  readonly usage: number;
+  readonly limit: number;
+}
+
+/** Spec: "a warning header from 80% of the allocation". */
+export function isNearLimit({ usage, limit }: PlanUsage): boolean {
+  return usage * 10 >= limit * 8;
+}
+
+/** `2026-11`, in UTC. */
+export function monthOf(timeMs: number): string {
+  return new Date(timeMs).toISOString().slice(0, 7);
+}
+
+/** When the month after `month` begins, as an ISO 8601 UTC time. */
+export function monthEnd(month: string): string {
+  const [year = NaN, number = NaN] = month.split("-").map(Number);
+  return new Date(Date.UTC(year, number)).toISOString();
+}

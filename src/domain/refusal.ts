@@ -145,6 +145,16 @@ export type Refusal =
     readonly tier?: string;
     readonly retryAfterMs: number;
   }
+  /** 429: the events of the month are used up, or are not enough for this write. */
+  | {
+    readonly kind: "plan_limit";
+    readonly usage: number;
+    readonly limit: number;
+    /** Of the write. */
+    readonly events: number;
+    /** When the count begins again: ISO 8601 UTC. */
+    readonly resetsAt: string;
+  }
   | { readonly kind: "login_locked"; readonly retryAfterSeconds: number }
   /** What was asked for cannot be taken back any more. */
   | { readonly kind: "erasure_begun"; readonly state: string }

@@ -41,6 +41,13 @@ export function commitLogShard(subject: string): number {
   return hashText(subject) % COMMIT_LOG_SHARDS;
 }
 
+/** Parts of the count of events of one environment, by any subject. */
+export const USAGE_SHARDS = 8;
+
+export function usageShard(subject: string): number {
+  return hashText(subject) % USAGE_SHARDS;
+}
+
 export interface ShareView {
   /** All leases of the queue that were ever taken. */
   readonly leases: readonly Lease[];

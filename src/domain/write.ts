@@ -1,5 +1,6 @@
 /** A write as asked for, before anything is checked: single, batch and atomic alike. */
 
+import type { PlanUsage } from "./plan.ts";
 import type { OutboxWork } from "./reaction/outbox_entry.ts";
 
 export interface RequestedEvent {
@@ -30,6 +31,8 @@ export interface WriteRequest {
   readonly metadata: unknown;
   readonly idempotency?: IdempotencyClaim;
   readonly requestId: string;
+  /** Events that the environment may store within a month; absent: any number. */
+  readonly allocation?: number;
 }
 
 /** What a committed write answers. Stream ids are consecutive, so first and count tell them all. */
@@ -49,4 +52,6 @@ export interface Written {
   readonly outbox?: readonly OutboxWork[];
   /** How many implied events were written with it; absent where none was. */
   readonly direct?: number;
+  /** How much of the month's events is used with it; absent where there is no limit. */
+  readonly plan?: PlanUsage;
 }

@@ -10,12 +10,14 @@ import type { Service } from "../service.ts";
 import { accept, type Outcome, type Refusal, refuse } from "../domain/refusal.ts";
 import { withoutBody } from "./answer.ts";
 import type { AppOptions, Call, Connection, Edge, Place } from "./call.ts";
+import { leaveBody } from "./decode/body.ts";
 import { type Address, parseAddress } from "./decode/path.ts";
 import { answerFailure, answerRefused } from "./failure.ts";
 import { countRequest, newRequestCounts, NO_ROUTE } from "./metrics/request_counts.ts";
 import { createAddressNet } from "./middleware/address_net.ts";
 import { authenticateCaller, authenticateHolder } from "./middleware/authenticate.ts";
 import { answerPreflight } from "./middleware/cors.ts";
+import { createLoadGate, SHED_STATUS } from "./middleware/load_gate.ts";
 import { createPlaces } from "./middleware/place.ts";
 import {
   limitAddress,
@@ -30,6 +32,9 @@ import { createRouter, type FoundPath, type Route } from "./route.ts";
 
 const findPath = createRouter(PATHS);
 const MS_PER_SECOND = 1000;
+
+/** What is answered however many others ask. */
+const ALWAYS_ANSWERED = /^[^:]+:\/\/[^/?]*\/(?:health\/(?:live|ready)|metrics)(?:\?|$)/;
 
 const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$/;
 const MALFORMED_HOST: Refusal = { kind: "bad_request", message: "Malformed Host header" };
@@ -47,7 +52,8 @@ export function createApp(
 ): Hono<{ Bindings: Connection }> {
   const { requests = newRequestCounts(), drain } = options;
   const { addressNet = createAddressNet(options.clientAddress) } = options;
-  const edge: Edge = { service, host, options, requests, addressNet, paths: PATHS };
+  const { loadGate = createLoadGate(service, host) } = options;
+  const edge: Edge = { service, host, options, requests, addressNet, loadGate, paths: PATHS };
   const nextRequestId = createRequestIds(host);
   const findPlace = createPlaces(options.environment);
 
@@ -77,10 +83,30 @@ export function createApp(
     const path = address.segments && findPath(address.segments);
     const answered = answer(raw, env, address, path);
     const response = await (drain === undefined ? answered : drain.track(answered));
+    if (response.status >= 400) leaveBody(raw);
     const seconds = (host.monotonicMs() - beganMs) / MS_PER_SECOND;
     countRequest(requests, path?.path.pattern ?? NO_ROUTE, raw.method, response.status, seconds);
     return raw.method === "HEAD" ? await withoutBody(response) : response;
   });
+  const carry = app.fetch;
+  // Before Hono, which costs as much as all that a request which is shed needs.
+  app.fetch = async (request, ...rest) => {
+    if (ALWAYS_ANSWERED.test(request.url)) return await carry(request, ...rest);
+    if (!loadGate.enter()) return shed(request);
+    const enteredMs = host.monotonicMs();
+    try {
+      return await carry(request, ...rest);
+    } finally {
+      loadGate.leave(enteredMs, host.monotonicMs());
+    }
+  };
+
+  function shed(request: Request): Response {
+    countRequest(requests, NO_ROUTE, request.method, SHED_STATUS, 0);
+    leaveBody(request);
+    return loadGate.shed(nextRequestId(request.headers.get("x-request-id")));
+  }
+
   return app;
 }
 
@@ -178,6 +204,7 @@ async function answerCall(edge: Edge, call: Call, route: Route): Promise<Respons
       if (!limited.ok) return sendRefusal(call.requestId, limited.refusal);
       if (!holder.ok) return sendRefusal(call.requestId, holder.refusal);
       call.tenant = holder.value.tenant;
+      call.tier = holder.value.instance.tier;
       return await route.run(edge, call, holder.value.tenant);
     }
   }

@@ -1,11 +1,13 @@
 /** One request under way, and what all requests share. Made by `app.ts`, read by every route. */
 
 import type { Host } from "../host.ts";
+import type { Tier } from "../domain/access.ts";
 import type { Service } from "../service.ts";
 import type { Environment, Tenant } from "../domain/tenant.ts";
 import type { Tracer } from "../domain/tracer.ts";
 import type { Drain } from "./drain.ts";
 import type { AddressNet } from "./middleware/address_net.ts";
+import type { LoadGate } from "./middleware/load_gate.ts";
 import type { RateHeaders } from "./middleware/rate_limit.ts";
 import type { RequestCounts } from "./metrics/request_counts.ts";
 import type { PathRoutes } from "./route.ts";
@@ -33,6 +35,8 @@ export interface AppOptions {
   readonly requests?: RequestCounts;
   /** The same. Left out: as large as the contract says. */
   readonly addressNet?: AddressNet;
+  /** The same. Left out: one for this listener alone. */
+  readonly loadGate?: LoadGate;
 }
 
 /** What every request shares. */
@@ -42,6 +46,7 @@ export interface Edge {
   readonly options: AppOptions;
   readonly requests: RequestCounts;
   readonly addressNet: AddressNet;
+  readonly loadGate: LoadGate;
   /** All that can be called, for `/openapi.json`. */
   readonly paths: readonly PathRoutes[];
 }
@@ -74,6 +79,8 @@ export interface Call {
   readonly connection: Connection;
   /** Set as soon as the key is known, so that a later failure is recorded where it belongs. */
   tenant?: Tenant;
+  /** Of the instance that the key belongs to; set with its tenant. */
+  tier?: Tier;
   /** What the answer tells about rate limits; set once they are checked. */
   rate?: RateHeaders;
 }

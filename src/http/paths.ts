@@ -48,6 +48,7 @@ import {
   readTombstone,
   requestErasure,
 } from "./routes/tombstones.ts";
+import { readUsage } from "./routes/usage.ts";
 import { writeAtomic, writeBatch, writeSingle } from "./routes/write.ts";
 
 const live: Route = { access: "health", run: answerLive };
@@ -68,6 +69,7 @@ export const PATHS: readonly PathRoutes[] = [
   path("/api/instances/{id}/spec", { GET: operator(readSpec), POST: operator(deploySpec) }),
   path("/api/instances/{id}/specs", { GET: operator(listSpecs) }),
   path("/api/instances/{id}/keys", { GET: operator(listApiKeys), POST: operator(issueApiKey) }),
+  path("/api/instances/{id}/usage", { GET: operator(readUsage) }),
   path("/api/instances/{id}/projections", {
     GET: operator(listProjections),
     POST: operator(deployProjection),

@@ -40,6 +40,8 @@ const BEFORE_FIRST_SPEC = "No spec is deployed to this environment yet: " +
   "POST /api/instances/{id}/spec deploys one";
 
 const MS_PER_SECOND = 1000;
+/** What plans are about, in bodies and headers. */
+export const PLAN_METRIC = "events_written";
 
 /** What the author of a module may look at first. */
 const HINTS: Readonly<Record<WasmFailureKind, string>> = {
@@ -168,6 +170,19 @@ const TABLE: Table = {
     body: { error: "Rate limit exceeded", scope, limit, window: "1m", tier },
     headers: { "retry-after": String(Math.ceil(retryAfterMs / MS_PER_SECOND)) },
     errorType: "rate_limited",
+  }),
+  // The contract spells this body out whole.
+  plan_limit: ({ usage, limit, events, resetsAt }) => ({
+    status: 429,
+    body: {
+      error: "Limit exceeded",
+      metric: PLAN_METRIC,
+      usage,
+      limit,
+      message: `${usage} of the ${limit} events of this month are used, and this write has ` +
+        `${events}; the count begins again at ${resetsAt}`,
+    },
+    errorType: "plan_limit",
   }),
   login_locked: ({ retryAfterSeconds }) => ({
     ...reply(429, "rate_limited", "Too many failed logins; try again later"),

@@ -10,10 +10,11 @@ import { createApp } from "./app.ts";
 import { type Drain, openDrain } from "./drain.ts";
 import type { AppOptions, EnvironmentSource } from "./call.ts";
 import { createAddressNet } from "./middleware/address_net.ts";
+import { createLoadGate } from "./middleware/load_gate.ts";
 import { newRequestCounts } from "./metrics/request_counts.ts";
 
 export interface ServeOptions
-  extends Omit<AppOptions, "environment" | "requests" | "addressNet" | "drain"> {
+  extends Omit<AppOptions, "environment" | "requests" | "addressNet" | "loadGate" | "drain"> {
   readonly hostname: string;
   /** Production's; staging and test follow at +1 and +2. 0: any free ports. */
   readonly port: number;
@@ -53,6 +54,7 @@ export async function startServer(
   options: ServeOptions,
 ): Promise<RunningServer> {
   const requests = newRequestCounts();
+  const loadGate = createLoadGate(service, host);
   const addressNet = createAddressNet(options.clientAddress, options.ipLimitPerMinute);
   const drain = openDrain();
   const listeners: Listener[] = [];
@@ -60,7 +62,7 @@ export async function startServer(
   try {
     for (const [index, source] of environmentSources(options).entries()) {
       const port = options.port === 0 ? 0 : options.port + index;
-      const shared = { requests, addressNet, drain };
+      const shared = { requests, addressNet, loadGate, drain };
       const app = createApp(service, host, { ...options, environment: source, ...shared });
       const { hostname, tls } = options;
       const listener = openListener(host, { hostname, port, ...tls }, app.fetch);

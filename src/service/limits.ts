@@ -2,11 +2,18 @@
 
 import { createRequestAdmission, type RequestAdmission } from "../commands/admit_request.ts";
 import { openSharedCounter } from "../commands/share_rate.ts";
+import type { Tier } from "../domain/access.ts";
 import type { Counters } from "../domain/counters.ts";
+import { monthOf } from "../domain/plan.ts";
+import type { Tenant } from "../domain/tenant.ts";
 import type { Host } from "../host.ts";
 import type { Engine } from "../kv/engine.ts";
+import { readMonthUsage, type UsageView } from "../queries/read_usage.ts";
 
-export type LimitsService = RequestAdmission;
+export interface LimitsService extends RequestAdmission {
+  /** `month` is such as `2026-11`; left out, it is the one of now, in UTC. */
+  readUsage(tenant: Tenant, tier: Tier, month?: string): Promise<UsageView>;
+}
 
 export interface LimitsParts {
   readonly engine: Engine;
@@ -19,8 +26,16 @@ export interface LimitsParts {
 const OWNER_BYTES = 8;
 
 export function createLimits({ isStoreShared, ...parts }: LimitsParts): LimitsService {
+  const { host, engine } = parts;
+  return {
+    ...isStoreShared ? shareAdmission(parts) : createRequestAdmission(host),
+    readUsage: (tenant, tier, month = monthOf(host.nowMs())) =>
+      readMonthUsage(engine, tenant, tier, month),
+  };
+}
+
+function shareAdmission(parts: Omit<LimitsParts, "isStoreShared">): RequestAdmission {
   const { host } = parts;
-  if (!isStoreShared) return createRequestAdmission(host);
   const sharing = { ...parts, owner: host.randomBytes(OWNER_BYTES).toHex() };
   return createRequestAdmission(host, (id, kind) => openSharedCounter(sharing, id, kind));
 }

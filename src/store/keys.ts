@@ -53,8 +53,9 @@ const kind = {
   viewChange: 42,
   viewWork: 43,
   importRecord: 44,
-  tombstone: 45,
-  tombstoneStream: 46,
+  usage: 45,
+  tombstone: 46,
+  tombstoneStream: 47,
 } as const;
 
 /**
@@ -374,6 +375,10 @@ export const keys = {
   /** How far an operator's import has come. */
   importRecord: (tenant: number, id: string): Bytes => pack([tenant, kind.importRecord, id]),
   importRecords: (tenant: number): KeyRange => rangeOf([tenant, kind.importRecord]),
+  /** Counts events stored in a month, such as `2026-11`. */
+  usage: (tenant: number, month: string, shard: number): Bytes =>
+    pack([tenant, kind.usage, month, shard]),
+  usages: (tenant: number, month: string): KeyRange => rangeOf([tenant, kind.usage, month]),
   /** Requests to erase a stream, and which one is open for a stream. */
   tombstone: (tenant: number, id: string): Bytes => pack([tenant, kind.tombstone, id]),
   tombstones: (tenant: number): KeyRange => rangeOf([tenant, kind.tombstone]),

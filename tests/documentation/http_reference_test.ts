@@ -60,6 +60,7 @@ const SAMPLES: Samples = {
   import_conflict: { kind: "import_conflict", reason: "not_empty", message },
   import_unavailable: { kind: "import_unavailable", message, retryAfterSeconds: 5 },
   rate_limited: { kind: "rate_limited", scope: "ip", limit: 1, retryAfterMs: 1_000 },
+  plan_limit: { kind: "plan_limit", usage: 2, limit: 2, events: 1, resetsAt: "2030-02-01" },
   login_locked: { kind: "login_locked", retryAfterSeconds: 1 },
   anchor_not_found: { kind: "anchor_not_found" },
   stream_not_found: { kind: "stream_not_found" },

@@ -200,6 +200,11 @@ export const OPERATOR_ROWS: readonly RouteRow[] = [
     rival: 403,
   },
   {
+    route: "GET /api/instances/{id}/usage",
+    path: ({ instance }) => `/api/instances/${instance}/usage?environment=test`,
+    rival: 403,
+  },
+  {
     route: "GET /api/instances/{id}/projections",
     path: ({ instance }) => `/api/instances/${instance}/projections?environment=test`,
     rival: 403,

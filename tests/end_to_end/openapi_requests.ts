@@ -472,6 +472,11 @@ export const REQUESTS: Readonly<Record<string, Producers>> = {
     200: instance("/specs"),
     404: get(`/api/instances/${UNKNOWN}/specs`),
   },
+  "GET /api/instances/{id}/usage": {
+    200: instance("/usage?month=2026-01"),
+    400: instance("/usage?month=2026-13"),
+    404: get(`/api/instances/${UNKNOWN}/usage`),
+  },
   "GET /api/instances/{id}/keys": {
     200: instance("/keys"),
     404: get(`/api/instances/${UNKNOWN}/keys`),

@@ -266,3 +266,26 @@ Deno.test("the listeners of a process count the requests of an address together"
     await server.stop(1_000);
   }
 });
+
+Deno.test("connections outlive refusals that have not read the body", () =>
+  withServer(async ({ addresses }) => {
+    const { port } = addresses[2]!;
+    const body = JSON.stringify({ data: { text: "x".repeat(400) }, metadata: {} });
+    const request = HEAD.replace(TOKENS.write, "dbk_0_test_wrong") +
+      `Content-Length: ${body.length}\r\n\r\n${body}`;
+    const bytes = new TextEncoder().encode(request);
+    await Promise.all(Array.from({ length: 16 }, async () => {
+      const connection = await Deno.connect({ hostname: "127.0.0.1", port });
+      try {
+        for (let time = 0; time < 500; time++) {
+          await connection.write(bytes);
+          const reply = new Uint8Array(4_096);
+          const length = await connection.read(reply);
+          assert.ok(length !== null, `closed after ${time} requests`);
+          assert.match(new TextDecoder().decode(reply.subarray(0, length)), /^HTTP\/1.1 401 /);
+        }
+      } finally {
+        connection.close();
+      }
+    }));
+  }));

@@ -91,6 +91,16 @@ export function readRawBody(request: Request, bytesMax: number): Promise<Outcome
   return readBytes(request, bytesMax, limits.requestBodySecondsMax);
 }
 
+/** After this a body is late: whoever sends it so slowly is not waited for by others. */
+const LATE_SECONDS = 0.25;
+const latenesses = openDeadlines(LATE_SECONDS);
+let late = 0;
+
+/** How many bodies are late now, in this process: their requests wait for clients alone. */
+export function lateBodies(): number {
+  return late;
+}
+
 /** Whole or within its time; a client that stops sending must not hold its connection for ever. */
 function readBytes(
   request: Request,
@@ -98,12 +108,36 @@ function readBytes(
   seconds: number,
 ): Promise<Outcome<Uint8Array>> {
   return new Promise((resolve) => {
-    const end = deadlinesOf(seconds).start(() => resolve(refuse({ kind: "body_late", seconds })));
-    readWhole(request, bytesMax).then((outcome) => {
+    let isLate = false;
+    const onLate = () => {
+      isLate = true;
+      late++;
+    };
+    const endLateness = latenesses.start(onLate);
+    const end = deadlinesOf(seconds).start(() => settle(refuse({ kind: "body_late", seconds })));
+    function settle(outcome: Outcome<Uint8Array>): void {
       end();
+      endLateness();
+      if (isLate) late--;
+      isLate = false;
       resolve(outcome);
-    });
+    }
+    readWhole(request, bytesMax).then(settle);
   });
+}
+
+/**
+ * Takes a body that nobody has read from the connection: the server closes one whose request is not
+ * over when its answer is, and the client's next request would be lost. One that has not come by
+ * then closes it all the same.
+ */
+export function leaveBody(request: Request): void {
+  if (request.method === "GET" || request.method === "HEAD" || request.bodyUsed) return;
+  const header = request.headers.get("content-length");
+  const isSmall = header !== null && DECIMAL.test(header) && Number(header) <= BYTES_AT_ONCE_MAX;
+  // Reading a small one costs half as much as saying that it is not wanted.
+  const left = isSmall ? request.bytes() : request.body?.cancel();
+  left?.catch(() => {});
 }
 
 /** Never rejects. */

@@ -9,11 +9,13 @@ import type { Histogram } from "../../domain/histogram.ts";
 import type { StoreMeasure } from "../../domain/store_measure.ts";
 import type { ProcessMeasure } from "../../host.ts";
 import type { ModulesMeasure } from "../../domain/wasm/modules_measure.ts";
+import type { LoadMeasure } from "../middleware/load_gate.ts";
 import type { RequestCounts, RouteCounts } from "./request_counts.ts";
 
 /** All that one scrape shows, read at its beginning. */
 export interface MetricsView {
   readonly requests: RequestCounts;
+  readonly load: LoadMeasure;
   readonly counters: Counters;
   readonly store: StoreMeasure;
   /** By queue. */
@@ -98,6 +100,27 @@ export const METRICS: readonly (NumberMetric | HistogramMetric)[] = [
         ({ seconds }, labels) =>
           [...seconds].map(([digit, value]) => [{ ...labels, status_class: `${digit}xx` }, value]),
       ),
+  },
+  {
+    name: "daybook_http_requests_under_way",
+    help: "Requests that are being answered, without health and metrics",
+    type: "gauge",
+    labels: [],
+    read: ({ load }) => [[{}, load.underWay]],
+  },
+  {
+    name: "daybook_http_requests_under_way_max",
+    help: "How many of them there may be now",
+    type: "gauge",
+    labels: [],
+    read: ({ load }) => [[{}, load.underWayMax]],
+  },
+  {
+    name: "daybook_http_requests_shed_total",
+    help: "Requests answered with 503 because there were too many",
+    type: "counter",
+    labels: [],
+    read: ({ load }) => [[{}, load.shed]],
   },
   {
     name: "daybook_writes_refused_total",

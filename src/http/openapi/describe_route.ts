@@ -117,7 +117,10 @@ function describeAnswers(
   { answers, headers }: Operation,
 ): JsonObject {
   const rates = access === "read" || access === "write" ? RATE_HEADERS : [];
-  const names = [...rates, ...(headers === undefined ? [] : ["X-Idempotency-Replayed"])];
+  const names = [
+    ...rates,
+    ...(headers === undefined ? [] : ["X-Idempotency-Replayed", "X-SVC-Limit-Warning"]),
+  ];
   return Object.fromEntries(
     Object.entries(answers).map(([status, schema]) => [
       status,

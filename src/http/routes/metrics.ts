@@ -39,12 +39,13 @@ async function authenticateScraper(edge: Edge, call: Call): Promise<Outcome<unkn
   return caller.ok ? checkUnrestricted(caller.value) : caller;
 }
 
-async function takeView({ service, host, requests }: Edge): Promise<MetricsView> {
+async function takeView({ service, host, requests, loadGate }: Edge): Promise<MetricsView> {
   const store = await service.operations.measureStore();
   const beganMs = host.monotonicMs();
   await host.yieldTurn();
   return {
     requests,
+    load: loadGate.measure(),
     counters: service.operations.counters,
     store,
     leases: service.operations.countLeases(),

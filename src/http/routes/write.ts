@@ -2,6 +2,7 @@
 
 import { count } from "../../domain/counters.ts";
 import type { JsonObject } from "../../domain/json.ts";
+import { EVENTS_PER_MONTH, isNearLimit, type PlanUsage } from "../../domain/plan.ts";
 import type { Outcome } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { WriteRequest, Written } from "../../domain/write.ts";
@@ -10,7 +11,7 @@ import { readJsonBody } from "../decode/body.ts";
 import { decodeIdempotency } from "../decode/idempotency.ts";
 import { decodeAtomic, decodeBatch, type DecodedWrite, decodeSingle } from "../decode/write.ts";
 import { answerRefused } from "../failure.ts";
-import { errorTypeOf } from "../reply.ts";
+import { errorTypeOf, PLAN_METRIC } from "../reply.ts";
 import { sendWritten } from "../written.ts";
 
 /** `POST /{type}/{id}/{event}`. */
@@ -54,6 +55,7 @@ async function writeForm(
     metadata,
     idempotency: idempotency.value,
     requestId,
+    allocation: call.tier && EVENTS_PER_MONTH[call.tier],
   });
   return sendWrite(edge, call, outcome);
 }
@@ -61,7 +63,27 @@ async function writeForm(
 function sendWrite(edge: Edge, call: Call, outcome: Outcome<Written>): Response {
   if (!outcome.ok) {
     count(edge.requests.writesRefused, errorTypeOf(outcome.refusal));
-    return answerRefused(edge, call, outcome.refusal);
+    const response = answerRefused(edge, call, outcome.refusal);
+    if (outcome.refusal.kind === "plan_limit") {
+      tellUsage(edge, response, "Exceeded", outcome.refusal);
+    }
+    return response;
   }
-  return sendWritten(call.requestId, outcome.value);
+  const response = sendWritten(call.requestId, outcome.value);
+  const { plan } = outcome.value;
+  if (plan !== undefined && isNearLimit(plan)) tellUsage(edge, response, "Warning", plan);
+  return response;
+}
+
+/** Spec: "Plan allocation" of "Limits", and the plan limit of "Exact messages and bodies". */
+function tellUsage(
+  { options }: Edge,
+  { headers }: Response,
+  what: "Warning" | "Exceeded",
+  { usage, limit }: PlanUsage,
+): void {
+  headers.set(
+    `x-${options.headerPrefix}-limit-${what}`.toLowerCase(),
+    `${PLAN_METRIC}: ${usage}/${limit}`,
+  );
 }

@@ -10,6 +10,7 @@ import { parsePrometheusText } from "../../support/prometheus_text.ts";
 function view(change: Partial<MetricsView> = {}): MetricsView {
   return {
     requests: newRequestCounts(),
+    load: { underWay: 0, underWayMax: 1_000, shed: 0 },
     counters: newCounters(),
     store: { isUp: true, queues: [], conflicts: 0 },
     leases: new Map(),

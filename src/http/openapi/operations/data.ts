@@ -45,6 +45,7 @@ const WRITE: readonly ErrorName[] = [
   "handler_error",
   "module_failed",
   "modules_unavailable",
+  "plan_limit",
 ];
 const TYPES: readonly ErrorName[] = ["aggregate_type_unknown", "event_type_unknown"];
 /** What reading a state may be refused for. */

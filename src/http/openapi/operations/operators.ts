@@ -114,6 +114,23 @@ export const OPERATORS: Operations = {
     answers: { 200: page(object(VERSION)) },
     errors: ["not_found"],
   },
+  "GET /api/instances/{id}/usage": {
+    id: "readUsage",
+    summary: "Events of a month, and how many the plan allows",
+    query: { ...ENVIRONMENT, "month?": { type: "string", description: "Such as `2030-01`" } },
+    answers: {
+      200: answer({
+        instance_id: TEXT,
+        environment: TEXT,
+        tier: TIER,
+        month: TEXT,
+        events_written: COUNT,
+        limit: { type: ["integer", "null"], minimum: 0 },
+        resets_at: TIME,
+      }),
+    },
+    errors: ["bad_request", "not_found"],
+  },
   "GET /api/instances/{id}/keys": {
     id: "listApiKeys",
     summary: "API keys, never their text",

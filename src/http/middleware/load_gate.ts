@@ -1,0 +1,74 @@
+/**
+ * Lets in as many requests as can be answered in time, and answers the others with 503 at once:
+ * before anything is looked at, for what is shed must cost next to nothing. Health and metrics are
+ * let in always. Decided in "Operations".
+ */
+
+import { enter, leave, newLoadBound } from "../../domain/load.ts";
+import type { Host } from "../../host.ts";
+import type { Service } from "../../service.ts";
+import { sendText } from "../answer.ts";
+import { lateBodies } from "../decode/body.ts";
+
+export interface LoadGate {
+  /** False: to be shed. Else {@link LoadGate.leave} is to be called with the same time. */
+  enter(): boolean;
+  leave(enteredMs: number, nowMs: number): void;
+  /** The answer to a request that was not let in. */
+  shed(requestId: string): Response;
+  measure(): LoadMeasure;
+}
+
+export interface LoadMeasure {
+  readonly underWay: number;
+  readonly underWayMax: number;
+  /** Requests that were not let in. */
+  readonly shed: number;
+}
+
+export const SHED_STATUS = 503;
+const RETRY_AFTER_SECONDS = "1";
+/** One error record for all that is shed within this time. */
+const RECORD_MS = 1_000;
+const MESSAGE = "Too many requests are under way";
+const HINT = "Retry after 1 s, and later each time";
+
+/** What all that is shed within a second is told. */
+interface ShedAnswer {
+  readonly errorId: string;
+  readonly json: string;
+}
+
+export function createLoadGate(service: Pick<Service, "data">, host: Host): LoadGate {
+  const bound = newLoadBound(host.monotonicMs());
+  let shed = 0;
+  let answer: ShedAnswer | undefined;
+  let answerMs = 0;
+
+  function makeAnswer(request_id: string): ShedAnswer {
+    const context = { under_way: bound.underWay, shed };
+    const record = { error_type: "unavailable", message: MESSAGE, request_id, context };
+    const errorId = service.data.recordError(undefined, record);
+    host.log("warn", MESSAGE, { error_id: errorId, ...context });
+    const body = { ok: false, error: MESSAGE, error_type: "unavailable", hint: HINT, context: {} };
+    return { errorId, json: JSON.stringify({ ...body, error_id: errorId }) };
+  }
+
+  return {
+    enter: () => enter(bound, lateBodies()),
+    leave: (enteredMs, nowMs) => leave(bound, enteredMs, nowMs),
+    shed(requestId) {
+      shed++;
+      const nowMs = host.monotonicMs();
+      if (answer === undefined || nowMs >= answerMs + RECORD_MS) {
+        answer = makeAnswer(requestId);
+        answerMs = nowMs;
+      }
+      return sendText(requestId, SHED_STATUS, answer.json, {
+        "retry-after": RETRY_AFTER_SECONDS,
+        "x-error-id": answer.errorId,
+      });
+    },
+    measure: () => ({ underWay: bound.underWay, underWayMax: bound.max, shed }),
+  };
+}

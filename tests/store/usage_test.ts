@@ -1,0 +1,41 @@
+/** Counters of stored events, by `src/store/usage.ts`. */
+
+import assert from "node:assert/strict";
+import { keys } from "../../src/store/keys.ts";
+import { countUsage, readUsage } from "../../src/store/usage.ts";
+import { withTemporaryEngine } from "../support/temporary_engine.ts";
+
+Deno.test("events of a month are summed up over all counters, for each environment and month apart", async () => {
+  await withTemporaryEngine(async (engine) => {
+    for (let number = 0; number < 100; number++) {
+      await engine.transact((tx) => {
+        countUsage(tx, 1, "2026-01", number, `stream ${number}`);
+        countUsage(tx, 1, "2026-02", 1, `stream ${number}`);
+        countUsage(tx, 2, "2026-01", 2, `stream ${number}`);
+        return Promise.resolve();
+      });
+    }
+    const read = (tenant: number, month: string) =>
+      engine.snapshot((tx) => readUsage(tx, tenant, month));
+    assert.equal(await read(1, "2026-01"), 4_950);
+    assert.equal(await read(1, "2026-02"), 100);
+    assert.equal(await read(2, "2026-01"), 200);
+    assert.equal(await read(2, "2025-12"), 0);
+    const used = await engine.snapshot((tx) => tx.getRange(keys.usages(1, "2026-01")));
+    assert.equal(used.length, 8, "all counters are used");
+  });
+});
+
+Deno.test("transactions that count at the same time do not conflict, and none is lost", async () => {
+  await withTemporaryEngine(async (engine) => {
+    let runs = 0;
+    await Promise.all(Array.from({ length: 50 }, () =>
+      engine.transact((tx) => {
+        runs++;
+        countUsage(tx, 1, "2026-01", 3, "one stream");
+        return Promise.resolve();
+      })));
+    assert.equal(runs, 50);
+    assert.equal(await engine.snapshot((tx) => readUsage(tx, 1, "2026-01")), 150);
+  });
+});

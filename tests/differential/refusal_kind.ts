@@ -52,6 +52,7 @@ const MARKS: Readonly<Record<Kind, Mark | string>> = {
   spec_incompatible: ({ errorType }) => errorType === "spec_incompatible",
   server_stopping: "no trace stops its server: `http/serve_test.ts` does",
   projection_invalid: "traces deploy no projections: `end_to_end/projections_test.ts` does",
+  erasure_begun: "no trace erases: `end_to_end/erasure_test.ts` does",
   plan_limit: "the traces' instances have no plan: `end_to_end/plans_test.ts` has",
   rate_limited: "traces stay below the limits: `end_to_end/rate_limits_test.ts` does not",
   sql_not_allowed: NO_SQL,

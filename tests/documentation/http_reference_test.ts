@@ -57,6 +57,7 @@ const SAMPLES: Samples = {
   sql_timeout: { kind: "sql_timeout", message: "<reason>" },
   sql_unavailable: { kind: "sql_unavailable", message, retryAfterMs: 1_000 },
   operator_input_invalid: { kind: "operator_input_invalid", path, message },
+  erasure_begun: { kind: "erasure_begun", state: "running" },
   already_exists: { kind: "already_exists", path, message },
   body_late: { kind: "body_late", seconds: 30 },
   import_conflict: { kind: "import_conflict", reason: "not_empty", message },

@@ -50,9 +50,9 @@ program.command("import <file>")
   .action(importFile);
 
 program.command("verify <file>")
-  .description("Check evidence offline: an attestation bundle, a page of events, or an export.")
-  .option("--key <hex>", "the public key that must have signed the bundle")
-  .option("--stream <key>", "the stream that bundle or page must be of, <type>:<id>")
+  .description("Check evidence offline: a bundle, a receipt, a page of events, or an export.")
+  .option("--key <hex>", "the public key that must have signed the bundle or receipt")
+  .option("--stream <key>", "the stream that it must be of, <type>:<id>")
   .option("--index <number>", "which event the bundle must be of, from 0")
   .option("--previous <hash>", "the hash of the event before the page")
   .action(verifyFile);

@@ -7,6 +7,7 @@
  *
  * FILE is one of
  *   an attestation bundle          --key pins the public key that must have signed it
+ *   the receipt of an erasure      so does it here
  *   a page of events, `raw=true`   --previous is the hash of the event before the page
  *   a whole environment made by `export`
  *
@@ -261,7 +262,9 @@ function keyOf(raw: string): string | undefined {
   }
 }
 
-function isSigned({ publicKey, signature, payload }: Anchor): boolean {
+type Signed = Pick<Anchor, "publicKey" | "signature" | "payload">;
+
+function isSigned({ publicKey, signature, payload }: Signed): boolean {
   try {
     const x = Buffer.from(publicKey, "hex").toString("base64url");
     const key = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" });
@@ -327,6 +330,63 @@ export function judgeBundle(bytes: Uint8Array, pinned: Pinned = {}): string {
     if (error instanceof Refused) return error.step;
     throw error;
   }
+}
+
+// ---------------------------------------------------------------- the receipt of an erasure
+
+/** Signed in this order. */
+const RECEIPT_FIELDS: Record<string, "text" | "text?" | "count" | "hash"> = {
+  tombstone_id: "text",
+  instance_id: "text",
+  environment: "text",
+  key: "text",
+  reason: "text",
+  legal_basis: "text?",
+  requested_at: "text",
+  requested_by: "text",
+  executed_at: "text",
+  completed_at: "text",
+  event_count: "count",
+  erased_count: "count",
+  generation: "count",
+  previous_tip: "hash",
+  tip: "hash",
+};
+
+/** The receipt, also where it is in the answer to `GET /_admin/tombstones/{id}`. */
+function receiptIn(document: unknown): Fields | undefined {
+  if (!isObject(document)) return undefined;
+  if (own(document, "scope") === "erasure") return document;
+  const tombstone = own(document, "tombstone");
+  const receipt = isObject(tombstone) ? own(tombstone, "receipt") : undefined;
+  return isObject(receipt) ? receipt : undefined;
+}
+
+function checkReceipt(receipt: Fields, pinned: Pinned): string {
+  need(receipt.format === 1, "form", "format must be 1");
+  const signed: Fields = { format: 1, scope: "erasure" };
+  for (const [name, form] of Object.entries(RECEIPT_FIELDS)) {
+    const isAbsent = form === "text?" && own(receipt, name) === null;
+    if (form === "count") signed[name] = integerIn(receipt, name, 0);
+    else if (form === "hash") signed[name] = hexIn(receipt, name);
+    else signed[name] = isAbsent ? null : textIn(receipt, name);
+  }
+  const payload = JSON.stringify(signed);
+  const signature = hexIn(receipt, "signature", 128);
+  const publicKey = hexIn(receipt, "public_key");
+  const isExpected = pinned.stream === undefined || pinned.stream === signed.key;
+  need(isExpected, "event", `the receipt is of ${signed.key}, expected was ${pinned.stream}`);
+  const isPinned = pinned.key === undefined || pinned.key === publicKey;
+  need(isPinned, "signature", `the receipt is signed with ${publicKey}, not with --key`);
+  const isHeld = isSigned({ publicKey, signature, payload });
+  need(isHeld, "signature", "the signature is not that of public_key over this receipt");
+  const trust = pinned.key === undefined
+    ? `\nThe key is the receipt's own (${publicKey}): compare it with one that you trust,` +
+      " or give that as --key."
+    : "";
+  return `${signed.event_count} events of ${signed.key} in ${signed.environment} of instance ` +
+    `${signed.instance_id} were erased on ${signed.executed_at}; the chain hash of their last ` +
+    `marker is ${signed.tip}.${trust}`;
 }
 
 // ---------------------------------------------------------------- a page of events
@@ -464,6 +524,11 @@ function checkFile(path: string, options: Record<string, string | undefined>): s
   if (isPage) {
     refuseUnused(options, ["stream", "previous"]);
     return checkPage((document as Fields).data as unknown[], stream, previous);
+  }
+  const receipt = receiptIn(document);
+  if (receipt !== undefined) {
+    refuseUnused(options, ["key", "stream"]);
+    return checkReceipt(receipt, { key, stream });
   }
   refuseUnused(options, ["key", "stream", "index"]);
   return checkBundle(document, { key, stream, index: index === undefined ? index : Number(index) });

@@ -31,6 +31,7 @@ import { createImports, type ImportService } from "./service/imports.ts";
 import { createLimits, type LimitsService } from "./service/limits.ts";
 import { createProjections, type ProjectionService } from "./service/projections.ts";
 import { type ReactionCalls, reactionCalls } from "./service/reactions.ts";
+import { createErasure, type ErasureService } from "./service/erasure.ts";
 import { createSpecService, type SpecService } from "./service/specs.ts";
 import { traceCommits, traceParts } from "./service/traced.ts";
 import type { Host } from "./host.ts";
@@ -99,6 +100,7 @@ export interface Service {
   readonly specs: SpecService;
   readonly access: AccessService;
   readonly audit: AuditService;
+  readonly erasure: ErasureService;
   readonly imports: ImportService;
   readonly projections: ProjectionService;
   readonly background: BackgroundService;
@@ -164,6 +166,7 @@ export function createService(
   const writer = createWriter(engine, host, specs, combiner, outbox, asker, options.isDirect);
 
   const audit = createAudit({ engine, host, specs, share, isStoreShared });
+  const erasure = createErasure({ engine, host, specs, share, memories: [states, keeper] });
   const imports = createImports({ ...judging, specs, counters, watched: combiner.watched });
   const projections = createProjections({ engine, host, specs, reader, share, counters });
   const data: DataService = {
@@ -199,12 +202,13 @@ export function createService(
     // What is being sent ends before others take the lanes over.
     const released = deliveries.end().then(share.release);
     const lastWrites = Promise.allSettled([outbox.settle(), errors.settle(), released]);
-    await Promise.all([specs.close(), within(CLOSE_MS_MAX, lastWrites)]);
+    await Promise.all([specs.close(), erasure.close(), within(CLOSE_MS_MAX, lastWrites)]);
     await modules.close();
   }
 
   const limiting = createLimits({ engine, host, counters, isStoreShared });
-  const calls = { data, specs: specService, access, audit, imports, projections };
+  const evidence = { audit, erasure, projections };
+  const calls = { data, specs: specService, access, imports, ...evidence };
   const parts = traceParts({ ...calls, background, operations }, tracer);
   return { ...parts, limits: limiting, ping, close };
 }

@@ -171,6 +171,61 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "the wire is judged with real anchors behind it",
   },
   {
+    place: "src/http/routes/tombstones.ts",
+    test: "tests/end_to_end/erasure_test.ts",
+    reason: "the wire is judged with real erasures behind it",
+  },
+  {
+    place: "src/domain/erasure/tombstone.ts",
+    test: "tests/commands/erasure/request_erasure_test.ts",
+    reason: "the forms of a request, seen by whoever makes one",
+  },
+  {
+    place: "src/domain/saga/erased_events.ts",
+    test: "tests/commands/erasure/copies_test.ts",
+    reason: "sagas as the store has them, and what becomes of these",
+  },
+  {
+    place: "src/commands/erasure",
+    test: "tests/commands/erasure/erase_due_test.ts",
+    reason: "steps of one work, seen by what is left of a stream",
+  },
+  {
+    place: "src/store/tombstones.ts",
+    test: "tests/commands/erasure/request_erasure_test.ts",
+    reason: "records of requests, their lists and their time",
+  },
+  {
+    place: "src/store/erased_copies.ts",
+    test: "tests/commands/erasure/copies_test.ts",
+    reason: "pages of what is removed, seen by what is left",
+  },
+  {
+    place: "src/store/old_generations.ts",
+    test: "tests/commands/erasure/erase_due_test.ts",
+    reason: "nothing of the old events is left",
+  },
+  {
+    place: "src/store/stream_walk.ts",
+    test: "tests/queries/check_store_test.ts",
+    reason: "the walk of the check of a store",
+  },
+  {
+    place: "src/queries/check_erasures.ts",
+    test: "tests/queries/check_store_test.ts",
+    reason: "part of the check of a store",
+  },
+  {
+    place: "src/queries/read_tombstones.ts",
+    test: "tests/commands/erasure/request_erasure_test.ts",
+    reason: "what is told of requests that were made",
+  },
+  {
+    place: "src/service/erasure.ts",
+    test: "tests/commands/erasure/erase_due_test.ts",
+    reason: "the calls by which all of it is tested",
+  },
+  {
     place: "src/queries/check_signers.ts",
     test: "tests/queries/check_store_test.ts",
     reason: "the check of a store is that of its signers and more",

@@ -18,6 +18,7 @@ import { openTelemetry } from "../telemetry.ts";
 import { webhookSender } from "../webhook/sender.ts";
 import { traceSender } from "../webhook/traced_sender.ts";
 import { deliveryWorker } from "../workers/deliveries.ts";
+import { erasureWorker } from "../workers/erasures.ts";
 import { leaseWorker } from "../workers/leases.ts";
 import { memoryWorker } from "../workers/memory.ts";
 import { outboxWorker } from "../workers/outbox.ts";
@@ -126,6 +127,7 @@ function workersOf(config: Config, service: Service): Worker[] {
     viewBuildWorker(service),
     snapshotWorker(service),
     anchorWorker(service, config.anchorIntervalSeconds),
+    erasureWorker(service),
     sweeper(service),
   ];
 }

@@ -1,6 +1,6 @@
 /**
- * `verify`: checks evidence offline, with neither a store nor settings: an attestation bundle, a
- * page of events, or a whole environment file. Exit code 0 or 1.
+ * `verify`: checks evidence offline, with neither a store nor settings: an attestation bundle, the
+ * receipt of an erasure, a page of events, or a whole environment file. Exit code 0 or 1.
  */
 
 import {
@@ -10,6 +10,7 @@ import {
   verifyBundle,
 } from "../domain/audit/attestation.ts";
 import { type PageEntry, type PageVerdict, verifyPage } from "../domain/audit/event_page.ts";
+import { findReceipt, parseReceipt, verifyReceipt } from "../domain/erasure/receipt.ts";
 import { isJsonObject, type JsonObject } from "../domain/json.ts";
 import { createFileCheck } from "../domain/transfer/check_file.ts";
 import { LINE_BYTES_MAX } from "../domain/transfer/record.ts";
@@ -85,6 +86,11 @@ async function findingOf(path: string, options: VerifyOptions): Promise<Finding>
     refuseUnused(options, ["stream", "previous"]);
     return checkPage(document.data, options);
   }
+  const receipt = findReceipt(document);
+  if (receipt !== undefined) {
+    refuseUnused(options, ["key", "stream"]);
+    return checkReceipt(receipt, options);
+  }
   refuseUnused(options, ["key", "stream", "index"]);
   const { key: publicKey, stream, index } = options;
   const expected = { publicKey, stream, ...(index !== undefined && { index: Number(index) }) };
@@ -107,13 +113,37 @@ function describeBundle(verdict: BundleVerdict, expected: Expected): Finding {
   const place = format === 2
     ? ` on ${anchor.created_at} for ${anchor.environment} of instance ${anchor.instance_id}`
     : "";
-  const trust = expected.publicKey === undefined
-    ? `\nThe key is the bundle's own (${anchor.public_key}): compare it with one that you trust, ` +
-      "or give that as --key."
-    : "";
+  const trust = trustIn(expected.publicKey, "bundle", anchor.public_key);
   const message =
     `event ${event.index} of ${stream.key}, anchored${place}: all steps hold.${trust}`;
   return { ok: true, message };
+}
+
+/** What is to be said where nobody has named the key that must have signed. */
+function trustIn(given: string | undefined, document: string, own: string): string {
+  if (given !== undefined) return "";
+  return `\nThe key is the ${document}'s own (${own}): compare it with one that you trust, ` +
+    "or give that as --key.";
+}
+
+function checkReceipt(document: unknown, { key: given, stream }: VerifyOptions): Finding {
+  const receipt = parseReceipt(document);
+  if (typeof receipt === "string") {
+    return { ok: false, message: `the form of the receipt: ${receipt} is not what it must be` };
+  }
+  const { key, public_key, event_count, instance_id, environment, executed_at } = receipt;
+  if (stream !== undefined && stream !== key) {
+    return { ok: false, message: `the receipt is of ${key}` };
+  }
+  if (given !== undefined && given !== public_key) {
+    return { ok: false, message: `the signature: the receipt was signed with ${public_key}` };
+  }
+  if (!verifyReceipt(receipt)) {
+    return { ok: false, message: "the signature is not one of what the receipt says" };
+  }
+  const message = `${event_count} events of ${key} in ${environment} of instance ${instance_id} ` +
+    `were erased on ${executed_at}; the chain hash of their last marker is ${receipt.tip}.`;
+  return { ok: true, message: message + trustIn(given, "receipt", public_key) };
 }
 
 function checkPage(data: readonly unknown[], { stream, previous }: VerifyOptions): Finding {

@@ -1,5 +1,5 @@
 /**
- * Does what is due: fires scheduled events and tells sagas that their time is over. Decisions,
+ * Does what is due: fires scheduled events, tells sagas that their time is over. Decisions,
  * section 12: an event fires at or after `fire_at`, exactly once. The transaction that appends it
  * reads the record and removes it with its timer, so cancelling and firing cannot both happen.
  */
@@ -32,6 +32,7 @@ import type { Emitter } from "./write_emission.ts";
 import type { Cause } from "./prepared_write.ts";
 import { makeErrorRecord } from "./record_error.ts";
 import type { OutboxRunner } from "./run_implications.ts";
+import { fireErasureTimers } from "./erasure/erase_due.ts";
 import { fireDeliveryTimers } from "./fire_delivery_timers.ts";
 import { openSagaTimers } from "./fire_saga_timers.ts";
 import type { WorkShare } from "./share_work.ts";
@@ -94,9 +95,10 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
     const fired = due.filter(({ kind }) => kind === "scheduled").map(fire);
     const deliveries = due.filter(({ kind }) => kind === "delivery");
     const marked = fireDeliveryTimers(engine, parts.lanes, deliveries);
-    const results = await Promise.allSettled([told, marked, ...fired]);
+    const erasures = fireErasureTimers(engine, due.filter(({ kind }) => kind === "erasure"));
+    const results = await Promise.allSettled([told, marked, erasures, ...fired]);
     for (const result of results) if (result.status === "rejected") throw result.reason;
-    return fired.length + await told + await marked;
+    return fired.length + await told + await marked + await erasures;
   }
 
   /** As many again of the tenants that have none among the first, in a window that goes round. */

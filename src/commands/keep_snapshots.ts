@@ -28,6 +28,8 @@ export interface SnapshotKeeper {
   add(tenant: number, stream: StreamKey, foldHash: string, state: FoldedState): void;
   /** Saves up to `limit` of the waiting states, fewer once `isStopping`; gives how many. */
   drain(limit: number, isStopping: () => boolean): Promise<number>;
+  /** Forgets all that waits: some may be of events that were erased. */
+  clear(): void;
 }
 
 export function createSnapshotKeeper(
@@ -74,5 +76,5 @@ export function createSnapshotKeeper(
     );
   }
 
-  return { add, drain };
+  return { add, drain, clear: () => waiting.clear() };
 }

@@ -246,7 +246,7 @@ async function applyEffect(
   record: SagaRecord,
   effect: Exclude<SagaEffect, { readonly kind: "emit" }>,
 ): Promise<SagaRecord> {
-  const { id: sagaId, name } = record.instance;
+  const { id: sagaId, name, trigger: { key } } = record.instance;
   const { awaitsFrom, ...rest } = record;
   switch (effect.kind) {
     case "await": {
@@ -273,7 +273,7 @@ async function applyEffect(
       const error = makeErrorRecord(tools.host, {
         error_type: "implication_failed",
         message: `Saga '${name}' has failed at step '${step}': ${reason}`,
-        context: { operation: "advance_saga", saga: name, saga_id: sagaId, step },
+        context: { operation: "advance_saga", event_key: key, saga: name, saga_id: sagaId, step },
         request_id: record.requestId,
       });
       storeErrorRecord(tx, tenant, error);

@@ -4,6 +4,7 @@
  * where the spec cannot be read, the payload goes without a signature.
  */
 
+import { ERASED_TYPE } from "../domain/erasure/marker.ts";
 import { decodeEvent, eventId } from "../domain/event.ts";
 import type { Listener } from "../domain/listener/definition.ts";
 import {
@@ -69,9 +70,6 @@ export interface DeliveryTrier {
   /** Never throws. */
   attempt(lane: Lane, delivery: Delivery, receiver: Receiver): Promise<TriedDelivery>;
 }
-
-/** What the type of an event becomes that was erased. */
-const ERASED_TYPE = "_was_tombstoned";
 
 export function createDeliveryTrier(parts: DeliveryParts): DeliveryTrier {
   const { engine, host, specs, sender, headerPrefix } = parts;

@@ -148,6 +148,10 @@ export const limits = {
   /** How long a saga is kept that has ended, and what has failed too often to be tried again. */
   sagaRetentionSeconds: 30 * 24 * HOUR_S,
   parkedRetentionSeconds: 30 * 24 * HOUR_S,
+  /** Erasure: from the request to its execution in production, and anywhere; decided there. */
+  erasureGraceHoursMin: 72,
+  erasureGraceHoursMax: 366 * 24,
+  erasureReasonCharactersMax: 1_000,
   /** One line of an import, with its end; and the whole file of one. */
   importLineBytesMax: 1 * MiB,
   importBytesMax: 64 * 1024 * MiB,

@@ -156,6 +156,8 @@ export type Refusal =
     readonly resetsAt: string;
   }
   | { readonly kind: "login_locked"; readonly retryAfterSeconds: number }
+  /** What was asked for cannot be taken back any more. */
+  | { readonly kind: "erasure_begun"; readonly state: string }
   | { readonly kind: "anchor_not_found" }
   | { readonly kind: "stream_not_found" }
   /** The place of an event in its stream is no whole number from 0. */

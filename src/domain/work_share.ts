@@ -21,6 +21,8 @@ export const QUEUE_SHARDS = {
   sweep: 1,
   /** Making anchors. */
   anchor: 1,
+  /** Erasing streams. */
+  erasure: 1,
 } as const;
 
 export type QueueName = keyof typeof QUEUE_SHARDS;

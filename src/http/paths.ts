@@ -42,6 +42,12 @@ import { listSagas, readSaga } from "./routes/sagas.ts";
 import { findNearby } from "./routes/nearby.ts";
 import { cancelScheduled, listScheduled, readScheduled } from "./routes/scheduled.ts";
 import { deploySpec, listSpecs, readSpec } from "./routes/specs.ts";
+import {
+  cancelErasure,
+  listTombstones,
+  readTombstone,
+  requestErasure,
+} from "./routes/tombstones.ts";
 import { readUsage } from "./routes/usage.ts";
 import { writeAtomic, writeBatch, writeSingle } from "./routes/write.ts";
 
@@ -81,6 +87,14 @@ export const PATHS: readonly PathRoutes[] = [
   path("/_admin/imports", { GET: operator(listImports) }),
   path("/_admin/imports/{id}", { GET: operator(readImport) }),
   path("/_admin/debug", { GET: operator(readDebug), POST: operator(setDebug) }),
+  path("/_admin/tombstones", {
+    GET: operator(listTombstones),
+    POST: operator(requestErasure),
+  }),
+  path("/_admin/tombstones/{id}", {
+    GET: operator(readTombstone),
+    DELETE: operator(cancelErasure),
+  }),
   path("/_atomic-write", { POST: write(writeAtomic) }),
   path("/_audit/anchors", { GET: read(listAnchors) }),
   path("/_audit/anchors/{id}", { GET: read(readAnchor) }),

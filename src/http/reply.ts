@@ -188,6 +188,10 @@ const TABLE: Table = {
     ...reply(429, "rate_limited", "Too many failed logins; try again later"),
     headers: { "retry-after": String(retryAfterSeconds) },
   }),
+  erasure_begun({ state }) {
+    const text = "The stream is erased already, or is being erased; that cannot be taken back";
+    return reply(409, "bad_request", text, { state });
+  },
   anchor_not_found: () => reply(404, "anchor_not_found", "Anchor not found"),
   stream_not_found: () => reply(404, "stream_not_found", "Stream not found"),
   invalid_index() {

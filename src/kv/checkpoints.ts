@@ -7,6 +7,7 @@
  */
 
 import { Worker } from "node:worker_threads";
+import { EngineUnavailable } from "./engine.ts";
 import type { SqliteFile } from "./sqlite_file.ts";
 
 export interface Checkpoints {
@@ -16,6 +17,11 @@ export interface Checkpoints {
   isHeld(): boolean;
   /** How long to wait before the next commit, in milliseconds: longer as the log grows. */
   delayMs(): number;
+  /**
+   * Moves all of the log and empties it: what was overwritten since is nowhere any more. Ends what
+   * reads at old versions. Rejects where the log could not be emptied.
+   */
+  empty(): Promise<void>;
   /** Waits for the pass that runs and ends the worker. */
   close(): Promise<void>;
 }
@@ -43,6 +49,16 @@ export interface CheckpointHome {
   onBroken(cause: unknown): void;
 }
 
+/** Passes that are made to empty a log before that is given up. */
+const emptyPassesMax = 10;
+
+/** Somebody who waits for the log to be empty, and how many passes were made for that. */
+interface Emptying {
+  passes: number;
+  resolve(): void;
+  reject(error: Error): void;
+}
+
 /** What the worker is asked for, and what it answers. */
 export type PassRequest = "pass" | "finish";
 export type PassAnswer =
@@ -59,6 +75,9 @@ export function openCheckpoints(file: SqliteFile, home: CheckpointHome): Checkpo
   let isHeld = false;
   let isClosed = false;
   let onIdle: (() => void) | undefined;
+  let emptying: Emptying[] = [];
+  let isEmptying = false;
+  let alive: ReturnType<typeof setInterval> | undefined;
 
   function start(): void {
     isBusy = true;
@@ -66,6 +85,11 @@ export function openCheckpoints(file: SqliteFile, home: CheckpointHome): Checkpo
     worker ??= openWorker();
     const request: PassRequest = isHeld ? "finish" : "pass";
     worker.postMessage(request);
+  }
+
+  /** The worker alone does not keep a process from ending that waits for it; a timer does. */
+  function stayAlive(): void {
+    alive ??= setInterval(() => {}, passMsMax);
   }
 
   function openWorker(): Worker {
@@ -89,16 +113,39 @@ export function openCheckpoints(file: SqliteFile, home: CheckpointHome): Checkpo
   function endPass(moved: number | undefined): void {
     const frames = file.logFrames();
     const isTooLong = frames > logFramesMax;
-    const isNearEnd = moved !== undefined && (isTooLong || frames - moved <= finishFrames);
+    const isWanted = isTooLong || emptying.length > 0;
+    const isNearEnd = moved !== undefined && (isWanted || frames - moved <= finishFrames);
     if (isNearEnd && !isHeld && !isClosed) {
-      if (isTooLong) home.giveUpOldVersions();
+      if (isWanted) home.giveUpOldVersions();
+      // Who comes later has the next turn: old versions may not have been given up in this one.
+      isEmptying = emptying.length > 0;
       isHeld = true;
+      stayAlive();
       home.untilSynced().then(start);
       return;
     }
-    isHeld = isBusy = false;
+    if (isEmptying) endEmptying(moved === frames && file.truncateLog());
+    else if (moved === undefined) endEmptying(false);
+    isHeld = isBusy = isEmptying = false;
+    if (emptying.length === 0) {
+      clearInterval(alive);
+      alive = undefined;
+    }
     home.onRelease();
     if (isClosed) onIdle?.();
+    else if (emptying.length > 0) start();
+  }
+
+  function endEmptying(isEmpty: boolean): void {
+    const waiting = emptying;
+    emptying = [];
+    for (const one of waiting) {
+      one.passes++;
+      if (isEmpty) one.resolve();
+      else if (isClosed || one.passes >= emptyPassesMax) {
+        one.reject(new EngineUnavailable("The log could not be emptied"));
+      } else emptying.push(one);
+    }
   }
 
   function passEnd(): Promise<void> {
@@ -118,9 +165,17 @@ export function openCheckpoints(file: SqliteFile, home: CheckpointHome): Checkpo
     },
     isHeld: () => isHeld || (isBusy && file.logFrames() > logFramesMax),
     delayMs: () => Math.min(delayMsMax, Math.ceil((file.logFrames() - slowFrames) / 1000)),
+    async empty() {
+      await new Promise<void>((resolve, reject) => {
+        emptying.push({ passes: 0, resolve, reject });
+        stayAlive();
+        if (!isBusy) start();
+      });
+    },
     async close() {
       isClosed = true;
       if (isBusy) await passEnd();
+      clearInterval(alive);
       await worker?.terminate();
     },
   };

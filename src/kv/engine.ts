@@ -68,6 +68,11 @@ export interface Engine {
   watch(key: Bytes): Watch;
   /** For operators, off the path of transactions. An engine may have nothing to tell. */
   measure?(): Promise<EngineMeasure>;
+  /**
+   * Resolves when what was cleared before the call is not in this machine's files any more, as far
+   * as an engine can tell. Absent where the files are elsewhere.
+   */
+  forget?(): Promise<void>;
   /** Waits for running transactions, then refuses everything with {@link EngineClosed}. */
   close(): Promise<void>;
 }

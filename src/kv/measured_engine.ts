@@ -35,6 +35,7 @@ export function measureEngine(
     snapshot: (body) => engine.snapshot(body),
     watch: (key) => engine.watch(key),
     measure: engine.measure?.bind(engine),
+    forget: engine.forget?.bind(engine),
     close: () => engine.close(),
   };
 }

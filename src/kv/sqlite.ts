@@ -124,6 +124,10 @@ class SqliteEngine implements Engine {
     return { conflicts: this.#conflicts, bytes: await this.#file.sizes() };
   }
 
+  forget(): Promise<void> {
+    return this.#calls.run(() => this.#checkpoints.empty());
+  }
+
   close(): Promise<void> {
     return this.#closing ??= this.#close();
   }

@@ -65,6 +65,8 @@ export interface SqliteFile extends StoredPairs {
   openReader(): SqliteReader;
   /** Pages in the log, whether or not they were moved to the database already. */
   logFrames(): number;
+  /** Empties the log, all of which was moved: false where somebody still reads in it. */
+  truncateLog(): boolean;
   /** Bytes on the disk: of the database file and of its log. */
   sizes(): Promise<{ readonly database: number; readonly log: number }>;
   close(): void;
@@ -152,6 +154,7 @@ function buildFile(
   const beginWrite = db.prepare("BEGIN IMMEDIATE");
   const commit = db.prepare("COMMIT");
   const countFrames = db.prepare("PRAGMA wal_checkpoint(NOOP)");
+  const truncate = db.prepare("PRAGMA wal_checkpoint(TRUNCATE)");
   let frames = 0;
   const recent = openRecentValues();
   const change = prepareChange(db, pairs, recent);
@@ -171,6 +174,8 @@ function buildFile(
   }
   // Commits leave the fsync of the log to `syncLog`; checkpoints sync on their own connection.
   db.exec("PRAGMA synchronous = NORMAL");
+  // What is cleared is overwritten with zeros, in free pages too: it may have been erased by law.
+  db.exec("PRAGMA secure_delete = ON");
   const log = Deno.openSync(`${path}-wal`, { read: true, write: true });
   begin.run();
   return {
@@ -199,6 +204,19 @@ function buildFile(
     syncLog: () => syncLog(log),
     openReader: () => openReader(path),
     logFrames: () => frames,
+    truncateLog() {
+      endReading();
+      try {
+        const { busy, log: left } = truncate.get() as { busy: number; log: number };
+        if (busy !== 0 || left > 0) return false;
+        frames = 0;
+        return true;
+      } catch {
+        return false;
+      } finally {
+        begin.run();
+      }
+    },
     async sizes() {
       const [database, log] = await Promise.all([Deno.stat(path), Deno.stat(`${path}-wal`)]);
       return { database: database.size, log: log.size };

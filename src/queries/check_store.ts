@@ -13,6 +13,7 @@ import { listAnchors, readAnchor, readAnchorState, readBlocks } from "../store/a
 import { listInstances } from "../store/instances.ts";
 import { listSigningKeys } from "../store/signing_keys.ts";
 import { findChunks, listChunks, readChunk } from "../store/tree_chunks.ts";
+import { checkMarkers, erasedLengths, findErasures } from "./check_erasures.ts";
 import { checkPlatform, checkSigningKeys, isSignedBy } from "./check_signers.ts";
 import { checkStreams, type Report, type WalkedStreams } from "./check_streams.ts";
 
@@ -108,14 +109,20 @@ async function checkTenant(
   }
   const wanted = new Map<string, Set<number>>();
   for (const { entries } of trees) {
-    for (const { key, length } of entries) {
-      const lengths = wanted.get(key) ?? new Set();
-      wanted.set(key, lengths.add(length));
-    }
+    for (const { key, length } of entries) want(wanted, key, length);
   }
-  const walked = await checkStreams(engine, tenant, wanted, report);
-  for (const tree of trees) checkLeaves(tree, walked, report);
+  const erasures = await findErasures(engine, tenant, owner, report);
+  for (const { key, result } of erasures.done) want(wanted, key, result.event_count);
+  const walked = await checkStreams(engine, tenant, wanted, erasures.rewriting, report);
+  checkMarkers(erasures, walked.found, report);
+  const erased = erasedLengths(erasures);
+  for (const tree of trees) checkLeaves(tree, walked, erased, report);
   return { streams: walked.streams, events: walked.events, anchors: anchors.length };
+}
+
+function want(wanted: Map<string, Set<number>>, key: string, length: number): void {
+  const lengths = wanted.get(key) ?? new Set();
+  wanted.set(key, lengths.add(length));
 }
 
 function isSigned(anchor: InstanceAnchor, { instance_id, environment, publicKeys }: Owner) {
@@ -167,10 +174,16 @@ function cutIntoBlocks(entries: readonly TreeEntry[]): TreeEntry[][] {
   return blocks;
 }
 
-/** Each stream of the tree is still what was signed. */
-function checkLeaves({ anchor, entries }: CheckedTree, walked: WalkedStreams, report: Report) {
+/** Each stream of the tree is still what was signed, but for what was erased by a request. */
+function checkLeaves(
+  { anchor, entries }: CheckedTree,
+  { found }: WalkedStreams,
+  erased: ReadonlyMap<string, number>,
+  report: Report,
+): void {
   for (const { key, length, leaf } of entries) {
-    if (walked.leaves.get(key)?.get(length) === leaf) continue;
+    if (found.get(key)?.leaves.get(length) === leaf) continue;
+    if (length <= (erased.get(key) ?? 0)) continue;
     report(key, `was erased or altered since ${anchor.id} was signed`);
   }
 }

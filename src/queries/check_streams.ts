@@ -12,6 +12,7 @@ import {
 } from "../domain/audit/frontier.ts";
 import { leafHash, NODE_BYTES, nodeAt, type NodeHash } from "../domain/audit/node_hash.ts";
 import { TILE_NODES, tileHash } from "../domain/audit/tree_tiles.ts";
+import { ERASED_TYPE } from "../domain/erasure/marker.ts";
 import { decodeEvent } from "../domain/event.ts";
 import type { GeoPlace } from "../domain/geo/cells.ts";
 import type { GeoPoint } from "../domain/geo/point.ts";
@@ -21,7 +22,8 @@ import type { Bytes, Engine } from "../kv/engine.ts";
 import { listStreams } from "../store/aggregates.ts";
 import { readEpoch } from "../store/audit_cuts.ts";
 import type { StreamHead } from "../store/stream_head.ts";
-import { type IndexedEvent, type StreamPart, walkStreams } from "../store/streams.ts";
+import { type StreamPart, walkStreams } from "../store/stream_walk.ts";
+import type { IndexedEvent } from "../store/streams.ts";
 import { listTiles } from "../store/tiles.ts";
 import { checkPoints } from "./check_points.ts";
 
@@ -33,8 +35,18 @@ export type WantedLengths = ReadonlyMap<string, ReadonlySet<number>>;
 export interface WalkedStreams {
   readonly streams: number;
   readonly events: number;
-  /** Leaves of instance trees, by stream and length. */
-  readonly leaves: ReadonlyMap<string, ReadonlyMap<number, NodeHash>>;
+  /** By stream. */
+  readonly found: ReadonlyMap<string, WalkedStream>;
+}
+
+/** What anchors and receipts are held against. */
+export interface WalkedStream {
+  readonly generation: number;
+  /** How many of its events from the first on are markers of erased ones. */
+  readonly markers: number;
+  /** By the lengths that were asked for: leaves of instance trees, and chain hashes. */
+  readonly leaves: ReadonlyMap<number, NodeHash>;
+  readonly tips: ReadonlyMap<number, string>;
 }
 
 const PAGE_BYTES = 4 * 1024 * 1024;
@@ -43,42 +55,82 @@ const INDEX_PAGE = 5_000;
 /** A stream as far as it has been walked. */
 interface Walk {
   readonly stream: StreamKey;
+  readonly generation: number;
   frontier: Frontier;
   tip: string | undefined;
+  markers: number;
   bytes: number;
   first: number | undefined;
   last: number | undefined;
   point: GeoPoint | undefined;
   readonly nodes: NodeHash[];
   readonly leaves: Map<number, NodeHash>;
+  readonly tips: Map<number, string>;
+  /** Told when it is known whether they are of the generation that the stream has. */
+  readonly faults: string[];
   isBroken: boolean;
 }
 
+/** `rewriting`: streams that may have other events than those of their head. */
 export async function checkStreams(
   engine: Pick<Engine, "snapshot">,
   tenant: number,
   wanted: WantedLengths,
+  rewriting: ReadonlySet<string>,
   report: Report,
 ): Promise<WalkedStreams> {
-  const leaves = new Map<string, ReadonlyMap<number, NodeHash>>();
-  const names = new Set<string>();
+  const found = new Map<string, WalkedStream>();
   const places = new Map<StreamKey, GeoPlace>();
   let events = 0;
-  let walk: Walk | undefined;
+  /** Those of one stream, which have no head yet. */
+  let walks: Walk[] = [];
   let after: Bytes | undefined;
   const epoch = await engine.snapshot((tx) => readEpoch(tx, tenant));
 
   function take(part: StreamPart): StreamHead | undefined {
-    if (walk?.stream !== part.stream) {
-      if (walk !== undefined) report(walk.stream, "has events, but no head");
-      walk = startWalk(part.stream);
-    }
+    if (walks.length > 0 && walks[0]!.stream !== part.stream) endWithoutHead();
+    if (part.kind === "head") return part.head;
     if (part.kind === "unreadable") {
+      const walk = walkOf(part.stream, walks.at(-1)?.generation ?? 0);
       walk.isBroken = true;
-      report(part.stream, part.reason);
-    } else if (part.kind === "head") return part.head;
-    else for (const event of part.events) takeEvent(walk, event, wanted, report);
+      walk.faults.push(part.reason);
+      return undefined;
+    }
+    const walk = walkOf(part.stream, part.generation);
+    for (const event of part.events) takeEvent(walk, event, wanted);
     return undefined;
+  }
+
+  function endWithoutHead(): void {
+    for (const { stream, faults } of walks) {
+      report(stream, "has events, but no head");
+      for (const fault of faults) report(stream, fault);
+    }
+    walks = [];
+  }
+
+  function walkOf(stream: StreamKey, generation: number): Walk {
+    const known = walks.find((walk) => walk.generation === generation);
+    if (known !== undefined) return known;
+    const walk = startWalk(stream, generation);
+    walks.push(walk);
+    return walk;
+  }
+
+  function end(stream: StreamKey, head: StreamHead): Walk {
+    const { generation } = head;
+    const walked = walkOf(stream, generation);
+    for (const { faults } of rewriting.has(stream) ? [walked] : walks) {
+      for (const fault of faults) report(stream, fault);
+    }
+    if (walks.length > 1 && !rewriting.has(stream)) {
+      report(stream, "has events of another generation than its head");
+    }
+    walks = [];
+    events += walked.frontier.count;
+    found.set(stream, walked);
+    checkHead(walked, head, epoch, report);
+    return walked;
   }
 
   for (;;) {
@@ -88,57 +140,57 @@ export async function checkStreams(
     for (const part of page.parts) {
       const head = take(part);
       if (head === undefined) continue;
-      const walked = walk!;
-      walk = undefined;
-      names.add(walked.stream);
-      events += walked.frontier.count;
-      leaves.set(walked.stream, walked.leaves);
-      checkHead(walked, head, epoch, report);
-      if (head.place !== undefined) places.set(walked.stream, head.place);
-      await checkTiles(engine, tenant, walked, head.generation, report);
+      if (head.place !== undefined) places.set(part.stream, head.place);
+      await checkTiles(engine, tenant, end(part.stream, head), report);
     }
   }
-  if (walk !== undefined) report(walk.stream, "has events, but no head");
-  await checkIndex(engine, tenant, names, report);
+  endWithoutHead();
+  await checkIndex(engine, tenant, new Set(found.keys()), report);
   await checkPoints(engine, tenant, places, report);
-  return { streams: names.size, events, leaves };
+  return { streams: found.size, events, found };
 }
 
-function startWalk(stream: StreamKey): Walk {
+function startWalk(stream: StreamKey, generation: number): Walk {
   return {
     stream,
+    generation,
     frontier: EMPTY_FRONTIER,
     tip: undefined,
+    markers: 0,
     bytes: 0,
     first: undefined,
     last: undefined,
     point: undefined,
     nodes: [],
     leaves: new Map(),
+    tips: new Map(),
+    faults: [],
     isBroken: false,
   };
 }
 
-function takeEvent(walk: Walk, event: IndexedEvent, wanted: WantedLengths, report: Report): void {
-  const { stream, frontier: { count } } = walk;
-  if (event.index !== count) report(stream, `event ${count} is missing before ${event.index}`);
+function takeEvent(walk: Walk, event: IndexedEvent, wanted: WantedLengths): void {
+  const { stream, faults, frontier: { count } } = walk;
+  if (event.index !== count) faults.push(`event ${count} is missing before ${event.index}`);
   const hash = extendChain(walk.tip, event.raw);
-  if (hash !== event.hash) report(stream, `event ${event.index} is not what its chain hash says`);
+  if (hash !== event.hash) faults.push(`event ${event.index} is not what its chain hash says`);
   walk.tip = hash;
   walk.bytes += event.bytes;
   walk.frontier = extendFrontier(walk.frontier, hash);
   walk.nodes.push(leafHash(hash));
   if (wanted.get(stream)?.has(count + 1)) {
     walk.leaves.set(count + 1, leafHash(frontierRoot(walk.frontier)));
+    walk.tips.set(count + 1, hash);
   }
   try {
-    const { key, metadata } = decodeEvent(event.raw);
-    if (key !== stream) report(stream, `event ${event.index} is of ${key}`);
+    const { key, type, metadata } = decodeEvent(event.raw);
+    if (type === ERASED_TYPE && walk.markers === count) walk.markers++;
+    if (key !== stream) faults.push(`event ${event.index} is of ${key}`);
     walk.first ??= metadata.timestamp;
     walk.last = metadata.timestamp;
     walk.point = storedPoint(event.raw) ?? walk.point;
   } catch {
-    report(stream, `event ${event.index} is no JSON`);
+    faults.push(`event ${event.index} is no JSON`);
   }
 }
 
@@ -165,11 +217,10 @@ async function checkTiles(
   engine: Pick<Engine, "snapshot">,
   tenant: number,
   walk: Walk,
-  generation: number,
   report: Report,
 ): Promise<void> {
   if (walk.frontier.count < TILE_NODES || walk.isBroken) return;
-  const { stream: key } = walk;
+  const { stream: key, generation } = walk;
   let nodes: readonly NodeHash[] = walk.nodes;
   for (let height = 0; nodes.length > 0; height++) {
     const stream = { tenant, key, generation };

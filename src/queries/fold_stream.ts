@@ -201,7 +201,8 @@ async function* eventChunks(
   let from = base?.length ?? 0;
   let turnBeganMs = host.nowMs();
   while (from < head.length) {
-    const window = { from, to: head.length, bytesMax: CHUNK_BYTES };
+    const { length: to, generation } = head;
+    const window = { from, to, bytesMax: CHUNK_BYTES, generation };
     const stored = await engine.snapshot((tx) => readEvents(tx, tenant, stream, window));
     if (stored.length === 0) return;
     yield { stored, events: stored.map(({ raw }) => decodeEvent(raw)) };

@@ -11,6 +11,7 @@ import { countOutbox, countParked, listOutbox } from "../store/outbox.ts";
 import { listViewTenants } from "../store/projections.ts";
 import { readHead } from "../store/streams.ts";
 import { listDueTimers } from "../store/timers.ts";
+import { listErasures, readTombstone } from "../store/tombstones.ts";
 
 /** Counted in each shard at most: a longer queue is told as this long. */
 const COUNT_MAX = 1_000;
@@ -52,12 +53,14 @@ export async function measureQueues(engine: Engine, host: Host): Promise<QueueMe
     view = join(view, await engine.snapshot((tx) => measureViews(tx, tenant, nowMs)));
     await host.yieldTurn();
   }
+  const erasure = await engine.snapshot((tx) => measureErasures(tx, nowMs));
   const parked = await engine.snapshot((tx) => countParked(tx, COUNT_MAX));
   return [
     { queue: "outbox", ...outbox },
     { queue: "timer", ...timer },
     { queue: "lane", ...lane },
     { queue: "view", ...view },
+    { queue: "erasure", ...erasure },
     { queue: "parked", depth: parked, lagMs: 0 },
   ];
 }
@@ -96,6 +99,17 @@ async function measureViews(tx: ReadTransaction, tenant: number, nowMs: number):
     times.push((await readHead(tx, tenant, first.stream)).updatedAt * MS_PER_SECOND);
   }
   return { depth, lagMs: longest(nowMs, times) };
+}
+
+async function measureErasures(tx: ReadTransaction, nowMs: number): Promise<Waiting> {
+  const due = await listErasures(tx, undefined, COUNT_MAX);
+  const first = await Promise.all(
+    due.slice(0, LOOK_AT).map(({ tenant, id }) => readTombstone(tx, tenant, id)),
+  );
+  const times = first.flatMap((tombstone) =>
+    tombstone === undefined ? [] : [tombstone.executeAtMs]
+  );
+  return { depth: due.length, lagMs: longest(nowMs, times) };
 }
 
 function join(a: Waiting, b: Waiting): Waiting {

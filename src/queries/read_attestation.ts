@@ -109,12 +109,13 @@ export function createAttestationReader(engine: Engine, specs: SpecCache): Attes
     const placed = await placeStream(tx, tenant, number, stream.key);
     if (placed === undefined) return beyond(numbered, "stream", 0);
     const { length, leaf } = placed.entry;
+    const { generation } = stream;
     if (index >= length) return beyond(numbered, "index", length);
     const mismatch = { kind: "anchor_stream_mismatch", anchorId: anchor.id } as const;
     if (stream.length < length) return refuse(mismatch);
     const [event, previous, streamProof] = await Promise.all([
-      readEvent(tx, tenant, stream.key, index),
-      index === 0 ? undefined : readEvent(tx, tenant, stream.key, index - 1),
+      readEvent(tx, tenant, stream.key, index, generation),
+      index === 0 ? undefined : readEvent(tx, tenant, stream.key, index - 1, generation),
       proveEvent(tx, stream, length, index),
     ]);
     if (event === undefined) return refuse(mismatch);

@@ -45,10 +45,10 @@ async function pageForwards(
   count: number,
   start: number | undefined,
 ): Promise<Page> {
-  const { length } = await readHead(tx, tenant, key);
+  const { length, generation } = await readHead(tx, tenant, key);
   const from = start === undefined ? 0 : start + 1;
   const to = Math.min(length, from + count);
-  const window = { from, to, bytesMax: limits.pageBytesMax };
+  const window = { from, to, bytesMax: limits.pageBytesMax, generation };
   const events = withinCeiling(await readEvents(tx, tenant, key, window));
   const last = events.at(-1);
   return page(events, last !== undefined && last.index < length - 1, last, count);
@@ -61,9 +61,10 @@ async function pageBackwards(
   count: number,
   start: number | undefined,
 ): Promise<Page> {
-  const { length } = await readHead(tx, tenant, key);
+  const { length, generation } = await readHead(tx, tenant, key);
   const to = Math.min(length, start ?? length);
-  const window = { from: Math.max(0, to - count), to, bytesMax: limits.pageBytesMax };
+  const from = Math.max(0, to - count);
+  const window = { from, to, bytesMax: limits.pageBytesMax, generation };
   const newestFirst = (await readEventsBackwards(tx, tenant, key, window)).reverse();
   const events = withinCeiling(newestFirst).reverse();
   const first = events[0];

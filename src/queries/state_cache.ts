@@ -39,6 +39,8 @@ export interface StateCache {
   /** The refusal that this very fold ended with before. Spares the work of finding out again. */
   refusal(name: FoldName): Refusal | undefined;
   refuse(name: FoldName, refusal: Refusal): void;
+  /** Forgets all states: some may be of events that were erased. */
+  clear(): void;
 }
 
 export function openStateCache(): StateCache {
@@ -55,6 +57,7 @@ export function openStateCache(): StateCache {
       const state = states.get(`${tenant}/${stream}`);
       return state?.foldHash === foldHash ? state : undefined;
     },
+    clear: () => states.clear(),
     set(tenant, stream, foldHash, { length, bytes, generation, stateJson }) {
       states.set(`${tenant}/${stream}`, { length, bytes, generation, stateJson, foldHash });
     },

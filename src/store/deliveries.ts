@@ -11,6 +11,7 @@ import { shardOf } from "../domain/work_share.ts";
 import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
 import { unpack } from "../kv/tuple.ts";
 import { decodeRecord, encodeRecord } from "./json_record.ts";
+import { clearPage, type ErasedStream } from "./erased_copies.ts";
 import { keyAfter, keys } from "./keys.ts";
 import { setTimer, type Timer } from "./timers.ts";
 
@@ -194,4 +195,23 @@ function deliveryKey({ tenant, listener, stream }: Lane, index: number): Bytes {
 
 function markKey(lane: Lane): Bytes {
   return keys.laneMark(laneShard(lane), lane.tenant, lane.listener, lane.stream);
+}
+
+/**
+ * Removes the next deliveries of the events of an erased stream: of one listener after the other.
+ * Marks and timers of lanes in which nothing is left go by themselves.
+ */
+export async function removeStreamDeliveries(
+  tx: Transaction,
+  { tenant, stream, length }: ErasedStream,
+  after: Bytes | undefined,
+): Promise<Bytes | undefined> {
+  const { begin, end } = keys.deliveries(tenant);
+  const [next] = await tx.unguarded.getRange({ begin: after ?? begin, end }, { limit: 1 });
+  if (next === undefined) return undefined;
+  const listener = unpack(next.key).at(-3) as string;
+  const lane = keys.lane(tenant, listener, stream).begin;
+  const upTo = keys.delivery(tenant, listener, stream, length);
+  const isMore = await clearPage(tx, tenant, { begin: lane, end: upTo }) !== undefined;
+  return isMore ? lane : keys.endpointDeliveries(tenant, listener).end;
 }

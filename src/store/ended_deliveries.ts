@@ -14,6 +14,7 @@ import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
 import { unpack } from "../kv/tuple.ts";
 import type { Endpoint } from "./deliveries.ts";
 import { decodeRecord, encodeRecord } from "./json_record.ts";
+import { type ErasedStream, takePage } from "./erased_copies.ts";
 import { keyAfter, keys } from "./keys.ts";
 
 type Reads = Pick<ReadTransaction, "get" | "getRange">;
@@ -159,4 +160,16 @@ async function nextPlace(
 function decode(id: string, value: Bytes): EndedDelivery {
   const { delivery, ...rest } = decodeRecord<Stored>(value);
   return { delivery: { id, ...delivery }, ...rest };
+}
+
+/** Removes the next ones of events of an erased stream, with the log of their tries. */
+export async function removeStreamEnded(
+  tx: Transaction,
+  { tenant, stream, length }: ErasedStream,
+  after: Bytes | undefined,
+): Promise<Bytes | undefined> {
+  return await takePage(tx, keys.allEndedDeliveries(tenant), after, ({ key, value }) => {
+    const { stream: of, index } = decodeRecord<Stored>(value);
+    if (of === stream && index < length) tx.clear(key);
+  });
 }

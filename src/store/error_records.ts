@@ -2,8 +2,9 @@
 
 import type { ErrorRecord } from "../domain/error_record.ts";
 import { limits } from "../domain/limits.ts";
-import type { ReadTransaction, Transaction } from "../kv/engine.ts";
+import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
 import { unpack } from "../kv/tuple.ts";
+import { type ErasedStream, takePage } from "./erased_copies.ts";
 import { keys } from "./keys.ts";
 
 const MS_PER_SECOND = 1000;
@@ -63,4 +64,16 @@ export async function sweepErrorRecords(tx: Transaction, nowMs: number, limit: n
     tx.clear(key);
   }
   return due.length;
+}
+
+/** Removes the next ones that tell of an erased stream, in whatever words. */
+export async function removeStreamErrors(
+  tx: Transaction,
+  { tenant, stream }: ErasedStream,
+  after: Bytes | undefined,
+): Promise<Bytes | undefined> {
+  return await takePage(tx, keys.errorRecords(tenant), after, ({ key, value }) => {
+    // What is due for removal finds nothing then.
+    if (decoder.decode(value).includes(stream)) tx.clear(key);
+  });
 }

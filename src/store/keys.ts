@@ -54,10 +54,15 @@ const kind = {
   viewWork: 43,
   importRecord: 44,
   usage: 45,
+  tombstone: 46,
+  tombstoneStream: 47,
 } as const;
 
-/** What a stream is made of, in this order: an append then changes one page of a tree, not two. */
-const part = { segment: 0, head: 1 } as const;
+/**
+ * What a stream is made of, in this order: an append then changes one page of a tree, not two.
+ * `rewritten`: segments of all generations but the first, which most streams never leave.
+ */
+export const streamPart = { rewritten: -1, segment: 0, head: 1 } as const;
 
 export const keys = {
   // The whole deployment.
@@ -122,6 +127,8 @@ export const keys = {
     pack([0, "outbox", shard, tenant, stream, index, number]),
   outboxes: (shard: number): KeyRange => rangeOf([0, "outbox", shard]),
   tenantOutbox: (shard: number, tenant: number): KeyRange => rangeOf([0, "outbox", shard, tenant]),
+  streamOutbox: (shard: number, tenant: number, stream: string): KeyRange =>
+    rangeOf([0, "outbox", shard, tenant, stream]),
   /** Counts writes that left entries for others to do; watched. */
   outboxSignal: (): Bytes => pack([0, "outbox_signal"]),
   /** Work that has failed so often that nobody tries it again, under the key it had. */
@@ -144,16 +151,26 @@ export const keys = {
   viewTenants: (): KeyRange => rangeOf([0, "view_tenant"]),
   /** Counts transactions that put something into the log of commits; watched. */
   commitSignal: (): Bytes => pack([0, "commit_signal"]),
+  /** Erasures that are due or under way, of the whole deployment. */
+  erasure: (tenant: number, id: string): Bytes => pack([0, "erasure", tenant, id]),
+  erasures: (): KeyRange => rangeOf([0, "erasure"]),
+  /** Counts streams that were erased; watched, so that every node forgets what it remembers. */
+  erasureSignal: (): Bytes => pack([0, "erasure_signal"]),
 
   // One tenant.
   /** All that is kept under the tenant's number. */
   tenant: (tenant: number): KeyRange => rangeOf([tenant]),
   /** Consecutive events of one stream, packed; the number is the index of the first. */
-  segment: (tenant: number, stream: string, first: number): Bytes =>
-    pack([tenant, kind.stream, stream, part.segment, first]),
-  segments: (tenant: number, stream: string): KeyRange =>
-    rangeOf([tenant, kind.stream, stream, part.segment]),
-  head: (tenant: number, stream: string): Bytes => pack([tenant, kind.stream, stream, part.head]),
+  segment: (tenant: number, stream: string, first: number, generation = 0): Bytes =>
+    generation === 0
+      ? pack([tenant, kind.stream, stream, streamPart.segment, first])
+      : pack([tenant, kind.stream, stream, streamPart.rewritten, generation, first]),
+  segments: (tenant: number, stream: string, generation = 0): KeyRange =>
+    generation === 0
+      ? rangeOf([tenant, kind.stream, stream, streamPart.segment])
+      : rangeOf([tenant, kind.stream, stream, streamPart.rewritten, generation]),
+  head: (tenant: number, stream: string): Bytes =>
+    pack([tenant, kind.stream, stream, streamPart.head]),
   allStreams: (tenant: number): KeyRange => rangeOf([tenant, kind.stream]),
   /** Part `number` of a value too large for one key, under the key it belongs to. */
   piece: (tenant: number, owner: Bytes, number: number): Bytes =>
@@ -362,6 +379,11 @@ export const keys = {
   usage: (tenant: number, month: string, shard: number): Bytes =>
     pack([tenant, kind.usage, month, shard]),
   usages: (tenant: number, month: string): KeyRange => rangeOf([tenant, kind.usage, month]),
+  /** Requests to erase a stream, and which one is open for a stream. */
+  tombstone: (tenant: number, id: string): Bytes => pack([tenant, kind.tombstone, id]),
+  tombstones: (tenant: number): KeyRange => rangeOf([tenant, kind.tombstone]),
+  tombstoneStream: (tenant: number, stream: string): Bytes =>
+    pack([tenant, kind.tombstoneStream, stream]),
 } as const;
 
 /** The first key after `key`. */

@@ -56,6 +56,12 @@ export async function wholeValue(
   return whole;
 }
 
+/** How much there is of what was found as `value`: with its pieces. */
+export function wholeBytes(value: Bytes): number {
+  if (value[0] !== HEADER) return value.length;
+  return new DataView(value.buffer, value.byteOffset, value.byteLength).getUint32(5);
+}
+
 /** Removes the value and its pieces. */
 export function clearLargeValue(tx: Transaction, tenant: number, key: Bytes): void {
   tx.clear(key);

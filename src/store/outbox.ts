@@ -7,8 +7,15 @@
 import type { OutboxPlace, OutboxWork, WaitingEntry } from "../domain/reaction/outbox_entry.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
 import { shardOf } from "../domain/work_share.ts";
-import { type Bytes, kvLimits, type ReadTransaction, type Transaction } from "../kv/engine.ts";
+import {
+  type Bytes,
+  type KeyRange,
+  kvLimits,
+  type ReadTransaction,
+  type Transaction,
+} from "../kv/engine.ts";
 import { unpack } from "../kv/tuple.ts";
+import { clearPage, type ErasedStream } from "./erased_copies.ts";
 import { keyAfter, keys } from "./keys.ts";
 import { clearLargeValue, setLargeValue, wholeValue } from "./large_value.ts";
 
@@ -156,4 +163,27 @@ function outboxKey(place: OutboxPlace): Bytes {
 function isFull(pairs: readonly { readonly key: Bytes; readonly value: Bytes }[]): boolean {
   const bytes = pairs.reduce((sum, { key, value }) => sum + key.length + value.length, 0);
   return bytes >= PAGE_BYTES_MAX;
+}
+
+/** Removes what the events of an erased stream have set off and nobody has done yet. */
+export async function removeStreamEntries(
+  tx: Transaction,
+  { tenant, stream, length }: ErasedStream,
+): Promise<Bytes | undefined> {
+  return await clearPage(tx, tenant, entriesUpTo(tenant, stream, length));
+}
+
+/** The same of what nobody tries again. */
+export async function removeParkedEntries(
+  tx: Transaction,
+  { tenant, stream, length }: ErasedStream,
+): Promise<Bytes | undefined> {
+  const { begin, end } = entriesUpTo(tenant, stream, length);
+  return await clearPage(tx, tenant, { begin: keys.parked(begin), end: keys.parked(end) });
+}
+
+function entriesUpTo(tenant: number, stream: StreamKey, length: number): KeyRange {
+  const shard = outboxShard({ tenant, stream, index: 0, number: 0 });
+  const begin = keys.outbox(shard, tenant, stream, 0, 0);
+  return { begin, end: keys.outbox(shard, tenant, stream, length, 0) };
 }

@@ -4,6 +4,7 @@
  */
 
 import { assert } from "../domain/assert.ts";
+import { eraseEvents, holdsErased, isStartedByErased } from "../domain/saga/erased_events.ts";
 import type { KeptSagaDefinition } from "../domain/saga/definition.ts";
 import {
   isEndState,
@@ -13,9 +14,10 @@ import {
 } from "../domain/saga/instance.ts";
 import { type SagaSummary, summarizeSaga } from "../domain/saga/view.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
-import { kvLimits, type ReadTransaction, type Transaction } from "../kv/engine.ts";
+import { type Bytes, kvLimits, type ReadTransaction, type Transaction } from "../kv/engine.ts";
 import { unpack } from "../kv/tuple.ts";
 import { decodeRecord, encodeRecord } from "./json_record.ts";
+import { type ErasedStream, takePage } from "./erased_copies.ts";
 import { keyAfter, keys } from "./keys.ts";
 import { clearLargeValue, setLargeValue, wholeValue } from "./large_value.ts";
 
@@ -213,4 +215,28 @@ export async function keepSagaDefinition(
   const key = keys.sagaDefinition(tenant, hash);
   if (await tx.get(key) !== undefined) return;
   setLargeValue(tx, tenant, key, encodeRecord(definition));
+}
+
+/**
+ * Removes the next sagas that an erased stream has started and that have ended. Others that hold
+ * events of it go on, with markers in their place.
+ */
+export async function eraseFromSagas(
+  tx: Transaction,
+  erased: ErasedStream,
+  after: Bytes | undefined,
+): Promise<Bytes | undefined> {
+  const { tenant } = erased;
+  return await takePage(tx, keys.sagas(tenant), after, async ({ key, value }) => {
+    const found = decodeRecord<SagaRecord>(await wholeValue(tx.unguarded, tenant, key, value));
+    if (!holdsErased(found.instance, erased)) return;
+    // Guarded: it may be moved on just now.
+    const record = await readSaga(tx, tenant, found.instance.id);
+    if (record === undefined) return;
+    const { instance } = record;
+    if (isEndState(instance.state) && isStartedByErased(instance, erased)) {
+      return removeSaga(tx, tenant, record);
+    }
+    saveSaga(tx, tenant, record, { ...record, instance: eraseEvents(instance, erased) });
+  });
 }

@@ -3,10 +3,12 @@
  * section 12. Firing and cancelling both read the record, guarded, so that one of them wins.
  */
 
+import { parseEventId } from "../domain/event.ts";
 import type { CancelRule, Emission } from "../domain/reaction/action.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
 import { type Bytes, kvLimits, type ReadTransaction, type Transaction } from "../kv/engine.ts";
 import { unpack } from "../kv/tuple.ts";
+import { type ErasedStream, takePage } from "./erased_copies.ts";
 import { keyAfter, keys } from "./keys.ts";
 import { clearLargeValue, setLargeValue, wholeValue } from "./large_value.ts";
 import { clearTimer, setTimer, type Timer } from "./timers.ts";
@@ -163,4 +165,47 @@ async function decode(tx: Reads, tenant: number, key: Bytes, value: Bytes) {
 /** Whether the record is stored in pieces. */
 function isLarge(record: ScheduleRecord): boolean {
   return encodeSchedule(record).length > kvLimits.valueBytesMax;
+}
+
+/**
+ * Removes the next scheduled events that an erased stream has set off, or that were to be written
+ * to it.
+ */
+export async function removeStreamSchedules(
+  tx: Transaction,
+  erased: ErasedStream,
+  after: Bytes | undefined,
+): Promise<Bytes | undefined> {
+  const { tenant } = erased;
+  return await takePage(tx, keys.schedules(tenant), after, async ({ key, value }) => {
+    const found = await decode(tx.unguarded, tenant, key, value);
+    if (!isOfErased(found, erased)) return;
+    // Guarded: it may be fired just now, or put off.
+    const record = await readSchedule(tx, tenant, found.id);
+    if (record !== undefined) removeSchedule(tx, tenant, record);
+  });
+}
+
+/** The same of what nobody tries again. */
+export async function removeParkedSchedules(
+  tx: Transaction,
+  erased: ErasedStream,
+  after: Bytes | undefined,
+): Promise<Bytes | undefined> {
+  const { tenant } = erased;
+  const all = keys.schedules(tenant);
+  const range = { begin: keys.parked(all.begin), end: keys.parked(all.end) };
+  return await takePage(tx, range, after, async ({ key, value }) => {
+    const record = await decode(tx.unguarded, tenant, key, value);
+    if (isOfErased(record, erased)) clearLargeValue(tx, tenant, key);
+  });
+}
+
+/** Not what was scheduled since. */
+function isOfErased(
+  { by, emission, createdMs }: ScheduleRecord,
+  { stream, length, erasedMs }: ErasedStream,
+): boolean {
+  if (by.key === stream) return (parseEventId(by.streamId) ?? 0) < length;
+  return emission.key === stream && createdMs <= erasedMs;
 }

@@ -5,9 +5,18 @@
  */
 
 import type { StreamKey } from "../domain/stream_key.ts";
-import type { Engine, KeyRange, KeyValue, ReadTransaction, Transaction } from "../kv/engine.ts";
+import type {
+  Bytes,
+  Engine,
+  KeyRange,
+  KeyValue,
+  ReadTransaction,
+  Transaction,
+} from "../kv/engine.ts";
 import { kvLimits } from "../kv/engine.ts";
+import { clearPage, type ErasedStream } from "./erased_copies.ts";
 import { keyAfter, keys } from "./keys.ts";
+import { isGeneration } from "./streams.ts";
 
 export interface SnapshotHeader {
   /** Events folded in. */
@@ -106,7 +115,8 @@ function joinParts(parts: readonly KeyValue[], stateBytes: number): string | und
 /**
  * Saves a snapshot and removes every other one of the stream. Opens its own transactions. Gives
  * false, and changes nothing, where a newer one is there, where another node saves one of this
- * stream at the same time, and where `isWanted`, asked in the last transaction, says no.
+ * stream at the same time, where the stream was rewritten since, and where `isWanted`, asked in the
+ * last transaction, says no.
  */
 export async function saveSnapshot(
   engine: Engine,
@@ -132,9 +142,16 @@ export async function saveSnapshot(
 
   let first = 0;
   for (; parts - first > PARTS_PER_TRANSACTION; first += PARTS_PER_TRANSACTION) {
-    await engine.transact((tx) => setParts(tx, first, first + PARTS_PER_TRANSACTION));
+    // What was made of events that were erased is not written down after them.
+    const isKept = await engine.transact(async (tx) => {
+      if (!await isGeneration(tx, tenant, stream, snapshot.generation)) return false;
+      await setParts(tx, first, first + PARTS_PER_TRANSACTION);
+      return true;
+    });
+    if (!isKept) return false;
   }
   return await engine.transact(async (tx) => {
+    if (!await isGeneration(tx, tenant, stream, snapshot.generation)) return false;
     const now = await readSnapshotHeader(tx, tenant, stream, foldHash);
     // Who saved meanwhile has removed the parts of this one.
     if (!isSame(now, before) || !await isWanted(tx)) {
@@ -172,4 +189,12 @@ function clearOthers(
   const own = keys.snapshotParts(tenant, stream, foldHash, length);
   tx.clearRange({ begin: all.begin, end: own.begin });
   tx.clearRange({ begin: own.end, end: all.end });
+}
+
+/** Removes those of an erased stream: what is folded from its markers comes anew. */
+export async function removeSnapshots(
+  tx: Transaction,
+  { tenant, stream }: ErasedStream,
+): Promise<Bytes | undefined> {
+  return await clearPage(tx, tenant, keys.snapshots(tenant, stream));
 }

@@ -7,9 +7,9 @@ import type { EncodedEvent } from "../domain/event.ts";
 import { placeOf } from "../domain/geo/cells.ts";
 import type { GeoPoint } from "../domain/geo/point.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
-import type { Bytes, KeyRange, KeyValue, ReadTransaction, Transaction } from "../kv/engine.ts";
+import type { KeyRange, KeyValue, ReadTransaction, Transaction } from "../kv/engine.ts";
 import { unpack } from "../kv/tuple.ts";
-import { markChange } from "./audit_cuts.ts";
+import { markChange, readRewrites } from "./audit_cuts.ts";
 import { movePoint } from "./geo_index.ts";
 import { keyAfter, keys } from "./keys.ts";
 import { setLargeValue, wholeValue } from "./large_value.ts";
@@ -29,8 +29,32 @@ export interface IndexedEvent extends ChainedEvent {
 
 type Reads = Pick<ReadTransaction, "get" | "getRange">;
 
+const LAST = { limit: 1, reverse: true };
+
+/** The stream was rewritten while it was read in several transactions: what was read is void. */
+export class StreamRewritten extends Error {
+  override readonly name = "StreamRewritten";
+}
+
 export async function readHead(tx: Reads, tenant: number, stream: StreamKey): Promise<StreamHead> {
   return decodeHead(await tx.get(keys.head(tenant, stream)));
+}
+
+/**
+ * Whether the stream is still of that generation. Guarded against rewrites, not against writes: for
+ * transactions that keep what was made of its events.
+ */
+export async function isGeneration(
+  tx: Transaction,
+  tenant: number,
+  stream: StreamKey,
+  generation: number,
+): Promise<boolean> {
+  const [head] = await Promise.all([
+    readHead(tx.unguarded, tenant, stream),
+    readRewrites(tx, tenant),
+  ]);
+  return head.generation === generation;
 }
 
 /**
@@ -116,12 +140,25 @@ export function placeEvents(
   head: StreamHead,
 ): void {
   assert(first + events.length === head.length, "a head counts the events of its stream");
+  placeSegments(tx, tenant, stream, head.generation, first, events);
+  tx.set(keys.head(tenant, stream), encodeHead(head));
+}
+
+/** Puts them where nobody sees them, until a head has that generation and counts them. */
+export function placeSegments(
+  tx: Transaction,
+  tenant: number,
+  stream: StreamKey,
+  generation: number,
+  first: number,
+  events: readonly ChainedEvent[],
+): void {
   let index = first;
   for (const segment of cutIntoSegments(events)) {
-    setLargeValue(tx, tenant, keys.segment(tenant, stream, index), encodeSegment(segment));
+    const key = keys.segment(tenant, stream, index, generation);
+    setLargeValue(tx, tenant, key, encodeSegment(segment));
     index += segment.length;
   }
-  tx.set(keys.head(tenant, stream), encodeHead(head));
 }
 
 function* cutIntoSegments(events: readonly ChainedEvent[]): Generator<ChainedEvent[]> {
@@ -144,11 +181,13 @@ export interface EventWindow {
   readonly from: number;
   readonly to: number;
   readonly bytesMax: number;
+  /** By the head that the window is of. Left out: the one that the stream has now. */
+  readonly generation?: number;
 }
 
 /**
  * The events of the window, oldest first. Stops after the segment with which `bytesMax` is
- * reached, so that there is always at least one event.
+ * reached, so that there is always at least one event; none where the stream was rewritten since.
  */
 export async function readEvents(
   tx: Reads,
@@ -157,70 +196,63 @@ export async function readEvents(
   window: EventWindow,
 ): Promise<IndexedEvent[]> {
   if (window.from >= window.to) return [];
-  const upToFrom = segmentsUpTo(tenant, stream, window.from);
-  const [holding] = await tx.getRange(upToFrom, { limit: 1, reverse: true });
-  assert(holding !== undefined, "a stream holds every event below its length");
-  const rest: KeyRange = { begin: holding.key, end: keys.segment(tenant, stream, window.to) };
+  const generation = window.generation ?? await readGeneration(tx, tenant, stream);
+  const upToFrom = segmentsUpTo(tenant, stream, generation, window.from);
+  const [holding] = await tx.getRange(upToFrom, LAST);
+  if (holding === undefined) return await explainMissing(tx, tenant, stream, generation);
+  const end = keys.segment(tenant, stream, window.to, generation);
+  const rest: KeyRange = { begin: holding.key, end };
   const pairs = await tx.getRange(rest, { bytesMax: window.bytesMax });
   return (await decodeSegments(tx, tenant, pairs, window)).flat();
 }
 
-/** What a walk over all streams of an environment finds, in the order of their keys. */
-export type StreamPart =
-  | { readonly kind: "events"; readonly stream: StreamKey; readonly events: IndexedEvent[] }
-  | { readonly kind: "head"; readonly stream: StreamKey; readonly head: StreamHead }
-  | { readonly kind: "unreadable"; readonly stream: StreamKey; readonly reason: string };
-
-/** At most about `bytesMax` of all streams, after the key `after`; the events of a stream first. */
-export async function walkStreams(
-  tx: Reads,
-  tenant: number,
-  after: Bytes | undefined,
-  bytesMax: number,
-): Promise<{ readonly parts: StreamPart[]; readonly last: Bytes | undefined }> {
-  const { begin, end } = keys.allStreams(tenant);
-  const range = { begin: after === undefined ? begin : keyAfter(after), end };
-  const pairs = await tx.getRange(range, { bytesMax });
-  const parts: StreamPart[] = [];
-  for (const { key, value } of pairs) {
-    const [stream, , first] = unpack(key).slice(2) as [StreamKey, number, number | undefined];
-    try {
-      if (first === undefined) {
-        parts.push({ kind: "head", stream, head: decodeHead(value) });
-        continue;
-      }
-      const events = decodeSegment(await wholeValue(tx, tenant, key, value));
-      const indexed = events.map((event, offset) => ({ index: first + offset, ...event }));
-      parts.push({ kind: "events", stream, events: indexed });
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      parts.push({ kind: "unreadable", stream, reason });
-    }
-  }
-  return { parts, last: pairs.at(-1)?.key };
+async function readGeneration(tx: Reads, tenant: number, stream: StreamKey): Promise<number> {
+  return (await readHead(tx, tenant, stream)).generation;
 }
 
-/** One event; undefined where the stream has none at the index. */
+/** The events of an old generation go away piece by piece, the oldest first. */
+async function explainMissing(
+  tx: Reads,
+  tenant: number,
+  stream: StreamKey,
+  generation: number,
+): Promise<IndexedEvent[]> {
+  const isOld = await readGeneration(tx, tenant, stream) > generation;
+  assert(isOld, "a stream holds every event below its length");
+  return [];
+}
+
+/**
+ * One event; undefined where the stream has none at the index. Without a generation: of the one
+ * that the stream has now.
+ */
 export async function readEvent(
   tx: Reads,
   tenant: number,
   stream: StreamKey,
   index: number,
+  ofGeneration?: number,
 ): Promise<IndexedEvent | undefined> {
-  const key = keys.segment(tenant, stream, index);
+  const generation = ofGeneration ?? await readGeneration(tx, tenant, stream);
+  const key = keys.segment(tenant, stream, index, generation);
   // Most begin a segment of their own, which a single key finds for half of what a range costs.
   const value = await tx.get(key);
-  const pairs = value === undefined
-    ? await tx.getRange(segmentsUpTo(tenant, stream, index), { limit: 1, reverse: true })
-    : [{ key, value }];
+  const pairs = value !== undefined
+    ? [{ key, value }]
+    : await tx.getRange(segmentsUpTo(tenant, stream, generation, index), LAST);
   const window = { from: index, to: index + 1, bytesMax: Infinity };
   return (await decodeSegments(tx, tenant, pairs, window))[0]?.[0];
 }
 
 /** The last one of them holds the event at the index, if any does. */
-function segmentsUpTo(tenant: number, stream: StreamKey, index: number): KeyRange {
-  const { begin } = keys.segments(tenant, stream);
-  return { begin, end: keyAfter(keys.segment(tenant, stream, index)) };
+function segmentsUpTo(
+  tenant: number,
+  stream: StreamKey,
+  generation: number,
+  index: number,
+): KeyRange {
+  const { begin } = keys.segments(tenant, stream, generation);
+  return { begin, end: keyAfter(keys.segment(tenant, stream, index, generation)) };
 }
 
 /** As {@link readEvents}, but the newest of the window when `bytesMax` binds; oldest first too. */
@@ -231,8 +263,9 @@ export async function readEventsBackwards(
   window: EventWindow,
 ): Promise<IndexedEvent[]> {
   if (window.from >= window.to) return [];
-  const { begin } = keys.segments(tenant, stream);
-  const range = { begin, end: keys.segment(tenant, stream, window.to) };
+  const generation = window.generation ?? await readGeneration(tx, tenant, stream);
+  const { begin } = keys.segments(tenant, stream, generation);
+  const range = { begin, end: keys.segment(tenant, stream, window.to, generation) };
   const limit = window.to - window.from;
   const pairs = await tx.getRange(range, { reverse: true, bytesMax: window.bytesMax, limit });
   return (await decodeSegments(tx, tenant, pairs, window)).reverse().flat();

@@ -9,7 +9,7 @@ import type { StreamKey } from "../domain/stream_key.ts";
 import type { ReadTransaction, Transaction } from "../kv/engine.ts";
 import { unpack } from "../kv/tuple.ts";
 import { keys } from "./keys.ts";
-import { readEvents } from "./streams.ts";
+import { readEvents, StreamRewritten } from "./streams.ts";
 
 type Reads = Pick<ReadTransaction, "get" | "getRange">;
 
@@ -53,17 +53,21 @@ export async function readTile(
   return tile;
 }
 
-/** The leaves of the events from `from` up to but not `to`. */
+/**
+ * The leaves of the events from `from` up to but not `to`.
+ * @throws {StreamRewritten} when the stream has another generation by now.
+ */
 export async function hashLeaves(
   tx: Reads,
-  { tenant, key }: TiledStream,
+  { tenant, key, generation }: TiledStream,
   from: number,
   to: number,
 ): Promise<PackedNodes> {
   const leaves = new Uint8Array((to - from) * NODE_BYTES);
   for (let next = from; next < to;) {
-    const window = { from: next, to, bytesMax: WINDOW_BYTES };
+    const window = { from: next, to, bytesMax: WINDOW_BYTES, generation };
     const events = await readEvents(tx, tenant, key, window);
+    if (events.length === 0) throw new StreamRewritten(`${key} was rewritten`);
     for (const { index, hash } of events) setNode(leaves, index - from, leafHash(hash));
     next += events.length;
   }

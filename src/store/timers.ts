@@ -5,8 +5,8 @@ import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
 import { unpack } from "../kv/tuple.ts";
 import { keyAfter, keys } from "./keys.ts";
 
-/** What is told when the time has come: a scheduled event, a saga, a lane of deliveries. */
-export type TimerKind = "scheduled" | "saga" | "delivery";
+/** What is told when the time has come: a scheduled event, a saga, a lane, an erasure. */
+export type TimerKind = "scheduled" | "saga" | "delivery" | "erasure";
 
 export interface Timer {
   /** Milliseconds since 1970. */

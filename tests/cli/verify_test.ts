@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import bundles from "../golden/audit/bundles.json" with { type: "json" };
+import receipts from "../golden/audit/receipts.json" with { type: "json" };
 import pages from "../golden/audit/pages.json" with { type: "json" };
 
 const ROOT = new URL("../../", import.meta.url);
@@ -123,6 +124,34 @@ for (const verifier of VERIFIERS) {
     const decoded = await run(verifier, listing([{ id: "0", hash: KEY, event: {} }]));
     assert.equal(decoded.code, 1);
     assert.match(decoded.stderr, /raw=true/);
+  });
+
+  Deno.test(`${verifier.name} checks the receipt of an erasure, by itself and as it was answered`, async () => {
+    for (const { fields, signature } of receipts.receipts) {
+      const receipt = { format: 1, scope: "erasure", ...fields, signature, public_key: KEY };
+      const loose = await run(verifier, JSON.stringify(receipt));
+      assert.equal(loose.code, 0, loose.stderr);
+      assert.match(loose.stdout, /VALID: 10000 events of person:5b3e.* were erased on 2026-03-04T/);
+      assert.ok(loose.stdout.includes(`receipt's own (${KEY})`));
+      const answer = JSON.stringify({ ok: true, tombstone: { id: fields.tombstone_id, receipt } });
+      const pinned = await run(verifier, answer, ["--key", KEY, "--stream", fields.key]);
+      assert.equal(pinned.code, 0, pinned.stderr);
+      assert.doesNotMatch(pinned.stdout, /receipt's own/);
+      const cases = [
+        [{ ...receipt, event_count: 9_999 }, [], /signature/],
+        [{ ...receipt, reason: "another" }, [], /signature/],
+        [{ ...receipt, format: 2 }, [], /form/],
+        [{ ...receipt, tip: "x" }, [], /form.*tip/],
+        [receipt, ["--key", "0".repeat(64)], /signed with/],
+        [receipt, ["--stream", "person:global"], /is of person:5b3e/],
+      ] as const;
+      for (const [document, options, reason] of cases) {
+        const { code, stderr, stdout } = await run(verifier, JSON.stringify(document), options);
+        assert.deepEqual([code, stdout], [1, ""]);
+        assert.match(stderr, reason);
+      }
+      assert.equal((await run(verifier, answer, ["--index", "1"])).code, 2);
+    }
   });
 
   Deno.test(`${verifier.name} checks a whole export, and names the line that is wrong`, async () => {

@@ -54,6 +54,7 @@ const SAMPLES: Samples = {
   projection_invalid: { kind: "projection_invalid", violations: [violation] },
   spec_incompatible: { kind: "spec_incompatible", violations: [violation] },
   operator_input_invalid: { kind: "operator_input_invalid", path, message },
+  erasure_begun: { kind: "erasure_begun", state: "running" },
   already_exists: { kind: "already_exists", path, message },
   body_late: { kind: "body_late", seconds: 30 },
   import_conflict: { kind: "import_conflict", reason: "not_empty", message },

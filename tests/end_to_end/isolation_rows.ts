@@ -267,6 +267,23 @@ export const OPERATOR_ROWS: readonly RouteRow[] = [
     body: (shop) => multipart({ ...inTest(shop), name: "judge", file: "\0asm\x01\0\0\0" }),
     rival: 403,
   },
+  { route: "GET /_admin/tombstones", path: inQuery("/_admin/tombstones"), rival: 403 },
+  {
+    route: "POST /_admin/tombstones",
+    path: () => "/_admin/tombstones",
+    body: (shop) => ({ ...inTest(shop), key: `order:${shop.order}`, reason: "not mine" }),
+    rival: 403,
+  },
+  {
+    route: "GET /_admin/tombstones/{id}",
+    path: inQuery("/_admin/tombstones/tmb_1"),
+    rival: 403,
+  },
+  {
+    route: "DELETE /_admin/tombstones/{id}",
+    path: inQuery("/_admin/tombstones/tmb_1"),
+    rival: 403,
+  },
   {
     route: "POST /_admin/import",
     path: () => "/_admin/import",

@@ -7,6 +7,8 @@
 
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../src/domain/json.ts";
+import { uuid } from "../support/service_fixture.ts";
+import { drainErasures } from "../support/erasure_fixtures.ts";
 import { deliver } from "../support/listener_fixtures.ts";
 import { FULFILMENT, typesOf } from "../support/saga_fixtures.ts";
 import { settleViews } from "../support/settle_views.ts";
@@ -125,6 +127,32 @@ function toInstance(path: string, body: unknown): Ask {
 /** As {@link Ask}, by an operator, on a path that does not show it. */
 function asOperator(path: string, body?: unknown): Ask {
   return ({ operator }) => [path, body, { token: operator }];
+}
+
+const TOMBSTONES = "/_admin/tombstones";
+const ERASURE = { key: "order:7KD2M9QXA", reason: "asked for", environment: "test" };
+
+let erasures = 0;
+
+/** A request to erase an order that was written for that: an order has one at most. */
+async function erasure(world: World): Promise<string> {
+  const id = uuid(++erasures);
+  await expect(world, 201, [`/order/${id}/was_noted`, NOTED]);
+  const body = { ...ERASURE, key: `order:${id}`, grace_hours: 0 };
+  return (await expect(world, 202, await asOperator(TOMBSTONES, body)(world))).tombstone.id;
+}
+
+function ofErasure(id: string | typeof erasure = erasure): Ask {
+  return async (world) => {
+    const name = typeof id === "string" ? id : await id(world);
+    return await asOperator(`${TOMBSTONES}/${name}`)(world);
+  };
+}
+
+async function erased(world: World): Promise<string> {
+  const id = await erasure(world);
+  await drainErasures(world.service);
+  return id;
 }
 
 const ORDERS_SEEN: JsonObject = {
@@ -309,6 +337,30 @@ export const REQUESTS: Readonly<Record<string, Producers>> = {
       return await asOperator("/_admin/anchors", { environment: "test" })(world);
     },
     404: asOperator("/_admin/anchors", { instance_id: UNKNOWN }),
+  },
+  "POST /_admin/tombstones": {
+    202: async (world) => await note(world).then(() => asOperator(TOMBSTONES, ERASURE)(world)),
+    404: asOperator(TOMBSTONES, ERASURE),
+    409: async (world) => {
+      await note(world);
+      const asked = await asOperator(TOMBSTONES, ERASURE)(world);
+      await expect(world, 202, asked);
+      return asked;
+    },
+    422: asOperator(TOMBSTONES, { ...ERASURE, key: "order" }),
+  },
+  "GET /_admin/tombstones": {
+    200: asOperator(TOMBSTONES),
+    404: asOperator(`${TOMBSTONES}?instance_id=${UNKNOWN}`),
+  },
+  "GET /_admin/tombstones/{id}": {
+    200: ofErasure(erased),
+    404: ofErasure("tmb_none"),
+  },
+  "DELETE /_admin/tombstones/{id}": {
+    200: ofErasure(),
+    404: ofErasure("tmb_none"),
+    409: ofErasure(erased),
   },
   "POST /_admin/signing-keys": {
     201: asOperator("/_admin/signing-keys", { environment: "test" }),

@@ -1,11 +1,13 @@
 /** `checkStore()` finds nothing in a sound store, and every flipped byte of its evidence. */
 
 import assert from "node:assert/strict";
+import { streamKey } from "../../src/domain/stream_key.ts";
 import { createPlatformAnchorMaker } from "../../src/commands/audit/platform_anchor.ts";
 import type { Bytes, Engine, KeyValue, ReadTransaction } from "../../src/kv/engine.ts";
 import { checkStore } from "../../src/queries/check_store.ts";
 import { keys } from "../../src/store/keys.ts";
 import { pack, rangeOf, unpack } from "../../src/kv/tuple.ts";
+import { erase } from "../support/erasure_fixtures.ts";
 import {
   orderWrite,
   type ServiceFixture,
@@ -180,5 +182,35 @@ Deno.test("checkStore() finds each record of the evidence that is gone", async (
       const without = withRecord(pairs, key, undefined);
       assert.ok(!await isSound(without), JSON.stringify(unpack(key)));
     }
+  });
+});
+
+Deno.test("checkStore() takes what was erased by a request for sound, and finds what speaks of it changed or gone", async () => {
+  await withService(async (fixture) => {
+    const { engine, tenants: { test } } = fixture;
+    const stream = streamKey("order", uuid(1));
+    await fill(fixture, test, WRITES);
+    await erase(fixture, stream);
+    assert.ok(await isSound(engine));
+    const pairs = await contentOf(engine);
+    const key = (await recordsIn(fixture, [test.number]))
+      .find((record) => kindOf(record.key) === kindOf(keys.tombstone(1, "a")))!.key;
+    const told = new TextDecoder().decode(
+      pairs.find((pair) => pair.key.toHex() === key.toHex())!.value,
+    );
+    const { receipt, result } = JSON.parse(told);
+    const places = [receipt.signature, receipt.tip, receipt.reason, receipt.public_key, result.tip];
+    for (const text of places) {
+      const changed = told.replaceAll(text, text.slice(0, -1) + (text.endsWith("0") ? "1" : "0"));
+      const value = new TextEncoder().encode(changed);
+      assert.ok(!await isSound(withRecord(pairs, key, value)), text);
+    }
+    const without = await checkStore(withRecord(pairs, key, undefined), true);
+    assert.ok(without.faults.some(({ fault }) => /^was erased or altered since/.test(fault)));
+    const old = keys.segment(test.number, stream, 0);
+    const [other] = await recordsIn(fixture, [test.number]);
+    await engine.transact((tx) => Promise.resolve(tx.set(old, other!.value)));
+    const left = (await checkStore(engine, true)).faults.map(({ fault }) => fault);
+    assert.ok(left.includes("has events of another generation than its head"), left.join());
   });
 });

@@ -1,6 +1,7 @@
 /** Depth and lag of the queues: exact while they are short, bounded when they are long. */
 
 import assert from "node:assert/strict";
+import { newTombstone } from "../../src/domain/erasure/tombstone.ts";
 import type { QueueMeasure } from "../../src/domain/queue_measure.ts";
 import type { WaitingEntry } from "../../src/domain/reaction/outbox_entry.ts";
 import { streamKey } from "../../src/domain/stream_key.ts";
@@ -15,6 +16,7 @@ import {
   putEntry,
 } from "../../src/store/outbox.ts";
 import { setTimer } from "../../src/store/timers.ts";
+import { markErasure, saveTombstone } from "../../src/store/tombstones.ts";
 import { fakeHost } from "../support/fake_host.ts";
 import { withTemporaryEngine } from "../support/temporary_engine.ts";
 
@@ -50,8 +52,8 @@ Deno.test("measureQueues() finds nothing in an empty store", async () => {
   await withTemporaryEngine(async (engine) => {
     const measures = await measureQueues(engine, fakeHost());
     const nothing = [0, 0];
-    const measured = ["outbox", "timer", "lane", "view", "parked"];
-    const expected = Object.fromEntries(measured.map((queue) => [queue, nothing]));
+    const names = ["outbox", "timer", "lane", "view", "erasure", "parked"];
+    const expected = Object.fromEntries(names.map((name) => [name, nothing]));
     assert.deepEqual(table(measures), expected);
   });
 });
@@ -72,6 +74,7 @@ Deno.test("measureQueues() counts all shards, and times what is due and nothing 
       timer: [31, 700],
       lane: [0, 0],
       view: [0, 0],
+      erasure: [0, 0],
       parked: [0, 0],
     });
     host.timeMs += 1;
@@ -139,5 +142,21 @@ Deno.test("measureQueues() lets writes in between its shards", async () => {
     };
     await measureQueues(engine, { ...host, yieldTurn });
     assert.equal(turns, 3 * 16);
+  });
+});
+
+Deno.test("measureQueues() counts erasures that are due, and times the oldest from its time on", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const host = fakeHost();
+    const wish = { key: streamKey("order", "o1"), reason: "asked for", grace_hours: 1 };
+    await engine.transact((tx) => {
+      for (const [number, ago] of [[1, 7_200_000], [2, 3_600_500]] as const) {
+        const tombstone = newTombstone(`tmb_${number}`, wish, "dpo", host.timeMs - ago);
+        saveTombstone(tx, TENANT, tombstone);
+        markErasure(tx, { tenant: TENANT, id: tombstone.id });
+      }
+      return Promise.resolve();
+    });
+    assert.deepEqual(table(await measureQueues(engine, host)).erasure, [2, 3_600_000]);
   });
 });

@@ -25,6 +25,7 @@ const EMPTY = [
   { queue: "timer", depth: 0, lagMs: 0 },
   { queue: "lane", depth: 0, lagMs: 0 },
   { queue: "view", depth: 0, lagMs: 0 },
+  { queue: "erasure", depth: 0, lagMs: 0 },
   { queue: "parked", depth: 0, lagMs: 0 },
 ];
 

@@ -162,7 +162,7 @@ Deno.test("attest() finds that a stream is not what was signed, and that an anch
     const stream = streamKey("order", uuid(1));
     await engine.transact(async (tx) => {
       const other = await tx.get(keys.segment(test.number, streamKey("order", uuid(2)), 0));
-      tx.set(keys.segment(test.number, stream, 0), other!);
+      tx.set(keys.segment(test.number, stream, 0, 1), other!);
       const head = await readHead(tx, test.number, stream);
       tx.set(keys.head(test.number, stream), encodeHead({ ...head, generation: 1 }));
     });

@@ -40,6 +40,8 @@ for (
       const tenant = test.number;
       await engine.transact(async (tx) => {
         const head = await readHead(tx, tenant, stream);
+        const events = await tx.get(keys.segment(tenant, stream, 0));
+        tx.set(keys.segment(tenant, stream, 0, 1), events!);
         tx.set(keys.head(tenant, stream), encodeHead({ ...head, generation: 1 }));
         await logRewrite(tx, tenant, stream, head.length);
       });

@@ -135,6 +135,14 @@ def platform_payload(a):
             '"created_at":"%s"}' % (a["merkle_root"], a["instance_count"], a["cutoff_at"], a["created_at"]))
 
 
+def erasure_payload(r):
+    names = ["tombstone_id", "instance_id", "environment", "key", "reason", "legal_basis", "requested_at",
+             "requested_by", "executed_at", "completed_at", "event_count", "erased_count", "generation",
+             "previous_tip", "tip"]
+    fields = [("format", 1), ("scope", "erasure")] + [(name, r[name]) for name in names]
+    return json.dumps(dict(fields), separators=(",", ":"), ensure_ascii=False)
+
+
 # ---------------------------------------------------------------- verifying a bundle
 
 class Refused(Exception):
@@ -372,6 +380,21 @@ def golden_anchors():
     }
 
 
+def golden_receipts():
+    tips = some_hashes(2, "tip ")
+    plain = {"tombstone_id": "tmb_019c0d6d7b8042d2f1a7c3b59e0f", "instance_id": INSTANCE, "environment": "production",
+             "key": "person:5b3e1a7c-9d24-4f6a-8b1e-000000000001", "reason": "asked for by the person",
+             "legal_basis": "GDPR Article 17(1)(b)", "requested_at": "2026-03-01T05:06:07.089Z", "requested_by": "dpo",
+             "executed_at": "2026-03-04T05:06:07.089Z", "completed_at": "2026-03-04T05:06:09.000Z",
+             "event_count": 10000, "erased_count": 9998, "generation": 2, "previous_tip": tips[0], "tip": tips[1]}
+    odd = dict(plain, legal_basis=None, reason="\"quoted\" \\ and\na line, \u0001\u007f\u2028 and \u00e9\U0001f5d1")
+    cases = [{"name": name, "fields": fields, "payload": erasure_payload(fields),
+              "signature": sign(SEED, erasure_payload(fields).encode())}
+             for name, fields in [("as most are", plain), ("with every kind of character", odd)]]
+    return {"made_with": "OpenSSL's Ed25519, Python's json; the key is that of RFC 8032, 7.1, test 1",
+            "private_key": SEED.hex(), "public_key": public_key(SEED), "receipts": cases}
+
+
 def bundle_worlds():
     many = {"order:%08d-0000-4000-8000-000000000000" % i: 1 + i % 4 for i in range(37)}
     five = {"order:global": 5, "account:ABCDEFGH1": 3, "order:north": 70}
@@ -492,7 +515,8 @@ def golden_pages():
 
 def write_golden(folder):
     for name, vectors in [("merkle", golden_merkle()), ("anchors", golden_anchors()),
-                          ("bundles", golden_bundles()), ("pages", golden_pages())]:
+                          ("bundles", golden_bundles()), ("pages", golden_pages()),
+                          ("receipts", golden_receipts())]:
         with open(os.path.join(folder, name + ".json"), "w", encoding="utf-8") as file:
             json.dump(vectors, file, indent=1, ensure_ascii=True)
             file.write("\n")

@@ -11,6 +11,7 @@ import type { StreamKey } from "../../domain/stream_key.ts";
 import type { Bytes, Engine } from "../../kv/engine.ts";
 import { listStreams } from "../../store/aggregates.ts";
 import { listChanged, readAtCut } from "../../store/audit_cuts.ts";
+import { isGeneration, StreamRewritten } from "../../store/streams.ts";
 import { addTile, countTiles, hashLeaves, type TiledStream } from "../../store/tiles.ts";
 import type { Pace } from "./pace.ts";
 
@@ -63,17 +64,24 @@ export async function collectChanges(
   return { changes: sorted, long: [...long.values()] };
 }
 
-/** Writes the full tiles that a stream of `length` events lacks, one in each transaction. */
+/**
+ * Writes the full tiles that a stream of `length` events lacks, one in each transaction.
+ * @throws {StreamRewritten} when the stream is another one by now.
+ */
 export async function extendTiles(
   engine: Engine,
   stream: TiledStream,
   length: number,
 ): Promise<void> {
+  const { tenant, key, generation } = stream;
   const full = Math.floor(length / TILE_NODES);
   let number = await engine.snapshot((tx) => countTiles(tx, stream));
   for (; number < full; number++) {
     const from = number * TILE_NODES;
     const leaves = await engine.snapshot((tx) => hashLeaves(tx, stream, from, from + TILE_NODES));
-    await engine.transact((tx) => addTile(tx, stream, number, leaves));
+    await engine.transact(async (tx) => {
+      if (!await isGeneration(tx, tenant, key, generation)) throw new StreamRewritten(key);
+      await addTile(tx, stream, number, leaves);
+    });
   }
 }

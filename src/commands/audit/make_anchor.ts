@@ -28,6 +28,7 @@ import {
 } from "../../store/anchors.ts";
 import { readTenantNumber } from "../../store/instances.ts";
 import { readCurrentSigningKey } from "../../store/signing_keys.ts";
+import { StreamRewritten } from "../../store/streams.ts";
 import { publishChunk } from "../../store/tree_chunks.ts";
 import { buildTree, type BuiltTree } from "./build_tree.ts";
 import { collectChanges, extendTiles } from "./collect_changes.ts";
@@ -100,7 +101,9 @@ async function makeAnchor(work: AnchorWork, tenant: Tenant): Promise<AnchorMade>
       const anchor = await finishBuild(work, place, begun);
       if (anchor !== undefined) return { isNew: true, anchor };
     } catch (error) {
-      if (!(error instanceof BuildOvertaken)) throw error;
+      // The cut is void, as it is where the rewrite is seen at the end.
+      if (error instanceof StreamRewritten) await giveUpCut(engine, number, begun);
+      else if (!(error instanceof BuildOvertaken)) throw error;
     }
   }
   throw new AnchorInterrupted("The streams were rewritten or taken over again and again");
@@ -137,6 +140,15 @@ async function hasNews(tx: Transaction, tenant: number, newest: number): Promise
   if (newest === 0) return (await listStreams(tx.unguarded, tenant, { limit: 1 })).length > 0;
   const epoch = await readEpoch(tx, tenant);
   return (await listChanged(tx.unguarded, tenant, epoch, { limit: 1 })).streams.length > 0;
+}
+
+/** What was rewritten is of no cut any more; the marks of this one stay, for the next. */
+async function giveUpCut(engine: Engine, tenant: number, building: AnchorBuild): Promise<void> {
+  await engine.transact(async (tx) => {
+    const state = await readAnchorState(tx, tenant);
+    if (state.building?.attempt !== building.attempt) return;
+    setAnchorState(tx, tenant, { newest: state.newest });
+  });
 }
 
 /** Every write that commits later is of the next epoch. */

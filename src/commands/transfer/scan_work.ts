@@ -1,9 +1,9 @@
 /**
  * Pending work of an environment, as texts for a file: entries of the outbox, scheduled events,
- * deliveries, sagas, the definitions that running ones need, and projections, which are built anew.
- * All of it changes and goes away, so what was read in several transactions is of one moment only
- * where reading it again gives the same: a piece that was changed is never as it was before, and
- * one that came and went came with an event.
+ * deliveries, sagas, the definitions that running ones need, projections, which are built anew, and
+ * requests to erase streams. All of it changes and goes away, so what was read in several
+ * transactions is of one moment only where reading it again gives the same: a piece that was
+ * changed is never as it was before, and one that came and went came with an event.
  */
 
 import type { OutboxPlace } from "../../domain/reaction/outbox_entry.ts";
@@ -15,6 +15,7 @@ import {
   type MovedProjection,
   type MovedSaga,
   type MovedSchedule,
+  movedTombstone,
   WORK_KINDS,
   type WorkKind,
   type WorkText,
@@ -25,6 +26,7 @@ import { listTenantDeliveries } from "../../store/deliveries.ts";
 import { listProjections, newestVersion } from "../../store/projections.ts";
 import { listSagaRecords, readSagaDefinition } from "../../store/sagas.ts";
 import { isCancelled, listSchedules, type ScheduleRecord } from "../../store/schedules.ts";
+import { walkTombstones } from "../../store/tombstones.ts";
 import { listTenantOutbox } from "../../store/tenant_outbox.ts";
 import type { SegmentLimits } from "./scan_heads.ts";
 
@@ -94,6 +96,7 @@ const readers: Readonly<Record<WorkKind, Reader>> = {
   saga: readSagas,
   saga_definition: readDefinitions,
   projection: readProjections,
+  tombstone: readTombstones,
 };
 
 async function readEntries(
@@ -190,14 +193,31 @@ async function readDefinitions(
 }
 
 /** Few and small: all at once. */
-async function readProjections(tx: ReadTransaction, tenant: number): Promise<Page> {
+async function readProjections(
+  tx: ReadTransaction,
+  tenant: number,
+  place: WorkPlace,
+): Promise<Page> {
   const records = await listProjections(tx, tenant);
   const texts = records.filter(({ isDeleted }) => !isDeleted).map((record) => {
     const { name, deployed_at: deployedAt } = record;
     const { document } = newestVersion(record);
     return asText("projection", { name, deployedAt, document } satisfies MovedProjection);
   });
-  return { texts, next: undefined };
+  return { texts, next: kindAfter(place) };
+}
+
+async function readTombstones(
+  tx: ReadTransaction,
+  tenant: number,
+  place: WorkPlace,
+  batch: number,
+): Promise<Page> {
+  const found = await walkTombstones(tx, tenant, place.after as string | undefined, batch);
+  return {
+    texts: found.map((tombstone) => asText("tombstone", movedTombstone(tombstone))),
+    next: found.length < batch ? undefined : { ...place, after: found.at(-1)!.id },
+  };
 }
 
 function kindAfter({ kind, definitions }: WorkPlace): WorkPlace {

@@ -4,6 +4,7 @@
  */
 
 import { parseEventId } from "../../domain/event.ts";
+import { isOver, type Tombstone } from "../../domain/erasure/tombstone.ts";
 import { eventTypesOf } from "../../domain/saga/definition.ts";
 import { compileKeptSaga } from "../../domain/spec/sagas.ts";
 import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";
@@ -12,6 +13,7 @@ import type {
   MovedEntry,
   MovedSaga,
   MovedSchedule,
+  MovedTombstone,
   WorkItem,
 } from "../../domain/transfer/work.ts";
 import type { Transaction } from "../../kv/engine.ts";
@@ -26,6 +28,13 @@ import { keepImportedProjection } from "../views/import_projections.ts";
 import { keepSchedule, readSchedule, scheduleTimer } from "../../store/schedules.ts";
 import type { StreamHead } from "../../store/stream_head.ts";
 import { openWatchedTypes, watchTypes } from "../../store/watched_types.ts";
+import {
+  erasureTimer,
+  findOpenTombstone,
+  keepTombstone,
+  readTombstone,
+  saveTombstone,
+} from "../../store/tombstones.ts";
 import { sagaTimer } from "../saga_transition.ts";
 
 /** The event that has set a piece of work off. */
@@ -42,6 +51,10 @@ export function originOf(work: WorkItem): Origin | undefined {
   }
   if (work.kind === "delivery") return work.moved;
   if (work.kind === "saga_definition" || work.kind === "projection") return undefined;
+  if (work.kind === "tombstone") {
+    const { key, result } = work.moved;
+    return { stream: key, index: (result?.event_count ?? 1) - 1 };
+  }
   const { key, stream_id } = work.moved.instance.trigger;
   return { stream: key as StreamKey, index: indexOf(stream_id) };
 }
@@ -90,6 +103,8 @@ async function storeMoved(tx: Transaction, tenant: number, work: WorkItem): Prom
     }
     case "projection":
       return await keepImportedProjection(tx, tenant, work.moved);
+    case "tombstone":
+      return await storeTombstone(tx, tenant, work.moved);
   }
 }
 
@@ -139,6 +154,28 @@ async function storeSaga(tx: Transaction, tenant: number, moved: MovedSaga): Pro
     setSagaWaits(tx, tenant, waiting.key, waiting.eventTypes, { sagaId, from });
   }
   if (timerMs !== undefined) keepImportedTimer(tx, sagaTimer(tenant, sagaId, timerMs));
+  return true;
+}
+
+/** One that is open goes on by its timer; what it has erased in the file is erased. */
+async function storeTombstone(
+  tx: Transaction,
+  tenant: number,
+  moved: MovedTombstone,
+): Promise<boolean> {
+  const [known, open] = await Promise.all([
+    readTombstone(tx, tenant, moved.id),
+    findOpenTombstone(tx, tenant, moved.key),
+  ]);
+  if (known !== undefined) return false;
+  const tombstone: Tombstone = { ...moved, imported: true };
+  if (isOver(tombstone)) {
+    keepTombstone(tx, tenant, tombstone);
+    return true;
+  }
+  if (open !== undefined) return false;
+  saveTombstone(tx, tenant, tombstone);
+  keepImportedTimer(tx, erasureTimer(tenant, tombstone));
   return true;
 }
 

@@ -4,6 +4,8 @@
  */
 
 import { Buffer } from "node:buffer";
+import { parseReceipt, verifyReceipt } from "../erasure/receipt.ts";
+import { TOMBSTONE_ID, TOMBSTONE_STATES } from "../erasure/tombstone.ts";
 import { isJsonObject } from "../json.ts";
 import { DELIVERY_ID } from "../listener/delivery_id.ts";
 import { RETRY_PAUSES_MS, TRY_FAILURES } from "../listener/delivery.ts";
@@ -26,7 +28,14 @@ import {
   streamKeyText,
   text,
 } from "./field_checks.ts";
-import type { MovedDefinition, MovedProjection, MovedSaga, WorkItem, WorkKind } from "./work.ts";
+import type {
+  MovedDefinition,
+  MovedProjection,
+  MovedSaga,
+  MovedTombstone,
+  WorkItem,
+  WorkKind,
+} from "./work.ts";
 
 export type ParsedWork =
   | { readonly ok: true; readonly item: WorkItem }
@@ -118,8 +127,12 @@ const instance = objectOf({
   })),
 });
 
+function utcTime(value: unknown): boolean {
+  return typeof value === "string" && parseUtcTime(value) !== undefined;
+}
+
 const tryLine = objectOf({
-  at: (value) => typeof value === "string" && parseUtcTime(value) !== undefined,
+  at: utcTime,
   "status?": count,
   "failure?": oneOf(TRY_FAILURES),
   duration_ms: count,
@@ -167,6 +180,29 @@ const SHAPES: Readonly<Record<WorkKind, Shape>> = {
     depth: countFrom1,
     requestId: shortText,
   },
+  tombstone: {
+    id: (value) => typeof value === "string" && TOMBSTONE_ID.test(value),
+    key: streamKeyText,
+    reason: shortText,
+    "legal_basis?": shortText,
+    grace_hours: count,
+    state: oneOf(TOMBSTONE_STATES),
+    requested_at: utcTime,
+    requested_by: shortText,
+    execute_at: utcTime,
+    executeAtMs: count,
+    "cancelled_at?": utcTime,
+    "executed_at?": utcTime,
+    "completed_at?": utcTime,
+    "result?": objectOf({
+      generation: countFrom1,
+      event_count: countFrom1,
+      erased_count: count,
+      previous_tip: hex64,
+      tip: hex64,
+    }),
+    "receipt?": isJsonObject,
+  },
   saga_definition: {
     hash: hex64,
     kept: objectOf({ name: typeName, saga: isJsonObject, singletons: listOf(shortText) }),
@@ -201,6 +237,7 @@ function explainWhole(kind: WorkKind, moved: unknown): string | undefined {
   if (kind === "saga") return explainSaga(moved as MovedSaga);
   if (kind === "saga_definition") return explainDefinition(moved as MovedDefinition);
   if (kind === "projection") return explainProjection(moved as unknown as MovedProjection);
+  if (kind === "tombstone") return explainTombstone(moved as MovedTombstone);
   return undefined;
 }
 
@@ -231,6 +268,28 @@ function explainProjection({ name, document }: MovedProjection): string | undefi
   const bytes = Buffer.byteLength(JSON.stringify(document));
   if (bytes <= limits.projectionBytesMax) return undefined;
   return `the projection's document has more than ${limits.projectionBytesMax} bytes`;
+}
+
+/** Each state has what its way there has left, and nothing else. */
+function explainTombstone(moved: MovedTombstone): string | undefined {
+  const { id, key, state, result, receipt } = moved;
+  if (Date.parse(moved.execute_at) !== moved.executeAtMs) return "it is due at two times";
+  const isErased = state === "running" || state === "completed";
+  const parts = [
+    [moved.cancelled_at, state === "cancelled"],
+    [moved.executed_at, isErased],
+    [result, isErased],
+    [moved.completed_at, state === "completed"],
+    [receipt, state === "completed"],
+  ] as const;
+  if (parts.some(([part, isThere]) => (part !== undefined) !== isThere)) {
+    return `one that is ${state} has not just the fields of that`;
+  }
+  if (receipt === undefined) return undefined;
+  const parsed = parseReceipt(receipt);
+  const isOwn = typeof parsed !== "string" && verifyReceipt(parsed) &&
+    parsed.tombstone_id === id && parsed.key === key && parsed.tip === result?.tip;
+  return isOwn ? undefined : "its receipt is not signed, or is of another one";
 }
 
 /** The definition that a saga still needs; undefined for one that has ended. */

@@ -13,8 +13,8 @@ import type { WorkKind } from "./work.ts";
 
 export const FORMAT = "daybook-environment";
 /**
- * What is written. Version 1 had no pending work, version 2 no blobs, version 3 no projections; all
- * are still read.
+ * What is written. Version 1 had no pending work, version 2 no blobs, version 3 neither projections
+ * nor requests to erase a stream; all are still read.
  */
 export const FORMAT_VERSION = 4;
 export const FORMAT_VERSIONS_READ: readonly unknown[] = [1, 2, 3, FORMAT_VERSION];

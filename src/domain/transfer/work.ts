@@ -11,6 +11,7 @@ import type { JsonObject } from "../json.ts";
 import type { KeptSagaDefinition } from "../saga/definition.ts";
 import type { SagaInstance } from "../saga/instance.ts";
 import type { StreamKey } from "../stream_key.ts";
+import type { Tombstone } from "../erasure/tombstone.ts";
 
 /** In the order in which they come. */
 export const WORK_KINDS = [
@@ -20,6 +21,7 @@ export const WORK_KINDS = [
   "saga",
   "saga_definition",
   "projection",
+  "tombstone",
 ] as const;
 export type WorkKind = typeof WORK_KINDS[number];
 
@@ -77,10 +79,24 @@ export interface MovedProjection {
   readonly document: JsonObject;
 }
 
+/**
+ * A request to erase a stream: one that waits, and what is left of those that are over. One that
+ * is under way is in the file as it was before, or, where its markers are in place, without how far
+ * the removal of copies has come: it begins anew.
+ */
+export type MovedTombstone = Omit<Tombstone, "imported" | "rewrite" | "removal">;
+
+export function movedTombstone(tombstone: Tombstone): MovedTombstone {
+  const { imported: _, rewrite: __, removal: ___, ...moved } = tombstone;
+  if (moved.state !== "running" || moved.result !== undefined) return moved;
+  return { ...moved, state: "pending" };
+}
+
 export type WorkItem =
   | { readonly kind: "outbox_entry"; readonly moved: MovedEntry }
   | { readonly kind: "scheduled_event"; readonly moved: MovedSchedule }
   | { readonly kind: "delivery"; readonly moved: MovedDelivery }
   | { readonly kind: "saga"; readonly moved: MovedSaga }
   | { readonly kind: "saga_definition"; readonly moved: MovedDefinition }
-  | { readonly kind: "projection"; readonly moved: MovedProjection };
+  | { readonly kind: "projection"; readonly moved: MovedProjection }
+  | { readonly kind: "tombstone"; readonly moved: MovedTombstone };

@@ -6,12 +6,15 @@ import { type Environment, parseEnvironment } from "../../domain/tenant.ts";
 import { readJsonBody } from "./body.ts";
 import { findUnknownKey } from "./write.ts";
 
-type FieldType = "string" | "boolean" | "any";
+type FieldType = "string" | "boolean" | "number" | "any";
 
 /** Name to type; a name ending in `?` may be absent. */
 export type FieldTable = Readonly<Record<string, FieldType>>;
 
-type FieldValue<F> = F extends "string" ? string : F extends "boolean" ? boolean : JsonValue;
+type FieldValue<F> = F extends "string" ? string
+  : F extends "boolean" ? boolean
+  : F extends "number" ? number
+  : JsonValue;
 
 /** A body that has passed {@link checkFields} with the table `T`. */
 export type Fields<T extends FieldTable> =

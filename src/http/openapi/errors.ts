@@ -122,6 +122,7 @@ export const ERRORS: Readonly<Record<ErrorName, ErrorForm>> = {
     message: TEXT,
   }, ["X-SVC-Limit-Exceeded"]),
   login_locked: error(429, "rate_limited", {}, RETRY),
+  erasure_begun: error(409, "bad_request", { state: TEXT }),
   anchor_not_found: error(404, "anchor_not_found"),
   stream_not_found: error(404, "stream_not_found"),
   invalid_index: error(422, "invalid_index"),

@@ -2,6 +2,7 @@
 
 import { AUDIT } from "./operations/audit.ts";
 import { DATA } from "./operations/data.ts";
+import { ERASURE } from "./operations/erasure.ts";
 import { IMPORTS } from "./operations/imports.ts";
 import { OPERATORS } from "./operations/operators.ts";
 import { PLATFORM } from "./operations/platform.ts";
@@ -15,6 +16,7 @@ export const OPERATIONS: Operations = {
   ...PROJECTIONS,
   ...REACTIONS,
   ...AUDIT,
+  ...ERASURE,
   ...OPERATORS,
   ...IMPORTS,
   ...PLATFORM,
@@ -26,6 +28,7 @@ export const TAGS: readonly (readonly [name: string, operations: Operations])[] 
   ["projections", PROJECTIONS],
   ["reactions", REACTIONS],
   ["audit", AUDIT],
+  ["erasure", ERASURE],
   ["operators", OPERATORS],
   ["imports", IMPORTS],
   ["platform", PLATFORM],

@@ -1,0 +1,114 @@
+/**
+ * Rewrites a stream as markers: beside its events, step by step, until a step reaches the end. That
+ * one also lets the markers take the place of the events, in the same transaction. So readers see
+ * all events or all markers, writers come before the markers were complete (then they are erased
+ * too) or behind them, and a step that dies has done nothing. Decisions, section 18.
+ */
+
+import { assert } from "../../domain/assert.ts";
+import { extendChain } from "../../domain/audit/chain.ts";
+import { extendFrontier } from "../../domain/audit/frontier.ts";
+import { ERASED_TYPE, markerOf } from "../../domain/erasure/marker.ts";
+import type { RewriteProgress, RewriteResult, Tombstone } from "../../domain/erasure/tombstone.ts";
+import { decodeEvent } from "../../domain/event.ts";
+import type { StreamKey } from "../../domain/stream_key.ts";
+import type { Transaction } from "../../kv/engine.ts";
+import { countRewrite, markChange, readEpoch } from "../../store/audit_cuts.ts";
+import { logRewrite } from "../../store/erased_views.ts";
+import { movePoint } from "../../store/geo_index.ts";
+import { enqueueStreamRebuild } from "../../store/rebuilds.ts";
+import type { ChainedEvent } from "../../store/segment.ts";
+import type { StreamHead } from "../../store/stream_head.ts";
+import {
+  type IndexedEvent,
+  placeEvents,
+  placeSegments,
+  readEvents,
+  readHead,
+} from "../../store/streams.ts";
+import { signalErasure } from "../../store/tombstones.ts";
+import { REBUILD_EVERY_BYTES } from "../append_events.ts";
+
+/** What one step rewrites at most: events as stored, and their number. Others wait meanwhile. */
+const STEP_BYTES = 1024 * 1024;
+const STEP_EVENTS = 2_000;
+
+/** What a step has come to: more to do, or the stream as it is from the commit on. */
+export type RewriteStep =
+  | { readonly kind: "more"; readonly rewrite: RewriteProgress }
+  | { readonly kind: "swapped"; readonly result: RewriteResult };
+
+/** One step, in a transaction that has read the tombstone, guarded. */
+export async function rewriteStep(
+  tx: Transaction,
+  tenant: number,
+  { id, key, rewrite }: Pick<Tombstone, "id" | "key" | "rewrite">,
+): Promise<RewriteStep> {
+  // Unguarded: while markers are built, writers write.
+  const head = await readHead(tx.unguarded, tenant, key);
+  const before = rewrite ?? beginRewrite(head);
+  assert(before.generation === head.generation + 1, "a stream is rewritten by one request only");
+  const window = { from: before.length, to: head.length, bytesMax: STEP_BYTES };
+  const read = await readEvents(tx.unguarded, tenant, key, window);
+  const events = read.slice(0, STEP_EVENTS);
+  const { after, markers } = extendRewrite(before, events, id);
+  if (after.length < head.length) {
+    placeSegments(tx, tenant, key, before.generation, before.length, markers);
+    return { kind: "more", rewrite: after };
+  }
+  // Guarded from here on: who writes now is before this transaction, or conflicts with it.
+  assert((await readHead(tx, tenant, key)).tip === head.tip, "a transaction reads one version");
+  await swap(tx, tenant, key, head, before, after, markers);
+  const { generation, length: event_count, erased: erased_count } = after;
+  const result = { generation, event_count, erased_count };
+  return { kind: "swapped", result: { ...result, previous_tip: head.tip!, tip: after.tip! } };
+}
+
+function beginRewrite({ generation }: StreamHead): RewriteProgress {
+  return { generation: generation + 1, length: 0, erased: 0, bytes: 0, peaks: [] };
+}
+
+function extendRewrite(
+  before: RewriteProgress,
+  events: readonly IndexedEvent[],
+  tombstoneId: string,
+): { readonly after: RewriteProgress; readonly markers: readonly ChainedEvent[] } {
+  let { erased, bytes, tip } = before;
+  let frontier = { count: before.length, peaks: before.peaks };
+  const markers = events.map(({ raw }): ChainedEvent => {
+    const event = decodeEvent(raw);
+    const marker = markerOf(event, raw, tombstoneId);
+    if (event.type !== ERASED_TYPE) erased++;
+    bytes += marker.bytes;
+    tip = extendChain(tip, marker.raw);
+    frontier = extendFrontier(frontier, tip);
+    return { raw: marker.raw, bytes: marker.bytes, hash: tip };
+  });
+  const { count: length, peaks } = frontier;
+  return { after: { ...before, length, erased, bytes, tip, peaks }, markers };
+}
+
+/**
+ * From the commit on the stream is its markers. Anchors see a stream that has changed in this
+ * epoch, and a cut under way is void, as for any rewrite.
+ */
+async function swap(
+  tx: Transaction,
+  tenant: number,
+  stream: StreamKey,
+  head: StreamHead,
+  before: RewriteProgress,
+  { generation, bytes, tip, peaks }: RewriteProgress,
+  markers: readonly ChainedEvent[],
+): Promise<void> {
+  const epoch = await readEpoch(tx, tenant);
+  markChange(tx, tenant, stream, head, epoch);
+  const swapped: StreamHead = { ...head, generation, epoch, bytes, tip, peaks, place: undefined };
+  movePoint(tx, tenant, stream, head.place, undefined);
+  placeEvents(tx, tenant, stream, before.length, markers, swapped);
+  countRewrite(tx, tenant);
+  signalErasure(tx);
+  await logRewrite(tx, tenant, stream, head.length);
+  // A long one is not readable without a snapshot, and all that there were are void.
+  if (bytes >= REBUILD_EVERY_BYTES) enqueueStreamRebuild(tx, tenant, stream);
+}

@@ -1,0 +1,62 @@
+/** Everything about erasing streams, bound to one engine and one host. */
+
+import { createErasureRunner } from "../commands/erasure/erase_due.ts";
+import {
+  cancelErasure,
+  type ErasureRequest,
+  requestErasure,
+} from "../commands/erasure/request_erasure.ts";
+import type { WorkShare } from "../commands/share_work.ts";
+import {
+  type Tombstone,
+  type TombstonePage,
+  type TombstoneView,
+  viewTombstone,
+} from "../domain/erasure/tombstone.ts";
+import type { PageRequest } from "../domain/reading.ts";
+import { accept, type Outcome } from "../domain/refusal.ts";
+import type { Tenant } from "../domain/tenant.ts";
+import type { Host } from "../host.ts";
+import type { Engine } from "../kv/engine.ts";
+import type { SpecCache } from "../queries/current_spec.ts";
+import { followErasures, type Memory } from "../queries/follow_erasures.ts";
+import { listTombstones, readTombstone } from "../queries/read_tombstones.ts";
+
+export interface ErasureService {
+  request(tenant: Tenant, request: ErasureRequest): Promise<Outcome<TombstoneView>>;
+  /** Only before it has begun. */
+  cancel(tenant: Tenant, id: string): Promise<Outcome<TombstoneView>>;
+  read(tenant: Tenant, id: string): Promise<Outcome<TombstoneView>>;
+  list(tenant: Tenant, page: PageRequest): Promise<Outcome<TombstonePage>>;
+  /** Erases what is due: some steps of each, in this process's share. Gives how many steps. */
+  eraseDue(limit: number, isStopping?: () => boolean): Promise<number>;
+  /** Lets go of its watch. */
+  close(): Promise<void>;
+}
+
+export interface ErasureParts {
+  readonly engine: Engine;
+  readonly host: Host;
+  readonly specs: SpecCache;
+  readonly share: WorkShare;
+  /** What remembers something that was made of events. */
+  readonly memories: readonly Memory[];
+}
+
+export function createErasure(parts: ErasureParts): ErasureService {
+  const { engine, host, share, memories } = parts;
+  const runner = createErasureRunner(engine, host, share);
+  const close = followErasures(engine, host, memories);
+  return {
+    request: async (tenant, request) => view(await requestErasure(parts, tenant, request)),
+    cancel: async (tenant, id) => view(await cancelErasure(parts, tenant, id)),
+    read: (tenant, id) => readTombstone(engine, tenant, id),
+    list: (tenant, page) => listTombstones(engine, tenant, page),
+    eraseDue: (limit, isStopping = () => false) => runner.drain(limit, isStopping),
+    close,
+  };
+}
+
+function view(outcome: Outcome<Tombstone>): Outcome<TombstoneView> {
+  return outcome.ok ? accept(viewTombstone(outcome.value)) : outcome;
+}

@@ -1,0 +1,151 @@
+/**
+ * Erasure of a long stream, with `kill -9` on the real server again and again while it is under
+ * way: readers have all events or all markers after each start, the erasure ends, once, and nothing
+ * of the events is in any file of the store.
+ */
+
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { join } from "node:path";
+import { verifyReceipt } from "../../src/domain/erasure/receipt.ts";
+import type { TombstoneView } from "../../src/domain/erasure/tombstone.ts";
+import { openSqliteEngine } from "../../src/kv/sqlite.ts";
+import { checkStore } from "../../src/queries/check_store.ts";
+import { exampleSpec } from "../support/example_spec.ts";
+import { type ServerProcess, startServer } from "../support/server_process.ts";
+import { uuid } from "../support/service_fixture.ts";
+import { createRandom } from "./random.ts";
+
+const SECRET = "Grete-Samsa-of-Prague";
+const ORDER = uuid(1);
+/** 3,000 events of 16 KB: some fifty steps of rewriting, and as many of removing. */
+const BATCHES = 30;
+const BATCH_EVENTS = 100;
+const EVENTS = BATCHES * BATCH_EVENTS;
+const LINES = 16;
+/** From a start to the kill: later each time, so that it comes to an end. */
+const LIFE_MS = 400;
+const STARTS_MAX = 60;
+const POLL_MS = 100;
+
+interface Client {
+  send(method: string, path: string, body?: unknown): Promise<Record<string, unknown>>;
+}
+
+/** By the write key, or as an operator. */
+function clientOf({ baseUrls, credentials }: ServerProcess, isOperator = false): Client {
+  const token = isOperator ? credentials.operator_token : credentials.keys.test.write;
+  return {
+    async send(method, path, body) {
+      const response = await fetch(`${baseUrls.test}${path}`, {
+        method,
+        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+        body: body === undefined ? null : JSON.stringify(body),
+      });
+      const answer = await response.json();
+      assert.ok(response.ok, `${method} ${path}: ${JSON.stringify(answer)}`);
+      return answer;
+    },
+  };
+}
+
+async function fill(server: ServerProcess): Promise<void> {
+  const operator = clientOf(server, true);
+  const path = `/api/instances/${server.credentials.instance_id}/spec`;
+  await operator.send("POST", path, { environment: "test", spec: exampleSpec });
+  const lines = Array.from({ length: LINES }, () => `${SECRET} `.repeat(45));
+  const data = { customer: SECRET, lines };
+  const events = Array.from({ length: BATCH_EVENTS }, () => ({ type: "was_placed", data }));
+  const metadata = { actor: { type: "user", id: "global" } };
+  const client = clientOf(server);
+  for (let batch = 0; batch < BATCHES; batch++) {
+    await client.send("POST", `/order/${ORDER}`, { events, metadata });
+  }
+  const text = { data: { text: "of another" }, metadata };
+  await client.send("POST", `/order/${uuid(2)}/was_noted`, text);
+  await operator.send("POST", "/_admin/anchors", { environment: "test" });
+}
+
+/** One type for all events, which is told. */
+async function checkReaders(server: ServerProcess): Promise<string> {
+  const client = clientOf(server);
+  const { length } = await client.send("GET", `/order/${ORDER}/length`);
+  assert.equal(length, EVENTS);
+  const types = new Set<string>();
+  for (const query of ["count=40", "count=40&direction=backwards"]) {
+    const { data } = await client.send("GET", `/order/${ORDER}/events?${query}`) as {
+      readonly data: { readonly event: { readonly type: string } }[];
+    };
+    assert.equal(data.length, 40);
+    for (const { event } of data) types.add(event.type);
+  }
+  assert.equal(types.size, 1, [...types].join());
+  return [...types][0]!;
+}
+
+async function readTombstone(server: ServerProcess, id: string): Promise<TombstoneView> {
+  const { tombstone } = await clientOf(server, true).send("GET", `/_admin/tombstones/${id}`);
+  return tombstone as TombstoneView;
+}
+
+function sleep(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
+
+/** Files of the store in which the text stands. */
+function filesWith(dataDir: string, text: string): string[] {
+  const names = [...Deno.readDirSync(dataDir)].filter(({ isFile }) => isFile);
+  return names.map(({ name }) => name).filter((name) =>
+    Buffer.from(Deno.readFileSync(join(dataDir, name))).includes(text)
+  );
+}
+
+Deno.test("a server that is killed again and again erases a long stream, once and wholly", async () => {
+  const seed = Number(Deno.env.get("CRASH_SEED") ?? Math.floor(Math.random() * 2 ** 31));
+  console.log(`crash seed ${seed}`);
+  const random = createRandom(seed);
+  const dataDir = await Deno.makeTempDir({ prefix: "daybook_erasure_" });
+  let server = await startServer({ dataDir });
+  try {
+    await fill(server);
+    const wish = {
+      key: `order:${ORDER}`,
+      reason: "asked for",
+      grace_hours: 0,
+      environment: "test",
+    };
+    const { tombstone } = await clientOf(server, true).send("POST", "/_admin/tombstones", wish);
+    const { id } = tombstone as { id: string };
+    const seen: string[] = [];
+    for (let starts = 1;; starts++) {
+      assert.ok(starts < STARTS_MAX, `it does not end: ${seen.join(", ")}`);
+      await sleep(random.below(LIFE_MS) * (1 + starts / 10));
+      const { state, executed_at } = await readTombstone(server, id);
+      if (state === "completed") break;
+      seen.push(executed_at === undefined ? state : "removing");
+      await server.kill();
+      server = await startServer({ dataDir });
+      const type = await checkReaders(server);
+      if (executed_at !== undefined) assert.equal(type, "_was_tombstoned");
+    }
+    console.log(`killed ${seen.length} times: ${seen.join(", ")}`);
+    assert.ok(seen.length > 1, "the load was too small to prove anything");
+    let told = await readTombstone(server, id);
+    for (let polls = 0; told.state !== "completed" && polls < 600; polls++) {
+      await sleep(POLL_MS);
+      told = await readTombstone(server, id);
+    }
+    assert.ok(verifyReceipt(told.receipt!));
+    assert.deepEqual([told.receipt!.event_count, told.receipt!.generation], [EVENTS, 1]);
+    assert.equal(await checkReaders(server), "_was_tombstoned");
+    // While it runs: closing a store empties its log too.
+    assert.deepEqual(filesWith(dataDir, SECRET), []);
+    await server.stop();
+    const engine = openSqliteEngine({ path: join(dataDir, "daybook.sqlite") });
+    assert.deepEqual((await checkStore(engine, true)).faults, []);
+    await engine.close();
+  } finally {
+    await server.remove();
+    await Deno.remove(dataDir, { recursive: true });
+  }
+});

@@ -1,0 +1,120 @@
+/** `forget()` of the embedded engine: what was cleared is in none of its files any more. */
+
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { join } from "node:path";
+import { pack, rangeOf } from "../../src/kv/tuple.ts";
+import { type TemporarySqlite, temporarySqlite } from "../support/temporary_engine.ts";
+
+const SECRET = "Grete-Samsa-of-Prague";
+/** From a few bytes to many pages: inside of pages, and in pages of their own. */
+const SIZES = [30, 200, 1_200, 5_000, 60_000, 100_000];
+const ROUNDS = 60;
+
+async function withStore(body: (store: TemporarySqlite) => Promise<void>): Promise<void> {
+  const store = await temporarySqlite();
+  try {
+    await body(store);
+  } finally {
+    await store.dispose();
+  }
+}
+
+/** In how many places of the store's files the text stands. */
+function placesOf({ directory }: TemporarySqlite, text: string): number {
+  let places = 0;
+  for (const { name } of Deno.readDirSync(directory)) {
+    const bytes = Buffer.from(Deno.readFileSync(join(directory, name)));
+    for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + 1)) places++;
+  }
+  return places;
+}
+
+function valueOf(text: string, size: number) {
+  return new TextEncoder().encode(text.repeat(Math.ceil(size / text.length)).slice(0, size));
+}
+
+/** Secrets of all sizes between other values, in an order that splits pages again and again. */
+async function fill({ engine }: TemporarySqlite): Promise<void> {
+  for (let round = 0; round < ROUNDS; round++) {
+    await engine.transact((tx) => {
+      for (const [index, size] of SIZES.entries()) {
+        const place = (round * 37 + index * 11) % 101;
+        tx.set(pack(["secret", place, round]), valueOf(SECRET, size));
+        tx.set(pack(["other", place, round]), valueOf("something else ", size));
+        tx.set(pack(["secret-and-other", place, round]), valueOf(`${SECRET} or not `, 300));
+      }
+      return Promise.resolve();
+    });
+  }
+}
+
+async function clearSecrets({ engine }: TemporarySqlite): Promise<void> {
+  for (let place = 0; place < 101; place++) {
+    await engine.transact(async (tx) => {
+      for (const { key } of await tx.getRange(rangeOf(["secret", place]))) tx.clear(key);
+      for (const { key } of await tx.getRange(rangeOf(["secret-and-other", place]))) {
+        tx.set(key, valueOf("nobody ", 250));
+      }
+    });
+  }
+}
+
+Deno.test("forget() leaves nothing of what was cleared or overwritten in the database and its log", async () => {
+  await withStore(async (store) => {
+    await fill(store);
+    assert.ok(placesOf(store, SECRET) > 1_000);
+    await clearSecrets(store);
+    assert.ok(placesOf(store, SECRET) > 0, "the log has it still");
+    await store.engine.forget!();
+    assert.equal(placesOf(store, SECRET), 0);
+    const left = await store.engine.snapshot((tx) => tx.getRange(rangeOf(["other", 0])));
+    assert.ok(left.every(({ value }) => new TextDecoder().decode(value).startsWith("something")));
+  });
+});
+
+Deno.test("forget() does not wait for what reads at an old version, and that reads on or runs again", async () => {
+  await withStore(async (store) => {
+    const { engine } = store;
+    await fill(store);
+    let go = () => {};
+    const until = new Promise<void>((resolve) => go = resolve);
+    const reading = engine.snapshot(async (tx) => {
+      await tx.getRange(rangeOf(["secret", 1]));
+      await until;
+      return await tx.getRange(rangeOf(["secret", 1]));
+    });
+    reading.catch(() => {});
+    await clearSecrets(store);
+    await engine.forget!();
+    assert.equal(placesOf(store, SECRET), 0);
+    go();
+    await assert.rejects(reading, { name: "EngineLimitExceeded" });
+  });
+});
+
+Deno.test("forget() beside steady commits ends, and loses none of them", async () => {
+  await withStore(async (store) => {
+    const { engine } = store;
+    await fill(store);
+    await clearSecrets(store);
+    let isOver = false;
+    let written = 0;
+    const writing = (async () => {
+      for (; !isOver && written < 20_000; written++) {
+        await engine.transact((tx) =>
+          Promise.resolve(tx.set(pack(["later", written]), valueOf("later ", 3_000)))
+        );
+      }
+    })();
+    await Promise.all([engine.forget!(), engine.forget!()]);
+    await engine.forget!();
+    isOver = true;
+    await writing;
+    assert.equal(placesOf(store, SECRET), 0);
+    const later = await engine.snapshot((tx) => tx.getRange(rangeOf(["later"])));
+    assert.equal(later.length, written);
+    const again = await store.reopen();
+    assert.equal((await again.snapshot((tx) => tx.getRange(rangeOf(["later"])))).length, written);
+  });
+});

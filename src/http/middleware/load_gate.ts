@@ -4,8 +4,7 @@
  * always. Decided in "Operations".
  *
  * The answer comes after a pause. Whoever is told at once asks again at once, on all connections:
- * then each turn of the event loop is full of refusals, and what was let in, which takes many turns,
- * takes seconds.
+ * then each turn of the event loop is full of refusals, and what was let in takes many turns.
  */
 
 import { enter, leave, newLoadBound } from "../../domain/load.ts";

@@ -18,9 +18,9 @@ export interface LoadBound {
 }
 
 /** What a request should take at most while others wait. */
-const TARGET_MS = 200;
+const TARGET_MS = 150;
 /** Where they take longer on average, fewer are let in. */
-const SLOW_MS = 300;
+const SLOW_MS = 250;
 /** What takes longer tells nothing of the load: an import, a module, a client that stalls. */
 const TOLD_MS_MAX = 1_000;
 const INTERVAL_MS = 100;

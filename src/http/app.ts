@@ -101,7 +101,7 @@ export function createApp(
     }
   };
 
-  function shed(request: Request): Response {
+  function shed(request: Request): Response | Promise<Response> {
     countRequest(requests, NO_ROUTE, request.method, SHED_STATUS, 0);
     leaveBody(request);
     return loadGate.shed(nextRequestId(request.headers.get("x-request-id")));

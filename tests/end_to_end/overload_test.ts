@@ -25,7 +25,7 @@ function stoppedEngine(inner: Engine) {
   };
 }
 
-Deno.test("what is one too many is 503 at once; health and metrics are answered; then all goes on", async () => {
+Deno.test("what is one too many is 503 after a pause; health and metrics are answered; then all goes on", async () => {
   let stopped!: ReturnType<typeof stoppedEngine>;
   const wrap = (inner: Engine) => (stopped = stoppedEngine(inner)).engine;
   await withWorld(async ({ send, host, operator }) => {
@@ -35,7 +35,9 @@ Deno.test("what is one too many is 503 at once; health and metrics are answered;
     for (let number = 0; number < UNDER_WAY_START; number++) {
       waiting.push(send("POST", WRITE, { body: noteBody("a") }));
     }
+    const sentMs = performance.now();
     const shed = await send("POST", WRITE, { body: noteBody("a") });
+    assert.ok(performance.now() - sentMs >= 490, "who is told at once asks again at once");
     assert.equal(shed.status, 503);
     assert.equal(shed.headers.get("retry-after"), "1");
     assert.match(shed.body.error_id, /^err_[0-9a-f]+$/);

@@ -1,21 +1,25 @@
 /**
- * Lets in as many requests as can be answered in time, and answers the others with 503 at once:
- * before anything is looked at, for what is shed must cost next to nothing. Health and metrics are
- * let in always. Decided in "Operations".
+ * Lets in as many requests as can be answered in time, and answers the others with 503 before
+ * anything is looked at, for what is shed must cost next to nothing. Health and metrics are let in
+ * always. Decided in "Operations".
+ *
+ * The answer comes after a pause. Whoever is told at once asks again at once, on all connections:
+ * then each turn of the event loop is full of refusals, and what was let in takes many turns.
  */
 
 import { enter, leave, newLoadBound } from "../../domain/load.ts";
 import type { Host } from "../../host.ts";
 import type { Service } from "../../service.ts";
 import { sendText } from "../answer.ts";
+import { openDeadlines } from "../deadlines.ts";
 import { lateBodies } from "../decode/body.ts";
 
 export interface LoadGate {
   /** False: to be shed. Else {@link LoadGate.leave} is to be called with the same time. */
   enter(): boolean;
   leave(enteredMs: number, nowMs: number): void;
-  /** The answer to a request that was not let in. */
-  shed(requestId: string): Response;
+  /** The answer to a request that was not let in, after a pause. */
+  shed(requestId: string): Response | Promise<Response>;
   measure(): LoadMeasure;
 }
 
@@ -28,6 +32,9 @@ export interface LoadMeasure {
 
 export const SHED_STATUS = 503;
 const RETRY_AFTER_SECONDS = "1";
+const PAUSE_SECONDS = 0.5;
+/** So many wait for their refusal at a time; further ones are told at once. */
+const HELD_MAX = 10_000;
 /** One error record for all that is shed within this time. */
 const RECORD_MS = 1_000;
 const MESSAGE = "Too many requests are under way";
@@ -41,6 +48,8 @@ interface ShedAnswer {
 
 export function createLoadGate(service: Pick<Service, "data">, host: Host): LoadGate {
   const bound = newLoadBound(host.monotonicMs());
+  const pauses = openDeadlines(PAUSE_SECONDS);
+  let held = 0;
   let shed = 0;
   let answer: ShedAnswer | undefined;
   let answerMs = 0;
@@ -54,19 +63,30 @@ export function createLoadGate(service: Pick<Service, "data">, host: Host): Load
     return { errorId, json: JSON.stringify({ ...body, error_id: errorId }) };
   }
 
+  function refuse(requestId: string): Response {
+    const nowMs = host.monotonicMs();
+    if (answer === undefined || nowMs >= answerMs + RECORD_MS) {
+      answer = makeAnswer(requestId);
+      answerMs = nowMs;
+    }
+    return sendText(requestId, SHED_STATUS, answer.json, {
+      "retry-after": RETRY_AFTER_SECONDS,
+      "x-error-id": answer.errorId,
+    });
+  }
+
   return {
     enter: () => enter(bound, lateBodies()),
     leave: (enteredMs, nowMs) => leave(bound, enteredMs, nowMs),
     shed(requestId) {
       shed++;
-      const nowMs = host.monotonicMs();
-      if (answer === undefined || nowMs >= answerMs + RECORD_MS) {
-        answer = makeAnswer(requestId);
-        answerMs = nowMs;
-      }
-      return sendText(requestId, SHED_STATUS, answer.json, {
-        "retry-after": RETRY_AFTER_SECONDS,
-        "x-error-id": answer.errorId,
+      if (held >= HELD_MAX) return refuse(requestId);
+      held++;
+      return new Promise((resolve) => {
+        pauses.start(() => {
+          held--;
+          resolve(refuse(requestId));
+        });
       });
     },
     measure: () => ({ underWay: bound.underWay, underWayMax: bound.max, shed }),

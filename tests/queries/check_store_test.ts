@@ -89,7 +89,7 @@ function recordsIn({ engine }: ServiceFixture, prefix: readonly (string | number
 
 /**
  * Kinds of records that nothing else in a store tells again: specs, what their types wait for, how
- * many cuts and rewrites there were, and how many events a month has. Checksums of rows are for them.
+ * many cuts and rewrites there were, how many events a month has. Checksums of rows are for them.
  */
 const TOLD_ONCE = [
   keys.spec(1, 1),

@@ -88,8 +88,8 @@ function recordsIn({ engine }: ServiceFixture, prefix: readonly (string | number
 }
 
 /**
- * Kinds of records that nothing else in a store tells again: specs, what their types wait for, and
- * how many cuts and rewrites there were. The checksums of rows are for them.
+ * Kinds of records that nothing else in a store tells again: specs, what their types wait for, how
+ * many cuts and rewrites there were, how many events a month has. Checksums of rows are for them.
  */
 const TOLD_ONCE = [
   keys.spec(1, 1),
@@ -98,6 +98,7 @@ const TOLD_ONCE = [
   keys.watchedTypes(1),
   keys.auditEpoch(1),
   keys.auditRewrites(1),
+  keys.usage(1, "2026-01", 0),
 ].map(kindOf);
 
 function kindOf(key: Bytes) {

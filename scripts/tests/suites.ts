@@ -27,6 +27,7 @@ export const CLUSTER_TESTS: readonly string[] = [
  * neither is in the other's way, and a machine has more than one core.
  */
 export const BESIDE_TESTS: readonly string[] = [
+  "tests/commands",
   "tests/differential",
   "tests/domain",
   "tests/fuzz/json_fuzz_test.ts",

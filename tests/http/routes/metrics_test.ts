@@ -25,7 +25,10 @@ function metricsApp(options: Partial<AppOptions> = {}) {
     traceModules() {},
     listTraces: () => ({ isOn: false, traces: [] }),
   };
-  const app = createApp({ ...service, operations }, quietHost(), { ...TEST_LISTENER, ...options });
+  const noQueries = { running: 0, waiting: 0, copies: 0, tables: 0, filling: 0 };
+  const sql = { ...service.sql, measure: () => noQueries };
+  const told = { ...service, operations, sql };
+  const app = createApp(told, quietHost(), { ...TEST_LISTENER, ...options });
   return async ({ method = "GET", host = "127.0.0.1:8002", token, headers = {} }: Ask = {}) => {
     const all = new Headers({ host, ...headers });
     if (token !== undefined) all.set("authorization", `Bearer ${token}`);

@@ -170,7 +170,7 @@ export function createService(
   const timers = createTimerRunner({ ...working, outbox });
   const writer = createWriter(engine, host, specs, combiner, outbox, asker, options.isDirect);
 
-  const audit = createAudit({ engine, host, specs, share, isStoreShared });
+  const audit = createAudit({ engine, host, specs, share, isStoreShared, counters });
   const sql = createSql({ engine, host, counters }, options.sql);
   const erasure = createErasure({ engine, host, specs, share, memories: [states, keeper] });
   const imports = createImports({ ...judging, specs, counters, watched: combiner.watched });

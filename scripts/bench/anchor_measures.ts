@@ -16,6 +16,7 @@ import {
   valueOf,
   withService,
 } from "../../tests/support/service_fixture.ts";
+import { systemHost } from "../../src/host.ts";
 import { percentiles } from "./load.ts";
 import type { Row } from "./table.ts";
 
@@ -29,6 +30,8 @@ const SHARE_MS = 4_000;
 const STREAMS_PER_TRANSACTION = 1_000;
 /** Unix seconds. */
 const TIMESTAMP = 1_767_225_600;
+/** Who works beside others measures time. */
+const REAL_HOST = (({ monotonicMs, startTimer }) => ({ monotonicMs, startTimer }))(systemHost());
 const METADATA = encodeMetadata({
   actor: { type: "user", id: "global" },
   timestamp: TIMESTAMP,
@@ -41,12 +44,12 @@ export async function measureAnchors(isQuick: boolean, add: (row: Row) => void):
     await measureNext(fixture, add);
     await measureBundleLatency(fixture, add);
     await measureShare(fixture, add);
-  });
+  }, { realHost: REAL_HOST });
   if (isQuick) return;
   await withService(async (fixture) => {
     await fill(fixture, STREAMS_MANY);
     await measureFirst(fixture, STREAMS_MANY, add);
-  });
+  }, { realHost: REAL_HOST });
 }
 
 /** Ids that stand in the order of their numbers, as those that begin with a time do not. */

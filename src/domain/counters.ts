@@ -97,6 +97,14 @@ export function count(tally: Tally, name: string, by = 1): void {
   tally.set(name, (tally.get(name) ?? 0) + by);
 }
 
+/** How much has been written and read so far: it grows while anybody is at work. */
+export function countDone({ eventsWritten, writesReplayed, stateReads }: Counters): number {
+  let done = writesReplayed;
+  for (const number of eventsWritten.values()) done += number;
+  for (const number of stateReads.values()) done += number;
+  return done;
+}
+
 /** Counts error records that are stored by now. */
 export function countErrors(
   { errorRecords }: Counters,

@@ -7,6 +7,7 @@ import { rotateSigningKey } from "../commands/rotate_signing_key.ts";
 import type { WorkShare } from "../commands/share_work.ts";
 import type { InstanceAnchor, PlatformAnchor } from "../domain/audit/anchor.ts";
 import type { AttestationBundle } from "../domain/audit/bundle.ts";
+import { countDone, type Counters } from "../domain/counters.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type { Host } from "../host.ts";
@@ -48,13 +49,19 @@ export interface AuditParts {
   readonly specs: SpecCache;
   readonly share: WorkShare;
   readonly isStoreShared: boolean;
+  readonly counters: Counters;
 }
 
 export function createAudit(
-  { engine, host, specs, share, isStoreShared }: AuditParts,
+  { engine, host, specs, share, isStoreShared, counters }: AuditParts,
 ): AuditService {
   const reader = createAttestationReader(engine, specs);
-  const maker = createAnchorMaker({ engine, host, isStoreShared });
+  const maker = createAnchorMaker({
+    engine,
+    host,
+    isStoreShared,
+    done: () => countDone(counters),
+  });
   const platform = createPlatformAnchorMaker(engine, host);
   const due = createDueAnchors(engine, host, share, maker, platform);
   return {

@@ -1,7 +1,13 @@
 /** The numbers of one process. */
 
 import assert from "node:assert/strict";
-import { count, countErrors, countTransaction, newCounters } from "../../src/domain/counters.ts";
+import {
+  count,
+  countDone,
+  countErrors,
+  countTransaction,
+  newCounters,
+} from "../../src/domain/counters.ts";
 
 Deno.test("newCounters() begins at 0 and shares nothing with another one", () => {
   const first = newCounters();
@@ -18,6 +24,15 @@ Deno.test("count() adds to a name, also to one that was not there", () => {
   count(tally, "a");
   count(tally, "b", 2);
   assert.deepEqual([...tally], [["a", 2], ["b", 2]]);
+});
+
+Deno.test("countDone() grows with every event written, write answered again and state read", () => {
+  const counters = newCounters();
+  count(counters.eventsWritten, "client", 3);
+  count(counters.eventsWritten, "saga");
+  count(counters.stateReads, "memory", 2);
+  counters.writesReplayed++;
+  assert.equal(countDone(counters), 7);
 });
 
 Deno.test("countErrors() counts each record by its type", () => {

@@ -12,6 +12,7 @@ import type { WebhookSettings } from "../../src/domain/listener/sender.ts";
 import type { SqlSettings } from "../../src/queries/sql/query_views.ts";
 import { createService, type Service } from "../../src/service.ts";
 import { exampleSpec } from "./example_spec.ts";
+import type { Host } from "../../src/host.ts";
 import { type FakeHost, fakeHost } from "./fake_host.ts";
 import { temporaryEngine } from "./temporary_engine.ts";
 
@@ -32,6 +33,8 @@ export interface FixtureOptions {
   readonly wrap?: (engine: Engine) => Engine;
   /** False: all that is implied goes through the outbox. */
   readonly isDirect?: boolean;
+  /** Real parts of the host, where time is measured. */
+  readonly realHost?: Partial<Host>;
   /** Left out: nothing is delivered to listeners. */
   readonly webhooks?: WebhookSettings;
   /** Left out: queries are not answered. */
@@ -45,7 +48,7 @@ export async function withService(
 ): Promise<void> {
   const { engine: inner, dispose } = await temporaryEngine();
   const engine = options.wrap?.(inner) ?? inner;
-  const host = fakeHost();
+  const host = Object.assign(fakeHost(), options.realHost);
   const access = createAccess(inner, host, { jwtSecret: SECRET });
   const { isDirect, webhooks, sql } = options;
   const service = createService(engine, host, access, { isDirect, webhooks, sql });

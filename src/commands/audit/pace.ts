@@ -11,21 +11,36 @@ export type Pace = () => Promise<void>;
 const SLICE_MS = 4;
 /** A turn of the event loop that takes so long has done something for others. */
 const BUSY_TURN_MS = 1;
+/** Who has done something so lately is at work, also while it waits for its answers. */
+const BUSY_MS = 1_000;
 const PAUSE_FACTOR = 4;
-/** Also where the clock was set forward meanwhile. */
+/** Also where the process itself was held up. */
 const PAUSE_MS_MAX = 100;
 
-export function createPace(host: Pick<Host, "nowMs" | "yieldTurn" | "startTimer">): Pace {
-  let sinceMs = host.nowMs();
+/**
+ * `done` counts what this process has done for others. A turn of the loop alone does not tell: who
+ * waits for the store leaves the loop idle, and would wait for us as well.
+ */
+export function createPace(
+  host: Pick<Host, "monotonicMs" | "yieldTurn" | "startTimer">,
+  done: () => number,
+): Pace {
+  let sinceMs = host.monotonicMs();
+  let seen = done();
+  let busyMs = -Infinity;
   return async () => {
-    const worked = host.nowMs() - sinceMs;
-    if (worked >= 0 && worked < SLICE_MS) return;
-    const yieldedMs = host.nowMs();
+    const worked = host.monotonicMs() - sinceMs;
+    if (worked < SLICE_MS) return;
+    const yieldedMs = host.monotonicMs();
     await host.yieldTurn();
-    if (host.nowMs() - yieldedMs >= BUSY_TURN_MS) {
-      const pause = Math.min(Math.max(worked, 0) * PAUSE_FACTOR, PAUSE_MS_MAX);
+    const nowMs = host.monotonicMs();
+    const count = done();
+    if (count !== seen || nowMs - yieldedMs >= BUSY_TURN_MS) busyMs = nowMs;
+    seen = count;
+    if (nowMs - busyMs < BUSY_MS) {
+      const pause = Math.min(worked * PAUSE_FACTOR, PAUSE_MS_MAX);
       await new Promise<void>((resolve) => void host.startTimer(pause, resolve));
     }
-    sinceMs = host.nowMs();
+    sinceMs = host.monotonicMs();
   };
 }

@@ -46,7 +46,7 @@ function makerOf(
   through = engine,
   isStoreShared = false,
 ) {
-  return createAnchorMaker({ engine: through, host: fakeHost(seed), isStoreShared });
+  return createAnchorMaker({ engine: through, host: fakeHost(seed), isStoreShared, done: () => 0 });
 }
 
 async function newestVerifies({ service, tenants: { test } }: ServiceFixture, number: number) {

@@ -4,16 +4,19 @@ import assert from "node:assert/strict";
 import { createPace } from "../../../src/commands/audit/pace.ts";
 
 /** A host whose clock moves by what is done on it; others use `othersMs` of each turn. */
-function busyHost(othersMs: number) {
+function busyHost(othersMs: number, doneEachTurn: number) {
   const log: string[] = [];
+  let done = 0;
   let nowMs = 1_000;
   return {
     log,
+    done: () => done,
     work: (milliseconds: number) => void (nowMs += milliseconds),
-    nowMs: () => nowMs,
+    monotonicMs: () => nowMs,
     yieldTurn() {
       log.push("turn");
       nowMs += othersMs;
+      done += doneEachTurn;
       return Promise.resolve();
     },
     startTimer(milliseconds: number, run: () => void) {
@@ -25,9 +28,13 @@ function busyHost(othersMs: number) {
   };
 }
 
-async function logOf(othersMs: number, works: readonly number[]): Promise<string[]> {
-  const host = busyHost(othersMs);
-  const pace = createPace(host);
+async function logOf(
+  othersMs: number,
+  works: readonly number[],
+  doneEachTurn = 0,
+): Promise<string[]> {
+  const host = busyHost(othersMs, doneEachTurn);
+  const pace = createPace(host, host.done);
   for (const milliseconds of works) {
     host.work(milliseconds);
     await pace();
@@ -45,7 +52,28 @@ Deno.test("a pace pauses for four times its work where others have work too, and
   assert.deepEqual(await logOf(3, [10, 2, 2]), ["turn", "pause 40", "turn", "pause 16"]);
 });
 
-Deno.test("a pace bears clocks that are set: no long pause, and no end of turns", async () => {
+Deno.test("a pace pauses where others have been answered, though the loop was idle for them", async () => {
+  const log = await logOf(0, [10, 4], 1);
+  assert.deepEqual(log, ["turn", "pause 40", "turn", "pause 16"]);
+});
+
+Deno.test("a pace pauses for a second after others were last seen, and no longer", async () => {
+  const host = busyHost(0, 0);
+  let done = 0;
+  const pace = createPace(host, () => done);
+  const step = async (milliseconds: number) => {
+    host.log.length = 0;
+    host.work(milliseconds);
+    await pace();
+    return [...host.log];
+  };
+  assert.deepEqual(await step(10), ["turn"]);
+  done++;
+  assert.deepEqual(await step(10), ["turn", "pause 40"]);
+  assert.deepEqual(await step(900), ["turn", "pause 100"]);
+  assert.deepEqual(await step(10), ["turn"]);
+});
+
+Deno.test("a pace bears a process that was held up: its pause has an end", async () => {
   assert.deepEqual(await logOf(3, [3_600_000]), ["turn", "pause 100"]);
-  assert.deepEqual(await logOf(3, [-3_600_000, 5]), ["turn", "pause 0", "turn", "pause 20"]);
 });

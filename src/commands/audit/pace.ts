@@ -9,17 +9,15 @@ import type { Host } from "../../host.ts";
 export type Pace = () => Promise<void>;
 
 const SLICE_MS = 4;
-/** A turn of the event loop that takes so long has done something for others. */
-const BUSY_TURN_MS = 1;
 /** Who has done something so lately is at work, also while it waits for its answers. */
-const BUSY_MS = 1_000;
+const BUSY_MS = 100;
 const PAUSE_FACTOR = 4;
 /** Also where the process itself was held up. */
 const PAUSE_MS_MAX = 100;
 
 /**
- * `done` counts what this process has done for others. A turn of the loop alone does not tell: who
- * waits for the store leaves the loop idle, and would wait for us as well.
+ * `done` counts what this process has done for others. How long a turn of the loop takes does not
+ * tell: who waits for the store leaves it idle, and would wait for us as well.
  */
 export function createPace(
   host: Pick<Host, "monotonicMs" | "yieldTurn" | "startTimer">,
@@ -31,11 +29,10 @@ export function createPace(
   return async () => {
     const worked = host.monotonicMs() - sinceMs;
     if (worked < SLICE_MS) return;
-    const yieldedMs = host.monotonicMs();
     await host.yieldTurn();
     const nowMs = host.monotonicMs();
     const count = done();
-    if (count !== seen || nowMs - yieldedMs >= BUSY_TURN_MS) busyMs = nowMs;
+    if (count !== seen) busyMs = nowMs;
     seen = count;
     if (nowMs - busyMs < BUSY_MS) {
       const pause = Math.min(worked * PAUSE_FACTOR, PAUSE_MS_MAX);

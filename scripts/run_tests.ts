@@ -1,6 +1,7 @@
 /**
- * `deno task test`: all tests, what only computes beside the others, then the same product on
- * FoundationDB, suite by suite, each in a process of its own; the last line counts everything.
+ * `deno task test`: all tests in three lanes at once: those that start servers; what only computes;
+ * the same product on FoundationDB, suite by suite, each in a process of its own. Most of the time
+ * each of them waits. The last line counts everything. Types are checked elsewhere (`deno task ok`).
  * Where `fdbserver`, `fdbcli` and `libfdb_c.so` are installed, or FDB_CLUSTER_FILE names a cluster,
  * that is a real cluster; else it says which suites were skipped and why. With arguments it is
  * `deno test` with them.
@@ -23,16 +24,16 @@ import { addSummaries, formatSummary, readSummary, type Summary } from "./tests/
 const ROOT = new URL("../", import.meta.url);
 const ONE_ISOLATE = "tests/support/one_isolate.ts";
 /** A suite that hangs is a failure. */
-const SUITE_SECONDS_MAX = 900;
+const SUITE_SECONDS_MAX = 1_400;
 
 async function runTests(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
-  write: (bytes: Uint8Array) => Promise<void> = writeAll,
+  write: Write = writeAll,
 ): Promise<Summary> {
   const colours: Record<string, string> = Deno.stdout.isTerminal() ? { FORCE_COLOR: "1" } : {};
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["test", "--allow-all", ...args],
+    args: ["test", "--allow-all", "--no-check", ...args],
     cwd: ROOT,
     env: { ...colours, ...env },
     stdin: "null",
@@ -53,19 +54,27 @@ async function runTests(
   return readSummary(output, success);
 }
 
-/** What is run beside other tests shows its output when both have ended. */
-async function runBeside(
-  beside: readonly string[],
-  others: () => Promise<Summary[]>,
-): Promise<Summary[]> {
-  const output: Uint8Array[] = [];
-  const args = [`--ignore=${CLUSTER_TESTS.join(",")}`, ...beside];
-  const running = runTests(args, {}, (bytes) => Promise.resolve(void output.push(bytes)));
-  const summaries = await others();
-  const besides = await running;
-  console.log("\n--- beside the others");
-  for (const bytes of output) await writeAll(bytes);
-  return [besides, ...summaries];
+type Write = (bytes: Uint8Array) => Promise<void>;
+
+/** A lane shows its output as it comes, or all at once in its turn. */
+type Lane = (write: Write) => Promise<Summary[]>;
+
+/** Runs all at once; the first one is seen at work, the others when those before them have ended. */
+async function runLanes(first: Lane, ...others: readonly Lane[]): Promise<Summary[]> {
+  const waiting = others.map((lane) => {
+    const output: Uint8Array[] = [];
+    return { output, running: lane((bytes) => Promise.resolve(void output.push(bytes))) };
+  });
+  const summaries = await first(writeAll);
+  for (const { output, running } of waiting) {
+    summaries.push(...await running);
+    for (const bytes of output) await writeAll(bytes);
+  }
+  return summaries;
+}
+
+function writeLine(write: Write, line: string): Promise<void> {
+  return write(new TextEncoder().encode(`${line}\n`));
 }
 
 async function writeAll(bytes: Uint8Array): Promise<void> {
@@ -75,23 +84,23 @@ async function writeAll(bytes: Uint8Array): Promise<void> {
 async function runSuite(
   { name, paths, env, sizes = {} }: Suite,
   clusterFile: string | undefined,
+  write: Write,
 ): Promise<Summary> {
   const startedAt = performance.now();
-  console.log(`\n--- FoundationDB: ${name}`);
+  await writeLine(write, `\n--- FoundationDB: ${name}`);
   const place: Record<string, string> = clusterFile === undefined
     ? {}
     : { FDB_CLUSTER_FILE: clusterFile };
   const given = Deno.env.toObject();
   const unset = Object.entries(sizes).filter(([variable]) => given[variable] === undefined);
-  // Types were checked with the ordinary tests.
-  const args = ["--no-check", ONE_ISOLATE, "--", ...paths];
-  const summary = await runTests(args, { ...place, ...env, ...Object.fromEntries(unset) });
+  const args = [ONE_ISOLATE, "--", ...paths];
+  const summary = await runTests(args, { ...place, ...env, ...Object.fromEntries(unset) }, write);
   const seconds = (performance.now() - startedAt) / 1000;
-  console.log(`--- FoundationDB: ${name}: ${formatSummary(summary, seconds)}`);
+  await writeLine(write, `--- FoundationDB: ${name}: ${formatSummary(summary, seconds)}`);
   return summary;
 }
 
-async function runOnCluster(): Promise<Summary[]> {
+async function runOnCluster(write: Write): Promise<Summary[]> {
   const given = Deno.env.get("FDB_CLUSTER_FILE");
   const cannotStart = missingForCluster(true);
   const missing = given === undefined ? cannotStart : missingForCluster(false);
@@ -104,40 +113,51 @@ async function runOnCluster(): Promise<Summary[]> {
     if (missing === undefined && given === undefined) cluster = await startCluster();
     for (const suite of CLUSTER_SUITES) {
       if (skipped.includes(suite)) continue;
-      summaries.push(await runSuite(suite, given ?? cluster?.clusterFile));
+      summaries.push(await runSuite(suite, given ?? cluster?.clusterFile, write));
     }
     if (missing !== undefined) {
-      for (const suite of MEMORY_SUITES) summaries.push(await runSuite(suite, undefined));
+      for (const suite of MEMORY_SUITES) summaries.push(await runSuite(suite, undefined, write));
     }
   } finally {
     await cluster?.stop();
   }
-  if (skipped.length > 0) announceSkipped(skipped, (missing ?? cannotStart)!, given);
+  if (skipped.length > 0) {
+    await writeLine(write, describeSkipped(skipped, (missing ?? cannotStart)!, given));
+  }
   return summaries;
 }
 
-function announceSkipped(
+function describeSkipped(
   skipped: readonly Suite[],
   missing: string,
   given: string | undefined,
-): void {
-  console.log([
+): string {
+  return [
     "",
     "=== FoundationDB: SKIPPED on a real cluster",
     ...skipped.map(({ name }) => `===   ${name}`),
     `=== because: ${missing}${given === undefined ? ", and FDB_CLUSTER_FILE is not set" : ""}.`,
     "=== To run them, install foundationdb-server and foundationdb-clients 7.3:",
     "=== https://github.com/apple/foundationdb/releases",
-  ].join("\n"));
+  ].join("\n");
+}
+
+function ignoring(...paths: readonly (readonly string[])[]): string {
+  return `--ignore=${paths.flat().join(",")}`;
 }
 
 if (import.meta.main) {
   const startedAt = performance.now();
   const args = Deno.args.filter((argument) => argument !== "--");
-  const ignored = [...CLUSTER_TESTS, ...BESIDE_TESTS].join(",");
-  const summaries = args.length > 0 ? [await runTests(args)] : await runBeside(
-    BESIDE_TESTS,
-    async () => [await runTests([`--ignore=${ignored}`, "tests/"]), ...await runOnCluster()],
+  const summaries = args.length > 0 ? [await runTests(args)] : await runLanes(
+    async (write) => [
+      await runTests([ignoring(CLUSTER_TESTS, BESIDE_TESTS), "tests/"], {}, write),
+    ],
+    async (write) => {
+      await writeLine(write, "\n--- beside the others");
+      return [await runTests([ignoring(CLUSTER_TESTS), ...BESIDE_TESTS], {}, write)];
+    },
+    runOnCluster,
   );
   const total = addSummaries(summaries);
   console.log(`\n${formatSummary(total, (performance.now() - startedAt) / 1000)}`);

@@ -1,7 +1,7 @@
 /**
  * `deno task test`: all tests in three lanes at once: those that start servers; what only computes;
  * the same product on FoundationDB, suite by suite, each in a process of its own. Most of the time
- * each of them waits. The last line counts everything. Types are checked elsewhere (`deno task ok`).
+ * each of them waits. The last line counts everything. `deno task ok` has checked the types before.
  * Where `fdbserver`, `fdbcli` and `libfdb_c.so` are installed, or FDB_CLUSTER_FILE names a cluster,
  * that is a real cluster; else it says which suites were skipped and why. With arguments it is
  * `deno test` with them.
@@ -59,7 +59,7 @@ type Write = (bytes: Uint8Array) => Promise<void>;
 /** A lane shows its output as it comes, or all at once in its turn. */
 type Lane = (write: Write) => Promise<Summary[]>;
 
-/** Runs all at once; the first one is seen at work, the others when those before them have ended. */
+/** Runs all at once; the first is seen at work, the others when those before them have ended. */
 async function runLanes(first: Lane, ...others: readonly Lane[]): Promise<Summary[]> {
   const waiting = others.map((lane) => {
     const output: Uint8Array[] = [];

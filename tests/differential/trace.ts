@@ -55,7 +55,6 @@ const MIX: readonly (readonly [weight: number, author: Author])[] = [
   [10, audit.askOddly],
   [3, erasure.eraseStream],
   [5, erasure.eraseOddly],
-  [3, erasure.listErasures],
   [5, liveOfKey],
   [42, operate],
   [4, createInstance],

@@ -1,4 +1,4 @@
-/** What is asked of the product for evidence when a world is quiet: one more anchor, and bundles. */
+/** Evidence that a world is asked for when it is quiet: one more anchor, and bundles. */
 
 import type { AttestationBundle } from "../../src/domain/audit/bundle.ts";
 import { unpack } from "../../src/kv/tuple.ts";

@@ -69,7 +69,6 @@ export interface Surroundings {
 
 /** When the world begins, by a clock that is right. */
 export const EPOCH_MS = Date.UTC(2026, 0, 1);
-const NEVER = new Promise<never>(() => {});
 /** The shortest there is. */
 const ANCHOR_SECONDS = 1;
 const JWT_SECRET = new Uint8Array(32).fill(7);
@@ -96,7 +95,7 @@ export function startNode(machine: Machine, around: Surroundings, number: number
 
   function pause(stage: CallStage): Promise<void> {
     if (isAlive && around.isDeadly(stage)) kill();
-    if (!isAlive) return NEVER;
+    if (!isAlive) return never();
     return new Promise((resolve) => void startTimer(around.latencyMs(stage), resolve));
   }
 
@@ -157,6 +156,11 @@ function workersOf(service: Service, { receivers, hasViews, hasAnchors }: Weathe
   if (hasViews) workers.push(viewWorker, viewBuildWorker);
   if (hasAnchors) workers.push((service) => anchorWorker(service, ANCHOR_SECONDS));
   return workers.map((open) => open(service));
+}
+
+/** A new one each time: one for all would keep in memory whatever has ever waited for it. */
+function never(): Promise<never> {
+  return new Promise(() => {});
 }
 
 function openEngine(

@@ -1,166 +1,157 @@
 /**
  * `deno task bench:peers`: ours and its peers on the same work, each durable, each on one core with
  * all that works for it, the load generator on the other. Installs the peers into a folder outside
- * the repository, prints one table and writes the raw figures. `--full` takes hours and asks for a
- * machine that does nothing else; without it the sizes are small, which shows that it works.
+ * the repository, prints the tables and writes the raw figures after each work. No work begins
+ * after 14 minutes; with `--full` 6 hours; with `--small`, to see that it works, 10 minutes.
  *
- *   --only daybook,redis     peers whose name holds one of these
+ *   --full, --small          how much of each work
+ *   --only daybook,redis     peers whose name begins with one of these
  *   --works append,growth    lines of the work list
+ *   --resume                 go on with the file of raw figures: what it holds is not done again
+ *   --replace                the same, but what is asked for is done again
+ *   --print                  only print what the file holds
+ *   --minutes N              no work begins later
  *   --cache DIR              where peers are installed  (~/.cache/daybook-peers)
  *   --data DIR               where they keep their data (a temporary folder)
- *   --json FILE              where the raw figures go   (peers.json)
+ *   --json FILE              the file of raw figures    (peers.json)
  */
 
 import { parseArgs } from "node:util";
-import { describeMachine, measureSync, pinLoadGenerator, serverWrapper } from "./bench/machine.ts";
 import { percentiles } from "./bench/load.ts";
-import { type Peer, PEERS, type RunningPeer } from "./peers/catalog.ts";
-import { countSyncs } from "./peers/count_syncs.ts";
-import { type Installed, installPeers } from "./peers/install.ts";
-import { formatPeers, type PeerResult } from "./peers/report.ts";
-import { measureStores } from "./peers/store_rates.ts";
-import { FULL, type Measured, type Sizes, type Skipped, SMALL, WORKS } from "./peers/works.ts";
-
-interface Bench {
-  readonly installed: Installed;
-  /** Each peer has folders of its own in it. */
-  readonly folder: string;
-  readonly wrapper: readonly string[];
-  readonly sizes: Sizes;
-  readonly works: readonly string[];
-}
-
-interface Collected {
-  readonly measured: Measured[];
-  readonly skipped: Skipped[];
-}
+import { describeMachine, measureSync, pinLoadGenerator, serverWrapper } from "./bench/machine.ts";
+import { type Peer, PEERS } from "./peers/catalog.ts";
+import { type Figures, isMeasured, readFigures, withEntry, writeFigures } from "./peers/figures.ts";
+import { type Installed, installPeers, run, versionsOf } from "./peers/install.ts";
+import { formatFigures } from "./peers/report.ts";
+import { type Done, runWorks } from "./peers/runner.ts";
+import { endAll } from "./peers/servers.ts";
+import { SIZES, type Sizes } from "./peers/sizes.ts";
+import type { Work } from "./peers/works.ts";
 
 const SYNC_PROBES = 300;
 
-async function measurePeer(peer: Peer, bench: Bench): Promise<PeerResult> {
-  const { name, version, remark } = peer;
-  const collected: Collected = { measured: [], skipped: [] };
-  console.error(`${name}:`);
-  for (const work of WORKS.filter(({ name: each }) => isAsked(bench.works, each))) {
-    // A store of its own for each, so that the order of the list changes nothing.
-    await attempt(collected, `${name}, ${work.name}`, work.name, async (folder) => {
-      const running = await peer.start({ ...bench, folder });
-      try {
-        return await work.run(running, bench.sizes);
-      } finally {
-        await stopQuietly(running);
-      }
-    }, bench);
-  }
-  if (isAsked(bench.works, "store level")) {
-    await attempt(
-      collected,
-      `${name}, store level`,
-      "store level",
-      (folder) => measureStores(peer, { ...bench, folder }, bench.sizes),
-      bench,
-    );
-  }
-  if (isAsked(bench.works, "syncs")) {
-    await attempt(
-      collected,
-      `${name}, syncs`,
-      "syncs",
-      async (folder) =>
-        await countSyncs(peer, { ...bench, folder }) ??
-          [{ work: "syncs", reason: "strace is not here, or not allowed" }],
-      bench,
-    );
-  }
-  return { name, version, remark, ...collected };
+function optionsOf(args: readonly string[]) {
+  const text = { type: "string" } as const;
+  const flag = { type: "boolean", default: false } as const;
+  return parseArgs({
+    args: args.filter((argument) => argument !== "--"),
+    options: {
+      full: flag,
+      small: flag,
+      only: text,
+      works: text,
+      resume: flag,
+      replace: flag,
+      print: flag,
+      minutes: text,
+      cache: { ...text, default: `${Deno.env.get("HOME") ?? "/tmp"}/.cache/daybook-peers` },
+      data: text,
+      json: { ...text, default: "peers.json" },
+    },
+  }).values;
 }
 
-function isAsked(asked: readonly string[], name: string): boolean {
-  return asked.length === 0 || asked.some((each) => name.startsWith(each));
-}
-
-/** Adds what `work` measures; a peer that fails is left out of the line, with what it said. */
-async function attempt(
-  { measured, skipped }: Collected,
-  label: string,
-  name: string,
-  work: (folder: string) => Promise<readonly (Measured | Skipped)[]>,
-  { folder }: Bench,
-): Promise<void> {
-  const own = `${folder}/${label.replaceAll(/[^a-z]+/g, "_")}`;
-  try {
-    for (const outcome of await work(own)) {
-      if ("reason" in outcome) skipped.push(outcome);
-      else measured.push(outcome);
-      const said = "reason" in outcome
-        ? outcome.reason
-        : `${outcome.value.toFixed(2)} ${outcome.unit}`;
-      console.error(`  ${outcome.work}: ${said}`);
-    }
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    skipped.push({ work: name, reason: reason.slice(0, 300) });
-    console.error(`  ${name}: FAILED ${reason}`);
-  }
-  await removeAll(folder);
-}
-
-async function stopQuietly(running: RunningPeer): Promise<void> {
-  await running.stop().catch((error: unknown) => console.error(`  could not be stopped: ${error}`));
-}
-
-/** What is in the folder; the folder stays. */
-async function removeAll(folder: string): Promise<void> {
-  for await (const { name } of Deno.readDir(folder)) {
-    await Deno.remove(`${folder}/${name}`, { recursive: true });
-  }
-}
+type Options = ReturnType<typeof optionsOf>;
 
 function listOf(text: string | undefined): string[] {
   return (text ?? "").split(",").map((each) => each.trim()).filter(Boolean);
 }
 
-async function main(): Promise<void> {
-  const text = { type: "string" } as const;
-  const { values } = parseArgs({
-    args: Deno.args,
-    options: {
-      full: { type: "boolean", default: false },
-      only: text,
-      works: text,
-      cache: { ...text, default: `${Deno.env.get("HOME") ?? "/tmp"}/.cache/daybook-peers` },
-      data: text,
-      json: { ...text, default: "peers.json" },
-    },
-  });
-  const only = listOf(values.only);
-  const peers = PEERS.filter(({ name }) =>
-    only.length === 0 || only.some((part) => name.includes(part))
-  );
-  const installed = await installPeers(
-    values.cache,
-    (name) => peers.some((each) => each.name === name),
-  );
+function isNamed(asked: readonly string[], name: string): boolean {
+  return asked.length === 0 || asked.some((each) => name.startsWith(each));
+}
+
+function sizesOf({ full, small, minutes }: Options): Sizes {
+  const sizes = SIZES[full ? "full" : small ? "small" : "standard"];
+  return minutes === undefined ? sizes : { ...sizes, minutes: Number(minutes) };
+}
+
+async function describe(folder: string, isPinned: boolean, installed: Installed) {
+  const [, ...machine] = await describeMachine(isPinned);
+  const { deno, v8 } = Deno.version;
+  const versions = { deno: `Deno ${deno}, V8 ${v8}`, ...await versionsOf(installed) };
+  const { p50, p99 } = percentiles(measureSync(folder, SYNC_PROBES));
+  return { machine, versions, sync: { p50, p99 } };
+}
+
+async function commitOf(): Promise<string> {
+  const cwd = new URL(".", import.meta.url).pathname;
+  const args = ["describe", "--always", "--dirty", "--abbrev=10"];
+  const asking = new Deno.Command("git", { args, cwd }).output();
+  const output = await asking.catch(() => undefined);
+  return output?.success ? new TextDecoder().decode(output.stdout).trim() : "unknown";
+}
+
+function tell({ work }: { readonly work: string }, { outcomes, failure, seconds }: Done): void {
+  for (const outcome of outcomes) {
+    const said = "reason" in outcome
+      ? outcome.reason
+      : `${outcome.value.toFixed(2)} ${outcome.unit}`;
+    console.error(`  ${outcome.work}: ${said}`);
+  }
+  if (failure !== undefined) console.error(`  ${work}: FAILED ${failure}`);
+  console.error(`  (${seconds.toFixed(1)} s)`);
+}
+
+/** Makes the figures of all that is asked for, and the file of them after each. */
+async function measure(options: Options, peers: readonly Peer[], folder: string): Promise<Figures> {
+  const sizes = sizesOf(options);
+  const works = listOf(options.works);
+  const installed = await installPeers(options.cache, peers.map(({ needs }) => needs));
   for (const problem of installed.problems) console.error(`not installed: ${problem}`);
   const isPinned = await pinLoadGenerator();
-  const machine = await describeMachine(isPinned);
-  const folder = await Deno.makeTempDir({ prefix: "daybook_peers_", dir: values.data });
+  const isToGoOn = options.resume || options.replace;
+  const earlier = isToGoOn ? await readFigures(options.json) : undefined;
+  const described = await describe(folder, isPinned, installed);
+  let figures: Figures = { entries: [], ...earlier, ...described };
+  const commit = await commitOf();
+  const isAsked = (peer: Peer, work: Work) =>
+    isNamed(works, work.name) && (peer.works ?? [work.name]).includes(work.name) &&
+    !(options.resume && isMeasured(figures, peer.name, work.name));
+  async function onDone(peer: Peer, work: Work, done: Done) {
+    console.error(`${peer.name}, ${work.name}:`);
+    tell({ work: work.name }, done);
+    const { startedAt, ...rest } = done;
+    const named = { peer: peer.name, work: work.name, sizes: sizes.name, commit };
+    const entry = { ...named, startedAt: startedAt.toISOString(), ...rest };
+    figures = withEntry(figures, entry);
+    await writeFigures(options.json, figures);
+  }
+  const place = { installed, folder, wrapper: serverWrapper(isPinned) };
+  console.error(`${sizes.name} sizes; no work begins after ${sizes.minutes} minutes`);
+  await runWorks({ peers, place, sizes, isAsked, onDone });
+  return figures;
+}
+
+/** Kills the peers before this process ends, and removes their data. */
+function endOnSignal(folder: string): void {
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    Deno.addSignalListener(signal, async () => {
+      await endAll();
+      await run(["rm", "-rf", folder], "/");
+      Deno.exit(130);
+    });
+  }
+}
+
+async function main(): Promise<void> {
+  const options = optionsOf(Deno.args);
+  if (options.print) {
+    const figures = await readFigures(options.json);
+    if (figures === undefined) throw new Error(`there is no ${options.json}`);
+    return console.log(formatFigures(figures));
+  }
+  const only = listOf(options.only);
+  const peers = PEERS.filter(({ name }) => isNamed(only, name));
+  const startedMs = performance.now();
+  const folder = await Deno.makeTempDir({ prefix: "daybook_peers_", dir: options.data });
   // PostgreSQL runs as somebody else.
   await Deno.chmod(folder, 0o755);
-  const sizes = values.full ? FULL : SMALL;
-  const wrapper = serverWrapper(isPinned);
-  const bench: Bench = { installed, folder, wrapper, sizes, works: listOf(values.works) };
+  endOnSignal(folder);
   try {
-    const sync = percentiles(measureSync(folder, SYNC_PROBES));
-    const results: PeerResult[] = [];
-    for (const peer of peers) results.push(await measurePeer(peer, bench));
-    const title = `${values.full ? "FULL" : "SMALL"} sizes; fdatasync of 4 KiB: p50 ${
-      sync.p50.toFixed(3)
-    } ms`;
-    console.log([...machine, title, "", formatPeers(results)].join("\n"));
-    const raw = { machine, sync, sizes, results };
-    await Deno.writeTextFile(values.json, JSON.stringify(raw, null, 2) + "\n");
-    console.error(`raw figures: ${values.json}`);
+    console.log(formatFigures(await measure(options, peers, folder)));
+    const minutes = (performance.now() - startedMs) / 60_000;
+    console.error(`${minutes.toFixed(1)} minutes; raw figures: ${options.json}`);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

@@ -1,17 +1,14 @@
 /**
- * `deno task test`: all tests in three lanes at once: those that start servers; what only computes;
- * the same product on FoundationDB, suite by suite, each in a process of its own. Most of the time
- * each of them waits. The last line counts everything. `deno task ok` has checked the types before.
+ * `deno task test`: all tests, in lanes that run at once: those that start servers; what only
+ * computes; the same product on FoundationDB, suite by suite, each in a process of its own. Most of
+ * the time each of them waits. The last lines name what failed and count everything. `deno task ok`
+ * has checked the types before.
  * Where `fdbserver`, `fdbcli` and `libfdb_c.so` are installed, or FDB_CLUSTER_FILE names a cluster,
  * that is a real cluster; else it says which suites were skipped and why. With arguments it is
  * `deno test` with them.
  */
 
-import {
-  type ClusterProcess,
-  missingForCluster,
-  startCluster,
-} from "../tests/support/cluster_process.ts";
+import { missingForCluster, startCluster } from "../tests/support/cluster_process.ts";
 import {
   BESIDE_TESTS,
   CLUSTER_SUITES,
@@ -60,15 +57,16 @@ type Write = (bytes: Uint8Array) => Promise<void>;
 type Lane = (write: Write) => Promise<Summary[]>;
 
 /** Runs all at once; the first is seen at work, the others when those before them have ended. */
-async function runLanes(first: Lane, ...others: readonly Lane[]): Promise<Summary[]> {
-  const waiting = others.map((lane) => {
+async function runLanes(write: Write, lanes: readonly Lane[]): Promise<Summary[]> {
+  const running = lanes.map((lane, at) => {
     const output: Uint8Array[] = [];
-    return { output, running: lane((bytes) => Promise.resolve(void output.push(bytes))) };
+    const keep = (bytes: Uint8Array) => Promise.resolve(void output.push(bytes));
+    return { output, summaries: lane(at === 0 ? write : keep) };
   });
-  const summaries = await first(writeAll);
-  for (const { output, running } of waiting) {
-    summaries.push(...await running);
-    for (const bytes of output) await writeAll(bytes);
+  const summaries: Summary[] = [];
+  for (const lane of running) {
+    summaries.push(...await lane.summaries);
+    for (const bytes of lane.output) await write(bytes);
   }
   return summaries;
 }
@@ -104,27 +102,28 @@ async function runOnCluster(write: Write): Promise<Summary[]> {
   const given = Deno.env.get("FDB_CLUSTER_FILE");
   const cannotStart = missingForCluster(true);
   const missing = given === undefined ? cannotStart : missingForCluster(false);
-  const skipped = CLUSTER_SUITES.filter(({ startsCluster }) =>
-    missing !== undefined || (startsCluster === true && cannotStart !== undefined)
-  );
-  const summaries: Summary[] = [];
-  let cluster: ClusterProcess | undefined;
+  const isSkipped = ({ startsCluster }: Suite) =>
+    missing !== undefined || (startsCluster === true && cannotStart !== undefined);
+  const suites = missing === undefined
+    ? CLUSTER_SUITES.map((list) => list.filter((suite) => !isSkipped(suite)))
+    : MEMORY_SUITES;
+  const isOwn = missing === undefined && given === undefined;
+  const cluster = isOwn ? await startCluster() : undefined;
+  const clusterFile = missing === undefined ? given ?? cluster?.clusterFile : undefined;
+  const lanes = suites.map((list) => async (write: Write) => {
+    const summaries: Summary[] = [];
+    for (const suite of list) summaries.push(await runSuite(suite, clusterFile, write));
+    return summaries;
+  });
   try {
-    if (missing === undefined && given === undefined) cluster = await startCluster();
-    for (const suite of CLUSTER_SUITES) {
-      if (skipped.includes(suite)) continue;
-      summaries.push(await runSuite(suite, given ?? cluster?.clusterFile, write));
-    }
-    if (missing !== undefined) {
-      for (const suite of MEMORY_SUITES) summaries.push(await runSuite(suite, undefined, write));
-    }
+    return await runLanes(write, lanes);
   } finally {
     await cluster?.stop();
+    const skipped = CLUSTER_SUITES.flat().filter(isSkipped);
+    if (skipped.length > 0) {
+      await writeLine(write, describeSkipped(skipped, (missing ?? cannotStart)!, given));
+    }
   }
-  if (skipped.length > 0) {
-    await writeLine(write, describeSkipped(skipped, (missing ?? cannotStart)!, given));
-  }
-  return summaries;
 }
 
 function describeSkipped(
@@ -149,7 +148,7 @@ function ignoring(...paths: readonly (readonly string[])[]): string {
 if (import.meta.main) {
   const startedAt = performance.now();
   const args = Deno.args.filter((argument) => argument !== "--");
-  const summaries = args.length > 0 ? [await runTests(args)] : await runLanes(
+  const summaries = args.length > 0 ? [await runTests(args)] : await runLanes(writeAll, [
     async (write) => [
       await runTests([ignoring(CLUSTER_TESTS, BESIDE_TESTS), "tests/"], {}, write),
     ],
@@ -158,8 +157,9 @@ if (import.meta.main) {
       return [await runTests([ignoring(CLUSTER_TESTS), ...BESIDE_TESTS], {}, write)];
     },
     runOnCluster,
-  );
+  ]);
   const total = addSummaries(summaries);
+  for (const failure of total.failures) console.log(`failed: ${failure}`);
   console.log(`\n${formatSummary(total, (performance.now() - startedAt) / 1000)}`);
   Deno.exit(total.failed === 0 ? 0 : 1);
 }

@@ -14,6 +14,8 @@ export interface LoadOptions {
   readonly next: (connection: number) => readonly Uint8Array[];
   /** The server's process: its processor time is put in relation to the requests. */
   readonly serverPid?: number;
+  /** The same for a server of several processes, as they are when the time begins. */
+  readonly serverPids?: () => readonly number[];
   /** Sees each reply; what it gives is added to `units`. Without it: 1 for each. */
   readonly onReply?: (reply: Reply, connection: number) => number;
 }
@@ -38,7 +40,7 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   const begin = performance.now() + warmupSeconds * 1000;
   const end = begin + seconds * 1000;
   const [serverMicros] = await Promise.all([
-    processorTimeBetween(options.serverPid, begin, end),
+    processorTimeBetween(options.serverPids ?? pidsOf(options.serverPid), begin, end),
     ...Array.from({ length: connections }, (_, i) => runLoop(options, i, begin, end, tally)),
   ]);
   return {
@@ -50,16 +52,29 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   };
 }
 
+function pidsOf(pid: number | undefined): (() => readonly number[]) | undefined {
+  return pid === undefined ? undefined : () => [pid];
+}
+
 async function processorTimeBetween(
-  pid: number | undefined,
+  findPids: (() => readonly number[]) | undefined,
   begin: number,
   end: number,
 ): Promise<number> {
-  if (pid === undefined) return NaN;
+  if (findPids === undefined) return NaN;
   await pause(begin - performance.now());
-  const before = processorMicros(pid);
+  const before = findPids().map((pid) => ({ pid, micros: micros(pid) ?? 0 }));
   await pause(end - performance.now());
-  return processorMicros(pid) - before;
+  return before.reduce((sum, each) => sum + (micros(each.pid) ?? each.micros) - each.micros, 0);
+}
+
+/** Undefined when the process has ended: databases have some that come and go. */
+function micros(pid: number): number | undefined {
+  try {
+    return processorMicros(pid);
+  } catch {
+    return undefined;
+  }
 }
 
 function pause(milliseconds: number): Promise<void> {

@@ -235,7 +235,7 @@ export async function measureNoop(port: number, serverPid: number, seconds: numb
 }
 
 /** The same bytes asked of `/noop`: body, headers and their cost stay as they are. */
-function renamed(request: Uint8Array): Uint8Array {
+export function renamed(request: Uint8Array): Uint8Array<ArrayBuffer> {
   const path = new TextEncoder().encode("POST /noop");
   const space = request.indexOf(0x20, 5);
   const out = new Uint8Array(path.length + request.length - space);

@@ -2,8 +2,8 @@
 
 import { startServer } from "../../tests/support/server_process.ts";
 import { requestBuilder } from "../bench/requests.ts";
-import { deployBenchSpec, type Target } from "../bench/server_measures.ts";
-import type { Installed } from "./install.ts";
+import { deployBenchSpec, renamed, type Target } from "../bench/server_measures.ts";
+import type { Installed, Needs } from "./install.ts";
 import type { Connection, StoreName } from "./peer_store.ts";
 import {
   type DatabaseServer,
@@ -13,10 +13,12 @@ import {
   installMessageDb,
   isListening,
   start,
+  startNats,
   startPostgres,
   startRedis,
   until,
 } from "./servers.ts";
+import { typesSpec } from "./types_spec.ts";
 
 export interface RunningPeer {
   readonly target: Target;
@@ -26,6 +28,10 @@ export interface RunningPeer {
   dataBytes(): Promise<number>;
   /** Its store without a front, for the measures at store level; undefined for ours. */
   readonly store?: { readonly name: StoreName; readonly connection: Connection };
+  /** Makes it know the types of `typesSpec()`; left out where any type will do. */
+  deployTypes?(): Promise<void>;
+  /** Leaves nothing of what it has read in its memory; left out where nothing is kept. */
+  forget?(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -34,6 +40,11 @@ export interface Peer {
   readonly version: string;
   /** What it lacks against ours, or has, that a reader of the table must know. */
   readonly remark: string;
+  /** Ours is compared with the durable ones; the others stand beside. */
+  readonly kind: "ours" | "durable" | "not durable" | "yardstick";
+  readonly needs: Needs;
+  /** The works that it is asked for; left out: all. */
+  readonly works?: readonly string[];
   start(place: PeerPlace): Promise<RunningPeer>;
 }
 
@@ -45,51 +56,103 @@ export interface PeerPlace {
 }
 
 const REPOSITORY = new URL("../../", import.meta.url).pathname;
+const NOTHING: Needs = { programs: [], packages: [] };
+const POSTGRES: Needs = { programs: ["postgres"], packages: ["pg"] };
+const SINGLE_WRITES = [
+  "append",
+  "hot stream",
+  "zipf",
+  "open loop",
+  "types",
+  "store level",
+  "syncs",
+];
 
 export const PEERS: readonly Peer[] = [
-  { name: "daybook", version: "this", remark: "keys, ledger, hash chain on", start: startOurs },
+  {
+    name: "daybook",
+    version: "this",
+    remark: "keys, ledger, hash chain, limits",
+    kind: "ours",
+    needs: NOTHING,
+    start: startOurs,
+  },
   {
     name: "message-db",
     version: "1.3.1, PostgreSQL 15",
-    remark: "one lock for each category",
+    remark: "one lock for each category, which is the type of the aggregate",
+    kind: "durable",
+    needs: { ...POSTGRES, npm: "messageDb" },
     start: (place) => startFronted(place, "message_db", startMessageDb),
-  },
-  {
-    name: "postgres table",
-    version: "PostgreSQL 15",
-    remark: "one table, unique (stream, version)",
-    start: (place) => startFronted(place, "postgres_table", startPostgres),
   },
   {
     name: "emmett postgres",
     version: "0.42.0, PostgreSQL 15",
     remark: "one stream a write",
+    kind: "durable",
+    needs: { ...POSTGRES, packages: ["pg", "@event-driven-io/emmett-postgresql"] },
     start: (place) => startFronted(place, "emmett_postgres", startPostgres),
   },
   {
     name: "emmett sqlite",
     version: "0.38.5",
     remark: "one stream a write; one call at a time, for its calls share a connection",
+    kind: "durable",
+    needs: { ...NOTHING, npm: "emmettSqlite" },
     start: (place) => startFronted(place, "emmett_sqlite", openEmmettSqlite),
+  },
+  {
+    name: "postgres table",
+    version: "PostgreSQL 15",
+    remark: "one table, unique (stream, version)",
+    kind: "durable",
+    needs: POSTGRES,
+    start: (place) => startFronted(place, "postgres_table", startPostgres),
   },
   {
     name: "redis streams",
     version: "7, appendfsync always",
     remark: "all data in memory",
+    kind: "durable",
+    needs: { programs: ["redis-server"], packages: ["redis"] },
     start: (place) => startFronted(place, "redis_streams", startRedis),
+  },
+  {
+    name: "nats jetstream",
+    version: "2.9",
+    remark: "NOT durable: acknowledged before the disk has it; single writes only",
+    kind: "not durable",
+    needs: { programs: ["nats-server"], packages: ["nats"] },
+    works: SINGLE_WRITES,
+    start: (place) => startFronted(place, "nats_jetstream", startNats),
+  },
+  {
+    name: "no-op",
+    version: "Hono alone",
+    remark: "keeps nothing: parses JSON and answers",
+    kind: "yardstick",
+    needs: NOTHING,
+    works: ["append", "read"],
+    start: startNoop,
   },
 ];
 
 async function startOurs({ folder, wrapper }: PeerPlace): Promise<RunningPeer> {
   await Deno.mkdir(folder, { recursive: true });
-  const server = await startServer({ dataDir: folder, wrapper });
+  let server = await startServer({ dataDir: folder, wrapper });
   await deployBenchSpec(server);
-  const port = Number(new URL(server.baseUrls.test).port);
   const requests = requestBuilder(server.credentials.keys.test.write);
   return {
-    target: { port, serverPid: server.pid, requests },
+    get target() {
+      return { port: Number(new URL(server.baseUrls.test).port), serverPid: server.pid, requests };
+    },
     pids: () => familyOf(server.pid),
     dataBytes: () => bytesIn(folder),
+    deployTypes: () => deployBenchSpec(server, "test", typesSpec()),
+    async forget() {
+      await server.stop();
+      server = await startServer({ dataDir: folder, wrapper });
+    },
     async stop() {
       await server.stop();
       await server.remove();
@@ -128,11 +191,8 @@ async function startFronted(
 ): Promise<RunningPeer> {
   const database = await startDatabase(installed, { folder, wrapper });
   const port = freePort();
-  const script = `${REPOSITORY}scripts/peers/front.ts`;
-  const deno = [Deno.execPath(), "run", "-A", "--no-lock", "--quiet"];
-  const given = [script, String(port), name, JSON.stringify(database.connection)];
-  const front = start([...wrapper, ...deno, ...given], REPOSITORY);
-  await until(() => isListening(port), `the front of ${name}`);
+  const given = [`front.ts`, String(port), name, JSON.stringify(database.connection)];
+  const front = await startScript(wrapper, given, port);
   return {
     target: { port, serverPid: front.pid, requests: requestBuilder("none") },
     pids: () => [...familyOf(front.pid), ...database.pids()],
@@ -145,8 +205,42 @@ async function startFronted(
   };
 }
 
-/** As the file system counts them, holes left out. */
+/** Whatever is asked goes to its one route, with the bytes that the others get. */
+async function startNoop({ wrapper }: PeerPlace): Promise<RunningPeer> {
+  const port = freePort();
+  const child = await startScript(wrapper, ["../bench/noop_server.ts", String(port)], port);
+  const requests = requestBuilder("none");
+  const target: Target = {
+    port,
+    serverPid: child.pid,
+    requests: {
+      ...requests,
+      get: () => requests.get("/noop"),
+      single: (stream, number) => requests.single(stream, number).map(renamed),
+      batch: () => requests.write("/noop", "{}"),
+    },
+  };
+  return {
+    target,
+    pids: () => familyOf(child.pid),
+    dataBytes: () => Promise.resolve(0),
+    stop: () => end(child, "SIGKILL"),
+  };
+}
+
+/** Runs a script of this project that listens on the port; waits until it does. */
+async function startScript(wrapper: readonly string[], given: readonly string[], port: number) {
+  const [script, ...args] = given;
+  const path = new URL(script!, import.meta.url).pathname;
+  const deno = [Deno.execPath(), "run", "-A", "--no-lock", "--quiet", path, ...args];
+  const child = start([...wrapper, ...deno], REPOSITORY);
+  await until(() => isListening(port), script!);
+  return child;
+}
+
+/** As the file system counts them, holes and PostgreSQL's log left out, for it reuses that. */
 async function bytesIn(folder: string): Promise<number> {
-  const { stdout } = await new Deno.Command("du", { args: ["-s", "-B1", folder] }).output();
+  const args = ["-s", "-B1", "--exclude=pg_wal", folder];
+  const { stdout } = await new Deno.Command("du", { args }).output();
   return Number(new TextDecoder().decode(stdout).split("\t")[0]);
 }

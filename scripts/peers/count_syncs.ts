@@ -6,19 +6,21 @@
 import { runWork } from "../bench/load.ts";
 import { streamId } from "../bench/requests.ts";
 import type { Peer, PeerPlace } from "./catalog.ts";
-import type { Measured } from "./works.ts";
+import type { Outcome } from "./works.ts";
 
 const APPENDS = 200;
 const CALLS = "fsync,fdatasync,sync_file_range,msync,syncfs";
 const WAYS = [1, 16] as const;
 
-/** Syncs for each append, at 1 and at 16 connections; undefined where strace is not there. */
-export async function countSyncs(peer: Peer, place: PeerPlace): Promise<Measured[] | undefined> {
-  if (!await hasStrace()) return undefined;
-  const measured: Measured[] = [];
+/** Syncs for each append, at 1 and at 16 connections. */
+export async function countSyncs(peer: Peer, place: PeerPlace): Promise<Outcome[]> {
+  if (!await hasStrace()) {
+    return [{ work: "syncs for an append", reason: "strace is not here, or not allowed" }];
+  }
+  const measured: Outcome[] = [];
   for (const connections of WAYS) {
-    const folder = `${place.folder}_${connections}`;
-    const log = `${place.folder}_${connections}.strace`;
+    const folder = `${place.folder}/syncs_${connections}`;
+    const log = `${folder}.strace`;
     const wrapper = [
       "strace",
       "-D",

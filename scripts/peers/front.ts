@@ -81,12 +81,14 @@ app.post("/:type/:id", async (context) => {
 });
 
 app.get("/:type/:id", async (context) => {
+  if (store.read === undefined) return context.json({ ok: false }, 501);
   const { type, id } = context.req.param();
   const events = await store.read(streamOf(type, id));
   return context.json({ ok: true, data: fold(events), metadata: { length: events.length } });
 });
 
 app.get("/:type", async (context) => {
+  if (store.list === undefined) return context.json({ ok: false }, 501);
   const prefix = `${context.req.param("type")}-`;
   const start = context.req.query("start");
   const limit = Number(context.req.query("limit") ?? 50);

@@ -3,7 +3,7 @@
  * machine has them, and what npm has to compile. Nothing is installed into the system.
  */
 
-import { VERSIONS } from "./packages.ts";
+import { type PackageName, VERSIONS } from "./packages.ts";
 
 export interface Installed {
   /** The folder. */
@@ -16,11 +16,14 @@ export interface Installed {
   readonly problems: readonly string[];
 }
 
+/** Compiling Emmett's driver takes minutes. */
+const RUN_MS_MAX = 15 * 60_000;
 /** Where Debian keeps the programs of a package, below its root. */
 const PROGRAM_FOLDERS = ["usr/lib/postgresql/15/bin", "usr/bin", "usr/sbin"];
 const DEBIAN: Readonly<Record<string, string>> = {
   "postgres": "postgresql-15",
   "redis-server": "redis-server",
+  "nats-server": "nats-server",
 };
 /** What those need that a machine may lack. */
 const BESIDE: Readonly<Record<string, readonly string[]>> = {
@@ -28,30 +31,53 @@ const BESIDE: Readonly<Record<string, readonly string[]>> = {
   "redis-server": ["redis-tools", "liblzf1", "libjemalloc2", "libatomic1"],
 };
 
-/** `isWanted`: by the name of a peer; what nobody wants is not installed. */
-export async function installPeers(
-  cache: string,
-  isWanted: (peer: string) => boolean,
-): Promise<Installed> {
+/** What a peer needs. */
+export interface Needs {
+  readonly programs: readonly string[];
+  /** Loaded by the front, by the runtime's own cache. */
+  readonly packages: readonly PackageName[];
+  /** Put by npm into a folder of its own. */
+  readonly npm?: "messageDb" | "emmettSqlite";
+}
+
+const NPM = {
+  messageDb: "@eventide/message-db",
+  emmettSqlite: "@event-driven-io/emmett-sqlite",
+} as const;
+
+/** What is there already is left as it is. A peer that cannot be had is a problem, not an error. */
+export async function installPeers(cache: string, wanted: readonly Needs[]): Promise<Installed> {
   await Deno.mkdir(`${cache}/debian`, { recursive: true });
   const problems: string[] = [];
-  for (const [program, debian] of Object.entries(DEBIAN)) {
+  for (const program of new Set(wanted.flatMap(({ programs }) => programs))) {
     if (findProgram(cache, program) !== undefined) continue;
+    const debian = DEBIAN[program]!;
     const failure = await unpackDebian(`${cache}/debian`, [debian, ...BESIDE[debian] ?? []]);
     if (failure !== undefined) problems.push(`${debian}: ${failure}`);
   }
-  const messageDb = isWanted("message-db")
-    ? await installNpm(cache, "@eventide/message-db", problems)
-    : undefined;
-  const emmettSqlite = isWanted("emmett sqlite")
-    ? await installNpm(cache, "@event-driven-io/emmett-sqlite", problems)
-    : undefined;
-  return {
-    cache,
-    program: (name) => findProgram(cache, name),
-    npm: { messageDb, emmettSqlite },
-    problems,
-  };
+  for (const name of new Set(wanted.flatMap(({ packages }) => packages))) {
+    const load = [Deno.execPath(), "cache", "--no-lock", `npm:${name}@${VERSIONS[name]}`];
+    const failure = await run(load, cache);
+    if (failure !== undefined) problems.push(`${name}: ${failure}`);
+  }
+  const npm: { messageDb?: string; emmettSqlite?: string } = {};
+  for (const { npm: key } of wanted) {
+    if (key !== undefined) npm[key] = await installNpm(cache, NPM[key], problems);
+  }
+  return { cache, program: (name) => findProgram(cache, name), npm, problems };
+}
+
+/** What each program says of its version. */
+export async function versionsOf(installed: Installed): Promise<Record<string, string>> {
+  const versions: Record<string, string> = {};
+  for (const name of Object.keys(DEBIAN)) {
+    const path = installed.program(name);
+    if (path === undefined) continue;
+    const env = libraryPath(installed);
+    const { stdout } = await new Deno.Command(path, { args: ["--version"], env }).output();
+    versions[name] = new TextDecoder().decode(stdout).trim();
+  }
+  return versions;
 }
 
 /** The environment of a program that was unpacked: it finds its libraries beside it. */
@@ -76,7 +102,13 @@ function isFile(path: string): boolean {
 
 /** What went wrong, or undefined. */
 async function unpackDebian(folder: string, packages: readonly string[]) {
-  const failure = await run(["apt-get", "download", ...packages], folder);
+  const download = () => run(["apt-get", "download", ...packages], folder);
+  let failure = await download();
+  if (failure !== undefined) {
+    // A new machine knows of no packages yet.
+    await run(["apt-get", "update"], folder);
+    failure = await download();
+  }
   if (failure !== undefined) return failure;
   for (const { name } of Deno.readDirSync(folder)) {
     if (!name.endsWith(".deb")) continue;
@@ -90,7 +122,7 @@ async function unpackDebian(folder: string, packages: readonly string[]) {
 /** The folder of its own into which npm has installed the package; undefined where it could not. */
 async function installNpm(
   cache: string,
-  name: "@eventide/message-db" | "@event-driven-io/emmett-sqlite",
+  name: (typeof NPM)[keyof typeof NPM],
   problems: string[],
 ): Promise<string | undefined> {
   const folder = `${cache}/npm/${name.split("/")[1]}`;
@@ -113,7 +145,8 @@ export async function run(
 ): Promise<string | undefined> {
   try {
     const [program, ...args] = command;
-    const output = await new Deno.Command(program!, { args, cwd, env }).output();
+    const signal = AbortSignal.timeout(RUN_MS_MAX);
+    const output = await new Deno.Command(program!, { args, cwd, env, signal }).output();
     if (output.success) return undefined;
     const text = new TextDecoder().decode(output.stderr) + new TextDecoder().decode(output.stdout);
     return text.trim().split("\n").slice(-3).join(" / ");

@@ -6,6 +6,7 @@
 export const VERSIONS = {
   "pg": "8.23.1",
   "redis": "6.3.1",
+  "nats": "2.29.3",
   "@eventide/message-db": "1.3.1",
   "@event-driven-io/emmett-postgresql": "0.42.0",
   "@event-driven-io/emmett-sqlite": "0.38.5",

@@ -17,10 +17,10 @@ export interface PeerStore {
   append(stream: string, events: readonly PeerEvent[]): Promise<number>;
   /** All or nothing; left out where the peer cannot. */
   appendToMany?(targets: readonly PeerTarget[]): Promise<void>;
-  /** `data` of all events of the stream, in order. */
-  read(stream: string): Promise<readonly unknown[]>;
-  /** Names of streams that begin with `prefix`, in order, after `after`. */
-  list(prefix: string, after: string, limit: number): Promise<readonly string[]>;
+  /** `data` of all events of the stream, in order; left out where nobody asks. */
+  read?(stream: string): Promise<readonly unknown[]>;
+  /** Names of streams that begin with `prefix`, in order, after `after`; the same. */
+  list?(prefix: string, after: string, limit: number): Promise<readonly string[]>;
   close(): Promise<void>;
 }
 
@@ -32,7 +32,8 @@ export type StoreName =
   | "postgres_table"
   | "emmett_postgres"
   | "emmett_sqlite"
-  | "redis_streams";
+  | "redis_streams"
+  | "nats_jetstream";
 
 /** Opens the store of that name; it makes its tables where they are missing. */
 export async function openPeerStore(name: StoreName, connection: Connection): Promise<PeerStore> {

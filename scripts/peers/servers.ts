@@ -21,6 +21,8 @@ export interface ServerPlace {
 }
 
 const READY_MS_MAX = 20_000;
+/** Then a process that was told to end is killed. */
+const END_MS_MAX = 10_000;
 const NOBODY = "nobody";
 
 /** PostgreSQL with `fsync` and `synchronous_commit` on; else its defaults, with more memory. */
@@ -33,7 +35,9 @@ export async function startPostgres(installed: Installed, place: ServerPlace) {
   await Deno.mkdir(folder, { recursive: true });
   if (isRoot) await must(["chown", NOBODY, folder]);
   const data = `${folder}/data`;
-  await must([...as, `${bin}/initdb`, "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8"]);
+  // Only the making of the empty database is not synced.
+  const options = ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"];
+  await must([...as, `${bin}/initdb`, ...options]);
   const port = freePort();
   const settings = [
     "fsync=on",
@@ -98,11 +102,26 @@ export async function startRedis(installed: Installed, { folder, wrapper }: Serv
   return { connection, pids: () => familyOf(child.pid), stop: () => end(child, "SIGTERM") };
 }
 
+/** JetStream as it comes: files, and a sync every two minutes. */
+export async function startNats(installed: Installed, { folder, wrapper }: ServerPlace) {
+  await Deno.mkdir(folder, { recursive: true });
+  const port = freePort();
+  const program = needed(installed, "nats-server");
+  const command = [program, "-js", "-sd", folder, "-a", "127.0.0.1", "-p", String(port)];
+  const child = start([...wrapper, ...command], folder);
+  await until(() => isListening(port), "NATS");
+  const connection: Connection = { url: `nats://127.0.0.1:${port}` };
+  return { connection, pids: () => familyOf(child.pid), stop: () => end(child, "SIGTERM") };
+}
+
 function needed({ program, problems }: Installed, name: string): string {
   const path = program(name);
   if (path === undefined) throw new Error(`${name} is not here: ${problems.join("; ")}`);
   return path;
 }
+
+/** What `start` has started and `end` has not yet ended. */
+const running = new Set<Deno.ChildProcess>();
 
 export function start(
   command: readonly string[],
@@ -110,16 +129,31 @@ export function start(
   env: Readonly<Record<string, string>> = {},
 ): Deno.ChildProcess {
   const [program, ...args] = command;
-  return new Deno.Command(program!, { args, cwd, env, stdout: "null", stderr: "null" }).spawn();
+  const options = { args, cwd, env, stdout: "null", stderr: "null" } as const;
+  const child = new Deno.Command(program!, options).spawn();
+  running.add(child);
+  return child;
 }
 
 export async function end(child: Deno.ChildProcess, signal: Deno.Signal): Promise<void> {
+  send(child, signal);
+  const timer = setTimeout(() => send(child, "SIGKILL"), END_MS_MAX);
+  await child.status;
+  clearTimeout(timer);
+  running.delete(child);
+}
+
+/** Kills all that was started and still runs. */
+export async function endAll(): Promise<void> {
+  await Promise.all([...running].map((child) => end(child, "SIGKILL")));
+}
+
+function send(child: Deno.ChildProcess, signal: Deno.Signal): void {
   try {
     child.kill(signal);
   } catch {
     // It has ended by itself.
   }
-  await child.status;
 }
 
 async function must(command: readonly string[], env?: Readonly<Record<string, string>>) {

@@ -1,6 +1,7 @@
 /**
  * The stores without HTTP, in a process of their own: appends by so many writers at a time.
- * Arguments: store or `daybook`, connection or folder as JSON, seconds, writers. Prints JSON.
+ * Arguments: store or `daybook`, connection or folder as JSON, seconds, warm-up seconds, writers.
+ * Prints JSON.
  */
 
 import { BENCH_SPEC, eventData, METADATA, streamId } from "../bench/requests.ts";
@@ -11,6 +12,12 @@ export interface StoreRates {
   readonly hot: number;
 }
 
+interface Times {
+  readonly seconds: number;
+  readonly warmupSeconds: number;
+  readonly writers: number;
+}
+
 interface Appender {
   append(stream: string, data: unknown): Promise<unknown>;
   close(): Promise<void>;
@@ -18,7 +25,6 @@ interface Appender {
 
 const STREAMS = 5_000;
 const TYPE = "was_credited";
-const WARMUP_SHARE = 0.5;
 
 async function openPeer(name: StoreName, connection: string): Promise<Appender> {
   const store = await openPeerStore(name, JSON.parse(connection));
@@ -65,11 +71,10 @@ async function openOurs(folder: string): Promise<Appender> {
 /** Appends a second that `writers` do, one after the other each. */
 async function measure(
   appender: Appender,
-  seconds: number,
-  writers: number,
+  { seconds, warmupSeconds, writers }: Times,
   choose: (number: number) => number,
 ): Promise<number> {
-  const beginMs = performance.now() + seconds * WARMUP_SHARE * 1000;
+  const beginMs = performance.now() + warmupSeconds * 1000;
   const endMs = beginMs + seconds * 1000;
   let [number, done] = [0, 0];
   await Promise.all(Array.from({ length: writers }, async () => {
@@ -84,13 +89,15 @@ async function measure(
 }
 
 if (import.meta.main) {
-  const [name, connection, seconds, writers] = Deno.args;
+  const [name, connection, ...numbers] = Deno.args;
+  const [seconds = 0, warmupSeconds = 0, writers = 0] = numbers.map(Number);
   const appender = name === "daybook"
     ? await openOurs(connection!)
     : await openPeer(name as StoreName, connection!);
-  const [time, count] = [Number(seconds), Number(writers)];
-  const spread = await measure(appender, time, count, (number) => number % STREAMS);
-  const hot = await measure(appender, time, count, () => STREAMS);
+  const times = { seconds, warmupSeconds, writers };
+  const spread = await measure(appender, times, (number) => number % STREAMS);
+  const warm = { ...times, warmupSeconds: seconds / 4 };
+  const hot = await measure(appender, warm, () => STREAMS);
   console.log(JSON.stringify({ spread, hot } satisfies StoreRates));
   await appender.close();
   Deno.exit(0);

@@ -2,7 +2,8 @@
 
 import type { Peer, PeerPlace } from "./catalog.ts";
 import type { StoreRates } from "./store_level.ts";
-import type { Measured, Sizes } from "./works.ts";
+import type { Sizes } from "./sizes.ts";
+import type { Measured } from "./works.ts";
 
 const WRITERS = 64;
 const EMBEDDED: ReadonlySet<string> = new Set(["emmett_sqlite"]);
@@ -10,18 +11,19 @@ const EMBEDDED: ReadonlySet<string> = new Set(["emmett_sqlite"]);
 export async function measureStores(
   peer: Peer,
   place: PeerPlace,
-  { seconds }: Sizes,
+  sizes: Sizes,
 ): Promise<readonly Measured[]> {
-  if (peer.name === "daybook") {
-    await Deno.mkdir(place.folder, { recursive: true });
-    const given = JSON.stringify({ folder: place.folder });
-    return toMeasured(await runStores(place.wrapper, "daybook", given, seconds));
+  const folder = `${place.folder}/store_level`;
+  if (peer.kind === "ours") {
+    await Deno.mkdir(folder, { recursive: true });
+    const given = JSON.stringify({ folder });
+    return toMeasured(await runStores(place.wrapper, peer.name, given, sizes));
   }
-  const running = await peer.start(place);
+  const running = await peer.start({ ...place, folder });
   try {
     const { name, connection } = running.store!;
     const wrapper = EMBEDDED.has(name) ? place.wrapper : [];
-    return toMeasured(await runStores(wrapper, name, JSON.stringify(connection), seconds));
+    return toMeasured(await runStores(wrapper, name, JSON.stringify(connection), sizes));
   } finally {
     await running.stop();
   }
@@ -31,12 +33,14 @@ async function runStores(
   wrapper: readonly string[],
   name: string,
   connection: string,
-  seconds: number,
+  { seconds, warmupSeconds, limitSeconds }: Sizes,
 ): Promise<StoreRates> {
   const script = new URL("store_level.ts", import.meta.url).pathname;
   const deno = [Deno.execPath(), "run", "-A", "--no-lock", "--quiet", script];
-  const [program, ...args] = [...wrapper, ...deno, name, connection, String(seconds), `${WRITERS}`];
-  const { success, stdout, stderr } = await new Deno.Command(program!, { args }).output();
+  const given = [name, connection, seconds, warmupSeconds, WRITERS].map(String);
+  const [program, ...args] = [...wrapper, ...deno, ...given];
+  const signal = AbortSignal.timeout(limitSeconds * 1000);
+  const { success, stdout, stderr } = await new Deno.Command(program!, { args, signal }).output();
   if (!success) throw new Error(new TextDecoder().decode(stderr).slice(-500));
   return JSON.parse(new TextDecoder().decode(stdout));
 }

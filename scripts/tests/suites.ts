@@ -42,48 +42,62 @@ export const BESIDE_TESTS: readonly string[] = [
  * Written for SQLite, and run again on other engines by TEST_STORE. Left out with `!`, for it takes
  * minutes there: what is of the embedded store, and what goes through every commit of long work.
  */
+const COMMAND_TESTS = [
+  "tests/commands",
+  "!tests/commands/erasure/erasure_faults_test.ts",
+  "!tests/commands/import/import_events_test.ts",
+];
 const SERVICE_TESTS = [
   "tests/service/access_test.ts",
   "tests/service/audit_test.ts",
-  "tests/commands",
   "tests/published_failures",
   "tests/queries",
   "tests/store",
   "tests/workers",
-  "!tests/commands/erasure/erasure_faults_test.ts",
-  "!tests/commands/import/import_events_test.ts",
   "!tests/queries/check_store_test.ts",
   "!tests/queries/sql",
 ];
+const ON_CLUSTER = { TEST_STORE: "foundationdb" };
+const IN_MEMORY = { TEST_STORE: "foundationdb_memory" };
 
-/** On a real cluster, each in a process of its own. */
-export const CLUSTER_SUITES: readonly Suite[] = [
-  {
-    name: "engine contract",
-    paths: ["tests/contract/foundationdb_test.ts", "tests/contract/nodes_foundationdb_test.ts"],
-  },
-  { name: "service", paths: SERVICE_TESTS, env: { TEST_STORE: "foundationdb" } },
-  { name: "HTTP", paths: ["tests/end_to_end"], env: { TEST_STORE: "foundationdb" } },
-  {
-    name: "differential",
-    paths: ["tests/differential/foundationdb_test.ts"],
-    // A quarter of what the test does by itself, which takes four minutes.
-    sizes: { DIFFERENTIAL_OPERATIONS: "5000" },
-  },
-  {
-    name: "engine in outages",
-    paths: ["tests/kv/foundationdb_outage_test.ts"],
-    startsCluster: true,
-  },
-  { name: "node crashes", paths: ["tests/cluster/node_crash_test.ts"], startsCluster: true },
-  { name: "cluster outages", paths: ["tests/cluster/outage_test.ts"], startsCluster: true },
+/**
+ * On a real cluster, each suite in a process of its own. The lists run at the same time: most of
+ * what a suite does there is to wait for the cluster.
+ */
+export const CLUSTER_SUITES: readonly (readonly Suite[])[] = [
+  [
+    {
+      name: "engine contract",
+      paths: ["tests/contract/foundationdb_test.ts", "tests/contract/nodes_foundationdb_test.ts"],
+    },
+    { name: "service", paths: SERVICE_TESTS, env: ON_CLUSTER },
+    {
+      name: "differential",
+      paths: ["tests/differential/foundationdb_test.ts"],
+      // A quarter of what the test does by itself, which takes four minutes.
+      sizes: { DIFFERENTIAL_OPERATIONS: "5000" },
+    },
+  ],
+  [{ name: "commands", paths: COMMAND_TESTS, env: ON_CLUSTER }],
+  [
+    { name: "HTTP", paths: ["tests/end_to_end"], env: ON_CLUSTER },
+    {
+      name: "engine in outages",
+      paths: ["tests/kv/foundationdb_outage_test.ts"],
+      startsCluster: true,
+    },
+    { name: "node crashes", paths: ["tests/cluster/node_crash_test.ts"], startsCluster: true },
+    { name: "cluster outages", paths: ["tests/cluster/outage_test.ts"], startsCluster: true },
+  ],
 ];
 
 /** Where there is no cluster: the engine is the real one, its client is in memory. */
-export const MEMORY_SUITES: readonly Suite[] = [
-  {
-    name: "service and HTTP, FoundationDB in memory",
-    paths: [...SERVICE_TESTS, "tests/end_to_end"],
-    env: { TEST_STORE: "foundationdb_memory" },
-  },
+export const MEMORY_SUITES: readonly (readonly Suite[])[] = [
+  [
+    {
+      name: "service and HTTP, FoundationDB in memory",
+      paths: [...COMMAND_TESTS, ...SERVICE_TESTS, "tests/end_to_end"],
+      env: IN_MEMORY,
+    },
+  ],
 ];

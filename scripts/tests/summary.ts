@@ -4,9 +4,13 @@ export interface Summary {
   readonly passed: number;
   readonly failed: number;
   readonly ignored: number;
+  /** Names of tests with their places, as far as the run has told them. */
+  readonly failures: readonly string[];
 }
 
 const SUMMARY = /^(?:ok|FAILED) \| (\d+) passed\b/;
+/** As the list at the end of a run names a test that failed. */
+const FAILURE = /^\S.* => \.\/tests\/\S+:\d+:\d+$/;
 // deno-lint-ignore no-control-regex -- colours
 const COLOURS = /\x1b\[[0-9;]*m/g;
 
@@ -25,6 +29,7 @@ export function readSummary(output: string, isSuccess: boolean): Summary {
     passed: countOf("passed"),
     failed: isBroken ? 1 : failed,
     ignored: countOf("ignored"),
+    failures: isSuccess ? [] : [...new Set(lines.filter((each) => FAILURE.test(each)))],
   };
 }
 
@@ -35,6 +40,7 @@ export function addSummaries(summaries: readonly Summary[]): Summary {
     passed: sum(({ passed }) => passed),
     failed: sum(({ failed }) => failed),
     ignored: sum(({ ignored }) => ignored),
+    failures: summaries.flatMap(({ failures }) => failures),
   };
 }
 

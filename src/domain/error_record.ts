@@ -1,5 +1,6 @@
 /** The diagnostic kept for a day after a 5xx. */
 
+import type { ListPage } from "./list_page.ts";
 import type { JsonObject } from "./json.ts";
 
 /** Spec: "Error record (diagnostic)". */
@@ -13,10 +14,4 @@ export interface ErrorRecord {
 }
 
 /** EXT `GET /_errors`: newest first. */
-export interface ErrorPage {
-  readonly data: readonly ErrorRecord[];
-  readonly limit: number;
-  readonly truncated: boolean;
-  readonly next_start?: string;
-  readonly limit_clamped?: true;
-}
+export type ErrorPage = ListPage<ErrorRecord>;

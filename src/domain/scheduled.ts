@@ -1,5 +1,6 @@
 /** A scheduled event as it is shown before it fires. Decisions, section 12. */
 
+import type { ListPage } from "./list_page.ts";
 import type { JsonObject } from "./json.ts";
 
 export interface ScheduledView {
@@ -24,10 +25,4 @@ export interface ScheduledView {
   };
 }
 
-export interface ScheduledPage {
-  readonly data: readonly ScheduledView[];
-  readonly limit: number;
-  readonly truncated: boolean;
-  readonly next_start?: string;
-  readonly limit_clamped?: true;
-}
+export type ScheduledPage = ListPage<ScheduledView>;

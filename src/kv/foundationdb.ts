@@ -33,6 +33,8 @@ const prefixBytesMax = 4;
 const openMsMax = 10_000;
 /** The stamped key is followed by the stamp's place in it. */
 const offsetBytes = 4;
+/** Databases of this process that are open. */
+let openDatabases = 0;
 const conflictingKeys = new TextEncoder().encode("  /transaction/conflicting_keys/");
 conflictingKeys.fill(0xff, 0, 2);
 
@@ -48,7 +50,7 @@ export async function openFoundationdbEngine(options: FoundationdbOptions): Prom
   }
   const clusterFile = await findClusterFile(options.clusterFile);
   const fdb = await loadPackage();
-  const database = bindDatabase(fdb, fdb.open(clusterFile));
+  const database = bindDatabase(fdb, openDatabase(fdb, clusterFile));
   const engine = new FoundationdbEngine({ database, host, prefix });
   try {
     await untilReached(engine);
@@ -91,6 +93,22 @@ async function untilReached(engine: Engine): Promise<void> {
   }
 }
 
+function openDatabase(fdb: Package, clusterFile: string): Database {
+  globalThis.removeEventListener("unload", fdb.stopNetworkSync);
+  openDatabases++;
+  return fdb.open(clusterFile);
+}
+
+/**
+ * The package has a thread that must not outlive what the end of a process takes away: the process
+ * would crash. While a database is open, it could be waited for in vain.
+ */
+function closeDatabase(fdb: Package, database: Database): void {
+  database.close();
+  openDatabases--;
+  if (openDatabases === 0) globalThis.addEventListener("unload", fdb.stopNetworkSync);
+}
+
 function bindDatabase(fdb: Package, database: Database): ClientDatabase {
   const { ReadYourWritesDisable, RawAccess, ReportConflictingKeys } = fdb.TransactionOptionCode;
   return {
@@ -104,7 +122,7 @@ function bindDatabase(fdb: Package, database: Database): ClientDatabase {
       }
       return new BoundTransaction(fdb, native);
     },
-    close: () => database.close(),
+    close: () => closeDatabase(fdb, database),
   };
 }
 

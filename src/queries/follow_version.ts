@@ -66,9 +66,9 @@ export function followVersion(
   /** Until the next reading is due, or less when woken. */
   function pause(): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, POLL_MS);
+      const cancel = host.startTimer(POLL_MS, resolve);
       wake = () => {
-        clearTimeout(timer);
+        cancel();
         resolve();
       };
     });

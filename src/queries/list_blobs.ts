@@ -1,19 +1,13 @@
 /** The versions of all blobs of an environment. EXT `GET /_admin/blobs`. */
 
-import { limits } from "../domain/limits.ts";
+import { cutPage, type ListPage, pageLimit } from "../domain/list_page.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import { type BlobVersion, parseReference, referenceText } from "../domain/wasm/blob.ts";
 import type { Engine } from "../kv/engine.ts";
 import { listBlobs as listStored } from "../store/blobs.ts";
 
-export interface BlobPage {
-  readonly data: readonly BlobVersion[];
-  readonly limit: number;
-  readonly truncated: boolean;
-  readonly next_start?: string;
-  readonly limit_clamped?: true;
-}
+export type BlobPage = ListPage<BlobVersion>;
 
 /** In the order of names and versions. `start` is a version as it is pinned: `<name>:v<N>`. */
 export async function listBlobs(
@@ -21,21 +15,14 @@ export async function listBlobs(
   tenant: Tenant,
   page: { readonly limit?: number; readonly start?: string },
 ): Promise<Outcome<BlobPage>> {
-  const { limit: asked = limits.listPageDefault, start } = page;
+  const { limit, start } = page;
   const after = start === undefined ? undefined : parseReference(start);
   if (start !== undefined && after?.version === undefined) {
     return refuse({ kind: "bad_request", path: "start", message: "start must be <name>:v<N>" });
   }
-  const limit = Math.min(asked, limits.listPageMax);
   const cursor = after && { name: after.name, version: after.version! };
-  const found = await engine.snapshot((tx) => listStored(tx, tenant.number, limit + 1, cursor));
-  const data = found.slice(0, limit);
-  const truncated = found.length > limit;
-  return accept({
-    data,
-    limit,
-    truncated,
-    ...(truncated && { next_start: referenceText(data.at(-1)!) }),
-    ...(limit < asked && { limit_clamped: true as const }),
-  });
+  const found = await engine.snapshot((tx) =>
+    listStored(tx, tenant.number, pageLimit(limit) + 1, cursor)
+  );
+  return accept(cutPage(found, limit, referenceText));
 }

@@ -13,7 +13,7 @@ import {
   viewEnded,
   viewPending,
 } from "../domain/listener/view.ts";
-import { limits } from "../domain/limits.ts";
+import { cutPage, pageLimit } from "../domain/list_page.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
 import type { Tenant } from "../domain/tenant.ts";
@@ -44,7 +44,7 @@ export async function listDeliveries(
   engine: Engine,
   specs: SpecCache,
   { number: tenant }: Tenant,
-  { listener, state, limit: wanted, start }: ListDeliveriesRequest,
+  { listener, state, limit, start }: ListDeliveriesRequest,
 ): Promise<Outcome<DeliveryPage>> {
   const first: Place = { state: state ?? STATES[0]! };
   const from = start === undefined ? first : parsePlace(start);
@@ -52,24 +52,15 @@ export async function listDeliveries(
     const message = "start must be a cursor that a page of the same list has given";
     return refuse({ kind: "bad_request", message, path: "start" });
   }
-  const asked = wanted ?? limits.listPageDefault;
-  const limit = Math.min(asked, limits.listPageMax);
   const states = state === undefined ? STATES.slice(STATES.indexOf(from.state)) : [state];
   const at = { tenant, listener };
-  // One more than the page tells exactly whether anything follows it.
-  const found = await engine.snapshot((tx) => readStates(tx, at, states, from, limit + 1));
+  const found = await engine.snapshot((tx) =>
+    readStates(tx, at, states, from, pageLimit(limit) + 1)
+  );
   const isKnown = found.length > 0 || start !== undefined ||
     (await specs.current(tenant)).listeners.has(listener) || await hasAny(engine, at);
   if (!isKnown) return refuse({ kind: "not_found", message: NO_LISTENER });
-  const data = found.slice(0, limit);
-  const truncated = found.length > limit;
-  return accept({
-    data,
-    limit,
-    truncated,
-    next_start: truncated ? cursorOf(data.at(-1)!) : undefined,
-    limit_clamped: asked > limit ? true : undefined,
-  });
+  return accept(cutPage(found, limit, cursorOf));
 }
 
 export const NO_LISTENER = "There is no such listener";

@@ -1,8 +1,8 @@
 /** A page of error records, newest first. EXT `GET /_errors`. */
 
 import type { ErrorPage, ErrorRecord } from "../domain/error_record.ts";
-import { limits } from "../domain/limits.ts";
-import { accept, type Outcome, refuse } from "../domain/refusal.ts";
+import { checkStart, cutPage, pageLimit } from "../domain/list_page.ts";
+import { accept, type Outcome } from "../domain/refusal.ts";
 import type { Tenant } from "../domain/tenant.ts";
 
 /** What gives records; see `record_error.ts`. */
@@ -19,21 +19,9 @@ export async function listErrors(
   tenant: Tenant,
   request: { readonly limit?: number; readonly start?: string },
 ): Promise<Outcome<ErrorPage>> {
-  const { start } = request;
-  if (start !== undefined && start.length > ID_CHARACTERS_MAX) {
-    const message = `start must be at most ${ID_CHARACTERS_MAX} characters`;
-    return refuse({ kind: "bad_request", message, path: "start" });
-  }
-  const asked = request.limit ?? limits.listPageDefault;
-  const limit = Math.min(asked, limits.listPageMax);
-  const found = await list(tenant, { start, limit: limit + 1 });
-  const data = found.slice(0, limit);
-  const truncated = found.length > limit;
-  return accept({
-    data,
-    limit,
-    truncated,
-    next_start: truncated ? data.at(-1)!.error_id : undefined,
-    limit_clamped: asked > limit ? true : undefined,
-  });
+  const { start, limit } = request;
+  const checked = checkStart(start, ID_CHARACTERS_MAX);
+  if (!checked.ok) return checked;
+  const found = await list(tenant, { start, limit: pageLimit(limit) + 1 });
+  return accept(cutPage(found, limit, ({ error_id }) => error_id));
 }

@@ -9,7 +9,7 @@ import {
   viewCircuit,
   viewListener,
 } from "../domain/listener/view.ts";
-import { limits } from "../domain/limits.ts";
+import { cutPage } from "../domain/list_page.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type { Host } from "../host.ts";
 import type { Engine } from "../kv/engine.ts";
@@ -40,22 +40,13 @@ export async function listListeners(
   request: ListListenersRequest,
 ): Promise<ListenerPage> {
   const { listeners } = await tools.specs.current(tenant);
-  const asked = request.limit ?? limits.listPageDefault;
-  const limit = Math.min(asked, limits.listPageMax);
   const { start } = request;
   const names = [...listeners.keys()].sort()
     .filter((name) => start === undefined || name > start);
-  const page = names.slice(0, limit);
+  const page = cutPage(names, request.limit, (name) => name);
   const data: ListenerView[] = [];
-  for (const name of page) data.push(await view(tools, tenant, listeners.get(name)!));
-  const truncated = names.length > limit;
-  return {
-    data,
-    limit,
-    truncated,
-    next_start: truncated ? page.at(-1) : undefined,
-    limit_clamped: asked > limit ? true : undefined,
-  };
+  for (const name of page.data) data.push(await view(tools, tenant, listeners.get(name)!));
+  return { ...page, data };
 }
 
 async function view(

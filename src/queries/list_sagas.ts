@@ -1,7 +1,7 @@
 /** Sagas by name and state, the newest first. EXT `GET /_sagas`. */
 
-import { limits } from "../domain/limits.ts";
-import { accept, type Outcome, refuse } from "../domain/refusal.ts";
+import { checkStart, cutPage, pageLimit } from "../domain/list_page.ts";
+import { accept, type Outcome } from "../domain/refusal.ts";
 import type { SagaPage } from "../domain/saga/view.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type { Engine } from "../kv/engine.ts";
@@ -22,29 +22,15 @@ const NAME_CHARACTERS_MAX = 64;
 export async function listSagas(
   engine: Engine,
   tenant: Tenant,
-  { name, state, ...page }: ListSagasRequest,
+  { name, state, start, limit }: ListSagasRequest,
 ): Promise<Outcome<SagaPage>> {
-  const { start } = page;
-  if (start !== undefined && start.length > START_CHARACTERS_MAX) {
-    const message = `start must be at most ${START_CHARACTERS_MAX} characters`;
-    return refuse({ kind: "bad_request", message, path: "start" });
-  }
-  const asked = page.limit ?? limits.listPageDefault;
-  const limit = Math.min(asked, limits.listPageMax);
+  const checked = checkStart(start, START_CHARACTERS_MAX);
+  if (!checked.ok) return checked;
   const isName = name === undefined || (name !== "" && name.length <= NAME_CHARACTERS_MAX);
-  // One more than the page tells exactly whether anything follows it.
   const found = !isName
     ? []
     : await engine.snapshot((tx) =>
-      listSummaries(tx, tenant.number, { name, state }, { start, limit: limit + 1 })
+      listSummaries(tx, tenant.number, { name, state }, { start, limit: pageLimit(limit) + 1 })
     );
-  const data = found.slice(0, limit);
-  const truncated = found.length > limit;
-  return accept({
-    data,
-    limit,
-    truncated,
-    next_start: truncated ? data.at(-1)!.saga_id : undefined,
-    limit_clamped: asked > limit ? true : undefined,
-  });
+  return accept(cutPage(found, limit, ({ saga_id }) => saga_id));
 }

@@ -1,6 +1,7 @@
 /** Scheduled events that have not fired. EXT `GET /_scheduled` and `GET /_scheduled/{id}`. */
 
 import { limits } from "../domain/limits.ts";
+import { checkStart, listPage, pageLimit } from "../domain/list_page.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
 import type { ScheduledPage, ScheduledView } from "../domain/scheduled.ts";
 import { splitStreamKey } from "../domain/stream_key.ts";
@@ -28,25 +29,16 @@ export async function listSchedules(
   request: { readonly limit?: number; readonly start?: string },
 ): Promise<Outcome<ScheduledPage>> {
   const { start } = request;
-  if (start !== undefined && start.length > ID_CHARACTERS_MAX) {
-    const message = `start must be at most ${ID_CHARACTERS_MAX} characters`;
-    return refuse({ kind: "bad_request", message, path: "start" });
-  }
-  const asked = request.limit ?? limits.listPageDefault;
-  const limit = Math.min(asked, limits.listPageMax);
+  const checked = checkStart(start, ID_CHARACTERS_MAX);
+  if (!checked.ok) return checked;
+  const limit = pageLimit(request.limit);
   // One more than the page tells exactly whether anything follows it.
   const { pending, lastLookedAt } = await engine.snapshot((tx) =>
     listPending(tx, tenant.number, start, limit + 1)
   );
   const data = pending.slice(0, limit);
-  const next_start = pending.length > limit ? data.at(-1)!.id : lastLookedAt;
-  return accept({
-    data: data.map(viewOf),
-    limit,
-    truncated: next_start !== undefined,
-    next_start,
-    limit_clamped: asked > limit ? true : undefined,
-  });
+  const nextStart = pending.length > limit ? data.at(-1)!.id : lastLookedAt;
+  return accept(listPage(data.map(viewOf), request.limit, nextStart));
 }
 
 /** `lastLookedAt`: where looking ended before there were `count` and before the list ended. */

@@ -1,7 +1,7 @@
 /** Anchors and the keys that signed them, as they are shown. Decided in "Audit endpoints". */
 
+import { cutPage, type ListPage, pageLimit } from "../domain/list_page.ts";
 import type { InstanceAnchor } from "../domain/audit/anchor.ts";
-import { limits } from "../domain/limits.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type { Engine } from "../kv/engine.ts";
@@ -16,14 +16,7 @@ export interface PublicKey {
   readonly created_at: string;
 }
 
-export interface AnchorPage {
-  /** The newest first. */
-  readonly data: readonly InstanceAnchor[];
-  readonly limit: number;
-  readonly truncated: boolean;
-  readonly next_start: string | undefined;
-  readonly limit_clamped: true | undefined;
-}
+export type AnchorPage = ListPage<InstanceAnchor>;
 
 /** Longer than any id of an anchor. */
 const ID_CHARACTERS_MAX = 64;
@@ -47,26 +40,18 @@ export async function listAnchors(
   tenant: Tenant,
   page: { readonly limit?: number; readonly start?: string },
 ): Promise<Outcome<AnchorPage>> {
-  const asked = page.limit ?? limits.listPageDefault;
-  const limit = Math.min(asked, limits.listPageMax);
-  const { start } = page;
+  const { start, limit } = page;
   if (start !== undefined && start.length > ID_CHARACTERS_MAX) return badStart();
   const found = await engine.snapshot(async (tx) => {
     const from = start === undefined ? undefined : await readNumbered(tx, tenant.number, start);
     if (start !== undefined && from === undefined) return undefined;
-    // One more than the page tells exactly whether anything follows it.
-    return await listNumbered(tx, tenant.number, { before: from?.number, limit: limit + 1 });
+    return await listNumbered(tx, tenant.number, {
+      before: from?.number,
+      limit: pageLimit(limit) + 1,
+    });
   });
   if (found === undefined) return badStart();
-  const data = found.slice(0, limit).map(({ anchor }) => anchor);
-  const truncated = found.length > limit;
-  return accept({
-    data,
-    limit,
-    truncated,
-    next_start: truncated ? data.at(-1)!.id : undefined,
-    limit_clamped: asked > limit ? true : undefined,
-  });
+  return accept(cutPage(found.map(({ anchor }) => anchor), limit, ({ id }) => id));
 }
 
 function badStart() {

@@ -5,7 +5,7 @@ import {
   type TombstoneView,
   viewTombstone,
 } from "../domain/erasure/tombstone.ts";
-import { limits } from "../domain/limits.ts";
+import { checkStart, cutPage, pageLimit } from "../domain/list_page.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type { Engine } from "../kv/engine.ts";
@@ -35,24 +35,11 @@ export async function listTombstones(
   tenant: Tenant,
   request: { readonly limit?: number; readonly start?: string },
 ): Promise<Outcome<TombstonePage>> {
-  const { start } = request;
-  if (start !== undefined && start.length > ID_CHARACTERS_MAX) {
-    const message = `start must be at most ${ID_CHARACTERS_MAX} characters`;
-    return refuse({ kind: "bad_request", message, path: "start" });
-  }
-  const asked = request.limit ?? limits.listPageDefault;
-  const limit = Math.min(asked, limits.listPageMax);
-  // One more than the page tells exactly whether anything follows it.
+  const { start, limit } = request;
+  const checked = checkStart(start, ID_CHARACTERS_MAX);
+  if (!checked.ok) return checked;
   const found = await engine.snapshot((tx) =>
-    listRecords(tx, tenant.number, { start, limit: limit + 1 })
+    listRecords(tx, tenant.number, { start, limit: pageLimit(limit) + 1 })
   );
-  const data = found.slice(0, limit).map(viewTombstone);
-  const truncated = found.length > limit;
-  return accept({
-    data,
-    limit,
-    truncated,
-    next_start: truncated ? data.at(-1)!.id : undefined,
-    limit_clamped: asked > limit ? true : undefined,
-  });
+  return accept(cutPage(found.map(viewTombstone), limit, ({ id }) => id));
 }

@@ -1,5 +1,6 @@
 /** One row of a projection, kept or computed now, and pages of rows. Spec: "Projections". */
 
+import { checkStart, listPage, pageLimit } from "../domain/list_page.ts";
 import { explainIdentifier, parseIdentifier } from "../domain/identifier.ts";
 import { limits } from "../domain/limits.ts";
 import type { RowPage, RowView } from "../domain/projection/status.ts";
@@ -116,23 +117,15 @@ export async function listRows(
   page: PageRequest,
 ): Promise<Outcome<RowPage>> {
   const { start } = page;
-  if (start !== undefined && start.length > CURSOR_CHARACTERS_MAX) {
-    const message = `start must be at most ${CURSOR_CHARACTERS_MAX} characters`;
-    return refuse({ kind: "bad_request", message, path: "start" });
-  }
-  const asked = page.limit ?? limits.listPageDefault;
-  const limit = Math.min(asked, limits.listPageMax);
+  const checked = checkStart(start, CURSOR_CHARACTERS_MAX);
+  if (!checked.ok) return checked;
+  const limit = pageLimit(page.limit);
   return await engine.snapshot(async (tx) => {
     const view = await findView(tx, tenant, name);
     if (!view.ok) return view;
     const { rows, truncated } = await readPage(tx, view.value, start, limit);
-    return accept({
-      data: rows.map(rowView),
-      limit,
-      truncated,
-      next_start: truncated ? rows.at(-1)!.key : undefined,
-      limit_clamped: asked > limit ? true as const : undefined,
-    });
+    const nextStart = truncated ? rows.at(-1)!.key : undefined;
+    return accept(listPage(rows.map(rowView), page.limit, nextStart));
   });
 }
 

@@ -16,16 +16,6 @@ const HEARD_MS = 4_000;
 /** Ways to wait: for the other node's own news, or until its memory is too old to be used. */
 const WAYS = ["hears of it", "asks again after four seconds"] as const;
 
-async function wait(
-  { pass }: TwoNodes,
-  way: typeof WAYS[number],
-  condition: () => Promise<boolean>,
-): Promise<void> {
-  if (way === "hears of it") return await until(condition, "the news");
-  pass(HEARD_MS);
-  assert.ok(await condition(), "old knowledge after four seconds");
-}
-
 /** An order that can be shipped, and whose notes are now remarks. */
 function nextSpec() {
   const spec = copyOfExampleSpec();
@@ -36,7 +26,21 @@ function nextSpec() {
   return spec;
 }
 
-export function nodesCacheContract(test: NodesTest): void {
+/** `newsMs`: after how much time the other node knows: none, where its watches speak. */
+export function nodesCacheContract(test: NodesTest, newsMs: number): void {
+  async function wait(
+    { pass }: TwoNodes,
+    way: typeof WAYS[number],
+    condition: () => Promise<boolean>,
+  ): Promise<void> {
+    if (way === "hears of it") {
+      pass(newsMs);
+      return await until(condition, "the news");
+    }
+    pass(HEARD_MS);
+    assert.ok(await condition(), "old knowledge after four seconds");
+  }
+
   for (const way of WAYS) {
     test(`a deploy on one is the other's spec: it ${way}`, async (nodes) => {
       const { a, b, tenants: { test: tenant } } = nodes;

@@ -9,6 +9,9 @@ import { nodesOutageContract } from "./nodes_outage_contract.ts";
 import { nodesWorkContract } from "./nodes_work_contract.ts";
 import { nodesWriteContract } from "./nodes_write_contract.ts";
 
+/** A node that hears nothing asks so often. */
+const DEAF_MS = 1_000;
+
 /** Registers a test that gets two fresh nodes. */
 export type NodesTest = (what: string, body: (nodes: TwoNodes) => Promise<void>) => void;
 
@@ -24,8 +27,8 @@ export function nodesContract(name: string, open: OpenNodes): void {
     );
   }
   nodesWriteContract(test);
-  nodesCacheContract(test);
-  nodesCacheContract(deafTest);
+  nodesCacheContract(test, 0);
+  nodesCacheContract(deafTest, DEAF_MS);
   nodesWorkContract(test);
   nodesOutageContract(name, open);
 }

@@ -42,6 +42,8 @@ async function workUntilNoted(
     await writeAndDie(shop, setOff(uuid(1), "was_placed"));
     shop.pass(1_000);
     await tell();
+    // It asks each second.
+    shop.pass(1_000);
     const isNoted = async () => (await countNotes(node, shop.tenant, [1]))[0] === 1;
     await until(isNoted, "what the entry says");
   } finally {

@@ -18,6 +18,7 @@ import {
   sagaRequests,
 } from "../../scripts/bench/reaction_requests.ts";
 import { batchBody, eventData, requestBuilder, streamId } from "../../scripts/bench/requests.ts";
+import { formatBench, putSection } from "../../scripts/bench/markdown.ts";
 import { formatTable, isMet } from "../../scripts/bench/table.ts";
 import { compileSpec } from "../../src/domain/spec/compile.ts";
 
@@ -200,4 +201,32 @@ Deno.test("askUntil() asks again until the reply is the right one, or gives up",
   await assert.rejects(askUntil(connection, request, never), /within 20 ms/);
   connection.close();
   await server.shutdown();
+});
+
+Deno.test("formatBench() has the machine, and each row with what was asked of it", () => {
+  const latency = { p50: 1, p95: 2, p99: 3.456, max: 4 };
+  const text = formatBench({
+    machine: ["a machine", "its cores"],
+    rows: [
+      { name: "a", value: 1_500, unit: "req/s", target: { atLeast: 2_000 }, noop: 3_000, latency },
+      { name: "b", value: 0.5, unit: "ms", target: { below: 1 }, note: "x|y" },
+    ],
+  });
+  assert.deepEqual(text.split("\n"), [
+    "- a machine",
+    "- its cores",
+    "",
+    "| measure | figure | asked for | met | of no-op | p50 / p99 ms |  |",
+    "| --- | --- | --- | --- | --- | --- | --- |",
+    "| a | 1,500 req/s | at least 2,000 | NO | 50% | 1.00 / 3.46 |  |",
+    "| b | 0.50 ms | below 1.00 | yes |  |  | x\\|y |",
+  ]);
+});
+
+Deno.test("putSection() replaces what is between the marks of that name, and nothing else", () => {
+  const before = "a\n<!-- figures of x -->\nold\n<!-- end of the figures of x -->\nb\n";
+  const after = "a\n<!-- figures of x -->\nnew\n<!-- end of the figures of x -->\nb\n";
+  assert.equal(putSection(before, "x", "new"), after);
+  assert.equal(putSection(after, "x", "new"), after);
+  assert.throws(() => putSection(before, "y", "new"), /has no/);
 });

@@ -10,22 +10,41 @@ Deno.test("readSummary() reads the last summary, through colours", () => {
   const output = "ok | 900 passed | 0 failed (1s)\n" +
     "\x1b[31mFAILED\x1b[0m | 7 passed (20 steps) | 2 failed (5 steps) | 3 ignored (1 step) (2m3s)\n" +
     "error: Test failed\n";
-  assert.deepEqual(readSummary(output, false), { passed: 7, failed: 2, ignored: 3 });
+  assert.deepEqual(readSummary(output, false), {
+    passed: 7,
+    failed: 2,
+    ignored: 3,
+    failures: [],
+  });
+});
+
+Deno.test("readSummary() names each test that failed once, with its place", () => {
+  const output = "ok | 3 passed | 0 failed (1s)\n\n ERRORS \n\n" +
+    "what is late => ./tests/a_test.ts:3:6\nerror: AssertionError\n\n FAILURES \n\n" +
+    "\x1b[1mwhat is late\x1b[0m => ./tests/a_test.ts:3:6\n" +
+    "(in step) => not a place\n\nFAILED | 2 passed | 1 failed (1s)\n";
+  assert.deepEqual(readSummary(output, false).failures, ["what is late => ./tests/a_test.ts:3:6"]);
+  assert.deepEqual(readSummary(output, true).failures, []);
 });
 
 Deno.test("readSummary() counts a run that broke as one failure", () => {
-  assert.deepEqual(readSummary("", true), { passed: 0, failed: 1, ignored: 0 });
+  assert.deepEqual(readSummary("", true), { passed: 0, failed: 1, ignored: 0, failures: [] });
   const crashed = readSummary("ok | 5 passed | 0 failed (1s)\n", false);
-  assert.deepEqual(crashed, { passed: 5, failed: 1, ignored: 0 });
+  assert.deepEqual(crashed, { passed: 5, failed: 1, ignored: 0, failures: [] });
 });
 
 Deno.test("formatSummary() writes what readSummary() and the runner's count read", () => {
-  const parts = [{ passed: 3, failed: 0, ignored: 1 }, { passed: 1_200, failed: 0, ignored: 0 }];
+  const parts = [{ passed: 3, failed: 0, ignored: 1, failures: [] }, {
+    passed: 1_200,
+    failed: 0,
+    ignored: 0,
+    failures: [],
+  }];
   const total = addSummaries(parts);
-  assert.deepEqual(total, { passed: 1_203, failed: 0, ignored: 1 });
+  assert.deepEqual(total, { passed: 1_203, failed: 0, ignored: 1, failures: [] });
   assert.equal(formatSummary(total, 185), "ok | 1203 passed | 0 failed | 1 ignored (3m5s)");
   assert.deepEqual(readSummary(formatSummary(total, 185), true), total);
-  const failing = { passed: 1, failed: 2, ignored: 0 };
+  const failing = { passed: 1, failed: 2, ignored: 0, failures: [] };
   assert.deepEqual(readSummary(formatSummary(failing, 1), false), failing);
 });
 
@@ -40,7 +59,7 @@ Deno.test("the tests that need a cluster are exactly those left out of the ordin
     }
   }
   assert.deepEqual(found.sort(), [...CLUSTER_TESTS].sort());
-  const paths = CLUSTER_SUITES.flatMap((suite) => suite.paths);
+  const paths = CLUSTER_SUITES.flat().flatMap(({ paths }) => paths);
   for (const path of CLUSTER_TESTS) {
     assert.ok(paths.some((place) => path === place || path.startsWith(`${place}/`)), path);
   }

@@ -1,7 +1,7 @@
 /** Who waits for what: read by every write, and so never missed by one that commits later. */
 
 import assert from "node:assert/strict";
-import type { Engine } from "../../src/kv/engine.ts";
+import type { Engine, Transaction } from "../../src/kv/engine.ts";
 import {
   NOTHING_WATCHED,
   openWatchedTypes,
@@ -46,11 +46,10 @@ Deno.test("watchTypes() only adds, and a reader sees what others have added", as
 
 Deno.test("watchTypes() of what is watched already writes nothing", async () => {
   await withTemporaryEngine(async (engine) => {
-    await watch(engine, { cancels: ["a.a"] });
-    const version = () => engine.snapshot((tx) => tx.readVersion());
-    const before = await version();
-    await watch(engine, { cancels: ["a.a"] });
-    assert.equal(await version(), before);
+    const watched = await watch(engine, { cancels: ["a.a"] });
+    const untouched = new Proxy({}, { get: () => assert.fail("it is used") }) as Transaction;
+    assert.equal(watchTypes(untouched, TENANT, watched, { cancels: ["a.a"] }), watched);
+    assert.throws(() => watchTypes(untouched, TENANT, watched, { cancels: ["b.b"] }), /is used/);
   });
 });
 

@@ -19,6 +19,8 @@ export interface FoundationdbCluster {
   readonly missing: string | undefined;
   /** Stops the server of a cluster of our own, or lets it go on. */
   pause(isPaused: boolean): void;
+  /** Once the tests run. */
+  clusterFile(): string;
   /** Opens an engine on an empty store. */
   open(): Promise<OpenedEngine>;
 }
@@ -75,7 +77,7 @@ export function foundationdbCluster({ ownOnly = false }: ClusterChoice = {}): Fo
     if (own === undefined) throw new Error("this cluster is not ours to hold still");
     isPaused ? own.pause() : own.resume();
   }
-  return { missing, pause, open };
+  return { missing, pause, clusterFile: () => clusterFile!, open };
 }
 
 /** What the isolates of one process share is its environment. */

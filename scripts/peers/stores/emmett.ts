@@ -22,9 +22,9 @@ function isConflict(error: unknown): boolean {
 /** `appendToStream` and `readStream` of any of them; it has no write over several streams. */
 export function wrapEmmett(
   store: EmmettStore,
-  list: PeerStore["list"],
+  list: Required<PeerStore>["list"],
   close: () => Promise<void>,
-): PeerStore {
+): Required<Omit<PeerStore, "appendToMany">> {
   async function append(stream: string, events: readonly PeerEvent[]): Promise<number> {
     for (let attempt = 0; attempt < TRIES_MAX; attempt++) {
       try {

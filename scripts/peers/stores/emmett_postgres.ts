@@ -10,7 +10,7 @@ export async function openStore(connection: Connection): Promise<PeerStore> {
   const store = getPostgreSQLEventStore(connection.url);
   await store.schema.migrate();
   const pool = await openPool(connection);
-  const list: PeerStore["list"] = async (prefix, after, limit) => {
+  const list: Required<PeerStore>["list"] = async (prefix, after, limit) => {
     const text = `SELECT DISTINCT stream_id FROM emt_streams
       WHERE stream_id LIKE $1 AND stream_id > $2 ORDER BY stream_id LIMIT $3`;
     const { rows } = await pool.query(prepared("list", text, [`${prefix}%`, after, limit]));

@@ -21,7 +21,7 @@ export function openStore({ folder, file }: Connection): PeerStore {
     return own;
   }
 
-  const list: PeerStore["list"] = (prefix, after, limit) =>
+  const list: Required<PeerStore>["list"] = (prefix, after, limit) =>
     inTurn(async () => {
       const text = `SELECT DISTINCT stream_id FROM emt_streams
         WHERE stream_id LIKE ? AND stream_id > ? ORDER BY stream_id LIMIT ?`;

@@ -5,6 +5,7 @@
  *        +----(taken back)----> cancelled
  */
 
+import type { ListPage } from "../list_page.ts";
 import { limits } from "../limits.ts";
 import { accept, type Outcome, refuse } from "../refusal.ts";
 import type { StreamKey } from "../stream_key.ts";
@@ -84,13 +85,7 @@ export interface Tombstone extends Omit<TombstoneView, "receipt"> {
   readonly receipt?: ErasureReceipt;
 }
 
-export interface TombstonePage {
-  readonly data: readonly TombstoneView[];
-  readonly limit: number;
-  readonly truncated: boolean;
-  readonly next_start?: string;
-  readonly limit_clamped?: true;
-}
+export type TombstonePage = ListPage<TombstoneView>;
 
 export const TOMBSTONE_ID = /^tmb_[0-9a-f]{28}$/;
 export const TOMBSTONE_ID_RANDOM_BYTES = 8;

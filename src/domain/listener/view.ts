@@ -1,5 +1,6 @@
 /** What `GET /_listeners` shows of listeners and their deliveries. Never a secret. */
 
+import type { ListPage } from "../list_page.ts";
 import { eventId } from "../event.ts";
 import type { StreamKey } from "../stream_key.ts";
 import { allowsTry, type Circuit } from "./circuit.ts";
@@ -26,13 +27,7 @@ export interface CircuitView {
   readonly until?: number;
 }
 
-export interface ListenerPage {
-  readonly data: readonly ListenerView[];
-  readonly limit: number;
-  readonly truncated: boolean;
-  readonly next_start?: string;
-  readonly limit_clamped?: true;
-}
+export type ListenerPage = ListPage<ListenerView>;
 
 export interface DeliveryView {
   readonly delivery_id: string;
@@ -51,13 +46,7 @@ export interface DeliveryView {
   readonly tries: readonly DeliveryTry[];
 }
 
-export interface DeliveryPage {
-  readonly data: readonly DeliveryView[];
-  readonly limit: number;
-  readonly truncated: boolean;
-  readonly next_start?: string;
-  readonly limit_clamped?: true;
-}
+export type DeliveryPage = ListPage<DeliveryView>;
 
 /** What a call to ask for deliveries again has done. */
 export interface Replayed {

@@ -1,5 +1,6 @@
 /** How a projection is, and its rows, in the words of their answers. Decisions, section 15. */
 
+import type { ListPage } from "../list_page.ts";
 import type { JsonObject } from "../json.ts";
 import type { Column } from "./view.ts";
 
@@ -50,10 +51,4 @@ export interface RowView {
   };
 }
 
-export interface RowPage {
-  readonly data: readonly RowView[];
-  readonly limit: number;
-  readonly truncated: boolean;
-  readonly next_start?: string;
-  readonly limit_clamped?: true;
-}
+export type RowPage = ListPage<RowView>;

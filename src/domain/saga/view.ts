@@ -1,5 +1,6 @@
 /** What `GET /_sagas` shows of a saga. Times are Unix seconds. */
 
+import type { ListPage } from "../list_page.ts";
 import type { EventReference, SagaHistoryEntry, SagaInstance, SagaState } from "./instance.ts";
 
 /** A saga in a list. */
@@ -28,13 +29,7 @@ export interface SagaWaitView {
   readonly until: number;
 }
 
-export interface SagaPage {
-  readonly data: readonly SagaSummary[];
-  readonly limit: number;
-  readonly truncated: boolean;
-  readonly next_start?: string;
-  readonly limit_clamped?: true;
-}
+export type SagaPage = ListPage<SagaSummary>;
 
 const MS_PER_SECOND = 1000;
 

@@ -1,0 +1,103 @@
+/** How the works load a peer: single appends, whole numbers of slow requests, and filling. */
+
+import { type LoadResult, runLoad, runWork } from "../bench/load.ts";
+import { batchBody, streamId } from "../bench/requests.ts";
+import type { RunningPeer } from "./catalog.ts";
+import type { Sizes } from "./sizes.ts";
+import type { Measured } from "./works.ts";
+
+/** Streams of each work are its own: no work finds what another has left. */
+export const AREA = 1_000_000;
+/** Of what is done before the first figure. */
+export const WARMUP_AREA = 10 * AREA;
+const FILL_BATCH = 1_000;
+
+export function rate(work: string, load: LoadResult): Measured {
+  const { p50, p95, p99, serverMicrosPerUnit: serverMicros } = load;
+  const measured = {
+    work,
+    value: load.requestsPerSecond,
+    unit: "req/s",
+    latency: { p50, p95, p99 },
+  };
+  return Number.isFinite(serverMicros) ? { ...measured, serverMicros } : measured;
+}
+
+export function timesOf({ seconds, settleSeconds }: Sizes) {
+  return { seconds, warmupSeconds: settleSeconds };
+}
+
+/** Single events to the streams that `choose` names. */
+export async function append(
+  peer: RunningPeer,
+  sizes: Sizes,
+  connections: number,
+  choose: (number: number) => number,
+): Promise<LoadResult> {
+  const { requests } = peer.target;
+  let number = 0;
+  return await runLoad({
+    ...timesOf(sizes),
+    ...loadOf(peer),
+    connections,
+    expectedStatus: 201,
+    next: () => requests.single(streamId(choose(number)), number++),
+  });
+}
+
+export function loadOf(peer: RunningPeer) {
+  return { port: peer.target.port, serverPids: () => peer.pids() };
+}
+
+/**
+ * For requests that take long: all that begin within the time are counted, and the time ends with
+ * the last reply. Gives requests per second.
+ */
+export async function measureWhole(
+  { target }: RunningPeer,
+  { seconds, settleSeconds }: Sizes,
+  connections: number,
+  expectedStatus: number,
+  next: () => readonly Uint8Array[],
+): Promise<number> {
+  async function runFor(length: number) {
+    const endMs = performance.now() + length * 1000;
+    return await runWork({
+      port: target.port,
+      connections,
+      expectedStatus,
+      next: () => performance.now() < endMs ? next() : undefined,
+    });
+  }
+  await runFor(settleSeconds);
+  const done = await runFor(seconds);
+  return done.requests / done.seconds;
+}
+
+/**
+ * Appends `length` events or a few more to each of `count` streams from `first` on. Gives how many
+ * in all; undefined when the time was over before.
+ */
+export async function fill(
+  { target }: RunningPeer,
+  { fillSeconds }: Sizes,
+  first: number,
+  count: number,
+  length: number,
+): Promise<number | undefined> {
+  const endMs = performance.now() + fillSeconds * 1000;
+  const size = Math.min(length, FILL_BATCH);
+  const body = batchBody(size);
+  const batches = count * Math.ceil(length / size);
+  let left = batches;
+  await runWork({
+    port: target.port,
+    connections: 2,
+    expectedStatus: 201,
+    next: () => {
+      if (left === 0 || performance.now() > endMs) return undefined;
+      return target.requests.batch(streamId(first + --left % count), body);
+    },
+  });
+  return left === 0 ? batches * size : undefined;
+}

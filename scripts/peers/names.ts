@@ -1,0 +1,25 @@
+/** Names of the figures that the goals speak of; others are named where they are measured. */
+
+/** Connections of a work that is measured at one number only. */
+export const BUSY = 64;
+
+export const HOT_STREAM = `append to one hot stream, ${BUSY}`;
+export const MANY_TYPES = `append over 256 types, ${BUSY}`;
+export const DISK = "disk for an event of 256 bytes";
+
+export function nameOfAppend(connections: number): string {
+  return `append, ${connections} connection${connections === 1 ? "" : "s"}`;
+}
+
+export function nameOfBatches(events: number): string {
+  return `batches of ${events}, 2`;
+}
+
+export function nameOfGrowth(events: number): string {
+  return `append behind ${events} events, ${BUSY}`;
+}
+
+/** A read of what has been read before, at so many connections. */
+export function nameOfCachedRead(events: number, connections: number): string {
+  return `read of ${events} events again, ${connections}`;
+}

@@ -1,0 +1,127 @@
+/**
+ * Runs the works: each bounded in time, a peer that fails shown as failed and not the end of the
+ * run. One work after the other, and for each the peers after each other, so that a bad moment of
+ * the machine does not meet one peer alone.
+ */
+
+import type { Peer, PeerPlace, RunningPeer } from "./catalog.ts";
+import { append, WARMUP_AREA } from "./load_works.ts";
+import { BUSY } from "./names.ts";
+import { endAll } from "./servers.ts";
+import type { Sizes } from "./sizes.ts";
+import { type Outcome, type Work, WORKS } from "./works.ts";
+
+export interface Run {
+  readonly peers: readonly Peer[];
+  /** Folders of the peers' data are made in its folder, and emptied. */
+  readonly place: PeerPlace;
+  readonly sizes: Sizes;
+  isAsked(peer: Peer, work: Work): boolean;
+  /** Hears of each work when it ends. */
+  onDone(peer: Peer, work: Work, done: Done): Promise<void>;
+}
+
+export interface Done {
+  readonly startedAt: Date;
+  readonly seconds: number;
+  readonly load: number;
+  readonly outcomes: readonly Outcome[];
+  readonly failure?: string;
+}
+
+/** Stores whose works append single events. */
+const WARM: ReadonlySet<string> = new Set(["writes", "lists", "growth"]);
+const REASON_LENGTH_MAX = 300;
+const MINUTE_MS = 60_000;
+
+export async function runWorks(run: Run): Promise<void> {
+  const endMs = performance.now() + run.sizes.minutes * MINUTE_MS;
+  for (const store of new Set(WORKS.map((work) => work.store))) {
+    for (const peer of run.peers) {
+      const works = WORKS.filter((work) => work.store === store && run.isAsked(peer, work));
+      if (works.length > 0) await runOnOneStore(run, peer, works, endMs);
+    }
+  }
+}
+
+/** Works that share a server; after a failure the next gets a new one. */
+async function runOnOneStore(
+  run: Run,
+  peer: Peer,
+  works: readonly Work[],
+  endMs: number,
+): Promise<void> {
+  let running: RunningPeer | undefined;
+  for (const work of works) {
+    const startedAt = new Date();
+    const beganMs = performance.now();
+    const load = Deno.loadavg()[0]!;
+    const said = { startedAt, load };
+    if (beganMs > endMs) {
+      const failure = `not begun after ${run.sizes.minutes} minutes`;
+      await run.onDone(peer, work, { ...said, seconds: 0, outcomes: [], failure });
+      continue;
+    }
+    let outcomes: readonly Outcome[] = [];
+    let failure: string | undefined;
+    try {
+      const measuring = (async () => {
+        if (work.store === "apart") return await work.run(peer, run.place, run.sizes);
+        if (running === undefined) {
+          running = await startEmpty(run, peer);
+          if (WARM.has(work.store)) await warmUp(running, run.sizes);
+        }
+        return await work.run(running, run.sizes);
+      })();
+      outcomes = await within(run.sizes.limitSeconds, measuring);
+    } catch (error) {
+      failure = (error instanceof Error ? error.message : String(error)).trim()
+        .slice(0, REASON_LENGTH_MAX);
+    }
+    if (failure !== undefined || work.store === "apart") {
+      await clear(run, running);
+      running = undefined;
+    }
+    const seconds = (performance.now() - beganMs) / 1000;
+    await run.onDone(peer, work, { ...said, seconds, outcomes, failure });
+  }
+  await clear(run, running);
+}
+
+async function startEmpty({ place }: Run, peer: Peer): Promise<RunningPeer> {
+  const folder = await Deno.makeTempDir({ dir: place.folder });
+  // PostgreSQL runs as somebody else.
+  await Deno.chmod(folder, 0o755);
+  return await peer.start({ ...place, folder: `${folder}/data` });
+}
+
+/** Until the code that writes single events is compiled. */
+async function warmUp(running: RunningPeer, sizes: Sizes): Promise<void> {
+  const { warmupSeconds: seconds, streams } = sizes;
+  await append(running, { ...sizes, seconds }, BUSY, (number) => WARMUP_AREA + number % streams);
+}
+
+/** Stops the peer, politely at first, and removes what it kept. */
+async function clear({ place, sizes }: Run, running: RunningPeer | undefined): Promise<void> {
+  const stopping = running?.stop().catch(() => {}) ?? Promise.resolve();
+  await within(sizes.limitSeconds, stopping).catch(() => {});
+  await endAll();
+  for await (const { name } of Deno.readDir(place.folder)) {
+    await Deno.remove(`${place.folder}/${name}`, { recursive: true });
+  }
+}
+
+/** Rejects after so many seconds. What is under way ends when its server does. */
+async function within<T>(seconds: number, work: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`not done after ${seconds} s`)), seconds * 1000);
+  });
+  // Nobody hears of its failure after the time is over.
+  work.catch(() => {});
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,69 @@
+/** How much of the work is done: to see that it runs, for the table, and to the end of the list. */
+
+export interface Sizes {
+  readonly name: "small" | "standard" | "full";
+  /** Measured time of one figure, after what settles it. */
+  readonly seconds: number;
+  /** Appends before the first figure of a server, until its code is compiled for good. */
+  readonly warmupSeconds: number;
+  /** Before each figure. */
+  readonly settleSeconds: number;
+  readonly streams: number;
+  readonly connections: readonly number[];
+  readonly batches: readonly number[];
+  /** Lengths of the aggregates that are read. */
+  readonly lengths: readonly number[];
+  /** Events stored in all when the rate of appends is measured. */
+  readonly growth: readonly number[];
+  /** Filling a store ends after so long; what needs more events is then left out. */
+  readonly fillSeconds: number;
+  /** One work of one peer is given up after so long. */
+  readonly limitSeconds: number;
+  /** What has not begun after so many minutes is left out. */
+  readonly minutes: number;
+}
+
+export const SIZES: Readonly<Record<Sizes["name"], Sizes>> = {
+  small: {
+    name: "small",
+    seconds: 0.5,
+    warmupSeconds: 0.5,
+    settleSeconds: 0.2,
+    streams: 200,
+    connections: [1, 64],
+    batches: [10, 1_000],
+    lengths: [10, 1_000],
+    growth: [5_000, 20_000],
+    fillSeconds: 10,
+    limitSeconds: 60,
+    minutes: 10,
+  },
+  standard: {
+    name: "standard",
+    seconds: 2.5,
+    warmupSeconds: 4,
+    settleSeconds: 0.5,
+    streams: 1_000,
+    connections: [1, 4, 16, 64, 256],
+    batches: [10, 100, 10_000],
+    lengths: [10, 1_000, 100_000],
+    growth: [100_000, 1_000_000],
+    fillSeconds: 15,
+    limitSeconds: 90,
+    minutes: 14,
+  },
+  full: {
+    name: "full",
+    seconds: 8,
+    warmupSeconds: 8,
+    settleSeconds: 1,
+    streams: 5_000,
+    connections: [1, 4, 16, 64, 256],
+    batches: [10, 100, 10_000],
+    lengths: [10, 1_000, 100_000],
+    growth: [100_000, 10_000_000],
+    fillSeconds: 1_800,
+    limitSeconds: 4_800,
+    minutes: 360,
+  },
+};

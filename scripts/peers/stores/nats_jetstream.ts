@@ -1,0 +1,28 @@
+/**
+ * NATS JetStream: one stream of the server for all, a subject for each of ours. It acknowledges
+ * before the disk has the message (`sync_interval`, two minutes), so it stands apart. Its release
+ * has no write of several messages, all or nothing.
+ */
+
+import { loadPackage } from "../packages.ts";
+import type { Connection, PeerStore } from "../peer_store.ts";
+
+const STREAM = "events";
+
+export async function openStore({ url }: Connection): Promise<PeerStore> {
+  const { connect, JSONCodec, StorageType } = await loadPackage("nats");
+  const connection = await connect({ servers: url });
+  const manager = await connection.jetstreamManager();
+  const subjects = [`${STREAM}.>`];
+  await manager.streams.add({ name: STREAM, subjects, storage: StorageType.File });
+  const client = connection.jetstream();
+  const codec = JSONCodec();
+  return {
+    async append(stream, events) {
+      if (events.length !== 1) throw new Error("several events are not one write here");
+      const { seq } = await client.publish(`${STREAM}.${stream}`, codec.encode(events[0]));
+      return seq;
+    },
+    close: () => connection.close(),
+  };
+}

@@ -39,7 +39,7 @@ function holdClients(pace: ShedPace, clients: number, answered: number, seconds:
 
 for (const answered of [400, 4_000, 40_000]) {
   Deno.test(`beside ${answered} answers a second refusals are an eighth of them, however few clients ask again at once`, () => {
-    // So many that half a second each would be too much, and so few that two seconds are not needed.
+    // So many that half a second is too little for all, and so few that nobody waits for two.
     const clients = answered / 5;
     const { told, waits } = holdClients(newShedPace(), clients, answered, 10);
     assert.ok(told <= 1.01 * 10 * answered / 8, `${told} told`);

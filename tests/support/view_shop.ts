@@ -53,8 +53,12 @@ export function shopSpec(second = false): JsonObject {
   };
 }
 
-/** The state after `events`. */
-export function shopState(type: string, events: readonly ShopEvent[], second: boolean): JsonValue {
+/** How the states of the shop follow from events, under one spec or the other. */
+export function shopFold(second: boolean) {
+  return (type: string, events: readonly ShopEvent[]) => shopState(type, events, second);
+}
+
+function shopState(type: string, events: readonly ShopEvent[], second: boolean): JsonValue {
   if (events.length === 0) return null;
   let state: JsonObject = {};
   for (const { type: event, data } of events) {

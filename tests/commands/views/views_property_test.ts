@@ -14,7 +14,7 @@ import { listRowsOfSource, readViewRows } from "../../../src/store/view_rows.ts"
 import { type ServiceFixture, uuid, valueOf, withService } from "../../support/service_fixture.ts";
 import { settleViews } from "../../support/settle_views.ts";
 import { type OracleStream, viewFromScratch } from "../../support/view_oracle.ts";
-import { type ShopEvent, shopSpec } from "../../support/view_shop.ts";
+import { type ShopEvent, shopFold, shopSpec } from "../../support/view_shop.ts";
 
 const RUNS = Number(Deno.env.get("VIEW_RUNS") ?? 60);
 const ORDERS = [uuid(1), uuid(2), `${uuid(2)}:gift`, "7ZK0X9M4P", "main"];
@@ -235,7 +235,7 @@ async function compare(
 ): Promise<void> {
   const views = await engine.snapshot((tx) => listViews(tx, tenant.number));
   if (definition === undefined) return assert.deepEqual(views, []);
-  const wanted = viewFromScratch(definition, streams, second);
+  const wanted = viewFromScratch(definition, streams, shopFold(second));
   const [view] = views;
   assert.ok(view !== undefined, "it is read");
   const rows = await engine.snapshot((tx) => readViewRows(tx, view, { limit: 1_000 }));

@@ -75,6 +75,14 @@ export const MUTATIONS: readonly Mutation[] = [
     suite: "tests/queries",
   },
   {
+    name: "a stale cache: a kept state is taken for that of the newest event",
+    path: "src/queries/read_aggregate.ts",
+    find: "if (base?.length === head.length) return",
+    put: "if (base !== undefined) return",
+    suite: SIMULATION,
+    env: SHORT,
+  },
+  {
     name: "off by one in paging: the cursor is shown again",
     path: "src/queries/read_events.ts",
     find: "nextStart: eventId(edge!.index)",
@@ -217,6 +225,13 @@ export const MUTATIONS: readonly Mutation[] = [
     put: "if (first !== undefined && nowMs < 0) setTimer(tx,",
     suite: SIMULATION,
     env: SHORT,
+  },
+  {
+    name: "a delivery that is put into a lane while that is left is not seen",
+    path: "src/store/deliveries.ts",
+    find: "const [first] = await listLane(tx, lane, 1);",
+    put: "const [first] = await listLane(tx.unguarded, lane, 1);",
+    suite: SIMULATION,
   },
   {
     name: "an anchor covers what was written after its cut",

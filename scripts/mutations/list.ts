@@ -140,6 +140,16 @@ export const MUTATIONS: readonly Mutation[] = [
     env: SHORT,
   },
   {
+    name: "cursor before effect: an entry is removed, and then its event is written",
+    path: "src/commands/run_implications.ts",
+    find: "      cause: causeOf(work),\n    };\n",
+    put:
+      "      cause: { ...causeOf(work), isDue: () => Promise.resolve(true), settle: () => {} },\n" +
+      "    };\n    await engine.transact((tx) => Promise.resolve(clearEntry(tx, work)));\n",
+    suite: SIMULATION,
+    env: SHORT,
+  },
+  {
     name: "a scheduled event fires although it was cancelled",
     path: "src/commands/fire_schedule.ts",
     find: "return now?.tries === record.tries && !cancelled;",

@@ -11,6 +11,9 @@ export interface ShopEvent {
   readonly data: JsonObject;
 }
 
+/** What is left of an erased event: nothing handles it. */
+export const ERASED = "_was_tombstoned";
+
 const anything = { schema: true };
 
 /** Under `second`, customers fold in another way: no event tells of it. */
@@ -62,6 +65,7 @@ function shopState(type: string, events: readonly ShopEvent[], second: boolean):
   if (events.length === 0) return null;
   let state: JsonObject = {};
   for (const { type: event, data } of events) {
+    if (event === ERASED) continue;
     if (event === "had_line_added") {
       const { lines } = state;
       if (lines === undefined || lines === null) state = { ...state, lines: [data.line!] };

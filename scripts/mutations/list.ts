@@ -75,6 +75,14 @@ export const MUTATIONS: readonly Mutation[] = [
     suite: "tests/queries",
   },
   {
+    name: "a stale cache: a kept state is taken for that of the newest event",
+    path: "src/queries/read_aggregate.ts",
+    find: "if (base?.length === head.length) return",
+    put: "if (base !== undefined) return",
+    suite: SIMULATION,
+    env: SHORT,
+  },
+  {
     name: "off by one in paging: the cursor is shown again",
     path: "src/queries/read_events.ts",
     find: "nextStart: eventId(edge!.index)",
@@ -128,6 +136,16 @@ export const MUTATIONS: readonly Mutation[] = [
     path: "src/commands/run_implications.ts",
     find: "isDue: (tx) => hasEntry(tx, work.place),",
     put: "isDue: () => Promise.resolve(true),",
+    suite: SIMULATION,
+    env: SHORT,
+  },
+  {
+    name: "cursor before effect: an entry is removed, and then its event is written",
+    path: "src/commands/run_implications.ts",
+    find: "      cause: causeOf(work),\n    };\n",
+    put:
+      "      cause: { ...causeOf(work), isDue: () => Promise.resolve(true), settle: () => {} },\n" +
+      "    };\n    await engine.transact((tx) => Promise.resolve(clearEntry(tx, work)));\n",
     suite: SIMULATION,
     env: SHORT,
   },
@@ -217,6 +235,13 @@ export const MUTATIONS: readonly Mutation[] = [
     put: "if (first !== undefined && nowMs < 0) setTimer(tx,",
     suite: SIMULATION,
     env: SHORT,
+  },
+  {
+    name: "a delivery that is put into a lane while that is left is not seen",
+    path: "src/store/deliveries.ts",
+    find: "const [first] = await listLane(tx, lane, 1);",
+    put: "const [first] = await listLane(tx.unguarded, lane, 1);",
+    suite: SIMULATION,
   },
   {
     name: "an anchor covers what was written after its cut",

@@ -556,11 +556,6 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "what may become of a file, seen through queries on it",
   },
   {
-    place: "src/sql/run_query.ts",
-    test: "tests/queries/sql/statement_fuzz_test.ts",
-    reason: "runs in a process, and is held against SQLite elsewhere",
-  },
-  {
     place: "src/queries/sql",
     test: "tests/queries/sql/view_copies_test.ts",
     reason: "parts of keeping a copy, seen through queries on it",

@@ -75,8 +75,8 @@ export function attest(model: TraceModel): Operation[] {
   return [attestation(model, place, stream, index, number)];
 }
 
-/** `number` is one that {@link anchorName} takes; left out: under the newest. */
-function attestation(
+/** `number`: how many anchors of the trace were before the one that is meant; else the newest. */
+export function attestation(
   model: TraceModel,
   place: Place,
   { type, id }: Stream,

@@ -49,13 +49,13 @@ const SHARES: readonly (readonly [name: string, perThousand: number, accepted: n
   ["use_key", 6, 2],
   ["read_error", 1, 1],
   ["make_anchor", 6, 4],
-  ["read_anchors", 4, 2],
-  ["attest", 12, 4],
-  ["odd_question", 4, 0],
+  ["read_anchors", 2, 1],
+  ["attest", 8, 3],
+  ["odd_question", 1.5, 0],
   ["request_erasure", 2, 1],
-  ["read_erasure", 3, 2],
-  ["odd_erasure", 2, 0],
-  ["list_erasures", 1, 0.5],
+  ["read_erasure", 2, 2],
+  ["odd_erasure", 0.5, 0],
+  ["list_erasures", 1, 1],
 ];
 
 /** Operations that come at least once in every trace, however short. */

@@ -3,7 +3,7 @@
  * its receipt; what is left of the stream, of its bundles, and what may be written to it then.
  */
 
-import { anchorNow, placeFields } from "./audit_operations.ts";
+import { anchorNow, attestation, placeFields } from "./audit_operations.ts";
 import type { JsonObject } from "../../src/domain/json.ts";
 import type { Operation, RequestOperation } from "./operation.ts";
 import { asOperator } from "./operator_operations.ts";
@@ -47,6 +47,14 @@ function onErasure({ model, place, name }: Erasure, operation: string, method: s
   return asOperator(model, operation, { method, path: `${PATH}/{{${name}}}${query}` });
 }
 
+function listErasures({ model, place }: Erasure): Operation {
+  const query = model.turn(LISTINGS);
+  const path = `${PATH}?${query}environment=${place.environment}&instance_id={{${place.slug}_id}}`;
+  return asOperator(model, "list_erasures", { method: "GET", path });
+}
+
+const LISTINGS = ["", "limit=2&", "limit=1&start={{tombstone_1}}&"] as const;
+
 function readBack({ model, place, stream }: Erasure): Operation[] {
   const path = `/${stream.type}/${encodeURIComponent(stream.id)}`;
   const get = (name: string, ending: string) =>
@@ -85,14 +93,19 @@ export function eraseStream(model: TraceModel): Operation[] {
     onErasure(erasure, "read_erasure", "GET"),
     passTime(model, graceHours * MS_PER_HOUR),
     onErasure(erasure, "read_erasure", "GET"),
+    listErasures(erasure),
     ...after,
     ...readBack(erasure),
   ];
 }
 
+/** One in three in production, where nothing is erased at once. */
+const FREE_PLACES = [true, true, false] as const;
+
 /** Taken back in time, too late, and twice; asked for twice. */
 export function takeBackErasure(model: TraceModel): Operation[] {
-  const place = pickPlace(model);
+  const isFree = model.turn(FREE_PLACES);
+  const place = isFree ? pickFreePlace(model) : model.places[0]!;
   const stream = streamOf(place, "note", "main");
   const write = (text: string) => {
     stream.length++;
@@ -101,12 +114,14 @@ export function takeBackErasure(model: TraceModel): Operation[] {
     return request(model, "single_write", sentTo(model, place, { method: "POST", path, json }));
   };
   const [first, second] = [newErasure(model, place, stream), newErasure(model, place, stream)];
-  const isFree = place.environment !== "production";
+  const anchor = model.anchors;
   const tooLate = [
     ask(second, { grace_hours: 0 }),
     passTime(model, 0),
     onErasure(second, "take_back_erasure", "DELETE"),
     ...readBack(second),
+    // The anchor has the events, and the stream has them no more.
+    attestation(model, place, stream, 0, anchor),
     write("after"),
     ...readBack(second),
   ];
@@ -144,11 +159,4 @@ export function eraseOddly(model: TraceModel): Operation {
   const erasure = newErasure(model, place, streamOf(place, "note", "global"));
   const asked = ask(erasure, model.turn(ODD_REQUESTS)) as RequestOperation;
   return { ...asked, name: "odd_erasure" };
-}
-
-export function listErasures(model: TraceModel): Operation {
-  const place = pickPlace(model);
-  const query = model.turn(["", "limit=2&", "limit=0&", "start=tmb_0&"]);
-  const path = `${PATH}?${query}environment=${place.environment}&instance_id={{${place.slug}_id}}`;
-  return asOperator(model, "list_erasures", { method: "GET", path });
 }

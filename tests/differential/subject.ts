@@ -56,7 +56,8 @@ const BASE_DOMAIN = "example.com";
 const DRAIN_LIMIT = 100;
 const DRAINS_MAX = 1_000;
 const HOUR_SECONDS = 3_600;
-const ANCHOR_INTERVAL_MS = 6 * HOUR_SECONDS * 1000;
+/** Due at once: when it last looked, a process remembers and a restart forgets. */
+const ANCHOR_INTERVAL_MS = 0;
 
 interface Running {
   readonly engine: Engine;

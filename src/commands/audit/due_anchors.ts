@@ -37,7 +37,7 @@ export function createDueAnchors(
       last = newest === undefined ? createdMs : Date.parse(newest.anchor.created_at);
       lastMs.set(tenant.number, last);
     }
-    return host.nowMs() >= last + intervalMs;
+    return isOver(last, host.nowMs(), intervalMs);
   }
 
   async function drain(intervalMs: number, isStopping: () => boolean): Promise<number> {
@@ -64,8 +64,10 @@ export function createDueAnchors(
       if (isStopping()) return made;
       if (!await isDue(tenant, Date.parse(instance.created_at), intervalMs)) continue;
       const nowMs = host.nowMs();
-      if ((await maker.make(tenant)).isNew) made++;
-      lastMs.set(tenant.number, nowMs);
+      const { isNew, isOfOldCut } = await maker.make(tenant);
+      if (isNew) made++;
+      // Then the one that is due comes with the next look.
+      if (!isOfOldCut) lastMs.set(tenant.number, nowMs);
     }
     return made;
   }
@@ -76,11 +78,16 @@ export function createDueAnchors(
       const newest = await platform.latest();
       platformMs = newest === undefined ? 0 : Date.parse(newest.created_at);
     }
-    if (nowMs < platformMs + intervalMs) return 0;
+    if (!isOver(platformMs, nowMs, intervalMs)) return 0;
     const { isNew } = await platform.make();
     platformMs = nowMs;
     return isNew ? 1 : 0;
   }
 
   return { drain };
+}
+
+/** Also where the clock was set back: else there would be no anchors until it is where it was. */
+function isOver(sinceMs: number, nowMs: number, intervalMs: number): boolean {
+  return Math.abs(nowMs - sinceMs) >= intervalMs;
 }

@@ -221,3 +221,47 @@ Deno.test("a memory that lacks what a stream was is not believed", async () => {
     assert.equal(next.tree.root, rootOf(next.model));
   });
 });
+
+for (const remembers of [false, true]) {
+  Deno.test(`streams that come between all others split chunks everywhere (remembered: ${remembers})`, async () => {
+    await withTemporaryEngine(async (engine) => {
+      const numbers = (from: number, count: number) =>
+        Array.from({ length: count }, (_, at) => from + at);
+      let { model, tree } = await build(engine, 1, [], new Map(), numbers(0, 1_500));
+      await publish(engine, 1, tree.newChunks);
+      let split = 0;
+      for (let number = 2; number <= 6; number++) {
+        const fresh = numbers(1_500 + (number - 2) * 500, 500);
+        // In each second one nothing is new, so what is remembered of the others counts.
+        for (const changed of [fresh, numbers(number * 100, 50)]) {
+          const at = 2 * number - (changed === fresh ? 2 : 1);
+          const memory = remembers ? tree.memory : undefined;
+          ({ model, tree } = await build(engine, at, tree.blocks, model, changed, memory));
+          await publish(engine, at, tree.newChunks);
+          split += tree.newChunks.length;
+          assert.equal(tree.root, rootOf(model), `anchor ${at}`);
+        }
+      }
+      assert.ok(split > 5, `${split} chunks were split off`);
+    });
+  });
+}
+
+Deno.test("a chunk is written whole again when its changes have grown as large as itself", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const all = Array.from({ length: 10 }, (_, number) => number);
+    let { model, tree } = await build(engine, 1, [], new Map(), all);
+    await publish(engine, 1, tree.newChunks);
+    const images = new Set<number>();
+    for (let number = 2; number < 40; number++) {
+      ({ model, tree } = await build(engine, number, tree.blocks, model, [7], tree.memory));
+      const { image, weight, entries } = await engine.snapshot((tx) =>
+        readChunk(tx, TENANT, "", number)
+      );
+      images.add(image);
+      assert.ok(weight < 10 * 100, `${weight} bytes of changes`);
+      assert.equal(entries.length, 10);
+    }
+    assert.ok(images.size > 2 && images.size < 10, `${images.size} images`);
+  });
+});

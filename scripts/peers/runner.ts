@@ -62,18 +62,20 @@ async function runOnOneStore(
       await run.onDone(peer, work, { ...said, seconds: 0, outcomes: [], failure });
       continue;
     }
-    let outcomes: readonly Outcome[] = [];
+    const outcomes: Outcome[] = [];
     let failure: string | undefined;
+    async function measure(): Promise<void> {
+      if (work.store !== "apart" && running === undefined) {
+        running = await startEmpty(run, peer);
+        if (WARM.has(work.store)) await warmUp(running, run.sizes);
+      }
+      const given = work.store === "apart"
+        ? work.run(peer, run.place, run.sizes)
+        : work.run(running!, run.sizes);
+      for await (const outcome of given) outcomes.push(outcome);
+    }
     try {
-      const measuring = (async () => {
-        if (work.store === "apart") return await work.run(peer, run.place, run.sizes);
-        if (running === undefined) {
-          running = await startEmpty(run, peer);
-          if (WARM.has(work.store)) await warmUp(running, run.sizes);
-        }
-        return await work.run(running, run.sizes);
-      })();
-      outcomes = await within(run.sizes.limitSeconds, measuring);
+      await within(run.sizes.limitSeconds, measure());
     } catch (error) {
       failure = (error instanceof Error ? error.message : String(error)).trim()
         .slice(0, REASON_LENGTH_MAX);

@@ -243,8 +243,7 @@ function preparePairs(db: DatabaseSync): StoredPairs {
   const scan = "SELECT k, v FROM kv WHERE k >= ? AND k < ? ORDER BY k";
   const forward = db.prepare(`${scan} LIMIT ?`);
   const backward = db.prepare(`${scan} DESC LIMIT ?`);
-  // Objects would have a map of names each: a quarter of the cost of a row.
-  for (const statement of [forward, backward]) statement.setReturnArrays(true);
+  for (const statement of [forward, backward]) giveArrays(statement);
   return {
     get(key) {
       const row = get.get(key) as { v: Bytes } | undefined;
@@ -253,6 +252,11 @@ function preparePairs(db: DatabaseSync): StoredPairs {
     scan: (range, reverse, limit) =>
       reverse ? scanPages(backward, range, true, limit) : scanPages(forward, range, false, limit),
   };
+}
+
+/** Rows as arrays: as objects they cost a quarter more. The runtime's types do not know of it. */
+function giveArrays(statement: StatementSync): void {
+  (statement as StatementSync & { setReturnArrays(isOn: boolean): void }).setReturnArrays(true);
 }
 
 /**

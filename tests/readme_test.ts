@@ -51,10 +51,12 @@ Deno.test("the README's sessions work as printed", async () => {
   assert.ok(second.length >= 12, "the session shows implied, scheduled and awaited events");
   const third = stepsOf(sectionOf("Third session: tables"));
   assert.ok(third.length >= 5, "the session deploys a projection, reads, exports and queries it");
+  const fourth = stepsOf(sectionOf("Fourth session: history from elsewhere"));
+  assert.ok(fourth.length >= 5, "the session imports a file, reads what came of it, repeats it");
   const server = await startServer();
   const shell = openShell();
   try {
-    for (const step of [...first, ...second, ...third]) {
+    for (const step of [...first, ...second, ...third, ...fourth]) {
       await runStep(shell, { ...step, command: adapt(step.command, server) });
     }
   } finally {

@@ -8,6 +8,7 @@ import { assemble, framed, handler, moduleFile } from "../../tests/support/wasm/
 import type { WasmTarget } from "../../src/wasm/job.ts";
 import { openWasmPool, type WasmPool } from "../../src/wasm/pool.ts";
 import { limits } from "../../src/domain/limits.ts";
+import { measureEcho } from "./echo_process.ts";
 import { percentiles } from "./load.ts";
 import { processorMicros } from "./machine.ts";
 import type { Row } from "./table.ts";
@@ -16,6 +17,8 @@ const WARMUP_MS = 4_000;
 const MEASURE_MS = 5_000;
 const CALLERS = 32;
 const FOLD_EVENTS = 50_000;
+/** As much as a call and its frame. */
+const ECHO_BYTES = 512;
 const LOOPERS = 16;
 /** Functions of the module that is swapped in: some 500 KB. */
 const BIG_FUNCTIONS = 8_000;
@@ -53,6 +56,14 @@ export async function measureWasm(add: (row: Row) => void): Promise<void> {
 
 async function measureCalls(pool: WasmPool, target: WasmTarget, add: (row: Row) => void) {
   await callFor(pool, "one", target, CALLERS, WARMUP_MS);
+  const echo = percentiles(await measureEcho(ECHO_BYTES, MEASURE_MS));
+  add({
+    name: "echo of a bare process, 1 caller",
+    value: echo.p50 * 1000,
+    unit: "us",
+    latency: echo,
+    note: "the median; what is below it, no process of its own can reach",
+  });
   const alone = await callFor(pool, "one", target, 1, MEASURE_MS);
   add({
     name: "wasm call, warm, 1 caller",

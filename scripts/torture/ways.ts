@@ -56,6 +56,13 @@ export const WAYS: readonly Way[] = [
     env: crash,
   },
   {
+    name: "clock jumps",
+    unit: "jumps",
+    path: "tests/crash/clock_jump_test.ts",
+    cases: 100,
+    env: crash,
+  },
+  {
     name: "power cuts",
     unit: "cuts",
     path: "tests/crash/torn_log_test.ts",

@@ -14,6 +14,8 @@ export interface Identifier {
 /** The singleton that every aggregate type has without declaring it. */
 export const GLOBAL_SINGLETON = "global";
 
+/** As nearly all are sent, and all are stored. */
+const CANONICAL_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[45][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[45][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
 const UUID_OF_ANY_VERSION = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const TAG = /^[a-z0-9]{1,10}$/;
@@ -32,6 +34,7 @@ export function parseIdentifier(
 ): Identifier | undefined {
   if (text === GLOBAL_SINGLETON || singletons.has(text)) return { kind: "singleton", value: text };
   if (text.length === UUID_CHARACTERS) {
+    if (CANONICAL_UUID.test(text)) return { kind: "uuid", value: text };
     return UUID.test(text) ? { kind: "uuid", value: text.toLowerCase() } : undefined;
   }
   if (text.length > UUID_CHARACTERS) return parseTaggedUuid(text);

@@ -179,6 +179,8 @@ export const limits = {
   viewChangesSeconds: HOUR_S,
   /** Queries and exports wait so long for views to catch up. Decided in "Projections". */
   viewWaitMsMax: 2_000,
+  /** A query that is the first to name a view waits so long until its copy is full. */
+  sqlFillWaitMsMax: 15_000,
   /** SQL over views: the statement, and what may come of it. Decided in "Projections". */
   sqlTextCharactersMax: 100_000,
   sqlRowsMax: 10_000,

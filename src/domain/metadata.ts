@@ -39,7 +39,7 @@ export function checkMetadata(
     const message = metadata === undefined ? "metadata is required" : "metadata must be an object";
     return refuse({ kind: "bad_request", message, path: "metadata" });
   }
-  for (const field of Object.keys(metadata)) {
+  for (const field in metadata) {
     if (WRITABLE.has(field)) continue;
     return refuseField(
       field,
@@ -108,7 +108,7 @@ function checkParty(
   if (!isJsonObject(party)) {
     return refuseField(role, `metadata.${role} must be an object {type, id}`);
   }
-  for (const field of Object.keys(party)) {
+  for (const field in party) {
     if (field === "type" || field === "id") continue;
     return refuseField(`${role}.${field}`, `Unknown field in metadata.${role}: ${field}`);
   }

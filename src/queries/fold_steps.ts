@@ -61,6 +61,20 @@ function foldHere({ handlers }: CompiledAggregateType, base: string | undefined)
   };
 }
 
+/** Folds events of a type without modules in one go; gives the state as a value and as its text. */
+export function foldAtOnce(
+  { handlers }: CompiledAggregateType,
+  base: string | undefined,
+  events: readonly StoredEvent[],
+): Outcome<{ readonly state: JsonObject; readonly stateJson: string }> {
+  const before: JsonObject = base === undefined ? {} : JSON.parse(base);
+  const folded = fold(handlers, before, events, newFoldBudget());
+  if (!folded.ok) return folded;
+  const state = folded.value;
+  const text = encodeState(state);
+  return text.ok ? accept({ state, stateJson: text.value }) : text;
+}
+
 /** The state is a text while modules have it and a value while handlers of the language do. */
 function foldWithModules(
   modules: ModuleRunner,

@@ -31,6 +31,7 @@ import {
 import { refuseSlowModules } from "./fold_steps.ts";
 import { locateStream } from "./locate_stream.ts";
 import type { ModuleRunner } from "./run_modules.ts";
+import { openSmallReader, type SmallReader } from "./read_small.ts";
 import type { StateCache } from "./state_cache.ts";
 
 /** Times a read starts again because its stream was rewritten under it. */
@@ -54,6 +55,8 @@ export interface AggregateReader {
     type: CompiledAggregateType,
     options: { readonly synchronous: boolean; readonly bytesMax: number },
   ): Promise<Outcome<FoldRead>>;
+  /** The same within a read of the caller's, where it takes little. */
+  readonly readSmall: SmallReader;
   /** Keeps the state that a write has left behind `before`, which the next read begins with. */
   keepState(
     tenant: number,
@@ -227,7 +230,8 @@ export function createAggregateReader(
     });
   }
 
-  return { readAggregate, readState, readFolded, keepState };
+  const readSmall = openSmallReader(cache, counters);
+  return { readAggregate, readState, readFolded, readSmall, keepState };
 }
 
 /** Spec: a singleton without events is read as an empty object. */

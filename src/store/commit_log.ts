@@ -4,10 +4,11 @@
  * is written only where somebody reads it (`watched_types.ts`, `logged`).
  */
 
+import { Buffer } from "node:buffer";
 import { assert } from "../domain/assert.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
 import { COMMIT_LOG_SHARDS, commitLogShard } from "../domain/work_share.ts";
-import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
+import type { Bytes, KeyValue, ReadTransaction, Transaction } from "../kv/engine.ts";
 import { pack, unpack } from "../kv/tuple.ts";
 import { keyAfter, keys } from "./keys.ts";
 
@@ -20,6 +21,7 @@ export interface CommittedEvents {
 }
 
 export interface LoggedCommit extends CommittedEvents {
+  readonly shard: number;
   /** To be kept as the cursor by whoever has done all up to this one. */
   readonly position: Bytes;
 }
@@ -45,19 +47,46 @@ export async function readCommits(
   limit: number,
 ): Promise<LoggedCommit[]> {
   const range = afterPosition(tenant, shard, position);
-  const prefixBytes = keys.commitLog(tenant, shard).length;
-  return (await tx.getRange(range, { limit })).map(({ key, value }) => {
-    const place = key.slice(prefixBytes);
-    const [stream] = unpack(place.slice(STAMP_BYTES)) as [StreamKey];
-    const [first, count] = unpack(value) as [number, number];
-    return { stream, first, count, position: place };
+  const pairs = await tx.getRange(range, { limit });
+  return pairs.map((pair) => decodeCommit(tenant, shard, pair));
+}
+
+/** At most `limit` commits of the shards from `shard` up to but not including `end`, by shard. */
+export async function readShards(
+  tx: Pick<ReadTransaction, "getRange">,
+  tenant: number,
+  { shard, end }: { readonly shard: number; readonly end: number },
+  limit: number,
+): Promise<LoggedCommit[]> {
+  const range = { begin: keys.commitLog(tenant, shard), end: keys.commitLog(tenant, end) };
+  let at = shard;
+  let next = keys.commitLog(tenant, at + 1);
+  return (await tx.getRange(range, { limit })).map((pair) => {
+    while (Buffer.compare(pair.key, next) >= 0) next = keys.commitLog(tenant, ++at + 1);
+    return decodeCommit(tenant, at, pair);
   });
 }
 
-/** Removes what all readers are past: everything up to and with `position`. */
-export function trimCommits(tx: Transaction, tenant: number, shard: number, position: Bytes): void {
-  const { begin } = logRange(tenant, shard);
-  tx.clearRange({ begin, end: afterPosition(tenant, shard, position).begin });
+function decodeCommit(tenant: number, shard: number, { key, value }: KeyValue): LoggedCommit {
+  const position = key.slice(keys.commitLog(tenant, shard).length);
+  const [stream] = unpack(position.slice(STAMP_BYTES)) as [StreamKey];
+  const [first, count] = unpack(value) as [number, number];
+  return { shard, stream, first, count, position };
+}
+
+/** Removes commits that all readers have done, one by one. */
+export function removeCommits(
+  tx: Transaction,
+  tenant: number,
+  commits: readonly Pick<LoggedCommit, "shard" | "position">[],
+): void {
+  for (const { shard, position } of commits) {
+    const prefix = keys.commitLog(tenant, shard);
+    const key = new Uint8Array(prefix.length + position.length);
+    key.set(prefix);
+    key.set(position, prefix.length);
+    tx.clear(key);
+  }
 }
 
 /** Whether anything is left in the log of an environment. */

@@ -11,7 +11,7 @@ import { type OutputKind, readOutput } from "../domain/wasm/call_output.ts";
 import { isWithinMemory, type MemoryRange, unpackRange } from "../domain/wasm/packed_range.ts";
 import { MEMORY_IMPORT } from "../domain/wasm/rewrite_module.ts";
 import type { CompiledModule } from "./compiled_modules.ts";
-import { withTimeLimit } from "./time_limit.ts";
+import { type Limited, withinTime, withTimeLimit } from "./time_limit.ts";
 
 export interface ModuleCall {
   readonly compiled: CompiledModule;
@@ -62,13 +62,30 @@ class OutOfMemoryError extends Error {
 export function callModule(call: ModuleCall): CallReport {
   const memory = takeMemory(call.compiled);
   const progress: Progress = { phase: "start" };
-  const limited = withTimeLimit(call.timeoutMs, () => runToOutput(call, memory, progress));
-  const result = limited.kind === "returned"
-    ? readResult(call, memory, limited.value)
-    : limited.kind === "timeout"
-    ? failed("wasm_timeout", timeoutMessage(call.timeoutMs, progress.phase), progress.phase)
-    : describeThrown(limited.error, progress.phase);
+  const limit = call.compiled.isProven() ? withinTime : withTimeLimit;
+  const limited = limit(call.timeoutMs, () => runToOutput(call, memory, progress));
+  call.compiled.noteEnd(limited.kind === "returned" || limited.kind === "threw");
+  const result = resultOf(call, memory, limited, progress.phase);
   return { result, garbageBytes: call.compiled.giveBack(memory) };
+}
+
+function resultOf(
+  call: ModuleCall,
+  memory: WebAssembly.Memory,
+  limited: Limited<MemoryRange>,
+  phase: CallPhase,
+): CallResult {
+  const { timeoutMs } = call;
+  switch (limited.kind) {
+    case "returned":
+      return readResult(call, memory, limited.value);
+    case "threw":
+      return describeThrown(limited.error, phase);
+    case "timeout":
+      return failed("wasm_timeout", timeoutMessage(timeoutMs, phase), phase);
+    case "late":
+      return failed("wasm_timeout", `The module did not end within ${timeoutMs} ms`, phase);
+  }
 }
 
 function takeMemory(compiled: CompiledModule): WebAssembly.Memory {

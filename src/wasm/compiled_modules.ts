@@ -12,6 +12,9 @@ export interface CompiledModule {
   takeMemory(): WebAssembly.Memory;
   /** After the call; gives the bytes that are left to the collector. */
   giveBack(memory: WebAssembly.Memory): number;
+  /** Whether its calls have ended in time so often that one which does not may cost a runner. */
+  isProven(): boolean;
+  noteEnd(isInTime: boolean): void;
 }
 
 export interface CompiledModules {
@@ -20,6 +23,8 @@ export interface CompiledModules {
   add(digest: string, module: WebAssembly.Module, bytes: Uint8Array): void;
 }
 
+/** Calls in a row that have ended in time. */
+const PROVEN_CALLS = 100;
 /** What a small module costs beside its bytes. */
 const OVERHEAD_BYTES = 16 * 1024;
 const PAGE_BYTES = 64 * 1024;
@@ -66,8 +71,13 @@ function withMemory(
   maximum: number,
 ): CompiledModule {
   let spare: WebAssembly.Memory | undefined;
+  let callsInTime = 0;
   return {
     module,
+    isProven: () => callsInTime >= PROVEN_CALLS,
+    noteEnd(isInTime) {
+      callsInTime = isInTime ? callsInTime + 1 : 0;
+    },
     takeMemory() {
       const memory = spare ?? new WebAssembly.Memory({ initial, maximum });
       if (spare !== undefined) new Uint8Array(memory.buffer).fill(0);

@@ -16,6 +16,8 @@ const LOAD_MS_MAX = 5_000;
 const RETRY_AFTER_MS = 1_000;
 /** What a call uses beside the time that its runner measures. */
 const OVERHEAD_MS = 0.05;
+/** What it costs to start a runner in place of one that was ended. */
+const RESTART_MS = 100;
 
 let groups = 0;
 
@@ -119,7 +121,7 @@ function afterLoss(job: Job, { timeoutMs }: Turn, usedMs: number): TurnEnd {
   }
   if (usedMs >= timeoutMs) {
     job.failTimeout(`The module did not end within ${timeoutMs} ms, and its runner was ended`);
-    return { usedMs, ending: "timed_out", goesOn: false };
+    return { usedMs: usedMs + RESTART_MS, ending: "timed_out", goesOn: false };
   }
   if (job.lossesLeft-- > 0) return goOn(usedMs);
   // A module that brings runners down is paused as one that does not end.

@@ -8,6 +8,11 @@ import type { Worker } from "./worker.ts";
 
 /** What nobody wakes it for: parts of the log that were taken over. */
 const IDLE_MS = 250;
+/**
+ * A drain costs as much as some dozen rows, so that many writes are better shown together. It adds
+ * to the lag what nobody notices, and nothing to that of a write after a pause.
+ */
+const GATHER_MS = 10;
 /** Builds are looked for: being woken by every write would cost more. */
 const BUILD_IDLE_MS = 100;
 
@@ -16,6 +21,7 @@ export function viewWorker(service: Service): Worker {
   return {
     name: "views",
     idleMs: IDLE_MS,
+    gatherMs: GATHER_MS,
     drain: (limit, isStopping) => projections.keepViews(limit, isStopping),
     listen: (wake) => projections.followCommits(wake),
   };

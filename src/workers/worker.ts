@@ -10,6 +10,8 @@ export interface Worker {
   readonly name: string;
   /** How long the loop waits after it found nothing to do. */
   readonly idleMs: number;
+  /** How long the loop lets work gather after it has done all there was: fewer, larger drains. */
+  readonly gatherMs?: number;
   /**
    * Does up to `limit` of what is due now; gives how much that was. What takes long ends early
    * once `isStopping` says so: the process has ten seconds to end.
@@ -50,8 +52,9 @@ export function runWorker(
         isNudged = false;
         const done = await worker.drain(DRAIN_LIMIT, () => stopped);
         backoffMs = BACKOFF_FIRST_MS;
-        if (done > 0) await host.yieldTurn();
-        else await pause(worker.idleMs);
+        if (done === 0) await pause(worker.idleMs);
+        else if (done < DRAIN_LIMIT && worker.gatherMs !== undefined) await rest(worker.gatherMs);
+        else await host.yieldTurn();
       } catch (error) {
         count(failures, worker.name);
         const reason = error instanceof Error ? error.message : String(error);
@@ -71,6 +74,11 @@ export function runWorker(
         resolve();
       };
     });
+  }
+
+  /** Nobody wakes it. */
+  function rest(ms: number): Promise<void> {
+    return stopped ? Promise.resolve() : new Promise((resolve) => setTimeout(resolve, ms));
   }
 
   const running = run();

@@ -10,7 +10,7 @@ import { type ServerProcess, startServer } from "../support/server_process.ts";
 import { uuid } from "../support/service_fixture.ts";
 import { ORDERS_SEEN } from "../support/shop_views.ts";
 import { type OracleStream, viewFromScratch } from "../support/view_oracle.ts";
-import { type ShopEvent, shopSpec } from "../support/view_shop.ts";
+import { type ShopEvent, shopFold, shopSpec } from "../support/view_shop.ts";
 
 const ROUNDS = Number(Deno.env.get("CRASH_ROUNDS") ?? 8);
 const WRITERS = 4;
@@ -167,7 +167,11 @@ Deno.test("a server killed again and again keeps its views what its events say",
       `/api/instances/${server.credentials.instance_id}/spec?environment=test`,
     );
     const second = JSON.stringify(spec.body.spec).includes("gold");
-    const wanted = viewFromScratch(body.data[0].projection, await readStreams(server), second);
+    const wanted = viewFromScratch(
+      body.data[0].projection,
+      await readStreams(server),
+      shopFold(second),
+    );
     assert.deepEqual(await readRows(server), wanted.map((row) => JSON.stringify(row)));
     console.log(`${written} writes, ${wanted.length} rows, ${isBuilding} kills during a build`);
     assert.ok(wanted.length > 50 && written > 100, "the load was too small to prove anything");

@@ -63,7 +63,8 @@ for (const capacity of [700, 2_000, 4_000, 10_000]) {
       assert.ok(accepted >= 0.95 * 10 * capacity, `${accepted} accepted`);
       assert.ok(shed > 0);
       const p99 = latencies[Math.floor(0.99 * latencies.length)]!;
-      assert.ok(p99 < 500, `p99 ${p99} ms`);
+      // Of half a second: most of it is for what comes before and after the gate.
+      assert.ok(p99 < 200, `p99 ${p99} ms`);
     });
   }
 }

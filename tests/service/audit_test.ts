@@ -9,6 +9,7 @@ import { streamKey } from "../../src/domain/stream_key.ts";
 import { keys } from "../../src/store/keys.ts";
 import { encodeHead } from "../../src/store/stream_head.ts";
 import { readHead } from "../../src/store/streams.ts";
+import { leaveCut } from "../support/anchor_fixtures.ts";
 import { startAuditOracle } from "../support/audit_oracle.ts";
 import {
   noteWrite,
@@ -58,6 +59,25 @@ Deno.test("makeAnchor() signs the tree over all streams by key, and makes none w
     assert.deepEqual([anchor.event_count, anchor.stream_count], [6, 3]);
     assert.deepEqual([anchor.environment, anchor.instance_id], ["test", test.instanceId]);
     assert.deepEqual(await anchorNow(fixture), { anchor, isNew: false });
+  });
+});
+
+Deno.test("makeAnchor() covers all that was written, also where somebody has died on an older cut", async () => {
+  await withService(async (fixture) => {
+    const { service, engine, tenants: { test } } = fixture;
+    valueOf(await service.data.writeEvents(test, noteWrite(uuid(1), "before")));
+    await leaveCut(engine, test);
+    valueOf(await service.data.writeEvents(test, noteWrite(uuid(2), "since")));
+    const { anchor, isNew } = await anchorNow(fixture);
+    assert.deepEqual([isNew, anchor.event_count], [true, 2]);
+    const { data } = valueOf(await service.audit.listAnchors(test, {}));
+    assert.deepEqual(data.map(({ event_count }) => event_count), [2, 1]);
+    assert.deepEqual(await anchorNow(fixture), { anchor, isNew: false });
+    // Where nothing was written since, the anchor of that cut is new and is the newest.
+    valueOf(await service.data.writeEvents(test, noteWrite(uuid(3), "more")));
+    await leaveCut(engine, test);
+    const last = await anchorNow(fixture);
+    assert.deepEqual([last.isNew, last.anchor.event_count], [true, 3]);
   });
 });
 

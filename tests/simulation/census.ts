@@ -18,6 +18,8 @@ const CENSUS_KINDS = [
   "clocks set back",
   "entries poisoned for a while",
   "entries poisoned for ever",
+  "deliveries that never came",
+  "deliveries that came, answer lost",
   // What clients did.
   "writes acknowledged",
   "writes refused",
@@ -25,6 +27,12 @@ const CENSUS_KINDS = [
   "writes of which nothing was heard that landed",
   "keyed writes answered from the ledger",
   "specs deployed",
+  "projections deployed",
+  "requests over HTTP",
+  "requests answered with 503",
+  "reads",
+  "reads beside which others wrote",
+  "bundles over HTTP",
   "schedules deleted",
   "schedules not deleted, for they were gone",
   // What followed.
@@ -50,6 +58,18 @@ const CENSUS_KINDS = [
   "saga steps skipped",
   "saga compensations",
   "saga compensations tried again",
+  "deliveries delivered",
+  "deliveries dead",
+  "deliveries dropped",
+  "deliveries made after a failed try",
+  "deliveries that came again, though answered",
+  "deliveries by another process than the one that wrote",
+  "anchors",
+  "anchors ended by another process than began them",
+  "anchors in the making of which others wrote",
+  "bundles",
+  "rows",
+  "versions of views that were built",
 ] as const;
 
 export type CensusKind = typeof CENSUS_KINDS[number];

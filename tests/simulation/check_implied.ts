@@ -130,9 +130,11 @@ function checkStamps(world: Evidence["world"], placed: Placed, { actual }: Found
 }
 
 /** Error records that commit with an event itself, so they are found by its type and version. */
-function openRecords({ errors }: Evidence) {
-  const left = errors.filter(({ record: { context } }) => {
+function openRecords({ errors, world: { journal } }: Evidence) {
+  const left = errors.filter(({ record: { context, error_type, request_id } }) => {
     const { operation, implied_key } = context;
+    // A request that the store was away for.
+    if (error_type === "unavailable" && journal.requests.has(request_id)) return false;
     return operation !== "advance_saga" && implied_key === undefined;
   });
 

@@ -1,19 +1,24 @@
 /** What is done leaves nothing behind that would be done again or would never go. */
 
-import { unpack } from "../../src/kv/tuple.ts";
+import type { Bytes } from "../../src/kv/engine.ts";
+import { rangeOf, type TupleElement, unpack } from "../../src/kv/tuple.ts";
 import { keys } from "../../src/store/keys.ts";
-import { TENANT } from "./clients.ts";
+import { TENANT } from "./founding.ts";
 import type { Evidence } from "./evidence.ts";
 
 const { number } = TENANT;
-/** A tenant's records by the second part of their keys. */
-const KINDS = new Map([
-  [unpack(keys.schedule(number, ""))[1], "a scheduled event"],
-  [unpack(keys.cancelRule(number, "", "", ""))[1], "a rule that cancels"],
-  [unpack(keys.sagaWait(number, "", "", 0, ""))[1], "a wait of a saga"],
-]);
+/** What the keys of each kind begin with. */
+const KINDS: readonly (readonly [prefix: readonly TupleElement[], name: string])[] = [
+  [ownKind(keys.schedule(number, "")), "a scheduled event"],
+  [ownKind(keys.cancelRule(number, "", "", "")), "a rule that cancels"],
+  [ownKind(keys.sagaWait(number, "", "", 0, "")), "a wait of a saga"],
+  [ownKind(keys.delivery(number, "", "", 0)), "a delivery"],
+  [[0, "outbox"], "an entry of the outbox"],
+  [[0, "timer"], "a timer"],
+  [[0, "lane"], "a lane of deliveries"],
+];
 const CLOCK_DIFFERENCE_MS = 10_000;
-const EXPECTED_ERRORS = ["poison", "away", "No reply to"];
+const EXPECTED_ERRORS = ["poison", "away", "No reply to", "Store unavailable"];
 
 export function checkRemains({ world, parked }: Evidence): string[] {
   const { store, isQuiet, weather, errors } = world;
@@ -26,10 +31,10 @@ export function checkRemains({ world, parked }: Evidence): string[] {
   ) {
     faults.push("something is parked");
   }
-  for (const { key } of store.pairsWithin({ begin: new Uint8Array(), end: Uint8Array.of(0xfe) })) {
-    const parts = unpack(key);
-    const kind = parts[0] === number ? KINDS.get(parts[1]!) : PLATFORM.get(parts[1]!);
-    if (kind !== undefined) faults.push(`${kind} is left: ${JSON.stringify(parts)}`);
+  for (const [prefix, name] of KINDS) {
+    for (const { key } of store.pairsWithin(rangeOf(prefix))) {
+      faults.push(`${name} is left: ${JSON.stringify(unpack(key))}`);
+    }
   }
   for (const error of errors) {
     if (!EXPECTED_ERRORS.some((part) => error.includes(part))) faults.push(`logged: ${error}`);
@@ -37,7 +42,7 @@ export function checkRemains({ world, parked }: Evidence): string[] {
   return faults;
 }
 
-const PLATFORM = new Map<unknown, string>([
-  ["outbox", "an entry of the outbox"],
-  ["timer", "a timer"],
-]);
+/** Tenant and kind. */
+function ownKind(key: Bytes): TupleElement[] {
+  return unpack(key).slice(0, 2);
+}

@@ -8,7 +8,7 @@ import { textOf } from "../../src/kv/byte_text.ts";
 import type { SagaHistoryEntry } from "../../src/domain/saga/instance.ts";
 import { keys } from "../../src/store/keys.ts";
 import type { Census } from "./census.ts";
-import { TENANT } from "./clients.ts";
+import { TENANT } from "./founding.ts";
 import { groupBy } from "./compare.ts";
 import { type Evidence, nameOf, type Placed, placeName, type SagaLife } from "./evidence.ts";
 import { depthOf, startsSaga } from "./expected_events.ts";

@@ -1,27 +1,29 @@
 /** The clients of a world: one operation after the other, at whatever node is there. */
 
 import type { JsonObject } from "../../src/domain/json.ts";
-import type { Outcome } from "../../src/domain/refusal.ts";
-import type { Tenant } from "../../src/domain/tenant.ts";
-import type { WriteRequest, Written } from "../../src/domain/write.ts";
+import type { WriteRequest } from "../../src/domain/write.ts";
 import type { Random } from "../crash/random.ts";
 import type { Census } from "./census.ts";
+import type { Entrance, Reply, Told } from "./entrance.ts";
+import { TENANT } from "./founding.ts";
 import type { Journal, JournalEvent, JournalWrite } from "./journal.ts";
 import type { Node } from "./node.ts";
 import type { VirtualTime } from "./virtual_time.ts";
 import { REMINDER_MS, type SpecNumber, TIMEOUT_MS, worldSpec } from "./world_spec.ts";
-
-export const TENANT: Tenant = { instanceId: "shop", environment: "test", number: 1 };
 
 /** What clients see of their world. */
 export interface ClientWorld {
   readonly time: VirtualTime;
   readonly census: Census;
   readonly journal: Journal;
+  readonly entrance: Entrance;
+  /** Reads something, where clients do. */
+  readonly readOnce?: (random: Random) => Promise<void>;
   /** Those that are up. */
   nodes(): readonly Node[];
   version(): number;
   readonly isPoisonous: boolean;
+  readonly hasListeners: boolean;
   /** A number that no event has yet. */
   nextNumber(): number;
 }
@@ -29,7 +31,6 @@ export interface ClientWorld {
 const ORDERS = ["a", "a", "b", "c"];
 const TRIES_MAX = 12;
 const RETRY_MS = 250;
-const PAGE = { limit: 50 };
 const ACTOR = { type: "user", id: "global" };
 
 /** Thrown where a node died under a call. */
@@ -50,7 +51,8 @@ export async function runClient(
       continue;
     }
     const events = drawEvents(world, random);
-    await write(world, random, events);
+    await Promise.all([write(world, random, events), world.readOnce?.(random)]);
+    await world.readOnce?.(random);
     const answer = drawAnswer(world, random, events);
     if (answer === undefined) continue;
     await world.time.sleep(answer.afterMs);
@@ -75,12 +77,19 @@ function drawPayment(world: ClientWorld, random: Random, id: string): JournalEve
   return event(world, `payment:${id}`, type, { amount: random.pick([0, 5, 5, 5]) });
 }
 
+const UNHEARD: ReadonlySet<string> = new Set([
+  "NodeDied",
+  "NothingHeard",
+  "EngineUnavailable",
+  "EngineClosed",
+]);
+
 /** Gives undefined where nothing was heard. */
-async function ask<T>(
-  world: ClientWorld,
+export async function ask<T>(
+  world: Pick<ClientWorld, "nodes">,
   random: Random,
-  call: (node: Node) => Promise<Outcome<T>>,
-): Promise<Outcome<T> | undefined> {
+  call: (node: Node) => Promise<T>,
+): Promise<T | undefined> {
   const nodes = world.nodes();
   if (nodes.length === 0) return undefined;
   const node = random.pick(nodes);
@@ -88,10 +97,7 @@ async function ask<T>(
   try {
     return await Promise.race([call(node), died]);
   } catch (error) {
-    const { name } = error as Error;
-    if (name === "NodeDied" || name === "EngineUnavailable" || name === "EngineClosed") {
-      return undefined;
-    }
+    if (UNHEARD.has((error as Error).name)) return undefined;
     throw error;
   }
 }
@@ -101,7 +107,7 @@ async function write(
   random: Random,
   events: readonly JournalEvent[],
 ): Promise<void> {
-  const { journal, census } = world;
+  const { journal, census, entrance } = world;
   const isKeyed = random.chance(0.5);
   const entry: JournalWrite = { events, heard: "unknown", places: [], impliedCount: 0 };
   journal.writes.push(entry);
@@ -110,13 +116,9 @@ async function write(
   const request = requestOf(events, isKeyed, previousLength);
   const again = isKeyed && random.chance(0.15);
   for (let tries = 0; tries < TRIES_MAX; tries++) {
-    const outcome = await ask(
-      world,
-      random,
-      ({ service }) => service.data.writeEvents(TENANT, request),
-    );
-    if (outcome !== undefined && isOver(outcome)) {
-      note(world, entry, outcome);
+    const reply = await ask(world, random, (node) => entrance.write(node, request));
+    if (reply !== undefined && (reply.ok || !reply.isBusy)) {
+      note(world, entry, reply);
       if (!again || tries > 0) break;
     } else if (!isKeyed) break;
     await world.time.sleep(RETRY_MS * (1 + random.next()));
@@ -126,21 +128,17 @@ async function write(
   else census.count("writes of which nothing was heard");
 }
 
-function isOver(outcome: Outcome<Written>): boolean {
-  return outcome.ok || outcome.refusal.kind !== "idempotency_in_progress";
-}
-
-function note({ census }: ClientWorld, entry: JournalWrite, outcome: Outcome<Written>): void {
-  if (!outcome.ok) {
+function note({ census }: ClientWorld, entry: JournalWrite, reply: Reply<Told>): void {
+  if (!reply.ok) {
     if (entry.heard === "acknowledged") throw new Error("a key that was answered is refused");
     entry.heard = "refused";
     return;
   }
-  const { targets, impliedCount, replayed } = outcome.value;
+  const { places, impliedCount, replayed } = reply.value;
   if (replayed) census.count("keyed writes answered from the ledger");
   if (entry.heard === "acknowledged" && !replayed) throw new Error("a key was written twice");
   entry.heard = "acknowledged";
-  entry.places = targets;
+  entry.places = places;
   entry.impliedCount = impliedCount;
 }
 
@@ -208,17 +206,13 @@ function drawEvent(world: ClientWorld, random: Random, id: string): JournalEvent
 }
 
 async function deleteSchedule(world: ClientWorld, random: Random): Promise<void> {
-  const { journal, census } = world;
-  const page = await ask(world, random, ({ service }) => service.data.listScheduled(TENANT, PAGE));
-  if (page?.ok !== true || page.value.data.length === 0) return;
-  const { scheduled_id: scheduledId } = random.pick(page.value.data);
+  const { journal, census, entrance } = world;
+  const ids = await ask(world, random, (node) => entrance.listScheduled(node));
+  if (ids === undefined || ids.length === 0) return;
+  const scheduledId = random.pick(ids);
   await world.time.sleep(random.next() * RETRY_MS);
-  const outcome = await ask(
-    world,
-    random,
-    ({ service }) => service.data.cancelScheduled(TENANT, scheduledId),
-  );
-  const heard = outcome === undefined ? "unknown" : outcome.ok ? "acknowledged" : "refused";
+  const reply = await ask(world, random, (node) => entrance.cancelScheduled(node, scheduledId));
+  const heard = reply === undefined ? "unknown" : reply.ok ? "acknowledged" : "refused";
   journal.deletes.push({ scheduledId, heard, version: world.version() });
   if (heard === "acknowledged") census.count("schedules deleted");
   if (heard === "refused") census.count("schedules not deleted, for they were gone");
@@ -232,7 +226,7 @@ export async function deploy(
 ): Promise<boolean> {
   const { journal, census, time } = world;
   journal.deploys.push({ spec: number, fromVersion: world.version() });
-  const request = { spec: worldSpec(number), force: true, dryRun: false };
+  const request = { spec: worldSpec(number, world.hasListeners), force: true, dryRun: false };
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     const outcome = await ask(
       world,

@@ -16,7 +16,7 @@ import type { SagaRecord } from "../../src/store/sagas.ts";
 import type { ScheduleRecord } from "../../src/store/schedules.ts";
 import { decodeSegment } from "../../src/store/segment.ts";
 import { decodeHead } from "../../src/store/stream_head.ts";
-import { TENANT } from "./clients.ts";
+import { TENANT } from "./founding.ts";
 import type { SimulatedStore } from "./simulated_store.ts";
 import type { CommitNote, EndedWorld } from "./world.ts";
 
@@ -24,6 +24,9 @@ import type { CommitNote, EndedWorld } from "./world.ts";
 export interface Placed {
   readonly event: StoredEvent;
   readonly index: number;
+  /** As it is stored, and its chain hash. */
+  readonly raw: string;
+  readonly hash: string;
   /** Of the commit that wrote it. */
   readonly version: number;
   readonly commit: CommitNote;
@@ -107,7 +110,8 @@ function readStreams(world: EndedWorld, faults: string[]): Map<string, Placed[]>
         const { raw, hash } = stored[index]!;
         tip = createHash("sha256").update(tip).update(raw).digest("hex");
         if (hash !== tip) faults.push(`${stream} ${index}: the chain is broken`);
-        placed.push({ event: JSON.parse(raw), index, version, commit: commits.get(version)! });
+        const commit = commits.get(version)!;
+        placed.push({ event: JSON.parse(raw), index, raw, hash: tip, version, commit });
       }
       if (head.tip !== tip) faults.push(`${stream}: its head has another hash than its events`);
     }

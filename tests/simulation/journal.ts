@@ -18,7 +18,8 @@ export interface JournalWrite {
   heard: Heard;
   /** Where the reply said each target begins, by its key. */
   places: readonly { readonly key: string; readonly first: number }[];
-  impliedCount: number;
+  /** Undefined where the reply did not tell. */
+  impliedCount: number | undefined;
 }
 
 export interface JournalDeploy {
@@ -34,12 +35,25 @@ export interface JournalDelete {
   readonly version: number;
 }
 
+/** What a client has read, and the versions between which it asked. */
+export interface JournalRead {
+  readonly path: string;
+  /** The newest version as it began, and as it ended. */
+  readonly fromVersion: number;
+  readonly toVersion: number;
+  readonly status: number;
+  readonly body: JsonObject;
+}
+
 export interface Journal {
   readonly writes: JournalWrite[];
   readonly deploys: JournalDeploy[];
   readonly deletes: JournalDelete[];
+  readonly reads: JournalRead[];
+  /** Ids of all requests over HTTP. */
+  readonly requests: Set<string>;
 }
 
 export function openJournal(): Journal {
-  return { writes: [], deploys: [], deletes: [] };
+  return { writes: [], deploys: [], deletes: [], reads: [], requests: new Set() };
 }

@@ -1,10 +1,14 @@
 /** Runs a world and says all that is wrong with it. */
 
 import type { Census } from "./census.ts";
+import { checkAnchors } from "./check_anchors.ts";
+import { checkDeliveries } from "./check_deliveries.ts";
 import { checkImplied } from "./check_implied.ts";
+import { checkReads } from "./check_reads.ts";
 import { checkRemains } from "./check_remains.ts";
 import { checkSagas } from "./check_sagas.ts";
 import { checkSchedules } from "./check_schedules.ts";
+import { checkViews } from "./check_views.ts";
 import { checkWrites } from "./check_writes.ts";
 import { gatherEvidence } from "./evidence.ts";
 import type { Weather } from "./weather.ts";
@@ -37,6 +41,10 @@ export async function judgeWorld(
       ...checkImplied(evidence, census),
       ...checkSchedules(evidence, census),
       ...checkSagas(evidence, census),
+      ...checkReads(evidence, census),
+      ...checkDeliveries(evidence, census),
+      ...checkAnchors(evidence, census),
+      ...await checkViews(evidence, census),
       ...checkRemains(evidence),
     ];
     return { world, faults };

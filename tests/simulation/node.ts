@@ -1,23 +1,31 @@
 /**
- * One server process of a world: a service with its workers, a clock of its own and an engine that
- * fails. It can die at any moment; what it had under way then never goes on.
+ * One server process of a world: a service with its workers and its HTTP application, a clock of
+ * its own and an engine that fails. It can die at any moment; what it had under way then never goes
+ * on.
  */
 
-import type { AccessService } from "../../src/service/access.ts";
+import { type Access, createAccess } from "../../src/service/access.ts";
 import { createService, type Service } from "../../src/service.ts";
 import type { Host } from "../../src/host.ts";
+import { createApp } from "../../src/http/app.ts";
+import { createAddressNet } from "../../src/http/middleware/address_net.ts";
 import type { Engine } from "../../src/kv/engine.ts";
+import type { WebhookSender } from "../../src/domain/listener/sender.ts";
+import { anchorWorker } from "../../src/workers/anchors.ts";
+import { deliveryWorker } from "../../src/workers/deliveries.ts";
 import { leaseWorker } from "../../src/workers/leases.ts";
 import { memoryWorker } from "../../src/workers/memory.ts";
 import { outboxWorker } from "../../src/workers/outbox.ts";
 import { timerWorker } from "../../src/workers/timers.ts";
-import { type RunningWorker, runWorker } from "../../src/workers/worker.ts";
+import { viewBuildWorker, viewWorker } from "../../src/workers/views.ts";
+import { type RunningWorker, runWorker, type Worker } from "../../src/workers/worker.ts";
 import type { Random } from "../crash/random.ts";
 import { fakeHost } from "../support/fake_host.ts";
 import { type Fault, faultyEngine } from "../support/faulty_engine.ts";
 import { poisonedEngine } from "../support/poisoned_engine.ts";
 import type { CallStage, SimulatedStore } from "./simulated_store.ts";
 import type { VirtualTime } from "./virtual_time.ts";
+import type { Weather } from "./weather.ts";
 
 /** Where a process runs; it outlives its processes. */
 export interface Machine {
@@ -28,6 +36,8 @@ export interface Machine {
 export interface Node {
   readonly machine: Machine;
   readonly service: Service;
+  /** What its HTTP application answers. Only in worlds whose clients speak HTTP. */
+  answer(request: Request): Promise<Response>;
   readonly isAlive: boolean;
   /** Resolves when it has died or was stopped. */
   readonly ended: Promise<void>;
@@ -43,7 +53,7 @@ export interface Surroundings {
   readonly time: VirtualTime;
   readonly store: SimulatedStore;
   readonly random: Random;
-  readonly isDirect: boolean;
+  readonly weather: Weather;
   /** How long a call takes at this stage. */
   latencyMs(stage: CallStage): number;
   /** Whether the node dies here. */
@@ -51,16 +61,24 @@ export interface Surroundings {
   fault(): Fault | undefined;
   isAway(machine: Machine): boolean;
   poison(): string | undefined;
+  /** How it sends to listeners. `wait` ends with the process. */
+  sender(wait: () => Promise<void>): WebhookSender;
   /** A commit of a node on `machine` has landed as `version`. */
   onCommit(machine: Machine, version: number, keys: ReadonlySet<string>): void;
 }
 
 /** When the world begins, by a clock that is right. */
 export const EPOCH_MS = Date.UTC(2026, 0, 1);
-const NEVER = new Promise<never>(() => {});
+/** The shortest there is. */
+const ANCHOR_SECONDS = 1;
+const JWT_SECRET = new Uint8Array(32).fill(7);
+/** Counts nobody, for requests have no address; to make one for each process is dear. */
+const ADDRESS_NET = createAddressNet((peer) => peer);
+/** Who asks for who somebody is, where nobody comes in by HTTP. */
+const NO_ACCESS = { close: () => Promise.resolve() } as Access;
 
 export function startNode(machine: Machine, around: Surroundings, number: number): Node {
-  const { time } = around;
+  const { time, weather } = around;
   const ended = Promise.withResolvers<void>();
   const errors: string[] = [];
   let isAlive = true;
@@ -77,13 +95,14 @@ export function startNode(machine: Machine, around: Surroundings, number: number
 
   function pause(stage: CallStage): Promise<void> {
     if (isAlive && around.isDeadly(stage)) kill();
-    if (!isAlive) return NEVER;
+    if (!isAlive) return never();
     return new Promise((resolve) => void startTimer(around.latencyMs(stage), resolve));
   }
 
   const host: Host = {
     ...fakeHost(),
     nowMs: () => clockMs(machine, time.nowMs),
+    monotonicMs: () => time.nowMs,
     randomBytes: (length) => Uint8Array.from({ length }, () => around.random.below(256)),
     startTimer,
     yieldTurn: () => new Promise((resolve) => void startTimer(0, resolve)),
@@ -91,24 +110,36 @@ export function startNode(machine: Machine, around: Surroundings, number: number
       if (isAlive && level === "error") errors.push(`${message}: ${reason}`);
     },
   };
-  const service = createService(
-    openEngine(machine, around, number, pause),
-    host,
-    {} as AccessService,
-    { isStoreShared: true, isDirect: around.isDirect },
-  );
-  const workers = [outboxWorker, timerWorker, leaseWorker, memoryWorker]
-    .map((open): RunningWorker => runWorker(open(service), host));
+  const engine = openEngine(machine, around, number, pause);
+  const isHttp = weather.entrance === "http";
+  const access = isHttp ? createAccess(engine, host, { jwtSecret: JWT_SECRET }) : NO_ACCESS;
+  const sender = around.sender(() => pause("begin"));
+  const service = createService(engine, host, access, {
+    isStoreShared: true,
+    isDirect: weather.isDirect,
+    ...weather.receivers !== "none" &&
+      { webhooks: { sender, headerPrefix: "SVC", allowPrivate: false } },
+  });
+  const workers = workersOf(service, weather).map((each): RunningWorker => runWorker(each, host));
+  const app = isHttp
+    ? createApp(service, host, {
+      headerPrefix: "SVC",
+      environment: { kind: "listener", environment: "test" },
+      clientAddress: (peer) => peer,
+      addressNet: ADDRESS_NET,
+    })
+    : undefined;
 
   async function stop(): Promise<void> {
     await Promise.all(workers.map((worker) => worker.stop()));
-    await service.close();
+    await Promise.all([service.close(), access.close()]);
     kill();
   }
 
   return {
     machine,
     service,
+    answer: async (request) => await app!.fetch(request),
     errors,
     get isAlive() {
       return isAlive;
@@ -117,6 +148,19 @@ export function startNode(machine: Machine, around: Surroundings, number: number
     kill,
     stop,
   };
+}
+
+function workersOf(service: Service, { receivers, hasViews, hasAnchors }: Weather): Worker[] {
+  const workers = [outboxWorker, timerWorker, leaseWorker, memoryWorker];
+  if (receivers !== "none") workers.push(deliveryWorker);
+  if (hasViews) workers.push(viewWorker, viewBuildWorker);
+  if (hasAnchors) workers.push((service) => anchorWorker(service, ANCHOR_SECONDS));
+  return workers.map((open) => open(service));
+}
+
+/** A new one each time: one for all would keep in memory whatever has ever waited for it. */
+function never(): Promise<never> {
+  return new Promise(() => {});
 }
 
 function openEngine(

@@ -16,9 +16,13 @@ function timerPairs(store: SimulatedStore): KeyValue[] {
   return shards(QUEUE_SHARDS.timer).flatMap((shard) => store.pairsWithin(keys.timers(shard)));
 }
 
-/** Entries of the outbox and timers. */
+function lanePairs(store: SimulatedStore): KeyValue[] {
+  return shards(QUEUE_SHARDS.lane).flatMap((shard) => store.pairsWithin(keys.laneMarks(shard)));
+}
+
+/** Entries of the outbox, timers, lanes of deliveries. */
 export function countPending(store: SimulatedStore): number {
-  return outboxPairs(store).length + timerPairs(store).length;
+  return outboxPairs(store).length + timerPairs(store).length + lanePairs(store).length;
 }
 
 /** When the first of them is due, in milliseconds since 1970; Infinity where there is none. */

@@ -19,6 +19,10 @@ const SIMPLER: { readonly [Name in keyof Weather]: readonly Weather[Name][] } = 
   latencyMsMax: [1, 3, 20],
   thinkMsMax: [50, 300],
   isDirect: [false],
+  entrance: ["service"],
+  receivers: ["none", "well", "flaky"],
+  hasViews: [false],
+  hasAnchors: [false],
 };
 /** Worlds tried; one takes some ten milliseconds. */
 const TRIES_MAX = 300;

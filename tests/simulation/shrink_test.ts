@@ -21,6 +21,10 @@ const STORM: Weather = {
   deploys: 2,
   poison: "lasting",
   isDirect: true,
+  entrance: "http",
+  receivers: "stubborn",
+  hasViews: true,
+  hasAnchors: true,
 };
 const CALM: Weather = {
   machines: 1,
@@ -37,6 +41,10 @@ const CALM: Weather = {
   deploys: 0,
   poison: "none",
   isDirect: false,
+  entrance: "service",
+  receivers: "none",
+  hasViews: false,
+  hasAnchors: false,
 };
 
 Deno.test("what always fails becomes the smallest world there is", async () => {

@@ -1,19 +1,28 @@
 /** Which spec was current when. */
 
+import type { CompiledSpec } from "../../src/domain/spec/compiled.ts";
 import { compileSpec } from "../../src/domain/spec/compile.ts";
 import { decodeRecord } from "../../src/store/json_record.ts";
 import { keys } from "../../src/store/keys.ts";
-import { TENANT } from "./clients.ts";
+import { TENANT } from "./founding.ts";
+import type { SimulatedStore } from "./simulated_store.ts";
 import type { EndedWorld } from "./world.ts";
 import { type SpecNumber, worldSpec } from "./world_spec.ts";
 
 const NUMBERS: readonly SpecNumber[] = [1, 2, 3];
-const numbersByHash = new Map(NUMBERS.map((number) => [hashOf(number), number]));
+const known = new Map(
+  [false, true].flatMap((hasListeners) =>
+    NUMBERS.map((number) => {
+      const compiled = compile(number, hasListeners);
+      return [compiled.hash, { number, compiled }] as const;
+    })
+  ),
+);
 
-function hashOf(number: SpecNumber): string {
-  const result = compileSpec(worldSpec(number));
+function compile(number: SpecNumber, hasListeners: boolean): CompiledSpec {
+  const result = compileSpec(worldSpec(number, hasListeners));
   if (!result.ok) throw new Error(`spec ${number}: ${JSON.stringify(result)}`);
-  return result.spec.hash;
+  return result.spec;
 }
 
 /** Those that a client's write of this version may have been checked against, by any node. */
@@ -25,9 +34,18 @@ export function possibleSpecs({ journal }: EndedWorld, version: number): SpecNum
 
 /** The one that was current before this version: what a saga's transition is held to. */
 export function currentSpec({ store }: EndedWorld, version: number): SpecNumber {
+  return specBefore(store, version).number;
+}
+
+/** The one that is current. */
+export function compiledNow(store: SimulatedStore): CompiledSpec {
+  return specBefore(store, Infinity).compiled;
+}
+
+function specBefore(store: SimulatedStore, version: number) {
   // Every deploy writes the header of its spec, and none does so twice.
   const headers = store.keysWithin(keys.specs(TENANT.number)).map((key) => store.history(key)[0]!);
   const current = headers.findLast((header) => header.version < version)!;
   const { spec_hash } = decodeRecord<{ readonly spec_hash: string }>(current.value!);
-  return numbersByHash.get(spec_hash)!;
+  return known.get(spec_hash)!;
 }

@@ -3,6 +3,7 @@
  * happens between two entries, so a run is decided by its entries alone. Waiting costs nothing.
  */
 
+import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers";
 
 export interface VirtualTime {
@@ -74,7 +75,8 @@ export function createVirtualTime(): VirtualTime {
 
 /**
  * Makes `setTimeout` and `clearTimeout` those of `time` while `body` runs: the product's loops wait
- * by them. One world at a time.
+ * by them. Hashes that signing has made on other threads are made at once, for when those would
+ * come nobody could repeat. One world at a time.
  */
 export async function withTimersOf<T>(time: VirtualTime, body: () => Promise<T>): Promise<T> {
   const { setTimeout, clearTimeout } = globalThis;
@@ -96,12 +98,24 @@ export async function withTimersOf<T>(time: VirtualTime, body: () => Promise<T>)
       running.delete(id);
     },
   };
+  const { digest } = crypto.subtle;
   Object.assign(globalThis, replaced);
+  Object.assign(crypto.subtle, { digest: digestAtOnce });
   try {
     return await body();
   } finally {
     Object.assign(globalThis, { setTimeout, clearTimeout });
+    Object.assign(crypto.subtle, { digest });
   }
+}
+
+function digestAtOnce(algorithm: AlgorithmIdentifier, data: BufferSource): Promise<ArrayBuffer> {
+  const name = typeof algorithm === "string" ? algorithm : algorithm.name;
+  const bytes = ArrayBuffer.isView(data)
+    ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
+    : new Uint8Array(data);
+  const hash = createHash(name.replace("-", "")).update(bytes).digest();
+  return Promise.resolve(Uint8Array.from(hash).buffer);
 }
 
 /** When all promises that are settled have been heard of. */

@@ -24,9 +24,17 @@ export interface Weather {
   readonly poison: "none" | "passing" | "lasting";
   /** Whether implied events may be written with their triggers, or only through the outbox. */
   readonly isDirect: boolean;
+  readonly entrance: "service" | "http";
+  /** How those answer to whom events are delivered; `none`: there are no listeners. */
+  readonly receivers: "none" | "well" | "flaky" | "stubborn";
+  readonly hasViews: boolean;
+  readonly hasAnchors: boolean;
 }
 
-/** A tenth of the worlds is calm: there nothing may be late or out of order. */
+/**
+ * A tenth of the worlds is calm: there nothing may be late or out of order. What costs the most is
+ * in some of them only.
+ */
 export function drawWeather(random: Random): Weather {
   const isCalm = random.chance(0.1);
   const none = <T>(drawn: T, calm: T) => isCalm ? calm : drawn;
@@ -45,6 +53,10 @@ export function drawWeather(random: Random): Weather {
     deploys: random.pick([0, 0, 1, 2]),
     poison: none(random.pick(["none", "none", "none", "passing", "lasting"] as const), "none"),
     isDirect: random.chance(0.5),
+    entrance: random.chance(0.25) ? "http" : "service",
+    receivers: random.chance(0.25) ? random.pick(["well", "flaky", "flaky", "stubborn"]) : "none",
+    hasViews: random.chance(0.1),
+    hasAnchors: random.chance(0.15),
   };
 }
 

@@ -8,11 +8,18 @@ import { createRandom, type Random } from "../crash/random.ts";
 import type { Fault } from "../support/faulty_engine.ts";
 import type { Census } from "./census.ts";
 import { type ClientWorld, deploy, runClient } from "./clients.ts";
+import { foundInstance } from "./founding.ts";
+import { openHttpEntrance } from "./http_entrance.ts";
 import { type Journal, openJournal } from "./journal.ts";
 import { clockMs, EPOCH_MS, type Machine, type Node, startNode } from "./node.ts";
+import { type Bundle, makeLastAnchor, takeBundles } from "./last_anchor.ts";
 import { countPending, nextDueMs } from "./pending.ts";
+import { readOnce } from "./reads.ts";
+import { type Arrival, openReceivers, type Receivers } from "./receivers.ts";
+import { serviceEntrance } from "./service_entrance.ts";
 import { createSimulatedStore, type SimulatedStore } from "./simulated_store.ts";
 import { createVirtualTime, type VirtualTime, withTimersOf } from "./virtual_time.ts";
+import { areViewsBusy, DEFINITIONS, deployView } from "./views.ts";
 import { DEATH_SHARES, drawFault, drawLatencyMs, drawWeather, type Weather } from "./weather.ts";
 import type { SpecNumber } from "./world_spec.ts";
 
@@ -34,6 +41,10 @@ export interface EndedWorld {
   readonly commits: ReadonlyMap<number, CommitNote>;
   /** What processes logged as errors. */
   readonly errors: readonly string[];
+  /** What reached the endpoints of listeners. */
+  readonly arrivals: readonly Arrival[];
+  /** What the product has given as proof in the end. */
+  readonly bundles: readonly Bundle[];
   /** Whether it became quiet. */
   readonly isQuiet: boolean;
   /** SHA-256 over every commit, when it landed, and what it wrote. */
@@ -57,6 +68,7 @@ interface World extends ClientWorld {
   readonly processes: Node[];
   readonly commits: Map<number, CommitNote>;
   readonly trace: ReturnType<typeof createHash>;
+  readonly receivers: Receivers;
   isStormy: boolean;
   deathsLeft: number;
   /** Those that the store is away for. */
@@ -79,8 +91,12 @@ export async function runWorld(
 
 async function live(seed: number, world: World): Promise<EndedWorld> {
   const { weather, random, machines, journal, store, commits } = world;
+  await foundInstance(store);
   for (const machine of machines) start(world, machine);
   if (!await deploy(world, random, 1)) throw new Error("the first spec was not deployed");
+  if (weather.hasViews && !await deployView(world, random, DEFINITIONS[0]!)) {
+    throw new Error("the first projection was not deployed");
+  }
   world.isStormy = true;
   const clients = Array.from(
     { length: weather.clients },
@@ -92,6 +108,7 @@ async function live(seed: number, world: World): Promise<EndedWorld> {
   world.isStormy = false;
   world.away = new Set();
   const isQuiet = await becomeQuiet(world);
+  const bundles = isQuiet && weather.hasAnchors ? await proveAll(world) : [];
   const errors = world.processes.flatMap((process) => process.errors);
   for (const process of world.nodes()) await process.stop();
   for (const versions of store.keysWithin(EVERYTHING).map(store.history)) {
@@ -100,7 +117,8 @@ async function live(seed: number, world: World): Promise<EndedWorld> {
     }
   }
   const trace = world.trace.digest("hex");
-  return { seed, weather, store, journal, commits, errors, isQuiet, trace };
+  const { arrivals } = world.receivers;
+  return { seed, weather, store, journal, commits, errors, arrivals, bundles, isQuiet, trace };
 }
 
 /** The stream that nobody can write while it is poisoned. */
@@ -123,7 +141,9 @@ function createWorld(
   const store = createSimulatedStore();
   const processes: Node[] = [];
   let numbers = 0;
-  return {
+  const journal = openJournal();
+  const http = weather.entrance === "http" ? openHttpEntrance(journal, census) : undefined;
+  const world: World = {
     weather,
     random,
     census,
@@ -131,10 +151,19 @@ function createWorld(
     store,
     machines,
     processes,
-    journal: openJournal(),
+    journal,
+    entrance: http ?? serviceEntrance,
+    ...http && { readOnce: (random) => readOnce(world, http, random) },
+    receivers: openReceivers({
+      weather,
+      census,
+      isStormy: () => world.isStormy,
+      version: () => store.version,
+    }),
     commits: new Map(),
     trace: createHash("sha256"),
     isPoisonous: poison !== "none",
+    hasListeners: weather.receivers !== "none",
     isStormy: false,
     deathsLeft: weather.deathsInCalls,
     away: new Set(),
@@ -142,6 +171,7 @@ function createWorld(
     version: () => store.version,
     nextNumber: () => ++numbers,
   };
+  return world;
 }
 
 function start(world: World, machine: Machine): void {
@@ -152,7 +182,7 @@ function start(world: World, machine: Machine): void {
     time,
     store,
     random: own,
-    isDirect: weather.isDirect,
+    weather,
     latencyMs: () => drawLatencyMs(own, weather),
     isDeadly(stage) {
       if (!world.isStormy || world.deathsLeft === 0) return false;
@@ -166,6 +196,7 @@ function start(world: World, machine: Machine): void {
       world.isStormy ? drawFault(own, weather.faultShare, census) : undefined,
     isAway: (asking) => world.away.has(asking),
     poison: () => isPoisoned(world) ? POISONED : undefined,
+    sender: (wait) => world.receivers.senderFor(number, wait, own.fork(1)),
     onCommit(landedOn, version, keys) {
       world.commits.set(version, { atMs: time.nowMs, machine: landedOn, process: number });
       world.trace.update(`${version} ${time.nowMs} ${number}`);
@@ -197,6 +228,7 @@ async function runStorm(world: World): Promise<void> {
     ...Array.from({ length: weather.outages }, () => loseStore),
     ...Array.from({ length: weather.clockJumps }, () => jump),
     ...Array.from({ length: weather.deploys }, () => deployNext),
+    ...weather.hasViews ? [deployNextView] : [],
   ];
   await Promise.all(events.map(async (happen, index) => {
     const own = random.fork(1_000 + index);
@@ -241,9 +273,13 @@ async function deployNext(world: World, random: Random): Promise<void> {
   await deploy(world, random, random.pick<SpecNumber>([1, 2, 2, 3, 3]));
 }
 
+async function deployNextView(world: World, random: Random): Promise<void> {
+  if (random.chance(0.5)) await deployView(world, random, random.pick(DEFINITIONS));
+}
+
 /** All is well again: clocks, store, a process on each machine. False where that is no end. */
 async function becomeQuiet(world: World): Promise<boolean> {
-  const { machines, time, random, store } = world;
+  const { machines, time, random, store, weather } = world;
   // What was set by a clock far ahead is due by all of them: none goes back behind it.
   setClocks(world, 0);
   const isLonely = random.chance(0.5);
@@ -253,11 +289,20 @@ async function becomeQuiet(world: World): Promise<boolean> {
   const untilMs = time.nowMs + DRAIN_MS_MAX;
   while (time.nowMs < untilMs) {
     await time.sleep(LOOK_MS);
-    if (countPending(store) === 0) return true;
-    const waitMs = nextDueMs(store) - clockMs(machines[0]!, time.nowMs);
+    if (countPending(store) === 0 && !(weather.hasViews && areViewsBusy(store))) return true;
+    const dueMs = nextDueMs(store);
+    // Where nothing waits for a time, it is under way.
+    const waitMs = dueMs === Infinity ? 0 : dueMs - clockMs(machines[0]!, time.nowMs);
     setClocks(world, Math.max(waitMs, FORWARD_MS_MIN));
   }
   return false;
+}
+
+/** Of the first process that is there: all is well with it. */
+async function proveAll(world: World): Promise<Bundle[]> {
+  const [node] = world.nodes();
+  await makeLastAnchor(node!);
+  return await takeBundles(node!, world.store);
 }
 
 /** All show the same, so much more than the first does, or than is right where that is more. */

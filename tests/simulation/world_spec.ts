@@ -1,7 +1,9 @@
 /**
  * What the worlds of the simulation have deployed: every kind of implication, scheduled events that
- * events cancel, and a saga. Three specs that are deployed one after the other while all is under
- * way; what each event says of them is in `expected_events.ts`, written a second time.
+ * events cancel, and a saga; in some of them listeners. Three specs that are deployed one after the
+ * other while all is under way; what each event says of them is in `expected_events.ts`, what a
+ * state says of events in `expected_states.ts`, who hears of them in `expected_deliveries.ts`, each
+ * written a second time.
  */
 
 import type { JsonObject, JsonValue } from "../../src/domain/json.ts";
@@ -21,8 +23,9 @@ const NEEDS_GRADE: JsonObject = {
   properties: { grade: { type: "string" } },
 };
 
+/** Its handler comes last, for it is that of all: {@link foldOf}. */
 function plain(schema: JsonValue = true): JsonObject {
-  return { schema, handler: [] };
+  return { schema };
 }
 
 function implying(...implications: JsonObject[]): JsonObject {
@@ -39,7 +42,7 @@ function ledger(event_type: string, data: JsonObject = OF, id = "$.id") {
 
 const FLAGGED: JsonObject = { eq: ["$.data.flag", true] };
 
-function orderEvents(number: SpecNumber): JsonObject {
+function orderEvents(number: SpecNumber): Record<string, JsonObject> {
   const audited = number === 2 ? [{ emit: ledger("was_audited") }] : [];
   return {
     was_placed: implying(
@@ -139,7 +142,38 @@ function fulfilment(number: SpecNumber): JsonObject {
   };
 }
 
-export function worldSpec(number: SpecNumber): JsonObject {
+/** A state tells each event of its stream, in order, and by which spec it was folded. */
+function foldOf(number: SpecNumber): JsonObject {
+  const seen = { type: "$.type", n: "$.data.n", of: "$.data.of", spec: number };
+  return { append: { target: "seen", value: seen } };
+}
+
+function foldAll(types: Record<string, Record<string, JsonObject>>, handler: JsonObject) {
+  return Object.fromEntries(
+    Object.entries(types).map(([type, events]) => [type, {
+      events: Object.fromEntries(
+        Object.entries(events).map(([name, event]) => [name, { ...event, handler }]),
+      ),
+    }]),
+  );
+}
+
+/** `hook` moves and has another secret with each spec; the third has no `books`. */
+function listenersOf(number: SpecNumber): JsonObject {
+  const hook = {
+    url: `https://hook.example/spec-${number}`,
+    secret: `a secret of spec ${number}`,
+    events: ["payment.*", "order.was_reminded", "order.was_called_off"],
+  };
+  const books = {
+    url: "https://books.example/",
+    secret: "a secret of the books",
+    events: ["ledger.was_noted"],
+  };
+  return number === 3 ? { hook } : { hook, books };
+}
+
+export function worldSpec(number: SpecNumber, hasListeners: boolean): JsonObject {
   const ledgerEvents = { was_noted: plain(), was_flagged: plain(), was_audited: plain() };
   const stockEvents = {
     was_charged: plain(),
@@ -148,21 +182,19 @@ export function worldSpec(number: SpecNumber): JsonObject {
     was_returned: plain(),
   };
   const released = plain(number === 3 ? NEEDS_GRADE : true);
+  const types = {
+    order: orderEvents(number),
+    ledger: { ...ledgerEvents, was_announced: plain(), was_counted: plain(COUNT) },
+    stock: { ...stockEvents, was_released: released },
+    payment: { was_captured: plain(), was_refused: plain(), was_refunded: plain() },
+  };
   return {
-    aggregate_types: {
-      order: { events: orderEvents(number) },
-      ledger: { events: { ...ledgerEvents, was_announced: plain(), was_counted: plain(COUNT) } },
-      stock: { events: { ...stockEvents, was_released: released } },
-      payment: {
-        events: {
-          was_captured: plain(),
-          was_refused: plain(),
-          was_refunded: plain(),
-        },
-      },
-    },
+    aggregate_types: foldAll(types, foldOf(number)),
     agent_types: ["user"],
     singletons: ["a", "b", "c", "poisoned"],
-    modules: { sagas: { fulfilment: fulfilment(number) } },
+    modules: {
+      sagas: { fulfilment: fulfilment(number) },
+      ...hasListeners && { listeners: listenersOf(number) },
+    },
   };
 }

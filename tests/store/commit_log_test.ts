@@ -9,7 +9,7 @@ import fc from "fast-check";
 import { type StreamKey, streamKey } from "../../src/domain/stream_key.ts";
 import { commitLogShard } from "../../src/domain/work_share.ts";
 import type { Bytes, Engine } from "../../src/kv/engine.ts";
-import { logCommit, readCommits, trimCommits } from "../../src/store/commit_log.ts";
+import { logCommit, readCommits, readShards, removeCommits } from "../../src/store/commit_log.ts";
 import { LOG_SHARDS, readLog, readStep, registerReader, timesSeen } from "../support/log_reader.ts";
 import { eventsOf, reactiveSpec, setOff, setOffAll, write } from "../support/reactive_spec.ts";
 import { uuid, withService } from "../support/service_fixture.ts";
@@ -128,15 +128,32 @@ Deno.test("two readers under one name see each commit once between them", async 
   });
 });
 
-Deno.test("trimCommits() removes what all are past, and nothing behind it", async () => {
+Deno.test("removeCommits() removes what it is given, and nothing else", async () => {
   await withTemporaryEngine(async (engine) => {
     const stream = streamKey("order", "a");
     for (let n = 0; n < 10; n++) await log(engine, stream, n);
     const shard = shardOfStream(stream);
     const read = () => engine.snapshot((tx) => readCommits(tx, TENANT, shard, undefined, 100));
-    const { position } = (await read())[3]!;
-    await engine.transact((tx) => Promise.resolve(trimCommits(tx, TENANT, shard, position)));
+    const some = (await read()).slice(0, 4);
+    await engine.transact((tx) => Promise.resolve(removeCommits(tx, TENANT, some)));
     assert.deepEqual((await read()).map(({ first }) => first), [4, 5, 6, 7, 8, 9]);
+  });
+});
+
+Deno.test("readShards() gives the commits of neighbouring shards as each has them", async () => {
+  await withTemporaryEngine(async (engine) => {
+    for (let n = 0; n < 60; n++) await log(engine, streamKey("order", `s${n}`), n);
+    for (const [shard, end] of [[0, 16], [0, 1], [5, 9], [15, 16], [3, 3]] as const) {
+      const shards = LOG_SHARDS.filter((each) => each >= shard && each < end);
+      const [one, all] = await engine.snapshot(async (tx) => [
+        await readShards(tx, TENANT, { shard, end }, 1_000),
+        await Promise.all(shards.map((each) => readCommits(tx, TENANT, each, undefined, 1_000))),
+      ]);
+      assert.deepEqual(one, all.flat());
+      assert.ok(one.every((commit) => commit.shard === shardOfStream(commit.stream)));
+    }
+    const some = await engine.snapshot((tx) => readShards(tx, TENANT, { shard: 0, end: 16 }, 7));
+    assert.equal(some.length, 7);
   });
 });
 

@@ -4,10 +4,15 @@
  */
 
 import type { JsonObject, JsonValue } from "../../src/domain/json.ts";
-import { type ShopEvent, shopState } from "./view_shop.ts";
+
+/** What the oracle takes of an event. */
+export interface OracleEvent {
+  readonly type: string;
+  readonly data: JsonObject;
+}
 
 export interface OracleStream {
-  readonly events: readonly ShopEvent[];
+  readonly events: readonly OracleEvent[];
   /** Unix seconds of the last event. */
   readonly updatedAt: number;
 }
@@ -21,12 +26,14 @@ export interface OracleRow {
 
 type Sight = Record<string, JsonValue>;
 
-const ID = /^([0-9a-f-]{36}(:[a-z0-9]{1,10})?|[0-9A-Z]{9}|global|main)$/;
+/** Among singletons those of the tests. */
+const ID = /^([0-9a-f-]{36}(:[a-z0-9]{1,10})?|[0-9A-Z]{9}|global|main|[abc]|poisoned)$/;
 
+/** `foldOf` gives the state of an aggregate of this type after these events; null for none. */
 export function viewFromScratch(
   definition: JsonObject,
   streams: ReadonlyMap<string, OracleStream>,
-  second: boolean,
+  foldOf: (type: string, events: readonly OracleEvent[]) => JsonValue,
 ): OracleRow[] {
   const rows: OracleRow[] = [];
   for (const [key, { events }] of streams) {
@@ -39,7 +46,7 @@ export function viewFromScratch(
     const stateOf = (stream: string) => {
       seen.add(stream);
       const found = streams.get(stream)?.events ?? [];
-      return shopState(stream.slice(0, stream.indexOf(":")), found, second);
+      return foldOf(stream.slice(0, stream.indexOf(":")), found);
     };
     for (const [alias, stream] of Object.entries(definition.include ?? {})) {
       sight[alias] = stateOf(String(stream));

@@ -11,6 +11,9 @@ export interface ShopEvent {
   readonly data: JsonObject;
 }
 
+/** What is left of an erased event: nothing handles it. */
+export const ERASED = "_was_tombstoned";
+
 const anything = { schema: true };
 
 /** Under `second`, customers fold in another way: no event tells of it. */
@@ -53,11 +56,16 @@ export function shopSpec(second = false): JsonObject {
   };
 }
 
-/** The state after `events`. */
-export function shopState(type: string, events: readonly ShopEvent[], second: boolean): JsonValue {
+/** How the states of the shop follow from events, under one spec or the other. */
+export function shopFold(second: boolean) {
+  return (type: string, events: readonly ShopEvent[]) => shopState(type, events, second);
+}
+
+function shopState(type: string, events: readonly ShopEvent[], second: boolean): JsonValue {
   if (events.length === 0) return null;
   let state: JsonObject = {};
   for (const { type: event, data } of events) {
+    if (event === ERASED) continue;
     if (event === "had_line_added") {
       const { lines } = state;
       if (lines === undefined || lines === null) state = { ...state, lines: [data.line!] };

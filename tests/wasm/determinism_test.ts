@@ -63,8 +63,7 @@ Deno.test("a call that was stopped or that trapped leaves nothing in memory for 
       const target = await upload(pool, await framed(body), { timeoutMs: 50 });
       const kinds: string[] = [];
       for (let turn = 0; turn < 3; turn++) {
-        const outcome = await callOnce(pool, target);
-        kinds.push(outcome.ok ? "ok" : JSON.stringify(outcome.stop));
+        kinds.push(kindOf(await callOnce(pool, target)));
       }
       // Were the mark still there, the second would end otherwise than the first.
       assert.equal(new Set(kinds).size, 1, kinds.join("\n"));

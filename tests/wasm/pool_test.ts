@@ -18,6 +18,11 @@ import {
 
 const FINE = returning('{"state":{"a":1}}');
 const ENDLESS = handler("(loop (br 0)) (i64.const 0)");
+const ENDLESS_WHEN_LONG = FINE.replace(
+  "(result i64)",
+  "(result i64) (loop (br_if 0 (i32.gt_u (local.get $length) (i32.const 500))))",
+);
+const LONG = `"${"x".repeat(600)}"`;
 /** Longer than any call of these tests takes; it ends a test that hangs. */
 const WAIT_TURNS = 500;
 
@@ -248,19 +253,50 @@ Deno.test("a module that never ends does not hold up another tenant, nor its own
 
 Deno.test("a call that never ends does not fail those that were sent along with it", async () => {
   await withPool(async (pool) => {
-    // Loops for ever over long inputs only.
-    const source = returning('{"state":{"a":1}}').replace(
-      "(result i64)",
-      "(result i64) (loop (br_if 0 (i32.gt_u (local.get $length) (i32.const 500))))",
-    );
-    const target = await upload(pool, await framed(source), { timeoutMs: 50 });
+    const target = await upload(pool, await framed(ENDLESS_WHEN_LONG), { timeoutMs: 50 });
     const calls = Array.from({ length: 60 }, (_, number) => {
-      const eventJson = number === 20 ? `"${"x".repeat(600)}"` : "{}";
+      const eventJson = number === 20 ? LONG : "{}";
       return pool.foldEvents(TENANT, "{}", [{ target, eventJson }]);
     });
     const kinds = (await Promise.all(calls)).map(kindOf);
     assert.equal(kinds[20], "wasm_timeout");
     assert.deepEqual(new Set(kinds.toSpliced(20, 1)), new Set(["ok"]));
+  });
+});
+
+/** More calls than a module has to end in time until nothing interrupts it. */
+const PROVING_CALLS = 120;
+
+/** A module that has always ended in time, and that loops for ever over {@link LONG}. */
+async function proven(pool: WasmPool, timeoutMs: number) {
+  const target = await upload(pool, await framed(ENDLESS_WHEN_LONG), { timeoutMs: 5_000 });
+  const events = Array.from({ length: PROVING_CALLS }, () => ({ target, eventJson: "{}" }));
+  assert.equal(kindOf(await pool.foldEvents(TENANT, "{}", events)), "ok");
+  return { ...target, timeoutMs };
+}
+
+Deno.test("a module that has always ended in time, and then does not, ends with its runner", async () => {
+  await withPool(async (pool) => {
+    const target = await proven(pool, 50);
+    const before = pool.measure().processIds;
+    const outcome = await pool.foldEvents(TENANT, "{}", [{ target, eventJson: LONG }]);
+    assert.equal(kindOf(outcome), "wasm_timeout");
+    assert.match(messageOf(outcome), /did not end within 50 ms, and its runner was ended/);
+    await until(() => before.every((pid) => !isAlive(pid)));
+    assert.equal(kindOf(await callOnce(pool, target)), "ok");
+  });
+});
+
+Deno.test("a fold in which an event does not end names that event, also of a proven module", async () => {
+  await withPool(async (pool) => {
+    const target = await proven(pool, 50);
+    const events = Array.from({ length: 20 }, (_, index) => (
+      { target, eventJson: index === 13 ? LONG : "{}" }
+    ));
+    const outcome = await pool.foldEvents(TENANT, "{}", events);
+    assert.equal(kindOf(outcome), "wasm_timeout");
+    assert.ok(!outcome.ok && outcome.stop.kind === "failed");
+    assert.equal(outcome.stop.place.eventIndex, 13);
   });
 });
 

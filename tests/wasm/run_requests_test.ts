@@ -71,6 +71,28 @@ Deno.test("a runner ends a slice of a fold in time, after one event at least", a
   assert.equal(done(5), 3);
 });
 
+Deno.test("what ends too late is a timeout, interrupted or not", async () => {
+  // Over long inputs some 50 ms, else at once.
+  const { runner } = await runnerWith(
+    returning('{"state":{}}').replace(
+      "(result i64)",
+      `(result i64) (local $i i32) (if (i32.gt_u (local.get $length) (i32.const 500)) (then
+         (local.set $i (i32.const 100000000))
+         (loop (local.set $i (i32.sub (local.get $i) (i32.const 1))) (br_if 0 (local.get $i)))))`,
+    ),
+  );
+  function callWith(bytes: number, timeoutMs = 10): string {
+    const target = { digest: "m", entrypoint: "apply_handler", timeoutMs };
+    const message = { kind: "call", target, output: "state" } as const;
+    const { message: answer } = runner.answer({ message, body: new Uint8Array(bytes) });
+    return answer.kind === "failed" ? answer.failure.message : answer.kind;
+  }
+  assert.match(callWith(600), /within 10 ms: it was stopped in its entrypoint$/);
+  for (let run = 0; run < 120; run++) callWith(0, 5_000);
+  assert.match(callWith(600), /within 10 ms$/, "it was proven, and is not interrupted");
+  assert.match(callWith(600), /within 10 ms: it was stopped in its entrypoint$/);
+});
+
 Deno.test("a runner asks for a module that it has not got", async () => {
   const { runner } = await runnerWith(returning('{"state":{}}'));
   const { message } = runner.answer({ message: callOf(undefined, "other"), body: NOTHING });

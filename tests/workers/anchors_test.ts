@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { verifyPlatformAnchor } from "../../src/domain/audit/anchor.ts";
 import { merkleRoot } from "../../src/domain/audit/merkle.ts";
 import { anchorWorker } from "../../src/workers/anchors.ts";
+import { leaveCut } from "../support/anchor_fixtures.ts";
 import {
   noteWrite,
   refusalOf,
@@ -36,6 +37,23 @@ Deno.test("anchorWorker() makes anchors once an interval, where something has ch
     host.timeMs += HOUR_MS;
     assert.equal(await worker.drain(100), 0);
     assert.equal(valueOf(await service.audit.listAnchors(test, {})).data.length, 2);
+  });
+});
+
+Deno.test("anchorWorker() does not wait for an interval behind a cut that somebody has left", async () => {
+  await withService(async (fixture) => {
+    const { service, engine, host, tenants: { test } } = fixture;
+    const worker = anchorWorker(service, INTERVAL_S);
+    await write(fixture, "test");
+    await leaveCut(engine, test);
+    await write(fixture, "test");
+    host.timeMs += HOUR_MS;
+    assert.equal(await worker.drain(100), 1);
+    assert.equal(valueOf(await service.audit.readAnchor(test)).event_count, 1);
+    assert.equal(await worker.drain(100), 1);
+    assert.equal(valueOf(await service.audit.readAnchor(test)).event_count, 2);
+    await write(fixture, "test");
+    assert.equal(await worker.drain(100), 0);
   });
 });
 

@@ -28,6 +28,22 @@ Deno.test("runWorker() drains until nothing is due, and stops at once while it w
   await running.stop();
 });
 
+Deno.test("runWorker() lets work gather after it has done all there was, and only then", async () => {
+  const drainedMs: number[] = [];
+  const { worker, drained } = scripted([100, 100, 3, 2]);
+  const drain = (limit: number) => {
+    drainedMs.push(performance.now());
+    return worker.drain(limit);
+  };
+  const running = runWorker({ ...worker, gatherMs: 50, drain }, fakeHost());
+  await drained();
+  const pauses = drainedMs.slice(1).map((ms, at) => ms - drainedMs[at]!);
+  // Timers ring a little early.
+  assert.ok(pauses[2]! > 45 && pauses[3]! > 45, `it has waited for ${pauses}`);
+  assert.equal(drainedMs.length, 5);
+  await running.stop();
+});
+
 Deno.test("runWorker() logs and counts a drain that throws, and goes on", async () => {
   const host = fakeHost();
   const { worker, drained } = scripted([1, new Error("the store is away"), 1]);

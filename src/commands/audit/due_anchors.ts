@@ -64,8 +64,10 @@ export function createDueAnchors(
       if (isStopping()) return made;
       if (!await isDue(tenant, Date.parse(instance.created_at), intervalMs)) continue;
       const nowMs = host.nowMs();
-      if ((await maker.make(tenant)).isNew) made++;
-      lastMs.set(tenant.number, nowMs);
+      const { isNew, isOfOldCut } = await maker.make(tenant);
+      if (isNew) made++;
+      // Then the one that is due comes with the next look.
+      if (!isOfOldCut) lastMs.set(tenant.number, nowMs);
     }
     return made;
   }

@@ -37,6 +37,8 @@ import { createPace } from "./pace.ts";
 export interface AnchorMade {
   /** False where nothing has changed since the newest one. */
   readonly isNew: boolean;
+  /** It is of a cut that somebody has left who died: what was written since is not covered. */
+  readonly isOfOldCut: boolean;
   /** The newest anchor; undefined in an environment without events. */
   readonly anchor: InstanceAnchor | undefined;
 }
@@ -97,18 +99,24 @@ async function makeAnchor(work: AnchorWork, tenant: Tenant): Promise<AnchorMade>
     const begun = await beginBuild(work, place, attempt);
     if (begun === undefined) {
       const newest = await engine.snapshot((tx) => readAnchor(tx, number));
-      return { isNew: false, anchor: newest?.anchor };
+      return { isNew: false, isOfOldCut: false, anchor: newest?.anchor };
     }
     try {
-      const anchor = await finishBuild(work, place, begun);
-      if (anchor !== undefined) return { isNew: true, anchor };
+      const { building, isOfOldCut } = begun;
+      const anchor = await finishBuild(work, place, building);
+      if (anchor !== undefined) return { isNew: true, isOfOldCut, anchor };
     } catch (error) {
       // The cut is void, as it is where the rewrite is seen at the end.
-      if (error instanceof StreamRewritten) await giveUpCut(engine, number, begun);
+      if (error instanceof StreamRewritten) await giveUpCut(engine, number, begun.building);
       else if (!(error instanceof BuildOvertaken)) throw error;
     }
   }
   throw new AnchorInterrupted("The streams were rewritten or taken over again and again");
+}
+
+interface Begun {
+  readonly building: AnchorBuild;
+  readonly isOfOldCut: boolean;
 }
 
 /** A cut to make an anchor of: one left behind, or a fresh one; undefined if nothing is new. */
@@ -116,7 +124,7 @@ async function beginBuild(
   { engine, host, isStoreShared }: AnchorWork,
   { number: tenant }: Tenant,
   attempt: string,
-): Promise<AnchorBuild | undefined> {
+): Promise<Begun | undefined> {
   for (let waits = 0;; waits++) {
     const nowMs = host.nowMs();
     const begun = await engine.transact(async (tx) => {
@@ -130,7 +138,7 @@ async function beginBuild(
         ? await cut(tx, tenant, attempt, nowMs)
         : { ...left, attempt, seen_ms: nowMs };
       setAnchorState(tx, tenant, { ...state, building });
-      return building;
+      return { building, isOfOldCut: left !== undefined };
     });
     if (begun !== "busy") return begun;
     await new Promise((resolve) => setTimeout(resolve, WAIT_MS));

@@ -30,7 +30,7 @@ export interface ViewBuilder {
 }
 
 /** Ids or rows looked at in one step. */
-const STEP_ROWS = 128;
+const STEP_ROWS = 512;
 
 export function createViewBuilder(parts: RowParts, share: WorkShare): ViewBuilder {
   const { engine, host, sets } = parts;
@@ -100,7 +100,7 @@ async function buildSome(
       after: ids.at(-1) ?? now.after,
     });
     return true;
-  });
+  }, { isBuild: true });
   return 1;
 }
 

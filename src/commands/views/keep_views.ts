@@ -4,11 +4,18 @@
  * right twice.
  */
 
-import { ownRowOf } from "../../domain/projection/row.ts";
+import { Buffer } from "node:buffer";
+import { mayShow, ownRowOf } from "../../domain/projection/row.ts";
 import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";
-import type { Bytes, ReadTransaction, Transaction } from "../../kv/engine.ts";
+import { COMMIT_LOG_SHARDS } from "../../domain/work_share.ts";
+import type { Bytes, ReadTransaction } from "../../kv/engine.ts";
 import { type KeptView, VIEW_READER, type ViewSet } from "../../queries/view_definitions.ts";
-import { hasCommits, type LoggedCommit, readCommits, trimCommits } from "../../store/commit_log.ts";
+import {
+  hasCommits,
+  type LoggedCommit,
+  readShards,
+  removeCommits,
+} from "../../store/commit_log.ts";
 import { type CursorName, moveCursor, readCursor } from "../../store/cursors.ts";
 import { listRowsOfSource, readViewRows } from "../../store/view_rows.ts";
 import { addRefresh } from "../../store/view_work.ts";
@@ -27,75 +34,117 @@ const ROWS_AT_ONCE_MAX = 500;
 
 export function createViewKeeper(parts: RowParts, share: WorkShare): ViewKeeper {
   const { engine, sets } = parts;
+  /** Where the next round begins in the log, so that no part of it waits for all before it. */
+  let firstShard = 0;
 
   async function drain(limit: number, isStopping: () => boolean): Promise<number> {
     const leases = await share.held("view");
     if (leases.length === 0) return 0;
+    const shards = leases.map(({ shard }) => shard);
     const tenants = await engine.snapshot(listViewTenants);
     let done = 0;
     for (const tenant of tenants) {
       if (isStopping()) break;
-      done += await drainTenant(tenant, leases.map(({ shard }) => shard), limit, isStopping);
+      done += await keepTenant(tenant, shards, limit);
     }
+    firstShard = (firstShard + 1) % COMMIT_LOG_SHARDS;
     return done;
   }
 
-  async function drainTenant(
+  async function keepTenant(
     tenant: number,
     shards: readonly number[],
     limit: number,
-    isStopping: () => boolean,
   ): Promise<number> {
     const set = await sets.current(tenant);
     if (!set.isSettled) return await settleProjections(parts, set);
-    if (!await engine.snapshot((tx) => hasCommits(tx, tenant))) {
-      return set.records.length > 0 ? 0 : await forgetViewTenant(parts, tenant);
+    const work = await engine.snapshot((tx) => findWork(tx, set, spansOf(shards), limit));
+    if (work !== undefined) return await keepRows(parts, set, work);
+    if (set.records.length > 0 || await engine.snapshot((tx) => hasCommits(tx, tenant))) return 0;
+    return await forgetViewTenant(parts, tenant);
+  }
+
+  /** The parts of the log that are held, in the order of this round. */
+  function spansOf(shards: readonly number[]): ShardSpan[] {
+    const spans: ShardSpan[] = [];
+    for (let shard = 0; shard < COMMIT_LOG_SHARDS; shard++) {
+      if (!shards.includes(shard)) continue;
+      const last = spans.at(-1);
+      if (last?.end === shard && shard !== firstShard) last.end++;
+      else spans.push({ shard, end: shard + 1 });
     }
-    let done = 0;
-    for (const shard of shards) {
-      if (isStopping()) break;
-      const count = await keepShard(parts, set, shard, limit);
-      if (count === undefined) break;
-      done += count;
-    }
-    return done;
+    const first = spans.findIndex(({ end }) => end > firstShard);
+    return first <= 0 ? spans : [...spans.slice(first), ...spans.slice(0, first)];
   }
 
   return { drain };
 }
 
-/** Undefined: the definitions have changed meanwhile. */
-async function keepShard(
-  parts: RowParts,
-  set: ViewSet,
-  shard: number,
-  limit: number,
-): Promise<number | undefined> {
-  const cursor: CursorName = { tenant: set.tenant, consumer: VIEW_READER, shard };
-  const { before, commits } = await parts.engine.snapshot(async (tx) => {
-    const before = await readCursor(tx, cursor);
-    return { before, commits: await readCommits(tx, set.tenant, shard, before, limit) };
-  });
-  const last = commits.at(-1);
-  if (last === undefined) return 0;
-  const { places, wide } = await parts.engine.snapshot((tx) => findRows(tx, set, commits));
-  const isDone = await refreshRows(parts, set, places, async (tx) => {
-    if (!isSamePlace(await readCursor(tx, cursor), before)) return false;
-    for (const { view, stream } of wide) await addRefresh(tx, view.place, stream);
-    endCommits(tx, cursor, last.position);
-    return true;
-  });
-  return isDone ? commits.length : undefined;
+/** Shards from `shard` up to but not including `end`. */
+interface ShardSpan {
+  readonly shard: number;
+  end: number;
 }
 
-/** Views are the one reader of the log: what they have done goes. */
-function endCommits(tx: Transaction, cursor: CursorName, position: Bytes): void {
-  moveCursor(tx, cursor, position);
-  trimCommits(tx, cursor.tenant, cursor.shard, position);
+/** The next commits of the log, and what shows them. */
+interface KeepingWork extends FoundRows {
+  readonly commits: readonly LoggedCommit[];
+  /** Where the cursors of their shards are. */
+  readonly cursors: ReadonlyMap<number, Bytes | undefined>;
+}
+
+/** Undefined where there is nothing to do. */
+async function findWork(
+  tx: ReadTransaction,
+  set: ViewSet,
+  spans: readonly ShardSpan[],
+  limit: number,
+): Promise<KeepingWork | undefined> {
+  const commits: LoggedCommit[] = [];
+  for (const span of spans) {
+    if (commits.length === limit) break;
+    // What is done is removed, so the log begins behind the cursors.
+    commits.push(...await readShards(tx, set.tenant, span, limit - commits.length));
+  }
+  if (commits.length === 0) return undefined;
+  const cursors = new Map<number, Bytes | undefined>();
+  for (const shard of new Set(commits.map(({ shard }) => shard))) {
+    cursors.set(shard, await readCursor(tx, cursorOf(set, shard)));
+  }
+  return { commits, cursors, ...await findRows(tx, set, commits) };
+}
+
+/** Gives how many commits are done: 0 where the definitions have changed meanwhile. */
+async function keepRows(
+  parts: RowParts,
+  set: ViewSet,
+  { commits, cursors, places, wide }: KeepingWork,
+): Promise<number> {
+  const isDone = await refreshRows(parts, set, places, async (tx) => {
+    for (const [shard, before] of cursors) {
+      if (!isSamePlace(await readCursor(tx, cursorOf(set, shard)), before)) return false;
+    }
+    for (const { view, stream } of wide) await addRefresh(tx, view.place, stream);
+    const ends = new Map(commits.map(({ shard, position }) => [shard, position]));
+    for (const [shard, position] of ends) moveCursor(tx, cursorOf(set, shard), position);
+    // Views are the one reader of the log: what they have done goes.
+    removeCommits(tx, set.tenant, commits);
+    return true;
+  });
+  return isDone ? commits.length : 0;
+}
+
+function cursorOf({ tenant }: ViewSet, shard: number): CursorName {
+  return { tenant, consumer: VIEW_READER, shard };
 }
 
 function isSamePlace(a: Bytes | undefined, b: Bytes | undefined): boolean {
-  return a?.toHex() === b?.toHex();
+  return a === b || (a !== undefined && b !== undefined && Buffer.compare(a, b) === 0);
+}
+
+interface FoundRows {
+  readonly places: readonly RowPlace[];
+  readonly wide: readonly WideChange[];
 }
 
 /** A stream that many rows of a view show. */
@@ -109,7 +158,7 @@ async function findRows(
   tx: ReadTransaction,
   { views }: ViewSet,
   commits: readonly LoggedCommit[],
-): Promise<{ readonly places: readonly RowPlace[]; readonly wide: readonly WideChange[] }> {
+): Promise<FoundRows> {
   const streams = new Set(commits.map(({ stream }) => stream));
   const places: RowPlace[] = [];
   const wide: WideChange[] = [];
@@ -120,6 +169,7 @@ async function findRows(
       if (!projection.types.has(splitStreamKey(stream).type)) continue;
       const own = ownRowOf(projection, stream);
       if (own !== undefined) keys.add(own);
+      if (!mayShow(projection, stream)) continue;
       const shown = await rowsShowing(tx, view, stream);
       if (shown === undefined) wide.push({ view, stream });
       else for (const key of shown) keys.add(key);

@@ -6,7 +6,7 @@
 import { countErrors, type Counters } from "../../domain/counters.ts";
 import type { Host } from "../../host.ts";
 import type { Engine, Transaction } from "../../kv/engine.ts";
-import { openRowBatch, type RowBatchOptions } from "../../queries/compute_rows.ts";
+import { openRowBatch, openSmallRowBatch, type RowOutcome } from "../../queries/compute_rows.ts";
 import type { AggregateReader } from "../../queries/read_aggregate.ts";
 import type { KeptView, ViewSet, ViewSets } from "../../queries/view_definitions.ts";
 import { makeRowRecord } from "./row_error.ts";
@@ -26,23 +26,31 @@ export interface RowParts {
   readonly counters: Counters;
 }
 
-/** Rows computed at a time, and bytes of rows in one transaction. */
-const ROWS_AT_A_TIME = 64;
+/** Rows and their bytes in one transaction. */
+const ROWS_AT_A_TIME = 256;
 const BYTES_AT_A_TIME = 4 * 1024 * 1024;
+/** Rows are computed for so long before others have a turn: fewer where they are large. */
+const TURN_MS = 8;
+/** Rows whose states are asked for together: a store that is elsewhere answers at once. */
+const ROWS_TOGETHER = 16;
+/** Rows that take longer are computed side by side, with all their states in memory. */
+const LONG_ROWS_MAX = 32;
 
 /**
  * Gives false where definitions or the spec have changed meanwhile, or `finish` has said no: then
  * not everything is done, and whatever is, is right. `finish` is run in the last transaction.
+ * `isBuild`: each row is written once, so what was read for it alone is not kept in memory.
  */
 export async function refreshRows(
   parts: RowParts,
   set: ViewSet,
   places: readonly RowPlace[],
   finish: (tx: Transaction) => Promise<boolean>,
+  { isBuild = false } = {},
 ): Promise<boolean> {
   let left = places;
   for (;;) {
-    const { works, rest } = await computeSome(parts, set, left);
+    const { works, rest } = await computeSome(parts, set, left, isBuild);
     const written = await writeSome(parts, set, works, rest.length === 0 ? finish : undefined);
     if (written === undefined) return false;
     left = [...written.moved, ...rest];
@@ -52,16 +60,18 @@ export async function refreshRows(
 }
 
 async function computeSome(
-  { reader }: RowParts,
-  { tenant, spec }: ViewSet,
+  parts: RowParts,
+  set: ViewSet,
   left: readonly RowPlace[],
+  isBuild: boolean,
 ): Promise<{ readonly works: readonly RowWork[]; readonly rest: readonly RowPlace[] }> {
-  const options: RowBatchOptions = { tenant, spec, synchronous: false };
-  const batch = openRowBatch(reader, options);
-  const some = left.slice(0, ROWS_AT_A_TIME);
-  const computed = await Promise.all(
-    some.map(async ({ view, key }) => ({ view, row: await batch.compute(view.projection, key) })),
-  );
+  const quick = await computeQuickly(parts, set, left, isBuild);
+  const { tenant, spec } = set;
+  const batch = openRowBatch(parts.reader, { tenant, spec, synchronous: false });
+  const computed = await Promise.all(quick.map(async (row, at) => {
+    const { view, key } = left[at]!;
+    return { view, row: row ?? await batch.compute(view.projection, key) };
+  }));
   let bytes = 0;
   let count = 0;
   for (const { row } of computed) {
@@ -70,6 +80,34 @@ async function computeSome(
     count++;
   }
   return { works: computed.slice(0, count), rest: left.slice(count) };
+}
+
+/**
+ * The next rows, as many as a turn takes, from the states of one moment; undefined for those that
+ * take longer, of which there are few.
+ */
+async function computeQuickly(
+  { engine, host, reader }: RowParts,
+  { tenant, spec }: ViewSet,
+  left: readonly RowPlace[],
+  isBuild: boolean,
+): Promise<(RowOutcome | undefined)[]> {
+  return await engine.snapshot(async (tx) => {
+    const batch = openSmallRowBatch(reader, tx, { tenant, spec, remembersOwn: !isBuild });
+    const computed: (RowOutcome | undefined)[] = [];
+    const endMs = host.monotonicMs() + TURN_MS;
+    let long = 0;
+    while (computed.length < Math.min(left.length, ROWS_AT_A_TIME)) {
+      const some = left.slice(computed.length, computed.length + ROWS_TOGETHER);
+      const compute = ({ view, key }: RowPlace) => batch.compute(view.projection, key);
+      for (const row of await Promise.all(some.map(compute))) {
+        computed.push(row);
+        if (row === undefined) long++;
+      }
+      if (long > LONG_ROWS_MAX || host.monotonicMs() > endMs) break;
+    }
+    return computed;
+  });
 }
 
 interface WrittenSome {

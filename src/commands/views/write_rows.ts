@@ -10,7 +10,7 @@ import type { RowError } from "../../domain/projection/view.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import type { StreamKey } from "../../domain/stream_key.ts";
 import type { Transaction } from "../../kv/engine.ts";
-import type { ComputedRow, FailedRow } from "../../queries/compute_rows.ts";
+import type { FailedRow, RowOutcome } from "../../queries/compute_rows.ts";
 import type { KeptView } from "../../queries/view_definitions.ts";
 import { storeErrorRecord } from "../../store/error_records.ts";
 import { readHead } from "../../store/streams.ts";
@@ -28,7 +28,7 @@ import { addRetry, clearRetry } from "../../store/view_work.ts";
 /** A row of one version, computed or not. */
 export interface RowWork {
   readonly view: KeptView;
-  readonly row: ComputedRow | FailedRow;
+  readonly row: RowOutcome;
 }
 
 /** What does not come from the rows themselves. */

@@ -44,6 +44,13 @@ export function ownRowOf(projection: CompiledProjection, stream: StreamKey): str
   return type === projection.forEach && hasRow(projection, id) ? id : undefined;
 }
 
+/** Whether rows may show something of a stream that is not their own. */
+export function mayShow({ steps, includes }: CompiledProjection, stream: StreamKey): boolean {
+  const { type } = splitStreamKey(stream);
+  return includes.has(stream) ||
+    steps.some((step) => step.some((source) => "type" in source && source.type === type));
+}
+
 /** The streams of one step. Throws `StateTooLarge` where they are too many. */
 export function streamsOfStep(draft: RowDraft, step: readonly CompiledSource[]): StreamKey[] {
   const streams = step.flatMap((source) => streamsOf(draft, source).filter(isStream));

@@ -67,10 +67,11 @@ export function surveyText(text: string): TextSurvey {
   let depth = 0;
   let doubtfulNumber = false;
   const end = text.length;
+  const hasEscapes = text.includes("\\");
   for (let at = 0; at < end; at++) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) {
-      at = closingQuote(text, at);
+      at = hasEscapes ? closingQuote(text, at) : nextQuote(text, at);
     } else if (code === COLON) {
       keys++;
     } else if (isDigit(code)) {
@@ -96,6 +97,12 @@ function isDigit(code: number): boolean {
 /** A digit or a point. */
 function isNumberCharacter(code: number): boolean {
   return (code >= 0x30 && code <= 0x39) || code === 0x2e;
+}
+
+/** As {@link closingQuote}, in a text without escapes: searching is quicker than looking. */
+function nextQuote(text: string, open: number): number {
+  const at = text.indexOf('"', open + 1);
+  return at < 0 ? text.length : at;
 }
 
 /** Where the string that opens at `open` ends; the end of the text where it never does. */

@@ -14,9 +14,9 @@ const NUMBER = /^-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/;
 export function decodeNearbyQuery(text: string): Outcome<NearbyQuery> {
   const query = new URLSearchParams(text);
   const lat = readNumber(query, "lat");
-  if (!isLatitude(lat)) return badQuery("lat", "is required: a number from -90 to 90");
+  if (!isLatitude(lat)) return badDegrees("lat", lat, 90);
   const lng = readNumber(query, "lng");
-  if (!isLongitude(lng)) return badQuery("lng", "is required: a number from -180 to 180");
+  if (!isLongitude(lng)) return badDegrees("lng", lng, 180);
   const { nearbyRadiusMetresMin: min, nearbyRadiusMetresMax: max } = limits;
   const radius = readNumber(query, "radius") ?? limits.nearbyRadiusMetresDefault;
   if (!(radius >= min && radius <= max)) {
@@ -25,6 +25,11 @@ export function decodeNearbyQuery(text: string): Outcome<NearbyQuery> {
   const limit = readCount(query, "limit");
   if (!limit.ok) return limit;
   return accept({ point: { lat, lng }, radius, limit: limit.value });
+}
+
+function badDegrees(name: string, value: number | undefined, max: number): Outcome<never> {
+  const what = `a number from -${max} to ${max}`;
+  return badQuery(name, value === undefined ? `is required: ${what}` : `must be ${what}`);
 }
 
 /** NaN for what is no number, undefined for what is absent. */

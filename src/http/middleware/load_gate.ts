@@ -3,15 +3,16 @@
  * anything is looked at, for what is shed must cost next to nothing. Health and metrics are let in
  * always. Decided in "Operations".
  *
- * The answer comes after a pause. Whoever is told at once asks again at once, on all connections:
- * then each turn of the event loop is full of refusals, and what was let in takes many turns.
+ * The answer comes after a pause (`domain/shed_pace.ts`). Whoever is told at once asks again at
+ * once, on all connections: then each turn of the event loop is full of refusals, and what was let
+ * in takes many turns.
  */
 
 import { enter, leave, newLoadBound } from "../../domain/load.ts";
+import { earnRefusal, newShedPace, tellRefusal } from "../../domain/shed_pace.ts";
 import type { Host } from "../../host.ts";
 import type { Service } from "../../service.ts";
 import { sendText } from "../answer.ts";
-import { openDeadlines } from "../deadlines.ts";
 import { lateBodies } from "../decode/body.ts";
 
 export interface LoadGate {
@@ -32,7 +33,8 @@ export interface LoadMeasure {
 
 export const SHED_STATUS = 503;
 const RETRY_AFTER_SECONDS = "1";
-const PAUSE_SECONDS = 0.5;
+/** How often is looked who may be told. */
+const TICK_MS = 50;
 /** So many wait for their refusal at a time; further ones are told at once. */
 const HELD_MAX = 10_000;
 /** One error record for all that is shed within this time. */
@@ -46,10 +48,17 @@ interface ShedAnswer {
   readonly json: string;
 }
 
+interface Held {
+  readonly sinceMs: number;
+  tell(): void;
+}
+
 export function createLoadGate(service: Pick<Service, "data">, host: Host): LoadGate {
   const bound = newLoadBound(host.monotonicMs());
-  const pauses = openDeadlines(PAUSE_SECONDS);
-  let held = 0;
+  const pace = newShedPace();
+  /** In the order in which they came. */
+  const held = new Set<Held>();
+  let isTicking = false;
   let shed = 0;
   let answer: ShedAnswer | undefined;
   let answerMs = 0;
@@ -75,18 +84,35 @@ export function createLoadGate(service: Pick<Service, "data">, host: Host): Load
     });
   }
 
+  function tick(): void {
+    isTicking = false;
+    const nowMs = performance.now();
+    for (const one of held) {
+      if (!tellRefusal(pace, nowMs - one.sinceMs)) break;
+      held.delete(one);
+      one.tell();
+    }
+    if (held.size > 0) tickLater();
+  }
+
+  function tickLater(): void {
+    if (isTicking) return;
+    isTicking = true;
+    setTimeout(tick, TICK_MS);
+  }
+
   return {
     enter: () => enter(bound, lateBodies()),
-    leave: (enteredMs, nowMs) => leave(bound, enteredMs, nowMs),
+    leave(enteredMs, nowMs) {
+      leave(bound, enteredMs, nowMs);
+      earnRefusal(pace);
+    },
     shed(requestId) {
       shed++;
-      if (held >= HELD_MAX) return refuse(requestId);
-      held++;
+      if (held.size >= HELD_MAX) return refuse(requestId);
       return new Promise((resolve) => {
-        pauses.start(() => {
-          held--;
-          resolve(refuse(requestId));
-        });
+        held.add({ sinceMs: performance.now(), tell: () => resolve(refuse(requestId)) });
+        tickLater();
       });
     },
     measure: () => ({ underWay: bound.underWay, underWayMax: bound.max, shed }),

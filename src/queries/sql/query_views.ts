@@ -16,7 +16,7 @@ import { listViews } from "../../store/projections.ts";
 import { openCopyWriter } from "../../sql/copy_writer.ts";
 import { openQueryPool, type QueryOutcome, type QueryPool } from "../../sql/query_pool.ts";
 import { waitForViews } from "../views_caught_up.ts";
-import { openViewCopies, type ViewCopies } from "./view_copies.ts";
+import { type FollowPatience, openViewCopies, type ViewCopies } from "./view_copies.ts";
 
 export interface QueryReply {
   /** The fields of the reply as JSON text in UTF-8, without its braces. */
@@ -100,8 +100,12 @@ async function queryViews(
   const { commits } = asked.length === 0
     ? { commits: 0 }
     : await waitForViews(engine, host, tenant.number, limits.viewWaitMsMax, asked);
-  const copyDeadlineMs = Math.max(deadlineMs, host.monotonicMs() + COPY_MS_MIN);
-  return await queryCopy(parts, { ...request, ...checked, tenant, asked, commits, copyDeadlineMs });
+  const nowMs = host.monotonicMs();
+  const patience = {
+    currentMs: Math.max(deadlineMs, nowMs + COPY_MS_MIN),
+    filledMs: nowMs + limits.sqlFillWaitMsMax,
+  };
+  return await queryCopy(parts, { ...request, ...checked, tenant, asked, commits, patience });
 }
 
 interface CopyQuery {
@@ -111,16 +115,16 @@ interface CopyQuery {
   readonly asked: readonly string[];
   /** That the views lack. */
   readonly commits: number;
-  readonly copyDeadlineMs: number;
+  readonly patience: FollowPatience;
 }
 
 async function queryCopy(
   { copies, pool, host }: Parts,
   query: CopyQuery,
 ): Promise<Outcome<QueryReply>> {
-  const { tenant, sql, bound, asked, commits, copyDeadlineMs } = query;
+  const { tenant, sql, bound, asked, commits, patience } = query;
   for (let tries = 0; tries < TRIES; tries++) {
-    const followed = await copies.follow(tenant, new Set(asked), copyDeadlineMs);
+    const followed = await copies.follow(tenant, new Set(asked), patience);
     if (followed.kind === "failed") {
       // The reason names files, which are nobody's business outside.
       host.log("error", "There is no copy of the views for SQL", { reason: followed.reason });

@@ -33,15 +33,23 @@ export type Followed =
 export interface ViewCopies {
   /**
    * Brings the tables of these views to where the views are at some moment after the call, and
-   * waits for that until `deadlineMs` of the monotonic clock; it goes on in any case.
+   * waits for that, which goes on in any case.
    */
-  follow(tenant: Tenant, names: ReadonlySet<string>, deadlineMs: number): Promise<Followed>;
+  follow(tenant: Tenant, names: ReadonlySet<string>, patience: FollowPatience): Promise<Followed>;
   /** The file is not what it was thought to be; a damaged one is removed. */
   doubt(tenant: Tenant, isDamaged: boolean): Promise<void>;
   /** For the background: follows what is asked of, removes what is not. */
   sweep(): Promise<void>;
   measure(): CopiesMeasure;
   close(): Promise<void>;
+}
+
+/** Until when is waited, on the monotonic clock. */
+export interface FollowPatience {
+  /** For tables to be current. */
+  readonly currentMs: number;
+  /** For tables to be there. */
+  readonly filledMs: number;
 }
 
 export interface CopiesMeasure {
@@ -101,16 +109,18 @@ export function openViewCopies(world: ViewCopiesWorld): ViewCopies {
   async function follow(
     tenant: Tenant,
     names: ReadonlySet<string>,
-    deadlineMs: number,
+    { currentMs, filledMs }: FollowPatience,
   ): Promise<Followed> {
     const copy = copyOf(tenant);
     copy.usedMs = host.monotonicMs();
     const whole = followToEnd(copy, names);
-    const followed = await before(host, deadlineMs, whole);
-    if (followed !== undefined) return followed;
-    const tables = tablesOf(copy, names);
-    if (tables.length === names.size) {
-      return { kind: "ready", path: copy.path, tables, isCurrent: false };
+    for (const deadlineMs of [currentMs, filledMs]) {
+      const followed = await before(host, deadlineMs, whole);
+      if (followed !== undefined) return followed;
+      const tables = tablesOf(copy, names);
+      if (tables.length === names.size) {
+        return { kind: "ready", path: copy.path, tables, isCurrent: false };
+      }
     }
     const rows = [...copy.fillings.values()].reduce((sum, filling) => sum + filling.rows, 0);
     return { kind: "filling", rows };

@@ -1,6 +1,6 @@
 /**
  * After any history of events every view is the one computed from scratch, whatever was deployed,
- * redeployed, deleted or interrupted meanwhile.
+ * redeployed, deleted, erased or interrupted meanwhile.
  */
 
 import assert from "node:assert/strict";
@@ -8,18 +8,28 @@ import fc from "fast-check";
 import type { JsonObject } from "../../../src/domain/json.ts";
 import { createAccess } from "../../../src/service/access.ts";
 import { createService, type Service } from "../../../src/service.ts";
-import { streamKey } from "../../../src/domain/stream_key.ts";
+import { type StreamKey, streamKey } from "../../../src/domain/stream_key.ts";
 import { listViews } from "../../../src/store/projections.ts";
 import { listRowsOfSource, readViewRows } from "../../../src/store/view_rows.ts";
+import { readTombstone } from "../../../src/store/tombstones.ts";
+import { drainErasures, erasureOf } from "../../support/erasure_fixtures.ts";
 import { type ServiceFixture, uuid, valueOf, withService } from "../../support/service_fixture.ts";
 import { settleViews } from "../../support/settle_views.ts";
 import { type OracleStream, viewFromScratch } from "../../support/view_oracle.ts";
-import { type ShopEvent, shopSpec } from "../../support/view_shop.ts";
+import { ERASED, type ShopEvent, shopFold, shopSpec } from "../../support/view_shop.ts";
 
 const RUNS = Number(Deno.env.get("VIEW_RUNS") ?? 60);
 const ORDERS = [uuid(1), uuid(2), `${uuid(2)}:gift`, "7ZK0X9M4P", "main"];
 const CUSTOMERS = [uuid(11), uuid(12), uuid(13), "global"];
 const PRODUCTS = [uuid(21), uuid(22), uuid(23)];
+
+/** All that may be erased. */
+const STREAMS = Object.entries({
+  order: ORDERS,
+  customer: CUSTOMERS,
+  product: PRODUCTS,
+  settings: ["main"],
+}).flatMap(([type, ids]) => ids.map((id) => streamKey(type, id)));
 
 const SELECT: JsonObject = {
   name: "$.customer.name",
@@ -85,6 +95,8 @@ type Step =
   }
   | { readonly kind: "deploy"; readonly definition: JsonObject }
   | { readonly kind: "spec"; readonly second: boolean }
+  | { readonly kind: "request_erasure"; readonly stream: StreamKey }
+  | { readonly kind: "erase"; readonly steps: number }
   | { readonly kind: "delete" | "keep" | "build" | "crash" | "settle" };
 
 function writes(type: string, ids: readonly string[], event: fc.Arbitrary<ShopEvent>) {
@@ -142,6 +154,17 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("deploy"), definition }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("spec"), second: fc.boolean() }) },
   {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant("request_erasure"),
+      stream: fc.constantFrom(...STREAMS),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant("erase"), steps: fc.integer({ min: 1, max: 12 }) }),
+  },
+  {
     weight: 4,
     arbitrary: fc.constantFrom("keep", "keep", "build", "build", "crash", "settle", "delete")
       .map((kind) => ({ kind })),
@@ -151,6 +174,8 @@ const step = fc.oneof(
 /** What a run has done so far, beside what the product has. */
 interface Known {
   readonly streams: Map<string, OracleStream>;
+  /** Requests to erase streams that are not rewritten yet, by the stream. */
+  readonly erasures: Map<StreamKey, string>;
   definition: JsonObject | undefined;
   second: boolean;
 }
@@ -160,7 +185,12 @@ Deno.test("after any history every view is the one computed from scratch", async
   await fc.assert(
     fc.asyncProperty(definition, history, async (first, steps) => {
       await withService(async (fixture) => {
-        const known: Known = { streams: new Map(), definition: undefined, second: false };
+        const known: Known = {
+          streams: new Map(),
+          erasures: new Map(),
+          definition: undefined,
+          second: false,
+        };
         const all: Step[] = [{ kind: "deploy", definition: first }, ...steps, { kind: "settle" }];
         let service = fixture.service;
         for (const each of all) service = await take(fixture, service, known, each);
@@ -178,21 +208,11 @@ async function take(
   step: Step,
 ): Promise<Service> {
   const { tenants: { test: tenant }, host } = fixture;
-  const { projections, specs, data } = service;
+  const { projections, specs } = service;
   switch (step.kind) {
-    case "write": {
-      const { type, id, event } = step;
-      host.timeMs += 700;
-      const metadata = { actor: { type: "user", id: "global" } };
-      const targets = [{ aggregateType: type, id, events: [event] }];
-      valueOf(
-        await data.writeEvents(tenant, { form: "single", targets, metadata, requestId: "r" }),
-      );
-      const events = [...known.streams.get(`${type}:${id}`)?.events ?? [], event];
-      const updatedAt = Math.floor(host.timeMs / 1000);
-      known.streams.set(`${type}:${id}`, { events, updatedAt });
+    case "write":
+      await writeOne(fixture, service, known, step);
       break;
-    }
     case "deploy":
       valueOf(await projections.deploy(tenant, step.definition));
       known.definition = step.definition;
@@ -221,11 +241,66 @@ async function take(
       await access.close();
       return next;
     }
+    case "request_erasure":
+      await requestErasure(fixture, service, known, step.stream);
+      break;
+    case "erase": {
+      let left = step.steps;
+      await service.erasure.eraseDue(100, () => left-- === 0);
+      await noteRewritten(fixture, known);
+      break;
+    }
     case "settle":
+      await settleViews(service);
+      await drainErasures(service);
+      await noteRewritten(fixture, known);
+      assert.equal(known.erasures.size, 0);
       await settleViews(service);
       await compare(fixture, service, known);
   }
   return service;
+}
+
+async function writeOne(
+  { tenants: { test }, host }: ServiceFixture,
+  { data }: Service,
+  { streams }: Known,
+  { type, id, event }: Extract<Step, { kind: "write" }>,
+): Promise<void> {
+  host.timeMs += 700;
+  const metadata = { actor: { type: "user", id: "global" } };
+  const targets = [{ aggregateType: type, id, events: [event] }];
+  valueOf(await data.writeEvents(test, { form: "single", targets, metadata, requestId: "r" }));
+  const events = [...streams.get(`${type}:${id}`)?.events ?? [], event];
+  streams.set(`${type}:${id}`, { events, updatedAt: Math.floor(host.timeMs / 1000) });
+}
+
+async function requestErasure(
+  { tenants: { test } }: ServiceFixture,
+  { erasure }: Service,
+  { streams, erasures }: Known,
+  stream: StreamKey,
+): Promise<void> {
+  if (!streams.has(stream) || erasures.has(stream)) return;
+  const request = await erasure.request(test, erasureOf(stream));
+  // Of a stream that was rewritten, but is not done yet, there is no second one.
+  if (request.ok) erasures.set(stream, request.value.id);
+  else assert.equal(request.refusal.kind, "already_exists");
+}
+
+/** Of a stream that was rewritten, markers are left: as many as it had events. */
+async function noteRewritten(
+  { engine, tenants: { test } }: ServiceFixture,
+  { erasures, streams }: Known,
+): Promise<void> {
+  for (const [stream, id] of erasures) {
+    const tombstone = await engine.snapshot((tx) => readTombstone(tx, test.number, id));
+    if (tombstone?.result === undefined) continue;
+    const { events, updatedAt } = streams.get(stream)!;
+    assert.equal(tombstone.result.event_count, events.length);
+    streams.set(stream, { events: events.map(() => ({ type: ERASED, data: {} })), updatedAt });
+    erasures.delete(stream);
+  }
 }
 
 async function compare(
@@ -235,7 +310,7 @@ async function compare(
 ): Promise<void> {
   const views = await engine.snapshot((tx) => listViews(tx, tenant.number));
   if (definition === undefined) return assert.deepEqual(views, []);
-  const wanted = viewFromScratch(definition, streams, second);
+  const wanted = viewFromScratch(definition, streams, shopFold(second));
   const [view] = views;
   assert.ok(view !== undefined, "it is read");
   const rows = await engine.snapshot((tx) => readViewRows(tx, view, { limit: 1_000 }));

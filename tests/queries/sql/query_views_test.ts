@@ -10,6 +10,7 @@ import { queryReply } from "../../support/view_queries.ts";
 
 const ENDLESS =
   "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT max(n) FROM r";
+const SUM = "SELECT count(*) AS n, sum(total) AS sum FROM orders";
 
 function orders(count: number, state: JsonObject): [number, JsonObject][] {
   return Array.from({ length: count }, (_, number) => [number, state]);
@@ -148,13 +149,39 @@ Deno.test("processes that are killed while they are idle are no loss", async () 
 Deno.test("a writer of copies that is killed while it fills leaves nothing wrong", async () => {
   await withQueries(async ({ place, query, folder, service }) => {
     await place(orders(3_000, { total: 1 }));
-    const sql = "SELECT count(*) AS n, sum(total) AS sum FROM orders";
-    const asked = query(sql);
+    const asked = query(SUM);
     await until(() => service.sql.measure().filling > 0);
     for (const pid of processesWith(`--allow-write=${folder}`)) Deno.kill(pid, "SIGKILL");
     const first = await asked;
-    const last = first.ok ? first : await query(sql);
+    const last = first.ok ? first : await query(SUM);
     assert.match(new TextDecoder().decode(valueOf(last).fields), /\{"n":3000,"sum":3000\}/);
+  });
+});
+
+Deno.test("the first query of a view waits until its copy is full, longer than for late views", async () => {
+  await withQueries(async ({ place, query, service, host }) => {
+    await place(orders(3_000, { total: 1 }));
+    const asked = query(SUM);
+    await until(() => service.sql.measure().filling > 0);
+    host.timeMs += limits.sqlFillWaitMsMax - 1;
+    assert.match(new TextDecoder().decode(valueOf(await asked).fields), /\{"n":3000,"sum":3000\}/);
+  });
+});
+
+Deno.test("a query does not wait for a copy longer than its limit, and says how far it is", async () => {
+  await withQueries(async ({ place, query, rows, service, host }) => {
+    await place(orders(3_000, { total: 1 }));
+    const asked = query(SUM);
+    await until(() => service.sql.measure().filling > 0);
+    // Once for tables to be current, once for them to be there.
+    for (let wait = 0; wait < 2; wait++) {
+      host.timeMs += limits.sqlFillWaitMsMax;
+      await new Promise((resolve) => setTimeout(resolve, 0));
+    }
+    const text = refusalText(await asked);
+    assert.match(text, /^sql_unavailable: The copy .* is being filled: \d+ rows so far$/);
+    await until(() => service.sql.measure().filling === 0);
+    assert.deepEqual(await rows(SUM), [{ n: 3_000, sum: 3_000 }], "it was filled all the same");
   });
 });
 

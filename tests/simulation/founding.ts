@@ -1,0 +1,55 @@
+/**
+ * What the store of each world begins with: one instance with its signing key and an API key, the
+ * same in all worlds. Made once, by the product's own commands; worlds get what those have stored.
+ */
+
+import { createInstance } from "../../src/commands/create_instance.ts";
+import { issueApiKey } from "../../src/commands/issue_api_key.ts";
+import type { Tenant } from "../../src/domain/tenant.ts";
+import type { Engine, KeyValue } from "../../src/kv/engine.ts";
+import { resolveTenant } from "../../src/queries/read_instances.ts";
+import { readCurrentSigningKey } from "../../src/store/signing_keys.ts";
+import { fakeHost } from "../support/fake_host.ts";
+import { valueOf } from "../support/service_fixture.ts";
+import { createSimulatedStore, type SimulatedStore } from "./simulated_store.ts";
+
+interface Founded {
+  readonly tenant: Tenant;
+  /** May write. */
+  readonly apiKey: string;
+  /** Of the key that signs anchors, 32 bytes in hex. */
+  readonly publicKey: string;
+  readonly pairs: readonly KeyValue[];
+}
+
+const EVERYTHING = { begin: new Uint8Array(), end: Uint8Array.of(0xff) };
+
+/** An engine over it that does all at once and never fails. */
+export function openCalm(store: SimulatedStore): Engine {
+  return store.open({ pause: () => Promise.resolve(), nowMs: () => 0 });
+}
+
+async function makeInstance(): Promise<Founded> {
+  const store = createSimulatedStore();
+  const engine = openCalm(store);
+  const host = fakeHost("founding");
+  const { id } = valueOf(await createInstance(engine, host, "shop", "unlimited"));
+  const tenant = valueOf(await resolveTenant(engine, { subject: "founder" }, id, "test"));
+  const { key } = valueOf(await issueApiKey(engine, host, tenant, "clients", "write"));
+  const signer = await engine.snapshot((tx) => readCurrentSigningKey(tx, id));
+  const publicKey = signer!.public_key;
+  return { tenant, apiKey: key, publicKey, pairs: store.pairsWithin(EVERYTHING) };
+}
+
+const founded = await makeInstance();
+export const { tenant: TENANT, apiKey: API_KEY, publicKey: PUBLIC_KEY } = founded;
+
+/** Puts the instance into a store that is empty, as its first commit. */
+export async function foundInstance(store: SimulatedStore): Promise<void> {
+  const engine = openCalm(store);
+  await engine.transact((tx) => {
+    for (const { key, value } of founded.pairs) tx.set(key, value);
+    return Promise.resolve();
+  });
+  await engine.close();
+}

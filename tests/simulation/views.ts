@@ -1,0 +1,77 @@
+/** The projections of a world, as clients deploy them, and whether their upkeep is done. */
+
+import type { JsonObject } from "../../src/domain/json.ts";
+import { isRecordSettled } from "../../src/queries/view_definitions.ts";
+import { decodeRecord } from "../../src/store/json_record.ts";
+import { keys } from "../../src/store/keys.ts";
+import type { ProjectionRecord } from "../../src/store/projections.ts";
+import type { Random } from "../crash/random.ts";
+import { ask, type ClientWorld } from "./clients.ts";
+import { TENANT } from "./founding.ts";
+import type { SimulatedStore } from "./simulated_store.ts";
+import { compiledNow } from "./spec_times.ts";
+
+/** Rows of orders that show what sagas and clients have written elsewhere. */
+const ORDERS: JsonObject = {
+  name: "orders",
+  for_each: "order",
+  sources: {
+    order: "$key",
+    payment: { type: "payment", id: "$.key" },
+    stock: { type: "stock", id: "$.key" },
+  },
+  include: { all: "order:global" },
+  select: {
+    seen: "$.order.seen",
+    paid: "$.payment.seen",
+    stocked: { $count: "$.stock.seen" },
+    called_off: { $count: "$.all.seen" },
+  },
+};
+/** Two that differ in their columns. */
+export const DEFINITIONS: readonly JsonObject[] = [
+  ORDERS,
+  { ...ORDERS, select: { stock: "$.stock.seen", seen: { $count: "$.order.seen" } } },
+];
+
+const TRIES_MAX = 12;
+const RETRY_MS = 250;
+const LOG_SHARDS_MAX = 1_000;
+
+/** Tries until it is known to be deployed, or gives up. */
+export async function deployView(
+  world: ClientWorld,
+  random: Random,
+  definition: JsonObject,
+): Promise<boolean> {
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    const outcome = await ask(
+      world,
+      random,
+      ({ service }) => service.projections.deploy(TENANT, definition),
+    );
+    if (outcome?.ok) {
+      world.census.count("projections deployed");
+      return true;
+    }
+    if (outcome !== undefined) throw new Error(`refused: ${JSON.stringify(outcome.refusal)}`);
+    await world.time.sleep(RETRY_MS);
+  }
+  return false;
+}
+
+export function readProjections(store: SimulatedStore): ProjectionRecord[] {
+  return store.pairsWithin(keys.projections(TENANT.number))
+    .map(({ value }) => decodeRecord<ProjectionRecord>(value));
+}
+
+/** Whether rows are to be written or removed, as far as the store tells. */
+export function areViewsBusy(store: SimulatedStore): boolean {
+  const { number } = TENANT;
+  const log = { begin: keys.commitLog(number, 0), end: keys.commitLog(number, LOG_SHARDS_MAX) };
+  if (store.pairsWithin(log).length > 0) return true;
+  const spec = compiledNow(store);
+  return readProjections(store).some((record) =>
+    record.building !== undefined || record.removing.length > 0 || !isRecordSettled(record, spec)
+  );
+}

@@ -55,7 +55,7 @@ async function runOnOneStore(
   works: readonly Work[],
   endMs: number,
 ): Promise<void> {
-  const shared: Shared = {};
+  let shared: Shared = {};
   for (const work of works) {
     const startedAt = new Date();
     const beganMs = performance.now();
@@ -71,7 +71,11 @@ async function runOnOneStore(
         failure = (error instanceof Error ? error.message : String(error)).trim()
           .slice(0, REASON_LENGTH_MAX);
       }
-      if (failure !== undefined || work.store === "apart") await clear(run, shared);
+      if (failure !== undefined || work.store === "apart") {
+        await clear(run, shared);
+        // What was given up may still start its server, which is not for the next work.
+        shared = {};
+      }
     }
     const seconds = (performance.now() - beganMs) / 1000;
     await run.onDone(peer, work, { startedAt, load, seconds, outcomes, failure });
@@ -112,9 +116,7 @@ async function warmUp(running: RunningPeer, sizes: Sizes): Promise<void> {
 }
 
 /** Stops the peer, politely at first, and removes what it kept. */
-async function clear({ place, sizes }: Run, shared: Shared): Promise<void> {
-  const { running } = shared;
-  shared.running = undefined;
+async function clear({ place, sizes }: Run, { running }: Shared): Promise<void> {
   const stopping = running?.stop().catch(() => {}) ?? Promise.resolve();
   await within(sizes.limitSeconds, stopping).catch(() => {});
   await endAll();

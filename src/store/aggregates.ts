@@ -24,7 +24,9 @@ export async function listAggregateIds(
     ? range.begin
     : keyAfter(keys.aggregate(tenant, type, page.start));
   const pairs = await tx.getRange({ begin, end: range.end }, { limit: page.limit });
-  return pairs.map(({ key }) => unpack(key).at(-1) as string);
+  // The first key of the range is what all have in common and one byte.
+  const common = range.begin.length - 1;
+  return pairs.map(({ key }) => unpack(key.subarray(common))[0] as string);
 }
 
 /** All types that have aggregates, by name. */

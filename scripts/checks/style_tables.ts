@@ -111,9 +111,9 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "parts of the service, which bind and decide nothing",
   },
   {
-    place: "src/commands/audit/collect_changes.ts",
-    test: "tests/service/audit_test.ts",
-    reason: "what it collects is what an anchor signs",
+    place: "src/commands/audit/write_chunks.ts",
+    test: "tests/commands/audit/build_tree_test.ts",
+    reason: "chunks are what building a tree leaves",
   },
   {
     place: "src/commands/audit/due_anchors.ts",

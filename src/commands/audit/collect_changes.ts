@@ -50,7 +50,8 @@ export async function collectChanges(place: Cut): Promise<Collected> {
     count = await engine.snapshot(async (tx) => {
       const page = await listChanged(tx, tenant, cut, { after, limit: PAGE });
       // Of one that was changed in several epochs, the first mark is what the anchor before has.
-      const fresh = page.changed.filter(({ stream }) => !changes.has(stream));
+      const seen = new Set(changes.keys());
+      const fresh = page.changed.filter(({ stream }) => !seen.has(stream) && seen.add(stream));
       const entries = await readEntries(tx, place, fresh.map(({ stream }) => stream), long);
       for (const [index, entry] of entries.entries()) {
         if (entry !== undefined) changes.set(entry.key, asChange(entry, fresh[index]!));

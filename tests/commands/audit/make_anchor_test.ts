@@ -11,7 +11,7 @@ import type { InstanceAnchor } from "../../../src/domain/audit/anchor.ts";
 import { verifyBundle } from "../../../src/domain/audit/attestation.ts";
 import type { WriteRequest } from "../../../src/domain/write.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
-import { countRewrite } from "../../../src/store/audit_cuts.ts";
+import { countRewrite, setEpoch } from "../../../src/store/audit_cuts.ts";
 import { findChunks, readChunk } from "../../../src/store/tree_chunks.ts";
 import { fakeHost } from "../../support/fake_host.ts";
 import {
@@ -205,5 +205,20 @@ Deno.test("collectChanges() looks at what was changed alone, once there is an an
       [`order:${uuid(7)}`, 1, 2],
       [`order:${uuid(77)}`, undefined, 1],
     ]);
+  });
+});
+
+Deno.test("collectChanges() tells what a stream was at the newest anchor, through all epochs since", async () => {
+  await withService(async (fixture) => {
+    const { service, engine, tenants: { test } } = fixture;
+    valueOf(await service.data.writeEvents(test, noteWrite(uuid(1), "one")));
+    await service.audit.makeAnchor(test);
+    for (let cut = 1; cut <= 3; cut++) {
+      valueOf(await service.data.writeEvents(test, noteWrite(uuid(1), "more")));
+      await engine.transact((tx) => Promise.resolve(setEpoch(tx, test.number, cut + 1)));
+    }
+    const pace = () => Promise.resolve();
+    const { changes } = await collectChanges({ engine, pace, tenant: test.number, cut: 3 });
+    assert.deepEqual(changes.map(({ before, length }) => [before?.count, length]), [[1, 4]]);
   });
 });

@@ -43,25 +43,25 @@ export interface Collected {
 /** Streams that were changed since the newest anchor, whose marks are gone. */
 export async function collectChanges(place: Cut): Promise<Collected> {
   const { engine, pace, tenant, cut } = place;
-  const changes = new Map<string, TreeChange>();
+  const changes: TreeChange[] = [];
+  const seen = new Set<StreamKey>();
   const long: LongStream[] = [];
   let after: Bytes | undefined;
   for (let count = PAGE; count === PAGE;) {
     count = await engine.snapshot(async (tx) => {
       const page = await listChanged(tx, tenant, cut, { after, limit: PAGE });
       // Of one that was changed in several epochs, the first mark is what the anchor before has.
-      const seen = new Set(changes.keys());
       const fresh = page.changed.filter(({ stream }) => !seen.has(stream) && seen.add(stream));
       const entries = await readEntries(tx, place, fresh.map(({ stream }) => stream), long);
       for (const [index, entry] of entries.entries()) {
-        if (entry !== undefined) changes.set(entry.key, asChange(entry, fresh[index]!));
+        if (entry !== undefined) changes.push(asChange(entry, fresh[index]!));
       }
       after = page.last ?? after;
       return page.changed.length;
     });
     await pace();
   }
-  return { changes: [...changes.values()].sort((a, b) => a.key < b.key ? -1 : 1), long };
+  return { changes: changes.sort((a, b) => a.key < b.key ? -1 : 1), long };
 }
 
 function asChange(entry: TreeEntry, { before }: ChangedStream): TreeChange {

@@ -111,9 +111,9 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "parts of the service, which bind and decide nothing",
   },
   {
-    place: "src/commands/audit/collect_changes.ts",
-    test: "tests/service/audit_test.ts",
-    reason: "what it collects is what an anchor signs",
+    place: "src/commands/audit/write_chunks.ts",
+    test: "tests/commands/audit/build_tree_test.ts",
+    reason: "chunks are what building a tree leaves",
   },
   {
     place: "src/commands/audit/due_anchors.ts",
@@ -554,11 +554,6 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     place: "src/sql/copy_file.ts",
     test: "tests/queries/sql/view_copies_test.ts",
     reason: "what may become of a file, seen through queries on it",
-  },
-  {
-    place: "src/sql/run_query.ts",
-    test: "tests/queries/sql/statement_fuzz_test.ts",
-    reason: "runs in a process, and is held against SQLite elsewhere",
   },
   {
     place: "src/queries/sql",

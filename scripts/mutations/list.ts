@@ -72,7 +72,15 @@ export const MUTATIONS: readonly Mutation[] = [
     path: "src/queries/state_cache.ts",
     find: "return state?.foldHash === foldHash ? state : undefined;",
     put: "return state;",
-    suite: "tests/queries",
+    suite: "tests/queries/read_aggregate_test.ts",
+  },
+  {
+    name: "a stale cache: a kept state is taken for that of the newest event",
+    path: "src/queries/read_aggregate.ts",
+    find: "if (base?.length === head.length) return",
+    put: "if (base !== undefined) return",
+    suite: SIMULATION,
+    env: SHORT,
   },
   {
     name: "off by one in paging: the cursor is shown again",
@@ -132,11 +140,21 @@ export const MUTATIONS: readonly Mutation[] = [
     env: SHORT,
   },
   {
+    name: "cursor before effect: an entry is removed, and then its event is written",
+    path: "src/commands/run_implications.ts",
+    find: "      cause: causeOf(work),\n    };\n",
+    put:
+      "      cause: { ...causeOf(work), isDue: () => Promise.resolve(true), settle: () => {} },\n" +
+      "    };\n    await engine.transact((tx) => Promise.resolve(clearEntry(tx, work)));\n",
+    suite: SIMULATION,
+    env: SHORT,
+  },
+  {
     name: "a scheduled event fires although it was cancelled",
     path: "src/commands/fire_schedule.ts",
     find: "return now?.tries === record.tries && !cancelled;",
     put: "return now?.tries === record.tries && cancelled !== undefined;",
-    suite: "tests/commands",
+    suite: "tests/commands/fire_schedule_test.ts",
   },
   {
     name: "a scheduled event fires twice",
@@ -217,6 +235,15 @@ export const MUTATIONS: readonly Mutation[] = [
     put: "if (first !== undefined && nowMs < 0) setTimer(tx,",
     suite: SIMULATION,
     env: SHORT,
+  },
+  {
+    name: "a delivery that is put into a lane while that is left is not seen",
+    path: "src/store/deliveries.ts",
+    find: "const [first] = await listLane(tx, lane, 1);",
+    put: "const [first] = await listLane(tx.unguarded, lane, 1);",
+    suite: SIMULATION,
+    // Somebody has to write there within the one commit that leaves it.
+    env: { SIMULATION_SEEDS: "1500" },
   },
   {
     name: "an anchor covers what was written after its cut",

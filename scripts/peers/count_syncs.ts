@@ -13,11 +13,11 @@ const CALLS = "fsync,fdatasync,sync_file_range,msync,syncfs";
 const WAYS = [1, 16] as const;
 
 /** Syncs for each append, at 1 and at 16 connections. */
-export async function countSyncs(peer: Peer, place: PeerPlace): Promise<Outcome[]> {
+export async function* countSyncs(peer: Peer, place: PeerPlace): AsyncIterable<Outcome> {
   if (!await hasStrace()) {
-    return [{ work: "syncs for an append", reason: "strace is not here, or not allowed" }];
+    yield { work: "syncs for an append", reason: "strace is not here, or not allowed" };
+    return;
   }
-  const measured: Outcome[] = [];
   for (const connections of WAYS) {
     const folder = `${place.folder}/syncs_${connections}`;
     const log = `${folder}.strace`;
@@ -41,12 +41,11 @@ export async function countSyncs(peer: Peer, place: PeerPlace): Promise<Outcome[
       const before = await countLines(log);
       await runWork({ port, connections, expectedStatus: 201, next });
       const value = (await countLines(log) - before) / APPENDS;
-      measured.push({ work: `syncs for an append, ${connections}`, value, unit: "syncs" });
+      yield { work: `syncs for an append, ${connections}`, value, unit: "syncs" };
     } finally {
       await running.stop();
     }
   }
-  return measured;
 }
 
 async function hasStrace(): Promise<boolean> {

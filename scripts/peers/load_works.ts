@@ -55,7 +55,7 @@ export function loadOf(peer: RunningPeer) {
  */
 export async function measureWhole(
   { target }: RunningPeer,
-  { seconds, settleSeconds }: Sizes,
+  { seconds, warmupSeconds }: Sizes,
   connections: number,
   expectedStatus: number,
   next: () => readonly Uint8Array[],
@@ -69,7 +69,7 @@ export async function measureWhole(
       next: () => performance.now() < endMs ? next() : undefined,
     });
   }
-  await runFor(settleSeconds);
+  await runFor(warmupSeconds);
   const done = await runFor(seconds);
   return done.requests / done.seconds;
 }

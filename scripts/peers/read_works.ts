@@ -19,29 +19,30 @@ const NOT_FILLED = "what is to be read was not written in time";
 
 /** How many streams of a length are read: about as many events for each. */
 function countOf(length: number): number {
-  return Math.max(2, Math.min(200, Math.round(20_000 / length)));
+  return Math.max(1, Math.min(200, Math.round(20_000 / length)));
 }
 
-export async function readAggregates(peer: RunningPeer, sizes: Sizes): Promise<Outcome[]> {
-  const outcomes: Outcome[] = [];
+export async function* readAggregates(
+  peer: RunningPeer,
+  sizes: Sizes,
+): AsyncIterable<Outcome> {
   const filled: { length: number; first: number }[] = [];
   for (const [index, length] of sizes.lengths.entries()) {
     const first = 5 * AREA + index * 10_000;
     const events = await fill(peer, sizes, first, countOf(length), length);
     if (events !== undefined) filled.push({ length, first });
-    else outcomes.push({ work: `first read of ${length} events`, reason: NOT_FILLED });
+    else yield { work: `first read of ${length} events`, reason: NOT_FILLED };
   }
   await fill(peer, sizes, WARMUP_AREA, sizes.streams, 1);
   await peer.forget?.();
   await warmUp(peer, sizes);
   for (const { length, first } of filled) {
     const pathOf = (number: number) => `/account/${streamId(first + number % countOf(length))}`;
-    outcomes.push(await readOnce(peer, `first read of ${length} events`, length, pathOf));
-    outcomes.push(await readAgain(peer, sizes, length, pathOf));
+    yield await readOnce(peer, `first read of ${length} events`, length, pathOf);
+    yield await readAgain(peer, sizes, length, pathOf);
     const replayed = (number: number) => `${pathOf(number)}?synchronous=true`;
-    outcomes.push(await readOnce(peer, `replay of ${length} events`, length, replayed));
+    yield await readOnce(peer, `replay of ${length} events`, length, replayed);
   }
-  return outcomes;
 }
 
 /** What is read before the first figure, until the code that reads is compiled. */
@@ -98,10 +99,14 @@ async function readAgain(
 }
 
 /** Pages of ids, each behind another place. */
-export async function listStreams(peer: RunningPeer, sizes: Sizes): Promise<Outcome[]> {
+export async function* listStreams(
+  peer: RunningPeer,
+  sizes: Sizes,
+): AsyncIterable<Outcome> {
   const work = `listing of ${LIST_PAGE} ids, 4`;
   if (await fill(peer, sizes, 0, sizes.streams, 1) === undefined) {
-    return [{ work, reason: NOT_FILLED }];
+    yield { work, reason: NOT_FILLED };
+    return;
   }
   const { requests } = peer.target;
   let number = 0;
@@ -115,11 +120,14 @@ export async function listStreams(peer: RunningPeer, sizes: Sizes): Promise<Outc
       return requests.get(`/account?limit=${LIST_PAGE}&start=${start}`);
     },
   });
-  return [rate(work, load)];
+  yield rate(work, load);
 }
 
 /** As many connections write as read. */
-export async function mixReadsAndWrites(peer: RunningPeer, sizes: Sizes): Promise<Outcome[]> {
+export async function* mixReadsAndWrites(
+  peer: RunningPeer,
+  sizes: Sizes,
+): AsyncIterable<Outcome> {
   const { requests } = peer.target;
   const connections = BUSY / 2;
   const works = [
@@ -127,7 +135,8 @@ export async function mixReadsAndWrites(peer: RunningPeer, sizes: Sizes): Promis
     `mixed: reads of ${connections} beside ${connections} writers`,
   ] as const;
   if (await fill(peer, sizes, 6 * AREA, sizes.streams, 10) === undefined) {
-    return works.map((work) => ({ work, reason: NOT_FILLED }));
+    for (const work of works) yield { work, reason: NOT_FILLED };
+    return;
   }
   let number = 0;
   const stream = () => streamId(6 * AREA + number++ % sizes.streams);
@@ -136,5 +145,6 @@ export async function mixReadsAndWrites(peer: RunningPeer, sizes: Sizes): Promis
     runLoad({ ...half, expectedStatus: 201, next: () => requests.single(stream(), number) }),
     runLoad({ ...half, expectedStatus: 200, next: () => requests.get(`/account/${stream()}`) }),
   ]);
-  return [rate(works[0], written), rate(works[1], read)];
+  yield rate(works[0], written);
+  yield rate(works[1], read);
 }

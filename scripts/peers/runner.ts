@@ -44,48 +44,62 @@ export async function runWorks(run: Run): Promise<void> {
   }
 }
 
-/** Works that share a server; after a failure the next gets a new one. */
+/** Of works that share a server: it is started by the first, and anew after a failure. */
+interface Shared {
+  running?: RunningPeer;
+}
+
 async function runOnOneStore(
   run: Run,
   peer: Peer,
   works: readonly Work[],
   endMs: number,
 ): Promise<void> {
-  let running: RunningPeer | undefined;
+  let shared: Shared = {};
   for (const work of works) {
     const startedAt = new Date();
     const beganMs = performance.now();
     const load = Deno.loadavg()[0]!;
-    const said = { startedAt, load };
-    if (beganMs > endMs) {
-      const failure = `not begun after ${run.sizes.minutes} minutes`;
-      await run.onDone(peer, work, { ...said, seconds: 0, outcomes: [], failure });
-      continue;
-    }
-    let outcomes: readonly Outcome[] = [];
+    const outcomes: Outcome[] = [];
     let failure: string | undefined;
-    try {
-      const measuring = (async () => {
-        if (work.store === "apart") return await work.run(peer, run.place, run.sizes);
-        if (running === undefined) {
-          running = await startEmpty(run, peer);
-          if (WARM.has(work.store)) await warmUp(running, run.sizes);
-        }
-        return await work.run(running, run.sizes);
-      })();
-      outcomes = await within(run.sizes.limitSeconds, measuring);
-    } catch (error) {
-      failure = (error instanceof Error ? error.message : String(error)).trim()
-        .slice(0, REASON_LENGTH_MAX);
-    }
-    if (failure !== undefined || work.store === "apart") {
-      await clear(run, running);
-      running = undefined;
+    if (beganMs > endMs) {
+      failure = `not begun after ${run.sizes.minutes} minutes`;
+    } else {
+      try {
+        await within(run.sizes.limitSeconds, measure(run, peer, work, shared, outcomes));
+      } catch (error) {
+        failure = (error instanceof Error ? error.message : String(error)).trim()
+          .slice(0, REASON_LENGTH_MAX);
+      }
+      if (failure !== undefined || work.store === "apart") {
+        await clear(run, shared);
+        // What was given up may still start its server, which is not for the next work.
+        shared = {};
+      }
     }
     const seconds = (performance.now() - beganMs) / 1000;
-    await run.onDone(peer, work, { ...said, seconds, outcomes, failure });
+    await run.onDone(peer, work, { startedAt, load, seconds, outcomes, failure });
   }
-  await clear(run, running);
+  await clear(run, shared);
+}
+
+/** Adds what the work gives to `outcomes`, one by one. */
+async function measure(
+  run: Run,
+  peer: Peer,
+  work: Work,
+  shared: Shared,
+  outcomes: Outcome[],
+): Promise<void> {
+  if (work.store === "apart") {
+    for await (const outcome of work.run(peer, run.place, run.sizes)) outcomes.push(outcome);
+    return;
+  }
+  if (shared.running === undefined) {
+    shared.running = await startEmpty(run, peer);
+    if (WARM.has(work.store)) await warmUp(shared.running, run.sizes);
+  }
+  for await (const outcome of work.run(shared.running, run.sizes)) outcomes.push(outcome);
 }
 
 async function startEmpty({ place }: Run, peer: Peer): Promise<RunningPeer> {
@@ -102,7 +116,7 @@ async function warmUp(running: RunningPeer, sizes: Sizes): Promise<void> {
 }
 
 /** Stops the peer, politely at first, and removes what it kept. */
-async function clear({ place, sizes }: Run, running: RunningPeer | undefined): Promise<void> {
+async function clear({ place, sizes }: Run, { running }: Shared): Promise<void> {
   const stopping = running?.stop().catch(() => {}) ?? Promise.resolve();
   await within(sizes.limitSeconds, stopping).catch(() => {});
   await endAll();

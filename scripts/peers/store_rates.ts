@@ -8,22 +8,23 @@ import type { Measured } from "./works.ts";
 const WRITERS = 64;
 const EMBEDDED: ReadonlySet<string> = new Set(["emmett_sqlite"]);
 
-export async function measureStores(
+export async function* measureStores(
   peer: Peer,
   place: PeerPlace,
   sizes: Sizes,
-): Promise<readonly Measured[]> {
+): AsyncIterable<Measured> {
   const folder = `${place.folder}/store_level`;
   if (peer.kind === "ours") {
     await Deno.mkdir(folder, { recursive: true });
     const given = JSON.stringify({ folder });
-    return toMeasured(await runStores(place.wrapper, peer.name, given, sizes));
+    yield* toMeasured(await runStores(place.wrapper, peer.name, given, sizes));
+    return;
   }
   const running = await peer.start({ ...place, folder });
   try {
     const { name, connection } = running.store!;
     const wrapper = EMBEDDED.has(name) ? place.wrapper : [];
-    return toMeasured(await runStores(wrapper, name, JSON.stringify(connection), sizes));
+    yield* toMeasured(await runStores(wrapper, name, JSON.stringify(connection), sizes));
   } finally {
     await running.stop();
   }

@@ -33,14 +33,15 @@ interface OverHttp {
   readonly name: string;
   /** Works of one store share a server that begins empty; each has streams of its own. */
   readonly store: "writes" | "many at once" | "reads" | "lists" | "growth";
-  run(peer: RunningPeer, sizes: Sizes): Promise<readonly Outcome[]>;
+  /** What it has given when it fails is kept. */
+  run(peer: RunningPeer, sizes: Sizes): AsyncIterable<Outcome>;
 }
 
 /** Starts the peer itself, in another way. */
 interface Apart {
   readonly name: string;
   readonly store: "apart";
-  run(peer: Peer, place: PeerPlace, sizes: Sizes): Promise<readonly Outcome[]>;
+  run(peer: Peer, place: PeerPlace, sizes: Sizes): AsyncIterable<Outcome>;
 }
 
 export const WORKS: readonly Work[] = [

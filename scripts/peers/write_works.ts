@@ -28,27 +28,37 @@ const EQUAL_RATE = 1_000;
 const OPEN_SHARE = 0.5;
 const OPEN_CONNECTIONS = 256;
 
-export async function appendSingles(peer: RunningPeer, sizes: Sizes): Promise<Outcome[]> {
-  const outcomes: Outcome[] = [];
+export async function* appendSingles(
+  peer: RunningPeer,
+  sizes: Sizes,
+): AsyncIterable<Outcome> {
   for (const connections of sizes.connections) {
     const load = await append(peer, sizes, connections, (number) => number % sizes.streams);
-    outcomes.push(rate(nameOfAppend(connections), load));
+    yield rate(nameOfAppend(connections), load);
   }
-  return outcomes;
 }
 
-export async function appendToOne(peer: RunningPeer, sizes: Sizes): Promise<Outcome[]> {
-  return [rate(HOT_STREAM, await append(peer, sizes, BUSY, () => AREA))];
+export async function* appendToOne(
+  peer: RunningPeer,
+  sizes: Sizes,
+): AsyncIterable<Outcome> {
+  yield rate(HOT_STREAM, await append(peer, sizes, BUSY, () => AREA));
 }
 
-export async function appendByZipf(peer: RunningPeer, sizes: Sizes): Promise<Outcome[]> {
+export async function* appendByZipf(
+  peer: RunningPeer,
+  sizes: Sizes,
+): AsyncIterable<Outcome> {
   const draw = openZipf(sizes.streams, SKEW, Math.random);
   const load = await append(peer, sizes, BUSY, () => 2 * AREA + draw());
-  return [rate(`append by Zipf ${SKEW}, ${BUSY}`, load)];
+  yield rate(`append by Zipf ${SKEW}, ${BUSY}`, load);
 }
 
 /** For stores that lock a type as a whole. */
-export async function appendToManyTypes(peer: RunningPeer, sizes: Sizes): Promise<Outcome[]> {
+export async function* appendToManyTypes(
+  peer: RunningPeer,
+  sizes: Sizes,
+): AsyncIterable<Outcome> {
   await peer.deployTypes?.();
   const { requests } = peer.target;
   let number = 0;
@@ -63,12 +73,14 @@ export async function appendToManyTypes(peer: RunningPeer, sizes: Sizes): Promis
       return requests.write(path, `{"data":${eventData(number++)},"metadata":${METADATA}}`);
     },
   });
-  return [rate(MANY_TYPES, load)];
+  yield rate(MANY_TYPES, load);
 }
 
-export async function appendBatches(peer: RunningPeer, sizes: Sizes): Promise<Outcome[]> {
+export async function* appendBatches(
+  peer: RunningPeer,
+  sizes: Sizes,
+): AsyncIterable<Outcome> {
   const { requests } = peer.target;
-  const outcomes: Outcome[] = [];
   for (const size of sizes.batches) {
     const body = batchBody(size);
     let number = 0;
@@ -83,9 +95,8 @@ export async function appendBatches(peer: RunningPeer, sizes: Sizes): Promise<Ou
         next,
       })).requestsPerSecond
       : await measureWhole(peer, sizes, connections, 201, next);
-    outcomes.push({ work: nameOfBatches(size), value: perSecond * size, unit: "events/s" });
+    yield { work: nameOfBatches(size), value: perSecond * size, unit: "events/s" };
   }
-  return outcomes;
 }
 
 function atomicBody(first: number, targets: number): string {
@@ -98,9 +109,11 @@ function atomicBody(first: number, targets: number): string {
   return `{"targets":[${texts.join(",")}],"metadata":${METADATA}}`;
 }
 
-export async function writeAtomically(peer: RunningPeer, sizes: Sizes): Promise<Outcome[]> {
+export async function* writeAtomically(
+  peer: RunningPeer,
+  sizes: Sizes,
+): AsyncIterable<Outcome> {
   const { target } = peer;
-  const outcomes: Outcome[] = [];
   for (const targets of [2, 10]) {
     const work = `atomic over ${targets} streams, 16`;
     const request = (number: number) =>
@@ -109,7 +122,7 @@ export async function writeAtomically(peer: RunningPeer, sizes: Sizes): Promise<
     const { status } = await probe.exchange(...request(0));
     probe.close();
     if (status === 501) {
-      outcomes.push({ work, reason: "has no write over several streams" });
+      yield { work, reason: "has no write over several streams" };
       continue;
     }
     let number = 1;
@@ -120,23 +133,23 @@ export async function writeAtomically(peer: RunningPeer, sizes: Sizes): Promise<
       expectedStatus: 201,
       next: () => request(number++ % sizes.streams),
     });
-    outcomes.push(rate(work, load));
+    yield rate(work, load);
   }
-  return outcomes;
 }
 
 /** Appends that are due at their times; latency counts from then, whatever was late before. */
-export async function keepToSchedule(peer: RunningPeer, sizes: Sizes): Promise<Outcome[]> {
+export async function* keepToSchedule(
+  peer: RunningPeer,
+  sizes: Sizes,
+): AsyncIterable<Outcome> {
   const closed = await append(peer, sizes, BUSY, (number) => 7 * AREA + number % sizes.streams);
   const half = Math.max(1, Math.floor(closed.requestsPerSecond * OPEN_SHARE));
   const ownRate = `open loop at ${OPEN_SHARE * 100}% of its closed rate`;
-  const outcomes: Outcome[] = [await offer(peer, sizes, ownRate, half)];
-  const equal = `open loop at ${EQUAL_RATE}/s`;
-  if (closed.requestsPerSecond > EQUAL_RATE) {
-    return [...outcomes, await offer(peer, sizes, equal, EQUAL_RATE)];
-  }
+  yield await offer(peer, sizes, ownRate, half);
+  const work = `open loop at ${EQUAL_RATE}/s`;
   const most = Math.round(closed.requestsPerSecond);
-  return [...outcomes, { work: equal, reason: `its closed loop does ${most}/s` }];
+  if (most > EQUAL_RATE) yield await offer(peer, sizes, work, EQUAL_RATE);
+  else yield { work, reason: `its closed loop does ${most}/s` };
 }
 
 async function offer(
@@ -164,8 +177,10 @@ async function offer(
 }
 
 /** The rate of appends at two sizes of the store, and what an event takes on the disk. */
-export async function growAndMeasure(peer: RunningPeer, sizes: Sizes): Promise<Outcome[]> {
-  const outcomes: Outcome[] = [];
+export async function* growAndMeasure(
+  peer: RunningPeer,
+  sizes: Sizes,
+): AsyncIterable<Outcome> {
   const before = await peer.dataBytes();
   let stored = 0;
   let bytesEach: number | undefined;
@@ -174,15 +189,14 @@ export async function growAndMeasure(peer: RunningPeer, sizes: Sizes): Promise<O
     const each = Math.ceil((size - stored) / sizes.streams);
     const events = await fill(peer, sizes, 8 * AREA, sizes.streams, each);
     if (events === undefined) {
-      outcomes.push({ work, reason: `was not filled within ${sizes.fillSeconds} s` });
+      yield { work, reason: `was not filled within ${sizes.fillSeconds} s` };
       break;
     }
     stored += events;
     bytesEach = (await peer.dataBytes() - before) / stored;
     const load = await append(peer, sizes, BUSY, (number) => 8 * AREA + number % sizes.streams);
     stored += load.requests;
-    outcomes.push(rate(work, load));
+    yield rate(work, load);
   }
-  if (bytesEach === undefined) return outcomes;
-  return [...outcomes, { work: DISK, value: bytesEach, unit: "bytes" }];
+  if (bytesEach !== undefined) yield { work: DISK, value: bytesEach, unit: "bytes" };
 }

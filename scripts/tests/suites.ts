@@ -44,7 +44,6 @@ export const BESIDE_TESTS: readonly string[] = [
  */
 const COMMAND_TESTS = [
   "tests/commands",
-  "!tests/commands/erasure/erasure_faults_test.ts",
   "!tests/commands/import/import_events_test.ts",
 ];
 const SERVICE_TESTS = [

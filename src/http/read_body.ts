@@ -37,16 +37,16 @@ export function eventPageBody(page: EventPage, raw: boolean): string {
 
 /** One page of an aggregate listing: ids, or resolved aggregates. */
 export function aggregatePageBody(page: AggregatePage, resolve: boolean): string {
-  const entries = page.entries.map((entry) =>
-    resolve ? resolvedEntry(entry) : JSON.stringify(entry.id)
-  );
+  const data = resolve
+    ? `[${page.entries.map(resolvedEntry).join(",")}]`
+    : JSON.stringify(page.entries.map(({ id }) => id));
   let tail = `"limit":${page.limit},"truncated":${page.truncated}`;
   if (page.nextStart !== undefined) {
     const next = JSON.stringify(page.nextStart);
     tail += `,"next_start":${next},"cursor":${next}`;
   }
   if (page.limitClamped) tail += `,"limit_clamped":true`;
-  return `{"ok":true,"data":[${entries.join(",")}],${tail}}`;
+  return `{"ok":true,"data":${data},${tail}}`;
 }
 
 function resolvedEntry(entry: ListedAggregate): string {

@@ -16,9 +16,9 @@ const latin1Slice = (Buffer.prototype as unknown as {
   latin1Slice(this: Uint8Array, begin: number, end: number): string;
 }).latin1Slice;
 
-/** The text of a key. */
-export function textOf(bytes: Uint8Array): string {
-  return latin1Slice.call(bytes, 0, bytes.length);
+/** The text of a key, or of a part of it. */
+export function textOf(bytes: Uint8Array, begin = 0, end = bytes.length): string {
+  return latin1Slice.call(bytes, begin, end);
 }
 
 /** The key of a text. */

@@ -33,8 +33,15 @@ export function mergeRange(
   const own = writesWithin(buffer, range);
   if (reverse) own.reverse();
   const cut = openCut(options);
+  // Most transactions read what they have not touched: then no key is made a text.
+  const isPlain = own.length === 0 && buffer.cleared.length === 0;
   let next = 0;
   for (const pair of stored) {
+    if (isPlain) {
+      if (!cut.full) push(cut, pair);
+      if (cut.full) break;
+      continue;
+    }
     const text = textOf(pair.key);
     while (next < own.length && !cut.full && isBefore(own[next]![0], text, reverse)) {
       take(cut, own[next++]![1], undefined);

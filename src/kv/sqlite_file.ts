@@ -35,6 +35,8 @@ export interface StoredPairs {
   scan(range: TextRange, reverse: boolean, limit: number): Iterable<KeyValue>;
 }
 
+type Row = readonly [key: Bytes, value: Bytes];
+
 /** A connection that can hold an old version. */
 export interface SqliteReader extends StoredPairs {
   /** Holds on to the newest version until `unpin`. */
@@ -238,9 +240,10 @@ function buildFile(
 
 function preparePairs(db: DatabaseSync): StoredPairs {
   const get = db.prepare("SELECT v FROM kv WHERE k = ?");
-  const scan = "SELECT k AS key, v AS value FROM kv WHERE k >= ? AND k < ? ORDER BY k";
+  const scan = "SELECT k, v FROM kv WHERE k >= ? AND k < ? ORDER BY k";
   const forward = db.prepare(`${scan} LIMIT ?`);
   const backward = db.prepare(`${scan} DESC LIMIT ?`);
+  for (const statement of [forward, backward]) giveArrays(statement);
   return {
     get(key) {
       const row = get.get(key) as { v: Bytes } | undefined;
@@ -249,6 +252,11 @@ function preparePairs(db: DatabaseSync): StoredPairs {
     scan: (range, reverse, limit) =>
       reverse ? scanPages(backward, range, true, limit) : scanPages(forward, range, false, limit),
   };
+}
+
+/** Rows as arrays: as objects they cost a quarter more. The runtime's types do not know of it. */
+function giveArrays(statement: StatementSync): void {
+  (statement as StatementSync & { setReturnArrays(isOn: boolean): void }).setReturnArrays(true);
 }
 
 /**
@@ -265,11 +273,11 @@ function* scanPages(
   let left = limit < 0 ? Infinity : limit;
   for (let page = pageRowsMin; left > 0; page = Math.min(4 * page, pageRowsMax)) {
     const wanted = Math.min(page, left);
-    const rows = statement.all(begin, end, wanted) as unknown as KeyValue[];
-    yield* rows;
+    const rows = statement.all(begin, end, wanted) as unknown as Row[];
+    for (let i = 0; i < rows.length; i++) yield { key: rows[i]![0], value: rows[i]![1] };
     if (rows.length < wanted) return;
     left -= wanted;
-    const last = rows.at(-1)!.key;
+    const last = rows.at(-1)![0];
     if (reverse) end = last;
     else begin = bytesOf(textAfter(textOf(last)));
   }

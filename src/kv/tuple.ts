@@ -183,7 +183,7 @@ function unpackText(bytes: Uint8Array, begin: number, end: number): string {
     // A zero is escaped and all above 0x7f is a part of a character.
     if (byte === 0 || byte > 0x7f) return decoder.decode(unescape(bytes, begin, end));
   }
-  return textOf(bytes.subarray(begin, end));
+  return textOf(bytes, begin, end);
 }
 
 function unescape(bytes: Uint8Array, begin: number, end: number): Bytes {

@@ -24,13 +24,14 @@ export interface CsvRequest {
 export interface CsvExport {
   /** Commits that the rows may not show yet; 0: they show all that was written before. */
   readonly lag: number;
-  /** Text by pages: the header first. Throws where the projection changes meanwhile. */
-  readonly pages: AsyncGenerator<string>;
+  /** In UTF-8, by pages: the header first. Throws where the projection changes meanwhile. */
+  readonly pages: AsyncGenerator<Uint8Array<ArrayBuffer>>;
 }
 
 const PAGE_ROWS = 500;
 const PAGE_BYTES = 1024 * 1024;
 const KEY = "key";
+const encoder = new TextEncoder();
 
 export async function exportView(
   engine: Engine,
@@ -56,7 +57,7 @@ async function* csvPages(
   engine: Engine,
   first: View,
   columns: readonly string[],
-): AsyncGenerator<string> {
+): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   let view = first;
   let after: string | undefined;
   let text = csvLine([KEY, ...columns]);
@@ -73,7 +74,7 @@ async function* csvPages(
     for (const row of page.rows) text += csvLine([row.key, ...valuesOf(row, columns)]);
     count = page.rows.length;
     after = page.rows.at(-1)?.key;
-    if (text !== "") yield text;
+    if (text !== "") yield encoder.encode(text);
     text = "";
   }
 }

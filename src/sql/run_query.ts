@@ -6,6 +6,7 @@
 
 import { limits } from "../domain/limits.ts";
 import { type BoundArguments, type SqlArgument } from "../domain/projection/sql_parameters.ts";
+import { limitRows } from "../domain/projection/sql_text.ts";
 import { type SqlValue, sqlValue } from "../domain/projection/sql_value.ts";
 import { authorization } from "./authorizer.ts";
 import { COPY_FORMAT } from "./copy_format.ts";
@@ -154,7 +155,8 @@ function prepareLimited(
     const names = statement.columns().map(({ name }) => name);
     const isSame = names.length === columns.length && names.every((name, n) => name === columns[n]);
     return isSame && statement.sourceSQL === limited ? statement : undefined;
-  } catch {
+  } catch (error) {
+    if (failureOf(error) === undefined) throw error;
     return undefined;
   }
 }

@@ -56,18 +56,27 @@ export async function readAtCut(
   return { ...decodeMark(mark), generation };
 }
 
-/** At most `limit` streams that were changed in epochs up to `cut`, after the mark `after`. */
+/** A stream that was changed in an epoch, and what it was before that; empty if not there yet. */
+export interface ChangedStream {
+  readonly stream: StreamKey;
+  readonly before: Frontier;
+}
+
+/** At most `limit` changes in epochs up to `cut`, epoch by epoch, after the mark `after`. */
 export async function listChanged(
   tx: Pick<ReadTransaction, "getRange">,
   tenant: number,
   cut: number,
   page: { readonly after?: Bytes; readonly limit: number },
-): Promise<{ readonly streams: StreamKey[]; readonly last: Bytes | undefined }> {
+): Promise<{ readonly changed: ChangedStream[]; readonly last: Bytes | undefined }> {
   const { begin, end } = changesUpTo(tenant, cut);
   const from = page.after === undefined ? begin : keyAfter(page.after);
   const pairs = await tx.getRange({ begin: from, end }, { limit: page.limit });
-  const streams = pairs.map(({ key }) => unpack(key).at(-1) as StreamKey);
-  return { streams, last: pairs.at(-1)?.key };
+  const changed = pairs.map(({ key, value }) => ({
+    stream: unpack(key).at(-1) as StreamKey,
+    before: decodeMark(value),
+  }));
+  return { changed, last: pairs.at(-1)?.key };
 }
 
 /** Forgets what was changed in epochs up to `cut`: an anchor covers it. */

@@ -19,6 +19,8 @@ const LEAF_CHARACTERS = 64;
 
 /** A chunk of more streams is cut into pieces of the half: the longest keys still fit a value. */
 export const CHUNK_STREAMS_MAX = 448;
+/** Of each piece of a chunk that was too long, and of each chunk of a first tree. */
+export const CHUNK_STREAMS_SPLIT = CHUNK_STREAMS_MAX / 2;
 
 export interface Chunk {
   /** By key. */
@@ -59,39 +61,75 @@ export async function readChunk(
   return { entries, image, weight };
 }
 
+/** What a writer must know of a chunk, without its streams. */
+export interface ChunkShape {
+  readonly image: number;
+  readonly weight: number;
+  readonly streams: number;
+  /** About those of an image of it. */
+  readonly bytes: number;
+}
+
+export function shapeOf({ entries, image, weight }: Chunk): ChunkShape {
+  const bytes = entries.reduce((sum, entry) => sum + entryBytes(entry), 0);
+  return { image, weight, streams: entries.length, bytes };
+}
+
 /** One chunk as it is written: whole, or what an anchor changes of it. */
 export interface ChunkText {
   readonly low: string;
   readonly value: Bytes;
+  /** What it is from then on. */
+  readonly shape: ChunkShape;
 }
 
 /** The whole chunk. */
 export function imageOf(low: string, anchor: number, entries: readonly TreeEntry[]): ChunkText {
   assert(entries.length <= CHUNK_STREAMS_MAX, "a chunk fits a value");
-  return { low, value: encoder.encode(`${anchor} 0\n${linesOf(entries)}`) };
+  const value = encoder.encode(`${anchor} 0\n${linesOf(entries)}`);
+  const shape = { image: anchor, weight: 0, streams: entries.length, bytes: value.length };
+  return { low, value, shape };
 }
 
-/** The entries that changed or came; the whole chunk where the changes have grown as large. */
-export function changeOf(
+/** The whole chunk, in pieces of the half of the most where it has more; the first keeps `low`. */
+export function* imagesOf(
   low: string,
   anchor: number,
-  before: Chunk,
-  changes: readonly TreeEntry[],
-  after: readonly TreeEntry[],
-): ChunkText {
+  entries: readonly TreeEntry[],
+): Generator<{ readonly text: ChunkText; readonly entries: readonly TreeEntry[] }> {
+  const size = entries.length <= CHUNK_STREAMS_MAX ? CHUNK_STREAMS_MAX : CHUNK_STREAMS_SPLIT;
+  for (let from = 0; from < entries.length; from += size) {
+    const piece = entries.slice(from, from + size);
+    yield { text: imageOf(from === 0 ? low : piece[0]!.key, anchor, piece), entries: piece };
+  }
+}
+
+/**
+ * What changes in a chunk of that shape, as it is kept; undefined where the chunk is to be written
+ * whole, for its changes have grown as large as itself, or it has become too long.
+ */
+export function changeOf(
+  low: string,
+  before: ChunkShape,
+  changes: readonly (TreeEntry & { readonly before: unknown })[],
+): ChunkText | undefined {
+  const fresh = changes.filter((change) => change.before === undefined);
+  const streams = before.streams + fresh.length;
+  if (streams > CHUNK_STREAMS_MAX) return undefined;
   const lines = encoder.encode(linesOf(changes));
   const weight = before.weight + lines.length;
-  if (before.image === 0 || weight >= weightOf(after)) return imageOf(low, anchor, after);
+  const bytes = before.bytes + fresh.reduce((sum, entry) => sum + entryBytes(entry), 0);
+  if (weight >= bytes) return undefined;
   const header = encoder.encode(`${before.image} ${weight}\n`);
   const value = new Uint8Array(header.length + lines.length);
   value.set(header);
   value.set(lines, header.length);
-  return { low, value };
+  return { low, value, shape: { image: before.image, weight, streams, bytes } };
 }
 
-/** About the bytes of an image, without making one. */
-function weightOf(entries: readonly TreeEntry[]): number {
-  return entries.reduce((sum, { key }) => sum + key.length + ENTRY_BYTES, 0);
+/** About what it takes in an image. */
+function entryBytes({ key }: TreeEntry): number {
+  return key.length + ENTRY_BYTES;
 }
 
 export function storeChunk(tx: Transaction, tenant: number, anchor: number, chunk: ChunkText) {

@@ -48,6 +48,14 @@ const SHARES: readonly (readonly [name: string, perThousand: number, accepted: n
   ["issue_key", 2, 2],
   ["use_key", 6, 2],
   ["read_error", 1, 1],
+  ["make_anchor", 6, 4],
+  ["read_anchors", 2, 1],
+  ["attest", 8, 3],
+  ["odd_question", 1.5, 0],
+  ["request_erasure", 2, 1],
+  ["read_erasure", 2, 2],
+  ["odd_erasure", 0.5, 0],
+  ["list_erasures", 1, 1],
 ];
 
 /** Operations that come at least once in every trace, however short. */
@@ -73,6 +81,9 @@ const ONCE: readonly string[] = [
   "a_day_passes",
   "restart",
   "drain",
+  "rotate_signing_key",
+  "read_erased",
+  "take_back_erasure",
 ];
 
 const ONCE_IN_LONG: readonly string[] = [

@@ -7,13 +7,14 @@
 import { Buffer } from "node:buffer";
 import { describeOperation, type Operation } from "./operation.ts";
 import type { Reply, Subject } from "./subject.ts";
-import type { StreamState } from "./stream_state.ts";
 
 export interface Comparison {
   readonly operations: number;
   readonly replies: number;
   readonly streams: number;
   readonly events: number;
+  /** Pairs in the store. */
+  readonly records: number;
 }
 
 export interface CompareOptions {
@@ -125,34 +126,58 @@ export function sideBySide([expected, found]: Names, a: string, b: string): stri
 async function compareStreams(
   first: Subject,
   others: readonly Subject[],
-): Promise<Pick<Comparison, "streams" | "events">> {
-  const found = others.map((subject) => ({ subject, streams: subject.streams() }));
-  let streams = 0;
+): Promise<Pick<Comparison, "streams" | "events" | "records">> {
   let events = 0;
-  for await (const expected of first.streams()) {
-    streams++;
-    events += expected.length;
-    for (const { subject, streams } of found) {
-      compareStream([first.name, subject.name], expected, (await streams.next()).value);
-    }
-  }
-  for (const { subject, streams } of found) {
-    compareStream([first.name, subject.name], undefined, (await streams.next()).value);
-  }
-  return { streams, events };
+  const streams = await compareLists(
+    first,
+    others,
+    (subject) => subject.streams(),
+    PARTS,
+    (one) => {
+      events += one.length;
+    },
+  );
+  const records = await compareLists(first, others, (subject) => subject.records(), VALUE);
+  return { streams, events, records };
 }
 
-function compareStream(
+const PARTS = ["name", "length", "tip", "raw", "state"] as const;
+const VALUE = ["name", "value"] as const;
+
+/** Gives how many each of them lists. */
+async function compareLists<T extends { readonly name: string }>(
+  first: Subject,
+  others: readonly Subject[],
+  list: (subject: Subject) => AsyncGenerator<T>,
+  parts: readonly (keyof T)[],
+  onEach: (one: T) => void = () => {},
+): Promise<number> {
+  const found = others.map((subject) => ({ subject, left: list(subject) }));
+  let count = 0;
+  for await (const expected of list(first)) {
+    count++;
+    onEach(expected);
+    for (const { subject, left } of found) {
+      compareLeft([first.name, subject.name], parts, expected, (await left.next()).value);
+    }
+  }
+  for (const { subject, left } of found) {
+    compareLeft([first.name, subject.name], parts, undefined, (await left.next()).value);
+  }
+  return count;
+}
+
+function compareLeft<T extends { readonly name: string }>(
   names: Names,
-  expected: StreamState | undefined,
-  found: StreamState | undefined | void,
+  parts: readonly (keyof T)[],
+  expected: T | undefined,
+  found: T | undefined | void,
 ): void {
-  const parts = ["name", "length", "tip", "raw", "state"] as const;
   for (const part of parts) {
-    const [a, b] = [expected, found ?? undefined].map((state) => String(state?.[part]));
+    const [a, b] = [expected, found ?? undefined].map((one) => String(one?.[part]));
     if (a === b) continue;
-    const stream = expected?.name ?? found?.name;
-    const lines = [`after the trace: ${part} of ${stream} differs`, ...sideBySide(names, a!, b!)];
-    throw new Difference(lines.join("\n"));
+    const name = expected?.name ?? found?.name;
+    const title = `after the trace: ${String(part)} of ${name} differs`;
+    throw new Difference([title, ...sideBySide(names, a!, b!)].join("\n"));
   }
 }

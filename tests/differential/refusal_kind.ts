@@ -17,15 +17,15 @@ export interface RefusedAnswer {
 type Mark = (answer: RefusedAnswer) => boolean;
 
 const NO_SQL = "traces ask no SQL, whose answers are no matter of the store: `queries/sql/` does";
-const NO_AUDIT = "traces ask for no evidence; `end_to_end/audit_test.ts` does";
 
 /** How an answer of the kind is known, or the reason why a sequential trace cannot meet it. */
 const MARKS: Readonly<Record<Kind, Mark | string>> = {
   bad_request: ({ status }) => status === 400,
   unauthorized: ({ status }) => status === 401,
   forbidden: ({ status }) => status === 403,
-  not_found: ({ status, error }) =>
-    status === 404 && !error.includes("not found in spec") && error !== "Aggregate not found",
+  not_found: ({ status, error, errorType }) =>
+    status === 404 && !error.includes("not found in spec") && error !== "Aggregate not found" &&
+    !isOfEvidence(errorType),
   aggregate_type_unknown: ({ error }) => /^Aggregate type '.*' not found in spec$/s.test(error),
   event_type_unknown: ({ error }) => /^Event type '.*' not found in spec for /s.test(error),
   event_type_reserved: ({ error }) => error === "Event types beginning with '_' are reserved",
@@ -52,25 +52,30 @@ const MARKS: Readonly<Record<Kind, Mark | string>> = {
   spec_incompatible: ({ errorType }) => errorType === "spec_incompatible",
   server_stopping: "no trace stops its server: `http/serve_test.ts` does",
   projection_invalid: "traces deploy no projections: `end_to_end/projections_test.ts` does",
-  erasure_begun: "no trace erases: `end_to_end/erasure_test.ts` does",
+  erasure_begun: ({ error }) => error.startsWith("The stream is erased already, or "),
   plan_limit: "the traces' instances have no plan: `end_to_end/plans_test.ts` has",
   rate_limited: "traces stay below the limits: `end_to_end/rate_limits_test.ts` does not",
   sql_not_allowed: NO_SQL,
   sql_timeout: NO_SQL,
   sql_unavailable: NO_SQL,
   operator_input_invalid: (answer) => isPlain422(answer) && isOperators(answer),
-  already_exists: ({ status, errorType }) => status === 409 && errorType === "bad_request",
+  already_exists: ({ status, error, errorType }) =>
+    status === 409 && errorType === "bad_request" && !error.startsWith("The stream is erased"),
   body_late: "takes half a minute of real time and concerns no store",
   import_conflict: "no trace imports: tests/commands/import/ runs on each engine",
   import_unavailable: "as above",
   login_locked: ({ status }) => status === 429,
-  anchor_not_found: NO_AUDIT,
-  stream_not_found: NO_AUDIT,
-  invalid_index: NO_AUDIT,
-  beyond_anchor_coverage: NO_AUDIT,
-  anchor_format_unsupported: NO_AUDIT,
-  anchor_stream_mismatch: NO_AUDIT,
+  anchor_not_found: ({ errorType }) => errorType === "anchor_not_found",
+  stream_not_found: ({ errorType }) => errorType === "stream_not_found",
+  invalid_index: ({ errorType }) => errorType === "invalid_index",
+  beyond_anchor_coverage: ({ errorType }) => errorType === "beyond_anchor_coverage",
+  anchor_format_unsupported: "this version makes no anchors of format 1",
+  anchor_stream_mismatch: ({ errorType }) => errorType === "anchor_stream_mismatch",
 };
+
+function isOfEvidence(errorType: string | undefined): boolean {
+  return errorType === "anchor_not_found" || errorType === "stream_not_found";
+}
 
 function isPlain422({ status, error, errorType }: RefusedAnswer): boolean {
   const isReserved = error === "Event types beginning with '_' are reserved";
@@ -78,7 +83,7 @@ function isPlain422({ status, error, errorType }: RefusedAnswer): boolean {
 }
 
 function isOperators({ path }: RefusedAnswer): boolean {
-  return path.startsWith("/api/");
+  return path.startsWith("/api/") || path.startsWith("/_admin/");
 }
 
 function isOfKey({ error }: RefusedAnswer): boolean {

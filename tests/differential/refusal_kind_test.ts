@@ -45,6 +45,18 @@ const SAMPLES: readonly Refusal[] = [
   { kind: "operator_input_invalid", path: "tier", message: "tier must be one of free" },
   { kind: "already_exists", path: "slug", message: "An instance with slug 'a' exists already" },
   { kind: "login_locked", retryAfterSeconds: 1 },
+  { kind: "erasure_begun", state: "completed" },
+  { kind: "anchor_not_found" },
+  { kind: "stream_not_found" },
+  { kind: "invalid_index" },
+  {
+    kind: "beyond_anchor_coverage",
+    reason: "index",
+    anchorId: "anc_1",
+    anchorCreatedAt: "2026-01-01T00:00:00.000Z",
+    coveredEventCount: 1,
+  },
+  { kind: "anchor_stream_mismatch", anchorId: "anc_1" },
 ];
 
 const OPERATORS: ReadonlySet<string> = new Set(["operator_input_invalid", "already_exists"]);

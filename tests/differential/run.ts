@@ -41,7 +41,7 @@ export async function runDifferential(
 
 /** The figures of a run in a few lines. */
 export function describeRun({ operations, replies, streams, events, ...rest }: RunReport): string {
-  const { seconds, census } = rest;
+  const { records, seconds, census } = rest;
   return `${operations} operations, ${replies} replies, ${streams} streams of ${events} events, ` +
-    `${seconds.toFixed(1)} s\n${census}`;
+    `${records} pairs in the store, ${seconds.toFixed(1)} s\n${census}`;
 }

@@ -14,6 +14,7 @@ import { createService, type Service } from "../../src/service.ts";
 import { type FakeHost, fakeHost } from "../support/fake_host.ts";
 import { type Credential, expand, type Operation, type RequestOperation } from "./operation.ts";
 import { type Sent, substitute } from "./operation.ts";
+import { readRecords, type StoredRecord } from "./stored_records.ts";
 import { readStreams, type StreamState } from "./stream_state.ts";
 
 /** Where a subject keeps its data. Each `open` finds what the engine before it has left. */
@@ -45,6 +46,8 @@ export interface Subject {
   lastLog(): string;
   /** Every stream of every tenant, in the order of its names. */
   streams(): AsyncGenerator<StreamState>;
+  /** What the store holds, pair by pair. */
+  records(): AsyncGenerator<StoredRecord>;
   close(): Promise<void>;
 }
 
@@ -53,6 +56,8 @@ const BASE_DOMAIN = "example.com";
 const DRAIN_LIMIT = 100;
 const DRAINS_MAX = 1_000;
 const HOUR_SECONDS = 3_600;
+/** Due at once: when it last looked, a process remembers and a restart forgets. */
+const ANCHOR_INTERVAL_MS = 0;
 
 interface Running {
   readonly engine: Engine;
@@ -156,6 +161,7 @@ export async function openSubject(options: SubjectOptions): Promise<Subject> {
     execute,
     lastLog: () => JSON.stringify(host.lines, undefined, 2).replaceAll("\\n", "\n"),
     streams: () => readStreams(running.engine, running.access, running.service),
+    records: () => readRecords(running.engine, running.access),
     async close() {
       await stop();
       await store.dispose();
@@ -200,6 +206,7 @@ function interfering(inner: Engine, next: () => Interference | undefined): Engin
     },
     snapshot: (body) => inner.snapshot(body),
     watch: (key) => inner.watch(key),
+    ...(inner.forget !== undefined && { forget: () => inner.forget!() }),
     close: () => inner.close(),
   };
 }
@@ -209,11 +216,14 @@ function plannedError(fault: "unavailable" | "broken"): Error {
   return new Error("Something is broken (planned)");
 }
 
-async function drain({ background }: Service): Promise<void> {
+async function drain({ background, erasure, audit }: Service): Promise<void> {
   for (let round = 0; round < DRAINS_MAX; round++) {
+    const fired = await background.drainTimers(DRAIN_LIMIT);
+    const erased = await erasure.eraseDue(DRAIN_LIMIT);
     const rebuilt = await background.rebuildSnapshots(DRAIN_LIMIT);
     const swept = await background.sweep(DRAIN_LIMIT);
-    if (rebuilt + swept === 0) return;
+    const anchored = await audit.makeDueAnchors(ANCHOR_INTERVAL_MS);
+    if (fired + erased + rebuilt + swept + anchored === 0) return;
   }
   throw new Error(`background work did not end in ${DRAINS_MAX} rounds`);
 }

@@ -1,6 +1,8 @@
 /** A trace: so many mixed operations, all of them following from one number. */
 
 import type { JsonObject } from "../../src/domain/json.ts";
+import * as audit from "./audit_operations.ts";
+import * as erasure from "./erasure_operations.ts";
 import { liveOfKey } from "./key_operations.ts";
 import { deploySpec, openTrace, operate } from "./operator_operations.ts";
 import { accounts, createInstance } from "./operator_operations.ts";
@@ -41,13 +43,18 @@ const MIX: readonly (readonly [weight: number, author: Author])[] = [
   [8, writes.writeTwiceAtOnce],
   [6, writes.writeIntoFault],
   [8, writes.writeLarge],
-  [120, writeRefused],
+  [130, writeRefused],
   [110, readState],
-  [30, readLength],
-  [60, readEvents],
+  [36, readLength],
+  [70, readEvents],
   [30, listIds],
   [36, readOddly],
-  [28, requestOddly],
+  [33, requestOddly],
+  [8, audit.makeAnchors],
+  [16, audit.attest],
+  [10, audit.askOddly],
+  [3, erasure.eraseStream],
+  [5, erasure.eraseOddly],
   [5, liveOfKey],
   [42, operate],
   [4, createInstance],
@@ -89,6 +96,10 @@ function placeEpisodes(operations: number): { from: number; author: Author }[] {
     [letADayPass, 3],
     [restart, 3],
     [liveOfKey, 3],
+    [audit.coverEvents, 2],
+    [audit.rotateSigningKey, 2],
+    [erasure.eraseStream, 3],
+    [erasure.takeBackErasure, 6],
     [deploySpec, 7],
     [drain, 2],
     [writes.writeTwiceAtOnce, 4],

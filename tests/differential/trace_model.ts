@@ -46,6 +46,8 @@ export interface TraceModel {
   nowMs: number;
   keysIssued: number;
   instances: number;
+  anchors: number;
+  erasures: number;
   errors: number;
   writes: number;
   /** Takes turns through a list, so that each of its members gets its share. */
@@ -69,6 +71,8 @@ export function createModel(seed: number): TraceModel {
     nowMs: START_MS,
     keysIssued: 0,
     instances: 0,
+    anchors: 0,
+    erasures: 0,
     errors: 0,
     writes: 0,
     turn<T>(list: readonly T[]): T {

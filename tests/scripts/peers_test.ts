@@ -208,6 +208,9 @@ async function withPeer<T>(
   return await work({ ...told, needs, start }, () => state.running);
 }
 
+/** Of one store. */
+const TWO_WORKS = "hot stream,zipf";
+
 const QUICK = {
   ...SIZES.small,
   seconds: 0.05,
@@ -216,7 +219,8 @@ const QUICK = {
   connections: [1],
 };
 
-async function runTwoWorks(
+async function runAsked(
+  works: string,
   answer: (request: Request) => Response | Promise<Response>,
   minutes: number,
 ): Promise<Done[]> {
@@ -228,7 +232,7 @@ async function runTwoWorks(
       peers: [peer],
       place: { installed, folder, wrapper: [] },
       sizes: { ...QUICK, minutes },
-      isAsked: (_, { name }) => name === "hot stream" || name === "zipf",
+      isAsked: (_, { name }) => works.split(",").includes(name),
       onDone: (_peer, _work, each) => Promise.resolve(void done.push(each)),
     });
     assert.equal(running(), 0);
@@ -245,7 +249,7 @@ async function created(request: Request): Promise<Response> {
 }
 
 Deno.test("runWorks() measures works of one store on one server and leaves nothing behind", async () => {
-  const done = await runTwoWorks(created, 1);
+  const done = await runAsked(TWO_WORKS, created, 1);
   assert.deepEqual(done.map(({ failure, outcomes }) => [failure, outcomes.length]), [
     [undefined, 1],
     [undefined, 1],
@@ -256,13 +260,26 @@ Deno.test("runWorks() shows a peer that fails as failed, and goes on with the ne
   let asked = 0;
   const answer = async (request: Request) =>
     asked++ === 5 ? new Response("no room", { status: 500 }) : await created(request);
-  const done = await runTwoWorks(answer, 1);
+  const done = await runAsked(TWO_WORKS, answer, 1);
   assert.match(done[0]!.failure ?? "", /expected 201: 500/);
   assert.equal(done[1]!.failure, undefined);
 });
 
+Deno.test("runWorks() keeps what a work has given before it failed", async () => {
+  let events = 0;
+  const answer = async (request: Request) => {
+    events = (await request.json()).events.length;
+    const status = events === 10 ? 201 : 500;
+    return Response.json({ ok: true }, { status });
+  };
+  const [done] = await runAsked("batch", answer, 1);
+  assert.equal(events, 1_000);
+  assert.deepEqual(done!.outcomes.map(({ work }) => work), ["batches of 10, 2"]);
+  assert.match(done!.failure ?? "", /expected 201: 500/);
+});
+
 Deno.test("runWorks() begins nothing when its minutes are over", async () => {
-  const done = await runTwoWorks(created, -1);
+  const done = await runAsked(TWO_WORKS, created, -1);
   assert.deepEqual(done.map(({ failure }) => failure), [
     "not begun after -1 minutes",
     "not begun after -1 minutes",

@@ -53,8 +53,9 @@ export async function shrinkWeather(
   return smallest;
 }
 
-/** What there was, what clients did and heard, and every commit: one line each. */
-export function describeWorld({ weather, journal, commits, errors }: EndedWorld): string {
+/** What there was, what clients did and heard, every commit and delivery: one line each. */
+export function describeWorld(world: EndedWorld): string {
+  const { weather, journal, commits, arrivals, errors } = world;
   const machines = [...new Set([...commits.values()].map(({ machine }) => machine))];
   return [
     `in ${JSON.stringify(weather)}`,
@@ -70,6 +71,10 @@ export function describeWorld({ weather, journal, commits, errors }: EndedWorld)
     ...[...commits].map(([version, { atMs, machine, process }]) =>
       `${atMs.toFixed(1)} ms: version ${version}, by process ${process} on machine ` +
       `${machines.indexOf(machine) + 1}`
+    ),
+    ...arrivals.map(({ webhook: { url, headers }, version, process, status }) =>
+      `after version ${version}, process ${process} tells ${url} of ${headers["webhook-id"]}: ` +
+      `${status}`
     ),
     ...errors.map((error) => `logged: ${error}`),
   ].join("\n");

@@ -46,7 +46,8 @@ function cut(engine: Engine): Promise<number> {
 }
 
 async function changed(engine: Engine, upTo: number): Promise<StreamKey[]> {
-  return (await engine.snapshot((tx) => listChanged(tx, TENANT, upTo, { limit: 10 }))).streams;
+  const { changed } = await engine.snapshot((tx) => listChanged(tx, TENANT, upTo, { limit: 10 }));
+  return changed.map(({ stream }) => stream);
 }
 
 Deno.test("readAtCut() gives each stream as it was at the latest cut, whatever came later", async () => {
@@ -110,7 +111,7 @@ Deno.test("listChanged() goes on after the mark that ended the page before", asy
     let after: Uint8Array<ArrayBuffer> | undefined;
     for (let pages = 0; pages < 4; pages++) {
       const page = await engine.snapshot((tx) => listChanged(tx, TENANT, at, { after, limit: 1 }));
-      all.push(...page.streams);
+      all.push(...page.changed.map(({ stream }) => stream));
       after = page.last ?? after;
     }
     assert.deepEqual(all, [a, b, c]);

@@ -57,6 +57,29 @@ Deno.test("anchorWorker() does not wait for an interval behind a cut that somebo
   });
 });
 
+Deno.test("anchorWorker() goes on when the clock was set back, and makes no more of them than before", async () => {
+  await withService(async (fixture) => {
+    const { service, host, tenants } = fixture;
+    const worker = anchorWorker(service, INTERVAL_S);
+    const count = async (environment: "production" | "test") =>
+      valueOf(await service.audit.listAnchors(tenants[environment], {})).data.length;
+    for (const environment of ["production", "test"] as const) await write(fixture, environment);
+    host.timeMs += HOUR_MS;
+    // Of both environments and of the platform.
+    assert.equal(await worker.drain(100), 3);
+    for (const environment of ["production", "test"] as const) await write(fixture, environment);
+    host.timeMs -= 1_000;
+    assert.equal(await worker.drain(100), 0, "a little is nothing");
+    host.timeMs -= 24 * HOUR_MS;
+    assert.equal(await worker.drain(100), 3);
+    await write(fixture, "test");
+    assert.equal(await worker.drain(100), 0);
+    host.timeMs += HOUR_MS;
+    assert.equal(await worker.drain(100), 1);
+    assert.deepEqual([await count("production"), await count("test")], [2, 3]);
+  });
+});
+
 Deno.test("anchorWorker() looks often enough for its interval", async () => {
   await withService(({ service }) => {
     assert.equal(anchorWorker(service, INTERVAL_S).idleMs, 10_000);

@@ -1,11 +1,14 @@
 /**
  * An instance tree from the one before and what has changed: chunks in which a stream changed are
- * written anew or as changes, blocks in which one changed are hashed anew, and from the first new
- * stream on all blocks are, for it moves those behind it. Nothing of it is seen before the anchor
- * is published, and a second try writes the same or more.
+ * written as changes, or anew, blocks in which one changed are hashed as far as it goes, and from
+ * the first new stream on all blocks are hashed anew, for it moves those behind it. Nothing of it
+ * is seen before the anchor is published, and a second try writes the same or more.
  */
 
+import { type Frontier, frontierRoot } from "../../domain/audit/frontier.ts";
+import { leafHash, setNode } from "../../domain/audit/node_hash.ts";
 import {
+  blockOfRows,
   blocksRoot,
   blockWith,
   hashBlock,
@@ -15,33 +18,37 @@ import {
   type TreeBlock,
   type TreeEntry,
 } from "../../domain/audit/tree_blocks.ts";
-import { BLOCK_LEAVES } from "../../domain/audit/tree_rows.ts";
-import type { Engine, Transaction } from "../../kv/engine.ts";
+import {
+  BLOCK_LEAVES,
+  changeRows,
+  indexOfNode,
+  type TreeRows,
+} from "../../domain/audit/tree_rows.ts";
 import {
   changeOf,
-  type Chunk,
-  CHUNK_STREAMS_MAX,
+  type ChunkShape,
   type ChunkText,
-  imageOf,
+  imagesOf,
   listChunks,
-  NO_CHUNK,
   readChunk,
-  storeChunk,
+  shapeOf,
 } from "../../store/tree_chunks.ts";
-import type { Pace } from "./pace.ts";
+import type { TreeMemory } from "./tree_memory.ts";
+import { openChunkWriter, type TreeBuild } from "./write_chunks.ts";
 
-export interface TreeBuild {
-  readonly engine: Engine;
-  readonly pace: Pace;
-  readonly tenant: number;
-  /** Of the anchor that is made. */
-  readonly number: number;
-  /** Blocks of the anchor before, empty for the first. */
+/** A stream that was changed since the tree before, or is new. */
+export interface TreeChange extends TreeEntry {
+  /** As the tree before has it; undefined where it has not. */
+  readonly before: Frontier | undefined;
+}
+
+export interface NextTreeBuild extends TreeBuild {
+  /** Blocks of the anchor before. */
   readonly blocks: readonly TreeBlock[];
-  /** Streams changed or new, by key; at least one. */
-  readonly changes: readonly TreeEntry[];
-  /** Called in each transaction that writes; throws where another has taken over. */
-  readonly guard: (tx: Transaction) => Promise<void>;
+  /** By key; at least one. */
+  readonly changes: readonly TreeChange[];
+  /** Of the anchor before; it is used up. */
+  readonly memory?: TreeMemory;
 }
 
 export interface BuiltTree {
@@ -51,168 +58,168 @@ export interface BuiltTree {
   readonly newChunks: readonly string[];
   readonly newStreams: number;
   readonly newEvents: number;
+  /** True once the anchor is published. */
+  readonly memory: TreeMemory;
 }
 
-const BATCH_BYTES = 1024 * 1024;
 /** Chunks kept from the first half of the work for the second. */
 const KEPT_CHUNKS = 1_000;
 
-export async function buildTree(build: TreeBuild): Promise<BuiltTree> {
-  const chunks = await build.engine.snapshot((tx) => listChunks(tx, build.tenant));
-  const lows = chunks.map(({ low }) => low);
-  const merged = await mergeChanges(build, lows.length === 0 ? [""] : lows);
-  const newChunks = lows.length === 0 ? ["", ...merged.split] : merged.split;
-  const allLows = [...(lows.length === 0 ? [""] : lows), ...merged.split].sort();
-  const blocks = await hashBlocks(build, allLows, merged);
-  const { newStreams, newEvents } = merged;
-  return { root: blocksRoot(blocks), blocks, newChunks, newStreams, newEvents };
+export async function buildTree(build: NextTreeBuild): Promise<BuiltTree> {
+  const { number, changes } = build;
+  const merged = await mergeChanges(build);
+  const hashed = await hashBlocks(build, merged);
+  const blocks = joinBlocks(hashed);
+  let [newStreams, newEvents] = [0, 0];
+  for (const { length, before } of changes) {
+    if (before === undefined) newStreams++;
+    newEvents += length - (before?.count ?? 0);
+  }
+  const rows = hashed.map((block) => "rows" in block ? block.rows : undefined);
+  const known = rows.map((row, at) => row ?? build.memory?.blocks[at]);
+  const memory = { anchor: number, chunks: merged.chunks, blocks: known };
+  return {
+    root: blocksRoot(blocks),
+    blocks,
+    newChunks: merged.split,
+    newStreams,
+    newEvents,
+    memory,
+  };
 }
 
 interface Merged {
-  /** The chunks that were split off. */
+  /** All chunks of the tree by their first keys. */
+  chunks: Map<string, ChunkShape | undefined>;
+  /** Those that were split off. */
   readonly split: string[];
+  /** Read anyway. */
   readonly kept: Map<string, readonly TreeEntry[]>;
-  firstNew: string | undefined;
-  newStreams: number;
-  newEvents: number;
 }
 
-async function mergeChanges(build: TreeBuild, lows: readonly string[]): Promise<Merged> {
-  const { engine, pace, tenant, number, changes, guard } = build;
-  const merged: Merged = {
-    split: [],
-    kept: new Map(),
-    firstNew: undefined,
-    newStreams: 0,
-    newEvents: 0,
-  };
-  let batch: ChunkText[] = [];
-  let bytes = 0;
+async function mergeChanges(build: NextTreeBuild): Promise<Merged> {
+  const { engine, tenant, number, changes, memory } = build;
+  const known = memory?.chunks ?? await listShapes(build);
+  const merged: Merged = { chunks: new Map(known), split: [], kept: new Map() };
+  const writer = openChunkWriter(build);
 
-  async function flush(): Promise<void> {
-    const texts = batch;
-    batch = [];
-    bytes = 0;
-    await engine.transact(async (tx) => {
-      await guard(tx);
-      for (const text of texts) storeChunk(tx, tenant, number, text);
-    });
-    await pace();
+  async function add(text: ChunkText): Promise<void> {
+    merged.chunks.set(text.low, text.shape);
+    await writer.add(text);
   }
 
-  let at = 0;
-  for (const [index, low] of lows.entries()) {
-    const next = lows[index + 1];
-    const from = at;
-    while (at < changes.length && (next === undefined || changes[at]!.key < next)) at++;
-    if (at === from) continue;
-    const before = number === 1
-      ? NO_CHUNK
-      : await engine.snapshot((tx) => readChunk(tx, tenant, low, number - 1));
-    for (const text of mergeChunk(merged, number, low, before, changes.slice(from, at))) {
-      batch.push(text);
-      bytes += text.value.length;
-      if (bytes >= BATCH_BYTES) await flush();
-      await pace();
+  for (const { low, part } of partsOf([...known.keys()], changes)) {
+    const shape = known.get(low);
+    const blind = shape && changeOf(low, shape, part);
+    if (blind !== undefined) {
+      await add(blind);
+      continue;
+    }
+    const before = await engine.snapshot((tx) => readChunk(tx, tenant, low, number - 1));
+    const after = mergeEntries(before.entries, part);
+    const change = changeOf(low, shapeOf(before), part);
+    if (change !== undefined) {
+      keep(merged, low, after);
+      await add(change);
+      continue;
+    }
+    for (const { text, entries } of imagesOf(low, number, after)) {
+      if (text.low !== low) merged.split.push(text.low);
+      keep(merged, text.low, entries);
+      await add(text);
     }
   }
-  if (batch.length > 0) await flush();
+  await writer.end();
+  if (merged.split.length > 0) merged.chunks = inOrder(merged.chunks);
   return merged;
 }
 
-/** The chunk with its changes, as it is to be written: in pieces where it has grown too large. */
-function* mergeChunk(
-  merged: Merged,
-  number: number,
-  low: string,
-  before: Chunk,
-  changes: readonly TreeEntry[],
-): Generator<ChunkText> {
-  const lengths = new Map(before.entries.map(({ key, length }) => [key, length]));
-  for (const { key, length } of changes) {
-    const old = lengths.get(key);
-    if (old === undefined) {
-      merged.newStreams++;
-      // Changes come by key.
-      merged.firstNew ??= key;
-    }
-    merged.newEvents += length - (old ?? 0);
-  }
-  const after = mergeEntries(before.entries, changes);
-  if (after.length <= CHUNK_STREAMS_MAX) {
-    keep(merged, low, after);
-    yield changeOf(low, number, before, changes, after);
-    return;
-  }
-  const size = CHUNK_STREAMS_MAX / 2;
-  for (let from = 0; from < after.length; from += size) {
-    const piece = after.slice(from, from + size);
-    const pieceLow = from === 0 ? low : piece[0]!.key;
-    if (from > 0) merged.split.push(pieceLow);
-    keep(merged, pieceLow, piece);
-    yield imageOf(pieceLow, number, piece);
-  }
+async function listShapes({ engine, tenant }: NextTreeBuild) {
+  const chunks = await engine.snapshot((tx) => listChunks(tx, tenant));
+  return inOrder(new Map(chunks.map(({ low }) => [low, undefined])));
+}
+
+function inOrder<T>(map: ReadonlyMap<string, T>): Map<string, T> {
+  return new Map([...map].sort(([a], [b]) => a < b ? -1 : 1));
 }
 
 function keep({ kept }: Merged, low: string, entries: readonly TreeEntry[]): void {
   if (kept.size < KEPT_CHUNKS) kept.set(low, entries);
 }
 
-/** The blocks of the new tree: old ones as far as nothing in them is new. */
-async function hashBlocks(
-  build: TreeBuild,
+/** The changes that belong to each of the ranges, which begin with `lows`; none without some. */
+function* partsOf<T extends { readonly key: string }>(
   lows: readonly string[],
-  merged: Merged,
-): Promise<TreeBlock[]> {
-  const { blocks: before, changes } = build;
-  const moved = merged.firstNew === undefined
-    ? before.length
-    : Math.max(0, blockWith(before, merged.firstNew));
-  const blocks = before.slice(0, moved);
+  changes: readonly T[],
+): Generator<{ readonly low: string; readonly index: number; readonly part: readonly T[] }> {
   let at = 0;
-  for (let number = 0; number < moved; number++) {
-    const next = before[number + 1]?.first;
+  for (const [index, low] of lows.entries()) {
+    const next = lows[index + 1];
     const from = at;
     while (at < changes.length && (next === undefined || changes[at]!.key < next)) at++;
-    if (at === from) continue;
-    const { first } = before[number]!;
-    for await (const block of blocksBetween(build, lows, merged, first, next)) {
-      blocks[number] = block;
-    }
+    if (at > from) yield { low, index, part: changes.slice(from, at) };
   }
-  if (moved < before.length || before.length === 0) {
-    const first = before[moved]?.first ?? "";
-    // A new stream may come before the first of all.
-    const from = moved === 0 ? "" : first;
-    for await (const block of blocksBetween(build, lows, merged, from, undefined)) {
-      blocks.push(block);
-    }
+}
+
+/** The blocks of the new tree: old ones as far as nothing in them is new. */
+async function hashBlocks(
+  build: NextTreeBuild,
+  merged: Merged,
+): Promise<(TreeBlock | HashedBlock)[]> {
+  const { blocks: before, changes, memory, pace } = build;
+  const firstNew = changes.find((change) => change.before === undefined)?.key;
+  const moved = firstNew === undefined ? before.length : Math.max(0, blockWith(before, firstNew));
+  const blocks: (TreeBlock | HashedBlock)[] = before.slice(0, moved);
+  for (const { index, part } of partsOf(before.map(({ first }) => first), changes)) {
+    if (index >= moved) break;
+    const { first } = before[index]!;
+    const rows = memory?.blocks[index];
+    const changed = rows && changeLeaves(rows, part);
+    if (changed === undefined) {
+      for await (const block of blocksBetween(build, merged, first, before[index + 1]?.first)) {
+        blocks[index] = block;
+      }
+    } else blocks[index] = blockOfRows(first, changed);
+    await pace();
   }
-  return joinBlocks(blocks);
+  if (moved === before.length) return blocks;
+  // A new stream may come before the first of all.
+  const from = moved === 0 ? "" : before[moved]!.first;
+  for await (const block of blocksBetween(build, merged, from, undefined)) blocks.push(block);
+  return blocks;
+}
+
+/** The rows of a block with its changes, found by what they were; undefined where one is not. */
+function changeLeaves(rows: TreeRows, changes: readonly TreeChange[]): TreeRows | undefined {
+  const leaves = rows.rows[0]!;
+  const indexes = changes.map(({ before }) => indexOfNode(leaves, leafHash(frontierRoot(before!))));
+  if (indexes.includes(-1)) return undefined;
+  for (const [at, { leaf }] of changes.entries()) setNode(leaves, indexes[at]!, leaf);
+  return changeRows(rows, leaves, indexes, rows.count);
 }
 
 /** Cuts the streams from `from` up to but not `to` into blocks, and hashes each. */
 async function* blocksBetween(
-  build: TreeBuild,
-  lows: readonly string[],
-  merged: Merged,
+  { engine, tenant, number, pace }: NextTreeBuild,
+  { chunks, kept }: Merged,
   from: string,
   to: string | undefined,
 ): AsyncGenerator<HashedBlock> {
+  const lows = [...chunks.keys()];
   let block: TreeEntry[] = [];
   for (const [index, low] of lows.entries()) {
     const next = lows[index + 1];
     if (next !== undefined && next <= from) continue;
     if (to !== undefined && low >= to) break;
-    const entries = merged.kept.get(low) ??
-      (await build.engine.snapshot((tx) => readChunk(tx, build.tenant, low, build.number))).entries;
+    const entries = kept.get(low) ??
+      (await engine.snapshot((tx) => readChunk(tx, tenant, low, number))).entries;
     for (const entry of entries) {
       if (entry.key < from || (to !== undefined && entry.key >= to)) continue;
       block.push(entry);
       if (block.length < BLOCK_LEAVES) continue;
       yield hashBlock(block);
       block = [];
-      await build.pace();
+      await pace();
     }
   }
   if (block.length > 0) yield hashBlock(block);

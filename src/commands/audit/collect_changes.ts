@@ -1,67 +1,137 @@
 /**
  * What an anchor's tree has that the one before had not: every stream written to since, as it was
- * at the cut. No event is read, for each head has the frontier of its stream.
+ * at the cut; before the first one every stream there is. No event is read, for each head has the
+ * frontier of its stream.
  */
 
 import { frontierRoot } from "../../domain/audit/frontier.ts";
 import { leafHash } from "../../domain/audit/node_hash.ts";
 import type { TreeEntry } from "../../domain/audit/tree_blocks.ts";
 import { TILE_NODES } from "../../domain/audit/tree_tiles.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
-import type { Bytes, Engine } from "../../kv/engine.ts";
-import { listStreams } from "../../store/aggregates.ts";
-import { listChanged, readAtCut } from "../../store/audit_cuts.ts";
+import { type StreamKey, streamKey } from "../../domain/stream_key.ts";
+import type { Bytes, Engine, ReadTransaction } from "../../kv/engine.ts";
+import { listAggregateIds, listAggregateTypes } from "../../store/aggregates.ts";
+import { type ChangedStream, listChanged, readAtCut } from "../../store/audit_cuts.ts";
 import { isGeneration, StreamRewritten } from "../../store/streams.ts";
 import { addTile, countTiles, hashLeaves, type TiledStream } from "../../store/tiles.ts";
+import type { TreeChange } from "./build_tree.ts";
 import type { Pace } from "./pace.ts";
 
 /** Streams looked at in one snapshot, each with two small reads. */
 const PAGE = 250;
 
-export interface Collected {
-  /** By key. */
-  readonly changes: TreeEntry[];
-  /** Streams with tiles that may be missing. */
-  readonly long: readonly { readonly stream: TiledStream; readonly length: number }[];
+/** Of which cut of which environment. */
+export interface Cut {
+  readonly engine: Engine;
+  readonly pace: Pace;
+  readonly tenant: number;
+  readonly cut: number;
 }
 
-/** `all`: before the first anchor nothing tells what has changed, so every stream is taken. */
-export async function collectChanges(
-  engine: Engine,
-  pace: Pace,
-  tenant: number,
-  cut: number,
-  all: boolean,
-): Promise<Collected> {
-  const changes = new Map<string, TreeEntry>();
-  const long = new Map<string, { readonly stream: TiledStream; readonly length: number }>();
+/** A stream with tiles that may be missing. */
+export interface LongStream {
+  readonly stream: TiledStream;
+  readonly length: number;
+}
+
+export interface Collected {
+  /** By key. */
+  readonly changes: TreeChange[];
+  readonly long: readonly LongStream[];
+}
+
+/** Streams that were changed since the newest anchor, whose marks are gone. */
+export async function collectChanges(place: Cut): Promise<Collected> {
+  const { engine, pace, tenant, cut } = place;
+  const changes = new Map<string, TreeChange>();
+  const long: LongStream[] = [];
   let after: Bytes | undefined;
-  let last: StreamKey | undefined;
   for (let count = PAGE; count === PAGE;) {
     count = await engine.snapshot(async (tx) => {
-      const page = all
-        ? { streams: await listStreams(tx, tenant, { after: last, limit: PAGE }), last: undefined }
-        : await listChanged(tx, tenant, cut, { after, limit: PAGE });
-      const { streams } = page;
-      const states = await Promise.all(
-        streams.map((key) => changes.has(key) ? undefined : readAtCut(tx, tenant, key, cut)),
-      );
-      for (const [index, key] of streams.entries()) {
-        const state = states[index];
-        // Not there at the cut, or seen before: it was changed in several epochs.
-        if (state === undefined || state.count === 0) continue;
-        const { count: length, generation } = state;
-        changes.set(key, { key, length, leaf: leafHash(frontierRoot(state)) });
-        if (length >= TILE_NODES) long.set(key, { stream: { tenant, key, generation }, length });
+      const page = await listChanged(tx, tenant, cut, { after, limit: PAGE });
+      // Of one that was changed in several epochs, the first mark is what the anchor before has.
+      const fresh = page.changed.filter(({ stream }) => !changes.has(stream));
+      const entries = await readEntries(tx, place, fresh.map(({ stream }) => stream), long);
+      for (const [index, entry] of entries.entries()) {
+        if (entry !== undefined) changes.set(entry.key, asChange(entry, fresh[index]!));
       }
       after = page.last ?? after;
-      last = streams.at(-1) ?? last;
-      return streams.length;
+      return page.changed.length;
     });
     await pace();
   }
-  const sorted = [...changes.values()].sort((a, b) => a.key < b.key ? -1 : 1);
-  return { changes: sorted, long: [...long.values()] };
+  return { changes: [...changes.values()].sort((a, b) => a.key < b.key ? -1 : 1), long };
+}
+
+function asChange(entry: TreeEntry, { before }: ChangedStream): TreeChange {
+  return { ...entry, before: before.count === 0 ? undefined : before };
+}
+
+/** Every stream of the cut by key, in pages; long ones are put into `long`. */
+export async function* collectStreams(
+  place: Cut,
+  long: LongStream[],
+): AsyncGenerator<readonly TreeEntry[]> {
+  const { engine, pace, tenant } = place;
+  const types = await engine.snapshot((tx) => listAggregateTypes(tx, tenant));
+  // "a2:" comes before "a:", although "a" comes before "a2".
+  for (const type of types.sort((a, b) => `${a}:` < `${b}:` ? -1 : 1)) {
+    for await (const ids of inKeyOrder(pagesOfIds(place, type))) {
+      const names = ids.map((id) => streamKey(type, id));
+      const entries = await engine.snapshot((tx) => readEntries(tx, place, names, long));
+      yield entries.filter((entry) => entry !== undefined);
+      await pace();
+    }
+  }
+}
+
+async function* pagesOfIds({ engine, tenant }: Cut, type: string): AsyncGenerator<string[]> {
+  let start: string | undefined;
+  for (let count = PAGE; count === PAGE;) {
+    const page = { start, limit: PAGE };
+    const ids = await engine.snapshot((tx) => listAggregateIds(tx, tenant, type, page));
+    yield ids;
+    count = ids.length;
+    start = ids.at(-1);
+  }
+}
+
+/** Characters that UTF-16 has in another order than UTF-8: some names of singletons have them. */
+const ORDERED_OTHERWISE = /[\ud800-\uffff]/;
+
+/** Ids in the order of the store, put into that of keys: only such names change places. */
+async function* inKeyOrder(pages: AsyncIterable<readonly string[]>): AsyncGenerator<string[]> {
+  const held: string[] = [];
+  for await (const page of pages) {
+    const ordered: string[] = [];
+    for (const id of page) {
+      if (ORDERED_OTHERWISE.test(id)) {
+        held.push(id);
+        continue;
+      }
+      if (held.length > 0) ordered.push(...held.splice(0).sort());
+      ordered.push(id);
+    }
+    yield ordered;
+  }
+  yield held.sort();
+}
+
+/** As they were at the cut; undefined for those that were not there. */
+async function readEntries(
+  tx: Pick<ReadTransaction, "get">,
+  { tenant, cut }: Cut,
+  streams: readonly StreamKey[],
+  long: LongStream[],
+): Promise<(TreeEntry | undefined)[]> {
+  const states = await Promise.all(streams.map((key) => readAtCut(tx, tenant, key, cut)));
+  return states.map((state, index) => {
+    const { count: length, generation } = state;
+    if (length === 0) return undefined;
+    const key = streams[index]!;
+    if (length >= TILE_NODES) long.push({ stream: { tenant, key, generation }, length });
+    return { key, length, leaf: leafHash(frontierRoot(state)) };
+  });
 }
 
 /**

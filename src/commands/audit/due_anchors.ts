@@ -37,7 +37,7 @@ export function createDueAnchors(
       last = newest === undefined ? createdMs : Date.parse(newest.anchor.created_at);
       lastMs.set(tenant.number, last);
     }
-    return host.nowMs() >= last + intervalMs;
+    return isOver(last, host.nowMs(), intervalMs);
   }
 
   async function drain(intervalMs: number, isStopping: () => boolean): Promise<number> {
@@ -78,11 +78,16 @@ export function createDueAnchors(
       const newest = await platform.latest();
       platformMs = newest === undefined ? 0 : Date.parse(newest.created_at);
     }
-    if (nowMs < platformMs + intervalMs) return 0;
+    if (!isOver(platformMs, nowMs, intervalMs)) return 0;
     const { isNew } = await platform.make();
     platformMs = nowMs;
     return isNew ? 1 : 0;
   }
 
   return { drain };
+}
+
+/** Also where the clock was set back: else there would be no anchors until it is where it was. */
+function isOver(sinceMs: number, nowMs: number, intervalMs: number): boolean {
+  return Math.abs(nowMs - sinceMs) >= intervalMs;
 }

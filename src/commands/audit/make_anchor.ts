@@ -31,8 +31,10 @@ import { readCurrentSigningKey } from "../../store/signing_keys.ts";
 import { StreamRewritten } from "../../store/streams.ts";
 import { publishChunk } from "../../store/tree_chunks.ts";
 import { buildTree, type BuiltTree } from "./build_tree.ts";
-import { collectChanges, extendTiles } from "./collect_changes.ts";
+import { collectChanges, collectStreams, extendTiles, type LongStream } from "./collect_changes.ts";
+import { buildFirstTree } from "./first_tree.ts";
 import { createPace } from "./pace.ts";
+import { openTreeMemories, type TreeMemories } from "./tree_memory.ts";
 
 export interface AnchorMade {
   /** False where nothing has changed since the newest one. */
@@ -76,10 +78,11 @@ export class AnchorInterrupted extends Error {
 
 export function createAnchorMaker(work: AnchorWork): AnchorMaker {
   const running = new Map<number, Promise<AnchorMade>>();
+  const memories = openTreeMemories();
 
   function make(tenant: Tenant): Promise<AnchorMade> {
     const before = running.get(tenant.number) ?? Promise.resolve();
-    const made = before.catch(() => {}).then(() => makeAnchor(work, tenant));
+    const made = before.catch(() => {}).then(() => makeAnchor(work, memories, tenant));
     running.set(tenant.number, made);
     const forget = () => {
       if (running.get(tenant.number) === made) running.delete(tenant.number);
@@ -90,7 +93,11 @@ export function createAnchorMaker(work: AnchorWork): AnchorMaker {
   return { make };
 }
 
-async function makeAnchor(work: AnchorWork, tenant: Tenant): Promise<AnchorMade> {
+async function makeAnchor(
+  work: AnchorWork,
+  memories: TreeMemories,
+  tenant: Tenant,
+): Promise<AnchorMade> {
   const { engine, host } = work;
   const number = await engine.snapshot((tx) => readTenantNumber(tx, tenant));
   const place = { ...tenant, number };
@@ -103,7 +110,7 @@ async function makeAnchor(work: AnchorWork, tenant: Tenant): Promise<AnchorMade>
     }
     try {
       const { building, isOfOldCut } = begun;
-      const anchor = await finishBuild(work, place, building);
+      const anchor = await finishBuild(work, memories, place, building);
       if (anchor !== undefined) return { isNew: true, isOfOldCut, anchor };
     } catch (error) {
       // The cut is void, as it is where the rewrite is seen at the end.
@@ -149,7 +156,7 @@ async function hasNews(tx: Transaction, tenant: number, newest: number): Promise
   // Unguarded: what comes meanwhile is of the next cut.
   if (newest === 0) return (await listStreams(tx.unguarded, tenant, { limit: 1 })).length > 0;
   const epoch = await readEpoch(tx, tenant);
-  return (await listChanged(tx.unguarded, tenant, epoch, { limit: 1 })).streams.length > 0;
+  return (await listChanged(tx.unguarded, tenant, epoch, { limit: 1 })).changed.length > 0;
 }
 
 /** What was rewritten is of no cut any more; the marks of this one stay, for the next. */
@@ -178,33 +185,50 @@ async function cut(
 /** Undefined where a stream was rewritten since the cut, which is void then. */
 async function finishBuild(
   work: AnchorWork,
+  memories: TreeMemories,
   tenant: Tenant,
   building: AnchorBuild,
 ): Promise<InstanceAnchor | undefined> {
-  const { engine, host, done } = work;
-  const pace = createPace(host, done);
+  const { engine } = work;
   const newest = await engine.snapshot((tx) => readAnchor(tx, tenant.number));
-  const { changes, long } = await collectChanges(
-    engine,
-    pace,
-    tenant.number,
-    building.cut,
-    newest === undefined,
-  );
-  // Before the anchor, for its marks are what tells which streams to look at.
-  for (const { stream, length } of long) await extendTiles(engine, stream, length);
+  const tree = await growTree(work, memories, tenant.number, building, newest?.number);
   const number = (newest?.number ?? 0) + 1;
-  const blocks = newest === undefined
-    ? []
-    : await engine.snapshot((tx) => readBlocks(tx, tenant.number, newest.number));
-  const guard = (tx: Transaction) => requireBuild(tx, host, tenant.number, building);
-  const place = { engine, pace, tenant: tenant.number };
-  const tree = await buildTree({ ...place, number, blocks, changes, guard });
   const anchor = await sign(work, tenant, building, newest?.anchor, tree);
   const isPublished = await engine.transact((tx) =>
     publish(tx, tenant.number, building, { number, anchor }, tree)
   );
-  return isPublished ? anchor : undefined;
+  if (!isPublished) return undefined;
+  memories.keep(tenant.number, tree.memory);
+  return anchor;
+}
+
+/** The tree as of the cut, made of that of the newest anchor, if there is one. */
+async function growTree(
+  { engine, host, done }: AnchorWork,
+  memories: TreeMemories,
+  tenant: number,
+  building: AnchorBuild,
+  newest = 0,
+): Promise<BuiltTree> {
+  const place = { engine, pace: createPace(host, done), tenant };
+  const guard = (tx: Transaction) => requireBuild(tx, host, tenant, building);
+  const build = { ...place, number: newest + 1, guard };
+  const { cut } = building;
+  // Tiles come before the anchor is published: it forgets which streams were changed.
+  const extend = async (long: readonly LongStream[]) => {
+    for (const { stream, length } of long) await extendTiles(engine, stream, length);
+  };
+  if (newest === 0) {
+    const long: LongStream[] = [];
+    const tree = await buildFirstTree(build, collectStreams({ ...place, cut }, long));
+    await extend(long);
+    return tree;
+  }
+  const memory = memories.take(tenant, newest);
+  const { changes, long } = await collectChanges({ ...place, cut });
+  await extend(long);
+  const blocks = await engine.snapshot((tx) => readBlocks(tx, tenant, newest));
+  return await buildTree({ ...build, blocks, changes, memory });
 }
 
 /** @throws {BuildOvertaken} when somebody else works on the cut, or has published it. */

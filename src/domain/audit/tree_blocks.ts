@@ -5,7 +5,7 @@
  */
 
 import { NODE_BYTES, type NodeHash, type PackedNodes, setNodes } from "./node_hash.ts";
-import { BLOCK_LEAVES, blockHash, buildRows, rowsRoot } from "./tree_rows.ts";
+import { BLOCK_LEAVES, blockHash, buildRows, rowsRoot, type TreeRows } from "./tree_rows.ts";
 
 /** A stream as an anchor has it. */
 export interface TreeEntry {
@@ -25,14 +25,18 @@ export interface TreeBlock {
 export interface HashedBlock extends TreeBlock {
   /** The hash that it has where it is the only one. */
   readonly lone: NodeHash;
+  readonly rows: TreeRows;
 }
 
 /** `entries` by key, at most {@link BLOCK_LEAVES}. */
 export function hashBlock(entries: readonly TreeEntry[]): HashedBlock {
-  const leaves = packLeaves(entries);
-  const hash = blockHash(leaves);
-  const isFull = entries.length === BLOCK_LEAVES;
-  return { hash, lone: isFull ? hash : rowsRoot(buildRows(leaves)), first: entries[0]!.key };
+  return blockOfRows(entries[0]!.key, buildRows(packLeaves(entries)));
+}
+
+/** The block that begins with the stream `first` and has those nodes. */
+export function blockOfRows(first: string, rows: TreeRows): HashedBlock {
+  const hash = blockHash(rows);
+  return { hash, lone: rows.count === BLOCK_LEAVES ? hash : rowsRoot(rows), first, rows };
 }
 
 /** The blocks of a whole tree, in their order. */

@@ -101,14 +101,29 @@ export function blockRow({ rows }: TreeRows): PackedNodes {
 }
 
 /**
- * The hash of one block of a tree of several, from its leaves: what {@link blockRow} has of it. So
- * a tree can be made block by block, and its root is that over the row of blocks.
+ * The hash of one block of a tree of several: what {@link blockRow} has of it. So a tree can be
+ * made block by block, and its root is that over the row of blocks.
  */
-export function blockHash(leaves: PackedNodes): NodeHash {
-  const block = buildRows(leaves);
+export function blockHash(block: TreeRows): NodeHash {
   const levels = BLOCK_HEIGHT - treeHeight(block.count);
   const top = repeatedAbove(block, levels).at(-1);
   return top === undefined ? rowsRoot(block) : parentHash(top, top);
+}
+
+const WORDS = NODE_BYTES / 4;
+const sought = new Uint8Array(NODE_BYTES);
+const soughtWords = new Uint32Array(sought.buffer);
+
+/** The index of the first such node in a row that begins its buffer's words; -1 where none is. */
+export function indexOfNode(row: PackedNodes, node: NodeHash): number {
+  sought.setFromHex(node);
+  const words = new Uint32Array(row.buffer, row.byteOffset, row.length / 4);
+  for (let at = 0; at < words.length; at += WORDS) {
+    let same = 0;
+    while (same < WORDS && words[at + same] === soughtWords[same]) same++;
+    if (same === WORDS) return at / WORDS;
+  }
+  return -1;
 }
 
 /** Which block has the leaf. */

@@ -91,8 +91,7 @@ export async function exportCsv(edge: Edge, call: Call, tenant: Tenant): Promise
   };
   // Nothing is read for it: how long it would be is not known before its end.
   if (request.method === "HEAD") return new Response(null, { headers });
-  const text = ReadableStream.from(pages).pipeThrough(new TextEncoderStream());
-  return new Response(text, { headers });
+  return new Response(ReadableStream.from(pages), { headers });
 }
 
 /** Says that an answer may lack the latest writes, and how many commits those are. */

@@ -4,6 +4,14 @@ import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import fc from "fast-check";
 import { buildTree } from "../../../src/commands/audit/build_tree.ts";
+import { buildFirstTree } from "../../../src/commands/audit/first_tree.ts";
+import type { TreeMemory } from "../../../src/commands/audit/tree_memory.ts";
+import {
+  EMPTY_FRONTIER,
+  extendFrontier,
+  type Frontier,
+  frontierRoot,
+} from "../../../src/domain/audit/frontier.ts";
 import { merkleRoot, proofRoot } from "../../../src/domain/audit/merkle.ts";
 import { leafHash } from "../../../src/domain/audit/node_hash.ts";
 import {
@@ -19,8 +27,8 @@ import { withTemporaryEngine } from "../../support/temporary_engine.ts";
 
 const TENANT = 1;
 
-/** Streams by key, each with its length and the root that stands for its events. */
-type Model = ReadonlyMap<string, { readonly length: number; readonly root: string }>;
+/** Streams by key, each with the tree over its events. */
+type Model = ReadonlyMap<string, Frontier>;
 
 function keyOf(number: number): string {
   // No order between the numbers and the keys.
@@ -31,26 +39,32 @@ function sortedKeys(model: Model): string[] {
   return [...model.keys()].sort();
 }
 
+/** One event more in each of the streams. */
 async function build(
   engine: Engine,
   number: number,
   blocks: readonly TreeBlock[],
   before: Model,
   changed: readonly number[],
+  memory?: TreeMemory,
 ) {
   const model = new Map(before);
   for (const each of changed) {
-    const length = (model.get(keyOf(each))?.length ?? 0) + 1;
-    model.set(keyOf(each), { length, root: hash("sha256", `${each}/${length}`, "hex") });
+    const frontier = model.get(keyOf(each)) ?? EMPTY_FRONTIER;
+    const event = hash("sha256", `${each}/${frontier.count}`, "hex");
+    model.set(keyOf(each), extendFrontier(frontier, event));
   }
   const names = [...new Set(changed.map(keyOf))].sort();
   const changes = names.map((key) => {
-    const { length, root } = model.get(key)!;
-    return { key, length, leaf: leafHash(root) };
+    const frontier = model.get(key)!;
+    const leaf = leafHash(frontierRoot(frontier));
+    return { key, length: frontier.count, leaf, before: before.get(key) };
   });
   const guard = () => Promise.resolve();
-  const place = { engine, pace: () => Promise.resolve() };
-  const tree = await buildTree({ ...place, tenant: TENANT, number, blocks, changes, guard });
+  const place = { engine, pace: () => Promise.resolve(), tenant: TENANT, number, guard };
+  const tree = number === 1
+    ? await buildFirstTree(place, [changes])
+    : await buildTree({ ...place, blocks, changes, memory });
   return { model, tree };
 }
 
@@ -62,7 +76,7 @@ function publish(engine: Engine, number: number, lows: readonly string[]): Promi
 }
 
 function rootOf(model: Model): string {
-  return merkleRoot(sortedKeys(model).map((key) => model.get(key)!.root));
+  return merkleRoot(sortedKeys(model).map((key) => frontierRoot(model.get(key)!)));
 }
 
 /** Proves the stream from what the anchor has left, as a bundle does. */
@@ -83,16 +97,16 @@ async function rootOfProof(
   });
   const block = entries.filter((entry) => entry.key >= first && (!next || entry.key < next));
   const place = block.findIndex((entry) => entry.key === key);
-  assert.equal(block[place]!.length, model.get(key)!.length);
+  assert.equal(block[place]!.length, model.get(key)!.count);
   const index = at * BLOCK_LEAVES + place;
   assert.equal(index, sortedKeys(model).indexOf(key));
   const proof = proveInBlock(index, packLeaves(block), packBlocks(blocks));
-  return proofRoot(model.get(key)!.root, proof);
+  return proofRoot(frontierRoot(model.get(key)!), proof);
 }
 
 const SIZES = [1, 2, 447, 448, 449, 1023, 1024, 1025, 2048, 2300];
 
-Deno.test("buildTree() gives the root over all streams, for sizes around those of chunks and blocks", async () => {
+Deno.test("buildFirstTree() gives the root over all streams, for sizes around those of chunks and blocks", async () => {
   for (const size of SIZES) {
     await withTemporaryEngine(async (engine) => {
       const all = Array.from({ length: size }, (_, number) => number);
@@ -107,17 +121,19 @@ Deno.test("every tree of any history is that over all its streams, and proves th
   const round = fc.array(fc.nat(3000), { minLength: 1, maxLength: 700 });
   const history = fc.array(round, { minLength: 2, maxLength: 9 });
   await fc.assert(
-    fc.asyncProperty(history, fc.boolean(), async (rounds, dies) => {
+    fc.asyncProperty(history, fc.boolean(), fc.boolean(), async (rounds, dies, remembers) => {
       await withTemporaryEngine(async (engine) => {
         const kept: { number: number; model: Model; blocks: readonly TreeBlock[]; root: string }[] =
           [];
         let model: Model = new Map();
         let blocks: readonly TreeBlock[] = [];
+        let memory: TreeMemory | undefined;
         for (const [at, changed] of rounds.entries()) {
           const number = at + 1;
           // A try that dies before it publishes; the next one has its changes and more.
           if (dies) await build(engine, number, blocks, model, changed.slice(0, 300));
-          const built = await build(engine, number, blocks, model, changed);
+          const built = await build(engine, number, blocks, model, changed, memory);
+          memory = remembers ? built.tree.memory : undefined;
           await publish(engine, number, built.tree.newChunks);
           ({ model } = built);
           ({ blocks } = built.tree);
@@ -149,5 +165,103 @@ Deno.test("a hot stream costs its own entry for each anchor, not its chunk", asy
       assert.equal(written.image, 1);
     }
     assert.ok(sizes.every((size, at) => size < 150 * (at + 1)), sizes.join());
+  });
+});
+
+/** Counts the bytes that are read through it. */
+function countingEngine(engine: Engine): { readonly engine: Engine; readonly bytes: () => number } {
+  let bytes = 0;
+  const counting: Engine = {
+    transact: (body) => engine.transact(body),
+    snapshot: (body) =>
+      engine.snapshot((tx) =>
+        body({
+          get: (key) => tx.get(key),
+          readVersion: () => tx.readVersion(),
+          async getRange(range, options) {
+            const pairs = await tx.getRange(range, options);
+            for (const { value } of pairs) bytes += value.length;
+            return pairs;
+          },
+        })
+      ),
+    watch: (key) => engine.watch(key),
+    close: () => engine.close(),
+  };
+  return { engine: counting, bytes: () => bytes };
+}
+
+Deno.test("with the memory of the tree before, what has not changed is not read", async () => {
+  await withTemporaryEngine(async (inner) => {
+    const { engine, bytes } = countingEngine(inner);
+    const all = Array.from({ length: 3_000 }, (_, number) => number);
+    let { model, tree } = await build(engine, 1, [], new Map(), all);
+    await publish(engine, 1, tree.newChunks);
+    assert.equal(bytes(), 0);
+    for (let number = 2; number < 8; number++) {
+      const changed = [7, 70, 700].map((each) => each + number);
+      ({ model, tree } = await build(engine, number, tree.blocks, model, changed, tree.memory));
+      assert.equal(tree.root, rootOf(model));
+    }
+    assert.equal(bytes(), 0);
+    ({ model, tree } = await build(engine, 8, tree.blocks, model, [7]));
+    assert.equal(tree.root, rootOf(model));
+    assert.ok(bytes() > 10_000, "without it the chunks are");
+  });
+});
+
+Deno.test("a memory that lacks what a stream was is not believed", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const all = Array.from({ length: 1_500 }, (_, number) => number);
+    const first = await build(engine, 1, [], new Map(), all);
+    await publish(engine, 1, first.tree.newChunks);
+    for (const { rows } of first.tree.memory.blocks.map((block) => block!)) rows[0]!.fill(7);
+    const { memory } = first.tree;
+    const next = await build(engine, 2, first.tree.blocks, first.model, [3, 4, 5], memory);
+    assert.equal(next.tree.root, rootOf(next.model));
+  });
+});
+
+for (const remembers of [false, true]) {
+  Deno.test(`streams that come between all others split chunks everywhere (remembered: ${remembers})`, async () => {
+    await withTemporaryEngine(async (engine) => {
+      const numbers = (from: number, count: number) =>
+        Array.from({ length: count }, (_, at) => from + at);
+      let { model, tree } = await build(engine, 1, [], new Map(), numbers(0, 1_500));
+      await publish(engine, 1, tree.newChunks);
+      let split = 0;
+      for (let number = 2; number <= 6; number++) {
+        const fresh = numbers(1_500 + (number - 2) * 500, 500);
+        // In each second one nothing is new, so what is remembered of the others counts.
+        for (const changed of [fresh, numbers(number * 100, 50)]) {
+          const at = 2 * number - (changed === fresh ? 2 : 1);
+          const memory = remembers ? tree.memory : undefined;
+          ({ model, tree } = await build(engine, at, tree.blocks, model, changed, memory));
+          await publish(engine, at, tree.newChunks);
+          split += tree.newChunks.length;
+          assert.equal(tree.root, rootOf(model), `anchor ${at}`);
+        }
+      }
+      assert.ok(split > 5, `${split} chunks were split off`);
+    });
+  });
+}
+
+Deno.test("a chunk is written whole again when its changes have grown as large as itself", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const all = Array.from({ length: 10 }, (_, number) => number);
+    let { model, tree } = await build(engine, 1, [], new Map(), all);
+    await publish(engine, 1, tree.newChunks);
+    const images = new Set<number>();
+    for (let number = 2; number < 40; number++) {
+      ({ model, tree } = await build(engine, number, tree.blocks, model, [7], tree.memory));
+      const { image, weight, entries } = await engine.snapshot((tx) =>
+        readChunk(tx, TENANT, "", number)
+      );
+      images.add(image);
+      assert.ok(weight < 10 * 100, `${weight} bytes of changes`);
+      assert.equal(entries.length, 10);
+    }
+    assert.ok(images.size > 2 && images.size < 10, `${images.size} images`);
   });
 });

@@ -194,14 +194,16 @@ Deno.test("collectChanges() looks at what was changed alone, once there is an an
       valueOf(await service.data.writeEvents(test, noteWrite(uuid(number), "old")));
     }
     await service.audit.makeAnchor(test);
-    for (const number of [3, 7]) {
+    for (const number of [3, 7, 77]) {
       valueOf(await service.data.writeEvents(test, noteWrite(uuid(number), "new")));
     }
     const pace = () => Promise.resolve();
-    const { changes } = await collectChanges(engine, pace, test.number, 1, false);
-    assert.deepEqual(changes.map(({ key, length }) => [key, length]), [
-      [`order:${uuid(3)}`, 2],
-      [`order:${uuid(7)}`, 2],
+    const place = { engine, pace, tenant: test.number, cut: 1 };
+    const { changes } = await collectChanges(place);
+    assert.deepEqual(changes.map(({ key, length, before }) => [key, before?.count, length]), [
+      [`order:${uuid(3)}`, 1, 2],
+      [`order:${uuid(7)}`, 1, 2],
+      [`order:${uuid(77)}`, undefined, 1],
     ]);
   });
 });

@@ -72,12 +72,15 @@ async function checkErased(
   assert.deepEqual(waiting, []);
 }
 
-/** Erases with that fault in the commit of each number in turn, until there is none so late. */
-async function atEachCommit(
-  fault: Fault,
-  check: (commit: number) => Promise<void> | void = () => {},
-) {
-  for (let at = 0; at < COMMITS_MAX; at++) {
+/**
+ * On other engines than the embedded one an erasure takes a second: there each fault has a share of
+ * the commits, and all of them together have each.
+ */
+const SHARES = Deno.env.get("TEST_STORE") === undefined ? 1 : COMMIT_FAULTS.length;
+
+/** Erases with that fault in the commit `first` and later ones, a run for each, to the last. */
+async function atEachCommit(fault: Fault, first: number) {
+  for (let at = first; at < COMMITS_MAX; at += SHARES) {
     let seen: number | undefined;
     const wrap = (engine: Engine) =>
       faultyEngine(engine, () => seen !== undefined && seen++ === at ? fault : undefined);
@@ -88,16 +91,15 @@ async function atEachCommit(
       seen = 0;
       await drainErasures(service);
       await checkErased(fixture, id);
-      await check(at);
     }, { wrap });
     if (seen! <= at) return at;
   }
   throw new Error("there is no end of commits");
 }
 
-for (const { name, fault } of COMMIT_FAULTS) {
+for (const [number, { name, fault }] of COMMIT_FAULTS.entries()) {
   Deno.test(`each commit of an erasure in turn: ${name}; the stream is erased once`, async () => {
-    const commits = await atEachCommit(fault);
+    const commits = await atEachCommit(fault, number % SHARES);
     assert.ok(commits > 10, `only ${commits} commits were tried`);
   });
 }

@@ -16,6 +16,7 @@ import {
   blockRow,
   buildRows,
   changeRows,
+  indexOfNode,
   proveInBlock,
   rowsRoot,
   type TreeRows,
@@ -105,11 +106,22 @@ Deno.test("a tree made block by block is the tree, whatever its last block has",
     for (const block of [0, 1, 2]) {
       const first = block * BLOCK_LEAVES * NODE_BYTES;
       const held = leaves.slice(first, first + BLOCK_LEAVES * NODE_BYTES);
-      setNode(row, block, blockHash(held));
+      setNode(row, block, blockHash(buildRows(held)));
     }
     assert.deepEqual(row, blockRow(buildRows(leaves)));
     assert.equal(rowsRoot(buildRows(row)), merkleRoot(values));
   }
+});
+
+Deno.test("indexOfNode() finds each node of a row, and none that is half in it", () => {
+  const values = numbered(70);
+  const row = packed(values);
+  for (const [index, value] of values.entries()) {
+    assert.equal(indexOfNode(row, leafHash(value)), index);
+  }
+  assert.equal(indexOfNode(row, leafHash("f".repeat(64))), -1);
+  const shifted = row.subarray(NODE_BYTES / 2, NODE_BYTES / 2 + NODE_BYTES).toHex();
+  assert.equal(indexOfNode(row, shifted), -1);
 });
 
 Deno.test("a tree without leaves, or of half a leaf, is refused", () => {

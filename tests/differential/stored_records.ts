@@ -1,0 +1,58 @@
+/**
+ * What a trace leaves in the store itself: every pair under every tenant's number, and what the
+ * whole deployment has of evidence. Equal replies could hide a frontier, a mark or a chunk of a
+ * tree that only a later anchor would show.
+ *
+ * Not the ledger of keyed writes: what has expired in it goes when the sweeper's round comes by,
+ * and a restart begins the round anew. Repeated writes tell what is in it.
+ */
+
+import { ENVIRONMENTS } from "../../src/domain/tenant.ts";
+import type { Bytes, Engine, KeyRange } from "../../src/kv/engine.ts";
+import { unpack } from "../../src/kv/tuple.ts";
+import type { Access } from "../../src/service/access.ts";
+import { keyAfter, keys } from "../../src/store/keys.ts";
+import { accepted, anyOperator } from "../support/access_fixtures.ts";
+
+export interface StoredRecord {
+  /** The parts of its key, as JSON. */
+  readonly name: string;
+  /** In hex. */
+  readonly value: string;
+}
+
+const PAGE = 1_000;
+
+/** In the order of their keys, tenant by tenant. */
+export async function* readRecords(engine: Engine, access: Access): AsyncGenerator<StoredRecord> {
+  const deployment = [keys.platformKeys(), keys.platformAnchors(), keys.erasures()];
+  for (const { id } of await access.listInstances(anyOperator)) {
+    deployment.push(keys.signingKeys(id));
+    for (const environment of ENVIRONMENTS) {
+      const { number } = accepted(await access.resolveTenant(anyOperator, id, environment));
+      const [all, ledger] = [keys.tenant(number), keys.ledgers(number)];
+      yield* readRange(engine, { begin: all.begin, end: ledger.begin });
+      yield* readRange(engine, { begin: ledger.end, end: all.end });
+    }
+  }
+  for (const range of deployment) yield* readRange(engine, range);
+}
+
+async function* readRange(
+  engine: Engine,
+  { begin, end }: KeyRange,
+): AsyncGenerator<StoredRecord> {
+  let from: Bytes = begin;
+  for (let count = PAGE; count === PAGE;) {
+    const pairs = await engine.snapshot((tx) => tx.getRange({ begin: from, end }, { limit: PAGE }));
+    for (const { key, value } of pairs) yield { name: nameOf(key), value: value.toHex() };
+    count = pairs.length;
+    from = pairs.length > 0 ? keyAfter(pairs.at(-1)!.key) : end;
+  }
+}
+
+function nameOf(key: Bytes): string {
+  return JSON.stringify(
+    unpack(key).map((part) => part instanceof Uint8Array ? part.toHex() : part),
+  );
+}

@@ -1,0 +1,90 @@
+/** A statement is run once: what makes sure of its rows must not make it run twice. */
+
+import assert from "node:assert/strict";
+import { DatabaseSync, StatementSync } from "node:sqlite";
+import { limits } from "../../src/domain/limits.ts";
+import { COPY_FORMAT, COPY_SCHEMA, createTable } from "../../src/sql/copy_format.ts";
+import type { QueryRequest } from "../../src/sql/query_messages.ts";
+import { runQuery } from "../../src/sql/run_query.ts";
+
+const SALES = { name: "sales", number: 1, version: 1, stamp: "" };
+
+async function withCopy(body: (path: string) => void): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "daybook_query_" });
+  try {
+    const path = `${folder}/1.db`;
+    const database = new DatabaseSync(path);
+    database.exec(COPY_SCHEMA);
+    database.exec(createTable("sales", [{ name: "n", type: "integer" }]));
+    database.exec(`INSERT INTO _views VALUES ('sales', 1, 1, '')`);
+    database.exec(`INSERT INTO sales VALUES ('a', 1), ('b', 2), ('c', 2)`);
+    assert.equal(database.prepare("PRAGMA user_version").get()?.user_version, COPY_FORMAT);
+    database.close();
+    body(path);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+type Values = Parameters<StatementSync["all"]>;
+
+/** Runs it, and tells how often rows were had: one by one, and all at once. */
+function runCounted(path: string, sql: string, isCareful: boolean) {
+  const counts = { iterate: 0, all: 0 };
+  const { iterate, all } = StatementSync.prototype;
+  const isOwn = (statement: StatementSync) => statement.sourceSQL.includes("FROM sales");
+  StatementSync.prototype.iterate = function (this: StatementSync, ...values: Values) {
+    if (isOwn(this)) counts.iterate++;
+    return iterate.apply(this, values);
+  } as typeof iterate;
+  StatementSync.prototype.all = function (this: StatementSync, ...values: Values) {
+    if (isOwn(this)) counts.all++;
+    return all.apply(this, values);
+  } as typeof all;
+  try {
+    const bound = { byPlace: [], byName: {} };
+    const asked = { kind: "query", path, tables: [SALES], sql, bound } as const;
+    const request: QueryRequest = { ...asked, spills: false, isCareful };
+    return { ...runQuery(request), counts };
+  } finally {
+    StatementSync.prototype.iterate = iterate;
+    StatementSync.prototype.all = all;
+  }
+}
+
+for (
+  const sql of [
+    "SELECT n, count(*) AS rows FROM sales GROUP BY n",
+    "SELECT n FROM sales ORDER BY key LIMIT 2",
+    "SELECT key FROM sales -- all of them",
+    "WITH two AS (SELECT * FROM sales WHERE n = 2) SELECT count(*) AS n FROM two;",
+  ]
+) {
+  Deno.test(`runQuery() runs a statement once: ${sql}`, async () => {
+    await withCopy((path) => {
+      const { result, text, counts } = runCounted(path, sql, false);
+      assert.deepEqual(result, { kind: "rows" });
+      assert.deepEqual(counts, { iterate: 0, all: 1 });
+      assert.equal(text, runCounted(path, sql, true).text, "as it gives them one by one");
+    });
+  });
+}
+
+Deno.test("runQuery() has rows one by one, and makes sure of them, where it is to be careful", async () => {
+  await withCopy((path) => {
+    const { result, counts } = runCounted(path, "SELECT key FROM sales", true);
+    assert.deepEqual(result, { kind: "rows" });
+    assert.deepEqual(counts, { iterate: 1, all: 1 });
+  });
+});
+
+Deno.test("runQuery() has no more rows than are shown, and one to know that there are more", async () => {
+  await withCopy((path) => {
+    const numbers = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) " +
+      "SELECT r.n FROM r JOIN (SELECT count(*) FROM sales)";
+    const { text, counts } = runCounted(path, numbers, false);
+    assert.deepEqual(counts, { iterate: 0, all: 1 });
+    const reply = JSON.parse(`{${text}}`);
+    assert.deepEqual([reply.row_count, reply.truncated], [limits.sqlRowsMax, true]);
+  });
+});

@@ -165,10 +165,10 @@ export const MUTATIONS: readonly Mutation[] = [
     env: SHORT,
   },
   {
-    name: "a failed entry is put back and stays as it was",
+    name: "an entry that has failed is not put back",
     path: "src/store/outbox.ts",
-    find: "  clearEntry(tx, before);\n  putEntry(",
-    put: "  putEntry(",
+    find: "  putEntry(tx, before.place, encodeEntry(after));",
+    put: "  if (after.tries < 1) putEntry(tx, before.place, encodeEntry(after));",
     suite: SIMULATION,
     env: SHORT,
   },

@@ -13,6 +13,7 @@ import {
   specWithoutLedger,
   write,
 } from "../support/reactive_spec.ts";
+import { heldEngine } from "../support/held_engine.ts";
 import { refusalOf, uuid, valueOf, withService } from "../support/service_fixture.ts";
 
 const options = { spec: reactiveSpec };
@@ -187,6 +188,27 @@ Deno.test("a mass cancellation and a firing in one transaction: the one that com
     await drain(service);
     const fired = await reminders(service, test, uuid(1));
     assert.ok(fired <= count);
+    assert.deepEqual(await listed(service, test), []);
+  }, options);
+});
+
+Deno.test("what a mass cancellation has cancelled just before its event is written is not written", async () => {
+  await withService(async ({ service, engine, access, host, tenants: { test } }) => {
+    const count = limits.cancelledOneByOneMax + 1;
+    const events = Array.from({ length: count }, () => ({ type: "was_promised", data: {} }));
+    await write(service, test, setOffAll(uuid(1), events));
+    host.timeMs += MINUTE_MS;
+    const slow = heldEngine(engine);
+    const other = createService(slow, host, access);
+    const held = slow.hold();
+    const firing = other.background.drainTimers(1);
+    await held.reached;
+    await write(service, test, setOff("global", "was_called_off"));
+    held.release();
+    await firing;
+    await drain(service);
+    await other.close();
+    assert.equal(await reminders(service, test, uuid(1)), 0);
     assert.deepEqual(await listed(service, test), []);
   }, options);
 });

@@ -52,6 +52,7 @@ export async function installPeers(cache: string, wanted: readonly Needs[]): Pro
   for (const program of new Set(wanted.flatMap(({ programs }) => programs))) {
     if (findProgram(cache, program) !== undefined) continue;
     const debian = DEBIAN[program]!;
+    tell(debian);
     const failure = await unpackDebian(`${cache}/debian`, [debian, ...BESIDE[debian] ?? []]);
     if (failure !== undefined) problems.push(`${debian}: ${failure}`);
   }
@@ -84,6 +85,11 @@ export async function versionsOf(installed: Installed): Promise<Record<string, s
 export function libraryPath({ cache }: Installed): Record<string, string> {
   const machine = Deno.build.arch;
   return { LD_LIBRARY_PATH: `${cache}/debian/usr/lib/${machine}-linux-gnu` };
+}
+
+/** The wait has a reason. */
+function tell(name: string): void {
+  console.error(`installing ${name}; what is to be compiled takes minutes`);
 }
 
 function findProgram(cache: string, name: string): string | undefined {
@@ -128,6 +134,7 @@ async function installNpm(
   const folder = `${cache}/npm/${name.split("/")[1]}`;
   const isThere = `${folder}/node_modules/${name}/package.json`;
   if (isFile(isThere)) return folder;
+  tell(name);
   await Deno.mkdir(folder, { recursive: true });
   await Deno.writeTextFile(`${folder}/package.json`, '{"private":true}');
   const install = ["npm", "install", "--no-audit", "--no-fund", `${name}@${VERSIONS[name]}`];

@@ -122,12 +122,14 @@ function needed({ program, problems }: Installed, name: string): string {
 
 /** What `start` has started and `end` has not yet ended. */
 const running = new Set<Deno.ChildProcess>();
+let isOver = false;
 
 export function start(
   command: readonly string[],
   cwd: string,
   env: Readonly<Record<string, string>> = {},
 ): Deno.ChildProcess {
+  if (isOver) throw new Error("the run is being ended");
   const [program, ...args] = command;
   const options = { args, cwd, env, stdout: "null", stderr: "null" } as const;
   const child = new Deno.Command(program!, options).spawn();
@@ -146,6 +148,12 @@ export async function end(child: Deno.ChildProcess, signal: Deno.Signal): Promis
 /** Kills all that was started and still runs. */
 export async function endAll(): Promise<void> {
   await Promise.all([...running].map((child) => end(child, "SIGKILL")));
+}
+
+/** The same, and lets nothing be started any more. */
+export async function endForGood(): Promise<void> {
+  isOver = true;
+  await endAll();
 }
 
 function send(child: Deno.ChildProcess, signal: Deno.Signal): void {

@@ -1,8 +1,9 @@
 /**
  * The rows about imports of backdated events: how many, in how much memory, and how long others
- * wait beside one. The file is made while it is sent.
+ * wait beside one. The file is made while it is sent, after it was made once for its length.
  */
 
+import { sendSized } from "../../tests/support/send_sized.ts";
 import type { ServerProcess } from "../../tests/support/server_process.ts";
 import { openConnection } from "./http_connection.ts";
 import { percentiles } from "./load.ts";
@@ -64,6 +65,7 @@ async function measureOne(
 ): Promise<void> {
   const environment = order === inARow ? "test" : "production";
   await deployBenchSpec(server, environment);
+  const size = sizeOf(order, bytes);
   const before = processorMicros(server.pid);
   const startedAt = performance.now();
   const beside = new AbortController();
@@ -71,7 +73,8 @@ async function measureOne(
   const waiting = call === "cold_start"
     ? undefined
     : writeBeside(targetOf(server, environment), beside.signal);
-  const events = await importFile(server, `${call}?environment=${environment}`, order, bytes)
+  const path = `${call}?environment=${environment}`;
+  const events = await importFile(server, path, size, makeFile(order, bytes))
     .finally(() => beside.abort());
   const seconds = (performance.now() - startedAt) / 1000;
   const serverMicrosPerUnit = (processorMicros(server.pid) - before) / events;
@@ -90,24 +93,24 @@ async function measureOne(
 async function importFile(
   server: ServerProcess,
   path: string,
-  order: Order,
-  bytes: number,
+  size: number,
+  file: Iterable<Uint8Array>,
 ): Promise<number> {
-  const body = ReadableStream.from(makeFile(order, bytes)).pipeThrough(new TextEncoderStream());
-  const reply = await fetch(`${server.baseUrls.test}/_admin/${path}`, {
-    method: "POST",
-    headers: {
-      "content-type": "application/x-ndjson",
-      "authorization": `Bearer ${server.credentials.operator_token}`,
-    },
-    body,
-  });
+  const url = `${server.baseUrls.test}/_admin/${path}`;
+  const reply = await sendSized(url, server.credentials.operator_token, size, file);
   const text = await reply.text();
   if (!reply.ok) throw new Error(`the import: ${reply.status} ${text}`);
   return JSON.parse(text).written;
 }
 
-function* makeFile(order: Order, bytes: number): Generator<string> {
+function sizeOf(order: Order, bytes: number): number {
+  let size = 0;
+  for (const piece of makeFile(order, bytes)) size += piece.length;
+  return size;
+}
+
+function* makeFile(order: Order, bytes: number): Generator<Uint8Array> {
+  const encoder = new TextEncoder();
   const metadata = `${METADATA.slice(0, -1)},"timestamp":1262304000}`;
   for (let made = 0, number = 0; made < bytes;) {
     let piece = "";
@@ -116,7 +119,7 @@ function* makeFile(order: Order, bytes: number): Generator<string> {
         `"data":${eventData(number)},"metadata":${metadata}}\n`;
     }
     made += piece.length;
-    yield piece;
+    yield encoder.encode(piece);
   }
 }
 

@@ -8,11 +8,13 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { exampleSpec } from "../support/example_spec.ts";
 import { makeLines } from "../support/import_fixtures.ts";
+import { sendSized } from "../support/send_sized.ts";
 import { type ServerProcess, startServer } from "../support/server_process.ts";
 import { uuid } from "../support/service_fixture.ts";
 
 const ORACLE = new URL("../support/import_oracle.py", import.meta.url).pathname;
 const STREAMS = 400;
+const PIECE_PAUSE_MS = 40;
 
 interface Run {
   readonly form: "import_jsonl" | "cold_start";
@@ -116,23 +118,26 @@ async function deploy(server: ServerProcess): Promise<void> {
   assert.equal(reply.status, 200, await reply.text());
 }
 
-/** Slowly enough for a crash to come half-way. */
-function pausing(): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
-  return new TransformStream({
-    async transform(piece, controller) {
-      await new Promise((resolve) => setTimeout(resolve, 10));
-      controller.enqueue(piece);
-    },
-  });
+/** Slowly enough for a crash to come half-way, behind the byte `from`: what is before is stored. */
+async function* pausing(path: string, from: number) {
+  let bytes = 0;
+  for await (const piece of (await Deno.open(path)).readable) {
+    bytes += piece.length;
+    if (bytes > from) await new Promise((resolve) => setTimeout(resolve, PIECE_PAUSE_MS));
+    yield piece;
+  }
 }
 
 async function sendFile(server: ServerProcess, form: string, path: string): Promise<Response> {
-  const file = await Deno.open(path);
-  return await call(server, `/_admin/${form}?import_id=load`, {
-    method: "POST",
-    headers: { "content-type": "application/x-ndjson" },
-    body: file.readable.pipeThrough(pausing()),
-  });
+  const { size } = await Deno.stat(path);
+  const known = await (await call(server, "/_admin/imports/load")).json();
+  const url = `${server.baseUrls.test}/_admin/${form}?import_id=load`;
+  return await sendSized(
+    url,
+    server.credentials.operator_token,
+    size,
+    pausing(path, known.import?.bytes ?? 0),
+  );
 }
 
 async function writtenOf(server: ServerProcess): Promise<number> {

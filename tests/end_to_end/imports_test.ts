@@ -74,6 +74,17 @@ Deno.test("imports are listed by their ids, page by page", () =>
     assert.deepEqual([none.status, none.body], [404, refusal("not_found", "Import not found")]);
   }));
 
+Deno.test("a file without its length is refused: the runtime would take in all of it", () =>
+  withWorld(async (world) => {
+    const chunked = { ...NDJSON, "transfer-encoding": "chunked" };
+    for (const path of [LINES, "/_admin/cold_start"]) {
+      const { status, body } = await post(world, path, lines(event(1, "a")), chunked);
+      const message = "Transfer-Encoding: chunked is not supported here; send the file with its " +
+        "Content-Length";
+      assert.deepEqual([status, body], [400, refusal("bad_request", message)]);
+    }
+  }));
+
 Deno.test("production takes imports too, in the environment that the query or the body names", () =>
   withWorld(async (world) => {
     const jsonl = `${LINES}?environment=prod&instance_id=${world.instanceId}`;

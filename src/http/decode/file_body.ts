@@ -9,7 +9,14 @@ import { deadlinesOf } from "./body.ts";
 
 const NDJSON_TYPE = "application/x-ndjson";
 
-/** 400 for another type, or a coding. */
+const UNSIZED = "Transfer-Encoding: chunked is not supported here; send the file with its " +
+  "Content-Length";
+
+/**
+ * 400 for another type, a coding, or a body in chunks: of these the runtime takes in what comes,
+ * however slowly it is read, so all of the file could end up in memory. A body with its length it
+ * reads as it is asked for.
+ */
 export function checkFileHeaders(headers: Headers): Outcome<void> {
   const type = (headers.get("content-type") ?? "").split(";")[0]!.trim().toLowerCase();
   if (type !== NDJSON_TYPE) return badRequest(`Content-Type must be ${NDJSON_TYPE}`);
@@ -17,6 +24,7 @@ export function checkFileHeaders(headers: Headers): Outcome<void> {
   if (coding !== null && coding !== "identity") {
     return badRequest("Content-Encoding is not supported; send the body as it is");
   }
+  if (headers.has("transfer-encoding")) return badRequest(UNSIZED);
   const length = Number(headers.get("content-length") ?? 0);
   return length > limits.importBytesMax ? tooLarge() : accept(undefined);
 }

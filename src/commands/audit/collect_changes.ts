@@ -48,17 +48,22 @@ export async function collectChanges(place: Cut): Promise<Collected> {
   const long: LongStream[] = [];
   let after: Bytes | undefined;
   for (let count = PAGE; count === PAGE;) {
-    count = await engine.snapshot(async (tx) => {
+    // Its body may run again, so what it finds is taken over behind it.
+    const { page, fresh, entries } = await engine.snapshot(async (tx) => {
       const page = await listChanged(tx, tenant, cut, { after, limit: PAGE });
       // Of one that was changed in several epochs, the first mark is what the anchor before has.
-      const fresh = page.changed.filter(({ stream }) => !seen.has(stream) && seen.add(stream));
+      const first = new Map(page.changed.toReversed().map((each) => [each.stream, each]));
+      const fresh = [...first.values()].filter(({ stream }) => !seen.has(stream));
       const entries = await readEntries(tx, place, fresh.map(({ stream }) => stream), long);
-      for (const [index, entry] of entries.entries()) {
-        if (entry !== undefined) changes.push(asChange(entry, fresh[index]!));
-      }
-      after = page.last ?? after;
-      return page.changed.length;
+      return { page, fresh, entries };
     });
+    for (const [index, change] of fresh.entries()) {
+      seen.add(change.stream);
+      const entry = entries[index];
+      if (entry !== undefined) changes.push(asChange(entry, change));
+    }
+    after = page.last ?? after;
+    count = page.changed.length;
     await pace();
   }
   return { changes: changes.sort((a, b) => a.key < b.key ? -1 : 1), long };

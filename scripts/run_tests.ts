@@ -150,12 +150,12 @@ if (import.meta.main) {
   const args = Deno.args.filter((argument) => argument !== "--");
   const summaries = args.length > 0 ? [await runTests(args)] : await runLanes(writeAll, [
     async (write) => [
-      await runTests([ignoring(CLUSTER_TESTS, BESIDE_TESTS), "tests/"], {}, write),
+      await runTests([ignoring(CLUSTER_TESTS, ...BESIDE_TESTS), "tests/"], {}, write),
     ],
-    async (write) => {
+    ...BESIDE_TESTS.map((paths): Lane => async (write) => {
       await writeLine(write, "\n--- beside the others");
-      return [await runTests([ignoring(CLUSTER_TESTS), ...BESIDE_TESTS], {}, write)];
-    },
+      return [await runTests([ignoring(CLUSTER_TESTS), ...paths], {}, write)];
+    }),
     runOnCluster,
   ]);
   const total = addSummaries(summaries);

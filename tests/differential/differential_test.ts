@@ -71,7 +71,7 @@ function settingThrough(tx: Transaction, set: Transaction["set"]): Transaction {
 }
 
 Deno.test("an engine that loses one commit is found, with the first reply that shows it", async () => {
-  const message = await runLosing((transaction) => transaction >= 60);
+  const message = await runLosing((transaction) => transaction >= 70);
   assert.match(message, /^operation \d+: .* differs\n\{"kind":"request".*\nfirst diff/);
 });
 

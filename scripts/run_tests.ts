@@ -23,14 +23,19 @@ const ONE_ISOLATE = "tests/support/one_isolate.ts";
 /** A suite that hangs is a failure. */
 const SUITE_SECONDS_MAX = 1_400;
 
+/** What waits for nobody leaves the processor to what does. */
+const PATIENT = ["nice", "-n", "10"];
+
 async function runTests(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
   write: Write = writeAll,
+  before: readonly string[] = [],
 ): Promise<Summary> {
   const colours: Record<string, string> = Deno.stdout.isTerminal() ? { FORCE_COLOR: "1" } : {};
-  const child = new Deno.Command(Deno.execPath(), {
-    args: ["test", "--allow-all", "--no-check", ...args],
+  const command = [...before, Deno.execPath(), "test", "--allow-all", "--no-check", ...args];
+  const child = new Deno.Command(command[0]!, {
+    args: command.slice(1),
     cwd: ROOT,
     env: { ...colours, ...env },
     stdin: "null",
@@ -154,7 +159,7 @@ if (import.meta.main) {
     ],
     ...BESIDE_TESTS.map((paths): Lane => async (write) => {
       await writeLine(write, "\n--- beside the others");
-      return [await runTests([ignoring(CLUSTER_TESTS), ...paths], {}, write)];
+      return [await runTests([ignoring(CLUSTER_TESTS), ...paths], {}, write, PATIENT)];
     }),
     runOnCluster,
   ]);

@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import type { JsonObject } from "../../src/domain/json.ts";
 import { limits } from "../../src/domain/limits.ts";
 import type { SagaHistoryEntry } from "../../src/domain/saga/instance.ts";
-import type { Engine } from "../../src/kv/engine.ts";
 import { FoundationdbEngine } from "../../src/kv/foundationdb_engine.ts";
 import { listSagas } from "../../src/queries/list_sagas.ts";
 import { listErrorRecords } from "../../src/store/error_records.ts";
@@ -22,6 +21,7 @@ import { fakeHost } from "../support/fake_host.ts";
 import { memoryDatabase } from "../support/memory_foundationdb.ts";
 import { uuid } from "../support/service_fixture.ts";
 import { temporaryEngine } from "../support/temporary_engine.ts";
+import { deafEngine } from "../support/two_nodes.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -527,23 +527,10 @@ Deno.test("an event that commits while a saga begins to wait came before it", as
   }
 });
 
-/** An engine that does not hear of changes until the watch is cancelled. */
-function deaf(engine: Engine): Engine {
-  return {
-    transact: (body) => engine.transact(body),
-    snapshot: (body) => engine.snapshot(body),
-    watch() {
-      const { promise: changed, resolve } = Promise.withResolvers<boolean>();
-      return { changed, cancel: () => resolve(false) };
-    },
-    close: () => engine.close(),
-  };
-}
-
 Deno.test("a node that has not heard of a deploy starts sagas under the new spec all the same", async () => {
   const { engine, dispose } = await temporaryEngine();
   const shop = await openShop(engine);
-  const node = await openShop(deaf(engine), SHOP, shop.host);
+  const node = await openShop(deafEngine(engine), SHOP, shop.host);
   try {
     await node.specs.current(TENANT.number);
     await shop.deploy({ ...SHOP, modules: { sagas: { asking: ASKING } } });

@@ -7,6 +7,7 @@ import { bumpAccessVersion } from "../../src/store/access_version.ts";
 import { keys } from "../../src/store/keys.ts";
 import { fakeHost } from "../support/fake_host.ts";
 import { withTemporaryEngine } from "../support/temporary_engine.ts";
+import { deafEngine } from "../support/two_nodes.ts";
 
 const key = keys.accessVersion();
 
@@ -39,17 +40,9 @@ Deno.test("followVersion() tells of the first reading and of each change after i
 
 Deno.test("followVersion() sees a change within a second although no watch speaks", async () => {
   await withTemporaryEngine(async (engine) => {
-    const deaf: Engine = {
-      ...bind(engine),
-      watch() {
-        let cancel = () => {};
-        const changed = new Promise<boolean>((resolve) => cancel = () => resolve(false));
-        return { changed, cancel };
-      },
-    };
     const host = fakeHost();
     let changes = 0;
-    const follower = followVersion(deaf, host, key, () => changes++);
+    const follower = followVersion(deafEngine(engine), host, key, () => changes++);
     await until(() => changes === 1, "the first reading");
     await bump(engine);
     host.timeMs += 999;

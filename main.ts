@@ -1,13 +1,9 @@
-/** The command line of Daybook. What each command does is in `src/cli/`. */
+/**
+ * The command line of Daybook. What each command does is in `src/cli/`, loaded when it is called:
+ * `verify` does not wait for the server's code.
+ */
 
 import { Command } from "commander";
-import { checkStore } from "./src/cli/fsck.ts";
-import { exportToFile } from "./src/cli/export_environment.ts";
-import { importFile } from "./src/cli/import_environment.ts";
-import { printToken } from "./src/cli/print_token.ts";
-import { serve } from "./src/cli/serve.ts";
-import { addUser } from "./src/cli/add_user.ts";
-import { verifyFile } from "./src/cli/verify_file.ts";
 
 const SETTINGS =
   "\nSettings are environment variables (DAYBOOK_PORT, DAYBOOK_DATA_DIR, ...): see README.md";
@@ -20,20 +16,22 @@ const program = new Command("daybook")
 program.command("serve")
   .description("Run the server: production, staging and test, each on its own address.")
   .addHelpText("after", SETTINGS)
-  .action(serve);
+  .action(async () => (await import("./src/cli/serve.ts")).serve());
 
 program.command("token")
   .description("Print an operator token for the deployment whose data folder or secret is set.")
   .option("--subject <name>", "who the token is for", "operator")
   .option("--instance <id...>", "only these instances (default: all)")
   .option("--hours <number>", "how long it lives, at most 24", "24")
-  .action(printToken);
+  .action(async (options) => (await import("./src/cli/print_token.ts")).printToken(options));
 
 program.command("user").description("Manage the accounts that may log in.")
   .command("add <email>")
   .description("Add an account that may log in. The password is asked for at the terminal.")
   .option("--password-stdin", "read the password from standard input")
-  .action(addUser);
+  .action(async (email, options) =>
+    (await import("./src/cli/add_user.ts")).addUser(email, options)
+  );
 
 program.command("export")
   .description("Write one environment to a file: specs, streams, keyed writes, API keys.")
@@ -41,13 +39,17 @@ program.command("export")
   .option("--environment <name>", "production, staging or test", "production")
   .requiredOption("--out <file>", "the file to make, or - for standard output")
   .option("--with-signing-keys", "also the instance's private signing keys")
-  .action(exportToFile);
+  .action(async (options) =>
+    (await import("./src/cli/export_environment.ts")).exportToFile(options)
+  );
 
 program.command("import <file>")
   .description("Bring a file made by export (- for standard input) into an empty environment.")
   .option("--instance <slug>", "into this instance (default: the one that the file names)")
   .option("--environment <name>", "into this environment (default: the one that the file names)")
-  .action(importFile);
+  .action(async (file, options) =>
+    (await import("./src/cli/import_environment.ts")).importFile(file, options)
+  );
 
 program.command("verify <file>")
   .description("Check evidence offline: a bundle, a receipt, a page of events, or an export.")
@@ -55,11 +57,13 @@ program.command("verify <file>")
   .option("--stream <key>", "the stream that it must be of, <type>:<id>")
   .option("--index <number>", "which event the bundle must be of, from 0")
   .option("--previous <hash>", "the hash of the event before the page")
-  .action(verifyFile);
+  .action(async (file, options) =>
+    (await import("./src/cli/verify_file.ts")).verifyFile(file, options)
+  );
 
 program.command("fsck")
   .description("Walk the whole store and check its evidence: chains, trees, counts, anchors.")
   .option("--all", "the trees of all anchors, not of the newest ones alone")
-  .action(checkStore);
+  .action(async (options) => (await import("./src/cli/fsck.ts")).checkStore(options));
 
 await program.parseAsync(Deno.args, { from: "user" });

@@ -9,13 +9,8 @@
  */
 
 import { missingForCluster, startCluster } from "../tests/support/cluster_process.ts";
-import {
-  BESIDE_TESTS,
-  CLUSTER_SUITES,
-  CLUSTER_TESTS,
-  MEMORY_SUITES,
-  type Suite,
-} from "./tests/suites.ts";
+import { testFilesOf } from "../tests/support/test_files.ts";
+import { CLUSTER_SUITES, MEMORY_SUITES, ORDINARY_TESTS, type Suite } from "./tests/suites.ts";
 import { addSummaries, formatSummary, readSummary, type Summary } from "./tests/summary.ts";
 
 const ROOT = new URL("../", import.meta.url);
@@ -146,23 +141,18 @@ function describeSkipped(
   ].join("\n");
 }
 
-function ignoring(...paths: readonly (readonly string[])[]): string {
-  return `--ignore=${paths.flat().join(",")}`;
-}
+/** The first list has the processor before the others. */
+const ordinaryLanes = ORDINARY_TESTS.map((paths, at): Lane => async (write) => {
+  if (at > 0) await writeLine(write, "\n--- beside the others");
+  return [await runTests(await testFilesOf(paths), {}, write, at > 0 ? PATIENT : [])];
+});
 
 if (import.meta.main) {
   const startedAt = performance.now();
   const args = Deno.args.filter((argument) => argument !== "--");
-  const summaries = args.length > 0 ? [await runTests(args)] : await runLanes(writeAll, [
-    async (write) => [
-      await runTests([ignoring(CLUSTER_TESTS, ...BESIDE_TESTS), "tests/"], {}, write),
-    ],
-    ...BESIDE_TESTS.map((paths): Lane => async (write) => {
-      await writeLine(write, "\n--- beside the others");
-      return [await runTests([ignoring(CLUSTER_TESTS), ...paths], {}, write, PATIENT)];
-    }),
-    runOnCluster,
-  ]);
+  const summaries = args.length > 0
+    ? [await runTests(args)]
+    : await runLanes(writeAll, [...ordinaryLanes, runOnCluster]);
   const total = addSummaries(summaries);
   for (const failure of total.failures) console.log(`failed: ${failure}`);
   console.log(`\n${formatSummary(total, (performance.now() - startedAt) / 1000)}`);

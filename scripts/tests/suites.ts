@@ -2,7 +2,7 @@
 
 export interface Suite {
   readonly name: string;
-  /** Files and folders, from the root. */
+  /** As `tests/support/test_files.ts` reads them. */
   readonly paths: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   /** Sizes of the ordinary run, by environment variable; what is set already wins. */
@@ -23,10 +23,10 @@ export const CLUSTER_TESTS: readonly string[] = [
 ];
 
 /**
- * Run at the same time as all else, each list in a process of its own: they compute and listen
- * nowhere, so none is in the other's way, and a machine has more than one core.
+ * They compute and listen nowhere, so none is in the other's way: each list has a process of its
+ * own, at the same time as all else.
  */
-export const BESIDE_TESTS: readonly (readonly string[])[] = [
+const COMPUTING_TESTS: readonly (readonly string[])[] = [
   ["tests/commands", "tests/differential", "tests/domain"],
   [
     "tests/fuzz/json_fuzz_test.ts",
@@ -37,6 +37,16 @@ export const BESIDE_TESTS: readonly (readonly string[])[] = [
     "tests/simulation",
   ],
 ];
+
+function leftOut(paths: readonly string[]): string[] {
+  return paths.map((path) => `!${path}`);
+}
+
+/** Every test but those on a cluster, once: first what starts servers, then what computes. */
+export const ORDINARY_TESTS: readonly (readonly string[])[] = [
+  ["tests", ...leftOut(COMPUTING_TESTS.flat())],
+  ...COMPUTING_TESTS,
+].map((paths) => [...paths, ...leftOut(CLUSTER_TESTS)]);
 
 /**
  * Written for SQLite, and run again on other engines by TEST_STORE: what stands on transactions.

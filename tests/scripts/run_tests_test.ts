@@ -1,8 +1,9 @@
 /** The program behind `deno task test`: what it counts, and what it gives a process of its own. */
 
 import assert from "node:assert/strict";
-import { CLUSTER_SUITES, CLUSTER_TESTS } from "../../scripts/tests/suites.ts";
+import { CLUSTER_SUITES, CLUSTER_TESTS, ORDINARY_TESTS } from "../../scripts/tests/suites.ts";
 import { addSummaries, formatSummary, readSummary } from "../../scripts/tests/summary.ts";
+import { testFilesOf } from "../support/test_files.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 
@@ -50,7 +51,7 @@ Deno.test("formatSummary() writes what readSummary() and the runner's count read
 
 Deno.test("the tests that need a cluster are exactly those left out of the ordinary run", async () => {
   const found: string[] = [];
-  for (const path of await testFiles("tests")) {
+  for (const path of await testFilesOf(["tests"])) {
     const text = await Deno.readTextFile(new URL(path, ROOT));
     const imports = [...text.matchAll(/^import .*? from "(.*?)";$|^\} from "(.*?)";$/gm)];
     const names = imports.map(([, one, many]) => one ?? many ?? "");
@@ -65,12 +66,9 @@ Deno.test("the tests that need a cluster are exactly those left out of the ordin
   }
 });
 
-async function testFiles(folder: string): Promise<string[]> {
-  const files: string[] = [];
-  for await (const { name, isDirectory } of Deno.readDir(new URL(folder, ROOT))) {
-    const path = `${folder}/${name}`;
-    if (isDirectory) files.push(...await testFiles(path));
-    else if (name.endsWith("_test.ts")) files.push(path);
-  }
-  return files;
-}
+Deno.test("each test that needs no cluster is in the ordinary run, once", async () => {
+  const lanes = await Promise.all(ORDINARY_TESTS.map(testFilesOf));
+  const all = await testFilesOf(["tests", ...CLUSTER_TESTS.map((path) => `!${path}`)]);
+  assert.ok(all.length > 400);
+  assert.deepEqual(lanes.flat().sort(), all.sort());
+});

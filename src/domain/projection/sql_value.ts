@@ -6,7 +6,10 @@
 import type { JsonValue } from "../json.ts";
 import type { ColumnType } from "./view.ts";
 
-/** Whole numbers that a double holds exactly are `bigint`, which SQLite keeps as INTEGER. */
+/**
+ * Whole numbers up to 2^53 - 1 either way are `bigint`, which SQLite keeps as INTEGER. Greater ones
+ * stay REAL: a reply refuses an INTEGER that its reader's JSON might round.
+ */
 export type SqlValue = null | bigint | number | string;
 
 /** SQLite ends a text at this character wherever it works on it, so it cannot stand in one. */

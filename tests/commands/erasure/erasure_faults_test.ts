@@ -159,7 +159,7 @@ for (const { name, open } of NODE_STORES) {
       let isOver = false;
       const acknowledged: number[] = [];
       const write = async (node: typeof a, label: string) => {
-        for (let number = 0; !isOver && number < 2_000; number++) {
+        for (let number = 0; !isOver && number < 500; number++) {
           const request = noteWrite(uuid(1), `${label} ${number}`);
           acknowledged.push(
             valueOf(await node.service.data.writeEvents(test, request)).targets[0]!.first,

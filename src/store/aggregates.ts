@@ -29,22 +29,6 @@ export async function listAggregateIds(
   return pairs.map(({ key }) => unpack(key.subarray(common))[0] as string);
 }
 
-/** All types that have aggregates, by name. */
-export async function listAggregateTypes(
-  tx: Pick<ReadTransaction, "getRange">,
-  tenant: number,
-): Promise<string[]> {
-  const types: string[] = [];
-  const { end } = keys.allAggregates(tenant);
-  for (let { begin } = keys.allAggregates(tenant);;) {
-    const [first] = await tx.getRange({ begin, end }, { limit: 1 });
-    if (first === undefined) return types;
-    const type = unpack(first.key).at(-2) as string;
-    types.push(type);
-    begin = keys.aggregates(tenant, type).end;
-  }
-}
-
 /** At most `limit` streams of all types after `after`, by type, then id, both byte-wise. */
 export async function listStreams(
   tx: Pick<ReadTransaction, "getRange">,

@@ -40,20 +40,33 @@ export function markChange(
   tx.set(keys.auditChange(tenant, epoch, stream), encodeMark(before));
 }
 
+/** A stream as it was at a cut. */
+export type StreamAtCut = Frontier & { readonly generation: number };
+
 /** A stream as it was at the cut that ended epoch `cut`, the latest one; empty if not there yet. */
 export async function readAtCut(
   tx: Pick<ReadTransaction, "get">,
   tenant: number,
   stream: StreamKey,
   cut: number,
-): Promise<Frontier & { readonly generation: number }> {
-  const head = decodeHead(await tx.get(keys.head(tenant, stream)));
+): Promise<StreamAtCut> {
+  return asAtCut(tx, tenant, stream, decodeHead(await tx.get(keys.head(tenant, stream))), cut);
+}
+
+/** The same of a stream whose head is now `head`: at once, unless it was written to since. */
+export function asAtCut(
+  tx: Pick<ReadTransaction, "get">,
+  tenant: number,
+  stream: StreamKey,
+  head: StreamHead,
+  cut: number,
+): StreamAtCut | Promise<StreamAtCut> {
   const { length: count, peaks, generation } = head;
   if (head.epoch <= cut) return { count, peaks, generation };
-  // Written since, and so marked.
-  const mark = await tx.get(keys.auditChange(tenant, cut + 1, stream));
-  assert(mark !== undefined, "a stream that was written since the latest cut has a mark");
-  return { ...decodeMark(mark), generation };
+  return tx.get(keys.auditChange(tenant, cut + 1, stream)).then((mark) => {
+    assert(mark !== undefined, "a stream that was written since the latest cut has a mark");
+    return { ...decodeMark(mark), generation };
+  });
 }
 
 /** A stream that was changed in an epoch, and what it was before that; empty if not there yet. */

@@ -2,11 +2,7 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import {
-  indexAggregate,
-  listAggregateIds,
-  listAggregateTypes,
-} from "../../src/store/aggregates.ts";
+import { indexAggregate, listAggregateIds } from "../../src/store/aggregates.ts";
 import { withTemporaryEngine } from "../support/temporary_engine.ts";
 
 Deno.test("listAggregateIds() pages through all ids of one type in byte-wise order", async () => {
@@ -51,21 +47,5 @@ Deno.test("listAggregateIds() starts after any text, also one that is no id", as
     assert.deepEqual(await after("aa"), ["ab", "b"]);
     assert.deepEqual(await after("b"), []);
     assert.deepEqual(await after("\u{10ffff}"), []);
-  });
-});
-
-Deno.test("listAggregateTypes() gives each type of the tenant once", async () => {
-  await withTemporaryEngine(async (engine) => {
-    await engine.transact((tx) => {
-      for (const type of ["order", "a", "a2", "a_2"]) {
-        for (const id of ["global", "main"]) indexAggregate(tx, 2, type, id);
-      }
-      indexAggregate(tx, 1, "before", "global");
-      indexAggregate(tx, 3, "behind", "global");
-      return Promise.resolve();
-    });
-    const types = (tenant: number) => engine.snapshot((tx) => listAggregateTypes(tx, tenant));
-    assert.deepEqual(await types(2), ["a", "a2", "a_2", "order"]);
-    assert.deepEqual(await types(4), []);
   });
 });

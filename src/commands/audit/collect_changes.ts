@@ -8,16 +8,22 @@ import { frontierRoot } from "../../domain/audit/frontier.ts";
 import { leafHash } from "../../domain/audit/node_hash.ts";
 import type { TreeEntry } from "../../domain/audit/tree_blocks.ts";
 import { TILE_NODES } from "../../domain/audit/tree_tiles.ts";
-import { type StreamKey, streamKey } from "../../domain/stream_key.ts";
-import type { Bytes, Engine, ReadTransaction } from "../../kv/engine.ts";
-import { listAggregateIds, listAggregateTypes } from "../../store/aggregates.ts";
-import { type ChangedStream, listChanged, readAtCut } from "../../store/audit_cuts.ts";
+import type { StreamKey } from "../../domain/stream_key.ts";
+import type { Bytes, Engine } from "../../kv/engine.ts";
+import {
+  asAtCut,
+  type ChangedStream,
+  listChanged,
+  readAtCut,
+  type StreamAtCut,
+} from "../../store/audit_cuts.ts";
+import { listHeads } from "../../store/head_pages.ts";
 import { isGeneration, StreamRewritten } from "../../store/streams.ts";
 import { addTile, countTiles, hashLeaves, type TiledStream } from "../../store/tiles.ts";
 import type { TreeChange } from "./build_tree.ts";
 import type { Pace } from "./pace.ts";
 
-/** Streams looked at in one snapshot, each with two small reads. */
+/** Changes looked at in one snapshot, each with two small reads. */
 const PAGE = 250;
 
 /** Of which cut of which environment. */
@@ -49,17 +55,17 @@ export async function collectChanges(place: Cut): Promise<Collected> {
   let after: Bytes | undefined;
   for (let count = PAGE; count === PAGE;) {
     // Its body may run again, so what it finds is taken over behind it.
-    const { page, fresh, entries } = await engine.snapshot(async (tx) => {
+    const { page, fresh, states } = await engine.snapshot(async (tx) => {
       const page = await listChanged(tx, tenant, cut, { after, limit: PAGE });
       // Of one that was changed in several epochs, the first mark is what the anchor before has.
       const first = new Map(page.changed.toReversed().map((each) => [each.stream, each]));
       const fresh = [...first.values()].filter(({ stream }) => !seen.has(stream));
-      const entries = await readEntries(tx, place, fresh.map(({ stream }) => stream), long);
-      return { page, fresh, entries };
+      const states = fresh.map(({ stream }) => readAtCut(tx, tenant, stream, cut));
+      return { page, fresh, states: await Promise.all(states) };
     });
     for (const [index, change] of fresh.entries()) {
       seen.add(change.stream);
-      const entry = entries[index];
+      const entry = asEntry(place, change.stream, states[index]!, long);
       if (entry !== undefined) changes.push(asChange(entry, change));
     }
     after = page.last ?? after;
@@ -78,66 +84,68 @@ export async function* collectStreams(
   place: Cut,
   long: LongStream[],
 ): AsyncGenerator<readonly TreeEntry[]> {
-  const { engine, pace, tenant } = place;
-  const types = await engine.snapshot((tx) => listAggregateTypes(tx, tenant));
-  // "a2:" comes before "a:", although "a" comes before "a2".
-  for (const type of types.sort((a, b) => `${a}:` < `${b}:` ? -1 : 1)) {
-    for await (const ids of inKeyOrder(pagesOfIds(place, type))) {
-      const names = ids.map((id) => streamKey(type, id));
-      const entries = await engine.snapshot((tx) => readEntries(tx, place, names, long));
-      yield entries.filter((entry) => entry !== undefined);
-      await pace();
-    }
+  for await (const page of inKeyOrder(pagesOfStreams(place))) {
+    yield page.flatMap(({ key, state }) => asEntry(place, key, state, long) ?? []);
+    await place.pace();
   }
 }
 
-async function* pagesOfIds({ engine, tenant }: Cut, type: string): AsyncGenerator<string[]> {
-  let start: string | undefined;
-  for (let count = PAGE; count === PAGE;) {
-    const page = { start, limit: PAGE };
-    const ids = await engine.snapshot((tx) => listAggregateIds(tx, tenant, type, page));
-    yield ids;
-    count = ids.length;
-    start = ids.at(-1);
-  }
+interface KnownStream {
+  readonly key: StreamKey;
+  readonly state: StreamAtCut;
+}
+
+async function* pagesOfStreams({ engine, tenant, cut }: Cut): AsyncGenerator<KnownStream[]> {
+  let after: StreamKey | undefined;
+  do {
+    const { last, page } = await engine.snapshot(async (tx) => {
+      const { heads, last } = await listHeads(tx, tenant, after);
+      const page: KnownStream[] = [];
+      for (const { stream: key, head } of heads) {
+        page.push({ key, state: await asAtCut(tx, tenant, key, head, cut) });
+      }
+      return { last, page };
+    });
+    yield page;
+    after = last;
+  } while (after !== undefined);
 }
 
 /** Characters that UTF-16 has in another order than UTF-8: some names of singletons have them. */
 const ORDERED_OTHERWISE = /[\ud800-\uffff]/;
 
-/** Ids in the order of the store, put into that of keys: only such names change places. */
-async function* inKeyOrder(pages: AsyncIterable<readonly string[]>): AsyncGenerator<string[]> {
-  const held: string[] = [];
+/** Streams in the order of the store, put into that of keys: only such names change places. */
+async function* inKeyOrder(
+  pages: AsyncIterable<readonly KnownStream[]>,
+): AsyncGenerator<KnownStream[]> {
+  const held: KnownStream[] = [];
+  const inOrder = () => held.splice(0).sort((a, b) => a.key < b.key ? -1 : 1);
   for await (const page of pages) {
-    const ordered: string[] = [];
-    for (const id of page) {
-      if (ORDERED_OTHERWISE.test(id)) {
-        held.push(id);
+    const ordered: KnownStream[] = [];
+    for (const known of page) {
+      if (ORDERED_OTHERWISE.test(known.key)) {
+        held.push(known);
         continue;
       }
-      if (held.length > 0) ordered.push(...held.splice(0).sort());
-      ordered.push(id);
+      if (held.length > 0) ordered.push(...inOrder());
+      ordered.push(known);
     }
     yield ordered;
   }
-  yield held.sort();
+  yield inOrder();
 }
 
-/** As they were at the cut; undefined for those that were not there. */
-async function readEntries(
-  tx: Pick<ReadTransaction, "get">,
-  { tenant, cut }: Cut,
-  streams: readonly StreamKey[],
+/** Undefined for a stream that was not there; a long one is put into `long`. */
+function asEntry(
+  { tenant }: Cut,
+  key: StreamKey,
+  state: StreamAtCut,
   long: LongStream[],
-): Promise<(TreeEntry | undefined)[]> {
-  const states = await Promise.all(streams.map((key) => readAtCut(tx, tenant, key, cut)));
-  return states.map((state, index) => {
-    const { count: length, generation } = state;
-    if (length === 0) return undefined;
-    const key = streams[index]!;
-    if (length >= TILE_NODES) long.push({ stream: { tenant, key, generation }, length });
-    return { key, length, leaf: leafHash(frontierRoot(state)) };
-  });
+): TreeEntry | undefined {
+  const { count: length, generation } = state;
+  if (length === 0) return undefined;
+  if (length >= TILE_NODES) long.push({ stream: { tenant, key, generation }, length });
+  return { key, length, leaf: leafHash(frontierRoot(state)) };
 }
 
 /**

@@ -27,7 +27,8 @@ async function readAll(engine: Engine) {
   const lines: string[] = [];
   let bytes = 0;
   let pages = 0;
-  for (let after: StreamKey | undefined;; pages++) {
+  let after: StreamKey | undefined;
+  do {
     const { heads, last } = await engine.snapshot((tx) =>
       listHeads(
         {
@@ -44,8 +45,9 @@ async function readAll(engine: Engine) {
     );
     lines.push(...heads.map(({ stream, head }) => `${stream} ${head.length}`));
     after = last;
-    if (after === undefined) return { lines, bytes, pages };
-  }
+    pages++;
+  } while (after !== undefined);
+  return { lines, bytes, pages };
 }
 
 Deno.test("listHeads() has nothing of an environment without streams", async () => {

@@ -26,6 +26,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
       "re2js": ["src/domain/spec"],
       "s2js": ["src/domain/geo/cells.ts"],
       "ipaddr.js": ["src/domain/listener"],
+      "lru-cache": ["src/domain/recent_map.ts"],
       "@noble/ed25519": ["src/domain/audit"],
       "@noble/hashes": ["src/domain"],
       "node:crypto": ["src/domain"],
@@ -119,7 +120,6 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     types: ["src/service.ts", "src/service", "src/host.ts", "src/config.ts"],
     packages: {
       "hono": ["src/http"],
-      "lru-cache": ["src/http/middleware/address_net.ts"],
       "ipaddr.js": ["src/http"],
       "prom-client": ["src/http/metrics"],
       "node:crypto": ["src/http"],

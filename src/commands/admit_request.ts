@@ -3,10 +3,10 @@
  * keys and environments. Spec: "Rate limits per instance (across all keys)".
  */
 
-import { LRUCache } from "lru-cache";
 import type { Instance } from "../domain/access.ts";
 import { type RateKind, RATES_PER_MINUTE, type RateVerdict } from "../domain/plan.ts";
 import { addAt, countAt, newRateWindow, roomInMs } from "../domain/rate.ts";
+import { createRecentMap } from "../domain/recent_map.ts";
 import type { Host } from "../host.ts";
 
 export interface RequestAdmission {
@@ -33,9 +33,9 @@ export function createRequestAdmission(
   host: Host,
   openCounter: OpenCounter = openOwnCounter,
 ): RequestAdmission {
-  const instances = new LRUCache<string, Partial<Record<RateKind, RateCounter>>>({
-    max: INSTANCES_MAX,
-  });
+  const instances = createRecentMap<string, Partial<Record<RateKind, RateCounter>>>(
+    INSTANCES_MAX,
+  );
   return {
     admit({ id, tier }, kind) {
       let counters = instances.get(id);

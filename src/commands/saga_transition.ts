@@ -4,12 +4,12 @@
  * 13: "every transition commits with its event".
  */
 
-import { LRUCache } from "lru-cache";
 import { assert } from "../domain/assert.ts";
 import type { ErrorRecord } from "../domain/error_record.ts";
 import { decodeEvent, eventId } from "../domain/event.ts";
 import { limits } from "../domain/limits.ts";
 import type { OutboxWork } from "../domain/reaction/outbox_entry.ts";
+import { createRecentMap, type RecentMap } from "../domain/recent_map.ts";
 import type { CompiledSaga } from "../domain/saga/definition.ts";
 import type {
   PlacedEvent,
@@ -58,11 +58,11 @@ export interface SagaTools {
   readonly host: Host;
   readonly watched: WatchedTypesReader;
   /** By hash. */
-  readonly definitions: LRUCache<string, CompiledSaga>;
+  readonly definitions: RecentMap<string, CompiledSaga>;
 }
 
 export function openSagaTools(host: Host, watched: WatchedTypesReader): SagaTools {
-  return { host, watched, definitions: new LRUCache({ max: DEFINITIONS_MAX }) };
+  return { host, watched, definitions: createRecentMap(DEFINITIONS_MAX) };
 }
 
 /** One transaction in which sagas are moved on. */

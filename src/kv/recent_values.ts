@@ -23,7 +23,7 @@ const entriesMax = 20_000;
 const valueBytesMax = 512;
 
 export function openRecentValues(): RecentValues {
-  const values = new LRUCache<string, Bytes>({ max: entriesMax });
+  const values = new LRUCache<string, Bytes>({ maxSize: entriesMax, sizeCalculation: () => 1 });
   return {
     get: (text) => values.get(text),
     keep(text, value) {

@@ -6,9 +6,9 @@
  * "Authentication", rules 1 to 3.
  */
 
-import { LRUCache } from "lru-cache";
 import type { KeyHolder } from "../domain/access.ts";
 import { hashApiKey, isApiKey } from "../domain/api_key.ts";
+import { createRecentMap } from "../domain/recent_map.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
 import type { Environment } from "../domain/tenant.ts";
 import type { Host } from "../host.ts";
@@ -51,7 +51,7 @@ const OTHER_INSTANCE: Answer = refused("forbidden", "The API key belongs to anot
 
 export function keyAuthenticator(engine: Engine, host: Host): KeyAuthenticator {
   /** Both by the key. */
-  const remembered = new LRUCache<string, Remembered>({ max: REMEMBERED_MAX });
+  const remembered = createRecentMap<string, Remembered>(REMEMBERED_MAX);
   const loading = new Map<string, Promise<Remembered | undefined>>();
   let era = 0;
 

@@ -5,11 +5,11 @@
  */
 
 import { type CryptoKey, errors, importJWK, type JWTPayload, jwtVerify } from "jose";
-import { LRUCache } from "lru-cache";
 import type { Operator } from "../domain/access.ts";
 import { assert } from "../domain/assert.ts";
 import { limits } from "../domain/limits.ts";
 import { hashToken } from "../domain/operator.ts";
+import { createRecentMap } from "../domain/recent_map.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
 import type { Host } from "../host.ts";
 
@@ -38,7 +38,7 @@ interface Verified {
 
 export function operatorAuthenticator(host: Host, tokenKeys: TokenKeys): OperatorAuthenticator {
   assert(tokenKeys.jwtSecret.length >= SECRET_BYTES_MIN, "the token secret has 32 bytes or more");
-  const remembered = new LRUCache<string, Verified>({ max: REMEMBERED_MAX });
+  const remembered = createRecentMap<string, Verified>(REMEMBERED_MAX);
   const verify = tokenVerifier(tokenKeys);
   return {
     async authenticate(token) {

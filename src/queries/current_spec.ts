@@ -5,9 +5,9 @@
  * the key cannot be followed, the store is asked each time.
  */
 
-import { LRUCache } from "lru-cache";
 import { assert } from "../domain/assert.ts";
 import { indexListeners } from "../domain/listener/patterns.ts";
+import { createRecentMap } from "../domain/recent_map.ts";
 import { compileSpec } from "../domain/spec/compile.ts";
 import { bindBlobs, isSameBinding } from "../domain/spec/bind_blobs.ts";
 import type { CompiledSpec } from "../domain/spec/compiled.ts";
@@ -57,7 +57,7 @@ interface Known {
 }
 
 export function openSpecCache(engine: Engine, host: Host): SpecCache {
-  const compiled = new LRUCache<number, Known>({ max: SPECS_MAX });
+  const compiled = createRecentMap<number, Known>(SPECS_MAX);
   const loading = new Map<number, Promise<CompiledSpec>>();
   const follower = followVersion(engine, host, keys.specVersion(), () => {
     for (const known of compiled.values()) known.isCurrent = false;

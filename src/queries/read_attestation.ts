@@ -3,7 +3,6 @@
  * neither the instance nor the whole stream is read. Spec: "GET .../audit/attestation/{index}".
  */
 
-import { LRUCache } from "lru-cache";
 import { formatOf } from "../domain/audit/anchor.ts";
 import { type AttestationBundle, buildBundle } from "../domain/audit/bundle.ts";
 import { type InclusionProof, proofRoot } from "../domain/audit/merkle.ts";
@@ -18,6 +17,7 @@ import {
 import { BLOCK_LEAVES, proveInBlock } from "../domain/audit/tree_rows.ts";
 import { proveFromTiles, tilesOfProof } from "../domain/audit/tree_tiles.ts";
 import { eventId } from "../domain/event.ts";
+import { createRecentMap } from "../domain/recent_map.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type { Engine, ReadTransaction } from "../kv/engine.ts";
@@ -55,8 +55,8 @@ interface BlockLeaves {
 }
 
 export function createAttestationReader(engine: Engine, specs: SpecCache): AttestationReader {
-  const blockLists = new LRUCache<string, readonly TreeBlock[]>({ max: ANCHORS_KEPT });
-  const blocks = new LRUCache<string, BlockLeaves>({ max: BLOCKS_KEPT });
+  const blockLists = createRecentMap<string, readonly TreeBlock[]>(ANCHORS_KEPT);
+  const blocks = createRecentMap<string, BlockLeaves>(BLOCKS_KEPT);
 
   async function listBlocks(tx: ReadTransaction, tenant: number, number: number) {
     const name = `${tenant}/${number}`;

@@ -3,12 +3,12 @@
  * stopped one into the words of a refusal. Spec: "WebAssembly handler contract".
  */
 
-import { LRUCache } from "lru-cache";
 import { assert } from "../domain/assert.ts";
 import { count, type Counters } from "../domain/counters.ts";
 import type { JsonObject } from "../domain/json.ts";
 import { limits } from "../domain/limits.ts";
 import type { ModuleAnswer, ModuleQuestion } from "../domain/reaction/module_question.ts";
+import { createRecentMap } from "../domain/recent_map.ts";
 import { accept, type Outcome, type Refusal, refuse } from "../domain/refusal.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import { type BlobReference, referenceText, type ResolvedBlob } from "../domain/wasm/blob.ts";
@@ -111,7 +111,7 @@ function createModuleRunner(
   tracer: ModuleTracer,
   counters: Counters,
 ): ModuleRunner {
-  const targets = new LRUCache<string, WasmTarget>({ max: TARGETS_MAX });
+  const targets = createRecentMap<string, WasmTarget>(TARGETS_MAX);
   const instanceOf = openInstanceNames(engine);
 
   function targetOf(tenant: number, blobs: BlobTable, call: ModuleCall): WasmTarget {

@@ -5,6 +5,7 @@
  */
 
 import { LRUCache } from "lru-cache";
+import { createRecentMap } from "../domain/recent_map.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
 import type { FoldedState } from "./fold_stream.ts";
@@ -49,7 +50,7 @@ export function openStateCache(): StateCache {
     maxEntrySize: ENTRY_CHARACTERS_MAX,
     sizeCalculation: (state) => ENTRY_CHARACTERS + state.stateJson.length,
   });
-  const refusals = new LRUCache<string, Refusal>({ max: REFUSALS_MAX });
+  const refusals = createRecentMap<string, Refusal>(REFUSALS_MAX);
   return {
     refusal: (name) => refusals.get(textOf(name)),
     refuse: (name, refusal) => void refusals.set(textOf(name), refusal),

@@ -3,11 +3,11 @@
  * spec, each with the versions that have rows.
  */
 
-import { LRUCache } from "lru-cache";
 import { basisOf } from "../domain/projection/basis.ts";
 import { compileProjection } from "../domain/projection/compile.ts";
 import type { CompiledProjection } from "../domain/projection/definition.ts";
 import type { ViewPlace } from "../domain/projection/view.ts";
+import { createRecentMap } from "../domain/recent_map.ts";
 import type { CompiledSpec } from "../domain/spec/compiled.ts";
 import type { Engine, Transaction } from "../kv/engine.ts";
 import {
@@ -53,7 +53,7 @@ export interface ViewSets {
 const SETS_MAX = 256;
 
 export function openViewSets(engine: Engine, specs: SpecCache): ViewSets {
-  const known = new LRUCache<number, ViewSet>({ max: SETS_MAX });
+  const known = createRecentMap<number, ViewSet>(SETS_MAX);
 
   async function current(tenant: number): Promise<ViewSet> {
     const spec = await specs.current(tenant);

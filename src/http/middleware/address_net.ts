@@ -4,10 +4,10 @@
  * Spec: "Limits", "A per-IP safety-net limit".
  */
 
-import { LRUCache } from "lru-cache";
 import { limits } from "../../domain/limits.ts";
 import type { RateVerdict } from "../../domain/plan.ts";
 import { addAt, countAt, newRateWindow, type RateWindow, roomInMs } from "../../domain/rate.ts";
+import { createRecentMap } from "../../domain/recent_map.ts";
 import { networkOf } from "../client_address.ts";
 
 export interface AddressNet {
@@ -36,8 +36,8 @@ export function createAddressNet(
   clientAddress: (peer: string, forwardedFor: string | null) => string,
   limit: number = limits.addressRequestsPerMinuteDefault,
 ): AddressNet {
-  const windows = new LRUCache<string, RateWindow>({ max: ADDRESSES_MAX });
-  const readings = new LRUCache<string, string>({ max: READINGS_MAX });
+  const windows = createRecentMap<string, RateWindow>(ADDRESSES_MAX);
+  const readings = createRecentMap<string, string>(READINGS_MAX);
 
   function readNetwork(peer: string, forwardedFor: string | null): string {
     const text = forwardedFor === null ? peer : `${peer} ${forwardedFor}`;

@@ -87,8 +87,7 @@ export interface ChunkText {
 export function imageOf(low: string, anchor: number, entries: readonly TreeEntry[]): ChunkText {
   assert(entries.length <= CHUNK_STREAMS_MAX, "a chunk fits a value");
   const value = encoder.encode(`${anchor} 0\n${linesOf(entries)}`);
-  const shape = { image: anchor, weight: 0, streams: entries.length, bytes: value.length };
-  return { low, value, shape };
+  return { low, value, shape: shapeOf({ entries, image: anchor, weight: 0 }) };
 }
 
 /** The whole chunk, in pieces of the half of the most where it has more; the first keeps `low`. */

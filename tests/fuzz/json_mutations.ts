@@ -72,7 +72,7 @@ function changeSomewhere(random: Random, value: JsonValue): JsonValue {
   const draw = random.next();
   if (draw < 0.75) inside[name] = changeSomewhere(random, inside[name]!);
   else if (draw < 0.82) delete inside[name];
-  else if (draw < 0.9) inside[`${random.pick(STRANGE_KEYS)}`] = inside[name]!;
+  else if (draw < 0.9) inside[random.pick(STRANGE_KEYS)] = structuredClone(inside[name]!);
   else if (draw < 0.96) inside[name] = structuredClone(random.pick(Object.values(inside)));
   else inside[name] = nest(inside[name]!, 1 + random.below(80));
   return Array.isArray(value) ? value.filter((item) => item !== undefined) : value;

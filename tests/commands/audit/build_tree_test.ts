@@ -210,6 +210,36 @@ Deno.test("with the memory of the tree before, what has not changed is not read"
   });
 });
 
+/** All that is stored after some anchors, each of which changes some of a few streams. */
+async function storedAfter(rounds: readonly (readonly number[])[], remembers: boolean) {
+  return await withTemporaryEngine(async (engine) => {
+    let [model, blocks]: [Model, readonly TreeBlock[]] = [new Map(), []];
+    let memory: TreeMemory | undefined;
+    for (const [at, changed] of rounds.entries()) {
+      const built = await build(engine, at + 1, blocks, model, changed, memory);
+      memory = remembers ? built.tree.memory : undefined;
+      await publish(engine, at + 1, built.tree.newChunks);
+      ({ model } = built);
+      ({ blocks } = built.tree);
+    }
+    const all = { begin: new Uint8Array([0]), end: new Uint8Array([0xff]) };
+    const pairs = await engine.snapshot((tx) => tx.getRange(all));
+    return pairs.map(({ key, value }) => `${key.toHex()} ${value.toHex()}`);
+  });
+}
+
+Deno.test("what a process remembers changes nothing of what it stores", async () => {
+  // Few streams of many events each, so that changes soon grow as large as the whole.
+  const round = fc.array(fc.nat(8), { minLength: 1, maxLength: 30 });
+  const rounds = fc.array(round, { minLength: 5, maxLength: 20 });
+  await fc.assert(
+    fc.asyncProperty(rounds, async (rounds) => {
+      assert.deepEqual(await storedAfter(rounds, true), await storedAfter(rounds, false));
+    }),
+    { numRuns: 30 },
+  );
+});
+
 Deno.test("a memory that lacks what a stream was is not believed", async () => {
   await withTemporaryEngine(async (engine) => {
     const all = Array.from({ length: 1_500 }, (_, number) => number);

@@ -258,9 +258,18 @@ function boundEngine(engine: Engine): Engine {
 
 for (const { name, open } of NODE_STORES) {
   Deno.test(`what is written while the swap is about to commit is erased too, not lost (${name})`, async () => {
-    let isSlow = false;
-    const delay = { kind: "delay", milliseconds: 15 } as const;
-    const wrapB = (engine: Engine) => faultyEngine(engine, () => isSlow ? delay : undefined);
+    let isHeld = false;
+    let nextWrite = Promise.withResolvers<void>();
+    // Each commit of B waits until something was written since its transaction has read.
+    const wrapB = (engine: Engine): Engine => ({
+      ...boundEngine(engine),
+      transact: (body) =>
+        engine.transact(async (tx) => {
+          const value = await body(tx);
+          if (isHeld) await nextWrite.promise;
+          return value;
+        }),
+    });
     await withTwoNodes(open, async (nodes) => {
       const { a, b, tenants: { test } } = nodes;
       valueOf(await a.service.data.writeEvents(test, noteWrite(uuid(1), SECRET)));
@@ -269,13 +278,17 @@ for (const { name, open } of NODE_STORES) {
       await b.service.background.renewShare();
       nodes.pass(60_000);
       await b.service.background.renewShare();
-      isSlow = true;
+      isHeld = true;
       const erasing = drainErasures(b.service);
       let written = 1;
       for (; written < 40; written++) {
         valueOf(await a.service.data.writeEvents(test, noteWrite(uuid(1), `${SECRET} ${written}`)));
+        nextWrite.resolve();
+        nextWrite = Promise.withResolvers();
         await new Promise((resolve) => setTimeout(resolve, 1));
       }
+      isHeld = false;
+      nextWrite.resolve();
       await erasing;
       await drainErasures(b.service);
       const events = await eventsOf(a.service, test, uuid(1));

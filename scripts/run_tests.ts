@@ -141,10 +141,11 @@ function describeSkipped(
   ].join("\n");
 }
 
-/** The first list has the processor before the others. */
+/** What starts servers has the processor before what computes, and an isolate for each file. */
 const ordinaryLanes = ORDINARY_TESTS.map((paths, at): Lane => async (write) => {
-  if (at > 0) await writeLine(write, "\n--- beside the others");
-  return [await runTests(await testFilesOf(paths), {}, write, at > 0 ? PATIENT : [])];
+  if (at === 0) return [await runTests(await testFilesOf(paths), {}, write)];
+  await writeLine(write, "\n--- beside the others");
+  return [await runTests([ONE_ISOLATE, "--", ...paths], {}, write, PATIENT)];
 });
 
 if (import.meta.main) {

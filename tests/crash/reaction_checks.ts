@@ -108,7 +108,7 @@ async function drain(life: Life, reactions: ReactionJournal, msMax: number): Pro
   const landed = reactions.triggers.filter(({ operation }) => hasLanded(operation, life.journal));
   for (;;) {
     const isLate = Date.now() > untilMs;
-    const pending = await pendingOf(life);
+    const pending = await pendingOf(life, landed);
     const missing = landed.filter(({ effects }) => effects.some(({ found }) => !found));
     if (pending.length + missing.length === 0) return [];
     const faults = await absorbStreams(life, keysOf(missing));
@@ -122,11 +122,16 @@ async function drain(life: Life, reactions: ReactionJournal, msMax: number): Pro
   }
 }
 
-/** What the server says is still to come. */
-async function pendingOf({ api }: Life): Promise<string[]> {
+/** What the server says is still to come, and the sagas that nothing has started yet. */
+async function pendingOf(life: Life, landed: readonly Trigger[]): Promise<string[]> {
   const asked = ["/_scheduled", "/_sagas?state=running", "/_sagas?state=compensating"];
-  const pages = await Promise.all(asked.map((path) => api.get(path)));
-  return asked.filter((_, index) => (pages[index]!.data as unknown[]).length > 0);
+  const pages = await Promise.all(asked.map((path) => life.api.get(path)));
+  const pending = asked.filter((_, index) => (pages[index]!.data as unknown[]).length > 0);
+  if (pending.length > 0) return pending;
+  // What starts them may still lie in the share of a process that died.
+  const started = new Set((await listSagas(life)).map(({ trigger }) => trigger.key));
+  return landed.filter(({ job }) => job !== undefined).map(({ job }) => keyOfJob(job!))
+    .filter((key) => !started.has(key)).map((key) => `the saga of ${key}`);
 }
 
 async function eachEffectOnce(life: Life, reactions: ReactionJournal): Promise<string[]> {
@@ -144,10 +149,19 @@ interface ListedSaga {
   readonly history: readonly { readonly step: string; readonly outcome: string }[];
 }
 
+async function listSagas(life: Life): Promise<ListedSaga[]> {
+  return await listAll(life, "/_sagas?limit=200") as ListedSaga[];
+}
+
+/** The stream of its first and of its last event. */
+function keyOfJob({ parts }: NonNullable<Trigger["job"]>): string {
+  return parts.get("finish")!.key;
+}
+
 /** One saga for each job that was started, in an end state, with the history of its ending. */
 async function sagasHaveEnded(life: Life, reactions: ReactionJournal): Promise<string[]> {
   const listed = new Map<string, ListedSaga[]>();
-  for (const saga of await listAll(life, "/_sagas?limit=200") as ListedSaga[]) {
+  for (const saga of await listSagas(life)) {
     const { key } = saga.trigger;
     listed.set(key, [...listed.get(key) ?? [], saga]);
   }
@@ -155,7 +169,7 @@ async function sagasHaveEnded(life: Life, reactions: ReactionJournal): Promise<s
     job !== undefined && hasLanded(operation, life.journal)
   );
   const faults = await concurrently(jobs, async (trigger) => {
-    const key = trigger.job!.parts.get("finish")!.key;
+    const key = keyOfJob(trigger.job!);
     const sagas = listed.get(key) ?? [];
     listed.delete(key);
     if (sagas.length !== 1) return [`${key}: ${sagas.length} sagas instead of one`];

@@ -1,18 +1,10 @@
 /**
  * `deno task bench`: one table of what the server does on one core, with the load generator on
- * another; durable, schema check, idempotency ledger and hash chain on. `--quick` leaves out what
- * needs 5 million stored events; `--json FILE` also writes the raw figures. Targets are ours.
- * `--store foundationdb` measures one and two servers on a cluster that it starts, unpinned.
- * `--overload` sends three times as many writes as it can do, and `--limits` measures what rate
- * limits cost a request, and nothing else.
- * `--reactions` measures what events set off, `--deliveries` what is sent to listeners, `--wasm`
- * calls of WebAssembly modules and the writes that they judge (unpinned, for they run in
- * processes), `--projections` how views follow, are built and exported, `--imports` imports of
- * 2 GB (`--quick`: 200 MB), `--audit` anchors and bundles of large environments (in process,
- * unpinned), `--geo` points (a million of them, 3 minutes), and nothing else.
+ * another; durable, schema check, idempotency ledger and hash chain on. Targets are ours. What runs
+ * in several processes, or in this one, is not pinned.
  */
 
-import { parseArgs } from "node:util";
+import { Option } from "commander";
 import { type ServerProcess, startServer } from "../tests/support/server_process.ts";
 import { measureAnchors } from "./bench/anchor_measures.ts";
 import { measureBundles, measureChain } from "./bench/audit_measures.ts";
@@ -38,6 +30,7 @@ import * as measures from "./bench/server_measures.ts";
 import { formatTable, isMet, type Row } from "./bench/table.ts";
 import { measureWasm } from "./bench/wasm_measures.ts";
 import { measureJudged } from "./bench/wasm_server_measures.ts";
+import { readOptions, taskCommand } from "./options.ts";
 
 interface Bench {
   readonly rows: Row[];
@@ -363,40 +356,60 @@ async function openBench({ isQuick, isOnCluster, mayPin }: Options): Promise<[Be
   return [{ rows: [], wrapper, dataDir, isQuick, ...unknown }, machine];
 }
 
+type Part =
+  | "reactions"
+  | "deliveries"
+  | "projections"
+  | "wasm"
+  | "imports"
+  | "audit"
+  | "geo"
+  | "overload"
+  | "limits";
+
+interface BenchOptions extends Partial<Readonly<Record<Part, true>>> {
+  readonly quick?: true;
+  readonly json?: string;
+  readonly store: "sqlite" | "foundationdb";
+}
+
+function benchCommand() {
+  return taskCommand("bench", "What the server does on one core. With a part: nothing else.")
+    .option("--quick", "without what needs millions of events stored before")
+    .option("--json <file>", "also write the raw figures")
+    .addOption(
+      new Option("--store <name>", "foundationdb: one and two servers on a cluster it starts")
+        .choices(["sqlite", "foundationdb"]).default("sqlite"),
+    )
+    .option("--reactions", "what events set off")
+    .option("--deliveries", "what is sent to listeners")
+    .option("--projections", "how views follow, are built and exported")
+    .option("--wasm", "calls of WebAssembly modules, and the writes that they judge")
+    .option("--imports", "imports of 2 GB (--quick: of 200 MB)")
+    .option("--audit", "anchors and bundles of large environments")
+    .option("--geo", "a million points (3 minutes)")
+    .option("--overload", "three times as many writes as it can do")
+    .option("--limits", "what rate limits cost a request");
+}
+
 if (import.meta.main) {
-  const { values } = parseArgs({
-    args: Deno.args.filter((argument) => argument !== "--"),
-    options: {
-      quick: { type: "boolean", default: false },
-      json: { type: "string" },
-      store: { type: "string", default: "sqlite" },
-      overload: { type: "boolean", default: false },
-      limits: { type: "boolean", default: false },
-      wasm: { type: "boolean", default: false },
-      audit: { type: "boolean", default: false },
-      reactions: { type: "boolean", default: false },
-      deliveries: { type: "boolean", default: false },
-      projections: { type: "boolean", default: false },
-      geo: { type: "boolean", default: false },
-      imports: { type: "boolean", default: false },
-    },
-  });
-  const onlyReactions = values.reactions;
+  const values = readOptions<BenchOptions>(benchCommand());
+  const onlyReactions = values.reactions === true;
   const isAll = !values.reactions && !values.deliveries && !values.projections;
   const isOnCluster = values.store === "foundationdb";
-  const { quick: isQuick, wasm: isWasm, audit: isAudit } = values;
+  const isQuick = values.quick === true;
   const [bench, machine] = await openBench({
     isQuick,
     isOnCluster,
-    mayPin: !isOnCluster && !isWasm && !isAudit,
+    mayPin: !isOnCluster && !values.wasm && !values.audit,
   });
   const startedAt = performance.now();
   try {
     if (values.overload) await runOverload(bench);
     else if (values.limits) await measureLimits((row) => add(bench, row));
-    else if (isWasm) await runWasm(bench);
+    else if (values.wasm) await runWasm(bench);
     else if (values.imports) await runImports(bench);
-    else if (isAudit) await runAudit(bench);
+    else if (values.audit) await runAudit(bench);
     else if (values.geo) await runGeo(bench);
     else if (isOnCluster) {
       await measureCluster({ ...bench, onlyReactions }, (row) => add(bench, row));

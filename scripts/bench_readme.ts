@@ -1,13 +1,10 @@
 /**
  * `deno task bench:readme`: writes the figures of `deno task bench` and `deno task bench:peers`
  * into the README, out of the raw figures that are kept beside this; nobody copies a number.
- *
- *   --bench FILE, --peers FILE   raw figures; kept from now on in place of those before
- *   --readme FILE                the document (README.md)
  */
 
-import { parseArgs } from "node:util";
 import { formatBench, putSection } from "./bench/markdown.ts";
+import { readOptions, taskCommand } from "./options.ts";
 import { formatFigures } from "./peers/report.ts";
 
 const KEPT = new URL("bench/figures/", import.meta.url);
@@ -36,12 +33,13 @@ async function readKept(name: "bench" | "peers") {
 }
 
 if (import.meta.main) {
-  const text = { type: "string" } as const;
-  const readme = { ...text, default: new URL("../README.md", import.meta.url).pathname };
-  const { values } = parseArgs({
-    args: Deno.args.filter((argument) => argument !== "--"),
-    options: { bench: text, peers: text, readme },
-  });
+  const readme = new URL("../README.md", import.meta.url).pathname;
+  const values = readOptions<{ bench?: string; peers?: string; readme: string }>(
+    taskCommand("bench:readme", "Writes the figures that are kept into the README.")
+      .option("--bench <file>", "raw figures of bench, kept in place of those before")
+      .option("--peers <file>", "raw figures of bench:peers, kept in place of those before")
+      .option("--readme <file>", "the document", readme),
+  );
   await Deno.mkdir(KEPT, { recursive: true });
   for (const name of ["bench", "peers"] as const) {
     const path = values[name];

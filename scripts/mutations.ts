@@ -4,18 +4,17 @@
  * those with these words in their names.
  */
 
-import { parseArgs } from "node:util";
 import { type Mutation, MUTATIONS } from "./mutations/list.ts";
+import { readOptions, taskCommand } from "./options.ts";
 
 const ROOT = new URL("..", import.meta.url).pathname;
 const COPIED = ["main.ts", "deno.json", "deno.lock", "README.md", "src", "tests", "scripts"];
 
-const { values } = parseArgs({
-  // A bare `--` is what `deno task mutations -- ...` leaves in front.
-  args: Deno.args.filter((argument) => argument !== "--"),
-  options: { only: { type: "string", default: "" } },
-});
-const chosen = MUTATIONS.filter(({ name }) => name.includes(values.only));
+const { only = "" } = readOptions<{ readonly only?: string }>(
+  taskCommand("mutations", "Puts bugs in, one after the other, and tells which the suites find.")
+    .option("--only <words>", "those whose names have these words in them"),
+);
+const chosen = MUTATIONS.filter(({ name }) => name.includes(only));
 const copy = await Deno.makeTempDir({ prefix: "daybook_mutations_" });
 try {
   await run("cp", ["-r", ...COPIED.map((path) => `${ROOT}${path}`), copy]);

@@ -3,22 +3,11 @@
  * all that works for it, the load generator on the other. Installs the peers into a folder outside
  * the repository, prints the tables and writes the raw figures after each work. No work begins
  * after 18 minutes; with `--full` 6 hours; with `--small`, to see that it works, 10 minutes.
- *
- *   --full, --small          how much of each work
- *   --only daybook,redis     peers whose name begins with one of these
- *   --works append,growth    lines of the work list
- *   --resume                 go on with the file of raw figures: what it holds is not done again
- *   --replace                the same, but what is asked for is done again
- *   --print                  only print what the file holds
- *   --minutes N              no work begins later
- *   --cache DIR              where peers are installed  (~/.cache/daybook-peers)
- *   --data DIR               where they keep their data (a temporary folder)
- *   --json FILE              the file of raw figures    (peers.json)
  */
 
-import { parseArgs } from "node:util";
 import { percentiles } from "./bench/load.ts";
 import { describeMachine, measureSync, pinLoadGenerator, serverWrapper } from "./bench/machine.ts";
+import { nameList, positiveNumber, readOptions, taskCommand } from "./options.ts";
 import { type Peer, PEERS } from "./peers/catalog.ts";
 import { type Figures, isMeasured, readFigures, withEntry, writeFigures } from "./peers/figures.ts";
 import { type Installed, installPeers, versionsOf } from "./peers/install.ts";
@@ -30,31 +19,34 @@ import type { Work } from "./peers/works.ts";
 
 const SYNC_PROBES = 300;
 
-function optionsOf(args: readonly string[]) {
-  const text = { type: "string" } as const;
-  const flag = { type: "boolean", default: false } as const;
-  return parseArgs({
-    args: args.filter((argument) => argument !== "--"),
-    options: {
-      full: flag,
-      small: flag,
-      only: text,
-      works: text,
-      resume: flag,
-      replace: flag,
-      print: flag,
-      minutes: text,
-      cache: { ...text, default: `${Deno.env.get("HOME") ?? "/tmp"}/.cache/daybook-peers` },
-      data: text,
-      json: { ...text, default: "peers.json" },
-    },
-  }).values;
+interface Options {
+  readonly full?: true;
+  readonly small?: true;
+  readonly only?: readonly string[];
+  readonly works?: readonly string[];
+  readonly resume?: true;
+  readonly replace?: true;
+  readonly print?: true;
+  readonly minutes?: number;
+  readonly cache: string;
+  readonly data?: string;
+  readonly json: string;
 }
 
-type Options = ReturnType<typeof optionsOf>;
-
-function listOf(text: string | undefined): string[] {
-  return (text ?? "").split(",").map((each) => each.trim()).filter(Boolean);
+function peersCommand() {
+  const cache = `${Deno.env.get("HOME") ?? "/tmp"}/.cache/daybook-peers`;
+  return taskCommand("bench:peers", "Ours and its peers on the same work, each durable.")
+    .option("--full", "much more of each work: up to 6 hours")
+    .option("--small", "little of each work, to see that it works")
+    .option("--only <names>", "peers whose name begins with one of these", nameList)
+    .option("--works <names>", "works whose name begins with one of these", nameList)
+    .option("--resume", "go on with the file of raw figures: what it holds is not done again")
+    .option("--replace", "the same, but what is asked for is done again")
+    .option("--print", "only print what the file holds")
+    .option("--minutes <number>", "no work begins later", positiveNumber)
+    .option("--cache <folder>", "where peers are installed", cache)
+    .option("--data <folder>", "where they keep their data (default: a temporary folder)")
+    .option("--json <file>", "the file of raw figures", "peers.json");
 }
 
 function isNamed(asked: readonly string[], name: string): boolean {
@@ -63,7 +55,7 @@ function isNamed(asked: readonly string[], name: string): boolean {
 
 function sizesOf({ full, small, minutes }: Options): Sizes {
   const sizes = SIZES[full ? "full" : small ? "small" : "standard"];
-  return minutes === undefined ? sizes : { ...sizes, minutes: Number(minutes) };
+  return minutes === undefined ? sizes : { ...sizes, minutes };
 }
 
 async function describe(folder: string, isPinned: boolean, installed: Installed) {
@@ -96,11 +88,11 @@ function tell({ work }: { readonly work: string }, { outcomes, failure, seconds 
 /** Makes the figures of all that is asked for, and the file of them after each. */
 async function measure(options: Options, peers: readonly Peer[], folder: string): Promise<Figures> {
   const sizes = sizesOf(options);
-  const works = listOf(options.works);
+  const { works = [] } = options;
   const installed = await installPeers(options.cache, peers.map(({ needs }) => needs));
   for (const problem of installed.problems) console.error(`not installed: ${problem}`);
   const isPinned = await pinLoadGenerator();
-  const isToGoOn = options.resume || options.replace;
+  const isToGoOn = options.resume ?? options.replace;
   const earlier = isToGoOn ? await readFigures(options.json) : undefined;
   const described = await describe(folder, isPinned, installed);
   let figures: Figures = { entries: [], ...earlier, ...described };
@@ -135,13 +127,13 @@ function endOnSignal(folder: string): void {
 }
 
 async function main(): Promise<void> {
-  const options = optionsOf(Deno.args);
+  const options = readOptions<Options>(peersCommand());
   if (options.print) {
     const figures = await readFigures(options.json);
     if (figures === undefined) throw new Error(`there is no ${options.json}`);
     return console.log(formatFigures(figures));
   }
-  const only = listOf(options.only);
+  const { only = [] } = options;
   const peers = PEERS.filter(({ name }) => isNamed(only, name));
   const startedMs = performance.now();
   const folder = await Deno.makeTempDir({ prefix: "daybook_peers_", dir: options.data });

@@ -1,38 +1,31 @@
 /**
  * `deno task torture -- --minutes 60`: every way of breaking the product in turn, with new seeds,
  * until the time is over. Prints each run with how to repeat it, and a table at the end; exits 1
- * where one failed, which is printed whole. `--only simulation,histories` takes some ways,
- * `--seed 7` other seeds, `--scale 0.1` a tenth of the cases in each run.
+ * where one failed, which is printed whole.
  */
 
-import { parseArgs } from "node:util";
+import { nameList, positiveNumber, readOptions, seedOption, taskCommand } from "./options.ts";
 import { commandFor, describeRuns, type Run } from "./torture/summary.ts";
 import { type Way, WAYS } from "./torture/ways.ts";
 
 const SEED_MAX = 2 ** 31 - 1;
 
-const { values } = parseArgs({
-  // A bare `--` is what `deno task torture -- ...` leaves in front.
-  args: Deno.args.filter((argument) => argument !== "--"),
-  options: {
-    minutes: { type: "string", default: "10" },
-    seed: { type: "string" },
-    only: { type: "string" },
-    scale: { type: "string", default: "1" },
-  },
-});
-const minutes = Number(values.minutes);
-const first = Number(values.seed ?? 1 + Math.floor(Math.random() * SEED_MAX));
-if (!(minutes > 0) || !Number.isSafeInteger(first) || first < 1 || first > SEED_MAX) {
-  console.error(`--minutes is a number above 0, --seed a whole number from 1 to ${SEED_MAX}`);
-  Deno.exit(2);
+interface TortureOptions {
+  readonly minutes: number;
+  readonly seed: number;
+  readonly only?: readonly string[];
+  readonly scale: number;
 }
-const scale = Number(values.scale);
-if (!(scale > 0)) {
-  console.error("--scale is a number above 0");
-  Deno.exit(2);
-}
-const ways = chooseWays(values.only).map((way) => (
+
+const names = WAYS.map(({ name }) => name).join(", ");
+const { minutes, seed: first, only, scale } = readOptions<TortureOptions>(
+  taskCommand("torture", "Every way of breaking the product in turn, with new seeds.")
+    .option("--minutes <number>", "no run begins later", positiveNumber, 10)
+    .option("--only <names>", `some of: ${names}`, nameList)
+    .option("--scale <number>", "so many times the cases of each run", positiveNumber, 1)
+    .addOption(seedOption()),
+);
+const ways = chooseWays(only).map((way) => (
   { ...way, cases: Math.max(1, Math.round(way.cases * scale)) }
 ));
 const runs: Run[] = [];
@@ -53,12 +46,11 @@ const failed = runs.filter(({ isGood }) => !isGood);
 for (const run of failed) console.log(`failed: ${commandFor(run)}`);
 Deno.exit(failed.length === 0 ? 0 : 1);
 
-function chooseWays(only: string | undefined): readonly Way[] {
+function chooseWays(only: readonly string[] | undefined): readonly Way[] {
   if (only === undefined) return WAYS;
-  const names = only.split(",");
-  const unknown = names.filter((name) => !WAYS.some((way) => way.name === name));
-  if (unknown.length === 0) return WAYS.filter(({ name }) => names.includes(name));
-  console.error(`There is no way '${unknown[0]}': ${WAYS.map(({ name }) => name).join(", ")}`);
+  const unknown = only.find((name) => !WAYS.some((way) => way.name === name));
+  if (unknown === undefined) return WAYS.filter(({ name }) => only.includes(name));
+  console.error(`There is no way '${unknown}': ${names}`);
   Deno.exit(2);
 }
 

@@ -3,28 +3,31 @@
  * A killed cluster stays dead for 20 seconds, or `--down` milliseconds.
  */
 
-import { parseArgs } from "node:util";
+import { readOptions, seedOption, taskCommand, wholeNumber } from "../../scripts/options.ts";
 import { startCluster } from "../support/cluster_process.ts";
 import { runOutages } from "./outage_driver.ts";
 
-const { values } = parseArgs({
-  // A bare `--` is what `deno task outages -- ...` leaves in front.
-  args: Deno.args.filter((argument) => argument !== "--"),
-  options: {
-    rounds: { type: "string", default: "40" },
-    seed: { type: "string" },
-    clients: { type: "string", default: "8" },
-    down: { type: "string", default: "20000" },
-  },
-});
-const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed);
+interface OutageRunOptions {
+  readonly rounds: number;
+  readonly seed: number;
+  readonly clients: number;
+  readonly down: number;
+}
+
+const { seed, rounds, clients, down } = readOptions<OutageRunOptions>(
+  taskCommand("outages", "Kills, stops and holds nodes and their cluster under load.")
+    .option("--rounds <number>", "how many outages", wholeNumber, 40)
+    .addOption(seedOption())
+    .option("--clients <number>", "that write", wholeNumber, 8)
+    .option("--down <ms>", "how long a killed cluster stays dead", wholeNumber, 20_000),
+);
 console.log(`seed ${seed}`);
 const cluster = await startCluster();
 const report = await runOutages(cluster, {
   seed,
-  rounds: Number(values.rounds),
-  clients: Number(values.clients),
-  clusterDownMs: Number(values.down),
+  rounds,
+  clients,
+  clusterDownMs: down,
   log: (line) => console.log(line),
 });
 await cluster.stop();

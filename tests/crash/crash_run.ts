@@ -5,7 +5,8 @@
  * are delivered to a receiver that stays.
  */
 
-import { parseArgs } from "node:util";
+import { Option } from "commander";
+import { readOptions, seedOption, taskCommand, wholeNumber } from "../../scripts/options.ts";
 import { nodeSettings } from "../cluster/node.ts";
 import { startCluster } from "../support/cluster_process.ts";
 import { ANCHOR_ALL_THE_TIME, checkEvidence } from "./check_evidence.ts";
@@ -13,27 +14,34 @@ import { type CrashReport, runCrashes } from "./crash_driver.ts";
 import { runDeliveryCrashes } from "./delivery_crashes.ts";
 import { runReactionCrashes } from "./reaction_crashes.ts";
 
-const { values } = parseArgs({
-  // A bare `--` is what `deno task crash -- ...` leaves in front.
-  args: Deno.args.filter((argument) => argument !== "--"),
-  options: {
-    rounds: { type: "string", default: "200" },
-    seed: { type: "string" },
-    connections: { type: "string", default: "8" },
-    store: { type: "string", default: "sqlite" },
-    workload: { type: "string", default: "writes" },
-  },
-});
-if (!["writes", "reactions", "listeners"].includes(values.workload)) {
-  throw new Error(`There is no workload ${values.workload}: writes, reactions or listeners`);
+interface CrashRunOptions {
+  readonly rounds: number;
+  readonly seed: number;
+  readonly connections: number;
+  readonly store: "sqlite" | "foundationdb";
+  readonly workload: "writes" | "reactions" | "listeners";
 }
-const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed);
+
+const { seed, rounds, connections, store, workload } = readOptions<CrashRunOptions>(
+  taskCommand("crash", "Kills a server under load, again and again, and looks at what it kept.")
+    .option("--rounds <number>", "how many kills", wholeNumber, 200)
+    .addOption(seedOption())
+    .option("--connections <number>", "that write", wholeNumber, 8)
+    .addOption(
+      new Option("--store <name>", "foundationdb: a cluster that is started for it")
+        .choices(["sqlite", "foundationdb"]).default("sqlite"),
+    )
+    .addOption(
+      new Option("--workload <name>", "what is in flight")
+        .choices(["writes", "reactions", "listeners"]).default("writes"),
+    ),
+);
 console.log(`seed ${seed}`);
-const cluster = values.store === "foundationdb" ? await startCluster() : undefined;
+const cluster = store === "foundationdb" ? await startCluster() : undefined;
 const options = {
   seed,
-  rounds: Number(values.rounds),
-  connections: Number(values.connections),
+  rounds,
+  connections,
   env: { ...ANCHOR_ALL_THE_TIME, ...(cluster && nodeSettings(cluster)) },
   log: (line: string) => console.log(line),
 };
@@ -42,7 +50,7 @@ await cluster?.stop();
 console.log(JSON.stringify(report, undefined, 2));
 
 function run(): Promise<CrashReport> {
-  switch (values.workload) {
+  switch (workload) {
     case "reactions":
       return runReactionCrashes({ ...options, clusterFile: cluster?.clusterFile });
     case "listeners":

@@ -3,18 +3,19 @@
  * with an error at the first difference; what a short trace does not cover is only told.
  */
 
-import { parseArgs } from "node:util";
+import { readOptions, seedOption, taskCommand, wholeNumber } from "../../scripts/options.ts";
 import { hiddenFaults } from "./faults.ts";
 import { describeRun, runDifferential } from "./run.ts";
 import { sqliteSubjects } from "./sqlite_subjects.ts";
 
-const { values } = parseArgs({
-  // A bare `--` is what `deno task differential -- ...` leaves in front.
-  args: Deno.args.filter((argument) => argument !== "--"),
-  options: { operations: { type: "string", default: "20000" }, seed: { type: "string" } },
-});
-const operations = Number(values.operations);
-const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed);
+const { operations, seed } = readOptions<{ readonly operations: number; readonly seed: number }>(
+  taskCommand(
+    "differential",
+    "The same trace on engines that restart and fail; ends where they differ.",
+  )
+    .option("--operations <number>", "of the trace", wholeNumber, 20_000)
+    .addOption(seedOption()),
+);
 console.log(`${operations} operations, seed ${seed}`);
 const subjects = await sqliteSubjects(hiddenFaults(seed));
 const report = await runDifferential({ operations, seed }, subjects);

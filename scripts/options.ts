@@ -1,0 +1,43 @@
+/** The options of the programs that people run: checked, and listed by `--help`. */
+
+import { Command, InvalidArgumentError, Option } from "commander";
+
+const USAGE_EXIT_CODE = 2;
+
+/** Whoever gets an option wrong is told which, and the program ends with 2. */
+export function taskCommand(task: string, description: string): Command {
+  return new Command(`deno task ${task} --`)
+    .description(description)
+    .showHelpAfterError("(--help lists the options)")
+    .exitOverride(({ exitCode }) => Deno.exit(exitCode === 0 ? 0 : USAGE_EXIT_CODE));
+}
+
+/** A bare `--` is what `deno task NAME -- ...` leaves in front. */
+export function readOptions<T extends object>(command: Command, args = Deno.args): T {
+  return command.parse(args.filter((argument) => argument !== "--"), { from: "user" }).opts<T>();
+}
+
+/** For `.option(...)`: a number above 0. */
+export function positiveNumber(text: string): number {
+  const number = Number(text);
+  if (number > 0 && number < Infinity) return number;
+  throw new InvalidArgumentError("It is a number above 0.");
+}
+
+/** For `.option(...)`: a whole number from 1 on that seeds and counts may have. */
+export function wholeNumber(text: string): number {
+  if (/^[1-9][0-9]{0,9}$/.test(text) && Number(text) < 2 ** 31) return Number(text);
+  throw new InvalidArgumentError(`It is a whole number from 1 to ${2 ** 31 - 1}.`);
+}
+
+/** For `.option(...)`: names between commas. */
+export function nameList(text: string): string[] {
+  return text.split(",").map((each) => each.trim()).filter(Boolean);
+}
+
+/** `--seed`, which repeats a run; a new one where it is not given. */
+export function seedOption(): Option {
+  const seed = 1 + Math.floor(Math.random() * (2 ** 31 - 1));
+  return new Option("--seed <number>", "repeats a run").argParser(wholeNumber)
+    .default(seed, "a new one");
+}

@@ -38,14 +38,18 @@ function drawFault(random: Random): Fault | undefined {
   return draw < 0.33 ? { kind: "delay", milliseconds: random.below(4) } : undefined;
 }
 
+async function deploy({ a, b, tenants }: TwoNodes): Promise<void> {
+  const request = { spec: SPEC, force: false, dryRun: false };
+  for (const { service } of [a, b]) {
+    valueOf(await service.specs.deploySpec(tenants.test, request));
+  }
+}
+
 async function record(
   { a, b, tenants }: TwoNodes,
   seed: number,
 ): Promise<{ history: readonly Operation[]; streams: FinalStreams }> {
   const tenant = tenants.test;
-  for (const { service } of [a, b]) {
-    valueOf(await service.specs.deploySpec(tenant, { spec: SPEC, force: false, dryRun: false }));
-  }
   const random = createRandom(seed);
   return await runClients({
     nodes: [a, b].map(({ service }) => ({ data: service.data, tenant })),
@@ -78,6 +82,7 @@ for (const { name, open } of NODE_STORES) {
         return { engines: [wrap(a, 1), wrap(b, 2)] as const, dispose };
       };
       await withTwoNodes(faulty, async (nodes) => {
+        await deploy(nodes);
         isRunning = true;
         const { history, streams } = await record(nodes, seed);
         isRunning = false;

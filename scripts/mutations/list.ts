@@ -78,7 +78,7 @@ export const MUTATIONS: readonly Mutation[] = [
     name: "a stale cache: a kept state is taken for that of the newest event",
     path: "src/queries/read_aggregate.ts",
     find: "if (base?.length === head.length) return",
-    put: "if (base !== undefined) return",
+    put: "if (base !== undefined && head.length > 0) return",
     suite: SIMULATION,
     env: SHORT,
   },

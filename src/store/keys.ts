@@ -5,7 +5,8 @@
  */
 
 import type { Bytes, KeyRange } from "../kv/engine.ts";
-import { pack, rangeOf } from "../kv/tuple.ts";
+import { pack, rangeOf, unpack } from "../kv/tuple.ts";
+import { fromTreeOrder, inTreeOrder } from "./tree_order.ts";
 
 /** Second part of every tenant key. Numbers, for they are in every key; never reused. */
 const kind = {
@@ -294,9 +295,10 @@ export const keys = {
   anchorNumber: (tenant: number, id: string): Bytes => pack([tenant, kind.anchorId, id]),
   anchorBlocks: (tenant: number, number: number): Bytes =>
     pack([tenant, kind.anchorBlocks, number]),
-  /** Which anchor made the chunk of streams that begins with the key `low`. */
-  chunk: (tenant: number, low: string): Bytes => pack([tenant, kind.chunk, low]),
+  /** Which anchor made the chunk of streams that begins with the key `low`, in tree order. */
+  chunk: (tenant: number, low: string): Bytes => pack([tenant, kind.chunk, inTreeOrder(low)]),
   chunks: (tenant: number): KeyRange => rangeOf([tenant, kind.chunk]),
+  chunkLow: (key: Bytes): string => fromTreeOrder(unpack(key).at(-1) as string),
   /** A chunk's leaves as of an anchor, or what that anchor changed of them. */
   chunkLeaves: (tenant: number, low: string, anchor: number): Bytes =>
     pack([tenant, kind.chunkLeaves, low, anchor]),

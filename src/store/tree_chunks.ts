@@ -147,7 +147,7 @@ export async function listChunks(
 ): Promise<{ readonly low: string; readonly anchor: number }[]> {
   const pairs = await tx.getRange(keys.chunks(tenant));
   return pairs.map(({ key, value }) => ({
-    low: unpack(key).at(-1) as string,
+    low: keys.chunkLow(key),
     anchor: valueNumber(value),
   }));
 }
@@ -171,7 +171,7 @@ export async function findChunks(
     const page = await tx.getRange({ begin: all.begin, end }, options);
     if (page.length === 0) return [];
     const known = page.find(({ value }) => valueNumber(value) <= anchor);
-    if (known !== undefined) lows.push(unpack(known.key).at(-1) as string);
+    if (known !== undefined) lows.push(keys.chunkLow(known.key));
     end = page.at(-1)!.key;
   }
   const range = {
@@ -179,7 +179,7 @@ export async function findChunks(
     end: to === undefined ? all.end : keys.chunk(tenant, to),
   };
   for (const { key, value } of await tx.getRange(range)) {
-    if (valueNumber(value) <= anchor) lows.push(unpack(key).at(-1) as string);
+    if (valueNumber(value) <= anchor) lows.push(keys.chunkLow(key));
   }
   return lows;
 }

@@ -40,7 +40,7 @@ function sortedKeys(model: Model): string[] {
 }
 
 /** One event more in each of the streams. */
-async function build(
+function build(
   engine: Engine,
   number: number,
   blocks: readonly TreeBlock[],
@@ -48,13 +48,24 @@ async function build(
   changed: readonly number[],
   memory?: TreeMemory,
 ) {
+  return buildNamed(engine, number, blocks, before, changed.map(keyOf), memory);
+}
+
+async function buildNamed(
+  engine: Engine,
+  number: number,
+  blocks: readonly TreeBlock[],
+  before: Model,
+  changed: readonly string[],
+  memory?: TreeMemory,
+) {
   const model = new Map(before);
-  for (const each of changed) {
-    const frontier = model.get(keyOf(each)) ?? EMPTY_FRONTIER;
-    const event = hash("sha256", `${each}/${frontier.count}`, "hex");
-    model.set(keyOf(each), extendFrontier(frontier, event));
+  for (const key of changed) {
+    const frontier = model.get(key) ?? EMPTY_FRONTIER;
+    const event = hash("sha256", `${key}/${frontier.count}`, "hex");
+    model.set(key, extendFrontier(frontier, event));
   }
-  const names = [...new Set(changed.map(keyOf))].sort();
+  const names = [...new Set(changed)].sort();
   const changes = names.map((key) => {
     const frontier = model.get(key)!;
     const leaf = leafHash(frontierRoot(frontier));
@@ -207,6 +218,27 @@ Deno.test("with the memory of the tree before, what has not changed is not read"
     ({ model, tree } = await build(engine, 8, tree.blocks, model, [7]));
     assert.equal(tree.root, rootOf(model));
     assert.ok(bytes() > 10_000, "without it the chunks are");
+  });
+});
+
+Deno.test("streams whose names the store has in another order are found in their chunks", async () => {
+  const names = Array.from({ length: 1_500 }, (_, number) => {
+    const high = ["\u{10000}", "\u{1f600}", "\ue000", "\uff00", "z"][number % 5]!;
+    return `order:${high}${String(number).padStart(4, "0")}`;
+  });
+  await withTemporaryEngine(async (engine) => {
+    let [model, blocks]: [Model, readonly TreeBlock[]] = [new Map(), []];
+    for (const [number, from] of [[1, 0], [2, 1]] as const) {
+      const changed = names.filter((_, at) => at % 2 === from);
+      const built = await buildNamed(engine, number, blocks, model, changed);
+      await publish(engine, number, built.tree.newChunks);
+      ({ model } = built);
+      ({ blocks } = built.tree);
+      assert.equal(built.tree.root, rootOf(model));
+      for (const key of changed) {
+        assert.equal(await rootOfProof(engine, number, blocks, model, key), rootOf(model), key);
+      }
+    }
   });
 });
 

@@ -14,6 +14,7 @@ import {
   pause,
   runLoad,
   startClocked,
+  writeLast,
 } from "./clock_jumps.ts";
 import { createRandom, type Random } from "./random.ts";
 
@@ -116,7 +117,9 @@ async function jumpOn(server: ClockedServer, random: Random) {
  * First by a clock that is hours behind what is still to fire, for as long as anybody sleeps; then
  * by one that is ahead of all that were, until nothing is left that waits.
  */
-async function untilDone(server: ClockedServer, writes: readonly ClockedWrite[]): Promise<void> {
+async function untilDone(server: ClockedServer, writes: ClockedWrite[]): Promise<void> {
+  await server.setAhead(0);
+  await writeLast(server, writes, "was_promised");
   await server.setAhead(-AHEAD_MS_MAX);
   await pause(SLEEP_MS);
   await server.setAhead(AHEAD_MS_MAX + 2 * DELAY_MS);

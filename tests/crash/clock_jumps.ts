@@ -59,10 +59,13 @@ export interface ClockedWrite {
   isAcknowledged: boolean;
 }
 
-interface Load {
+interface Client {
   readonly server: ClockedServer;
   readonly random: Random;
   readonly writes: ClockedWrite[];
+}
+
+interface Load extends Client {
   isOver(): boolean;
 }
 
@@ -89,20 +92,34 @@ export async function runLoad(
   return writes;
 }
 
+/** One more write, to an order of its own. */
+export async function writeLast(
+  server: ClockedServer,
+  writes: ClockedWrite[],
+  type: string,
+): Promise<void> {
+  const random = createRandom(writes.length);
+  await write({ server, random, writes }, random.uuid(), type);
+}
+
 async function writeOn(load: Load, orders: readonly string[]): Promise<void> {
-  const { random, writes, isOver } = load;
+  const { random, isOver } = load;
   while (!isOver()) {
     const order = random.pick(orders);
     const type = random.pick(["was_placed", "was_promised", "was_promised", "was_paid"]);
-    const write = { n: writes.length + 1, order, type, isAcknowledged: false };
-    writes.push(write);
-    await send(load, write);
+    await write(load, order, type);
     await pause(random.next() * THINK_MS_MAX);
   }
 }
 
+async function write(client: Client, order: string, type: string): Promise<void> {
+  const written = { n: client.writes.length + 1, order, type, isAcknowledged: false };
+  client.writes.push(written);
+  await send(client, written);
+}
+
 /** Now and then once more after the answer: then it must be the same. */
-async function send({ server, random }: Load, write: ClockedWrite): Promise<void> {
+async function send({ server, random }: Client, write: ClockedWrite): Promise<void> {
   let first: string | undefined;
   const again = random.chance(0.2);
   for (let tries = 0; tries < TRIES_MAX; tries++) {

@@ -9,8 +9,7 @@
  */
 
 import { missingForCluster, startCluster } from "../tests/support/cluster_process.ts";
-import { testFilesOf } from "../tests/support/test_files.ts";
-import { CLUSTER_SUITES, MEMORY_SUITES, ORDINARY_TESTS, type Suite } from "./tests/suites.ts";
+import { CLUSTER_SUITES, MEMORY_SUITES, ordinaryTests, type Suite } from "./tests/suites.ts";
 import { addSummaries, formatSummary, readSummary, type Summary } from "./tests/summary.ts";
 
 const ROOT = new URL("../", import.meta.url);
@@ -141,19 +140,21 @@ function describeSkipped(
   ].join("\n");
 }
 
-/** What starts servers has the processor before what computes, and an isolate for each file. */
-const ordinaryLanes = ORDINARY_TESTS.map((paths, at): Lane => async (write) => {
-  if (at === 0) return [await runTests(await testFilesOf(paths), {}, write)];
-  await writeLine(write, "\n--- beside the others");
-  return [await runTests([ONE_ISOLATE, "--", ...paths], {}, write, PATIENT)];
-});
+/** What starts processes has the processor before what computes, and an isolate for each file. */
+function ordinaryLane(files: readonly string[], at: number): Lane {
+  return async (write) => {
+    if (at === 0) return [await runTests(files, {}, write)];
+    await writeLine(write, "\n--- beside the others");
+    return [await runTests([ONE_ISOLATE, "--", ...files], {}, write, PATIENT)];
+  };
+}
 
 if (import.meta.main) {
   const startedAt = performance.now();
   const args = Deno.args.filter((argument) => argument !== "--");
   const summaries = args.length > 0
     ? [await runTests(args)]
-    : await runLanes(writeAll, [...ordinaryLanes, runOnCluster]);
+    : await runLanes(writeAll, [...(await ordinaryTests()).map(ordinaryLane), runOnCluster]);
   const total = addSummaries(summaries);
   for (const failure of total.failures) console.log(`failed: ${failure}`);
   console.log(`\n${formatSummary(total, (performance.now() - startedAt) / 1000)}`);

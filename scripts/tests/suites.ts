@@ -1,5 +1,7 @@
 /** What `deno task test` runs: the ordinary tests, and the same product on FoundationDB. */
 
+import { testFilesOf } from "../../tests/support/test_files.ts";
+
 export interface Suite {
   readonly name: string;
   /** As `tests/support/test_files.ts` reads them. */
@@ -22,12 +24,23 @@ export const CLUSTER_TESTS: readonly string[] = [
   "tests/kv/foundationdb_outage_test.ts",
 ];
 
+/** They call modules in processes of their own, which have 100 ms of real time for each call. */
+const MODULE_TESTS: readonly string[] = [
+  "tests/commands/ask_modules_test.ts",
+  "tests/commands/ask_outside_test.ts",
+  "tests/commands/import/import_effects_test.ts",
+  "tests/commands/judge_writes_test.ts",
+  "tests/commands/transfer/blobs_test.ts",
+  "tests/commands/upload_blob_test.ts",
+  "tests/commands/write_emission_test.ts",
+];
+
 /**
  * They compute and listen nowhere, so none is in the other's way: each list has a process of its
  * own, at the same time as all else.
  */
 const COMPUTING_TESTS: readonly (readonly string[])[] = [
-  ["tests/commands", "tests/differential", "tests/domain"],
+  ["tests/commands", "tests/differential", "tests/domain", ...leftOut(MODULE_TESTS)],
   [
     "tests/fuzz/json_fuzz_test.ts",
     "tests/fuzz/path_fuzz_test.ts",
@@ -42,11 +55,19 @@ function leftOut(paths: readonly string[]): string[] {
   return paths.map((path) => `!${path}`);
 }
 
-/** Every test but those on a cluster, once: first what starts servers, then what computes. */
-export const ORDINARY_TESTS: readonly (readonly string[])[] = [
-  ["tests", ...leftOut(COMPUTING_TESTS.flat())],
-  ...COMPUTING_TESTS,
-].map((paths) => [...paths, ...leftOut(CLUSTER_TESTS)]);
+/**
+ * The files of every test but those on a cluster, each once: first what starts servers and other
+ * processes, then what computes.
+ */
+export async function ordinaryTests(): Promise<readonly (readonly string[])[]> {
+  const withoutCluster = leftOut(CLUSTER_TESTS);
+  const computing = await Promise.all(
+    COMPUTING_TESTS.map((paths) => testFilesOf([...paths, ...withoutCluster])),
+  );
+  const all = await testFilesOf(["tests", ...withoutCluster]);
+  const rest = new Set(all).difference(new Set(computing.flat()));
+  return [[...rest], ...computing];
+}
 
 /**
  * Written for SQLite, and run again on other engines by TEST_STORE: what stands on transactions.

@@ -1,7 +1,7 @@
 /** The program behind `deno task test`: what it counts, and what it gives a process of its own. */
 
 import assert from "node:assert/strict";
-import { CLUSTER_SUITES, CLUSTER_TESTS, ORDINARY_TESTS } from "../../scripts/tests/suites.ts";
+import { CLUSTER_SUITES, CLUSTER_TESTS, ordinaryTests } from "../../scripts/tests/suites.ts";
 import { addSummaries, formatSummary, readSummary } from "../../scripts/tests/summary.ts";
 import { testFilesOf } from "../support/test_files.ts";
 
@@ -67,8 +67,16 @@ Deno.test("the tests that need a cluster are exactly those left out of the ordin
 });
 
 Deno.test("each test that needs no cluster is in the ordinary run, once", async () => {
-  const lanes = await Promise.all(ORDINARY_TESTS.map(testFilesOf));
+  const lanes = await ordinaryTests();
   const all = await testFilesOf(["tests", ...CLUSTER_TESTS.map((path) => `!${path}`)]);
   assert.ok(all.length > 400);
   assert.deepEqual(lanes.flat().sort(), all.sort());
+});
+
+Deno.test("tests that call modules are not among those that wait for the processor", async () => {
+  const [, ...computing] = await ordinaryTests();
+  for (const path of computing.flat()) {
+    const text = await Deno.readTextFile(new URL(path, ROOT));
+    assert.doesNotMatch(text, /withModules|withPool|openPool/, path);
+  }
 });

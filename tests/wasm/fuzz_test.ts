@@ -89,6 +89,7 @@ async function corpus(): Promise<Uint8Array<ArrayBuffer>[]> {
     ...await Promise.all(names.map(moduleFile)),
     await framed(returning('{"state":{"a":[1,2,{"b":"c"}]}}')),
     await framed(`(func $s (drop (memory.grow (i32.const 1000)))) (start $s) ${endless}`),
+    await framed(endless),
   ];
 }
 
@@ -143,7 +144,7 @@ Deno.test(`${RUNS} mutated modules are refused or run, and leave nothing behind`
   });
   // The mutations are such that much gets through to the engine, and much does not.
   for (const kind of ["ok", "module_malformed", "wasm_timeout"]) {
-    assert((counted[kind] ?? 0) > RUNS / 2_000, `${kind}: ${JSON.stringify(counted)}`);
+    assert((counted[kind] ?? 0) > RUNS / 500, `${kind}: ${JSON.stringify(counted)}`);
   }
 });
 

@@ -3,6 +3,8 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 
 const USAGE_EXIT_CODE = 2;
+/** Of seeds and counts. */
+export const WHOLE_NUMBER_MAX = 2 ** 31 - 1;
 
 /** Whoever gets an option wrong is told which, and the program ends with 2. */
 export function taskCommand(task: string, description: string): Command {
@@ -26,8 +28,8 @@ export function positiveNumber(text: string): number {
 
 /** For `.option(...)`: a whole number from 1 on that seeds and counts may have. */
 export function wholeNumber(text: string): number {
-  if (/^[1-9][0-9]{0,9}$/.test(text) && Number(text) < 2 ** 31) return Number(text);
-  throw new InvalidArgumentError(`It is a whole number from 1 to ${2 ** 31 - 1}.`);
+  if (/^[1-9][0-9]{0,9}$/.test(text) && Number(text) <= WHOLE_NUMBER_MAX) return Number(text);
+  throw new InvalidArgumentError(`It is a whole number from 1 to ${WHOLE_NUMBER_MAX}.`);
 }
 
 /** For `.option(...)`: names between commas. */
@@ -37,7 +39,7 @@ export function nameList(text: string): string[] {
 
 /** `--seed`, which repeats a run; a new one where it is not given. */
 export function seedOption(): Option {
-  const seed = 1 + Math.floor(Math.random() * (2 ** 31 - 1));
+  const seed = 1 + Math.floor(Math.random() * WHOLE_NUMBER_MAX);
   return new Option("--seed <number>", "repeats a run").argParser(wholeNumber)
     .default(seed, "a new one");
 }

@@ -4,11 +4,16 @@
  * where one failed, which is printed whole.
  */
 
-import { nameList, positiveNumber, readOptions, seedOption, taskCommand } from "./options.ts";
+import {
+  nameList,
+  positiveNumber,
+  readOptions,
+  seedOption,
+  taskCommand,
+  WHOLE_NUMBER_MAX,
+} from "./options.ts";
 import { commandFor, describeRuns, type Run } from "./torture/summary.ts";
 import { type Way, WAYS } from "./torture/ways.ts";
-
-const SEED_MAX = 2 ** 31 - 1;
 
 interface TortureOptions {
   readonly minutes: number;
@@ -34,7 +39,7 @@ console.log(`${minutes} minutes, seed ${first}: ${ways.map(({ name }) => name).j
 for (let number = 0; performance.now() < endsMs; number++) {
   const way = ways[number % ways.length]!;
   // Far apart, for some suites go through a range of seeds.
-  const seed = 1 + (first + number * 1_000_003) % SEED_MAX;
+  const seed = 1 + (first + number * 1_000_003) % WHOLE_NUMBER_MAX;
   const leftMinutes = ((endsMs - performance.now()) / 60_000).toFixed(1);
   console.log(
     `${leftMinutes} minutes left: ${way.cases} ${way.unit}: ${commandFor({ way, seed })}`,

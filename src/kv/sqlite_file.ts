@@ -241,8 +241,9 @@ function buildFile(
 function preparePairs(db: DatabaseSync): StoredPairs {
   const get = db.prepare("SELECT v FROM kv WHERE k = ?");
   const scan = "SELECT k, v FROM kv WHERE k >= ? AND k < ? ORDER BY k";
-  const forward = db.prepare(`${scan} LIMIT ?`);
-  const backward = db.prepare(`${scan} DESC LIMIT ?`);
+  // `LIMIT ?` alone is looked at for the plan: SQLite would then compile the statement each time.
+  const forward = db.prepare(`${scan} LIMIT +?`);
+  const backward = db.prepare(`${scan} DESC LIMIT +?`);
   for (const statement of [forward, backward]) giveArrays(statement);
   return {
     get(key) {

@@ -70,7 +70,11 @@ export interface StreamAppender {
   flush(epoch: number): void;
 }
 
-/** Opens a stream for appending: reads its head, and so guards it. */
+/**
+ * Opens a stream for appending: reads its head, and so guards it. The head is a field that is
+ * replaced: an accessor would give each appender a hidden class of its own, made in the old
+ * generation of the heap, which keeps the accessor and all it sees until the next full collection.
+ */
 export async function openStream(
   tx: Transaction,
   tenant: number,
@@ -78,13 +82,14 @@ export async function openStream(
 ): Promise<StreamAppender> {
   const before = await readHead(tx, tenant, stream);
   const pending: ChainedEvent[] = [];
-  let head = before;
+  const appender = { key: stream, head: before, append, flush };
 
   function append(
     events: readonly EncodedEvent[],
     timestamp: number,
     firstTimestamp = timestamp,
   ): number {
+    const { head } = appender;
     const first = head.length;
     let { tip, bytes } = head;
     let frontier: Frontier = { count: first, peaks: head.peaks };
@@ -96,7 +101,7 @@ export async function openStream(
       frontier = extendFrontier(frontier, tip);
       pending.push({ raw: event.raw, bytes: event.bytes, hash: tip });
     }
-    head = {
+    appender.head = {
       length: first + events.length,
       bytes,
       createdAt: first === 0 ? firstTimestamp : head.createdAt,
@@ -112,19 +117,13 @@ export async function openStream(
 
   function flush(epoch: number): void {
     if (pending.length === 0) return;
+    const { head } = appender;
     markChange(tx, tenant, stream, before, epoch);
     movePoint(tx, tenant, stream, before.place, head.place);
     placeEvents(tx, tenant, stream, before.length, pending, { ...head, epoch });
   }
 
-  return {
-    key: stream,
-    get head() {
-      return head;
-    },
-    append,
-    flush,
-  };
+  return appender;
 }
 
 /**

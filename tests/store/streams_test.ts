@@ -46,6 +46,14 @@ Deno.test("readHead() of a stream without events has length 0 and no tip", async
   });
 });
 
+Deno.test("openStream() gives no object with accessors: each would keep its transaction in memory", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const appender = await engine.transact((tx) => openStream(tx, TENANT, stream));
+    const fields = Object.values(Object.getOwnPropertyDescriptors(appender));
+    assert.deepEqual(fields.filter(({ get, set }) => get !== undefined || set !== undefined), []);
+  });
+});
+
 Deno.test("openStream() keeps the head of what was appended: length, bytes, times, tip", async () => {
   await withTemporaryEngine(async (engine) => {
     const first = await append(engine, 0, [5, 6], 100);

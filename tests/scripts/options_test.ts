@@ -1,6 +1,7 @@
 /** Options of the programs that people run. */
 
 import assert from "node:assert/strict";
+import configuration from "../../deno.json" with { type: "json" };
 import {
   nameList,
   positiveNumber,
@@ -53,4 +54,24 @@ Deno.test("a program that is called wrongly says what is wrong, and ends with 2"
   const help = await run("--help");
   assert.equal(help.code, 0);
   assert.match(text(help.stdout), /--seed <number> +repeats a run \(default: a new one\)/);
+});
+
+/** Tasks that people call with options. */
+const TASKS = Object.entries(configuration.tasks).flatMap(([task, command]) => {
+  const program = /^deno run (?:--allow-[^ ]+ )+((?:scripts|tests)[^ ]+\.ts)$/.exec(command)?.[1];
+  const isOurs = program !== undefined && Deno.readTextFileSync(program).includes("taskCommand(");
+  return isOurs ? [task] : [];
+});
+
+Deno.test("each task of people tells its options, with the permissions it has", async () => {
+  assert.ok(TASKS.length >= 8, `only ${TASKS}`);
+  for (const task of TASKS) {
+    const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: ["task", task, "--", "--help"],
+      env: { NO_COLOR: "1" },
+    }).output();
+    const [told, fault] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+    assert.equal(code, 0, fault);
+    assert.ok(told!.startsWith(`Usage: deno task ${task} -- [options]`), `${task}: ${told}`);
+  }
 });

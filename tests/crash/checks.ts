@@ -55,10 +55,9 @@ const CONCURRENT_READS = 8;
 
 export async function streamsHoldWhatWasSent(life: Life): Promise<string[]> {
   const absorbed = await absorb(life, life.written);
-  return [
-    ...absorbed,
-    ...life.written.flatMap((operation) => operationFaults(operation, life.journal)),
-  ];
+  // Of a stream that could not be read, all that was written would seem to be lost.
+  if (absorbed.length > 0) return absorbed;
+  return life.written.flatMap((operation) => operationFaults(operation, life.journal));
 }
 
 /** Reads what is new in every stream that the operations touch. */
@@ -72,7 +71,9 @@ export async function absorbStreams(life: Life, keys: Iterable<string>): Promise
   return await concurrently([...new Set(keys)], async (key) => {
     const stream = streams.get(key) ?? createStreamModel(key);
     streams.set(key, stream);
-    return absorbEntries(stream, await api.events(key, stream.lastId), journal, judgeUnsent);
+    const events = await api.events(key, stream.lastId).catch((error) => String(error));
+    if (typeof events === "string") return [`${key} could not be read: ${events}`];
+    return absorbEntries(stream, events, journal, judgeUnsent);
   });
 }
 

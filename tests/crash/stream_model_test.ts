@@ -1,6 +1,7 @@
 /** The judgement of the crash driver: a store that lost, doubled or changed something is caught. */
 
 import assert from "node:assert/strict";
+import { type Life, streamsHoldWhatWasSent } from "./checks.ts";
 import { createJournal, type Journal, type Operation, type Outcome } from "./journal.ts";
 import { createRandom } from "./random.ts";
 import {
@@ -55,6 +56,20 @@ Deno.test("operationFaults() catches an acknowledged write that is lost", () => 
   const lost = send(journal, ["a"], "acknowledged");
   assert.match(operationFaults(lost, journal)[0]!, /is lost/);
   assert.deepEqual(operationFaults(send(journal, ["b"], "unknown"), journal), []);
+});
+
+Deno.test("streamsHoldWhatWasSent() calls nothing lost of a stream that could not be read", async () => {
+  const journal = createJournal();
+  const written = [send(journal, ["a"], "acknowledged")];
+  const judge = (events: () => Promise<ListedEntry[]>) =>
+    streamsHoldWhatWasSent(
+      { api: { events }, journal, written, streams: new Map() } as unknown as Life,
+    );
+  assert.deepEqual(await judge(() => Promise.reject(new Error("timed out"))), [
+    `${KEY} could not be read: Error: timed out`,
+  ]);
+  assert.match((await judge(() => Promise.resolve([])))[0]!, /is lost/);
+  assert.deepEqual(await judge(() => Promise.resolve(listed([{ token: "a" }]))), []);
 });
 
 Deno.test("operationFaults() catches a write that is there in part", () => {

@@ -238,7 +238,7 @@ async function start(bench: Bench, note: string): Promise<ServerProcess> {
   return server;
 }
 
-async function runAll(bench: Bench): Promise<void> {
+async function runMain(bench: Bench): Promise<void> {
   await measureYardsticks(bench);
   let server = await start(bench, "empty");
   try {
@@ -374,7 +374,7 @@ interface BenchOptions extends Partial<Readonly<Record<Part, true>>> {
 }
 
 function benchCommand() {
-  return taskCommand("bench", "What the server does on one core. With a part: nothing else.")
+  return taskCommand("bench", "What the server does on one core, in one table; or a part alone.")
     .option("--quick", "without what needs millions of events stored before")
     .option("--json <file>", "also write the raw figures")
     .addOption(
@@ -395,7 +395,6 @@ function benchCommand() {
 if (import.meta.main) {
   const values = readOptions<BenchOptions>(benchCommand());
   const onlyReactions = values.reactions === true;
-  const isAll = !values.reactions && !values.deliveries && !values.projections;
   const isOnCluster = values.store === "foundationdb";
   const isQuick = values.quick === true;
   const [bench, machine] = await openBench({
@@ -413,12 +412,10 @@ if (import.meta.main) {
     else if (values.geo) await runGeo(bench);
     else if (isOnCluster) {
       await measureCluster({ ...bench, onlyReactions }, (row) => add(bench, row));
-    } else {
-      if (isAll) await runAll(bench);
-      if (isAll || values.reactions) await runReactions(bench);
-      if (isAll || values.deliveries) await runDeliveries(bench);
-      if (values.projections) await runProjections(bench);
-    }
+    } else if (values.reactions) await runReactions(bench);
+    else if (values.deliveries) await runDeliveries(bench);
+    else if (values.projections) await runProjections(bench);
+    else await runMain(bench);
   } finally {
     const seconds = Math.round((performance.now() - startedAt) / 1000);
     console.log(`\n${machine.join("\n")}\n\n${formatTable(bench.rows)}\n\n${seconds} s in all`);

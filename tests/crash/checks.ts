@@ -54,15 +54,19 @@ const KEYED_RETRIES_MAX = 40;
 const CONCURRENT_READS = 8;
 
 export async function streamsHoldWhatWasSent(life: Life): Promise<string[]> {
-  const absorbed = await absorb(life, life.written);
-  // Of a stream that could not be read, all that was written would seem to be lost.
-  if (absorbed.length > 0) return absorbed;
-  return life.written.flatMap((operation) => operationFaults(operation, life.journal));
+  return await judgeOperations(life, life.written);
 }
 
-/** Reads what is new in every stream that the operations touch. */
-async function absorb(life: Life, operations: readonly Operation[]): Promise<string[]> {
-  return await absorbStreams(life, touchedKeys(operations));
+/**
+ * Reads what is new in every stream that the operations touch, and judges the operations: not those
+ * whose streams could not all be read, for these would seem to be lost.
+ */
+async function judgeOperations(life: Life, operations: readonly Operation[]): Promise<string[]> {
+  const faults = await absorbStreams(life, touchedKeys(operations));
+  const isRead = ({ targets }: Operation) =>
+    targets.every((target) => life.streams.get(keyOf(target))!.isRead);
+  const judged = operations.filter(isRead);
+  return [...faults, ...judged.flatMap((operation) => operationFaults(operation, life.journal))];
 }
 
 /** Reads what is new in these streams; each of them once. */
@@ -71,8 +75,10 @@ export async function absorbStreams(life: Life, keys: Iterable<string>): Promise
   return await concurrently([...new Set(keys)], async (key) => {
     const stream = streams.get(key) ?? createStreamModel(key);
     streams.set(key, stream);
+    stream.isRead = false;
     const events = await api.events(key, stream.lastId).catch((error) => String(error));
     if (typeof events === "string") return [`${key} could not be read: ${events}`];
+    stream.isRead = true;
     return absorbEntries(stream, events, journal, judgeUnsent);
   });
 }
@@ -92,11 +98,7 @@ export async function keyedRetriesHaveOneEffect(life: Life): Promise<string[]> {
   }
   const retried = [...keyed.filter(({ outcome }) => outcome === "unknown"), ...acknowledged];
   const faults = await concurrently(retried, (operation) => retry(life, operation));
-  faults.push(...await absorb(life, retried));
-  return [
-    ...faults,
-    ...retried.flatMap((operation) => operationFaults(operation, life.journal)),
-  ];
+  return [...faults, ...await judgeOperations(life, retried)];
 }
 
 async function retry({ api, journal }: Life, operation: Operation): Promise<string[]> {

@@ -20,6 +20,8 @@ export interface StreamModel {
   /** The chain hash after each event: it stands for every byte up to there. */
   readonly hashes: string[];
   lastId?: string;
+  /** Whether what is new in it could be read, when that was last tried. */
+  isRead: boolean;
   state: { count: number; sum: number; last?: string };
 }
 
@@ -37,7 +39,7 @@ export interface UnsentEvent {
 export type JudgeUnsent = (event: UnsentEvent) => string[];
 
 export function createStreamModel(key: string): StreamModel {
-  return { key, hashes: [], state: { count: 0, sum: 0 } };
+  return { key, hashes: [], isRead: false, state: { count: 0, sum: 0 } };
 }
 
 export function chainHash(previous: string | undefined, raw: string): string {

@@ -17,14 +17,19 @@ const ID = "5b0e8f6c-3d1a-4c2b-9f7e-0a1b2c3d4e5f";
 const KEY = `account:${ID}`;
 
 /** A batch of events with these tokens, sent to one stream. */
-function send(journal: Journal, tokens: readonly string[], outcome: Outcome): Operation {
+function send(
+  journal: Journal,
+  tokens: readonly string[],
+  outcome: Outcome,
+  id = ID,
+): Operation {
   const events = tokens.map((token) => ({
     type: "was_credited",
     data: { token, amount: 2, note: "" },
   }));
   const operation = journal.record({
     form: "batch",
-    targets: [{ aggregateType: "account", id: ID, events }],
+    targets: [{ aggregateType: "account", id, events }],
   });
   operation.outcome = outcome;
   operation.streamIds = [tokens.map((_, index) => String(index))];
@@ -70,6 +75,22 @@ Deno.test("streamsHoldWhatWasSent() calls nothing lost of a stream that could no
   ]);
   assert.match((await judge(() => Promise.resolve([])))[0]!, /is lost/);
   assert.deepEqual(await judge(() => Promise.resolve(listed([{ token: "a" }]))), []);
+});
+
+Deno.test("streamsHoldWhatWasSent() judges a stream that was read, whatever could not be beside it", async () => {
+  const journal = createJournal();
+  const unread = "0c2d3e4f-8b1e-4f6a-9d24-5b3e1a7c5a6b";
+  const written = [
+    send(journal, ["a"], "acknowledged", unread),
+    send(journal, ["b"], "acknowledged"),
+  ];
+  const events = (key: string) =>
+    key === KEY ? Promise.resolve([]) : Promise.reject(new Error("timed out"));
+  const life = { api: { events }, journal, written, streams: new Map() } as unknown as Life;
+  assert.deepEqual(await streamsHoldWhatWasSent(life), [
+    `account:${unread} could not be read: Error: timed out`,
+    "write 1 (batch, acknowledged) is lost",
+  ]);
 });
 
 Deno.test("operationFaults() catches a write that is there in part", () => {

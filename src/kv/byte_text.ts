@@ -5,6 +5,7 @@
 
 import { Buffer } from "node:buffer";
 import type { Bytes } from "./engine.ts";
+import { newBytes } from "./slab.ts";
 
 /** A half-open range of keys as text. */
 export interface TextRange {
@@ -23,7 +24,7 @@ export function textOf(bytes: Uint8Array, begin = 0, end = bytes.length): string
 
 /** The key of a text. */
 export function bytesOf(text: string): Bytes {
-  const bytes = new Uint8Array(text.length);
+  const bytes = newBytes(text.length);
   for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
   return bytes;
 }

@@ -6,6 +6,7 @@
 
 import { LRUCache } from "lru-cache";
 import type { Bytes } from "./engine.ts";
+import { ownBytes } from "./slab.ts";
 
 export interface RecentValues {
   get(text: string): Bytes | undefined;
@@ -34,7 +35,7 @@ export function openRecentValues(): RecentValues {
       // What nobody has read does not push out what somebody did.
       if (!values.has(text)) return;
       if (value === undefined || value.length > valueBytesMax) values.delete(text);
-      else values.set(text, value);
+      else values.set(text, ownBytes(value));
     },
     forgetAll: () => values.clear(),
   };

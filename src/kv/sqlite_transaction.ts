@@ -12,6 +12,7 @@ import type { WrittenGroup } from "./conflict_log.ts";
 import { mergeRange } from "./range_merge.ts";
 import type { StoredPairs } from "./sqlite_file.ts";
 import type { SqliteViews, View } from "./sqlite_views.ts";
+import { newBytes } from "./slab.ts";
 import { stampBytes } from "./transaction_bytes.ts";
 import { checkKey, refuseExpired } from "./size_limits.ts";
 import * as own from "./write_buffer.ts";
@@ -86,7 +87,7 @@ export class SqliteTransaction extends BufferedTransaction<TransactionHome> impl
     view.setBigUint64(0, BigInt(version));
     view.setUint16(8, order);
     for (const { prefix, suffix, value } of this.buffer.stamped) {
-      const key = new Uint8Array(prefix.length + stampBytes + suffix.length);
+      const key = newBytes(prefix.length + stampBytes + suffix.length);
       key.set(prefix);
       key.set(stamp, prefix.length);
       key.set(suffix, prefix.length + stampBytes);

@@ -8,6 +8,7 @@
 
 import { textOf } from "./byte_text.ts";
 import type { Bytes, KeyRange } from "./engine.ts";
+import { newBytes } from "./slab.ts";
 
 /** Numbers are safe integers. */
 export type TupleElement = string | number | Uint8Array;
@@ -76,7 +77,7 @@ function packIntoScratch(elements: readonly TupleElement[]): number {
 }
 
 function copyScratch(length: number, extra: number): Bytes {
-  const copy = new Uint8Array(length + extra);
+  const copy = newBytes(length + extra);
   // Below this size a loop beats the call into the runtime.
   if (length > 64) copy.set(scratch.subarray(0, length));
   else for (let i = 0; i < length; i++) copy[i] = scratch[i]!;
@@ -187,7 +188,7 @@ function unpackText(bytes: Uint8Array, begin: number, end: number): string {
 }
 
 function unescape(bytes: Uint8Array, begin: number, end: number): Bytes {
-  const content = new Uint8Array(end - begin);
+  const content = newBytes(end - begin);
   let length = 0;
   for (let at = begin; at < end; at++) {
     const byte = bytes[at]!;
@@ -195,7 +196,7 @@ function unescape(bytes: Uint8Array, begin: number, end: number): Bytes {
     // The 0xff after a zero only marks it as content.
     if (byte === 0) at++;
   }
-  return length === content.length ? content : content.slice(0, length);
+  return length === content.length ? content : content.subarray(0, length);
 }
 
 function malformed(at: number): RangeError {

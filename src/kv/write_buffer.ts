@@ -5,6 +5,7 @@
 
 import type { Bytes } from "./engine.ts";
 import { lowerBound, textAfter, textOf, type TextRange } from "./byte_text.ts";
+import { newBytes } from "./slab.ts";
 
 /** The last word on one key: an addition if `delta` is there, else a value or its removal. */
 export interface Write {
@@ -32,6 +33,7 @@ export interface WriteBuffer {
   fresh: string[];
 }
 
+const COUNTER_BYTES = 8;
 /** From so many on sorting all is the smaller work. */
 const freshMax = 100;
 
@@ -122,9 +124,9 @@ export function unownedParts(buffer: WriteBuffer, range: TextRange): TextRange[]
 
 /** The sum as a signed little-endian 64-bit number; a shorter value is padded, a longer one cut. */
 export function addToCounter(value: Bytes | undefined, delta: bigint): Bytes {
-  const sum = new Uint8Array(8);
-  if (value !== undefined) sum.set(value.subarray(0, 8));
-  const view = new DataView(sum.buffer);
+  const sum = newBytes(COUNTER_BYTES);
+  if (value !== undefined) sum.set(value.subarray(0, COUNTER_BYTES));
+  const view = new DataView(sum.buffer, sum.byteOffset, COUNTER_BYTES);
   view.setBigInt64(0, BigInt.asIntN(64, view.getBigInt64(0, true) + delta), true);
   return sum;
 }

@@ -9,6 +9,7 @@ import { assert } from "../domain/assert.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
 import { COMMIT_LOG_SHARDS, commitLogShard } from "../domain/work_share.ts";
 import type { Bytes, KeyValue, ReadTransaction, Transaction } from "../kv/engine.ts";
+import { newBytes } from "../kv/slab.ts";
 import { pack, unpack } from "../kv/tuple.ts";
 import { keyAfter, keys } from "./keys.ts";
 
@@ -82,7 +83,7 @@ export function removeCommits(
 ): void {
   for (const { shard, position } of commits) {
     const prefix = keys.commitLog(tenant, shard);
-    const key = new Uint8Array(prefix.length + position.length);
+    const key = newBytes(prefix.length + position.length);
     key.set(prefix);
     key.set(position, prefix.length);
     tx.clear(key);
@@ -139,7 +140,7 @@ function afterPosition(tenant: number, shard: number, position: Bytes | undefine
   if (position === undefined) return range;
   assert(position.length > STAMP_BYTES, "a position in the log is a stamp and a stream");
   const prefix = keys.commitLog(tenant, shard);
-  const key = new Uint8Array(prefix.length + position.length);
+  const key = newBytes(prefix.length + position.length);
   key.set(prefix);
   key.set(position, prefix.length);
   return { begin: keyAfter(key), end: range.end };

@@ -11,6 +11,7 @@ import { type GeoPlace, leavesOf } from "../domain/geo/cells.ts";
 import type { GeoArea, Placed } from "../domain/geo/search.ts";
 import { splitStreamKey, type StreamKey } from "../domain/stream_key.ts";
 import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
+import { newBytes } from "../kv/slab.ts";
 import { unpack } from "../kv/tuple.ts";
 import { decodePlace, PLACE_BYTES, putPlace } from "./geo_place.ts";
 import { keyAfter, keys } from "./keys.ts";
@@ -96,13 +97,13 @@ export async function walkPoints(
 }
 
 function encodePlace(place: GeoPlace): Bytes {
-  const bytes = new Uint8Array(PLACE_BYTES);
+  const bytes = newBytes(PLACE_BYTES);
   putPlace(viewOf(bytes), 0, place);
   return bytes;
 }
 
 function encodeLeaf(leaf: bigint): Bytes {
-  const bytes = new Uint8Array(LEAF_BYTES);
+  const bytes = newBytes(LEAF_BYTES);
   viewOf(bytes).setBigUint64(0, leaf);
   return bytes;
 }

@@ -6,6 +6,7 @@
 import { limits } from "../domain/limits.ts";
 import type { IdempotencyClaim, Written } from "../domain/write.ts";
 import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
+import { bytesOfHex } from "../kv/slab.ts";
 import { pack, unpack } from "../kv/tuple.ts";
 import { keyAfter, keys } from "./keys.ts";
 
@@ -148,7 +149,7 @@ function setEntry(
 function encodeEntry({ used, bodyHash, written }: LedgerEntry): Bytes {
   const { form, requestId, impliedCount, targets } = written;
   const places = targets.flatMap(({ key, first, count }) => [key, first, count]);
-  return pack([used, Uint8Array.fromHex(bodyHash), form, requestId, impliedCount, ...places]);
+  return pack([used, bytesOfHex(bodyHash), form, requestId, impliedCount, ...places]);
 }
 
 function decodeEntry(value: Bytes): LedgerEntry {

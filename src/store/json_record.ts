@@ -1,12 +1,12 @@
 /** Small records kept as JSON text under one key each. */
 
 import type { Bytes } from "../kv/engine.ts";
+import { utf8Of } from "../kv/slab.ts";
 
-const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 export function encodeRecord(record: object): Bytes {
-  return encoder.encode(JSON.stringify(record));
+  return utf8Of(JSON.stringify(record));
 }
 
 /** The record as it was stored; only our own functions write under these keys. */

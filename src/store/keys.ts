@@ -5,6 +5,7 @@
  */
 
 import type { Bytes, KeyRange } from "../kv/engine.ts";
+import { newBytes } from "../kv/slab.ts";
 import { pack, rangeOf, unpack } from "../kv/tuple.ts";
 import { fromTreeOrder, inTreeOrder } from "./tree_order.ts";
 
@@ -390,7 +391,7 @@ export const keys = {
 
 /** The first key after `key`. */
 export function keyAfter(key: Bytes): Bytes {
-  const next = new Uint8Array(key.length + 1);
+  const next = newBytes(key.length + 1);
   next.set(key);
   return next;
 }

@@ -6,6 +6,7 @@
 import { assert } from "../domain/assert.ts";
 import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
 import { kvLimits } from "../kv/engine.ts";
+import { newBytes } from "../kv/slab.ts";
 import { keys } from "./keys.ts";
 
 /** First byte of a header. Plain values must not begin with it: formats and JSON never do. */
@@ -22,9 +23,9 @@ export function setLargeValue(tx: Transaction, tenant: number, key: Bytes, value
     const piece = value.slice(number * size, (number + 1) * size);
     tx.set(keys.piece(tenant, key, number), piece);
   }
-  const header = new Uint8Array(HEADER_BYTES);
+  const header = newBytes(HEADER_BYTES);
   header[0] = HEADER;
-  const view = new DataView(header.buffer);
+  const view = new DataView(header.buffer, header.byteOffset, HEADER_BYTES);
   view.setUint32(1, count);
   view.setUint32(5, value.length);
   tx.set(key, header);

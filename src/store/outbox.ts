@@ -14,6 +14,7 @@ import {
   type ReadTransaction,
   type Transaction,
 } from "../kv/engine.ts";
+import { utf8Of } from "../kv/slab.ts";
 import { unpack } from "../kv/tuple.ts";
 import { clearPage, type ErasedStream } from "./erased_copies.ts";
 import { keyAfter, keys } from "./keys.ts";
@@ -28,7 +29,6 @@ export interface OutboxPage {
 /** Pages are short in bytes too: what waits may be large. */
 const PAGE_BYTES_MAX = 1024 * 1024;
 
-const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 export function outboxShard({ tenant, stream }: OutboxPlace): number {
@@ -37,7 +37,7 @@ export function outboxShard({ tenant, stream }: OutboxPlace): number {
 
 /** Made before the transaction, so that its size is known. */
 export function encodeEntry({ entry, sinceMs, waitMs, tries }: WaitingEntry): Bytes {
-  return encoder.encode(JSON.stringify({ entry, sinceMs, waitMs, tries }));
+  return utf8Of(JSON.stringify({ entry, sinceMs, waitMs, tries }));
 }
 
 /** Puts an entry in, with the bytes that {@link encodeEntry} gave. */

@@ -7,6 +7,7 @@ import { parseEventId } from "../domain/event.ts";
 import type { CancelRule, Emission } from "../domain/reaction/action.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
 import { type Bytes, kvLimits, type ReadTransaction, type Transaction } from "../kv/engine.ts";
+import { utf8Of } from "../kv/slab.ts";
 import { unpack } from "../kv/tuple.ts";
 import { type ErasedStream, takePage } from "./erased_copies.ts";
 import { keyAfter, keys } from "./keys.ts";
@@ -37,11 +38,10 @@ export interface StoredCancelRule extends CancelRule {
 type Reads = Pick<ReadTransaction, "get" | "getRange">;
 
 const PRESENT = new Uint8Array(0);
-const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 export function encodeSchedule(record: ScheduleRecord): Bytes {
-  return encoder.encode(JSON.stringify(record));
+  return utf8Of(JSON.stringify(record));
 }
 
 export function storeSchedule(tx: Transaction, tenant: number, record: ScheduleRecord): void {
@@ -133,7 +133,7 @@ export function moveCancelMark(
   { key: stream, eventType }: CancelRule,
   mark: number,
 ): void {
-  tx.set(keys.cancelMark(tenant, stream, eventType), encoder.encode(String(mark)));
+  tx.set(keys.cancelMark(tenant, stream, eventType), utf8Of(String(mark)));
   tx.clearRange(keys.cancelRules(tenant, stream, eventType));
 }
 

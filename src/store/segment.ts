@@ -8,6 +8,7 @@ import { Buffer } from "node:buffer";
 import { assert } from "../domain/assert.ts";
 import type { ChainHash } from "../domain/audit/chain.ts";
 import type { Bytes } from "../kv/engine.ts";
+import { newBytes } from "../kv/slab.ts";
 
 /** One event of a stream as the store keeps it. */
 export interface ChainedEvent {
@@ -33,8 +34,8 @@ const encoder = new TextEncoder();
 export function encodeSegment(events: readonly ChainedEvent[]): Bytes {
   let size = PREAMBLE_BYTES;
   for (const event of events) size += EVENT_OVERHEAD_BYTES + event.bytes;
-  const segment = new Uint8Array(size);
-  const view = new DataView(segment.buffer);
+  const segment = newBytes(size);
+  const view = new DataView(segment.buffer, segment.byteOffset, size);
   segment[0] = FORMAT;
   view.setUint32(1, events.length);
   let lengthAt = PREAMBLE_BYTES;

@@ -6,6 +6,7 @@ import { peakCount } from "../domain/audit/frontier.ts";
 import { NODE_BYTES, type NodeHash } from "../domain/audit/node_hash.ts";
 import type { GeoPlace } from "../domain/geo/cells.ts";
 import type { Bytes } from "../kv/engine.ts";
+import { newBytes } from "../kv/slab.ts";
 import { decodePlace, PLACE_BYTES, putPlace } from "./geo_place.ts";
 
 export interface StreamHead {
@@ -54,8 +55,8 @@ const TIP_CHARACTERS = 64;
 export function encodeHead(head: StreamHead): Bytes {
   assert(head.tip !== undefined, "a stored head has a tip");
   const placeAt = headBytes(head.peaks.length);
-  const bytes = new Uint8Array(head.place === undefined ? placeAt : placeAt + PLACE_BYTES);
-  const view = new DataView(bytes.buffer);
+  const bytes = newBytes(head.place === undefined ? placeAt : placeAt + PLACE_BYTES);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   bytes[0] = head.place === undefined ? FORMAT : PLACED_FORMAT;
   if (head.place !== undefined) putPlace(view, placeAt, head.place);
   view.setFloat64(1, head.length);

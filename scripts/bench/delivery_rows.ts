@@ -175,7 +175,7 @@ async function measureLatency({ isQuick, add }: DeliveryBench, target: Target, s
   const { times } = (await sink.report()).all!;
   if (times.length !== repliedMs.size) throw new Error(`${times.length} deliveries came`);
   const latency = percentiles(latenciesOf(times, repliedMs));
-  const whole = percentiles(times.map(([at, cameMs]) => cameMs - at));
+  const whole = percentiles(wholeLatenciesOf(times));
   add({
     name: "commit to delivery, p99",
     value: latency.p99,
@@ -190,6 +190,10 @@ async function measureLatency({ isQuick, add }: DeliveryBench, target: Target, s
 
 function latenciesOf(times: Received["times"], repliedMs: ReadonlyMap<number, number>): number[] {
   return times.map(([at, cameMs]) => Math.max(0, cameMs - repliedMs.get(at)!));
+}
+
+function wholeLatenciesOf(times: Received["times"]): number[] {
+  return times.map(([at, cameMs]) => cameMs - at);
 }
 
 /** Gives when each write was answered, by when it should have been sent. */
@@ -219,7 +223,10 @@ async function writeSteadily(
   return repliedMs;
 }
 
-/** Ten listeners that are well, and in turn with that eight beside one dead and one slow one. */
+/**
+ * Ten listeners that are well, and in turn with that eight beside one dead and one slow one. From
+ * when a write should have been sent to its receipt: most come before the reply to their write.
+ */
 async function measureBulkheads(
   { isQuick, add }: DeliveryBench,
   server: ServerProcess,
@@ -235,12 +242,12 @@ async function measureBulkheads(
       await writeSteadily(target, LISTENERS, 2);
       await pause(1_000);
       await sink.report();
-      const repliedMs = await writeSteadily(target, LISTENERS, 6);
+      await writeSteadily(target, LISTENERS, 6);
       await pause(1_000);
       const report = await sink.report();
       // In both the same eight are looked at.
       const times = WELL.flatMap((name) => report[name]?.times ?? []);
-      (isWell ? well : beside).push(percentiles(latenciesOf(times, repliedMs)).p99);
+      (isWell ? well : beside).push(percentiles(wholeLatenciesOf(times)).p99);
     }
   }
   const [before, after] = [percentiles(well).p50, percentiles(beside).p50];

@@ -183,7 +183,7 @@ function connect<Q, A extends AnswerMessage>(child: Deno.ChildProcess): RunnerPr
     if (isFirst) watchFirst(0);
     const frames = questions.map(({ message, body }) => encodeFrame(message, body));
     // Where the pipe is broken, the process has ended, and `leave` tells.
-    input.write(joinBytes(frames)).catch(kill);
+    input.write(frames.length === 1 ? frames[0]! : joinBytes(frames)).catch(kill);
     return answers;
   }
 
@@ -210,7 +210,11 @@ async function readFrames<A>(
   take: (frame: Frame<A>) => void,
 ): Promise<void> {
   const frames = frameReader<A>();
-  for await (const piece of stream) {
+  // An iterator over the stream takes 20 us longer for each piece.
+  const reader = stream.getReader();
+  for (;;) {
+    const { value: piece, done } = await reader.read();
+    if (done) return;
     frames.push(piece);
     for (let frame = frames.next(); frame !== undefined; frame = frames.next()) take(frame);
   }

@@ -111,11 +111,6 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "parts of the service, which bind and decide nothing",
   },
   {
-    place: "src/commands/audit/write_chunks.ts",
-    test: "tests/commands/audit/build_tree_test.ts",
-    reason: "chunks are what building a tree leaves",
-  },
-  {
     place: "src/commands/audit/due_anchors.ts",
     test: "tests/workers/anchors_test.ts",
     reason: "the worker is all that drives it",

@@ -34,7 +34,7 @@ import {
   shapeOf,
 } from "../../store/tree_chunks.ts";
 import type { TreeMemory } from "./tree_memory.ts";
-import { openChunkWriter, type TreeBuild } from "./write_chunks.ts";
+import { type AddChunk, type TreeBuild, writeChunks } from "./write_chunks.ts";
 
 /** A stream that was changed since the tree before, or is new. */
 export interface TreeChange extends TreeEntry {
@@ -67,7 +67,7 @@ const KEPT_CHUNKS = 1_000;
 
 export async function buildTree(build: NextTreeBuild): Promise<BuiltTree> {
   const { number, changes } = build;
-  const merged = await mergeChanges(build);
+  const merged = await writeChunks(build, (add) => mergeChanges(build, add));
   const hashed = await hashBlocks(build, merged);
   const blocks = joinBlocks(hashed);
   let [newStreams, newEvents] = [0, 0];
@@ -97,15 +97,14 @@ interface Merged {
   readonly kept: Map<string, readonly TreeEntry[]>;
 }
 
-async function mergeChanges(build: NextTreeBuild): Promise<Merged> {
+async function mergeChanges(build: NextTreeBuild, keepChunk: AddChunk): Promise<Merged> {
   const { engine, tenant, number, changes, memory } = build;
   const known = memory?.chunks ?? await listShapes(build);
   const merged: Merged = { chunks: new Map(known), split: [], kept: new Map() };
-  const writer = openChunkWriter(build);
 
   async function add(text: ChunkText): Promise<void> {
     merged.chunks.set(text.low, text.shape);
-    await writer.add(text);
+    await keepChunk(text);
   }
 
   for (const { low, part } of partsOf([...known.keys()], changes)) {
@@ -129,7 +128,6 @@ async function mergeChanges(build: NextTreeBuild): Promise<Merged> {
       await add(text);
     }
   }
-  await writer.end();
   if (merged.split.length > 0) merged.chunks = inOrder(merged.chunks);
   return merged;
 }

@@ -13,16 +13,18 @@ import {
 import { BLOCK_LEAVES } from "../../domain/audit/tree_rows.ts";
 import { CHUNK_STREAMS_SPLIT, type ChunkShape, imageOf } from "../../store/tree_chunks.ts";
 import type { BuiltTree } from "./build_tree.ts";
-import { openChunkWriter, type TreeBuild } from "./write_chunks.ts";
+import { type AddChunk, type TreeBuild, writeChunks } from "./write_chunks.ts";
+
+type Pages = AsyncIterable<readonly TreeEntry[]> | Iterable<readonly TreeEntry[]>;
 
 /** `pages`: streams by key; at least one in all. */
-export async function buildFirstTree(
-  build: TreeBuild,
-  pages: AsyncIterable<readonly TreeEntry[]> | Iterable<readonly TreeEntry[]>,
-): Promise<BuiltTree> {
+export async function buildFirstTree(build: TreeBuild, pages: Pages): Promise<BuiltTree> {
+  return await writeChunks(build, (add) => hashStreams(build, pages, add));
+}
+
+async function hashStreams(build: TreeBuild, pages: Pages, add: AddChunk): Promise<BuiltTree> {
   const chunks = new Map<string, ChunkShape>();
   const blocks: HashedBlock[] = [];
-  const writer = openChunkWriter(build);
   let newStreams = 0;
   let newEvents = 0;
 
@@ -30,7 +32,7 @@ export async function buildFirstTree(
     // Whatever comes before the first stream is of the first chunk.
     const text = imageOf(chunks.size === 0 ? "" : entries[0]!.key, build.number, entries);
     chunks.set(text.low, text.shape);
-    await writer.add(text);
+    await add(text);
   }
 
   const chunk: TreeEntry[] = [];
@@ -48,7 +50,6 @@ export async function buildFirstTree(
   }
   if (chunk.length > 0) await addChunk(chunk);
   if (block.length > 0) blocks.push(hashBlock(block));
-  await writer.end();
   const joined = joinBlocks(blocks);
   const memory = { anchor: build.number, chunks, blocks: blocks.map(({ rows }) => rows) };
   const newChunks = [...chunks.keys()];

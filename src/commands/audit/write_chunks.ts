@@ -14,36 +14,50 @@ export interface TreeBuild {
   readonly guard: (tx: Transaction) => Promise<void>;
 }
 
-export interface ChunkWriter {
-  add(text: ChunkText): Promise<void>;
-  /** Writes what is left. */
-  end(): Promise<void>;
-}
+/** Keeps a chunk, now or with others that follow. Rejects where one before could not be kept. */
+export type AddChunk = (text: ChunkText) => Promise<void>;
 
 const BATCH_BYTES = 1024 * 1024;
 
-export function openChunkWriter({ engine, pace, tenant, number, guard }: TreeBuild): ChunkWriter {
+/**
+ * Keeps all chunks that `fill` adds. While some are being written and synced it goes on with the
+ * next; when this resolves or rejects nothing is under way any more, so a second try of the same
+ * tree cannot meet a late write of the first.
+ */
+export async function writeChunks<T>(
+  { engine, pace, tenant, number, guard }: TreeBuild,
+  fill: (add: AddChunk) => Promise<T>,
+): Promise<T> {
   let batch: ChunkText[] = [];
   let bytes = 0;
+  let writing: Promise<void> = Promise.resolve();
 
-  async function end(): Promise<void> {
-    if (batch.length === 0) return;
+  async function write(): Promise<void> {
+    await writing;
     const texts = batch;
     batch = [];
     bytes = 0;
-    await engine.transact(async (tx) => {
+    writing = engine.transact(async (tx) => {
       await guard(tx);
       for (const text of texts) storeChunk(tx, tenant, number, text);
     });
-    await pace();
+    // Told to whoever waits for it next.
+    writing.catch(() => {});
   }
 
   async function add(text: ChunkText): Promise<void> {
     batch.push(text);
     bytes += text.value.length;
-    if (bytes >= BATCH_BYTES) await end();
+    if (bytes >= BATCH_BYTES) await write();
     await pace();
   }
 
-  return { add, end };
+  try {
+    const result = await fill(add);
+    if (batch.length > 0) await write();
+    await writing;
+    return result;
+  } finally {
+    await writing.catch(() => {});
+  }
 }

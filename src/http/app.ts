@@ -28,16 +28,38 @@ import {
 import { createRequestIds } from "./middleware/request_id.ts";
 import { PATHS } from "./paths.ts";
 import { sendRefusal } from "./reply.ts";
-import { createRouter, type FoundPath, type Route } from "./route.ts";
+import { createRouter, type FoundPath, type PathRoutes, type Route } from "./route.ts";
 
 const findPath = createRouter(PATHS);
 const MS_PER_SECOND = 1000;
 
-/** What is answered however many others ask. */
-const ALWAYS_ANSWERED = /^[^:]+:\/\/[^/?]*\/(?:health\/(?:live|ready)|metrics)(?:\?|$)/;
+/** Paths about the process itself: they are answered however many others ask. */
+const ALWAYS_ANSWERED: ReadonlySet<PathRoutes> = new Set(
+  PATHS.filter(({ methods }) => [...methods.values()].every(isOfProcess)),
+);
 
 const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$/;
 const MALFORMED_HOST: Refusal = { kind: "bad_request", message: "Malformed Host header" };
+
+/** A request as it came; what Hono hands from the gate to the answer. */
+interface Arrival {
+  readonly connection: Connection;
+  readonly address: Address;
+  readonly path: FoundPath | undefined;
+  /** Milliseconds of the clock that only goes forward. */
+  readonly beganMs: number;
+  /** Set when it is answered. */
+  endedMs?: number;
+}
+
+/** What a listener hands its requests to. */
+export type App = Pick<Hono<{ Bindings: Arrival }>, "request"> & {
+  fetch(request: Request, connection?: Connection): Promise<Response>;
+};
+
+function isOfProcess({ access }: Route): boolean {
+  return access === "health" || access === "metrics";
+}
 
 /** HTTP/1.0 and requests put in by hand may come without one. */
 function isHost(header: string | null): boolean {
@@ -45,11 +67,7 @@ function isHost(header: string | null): boolean {
 }
 
 /** The application of one listener, or of all hosts of a base domain. */
-export function createApp(
-  service: Service,
-  host: Host,
-  options: AppOptions,
-): Hono<{ Bindings: Connection }> {
+export function createApp(service: Service, host: Host, options: AppOptions): App {
   const { requests = newRequestCounts(), drain } = options;
   const { addressNet = createAddressNet(options.clientAddress) } = options;
   const { loadGate = createLoadGate(service, host) } = options;
@@ -57,12 +75,8 @@ export function createApp(
   const nextRequestId = createRequestIds(host);
   const findPlace = createPlaces(options.environment);
 
-  async function answer(
-    request: Request,
-    connection: Connection,
-    address: Address,
-    path: FoundPath | undefined,
-  ): Promise<Response> {
+  async function answer(request: Request, arrival: Arrival): Promise<Response> {
+    const { connection, address, path } = arrival;
     const requestId = nextRequestId(request.headers.get("x-request-id"));
     options.tracer?.nameRequest(request.method, path?.path.pattern ?? NO_ROUTE, requestId);
     if (request.method === "OPTIONS") return answerPreflight(requestId);
@@ -76,30 +90,32 @@ export function createApp(
     return response;
   }
 
-  const app = new Hono<{ Bindings: Connection }>({ getPath: () => "/" });
-  app.all("/", async ({ req: { raw }, env }) => {
-    const beganMs = host.monotonicMs();
-    const address = parseAddress(raw.url);
-    const path = address.segments && findPath(address.segments);
-    const answered = answer(raw, env, address, path);
+  const app = new Hono<{ Bindings: Arrival }>({ getPath: () => "/" });
+  app.all("/", async ({ req: { raw }, env: arrival }) => {
+    const answered = answer(raw, arrival);
     const response = await (drain === undefined ? answered : drain.track(answered));
     if (response.status >= 400) leaveBody(raw);
-    const seconds = (host.monotonicMs() - beganMs) / MS_PER_SECOND;
-    countRequest(requests, path?.path.pattern ?? NO_ROUTE, raw.method, response.status, seconds);
+    const route = arrival.path?.path.pattern ?? NO_ROUTE;
+    arrival.endedMs = host.monotonicMs();
+    const seconds = (arrival.endedMs - arrival.beganMs) / MS_PER_SECOND;
+    countRequest(requests, route, raw.method, response.status, seconds);
     return raw.method === "HEAD" ? await withoutBody(response) : response;
   });
   const carry = app.fetch;
-  // Before Hono, which costs as much as all that a request which is shed needs.
-  app.fetch = async (request, ...rest) => {
-    if (ALWAYS_ANSWERED.test(request.url)) return await carry(request, ...rest);
-    if (!loadGate.enter()) return shed(request);
-    const enteredMs = host.monotonicMs();
+
+  // The gate is before Hono, which costs as much as all that a request which is shed needs.
+  async function fetch(request: Request, connection?: Connection): Promise<Response> {
+    const address = parseAddress(request.url);
+    const path = address.segments && findPath(address.segments);
+    const isGated = path === undefined || !ALWAYS_ANSWERED.has(path.path);
+    if (isGated && !loadGate.enter()) return await shed(request);
+    const arrival: Arrival = { connection, address, path, beganMs: host.monotonicMs() };
     try {
-      return await carry(request, ...rest);
+      return await carry(request, arrival);
     } finally {
-      loadGate.leave(enteredMs, host.monotonicMs());
+      if (isGated) loadGate.leave(arrival.beganMs, arrival.endedMs ?? host.monotonicMs());
     }
-  };
+  }
 
   function shed(request: Request): Response | Promise<Response> {
     countRequest(requests, NO_ROUTE, request.method, SHED_STATUS, 0);
@@ -107,7 +123,7 @@ export function createApp(
     return loadGate.shed(nextRequestId(request.headers.get("x-request-id")));
   }
 
-  return app;
+  return Object.assign(app, { fetch });
 }
 
 type Found = Pick<Call, "params" | "query" | "place" | "route"> & { readonly handler: Route };
@@ -129,7 +145,7 @@ function findRoute(
   if (handler === undefined) return refuse({ kind: "method_not_allowed", allow: path.allow });
   const route = `${method} ${path.pattern}`;
   const place = findPlace(host);
-  if (handler.access === "health" || handler.access === "metrics") {
+  if (isOfProcess(handler)) {
     const anywhere: Place = { environment: "test", servesData: false };
     return accept({ params, query, route, handler, place: place.ok ? place.value : anywhere });
   }
@@ -174,8 +190,7 @@ async function answerOrFail(edge: Edge, call: Call, route: Route): Promise<Respo
 async function answerCall(edge: Edge, call: Call, route: Route): Promise<Response> {
   const { access } = edge.service;
   // What is asked of the process itself it tells to the end.
-  const isOfProcess = route.access === "health" || route.access === "metrics";
-  if (!isOfProcess && edge.options.drain?.isStopping()) {
+  if (!isOfProcess(route) && edge.options.drain?.isStopping()) {
     return answerRefused(edge, call, { kind: "server_stopping" });
   }
   const header = call.request.headers.get("authorization");

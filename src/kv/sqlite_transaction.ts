@@ -139,6 +139,7 @@ export class SqliteTransaction extends BufferedTransaction<TransactionHome> impl
     if (this.#view === undefined) {
       this.#startedMs = this.home.nowMs();
       this.#view = this.home.views.join(this.#startedMs);
+      if (this.#view.pairs !== undefined) return this.#view.pairs;
     }
     const pairs = this.#view.pairs;
     if (pairs === undefined || this.#isTooOld()) {

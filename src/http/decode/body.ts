@@ -108,18 +108,18 @@ function readBytes(
   seconds: number,
 ): Promise<Outcome<Uint8Array>> {
   return new Promise((resolve) => {
-    let isLate = false;
-    const onLate = () => {
-      isLate = true;
+    let endDeadline: (() => void) | undefined;
+    // Nearly every body is here long before it is late, and so needs but one of the two.
+    const endLateness = latenesses.start(() => {
       late++;
-    };
-    const endLateness = latenesses.start(onLate);
-    const end = deadlinesOf(seconds).start(() => settle(refuse({ kind: "body_late", seconds })));
+      const left = Math.max(0, seconds - LATE_SECONDS);
+      endDeadline = deadlinesOf(left).start(() => settle(refuse({ kind: "body_late", seconds })));
+    });
     function settle(outcome: Outcome<Uint8Array>): void {
-      end();
       endLateness();
-      if (isLate) late--;
-      isLate = false;
+      if (endDeadline !== undefined) late--;
+      endDeadline?.();
+      endDeadline = undefined;
       resolve(outcome);
     }
     readWhole(request, bytesMax).then(settle);

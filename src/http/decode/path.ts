@@ -28,8 +28,15 @@ export function parseAddress(url: string): Address {
   };
 }
 
+/** Nearly all requests of a process name the same one. */
+let lastAuthority = "";
+let lastHost = "";
+
 function hostName(authority: string): string {
-  return authority.toLowerCase().replace(/:[0-9]*$/, "").replace(/\.$/, "");
+  if (authority === lastAuthority) return lastHost;
+  lastHost = authority.toLowerCase().replace(/:[0-9]*$/, "").replace(/\.$/, "");
+  lastAuthority = authority;
+  return lastHost;
 }
 
 function decodeSegments(path: string): readonly string[] | undefined {

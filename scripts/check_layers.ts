@@ -47,7 +47,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     },
   },
   "src/store": {
-    imports: ["src/domain", "src/kv/tuple.ts", "src/kv/engine.ts"],
+    imports: ["src/domain", "src/kv/tuple.ts", "src/kv/slab.ts", "src/kv/engine.ts"],
     packages: { "node:crypto": ["src/store"], "node:buffer": ["src/store"] },
   },
   "src/runners": { imports: [] },

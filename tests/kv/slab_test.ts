@@ -1,3 +1,5 @@
+/** Pieces of slabs are like arrays of their own: zeros, and nobody else's. */
+
 import assert from "node:assert/strict";
 import { bytesOfHex, newBytes, ownBytes, PIECE_BYTES_MAX, utf8Of } from "../../src/kv/slab.ts";
 

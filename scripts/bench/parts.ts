@@ -1,0 +1,93 @@
+/** The parts of the bench that run alone, each on stores of its own. */
+
+import { type ServerProcess, startServer } from "../../tests/support/server_process.ts";
+import { measureAnchors } from "./anchor_measures.ts";
+import { measureOffline } from "./audit_measures.ts";
+import type { Bench } from "./bench.ts";
+import { measureDeliveries } from "./delivery_rows.ts";
+import { measureGeo } from "./geo_rows.ts";
+import { measureImports } from "./import_rows.ts";
+import { measureLimits } from "./limit_measures.ts";
+import { measureOverload } from "./overload_measures.ts";
+import { measureProjections } from "./projection_rows.ts";
+import { measureReactions } from "./reaction_rows.ts";
+import * as measures from "./server_measures.ts";
+import { measureWasm } from "./wasm_measures.ts";
+import { measureJudged } from "./wasm_server_measures.ts";
+
+export interface Part {
+  /** For the help of the command. */
+  readonly about: string;
+  /** It runs in several processes, or in this one, and needs all cores. */
+  readonly isUnpinned?: true;
+  run(bench: Bench): Promise<void>;
+}
+
+/** By the name of their options. */
+export const PARTS = {
+  reactions: { about: "what events set off", run: (bench) => measureReactions(onOneStore(bench)) },
+  deliveries: {
+    about: "what is sent to listeners",
+    run: (bench) =>
+      measureDeliveries(onOneStore(bench, { DAYBOOK_ALLOW_PRIVATE_WEBHOOKS: "true" })),
+  },
+  projections: {
+    about: "how views follow, are built and exported",
+    run: (bench) => measureProjections(onOneStore(bench)),
+  },
+  wasm: {
+    about: "calls of WebAssembly modules, and the writes that they judge",
+    isUnpinned: true,
+    async run(bench) {
+      await measureWasm(bench.add);
+      await measureJudged(onOneStore(bench).start, bench.add);
+    },
+  },
+  imports: {
+    about: "imports of 2 GB (--quick: of 200 MB)",
+    run: (bench) => measureImports(onNewStores(bench)),
+  },
+  audit: {
+    about: "anchors and bundles of large environments",
+    isUnpinned: true,
+    async run(bench) {
+      await measureOffline(bench.add);
+      await measureAnchors(bench.isQuick, bench.add);
+    },
+  },
+  geo: { about: "a million points (3 minutes)", run: (bench) => measureGeo(onOneStore(bench)) },
+  overload: { about: "three times as many writes as it can do", run: runOverload },
+  limits: { about: "what rate limits cost a request", run: (bench) => measureLimits(bench.add) },
+} as const satisfies Readonly<Record<string, Part>>;
+
+export type PartName = keyof typeof PARTS;
+
+/** What parts need that start a server themselves. */
+interface OnStore extends Bench {
+  readonly start: () => Promise<ServerProcess>;
+}
+
+/** Each start goes on with what the one before has left. */
+function onOneStore(bench: Bench, env?: Record<string, string>): OnStore {
+  const { dataDir, wrapper } = bench;
+  return { ...bench, start: () => startServer({ dataDir, wrapper, env }) };
+}
+
+/** Each start is of an empty store. */
+function onNewStores(bench: Bench): OnStore {
+  const { wrapper } = bench;
+  async function start(): Promise<ServerProcess> {
+    return await startServer({ dataDir: await Deno.makeTempDir({ dir: bench.dataDir }), wrapper });
+  }
+  return { ...bench, start };
+}
+
+async function runOverload(bench: Bench): Promise<void> {
+  const server = await onOneStore(bench).start();
+  try {
+    await measures.deployBenchSpec(server);
+    await measureOverload(measures.targetOf(server), bench.isQuick ? 5 : 10, bench.add);
+  } finally {
+    await server.kill();
+  }
+}

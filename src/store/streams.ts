@@ -1,8 +1,8 @@
 /** Streams: head, appending, and reading events in both directions. Spec: "Event chain hash". */
 
 import { assert } from "../domain/assert.ts";
-import { extendChain } from "../domain/audit/chain.ts";
-import { extendFrontier, type Frontier } from "../domain/audit/frontier.ts";
+import { type ChainHash, extendChain } from "../domain/audit/chain.ts";
+import { extendFrontierBy } from "../domain/audit/frontier.ts";
 import type { EncodedEvent } from "../domain/event.ts";
 import { placeOf } from "../domain/geo/cells.ts";
 import type { GeoPoint } from "../domain/geo/point.ts";
@@ -92,13 +92,13 @@ export async function openStream(
     const { head } = appender;
     const first = head.length;
     let { tip, bytes } = head;
-    let frontier: Frontier = { count: first, peaks: head.peaks };
+    const tips: ChainHash[] = [];
     let geo: GeoPoint | undefined;
     for (const event of events) {
       if (event.geo !== undefined) geo = event.geo;
       tip = extendChain(tip, event.raw);
       bytes += event.bytes;
-      frontier = extendFrontier(frontier, tip);
+      tips.push(tip);
       pending.push({ raw: event.raw, bytes: event.bytes, hash: tip });
     }
     appender.head = {
@@ -109,7 +109,7 @@ export async function openStream(
       generation: head.generation,
       epoch: head.epoch,
       tip,
-      peaks: frontier.peaks,
+      peaks: extendFrontierBy({ count: first, peaks: head.peaks }, tips).peaks,
       place: geo === undefined ? head.place : placeOf(geo),
     };
     return first;

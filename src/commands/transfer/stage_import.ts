@@ -3,7 +3,7 @@
  * nothing of it is left when the import fails. Transactions of about a megabyte, in file order.
  */
 
-import { extendFrontier, type Frontier } from "../../domain/audit/frontier.ts";
+import { extendFrontierBy } from "../../domain/audit/frontier.ts";
 import { type GeoPlace, placeOf } from "../../domain/geo/cells.ts";
 import { storedPoint } from "../../domain/geo/stored_point.ts";
 import type { SpecVersion } from "../../domain/spec/deployment.ts";
@@ -308,9 +308,7 @@ function newestPlace(events: readonly EventItem[]): GeoPlace | undefined {
 
 /** The peaks of the stream's tree with more events. */
 function growFrontier({ length, peaks }: StreamHead, events: readonly EventItem[]) {
-  let frontier: Frontier = { count: length, peaks };
-  for (const { hash } of events) frontier = extendFrontier(frontier, hash);
-  return frontier.peaks;
+  return extendFrontierBy({ count: length, peaks }, events.map(({ hash }) => hash)).peaks;
 }
 
 /** False for the entry of a write that came after the moment that the file tells. */

@@ -24,16 +24,25 @@ export interface Frontier {
 
 export const EMPTY_FRONTIER: Frontier = { count: 0, peaks: [] };
 
-/** The frontier after one more leaf: one hash for it, and one on average for its parents. */
-export function extendFrontier({ count, peaks }: Frontier, value: string): Frontier {
+/** The frontier after one more leaf. */
+export function extendFrontier(frontier: Frontier, value: string): Frontier {
+  return extendFrontierBy(frontier, [value]);
+}
+
+/** The frontier after more leaves: one hash for each, and one on average for its parents. */
+export function extendFrontierBy({ count, peaks }: Frontier, values: readonly string[]): Frontier {
   const extended = [...peaks];
-  let node = leafHash(value);
-  // As in binary addition: each full subtree at the end of the row is carried into the next size.
-  for (let carried = count; carried % 2 === 1; carried = Math.floor(carried / 2)) {
-    node = parentHash(extended.pop()!, node);
+  let leaves = count;
+  for (const value of values) {
+    let node = leafHash(value);
+    // As in binary addition: each full subtree at the end of the row is carried into the next size.
+    for (let carried = leaves; carried % 2 === 1; carried = Math.floor(carried / 2)) {
+      node = parentHash(extended.pop()!, node);
+    }
+    extended.push(node);
+    leaves++;
   }
-  extended.push(node);
-  return { count: count + 1, peaks: extended };
+  return { count: leaves, peaks: extended };
 }
 
 /** The root, as {@link merkleRoot} over all leaves gives it. There is at least one leaf. */

@@ -6,6 +6,7 @@ import {
   EMPTY_FRONTIER,
   encodeFrontier,
   extendFrontier,
+  extendFrontierBy,
   type Frontier,
   frontierRoot,
   peakCount,
@@ -40,6 +41,16 @@ Deno.test("a frontier has one peak for each bit of its count: at most 20 for a m
   assert.deepEqual([0, 1, 2, 3, 7, 8, 1_000_000].map(peakCount), [0, 1, 1, 2, 3, 1, 7]);
   assert.equal(grow(golden.values.slice(0, 7)).peaks.length, 3);
   assert.equal(grow(golden.values.slice(0, 8)).peaks.length, 1);
+});
+
+Deno.test("several leaves at once make the frontier that they make one by one", () => {
+  for (let from = 0; from <= 70; from++) {
+    const before = grow(golden.values.slice(0, from));
+    for (let to = from; to <= 70; to++) {
+      const together = extendFrontierBy(before, golden.values.slice(from, to));
+      assert.deepEqual(together, grow(golden.values.slice(0, to)));
+    }
+  }
 });
 
 Deno.test("extendFrontier() leaves the frontier that it was given as it was", () => {

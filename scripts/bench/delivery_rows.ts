@@ -37,8 +37,9 @@ const WRITES_PER_SECOND = 200;
 const CONNECTIONS = 64;
 const BATCH_EVENTS = 50;
 const STREAMS = 400;
-/** Turns with and without the endpoints that fail, each beside the other. */
-const TURNS = 5;
+/** Turns with and without the endpoints that fail, each beside the other; and how long each is. */
+const TURNS = 15;
+const TURN_SECONDS = 3;
 const PATIENCE_MS = 120_000;
 /** Nobody listens there. */
 const DEAD_PORT = 1;
@@ -235,14 +236,14 @@ async function measureBulkheads(
 ): Promise<void> {
   const well: number[] = [];
   const beside: number[] = [];
-  for (let turn = 0; turn < (isQuick ? 2 : TURNS); turn++) {
+  for (let turn = 0; turn < (isQuick ? 3 : TURNS); turn++) {
     // In turn the one and the other comes first.
     for (const isWell of turn % 2 === 0 ? [true, false] : [false, true]) {
       await deployBenchSpec(server, ENVIRONMENT, specOf(urlsOf(sink.port, isWell), LISTENERS));
-      await writeSteadily(target, LISTENERS, 2);
-      await pause(1_000);
+      await writeSteadily(target, LISTENERS, 1);
+      await pause(500);
       await sink.report();
-      await writeSteadily(target, LISTENERS, 6);
+      await writeSteadily(target, LISTENERS, TURN_SECONDS);
       await pause(1_000);
       const report = await sink.report();
       // In both the same eight are looked at.

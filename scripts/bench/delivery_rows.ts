@@ -1,7 +1,7 @@
 /** The rows about deliveries to listeners: how many, how soon, and beside endpoints that fail. */
 
 import type { ServerProcess } from "../../tests/support/server_process.ts";
-import { openConnection } from "./http_connection.ts";
+import { freePort, untilOpen } from "./free_port.ts";
 import { percentiles, runWork } from "./load.ts";
 import { processorMicros } from "./machine.ts";
 import { runOpenLoop } from "./open_loop.ts";
@@ -64,9 +64,7 @@ export async function measureDeliveries(bench: DeliveryBench): Promise<void> {
 
 /** The sink is part of the load: it runs where the load generator does. */
 async function startSink(): Promise<Sink> {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = listener.addr as Deno.NetAddr;
-  listener.close();
+  const port = freePort();
   const path = new URL("delivery_sink.ts", import.meta.url).pathname;
   const child = new Deno.Command(Deno.execPath(), { args: ["run", "-A", path, String(port)] })
     .spawn();
@@ -79,17 +77,6 @@ async function startSink(): Promise<Sink> {
       await child.status;
     },
   };
-}
-
-async function untilOpen(port: number): Promise<void> {
-  for (let attempt = 0; attempt < 500; attempt++) {
-    try {
-      return (await openConnection(port)).close();
-    } catch {
-      await pause(10);
-    }
-  }
-  throw new Error("the sink did not start");
 }
 
 function urlOf(port: number, listener: string): string {

@@ -4,92 +4,67 @@ import { type ServerProcess, startServer } from "../../tests/support/server_proc
 import { measureOffline } from "./audit_measures.ts";
 import type { Bench } from "./bench.ts";
 import { measureFold } from "./fold_measure.ts";
-import { openConnection } from "./http_connection.ts";
-import { percentiles } from "./load.ts";
+import { freePort, untilOpen } from "./free_port.ts";
+import { type LoadResult, percentiles } from "./load.ts";
 import { measureSync, residentMemory } from "./machine.ts";
 import * as measures from "./server_measures.ts";
+import type { Row } from "./table.ts";
 
-/** What later rows are put in relation to. */
-interface MainBench extends Bench {
-  noopGet: number;
-  noopPost: number;
-  singlesAtStart: number;
-  microsAtStart: number;
+/** Requests per second with nothing behind, which other rows are put in relation to. */
+interface NoopRates {
+  readonly get: number;
+  readonly post: number;
 }
 
-async function measureYardsticks(bench: MainBench): Promise<void> {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = listener.addr as Deno.NetAddr;
-  listener.close();
+async function measureNoop(bench: Bench): Promise<NoopRates> {
+  const port = freePort();
   const noopServer = new URL("noop_server.ts", import.meta.url).pathname;
   const command = [...bench.wrapper, Deno.execPath(), "run", "-A", noopServer, String(port)];
   const child = new Deno.Command(command[0]!, { args: command.slice(1) }).spawn();
   try {
-    await waitForPort(port);
+    await untilOpen(port);
     const { get, post } = await measures.measureNoop(port, child.pid, bench.isQuick ? 2 : 3);
-    [bench.noopGet, bench.noopPost] = [get.requestsPerSecond, post.requestsPerSecond];
-    const note = "Hono alone";
-    bench.add({ name: "no-op GET, 64", value: bench.noopGet, unit: "req/s", latency: get, note });
-    bench.add({
-      name: "no-op POST, 64",
-      value: bench.noopPost,
-      unit: "req/s",
-      latency: post,
-      note,
-    });
+    addRate(bench, "no-op GET, 64", get, { note: "Hono alone" });
+    addRate(bench, "no-op POST, 64", post, { note: "Hono alone" });
+    return { get: get.requestsPerSecond, post: post.requestsPerSecond };
   } finally {
     child.kill("SIGKILL");
     await child.status;
   }
+}
+
+function addSyncs(bench: Bench): void {
   const syncs = percentiles(measureSync(bench.dataDir, 300));
   const note = "4 KiB append, fdatasync";
   bench.add({ name: "raw fsync", value: syncs.p50, unit: "ms", latency: syncs, note });
 }
 
-async function waitForPort(port: number): Promise<void> {
-  for (let attempt = 0; attempt < 500; attempt++) {
-    try {
-      return (await openConnection(port)).close();
-    } catch {
-      await pause(10);
-    }
-  }
-  throw new Error("the no-op server did not start");
+function addRate(bench: Bench, name: string, result: LoadResult, more: Partial<Row> = {}): void {
+  bench.add({ name, value: result.requestsPerSecond, unit: "req/s", latency: result, ...more });
 }
 
-async function measureWrites(bench: MainBench, server: ServerProcess): Promise<void> {
+/** Gives the result of single writes, which is measured again later. */
+async function measureWrites(
+  bench: Bench,
+  server: ServerProcess,
+  noop: number,
+): Promise<LoadResult> {
   const target = measures.targetOf(server);
   const seconds = bench.isQuick ? 5 : 8;
   await measures.fillStreams(target, 20);
   const singles = await measures.measureSingles(target, 64, seconds);
-  bench.singlesAtStart = singles.requestsPerSecond;
-  bench.microsAtStart = singles.serverMicrosPerUnit;
-  bench.add({
-    name: "single POST, 64, 5,000 streams",
-    value: singles.requestsPerSecond,
-    unit: "req/s",
+  addRate(bench, "single POST, 64, 5,000 streams", singles, {
     target: { atLeast: 6_000 },
     p99BelowMs: 30,
-    noop: bench.noopPost,
-    latency: singles,
+    noop,
     note: "100,000 stored; goal 10,000",
   });
   const alone = await measures.measureSingles(target, 1, 2);
-  bench.add({
-    name: "single POST, 1 connection",
-    value: alone.requestsPerSecond,
-    unit: "req/s",
-    latency: alone,
-    note: "one sync each",
-  });
+  addRate(bench, "single POST, 1 connection", alone, { note: "one sync each" });
   const hot = await measures.measureHotStream(target, bench.isQuick ? 4 : 6);
-  bench.add({
-    name: "single POST, 64, one hot stream",
-    value: hot.requestsPerSecond,
-    unit: "req/s",
+  addRate(bench, "single POST, 64, one hot stream", hot, {
     target: { atLeast: 5_000 },
-    noop: bench.noopPost,
-    latency: hot,
+    noop,
     note: "unguarded",
   });
   bench.add({
@@ -99,29 +74,20 @@ async function measureWrites(bench: MainBench, server: ServerProcess): Promise<v
     target: { atLeast: 60_000 },
     note: "one stream to 1,000,000",
   });
+  return singles;
 }
 
-async function measureReads(bench: MainBench, server: ServerProcess): Promise<void> {
+async function measureReads(bench: Bench, server: ServerProcess, noop: number): Promise<void> {
   const target = measures.targetOf(server);
   const aggregates = await measures.measureAggregates(target, bench.isQuick ? 3 : 4);
-  bench.add({
-    name: "cached GET aggregate, 64",
-    value: aggregates.requestsPerSecond,
-    unit: "req/s",
+  addRate(bench, "cached GET aggregate, 64", aggregates, {
     target: { atLeast: 15_000 },
-    noop: bench.noopGet,
-    latency: aggregates,
+    noop,
     note: "1,000 streams; goal 30,000",
   });
   const { one, big } = await measures.measureLengths(target);
   for (const [result, events] of [[one, "1 event"], [big, "1,000,000 events"]] as const) {
-    bench.add({
-      name: `GET /length of ${events}, 64`,
-      value: result.requestsPerSecond,
-      unit: "req/s",
-      noop: bench.noopGet,
-      latency: result,
-    });
+    addRate(bench, `GET /length of ${events}, 64`, result, { noop });
   }
   bench.add({
     name: "/length, 1 to 1,000,000 events",
@@ -146,31 +112,31 @@ async function measureReads(bench: MainBench, server: ServerProcess): Promise<vo
 }
 
 /** What changes, or must not, when 5 million events are stored. */
-async function measureFull(bench: MainBench, server: ServerProcess): Promise<ServerProcess> {
+async function measureFull(
+  bench: Bench,
+  server: ServerProcess,
+  noop: number,
+  before: LoadResult,
+): Promise<ServerProcess> {
   const startedAt = performance.now();
   await measures.fillStreams(measures.targetOf(server), 800);
   const fillRate = measures.STREAMS * 800 / (performance.now() - startedAt) * 1000;
   bench.add({ name: "fill, batches of 800, 4", value: fillRate, unit: "events/s" });
   const singles = await measures.measureSingles(measures.targetOf(server), 64, 8);
-  bench.add({
-    name: "single POST, 64, 5,000,000 stored",
-    value: singles.requestsPerSecond,
-    unit: "req/s",
-    noop: bench.noopPost,
-    latency: singles,
-  });
+  addRate(bench, "single POST, 64, 5,000,000 stored", singles, { noop });
+  const microsRatio = singles.serverMicrosPerUnit / before.serverMicrosPerUnit;
   bench.add({
     name: "its rate to that at 100,000 stored",
-    value: singles.requestsPerSecond / bench.singlesAtStart,
+    value: singles.requestsPerSecond / before.requestsPerSecond,
     unit: "x",
     target: { atLeast: 0.85 },
-    note: `its processor time: ${(singles.serverMicrosPerUnit / bench.microsAtStart).toFixed(2)} x`,
+    note: `its processor time: ${microsRatio.toFixed(2)} x`,
   });
   await server.stop();
   return await start(bench, "5,000,000 stored");
 }
 
-async function start(bench: MainBench, note: string): Promise<ServerProcess> {
+async function start(bench: Bench, note: string): Promise<ServerProcess> {
   const server = await startServer({ dataDir: bench.dataDir, wrapper: bench.wrapper });
   bench.add({
     name: "start to ready",
@@ -192,26 +158,17 @@ async function start(bench: MainBench, note: string): Promise<ServerProcess> {
 
 /** What the server does on one core, on one store from empty to full. */
 export async function runMain(bench: Bench): Promise<void> {
-  await runTable({
-    ...bench,
-    noopGet: NaN,
-    noopPost: NaN,
-    singlesAtStart: NaN,
-    microsAtStart: NaN,
-  });
-}
-
-async function runTable(bench: MainBench): Promise<void> {
-  await measureYardsticks(bench);
+  const noop = await measureNoop(bench);
+  addSyncs(bench);
   let server = await start(bench, "empty");
   try {
     await measures.deployBenchSpec(server);
-    await measureWrites(bench, server);
-    await measureReads(bench, server);
+    const singles = await measureWrites(bench, server, noop.post);
+    await measureReads(bench, server, noop.get);
     await measureOffline(bench.add);
     const value = await residentMemory(server.pid);
     bench.add({ name: "memory after this load", value, unit: "MiB" });
-    if (!bench.isQuick) server = await measureFull(bench, server);
+    if (!bench.isQuick) server = await measureFull(bench, server, noop.post, singles);
   } catch (error) {
     // The server has a moment to end, if it is ending: then that is the cause.
     await pause(200);

@@ -1,5 +1,6 @@
 /** Who is compared: how each is started, on one core, and what is to be known about it. */
 
+import { freePort } from "../bench/free_port.ts";
 import { startServer } from "../../tests/support/server_process.ts";
 import { requestBuilder } from "../bench/requests.ts";
 import { deployBenchSpec, renamed, type Target } from "../bench/server_measures.ts";
@@ -9,7 +10,6 @@ import {
   type DatabaseServer,
   end,
   familyOf,
-  freePort,
   installMessageDb,
   isListening,
   start,

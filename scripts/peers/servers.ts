@@ -3,6 +3,7 @@
  * is on the disk.
  */
 
+import { freePort } from "../bench/free_port.ts";
 import type { Connection } from "./peer_store.ts";
 import { type Installed, libraryPath, run } from "./install.ts";
 
@@ -167,13 +168,6 @@ function send(child: Deno.ChildProcess, signal: Deno.Signal): void {
 async function must(command: readonly string[], env?: Readonly<Record<string, string>>) {
   const failure = await run(command, "/", env);
   if (failure !== undefined) throw new Error(`${command.join(" ")}: ${failure}`);
-}
-
-export function freePort(): number {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = listener.addr as Deno.NetAddr;
-  listener.close();
-  return port;
 }
 
 export async function isListening(port: number): Promise<boolean> {

@@ -12,6 +12,7 @@ import { findClusterFile } from "./foundationdb_cluster_file.ts";
 import type { ClientDatabase, ClientPage, ClientTransaction } from "./foundationdb_client.ts";
 import type { ClientWatch, PageSize } from "./foundationdb_client.ts";
 import { type EngineHost, FoundationdbEngine } from "./foundationdb_engine.ts";
+import { viewOf } from "./slab.ts";
 import { stampBytes } from "./transaction_bytes.ts";
 
 export interface FoundationdbOptions {
@@ -237,8 +238,4 @@ function asBuffer(bytes: Bytes): NodeBuffer {
 /** The same bytes as a plain array: nobody above knows a Buffer. */
 function bytesIn(buffer: Uint8Array): Bytes {
   return new Uint8Array(buffer.buffer as ArrayBuffer, buffer.byteOffset, buffer.length);
-}
-
-function viewOf(bytes: Uint8Array): DataView {
-  return new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 }

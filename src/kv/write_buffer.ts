@@ -5,7 +5,7 @@
 
 import type { Bytes } from "./engine.ts";
 import { lowerBound, textAfter, textOf, type TextRange } from "./byte_text.ts";
-import { newBytes } from "./slab.ts";
+import { newBytes, viewOf } from "./slab.ts";
 
 /** The last word on one key: an addition if `delta` is there, else a value or its removal. */
 export interface Write {
@@ -126,7 +126,7 @@ export function unownedParts(buffer: WriteBuffer, range: TextRange): TextRange[]
 export function addToCounter(value: Bytes | undefined, delta: bigint): Bytes {
   const sum = newBytes(COUNTER_BYTES);
   if (value !== undefined) sum.set(value.subarray(0, COUNTER_BYTES));
-  const view = new DataView(sum.buffer, sum.byteOffset, COUNTER_BYTES);
+  const view = viewOf(sum);
   view.setBigInt64(0, BigInt.asIntN(64, view.getBigInt64(0, true) + delta), true);
   return sum;
 }

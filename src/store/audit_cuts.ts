@@ -13,6 +13,7 @@ import type { Frontier } from "../domain/audit/frontier.ts";
 import { decodeFrontier, EMPTY_FRONTIER, encodeFrontier } from "../domain/audit/frontier.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
 import type { Bytes, KeyRange, ReadTransaction, Transaction } from "../kv/engine.ts";
+import { viewOf } from "../kv/slab.ts";
 import { pack, unpack } from "../kv/tuple.ts";
 import { keyAfter, keys } from "./keys.ts";
 import { decodeHead, type StreamHead } from "./stream_head.ts";
@@ -119,12 +120,12 @@ const COUNT_BYTES = 8;
 function encodeMark({ length, peaks }: StreamHead): Bytes {
   const packed = encodeFrontier({ count: length, peaks });
   const bytes = new Uint8Array(COUNT_BYTES + packed.length);
-  new DataView(bytes.buffer).setFloat64(0, length);
+  viewOf(bytes).setFloat64(0, length);
   bytes.set(packed, COUNT_BYTES);
   return bytes;
 }
 
 function decodeMark(bytes: Bytes): Frontier {
-  const count = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getFloat64(0);
+  const count = viewOf(bytes).getFloat64(0);
   return count === 0 ? EMPTY_FRONTIER : decodeFrontier(count, bytes.subarray(COUNT_BYTES));
 }

@@ -82,11 +82,7 @@ export function removeCommits(
   commits: readonly Pick<LoggedCommit, "shard" | "position">[],
 ): void {
   for (const { shard, position } of commits) {
-    const prefix = keys.commitLog(tenant, shard);
-    const key = newBytes(prefix.length + position.length);
-    key.set(prefix);
-    key.set(position, prefix.length);
-    tx.clear(key);
+    tx.clear(keyAt(tenant, shard, position));
   }
 }
 
@@ -139,11 +135,15 @@ function afterPosition(tenant: number, shard: number, position: Bytes | undefine
   const range = logRange(tenant, shard);
   if (position === undefined) return range;
   assert(position.length > STAMP_BYTES, "a position in the log is a stamp and a stream");
+  return { begin: keyAfter(keyAt(tenant, shard, position)), end: range.end };
+}
+
+function keyAt(tenant: number, shard: number, position: Bytes): Bytes {
   const prefix = keys.commitLog(tenant, shard);
   const key = newBytes(prefix.length + position.length);
   key.set(prefix);
   key.set(position, prefix.length);
-  return { begin: keyAfter(key), end: range.end };
+  return key;
 }
 
 /** A stamp may have any bytes, also those with which no part of a tuple begins. */

@@ -11,7 +11,7 @@ import { type GeoPlace, leavesOf } from "../domain/geo/cells.ts";
 import type { GeoArea, Placed } from "../domain/geo/search.ts";
 import { splitStreamKey, type StreamKey } from "../domain/stream_key.ts";
 import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
-import { newBytes } from "../kv/slab.ts";
+import { newBytes, viewOf } from "../kv/slab.ts";
 import { unpack } from "../kv/tuple.ts";
 import { decodePlace, PLACE_BYTES, putPlace } from "./geo_place.ts";
 import { keyAfter, keys } from "./keys.ts";
@@ -106,8 +106,4 @@ function encodeLeaf(leaf: bigint): Bytes {
   const bytes = newBytes(LEAF_BYTES);
   viewOf(bytes).setBigUint64(0, leaf);
   return bytes;
-}
-
-function viewOf(bytes: Uint8Array): DataView {
-  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -6,7 +6,7 @@
 import { assert } from "../domain/assert.ts";
 import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
 import { kvLimits } from "../kv/engine.ts";
-import { newBytes } from "../kv/slab.ts";
+import { newBytes, viewOf } from "../kv/slab.ts";
 import { keys } from "./keys.ts";
 
 /** First byte of a header. Plain values must not begin with it: formats and JSON never do. */
@@ -25,7 +25,7 @@ export function setLargeValue(tx: Transaction, tenant: number, key: Bytes, value
   }
   const header = newBytes(HEADER_BYTES);
   header[0] = HEADER;
-  const view = new DataView(header.buffer, header.byteOffset, HEADER_BYTES);
+  const view = viewOf(header);
   view.setUint32(1, count);
   view.setUint32(5, value.length);
   tx.set(key, header);
@@ -44,7 +44,7 @@ export async function wholeValue(
   value: Bytes,
 ): Promise<Bytes> {
   if (!isInPieces(value)) return value;
-  const view = new DataView(value.buffer, value.byteOffset, value.byteLength);
+  const view = viewOf(value);
   const pieces = await tx.getRange(keys.pieces(tenant, key));
   assert(pieces.length === view.getUint32(1), "a large value has all its pieces");
   const whole = new Uint8Array(view.getUint32(5));
@@ -60,7 +60,7 @@ export async function wholeValue(
 /** How much there is of what was found as `value`: with its pieces. */
 export function wholeBytes(value: Bytes): number {
   if (value[0] !== HEADER) return value.length;
-  return new DataView(value.buffer, value.byteOffset, value.byteLength).getUint32(5);
+  return viewOf(value).getUint32(5);
 }
 
 /** Removes the value and its pieces. */

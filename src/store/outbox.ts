@@ -14,9 +14,9 @@ import {
   type ReadTransaction,
   type Transaction,
 } from "../kv/engine.ts";
-import { utf8Of } from "../kv/slab.ts";
 import { unpack } from "../kv/tuple.ts";
 import { clearPage, type ErasedStream } from "./erased_copies.ts";
+import { decodeRecord, encodeRecord } from "./json_record.ts";
 import { keyAfter, keys } from "./keys.ts";
 import { clearLargeValue, setLargeValue, wholeValue } from "./large_value.ts";
 
@@ -29,15 +29,13 @@ export interface OutboxPage {
 /** Pages are short in bytes too: what waits may be large. */
 const PAGE_BYTES_MAX = 1024 * 1024;
 
-const decoder = new TextDecoder();
-
 export function outboxShard({ tenant, stream }: OutboxPlace): number {
   return shardOf("outbox", `${tenant}/${stream}`);
 }
 
 /** Made before the transaction, so that its size is known. */
 export function encodeEntry({ entry, sinceMs, waitMs, tries }: WaitingEntry): Bytes {
-  return utf8Of(JSON.stringify({ entry, sinceMs, waitMs, tries }));
+  return encodeRecord({ entry, sinceMs, waitMs, tries });
 }
 
 /** Puts an entry in, with the bytes that {@link encodeEntry} gave. */
@@ -97,7 +95,7 @@ export async function listOutbox(
       number,
     ];
     const whole = await wholeValue(tx, tenant, key, value);
-    const waiting = JSON.parse(decoder.decode(whole)) as WaitingEntry;
+    const waiting = decodeRecord<WaitingEntry>(whole);
     return { place: { tenant, stream, index, number }, bytes: whole.length, ...waiting };
   }));
   const last = pairs.at(-1);

@@ -10,6 +10,7 @@ import { type Bytes, kvLimits, type ReadTransaction, type Transaction } from "..
 import { utf8Of } from "../kv/slab.ts";
 import { unpack } from "../kv/tuple.ts";
 import { type ErasedStream, takePage } from "./erased_copies.ts";
+import { decodeRecord, encodeRecord } from "./json_record.ts";
 import { keyAfter, keys } from "./keys.ts";
 import { clearLargeValue, setLargeValue, wholeValue } from "./large_value.ts";
 import { clearTimer, setTimer, type Timer } from "./timers.ts";
@@ -41,7 +42,7 @@ const PRESENT = new Uint8Array(0);
 const decoder = new TextDecoder();
 
 export function encodeSchedule(record: ScheduleRecord): Bytes {
-  return utf8Of(JSON.stringify(record));
+  return encodeRecord(record);
 }
 
 export function storeSchedule(tx: Transaction, tenant: number, record: ScheduleRecord): void {
@@ -159,7 +160,7 @@ export function scheduleTimer(tenant: number, { id, timerMs }: ScheduleRecord): 
 
 async function decode(tx: Reads, tenant: number, key: Bytes, value: Bytes) {
   const whole = await wholeValue(tx, tenant, key, value);
-  return JSON.parse(decoder.decode(whole)) as ScheduleRecord;
+  return decodeRecord<ScheduleRecord>(whole);
 }
 
 /** Whether the record is stored in pieces. */

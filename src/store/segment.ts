@@ -8,7 +8,7 @@ import { Buffer } from "node:buffer";
 import { assert } from "../domain/assert.ts";
 import type { ChainHash } from "../domain/audit/chain.ts";
 import type { Bytes } from "../kv/engine.ts";
-import { newBytes } from "../kv/slab.ts";
+import { newBytes, viewOf } from "../kv/slab.ts";
 
 /** One event of a stream as the store keeps it. */
 export interface ChainedEvent {
@@ -35,7 +35,7 @@ export function encodeSegment(events: readonly ChainedEvent[]): Bytes {
   let size = PREAMBLE_BYTES;
   for (const event of events) size += EVENT_OVERHEAD_BYTES + event.bytes;
   const segment = newBytes(size);
-  const view = new DataView(segment.buffer, segment.byteOffset, size);
+  const view = viewOf(segment);
   segment[0] = FORMAT;
   view.setUint32(1, events.length);
   let lengthAt = PREAMBLE_BYTES;
@@ -57,7 +57,7 @@ export function encodeSegment(events: readonly ChainedEvent[]): Bytes {
 
 export function decodeSegment(segment: Bytes): ChainedEvent[] {
   assert(segment[0] === FORMAT, "a segment has its format");
-  const view = new DataView(segment.buffer, segment.byteOffset, segment.byteLength);
+  const view = viewOf(segment);
   const count = view.getUint32(1);
   const hashesAt = PREAMBLE_BYTES + LENGTH_BYTES * count;
   const rawAt = hashesAt + HASH_BYTES * count;

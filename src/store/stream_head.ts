@@ -6,7 +6,7 @@ import { peakCount } from "../domain/audit/frontier.ts";
 import { NODE_BYTES, type NodeHash } from "../domain/audit/node_hash.ts";
 import type { GeoPlace } from "../domain/geo/cells.ts";
 import type { Bytes } from "../kv/engine.ts";
-import { newBytes } from "../kv/slab.ts";
+import { newBytes, viewOf } from "../kv/slab.ts";
 import { decodePlace, PLACE_BYTES, putPlace } from "./geo_place.ts";
 
 export interface StreamHead {
@@ -56,7 +56,7 @@ export function encodeHead(head: StreamHead): Bytes {
   assert(head.tip !== undefined, "a stored head has a tip");
   const placeAt = headBytes(head.peaks.length);
   const bytes = newBytes(head.place === undefined ? placeAt : placeAt + PLACE_BYTES);
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const view = viewOf(bytes);
   bytes[0] = head.place === undefined ? FORMAT : PLACED_FORMAT;
   if (head.place !== undefined) putPlace(view, placeAt, head.place);
   view.setFloat64(1, head.length);
@@ -76,7 +76,7 @@ export function decodeHead(bytes: Bytes | undefined): StreamHead {
   const isPlaced = bytes[0] === PLACED_FORMAT;
   const end = isPlaced ? bytes.length - PLACE_BYTES : bytes.length;
   assert((isPlaced || bytes[0] === FORMAT) && end >= headBytes(0), "a stream head has its format");
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const view = viewOf(bytes);
   const length = view.getFloat64(1);
   assert(end === headBytes(peakCount(length)), "a stream head has a peak for each bit");
   const [generation, epoch] = [view.getUint32(33), view.getUint32(37)];

@@ -6,6 +6,7 @@
 
 import { USAGE_SHARDS, usageShard } from "../domain/work_share.ts";
 import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
+import { viewOf } from "../kv/slab.ts";
 import { keys } from "./keys.ts";
 
 /**
@@ -33,5 +34,5 @@ export async function readUsage(
 }
 
 function decodeCounter(value: Bytes): number {
-  return Number(new DataView(value.buffer, value.byteOffset).getBigInt64(0, true));
+  return Number(viewOf(value).getBigInt64(0, true));
 }

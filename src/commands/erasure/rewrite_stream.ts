@@ -7,7 +7,7 @@
 
 import { assert } from "../../domain/assert.ts";
 import { extendChain } from "../../domain/audit/chain.ts";
-import { extendFrontier } from "../../domain/audit/frontier.ts";
+import { extendFrontierBy } from "../../domain/audit/frontier.ts";
 import { ERASED_TYPE, markerOf } from "../../domain/erasure/marker.ts";
 import type { RewriteProgress, RewriteResult, Tombstone } from "../../domain/erasure/tombstone.ts";
 import { decodeEvent } from "../../domain/event.ts";
@@ -74,17 +74,18 @@ function extendRewrite(
   tombstoneId: string,
 ): { readonly after: RewriteProgress; readonly markers: readonly ChainedEvent[] } {
   let { erased, bytes, tip } = before;
-  let frontier = { count: before.length, peaks: before.peaks };
   const markers = events.map(({ raw }): ChainedEvent => {
     const event = decodeEvent(raw);
     const marker = markerOf(event, raw, tombstoneId);
     if (event.type !== ERASED_TYPE) erased++;
     bytes += marker.bytes;
     tip = extendChain(tip, marker.raw);
-    frontier = extendFrontier(frontier, tip);
     return { raw: marker.raw, bytes: marker.bytes, hash: tip };
   });
-  const { count: length, peaks } = frontier;
+  const { count: length, peaks } = extendFrontierBy(
+    { count: before.length, peaks: before.peaks },
+    markers.map(({ hash }) => hash),
+  );
   return { after: { ...before, length, erased, bytes, tip, peaks }, markers };
 }
 

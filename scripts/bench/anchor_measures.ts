@@ -32,7 +32,11 @@ const STREAMS_PER_TRANSACTION = 1_000;
 /** Unix seconds. */
 const TIMESTAMP = 1_767_225_600;
 /** Who works beside others measures time. */
-const REAL_HOST = (({ monotonicMs, startTimer }) => ({ monotonicMs, startTimer }))(systemHost());
+const REAL_HOST = (({ monotonicMs, startTimer, yieldTurn }) => ({
+  monotonicMs,
+  startTimer,
+  yieldTurn,
+}))(systemHost());
 const METADATA = encodeMetadata({
   actor: { type: "user", id: "global" },
   timestamp: TIMESTAMP,

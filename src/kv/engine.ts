@@ -56,6 +56,14 @@ export interface Watch {
   cancel(): void;
 }
 
+export interface SnapshotOptions {
+  /**
+   * Resolves also where what it has seen is not on the disk yet. For work that is told to nobody
+   * before a commit of its own: that one is on the disk only after all that it has seen.
+   */
+  readonly isUnsynced?: boolean;
+}
+
 export interface Engine {
   /**
    * Runs `body` until its transaction commits; resolves only when the commit is durable.
@@ -64,7 +72,7 @@ export interface Engine {
    */
   transact<T>(body: (tx: Transaction) => Promise<T>): Promise<T>;
   /** Reads at one version, guards nothing, writes nothing. */
-  snapshot<T>(body: (tx: ReadTransaction) => Promise<T>): Promise<T>;
+  snapshot<T>(body: (tx: ReadTransaction) => Promise<T>, options?: SnapshotOptions): Promise<T>;
   watch(key: Bytes): Watch;
   /** For operators, off the path of transactions. An engine may have nothing to tell. */
   measure?(): Promise<EngineMeasure>;

@@ -32,7 +32,7 @@ export function measureEngine(
         onTransaction(isCommitted, runs, (nowMs() - startedMs) / MS_PER_SECOND);
       }
     },
-    snapshot: (body) => engine.snapshot(body),
+    snapshot: (body, options) => engine.snapshot(body, options),
     watch: (key) => engine.watch(key),
     measure: engine.measure?.bind(engine),
     forget: engine.forget?.bind(engine),

@@ -15,6 +15,7 @@ import {
   type EngineMeasure,
   EngineUnavailable,
   type ReadTransaction,
+  type SnapshotOptions,
   type Transaction,
   type Watch,
 } from "./engine.ts";
@@ -100,13 +101,16 @@ class SqliteEngine implements Engine {
     return this.#calls.run(() => this.#transact(body));
   }
 
-  snapshot<T>(body: (tx: ReadTransaction) => Promise<T>): Promise<T> {
+  snapshot<T>(
+    body: (tx: ReadTransaction) => Promise<T>,
+    { isUnsynced = false }: SnapshotOptions = {},
+  ): Promise<T> {
     return this.#calls.run(async () => {
       const tx = new SqliteTransaction(this.#home);
       try {
         const { get, getRange } = tx.unguarded;
         const value = await body({ get, getRange, readVersion: () => tx.readVersion() });
-        await this.#untilDurable(tx);
+        if (!isUnsynced) await this.#untilDurable(tx);
         return value;
       } finally {
         tx.end();

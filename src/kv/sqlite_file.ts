@@ -3,13 +3,14 @@
  * transactions or conflicts. One table of pairs in byte order, one row of facts about the store.
  */
 
-import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { DatabaseSync } from "node:sqlite";
 import { dirname } from "node:path";
-import type { Bytes, KeyValue } from "./engine.ts";
-import { bytesOf, textAfter, textOf, type TextRange } from "./byte_text.ts";
+import type { Bytes } from "./engine.ts";
+import { bytesOf, type TextRange } from "./byte_text.ts";
 import { openRecentValues, type RecentValues } from "./recent_values.ts";
 import { rowChecksum, STORE_TABLES } from "./row_checksum.ts";
 import { lockStore } from "./sqlite_lock.ts";
+import { preparePairs, type StoredPairs } from "./sqlite_pairs.ts";
 
 /** Raised when stores of this build could not be read by the build before; 2 has checksums. */
 const formatVersion = 2;
@@ -23,19 +24,6 @@ const busyTimeoutMs = 2000;
 const rowsPerCall = [32, 8, 1] as const;
 /** Key, value, checksum. */
 const VALUES_PER_ROW = 3;
-/** Rows of a range read by one call of SQLite, at first and at most. */
-const pageRowsMin = 16;
-const pageRowsMax = 64;
-
-/** Reads at whatever version the connection under it is. */
-export interface StoredPairs {
-  /** `text` is the key as text. */
-  get(key: Bytes, text: string): Bytes | undefined;
-  /** Pairs in order, backwards if `reverse`, at most `limit`. Must be read at once. */
-  scan(range: TextRange, reverse: boolean, limit: number): Iterable<KeyValue>;
-}
-
-type Row = readonly [key: Bytes, value: Bytes];
 
 /** A connection that can hold an old version. */
 export interface SqliteReader extends StoredPairs {
@@ -236,52 +224,6 @@ function buildFile(
       }
     },
   };
-}
-
-function preparePairs(db: DatabaseSync): StoredPairs {
-  const get = db.prepare("SELECT v FROM kv WHERE k = ?");
-  const scan = "SELECT k, v FROM kv WHERE k >= ? AND k < ? ORDER BY k";
-  // `LIMIT ?` alone is looked at for the plan: SQLite would then compile the statement each time.
-  const forward = db.prepare(`${scan} LIMIT +?`);
-  const backward = db.prepare(`${scan} DESC LIMIT +?`);
-  for (const statement of [forward, backward]) giveArrays(statement);
-  return {
-    get(key) {
-      const row = get.get(key) as { v: Bytes } | undefined;
-      return row?.v;
-    },
-    scan: (range, reverse, limit) =>
-      reverse ? scanPages(backward, range, true, limit) : scanPages(forward, range, false, limit),
-  };
-}
-
-/** Rows as arrays: as objects they cost a quarter more. The runtime's types do not know of it. */
-function giveArrays(statement: StatementSync): void {
-  (statement as StatementSync & { setReturnArrays(isOn: boolean): void }).setReturnArrays(true);
-}
-
-/**
- * The rows of a range, a page at a time: one call for many rows costs a fifth of asking for each.
- * Pages grow, for most ranges are short and most of what is begun is not read to its end.
- */
-function* scanPages(
-  statement: StatementSync,
-  range: TextRange,
-  reverse: boolean,
-  limit: number,
-): Generator<KeyValue> {
-  let [begin, end] = [bytesOf(range.begin), bytesOf(range.end)];
-  let left = limit < 0 ? Infinity : limit;
-  for (let page = pageRowsMin; left > 0; page = Math.min(4 * page, pageRowsMax)) {
-    const wanted = Math.min(page, left);
-    const rows = statement.all(begin, end, wanted) as unknown as Row[];
-    for (let i = 0; i < rows.length; i++) yield { key: rows[i]![0], value: rows[i]![1] };
-    if (rows.length < wanted) return;
-    left -= wanted;
-    const last = rows.at(-1)![0];
-    if (reverse) end = last;
-    else begin = bytesOf(textAfter(textOf(last)));
-  }
 }
 
 function prepareChange(

@@ -10,7 +10,7 @@ import { BufferedTransaction } from "./buffered_transaction.ts";
 import { textOf, type TextRange } from "./byte_text.ts";
 import type { WrittenGroup } from "./conflict_log.ts";
 import { mergeRange } from "./range_merge.ts";
-import type { StoredPairs } from "./sqlite_file.ts";
+import type { StoredPairs } from "./sqlite_pairs.ts";
 import type { SqliteViews, View } from "./sqlite_views.ts";
 import { newBytes } from "./slab.ts";
 import { stampBytes } from "./transaction_bytes.ts";

@@ -4,7 +4,8 @@
  */
 
 import { kvLimits } from "./engine.ts";
-import type { SqliteFile, SqliteReader, StoredPairs } from "./sqlite_file.ts";
+import type { SqliteFile, SqliteReader } from "./sqlite_file.ts";
+import type { StoredPairs } from "./sqlite_pairs.ts";
 
 /** One version as its readers share it. */
 export interface View {

@@ -86,6 +86,22 @@ Deno.test("a read that saw a commit still being synced answers after that sync",
   });
 });
 
+Deno.test("a read that may be of an unsynced commit waits for nothing, and what it leads to for both", async () => {
+  await withHeldDisk(async ({ engine, syncs }) => {
+    const first = write(engine, "a");
+    await isSettled(first);
+    const seen = await engine.snapshot((tx) => tx.get(key), { isUnsynced: true });
+    assert.deepEqual(seen, bytes("a"));
+    const second = write(engine, "b");
+    assert.equal(await isSettled(second), false);
+    syncs[0]!.resolve();
+    await first;
+    assert.equal(await isSettled(second), false);
+    syncs[1]!.resolve();
+    await second;
+  });
+});
+
 Deno.test("a read of a durable version waits for nothing", async () => {
   await withHeldDisk(async ({ engine, syncs }) => {
     const first = write(engine, "a");

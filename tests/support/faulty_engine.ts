@@ -94,9 +94,9 @@ export function faultyEngine(
         nowMs: nowMs(),
       });
     },
-    async snapshot(body) {
+    async snapshot(body, options) {
       refuseAway();
-      return await inner.snapshot(body);
+      return await inner.snapshot(body, options);
     },
     watch: (key) => inner.watch(key),
     close: () => inner.close(),

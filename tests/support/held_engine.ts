@@ -44,7 +44,7 @@ export function heldEngine(inner: Engine): HeldEngine {
         return value;
       });
     },
-    snapshot: (body) => inner.snapshot(body),
+    snapshot: (body, options) => inner.snapshot(body, options),
     watch: (key) => inner.watch(key),
     close: () => inner.close(),
   };

@@ -30,7 +30,7 @@ export function poisonedEngine(inner: Engine, text: () => string | undefined): E
 
   return {
     transact: (body) => inner.transact((tx) => body(poisoned(tx))),
-    snapshot: (body) => inner.snapshot(body),
+    snapshot: (body, options) => inner.snapshot(body, options),
     watch: (key) => inner.watch(key),
     close: () => inner.close(),
   };

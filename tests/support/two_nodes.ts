@@ -120,9 +120,9 @@ export function leavingEngine(engine: Engine, isAway: () => Error | undefined): 
       check();
       return await engine.transact(body);
     },
-    async snapshot(body) {
+    async snapshot(body, options) {
       check();
-      return await engine.snapshot(body);
+      return await engine.snapshot(body, options);
     },
   };
 }
@@ -131,7 +131,7 @@ export function leavingEngine(engine: Engine, isAway: () => Error | undefined): 
 function calling(engine: Engine): Engine {
   return {
     transact: (body) => engine.transact(body),
-    snapshot: (body) => engine.snapshot(body),
+    snapshot: (body, options) => engine.snapshot(body, options),
     watch: (key) => engine.watch(key),
     close: () => engine.close(),
   };

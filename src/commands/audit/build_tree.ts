@@ -34,7 +34,7 @@ import {
   shapeOf,
 } from "../../store/tree_chunks.ts";
 import type { TreeMemory } from "./tree_memory.ts";
-import { type AddChunk, type TreeBuild, writeChunks } from "./write_chunks.ts";
+import { type AddChunk, TREE_READS, type TreeBuild, writeChunks } from "./write_chunks.ts";
 
 /** A stream that was changed since the tree before, or is new. */
 export interface TreeChange extends TreeEntry {
@@ -114,7 +114,10 @@ async function mergeChanges(build: NextTreeBuild, keepChunk: AddChunk): Promise<
       await add(blind);
       continue;
     }
-    const before = await engine.snapshot((tx) => readChunk(tx, tenant, low, number - 1));
+    const before = await engine.snapshot(
+      (tx) => readChunk(tx, tenant, low, number - 1),
+      TREE_READS,
+    );
     const after = mergeEntries(before.entries, part);
     const change = changeOf(low, shapeOf(before), part);
     if (change !== undefined) {
@@ -210,7 +213,7 @@ async function* blocksBetween(
     if (next !== undefined && next <= from) continue;
     if (to !== undefined && low >= to) break;
     const entries = kept.get(low) ??
-      (await engine.snapshot((tx) => readChunk(tx, tenant, low, number))).entries;
+      (await engine.snapshot((tx) => readChunk(tx, tenant, low, number), TREE_READS)).entries;
     for (const entry of entries) {
       if (entry.key < from || (to !== undefined && entry.key >= to)) continue;
       block.push(entry);

@@ -22,6 +22,7 @@ import { isGeneration, StreamRewritten } from "../../store/streams.ts";
 import { addTile, countTiles, hashLeaves, type TiledStream } from "../../store/tiles.ts";
 import type { TreeChange } from "./build_tree.ts";
 import type { Pace } from "./pace.ts";
+import { TREE_READS } from "./write_chunks.ts";
 
 /** Changes looked at in one snapshot, each with two small reads. */
 const PAGE = 250;
@@ -105,7 +106,7 @@ async function* pagesOfStreams({ engine, tenant, cut }: Cut): AsyncGenerator<Kno
         page.push({ key, state: await asAtCut(tx, tenant, key, head, cut) });
       }
       return { last, page };
-    });
+    }, TREE_READS);
     yield page;
     after = last;
   } while (after !== undefined);

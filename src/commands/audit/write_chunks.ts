@@ -1,6 +1,6 @@
 /** Writes the chunks of a tree in the making, in transactions of about a megabyte. */
 
-import type { Engine, Transaction } from "../../kv/engine.ts";
+import type { Engine, SnapshotOptions, Transaction } from "../../kv/engine.ts";
 import { type ChunkText, storeChunk } from "../../store/tree_chunks.ts";
 import type { Pace } from "./pace.ts";
 
@@ -16,6 +16,9 @@ export interface TreeBuild {
 
 /** Keeps a chunk, now or with others that follow. Rejects where one before could not be kept. */
 export type AddChunk = (text: ChunkText) => Promise<void>;
+
+/** What is read for a tree is told to nobody before the commit that publishes it. */
+export const TREE_READS: SnapshotOptions = { isUnsynced: true };
 
 const BATCH_BYTES = 1024 * 1024;
 

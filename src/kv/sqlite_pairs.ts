@@ -1,0 +1,113 @@
+/**
+ * Pairs of a SQLite file as one connection sees them: one by its key, or a range page by page.
+ *
+ * Each array that SQLite hands over has memory of its own, which costs more than finding its row.
+ * So small rows that follow each other come as one array, and keys and values are pieces of it.
+ */
+
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { bytesOf, textAfter, textOf, type TextRange } from "./byte_text.ts";
+import type { Bytes, KeyValue } from "./engine.ts";
+
+/** Reads at whatever version the connection under it is. */
+export interface StoredPairs {
+  /** `text` is the key as text. */
+  get(key: Bytes, text: string): Bytes | undefined;
+  /** Pairs in order, backwards if `reverse`, at most `limit`. Must be read at once. */
+  scan(range: TextRange, reverse: boolean, limit: number): Iterable<KeyValue>;
+}
+
+/** Rows of a range read by one call of SQLite, at first and at most. */
+const pageRowsMin = 16;
+const pageRowsMax = 64;
+/** Rows of more bytes are faster copied one by one. */
+const framedBytesMax = 2048;
+
+type Row = readonly [key: Bytes, value: Bytes];
+/** Keys and values by turns, one after the other, and their lengths; both null for no row. */
+type Frame = readonly [bytes: Bytes | null, lengths: string | null];
+
+interface RangeStatements {
+  readonly rows: StatementSync;
+  readonly frame: StatementSync;
+}
+
+export function preparePairs(db: DatabaseSync): StoredPairs {
+  const get = db.prepare("SELECT v FROM kv WHERE k = ?");
+  const forward = prepareRange(db, "ASC");
+  const backward = prepareRange(db, "DESC");
+  return {
+    get(key) {
+      const row = get.get(key) as { v: Bytes } | undefined;
+      return row?.v;
+    },
+    scan: (range, reverse, limit) => scanPages(reverse ? backward : forward, range, reverse, limit),
+  };
+}
+
+function prepareRange(db: DatabaseSync, direction: "ASC" | "DESC"): RangeStatements {
+  // `LIMIT ?` alone is looked at for the plan: SQLite would then compile the statement each time.
+  const rows = `SELECT k, v FROM kv WHERE k >= ? AND k < ? ORDER BY k ${direction} LIMIT +?`;
+  // What the inner SELECT gives is taken in its order: it has a limit, so it is run as it stands.
+  const frame = "SELECT CAST(group_concat(k || v, '') AS BLOB), " +
+    `group_concat(length(k) || ',' || length(v)) FROM (${rows})`;
+  return { rows: prepareArrays(db, rows), frame: prepareArrays(db, frame) };
+}
+
+/** Rows as arrays: as objects they cost a quarter more. The runtime's types do not know of it. */
+function prepareArrays(db: DatabaseSync, sql: string): StatementSync {
+  const statement = db.prepare(sql);
+  (statement as StatementSync & { setReturnArrays(isOn: boolean): void }).setReturnArrays(true);
+  return statement;
+}
+
+/**
+ * The rows of a range, a page at a time: one call for many rows costs a fifth of asking for each.
+ * Pages grow, for most ranges are short and most of what is begun is not read to its end.
+ */
+function* scanPages(
+  { rows, frame }: RangeStatements,
+  range: TextRange,
+  reverse: boolean,
+  limit: number,
+): Generator<KeyValue> {
+  let [begin, end] = [bytesOf(range.begin), bytesOf(range.end)];
+  let left = limit < 0 ? Infinity : limit;
+  let isFramed = false;
+  for (let page = pageRowsMin; left > 0; page = Math.min(4 * page, pageRowsMax)) {
+    const wanted = Math.min(page, left);
+    const pairs: KeyValue[] = isFramed
+      ? readFrame(frame, begin, end, wanted)
+      : readRows(rows, begin, end, wanted);
+    let bytes = 0;
+    for (const pair of pairs) {
+      bytes += pair.key.length + pair.value.length;
+      yield pair;
+    }
+    if (pairs.length < wanted) return;
+    left -= wanted;
+    isFramed = bytes <= pairs.length * framedBytesMax;
+    const last = pairs.at(-1)!.key;
+    if (reverse) end = last;
+    else begin = bytesOf(textAfter(textOf(last)));
+  }
+}
+
+function readRows(statement: StatementSync, begin: Bytes, end: Bytes, limit: number): KeyValue[] {
+  const rows = statement.all(begin, end, limit) as unknown as Row[];
+  return rows.map(([key, value]) => ({ key, value }));
+}
+
+function readFrame(statement: StatementSync, begin: Bytes, end: Bytes, limit: number): KeyValue[] {
+  const [[bytes, lengths]] = statement.all(begin, end, limit) as unknown as readonly [Frame];
+  if (bytes === null) return [];
+  const parts = lengths!.split(",");
+  const pairs: KeyValue[] = [];
+  for (let part = 0, at = 0; part < parts.length; part += 2) {
+    const middle = at + Number(parts[part]);
+    const after = middle + Number(parts[part + 1]);
+    pairs.push({ key: bytes.subarray(at, middle), value: bytes.subarray(middle, after) });
+    at = after;
+  }
+  return pairs;
+}

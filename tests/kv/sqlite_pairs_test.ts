@@ -1,0 +1,70 @@
+/** Ranges of a SQLite file are what a sorted list says, however long they and their rows are. */
+
+import assert from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
+import fc from "fast-check";
+import { textOf } from "../../src/kv/byte_text.ts";
+import type { Bytes } from "../../src/kv/engine.ts";
+import { STORE_TABLES } from "../../src/kv/row_checksum.ts";
+import { preparePairs, type StoredPairs } from "../../src/kv/sqlite_pairs.ts";
+
+type Pair = readonly [key: string, value: string];
+
+function latin1(text: string): Bytes {
+  return Uint8Array.from(text, (byte) => byte.charCodeAt(0));
+}
+
+const byte = fc.integer({ min: 0, max: 255 }).map((code) => String.fromCharCode(code));
+const key = fc.string({ unit: byte, minLength: 1, maxLength: 12 });
+/** On both sides of what comes as one array, zero bytes and commas among it. */
+const value = fc.oneof(
+  fc.string({ unit: byte, maxLength: 40 }),
+  fc.string({ unit: fc.constantFrom(",", "\0", "1"), maxLength: 9 }),
+  fc.tuple(byte, fc.integer({ min: 1_500, max: 5_000 })).map(([one, times]) => one.repeat(times)),
+);
+
+function withPairs(pairs: readonly Pair[], body: (stored: StoredPairs) => void): void {
+  const db = new DatabaseSync(":memory:");
+  try {
+    for (const table of STORE_TABLES) db.exec(`CREATE TABLE ${table}`);
+    const insert = db.prepare("INSERT INTO kv VALUES (?, ?, 0)");
+    for (const [k, v] of pairs) insert.run(latin1(k), latin1(v));
+    body(preparePairs(db));
+  } finally {
+    db.close();
+  }
+}
+
+function scan(stored: StoredPairs, begin: string, end: string, reverse: boolean, limit: number) {
+  const pairs = [...stored.scan({ begin, end }, reverse, limit)];
+  return pairs.map((pair): Pair => [textOf(pair.key), textOf(pair.value)]);
+}
+
+Deno.test("a range has each pair once, in order, up to its limit, forwards and backwards", () => {
+  const map = fc.uniqueArray(fc.tuple(key, value), { selector: ([k]) => k, maxLength: 300 });
+  const limit = fc.oneof(fc.constant(-1), fc.integer({ min: 0, max: 200 }));
+  fc.assert(fc.property(map, key, key, fc.boolean(), limit, (pairs, one, other, reverse, limit) => {
+    const [begin, end] = one < other ? [one, other] : [other, one];
+    const expected = pairs.filter(([k]) => k >= begin && k < end)
+      .sort(([a], [b]) => (a < b ? -1 : 1) * (reverse ? -1 : 1));
+    withPairs(pairs, (stored) => {
+      assert.deepEqual(
+        scan(stored, begin, end, reverse, limit),
+        limit < 0 ? expected : expected.slice(0, limit),
+      );
+    });
+  }));
+});
+
+Deno.test("ranges of any length are whole where rows grow and shrink on the way", () => {
+  for (const count of [0, 1, 15, 16, 17, 79, 80, 81, 144, 145, 1_000]) {
+    const pairs = Array.from({ length: count }, (_, number): Pair => {
+      const length = number % 200 < 100 ? number % 50 : 3_000;
+      return [String(number).padStart(5, "0"), "v".repeat(length)];
+    });
+    withPairs(pairs, (stored) => {
+      assert.deepEqual(scan(stored, "0", "9", false, -1), pairs);
+      assert.deepEqual(scan(stored, "0", "9", true, -1), pairs.toReversed());
+    });
+  }
+});

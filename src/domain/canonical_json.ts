@@ -3,14 +3,37 @@
  * Two bodies or specs that say the same have the same text, and so the same hash. Decisions 6, 19.
  */
 
+import { createHash, type Hash, hash } from "node:crypto";
 import type { JsonValue } from "./json.ts";
 
 /** Levels written by plain recursion, the fastest; what nests deeper goes over a heap stack. */
 const RECURSION_DEPTH_MAX = 200;
+/** A text is handed on when it is so long: a long one in the making costs the collector more. */
+const PIECE_CHARACTERS = 16 * 1024;
 
 /** `{"b":1,"a":[2]}` gives `{"a":[2],"b":1}`. Never overflows the stack, however deep the value. */
 export function canonicalJson(value: JsonValue): string {
-  return write(value, 0);
+  const pieces: string[] = [];
+  const writer: Writer = { text: "", handOn: (piece) => pieces.push(piece) };
+  write(writer, value, 0);
+  return pieces.length === 0 ? writer.text : pieces.join("") + writer.text;
+}
+
+/** SHA-256 of the canonical text as 64 hex characters, without having it in memory as a whole. */
+export function canonicalHash(value: JsonValue): string {
+  let hasher: Hash | undefined;
+  const handOn = (piece: string) => (hasher ??= createHash("sha256")).update(piece);
+  const writer: Writer = { text: "", handOn };
+  write(writer, value, 0);
+  return hasher === undefined
+    ? hash("sha256", writer.text, "hex")
+    : hasher.update(writer.text).digest("hex");
+}
+
+/** Where text is written to; it ends between two values or names, never within one. */
+interface Writer {
+  text: string;
+  readonly handOn: (piece: string) => void;
 }
 
 /** Text that JSON writes as it is: no quote, backslash, control character or surrogate. */
@@ -32,18 +55,26 @@ function writeScalar(value: null | boolean | number | string): string {
   return JSON.stringify(value);
 }
 
-function write(value: JsonValue, depth: number): string {
-  if (typeof value !== "object" || value === null) return writeScalar(value);
-  if (depth === RECURSION_DEPTH_MAX) return writeDeep(value);
-  if (Array.isArray(value)) return writeArray(value, depth);
-  // A key such as `__proto__` is an own property here, and reading an own property is safe.
-  const keys = sortKeys(Object.keys(value));
-  let text = "{";
-  for (let index = 0; index < keys.length; index++) {
-    const key = keys[index]!;
-    text += (index === 0 ? "" : ",") + quote(key) + ":" + write(value[key]!, depth + 1);
+function write(writer: Writer, value: JsonValue, depth: number): void {
+  if (typeof value !== "object" || value === null) writer.text += writeScalar(value);
+  else if (depth === RECURSION_DEPTH_MAX) writeDeep(writer, value);
+  else if (Array.isArray(value)) writeArray(writer, value, depth);
+  else {
+    // A key such as `__proto__` is an own property here, and reading an own property is safe.
+    const keys = sortKeys(Object.keys(value));
+    for (let index = 0; index < keys.length; index++) {
+      const key = keys[index]!;
+      writer.text += (index === 0 ? "{" : ",") + quote(key) + ":";
+      write(writer, value[key]!, depth + 1);
+    }
+    writer.text += keys.length === 0 ? "{}" : "}";
   }
-  return text + "}";
+  if (writer.text.length >= PIECE_CHARACTERS) handOn(writer);
+}
+
+function handOn(writer: Writer): void {
+  writer.handOn(writer.text);
+  writer.text = "";
 }
 
 /** By insertion: most objects have few keys, where it is several times faster than `sort`. */
@@ -58,27 +89,26 @@ function sortKeys(keys: string[]): string[] {
   return keys;
 }
 
-function writeArray(value: JsonValue[], depth: number): string {
-  let text = "[";
+function writeArray(writer: Writer, value: JsonValue[], depth: number): void {
   for (let index = 0; index < value.length; index++) {
-    text += (index === 0 ? "" : ",") + write(value[index]!, depth + 1);
+    writer.text += index === 0 ? "[" : ",";
+    write(writer, value[index]!, depth + 1);
   }
-  return text + "]";
+  writer.text += value.length === 0 ? "[]" : "]";
 }
 
 /** Text to be written as it is, or a value still to be written. */
 type Pending = { readonly text: string } | { readonly value: JsonValue };
 
-function writeDeep(root: JsonValue): string {
-  const pieces: string[] = [];
+function writeDeep(writer: Writer, root: JsonValue): void {
   const pending: Pending[] = [{ value: root }];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    if ("text" in next) pieces.push(next.text);
+    if ("text" in next) writer.text += next.text;
     else if (typeof next.value !== "object" || next.value === null) {
-      pieces.push(writeScalar(next.value));
+      writer.text += writeScalar(next.value);
     } else pushParts(next.value, pending);
+    if (writer.text.length >= PIECE_CHARACTERS) handOn(writer);
   }
-  return pieces.join("");
 }
 
 /** Pushes the parts of one array or object, last first, so that the first is taken next. */

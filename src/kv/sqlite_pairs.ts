@@ -13,13 +13,23 @@ import type { Bytes, KeyValue } from "./engine.ts";
 export interface StoredPairs {
   /** `text` is the key as text. */
   get(key: Bytes, text: string): Bytes | undefined;
-  /** Pairs in order, backwards if `reverse`, at most `limit`. Must be read at once. */
-  scan(range: TextRange, reverse: boolean, limit: number): Iterable<KeyValue>;
+  /** Pairs in order, for as long as they are asked for. Must be read at once. */
+  scan(range: TextRange, how: ScanOptions): Iterable<KeyValue>;
+}
+
+export interface ScanOptions {
+  readonly reverse: boolean;
+  /** At most so many pairs. */
+  readonly limit: number;
+  /** About the bytes that will be asked for: more may be, but no more should be read at once. */
+  readonly bytesMax: number;
 }
 
 /** Rows of a range read by one call of SQLite, at first and at most. */
-const pageRowsMin = 16;
+const firstPageRows = 16;
 const pageRowsMax = 64;
+/** As long as it is not known how long rows are. */
+const presumedRowBytes = 4096;
 /** Rows of more bytes are faster copied one by one. */
 const framedBytesMax = 2048;
 
@@ -41,7 +51,7 @@ export function preparePairs(db: DatabaseSync): StoredPairs {
       const row = get.get(key) as { v: Bytes } | undefined;
       return row?.v;
     },
-    scan: (range, reverse, limit) => scanPages(reverse ? backward : forward, range, reverse, limit),
+    scan: (range, how) => scanPages(how.reverse ? backward : forward, range, how),
   };
 }
 
@@ -63,30 +73,31 @@ function prepareArrays(db: DatabaseSync, sql: string): StatementSync {
 
 /**
  * The rows of a range, a page at a time: one call for many rows costs a fifth of asking for each.
- * Pages grow, for most ranges are short and most of what is begun is not read to its end.
+ * Pages grow, for most ranges are short and most of what is begun is not read to its end; and they
+ * have as many rows as `bytesMax` is likely to want, for a row may be 100 KB.
  */
 function* scanPages(
   { rows, frame }: RangeStatements,
   range: TextRange,
-  reverse: boolean,
-  limit: number,
+  { reverse, limit, bytesMax }: ScanOptions,
 ): Generator<KeyValue> {
   let [begin, end] = [bytesOf(range.begin), bytesOf(range.end)];
-  let left = limit < 0 ? Infinity : limit;
-  let isFramed = false;
-  for (let page = pageRowsMin; left > 0; page = Math.min(4 * page, pageRowsMax)) {
-    const wanted = Math.min(page, left);
-    const pairs: KeyValue[] = isFramed
-      ? readFrame(frame, begin, end, wanted)
-      : readRows(rows, begin, end, wanted);
-    let bytes = 0;
+  let left = limit;
+  let rowBytes = presumedRowBytes;
+  let [passed, bytes] = [0, 0];
+  for (let page = firstPageRows; left > 0; page = Math.min(4 * page, pageRowsMax)) {
+    const likely = Math.max(1, Math.ceil((bytesMax - bytes) / rowBytes));
+    const wanted = Math.min(page, left, likely);
+    const read = passed > 0 && rowBytes <= framedBytesMax ? readFrame : readRows;
+    const pairs = read(read === readFrame ? frame : rows, begin, end, wanted);
     for (const pair of pairs) {
       bytes += pair.key.length + pair.value.length;
       yield pair;
     }
     if (pairs.length < wanted) return;
     left -= wanted;
-    isFramed = bytes <= pairs.length * framedBytesMax;
+    passed += wanted;
+    rowBytes = bytes / passed;
     const last = pairs.at(-1)!.key;
     if (reverse) end = last;
     else begin = bytesOf(textAfter(textOf(last)));

@@ -112,7 +112,9 @@ export class SqliteTransaction extends BufferedTransaction<TransactionHome> impl
     const wanted: TextRange = { begin: textOf(range.begin), end: textOf(range.end) };
     if (wanted.begin >= wanted.end) return [];
     const { pairs, read } = this.#reading((stored) => {
-      const rows = stored.scan(wanted, options.reverse ?? false, this.#rowsToScan(wanted, options));
+      const { reverse = false, bytesMax = Infinity } = options;
+      const limit = this.#rowsToScan(wanted, options);
+      const rows = stored.scan(wanted, { reverse, limit, bytesMax });
       return mergeRange(rows, this.buffer, wanted, options);
     });
     if (isGuarded) this.guards.ranges.push(...own.unownedParts(this.buffer, read));
@@ -120,8 +122,8 @@ export class SqliteTransaction extends BufferedTransaction<TransactionHome> impl
   }
 
   /** Each own write may hide a row; with ranges cleared there is no telling how many are. */
-  #rowsToScan(range: TextRange, { limit = -1 }: RangeOptions): number {
-    if (limit < 0 || this.buffer.cleared.length > 0) return -1;
+  #rowsToScan(range: TextRange, { limit = Infinity }: RangeOptions): number {
+    if (limit === Infinity || this.buffer.cleared.length > 0) return Infinity;
     return limit + own.writesWithin(this.buffer, range).length;
   }
 

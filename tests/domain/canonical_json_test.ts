@@ -1,8 +1,9 @@
 /** One text for all JSON that says the same. */
 
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import fc from "fast-check";
-import { canonicalJson } from "../../src/domain/canonical_json.ts";
+import { canonicalHash, canonicalJson } from "../../src/domain/canonical_json.ts";
 import { isJsonObject, type JsonValue } from "../../src/domain/json.ts";
 
 function reverseKeys(value: JsonValue): JsonValue {
@@ -77,4 +78,19 @@ Deno.test("canonicalJson() writes 100,000 levels without overflowing the stack",
   let value: JsonValue = 1;
   for (let depth = 0; depth < 100_000; depth++) value = { a: value };
   assert.equal(canonicalJson(value).length, 100_000 * 6 + 1);
+});
+
+Deno.test("canonicalHash() is the SHA-256 of the canonical text, also of one in many pieces", () => {
+  const long = Array.from(
+    { length: 3_000 },
+    (_, index) => ({ b: `é${index}`, a: ["\ud83d\ude00"] }),
+  );
+  const oneLong = { text: "\ud83d\ude00".repeat(40_000), after: [] };
+  let deep: JsonValue = long;
+  for (let level = 0; level < 300; level++) deep = level % 2 === 0 ? [deep] : { deep };
+  for (const value of [null, {}, [], { b: 1, a: [2] }, long, oneLong, deep] as JsonValue[]) {
+    const text = canonicalJson(value);
+    assert.deepEqual(JSON.parse(text), value);
+    assert.equal(canonicalHash(value), createHash("sha256").update(text, "utf8").digest("hex"));
+  }
 });

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { textOf } from "../../src/kv/byte_text.ts";
 import type { Bytes } from "../../src/kv/engine.ts";
 import { STORE_TABLES } from "../../src/kv/row_checksum.ts";
-import { preparePairs, type StoredPairs } from "../../src/kv/sqlite_pairs.ts";
+import { preparePairs, type ScanOptions, type StoredPairs } from "../../src/kv/sqlite_pairs.ts";
 
 type Pair = readonly [key: string, value: string];
 
@@ -35,23 +35,25 @@ function withPairs(pairs: readonly Pair[], body: (stored: StoredPairs) => void):
   }
 }
 
-function scan(stored: StoredPairs, begin: string, end: string, reverse: boolean, limit: number) {
-  const pairs = [...stored.scan({ begin, end }, reverse, limit)];
+function scan(stored: StoredPairs, begin: string, end: string, how: ScanOptions): Pair[] {
+  const pairs = [...stored.scan({ begin, end }, how)];
   return pairs.map((pair): Pair => [textOf(pair.key), textOf(pair.value)]);
 }
 
-Deno.test("a range has each pair once, in order, up to its limit, forwards and backwards", () => {
+const options: fc.Arbitrary<ScanOptions> = fc.record({
+  reverse: fc.boolean(),
+  limit: fc.oneof(fc.constant(Infinity), fc.integer({ min: 0, max: 200 })),
+  bytesMax: fc.oneof(fc.constant(Infinity), fc.integer({ min: 0, max: 300_000 })),
+});
+
+Deno.test("a range has each pair once, in order, up to its limit, however many bytes were likely", () => {
   const map = fc.uniqueArray(fc.tuple(key, value), { selector: ([k]) => k, maxLength: 300 });
-  const limit = fc.oneof(fc.constant(-1), fc.integer({ min: 0, max: 200 }));
-  fc.assert(fc.property(map, key, key, fc.boolean(), limit, (pairs, one, other, reverse, limit) => {
+  fc.assert(fc.property(map, key, key, options, (pairs, one, other, how) => {
     const [begin, end] = one < other ? [one, other] : [other, one];
     const expected = pairs.filter(([k]) => k >= begin && k < end)
-      .sort(([a], [b]) => (a < b ? -1 : 1) * (reverse ? -1 : 1));
+      .sort(([a], [b]) => (a < b ? -1 : 1) * (how.reverse ? -1 : 1));
     withPairs(pairs, (stored) => {
-      assert.deepEqual(
-        scan(stored, begin, end, reverse, limit),
-        limit < 0 ? expected : expected.slice(0, limit),
-      );
+      assert.deepEqual(scan(stored, begin, end, how), expected.slice(0, how.limit));
     });
   }));
 });
@@ -63,8 +65,11 @@ Deno.test("ranges of any length are whole where rows grow and shrink on the way"
       return [String(number).padStart(5, "0"), "v".repeat(length)];
     });
     withPairs(pairs, (stored) => {
-      assert.deepEqual(scan(stored, "0", "9", false, -1), pairs);
-      assert.deepEqual(scan(stored, "0", "9", true, -1), pairs.toReversed());
+      for (const bytesMax of [0, 10_000, Infinity]) {
+        const how = { limit: Infinity, bytesMax };
+        assert.deepEqual(scan(stored, "0", "9", { ...how, reverse: false }), pairs);
+        assert.deepEqual(scan(stored, "0", "9", { ...how, reverse: true }), pairs.toReversed());
+      }
     });
   }
 });

@@ -1,7 +1,6 @@
 /** One aggregate type of a spec: its event types, their schemas and handlers. */
 
-import { hash } from "node:crypto";
-import { canonicalJson } from "../canonical_json.ts";
+import { canonicalHash } from "../canonical_json.ts";
 import type { Handler } from "../handler/handler.ts";
 import type { JsonValue } from "../json.ts";
 import type { ModuleCall } from "../wasm/module_call.ts";
@@ -75,5 +74,5 @@ function checkAggregateTypeName(name: string, path: string, faults: FaultList): 
 function hashFold(definitions: readonly [string, JsonValue][]): string {
   // Entries, not assignments: an event type may be called `__proto__`.
   const handlers = Object.fromEntries(definitions);
-  return hash("sha256", canonicalJson({ format: FOLD_FORMAT, handlers }), "hex");
+  return canonicalHash({ format: FOLD_FORMAT, handlers });
 }

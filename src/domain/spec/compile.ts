@@ -3,8 +3,7 @@
  * (deployed by the operator)".
  */
 
-import { hash } from "node:crypto";
-import { canonicalJson } from "../canonical_json.ts";
+import { canonicalHash } from "../canonical_json.ts";
 import { describeKind, isJsonObject, type JsonObject } from "../json.ts";
 import { limits } from "../limits.ts";
 import type { Violation } from "../refusal.ts";
@@ -59,7 +58,7 @@ function compileDocument(
   implications.warnOfCycles(warnings);
   const listeners = compileListeners(document, faults);
   return {
-    hash: hash("sha256", canonicalJson(document), "hex"),
+    hash: canonicalHash(document),
     document,
     aggregateTypes,
     agentTypes,

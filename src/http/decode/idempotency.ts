@@ -1,7 +1,6 @@
 /** The `X-Idempotency-Key` header and the hash of the body it stands for. Spec: exact texts. */
 
-import { hash } from "node:crypto";
-import { canonicalJson } from "../../domain/canonical_json.ts";
+import { canonicalHash } from "../../domain/canonical_json.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
@@ -17,7 +16,7 @@ export function decodeIdempotency(
   if (header === null) return accept(undefined);
   const message = findKeyFault(header);
   if (message !== undefined) return refuse({ kind: "idempotency_key_invalid", message });
-  return accept({ key: header, bodyHash: hash("sha256", canonicalJson(body)) });
+  return accept({ key: header, bodyHash: canonicalHash(body) });
 }
 
 function findKeyFault(key: string): string | undefined {

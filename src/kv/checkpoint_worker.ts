@@ -3,9 +3,10 @@
  * take long and must not stop the thread that commits. Started by `checkpoints.ts`; each message
  * asks for one pass, each answer says how many frames of the log are moved now, or why none.
  *
- * A pass syncs the log, moves pages and syncs the database, as SQLite does it. The finish, for
- * which commits are held, leaves the log's sync out, for that was done, and the database's to us,
- * for `fdatasync` takes less than SQLite's `fsync`.
+ * A pass syncs the log and moves pages as SQLite does it, and then syncs the database, which SQLite
+ * does only where nothing was committed meanwhile: what was moved would else be synced by the
+ * finish, for which commits are held. That one leaves the log's sync out, for it was done, and the
+ * database's to us, for `fdatasync` takes less than SQLite's `fsync`.
  */
 
 import { DatabaseSync } from "node:sqlite";
@@ -21,21 +22,24 @@ db.exec("PRAGMA synchronous = FULL; PRAGMA cache_size = -1024");
 const checkpoint = db.prepare("PRAGMA wal_checkpoint(PASSIVE)");
 
 function pass(): PassAnswer {
+  let moved: number;
   try {
-    return { moved: (checkpoint.get() as { checkpointed: number }).checkpointed };
+    moved = (checkpoint.get() as { checkpointed: number }).checkpointed;
   } catch (error) {
     return { failure: String(error) };
+  }
+  try {
+    file.syncDataSync();
+    return { moved };
+  } catch (error) {
+    return { unsynced: String(error) };
   }
 }
 
 function finish(): PassAnswer {
   db.exec("PRAGMA synchronous = OFF");
   try {
-    const answer = pass();
-    file.syncDataSync();
-    return answer;
-  } catch (error) {
-    return { unsynced: String(error) };
+    return pass();
   } finally {
     db.exec("PRAGMA synchronous = FULL");
   }

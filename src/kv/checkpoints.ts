@@ -28,7 +28,7 @@ export interface Checkpoints {
 
 /** Pages in the log from which on a pass is worth it: 24 MB. */
 const startFrames = 6000;
-/** Commits are held while so many are moved: some 10 ms; 800 took 100 in a database of 3 GB. */
+/** Commits are held while so many are moved and synced: 1 to 10 ms. */
 const finishFrames = 200;
 /** From here on commits wait for the passes: many short pauses instead of a long one. */
 const slowFrames = 10_000;

@@ -26,6 +26,8 @@ export interface RangeOptions {
   readonly reverse?: boolean;
   /** Stop after the pair with which keys and values reach so many bytes. */
   readonly bytesMax?: number;
+  /** Nobody looks at the values, so an engine may leave them out. */
+  readonly keysOnly?: boolean;
 }
 
 /** Reads at one version. The arrays it gives are the caller's to keep, never to change. */

@@ -23,6 +23,8 @@ export interface ScanOptions {
   readonly limit: number;
   /** About the bytes that will be asked for: more may be, but no more should be read at once. */
   readonly bytesMax: number;
+  /** Values are left empty: then the index of keys is all that is read. */
+  readonly keysOnly: boolean;
 }
 
 /** Rows of a range read by one call of SQLite, at first and at most. */
@@ -33,6 +35,8 @@ const presumedRowBytes = 4096;
 /** Rows of more bytes are faster copied one by one. */
 const framedBytesMax = 2048;
 
+const NO_BYTES = new Uint8Array(0);
+
 type Row = readonly [key: Bytes, value: Bytes];
 /** Keys and values by turns, one after the other, and their lengths; both null for no row. */
 type Frame = readonly [bytes: Bytes | null, lengths: string | null];
@@ -40,6 +44,8 @@ type Frame = readonly [bytes: Bytes | null, lengths: string | null];
 interface RangeStatements {
   readonly rows: StatementSync;
   readonly frame: StatementSync;
+  /** A frame with empty values. */
+  readonly keys: StatementSync;
 }
 
 export function preparePairs(db: DatabaseSync): StoredPairs {
@@ -57,11 +63,17 @@ export function preparePairs(db: DatabaseSync): StoredPairs {
 
 function prepareRange(db: DatabaseSync, direction: "ASC" | "DESC"): RangeStatements {
   // `LIMIT ?` alone is looked at for the plan: SQLite would then compile the statement each time.
-  const rows = `SELECT k, v FROM kv WHERE k >= ? AND k < ? ORDER BY k ${direction} LIMIT +?`;
+  const range = `FROM kv WHERE k >= ? AND k < ? ORDER BY k ${direction} LIMIT +?`;
   // What the inner SELECT gives is taken in its order: it has a limit, so it is run as it stands.
   const frame = "SELECT CAST(group_concat(k || v, '') AS BLOB), " +
-    `group_concat(length(k) || ',' || length(v)) FROM (${rows})`;
-  return { rows: prepareArrays(db, rows), frame: prepareArrays(db, frame) };
+    `group_concat(length(k) || ',' || length(v)) FROM (SELECT k, v ${range})`;
+  const keys = "SELECT CAST(group_concat(k, '') AS BLOB), group_concat(length(k) || ',0') " +
+    `FROM (SELECT k ${range})`;
+  return {
+    rows: prepareArrays(db, `SELECT k, v ${range}`),
+    frame: prepareArrays(db, frame),
+    keys: prepareArrays(db, keys),
+  };
 }
 
 /** Rows as arrays: as objects they cost a quarter more. The runtime's types do not know of it. */
@@ -77,19 +89,22 @@ function prepareArrays(db: DatabaseSync, sql: string): StatementSync {
  * have as many rows as `bytesMax` is likely to want, for a row may be 100 KB.
  */
 function* scanPages(
-  { rows, frame }: RangeStatements,
+  { rows, frame, keys }: RangeStatements,
   range: TextRange,
-  { reverse, limit, bytesMax }: ScanOptions,
+  { reverse, limit, bytesMax, keysOnly }: ScanOptions,
 ): Generator<KeyValue> {
   let [begin, end] = [bytesOf(range.begin), bytesOf(range.end)];
   let left = limit;
   let rowBytes = presumedRowBytes;
   let [passed, bytes] = [0, 0];
-  for (let page = firstPageRows; left > 0; page = Math.min(4 * page, pageRowsMax)) {
+  const firstPage = keysOnly ? pageRowsMax : firstPageRows;
+  for (let page = firstPage; left > 0; page = Math.min(4 * page, pageRowsMax)) {
     const likely = Math.max(1, Math.ceil((bytesMax - bytes) / rowBytes));
     const wanted = Math.min(page, left, likely);
-    const read = passed > 0 && rowBytes <= framedBytesMax ? readFrame : readRows;
-    const pairs = read(read === readFrame ? frame : rows, begin, end, wanted);
+    const isFramed = passed > 0 && rowBytes <= framedBytesMax;
+    const pairs: KeyValue[] = isFramed || keysOnly
+      ? readFrame(keysOnly ? keys : frame, begin, end, wanted)
+      : readRows(rows, begin, end, wanted);
     for (const pair of pairs) {
       bytes += pair.key.length + pair.value.length;
       yield pair;
@@ -117,7 +132,8 @@ function readFrame(statement: StatementSync, begin: Bytes, end: Bytes, limit: nu
   for (let part = 0, at = 0; part < parts.length; part += 2) {
     const middle = at + Number(parts[part]);
     const after = middle + Number(parts[part + 1]);
-    pairs.push({ key: bytes.subarray(at, middle), value: bytes.subarray(middle, after) });
+    const value = after === middle ? NO_BYTES : bytes.subarray(middle, after);
+    pairs.push({ key: bytes.subarray(at, middle), value });
     at = after;
   }
   return pairs;

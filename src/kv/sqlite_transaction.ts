@@ -112,9 +112,9 @@ export class SqliteTransaction extends BufferedTransaction<TransactionHome> impl
     const wanted: TextRange = { begin: textOf(range.begin), end: textOf(range.end) };
     if (wanted.begin >= wanted.end) return [];
     const { pairs, read } = this.#reading((stored) => {
-      const { reverse = false, bytesMax = Infinity } = options;
+      const { reverse = false, bytesMax = Infinity, keysOnly = false } = options;
       const limit = this.#rowsToScan(wanted, options);
-      const rows = stored.scan(wanted, { reverse, limit, bytesMax });
+      const rows = stored.scan(wanted, { reverse, limit, bytesMax, keysOnly });
       return mergeRange(rows, this.buffer, wanted, options);
     });
     if (isGuarded) this.guards.ranges.push(...own.unownedParts(this.buffer, read));

@@ -23,7 +23,8 @@ export async function listAggregateIds(
   const begin = page.start === undefined
     ? range.begin
     : keyAfter(keys.aggregate(tenant, type, page.start));
-  const pairs = await tx.getRange({ begin, end: range.end }, { limit: page.limit });
+  const options = { limit: page.limit, keysOnly: true };
+  const pairs = await tx.getRange({ begin, end: range.end }, options);
   // The first key of the range is what all have in common and one byte.
   const common = range.begin.length - 1;
   return pairs.map(({ key }) => unpack(key.subarray(common))[0] as string);
@@ -37,7 +38,8 @@ export async function listStreams(
 ): Promise<StreamKey[]> {
   const range = keys.allAggregates(tenant);
   const begin = page.after === undefined ? range.begin : keyAfter(aggregateKey(tenant, page.after));
-  const pairs = await tx.getRange({ begin, end: range.end }, { limit: page.limit });
+  const options = { limit: page.limit, keysOnly: true };
+  const pairs = await tx.getRange({ begin, end: range.end }, options);
   return pairs.map(({ key }) => {
     const [type, id] = unpack(key).slice(-2) as [string, string];
     return streamKey(type, id);

@@ -100,7 +100,7 @@ export async function countCommits(
   tenant: number,
   max: number,
 ): Promise<number> {
-  return (await tx.getRange(wholeLog(tenant), { limit: max })).length;
+  return (await tx.getRange(wholeLog(tenant), { limit: max, keysOnly: true })).length;
 }
 
 /** The position of the newest commit of a shard; undefined where it is empty. */

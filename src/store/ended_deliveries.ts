@@ -79,7 +79,7 @@ export async function countEnded(
   countMax: number,
 ): Promise<number> {
   const range = keys.endedDeliveries(tenant, listener, state);
-  return (await tx.getRange(range, { limit: countMax })).length;
+  return (await tx.getRange(range, { limit: countMax, keysOnly: true })).length;
 }
 
 /** Where a walk is, among those of one listener and state. */

@@ -40,7 +40,8 @@ export async function listDueTimers(
 ): Promise<Timer[]> {
   const begin = after === undefined ? keys.timers(shard).begin : keyAfter(timerKey(after));
   const range = { begin, end: keys.timer(shard, nowMs + 1, 0, "", "") };
-  return (await tx.getRange(range, { limit })).map(({ key }) => decodeTimer(key));
+  const pairs = await tx.getRange(range, { limit, keysOnly: true });
+  return pairs.map(({ key }) => decodeTimer(key));
 }
 
 /** The first timer of a shard, due or not. */

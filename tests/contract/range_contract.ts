@@ -71,6 +71,21 @@ export function rangeContract(test: EngineTest): void {
     assert.equal(show(pairs), "a=own b=own c=own e=back g=own h=8");
   });
 
+  test("getRange() of keys alone has the keys that it has with values, own writes among them", async (engine) => {
+    await write(engine, "b=2 d=4 f=6 h=8");
+    await engine.transact((tx) => (tx.set(bytes("n"), counter(1n)), Promise.resolve()));
+    await engine.transact(async (tx) => {
+      writeOver(tx);
+      for (const options of [{}, { limit: 3 }, { reverse: true }, { reverse: true, limit: 2 }]) {
+        for (const reads of [tx, tx.unguarded]) {
+          const pairs = await reads.getRange(everything, options);
+          const keys = await reads.getRange(everything, { ...options, keysOnly: true });
+          assert.deepEqual(keys.map(({ key }) => key), pairs.map(({ key }) => key));
+        }
+      }
+    });
+  });
+
   test("clears may hide any number of pairs before the limit", async (engine) => {
     const pairs = Array.from({ length: 500 }, (_, i) => `k${String(i).padStart(3, "0")}=${i}`);
     await write(engine, pairs.join(" "));

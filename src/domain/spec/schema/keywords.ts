@@ -4,7 +4,16 @@
  * schema and which no deployed schema may use.
  */
 
-import { _, type Ajv2020, type Code, type KeywordCxt, Name, nil } from "ajv/dist/2020.js";
+import {
+  _,
+  type Ajv2020,
+  type Code,
+  type CodeKeywordDefinition,
+  type KeywordCxt,
+  Name,
+  nil,
+} from "ajv/dist/2020.js";
+import type { Rule } from "ajv/dist/compile/rules.js";
 import { canonicalJson } from "../../canonical_json.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { installChoices, installWholeConditions } from "./choice.ts";
@@ -24,6 +33,7 @@ const error = {
 export function installKeywords(ajv: Ajv2020, budget: StepBudget): void {
   installChoices(ajv);
   installWholeConditions(ajv);
+  mendUnevaluatedItems(ajv);
   for (const keyword of ["enum", "const", "uniqueItems", "multipleOf"]) ajv.removeKeyword(keyword);
   // One function each for all schemas: ajv's time grows with the square of what a schema refers to.
   const allowed = createAllowedValues(budget);
@@ -63,6 +73,26 @@ export function installKeywords(ajv: Ajv2020, budget: StepBudget): void {
     code: (cxt) => {
       if (cxt.it.opts.unevaluated) startEvaluated(cxt);
       chargeSteps(cxt, charge);
+    },
+  });
+}
+
+/**
+ * Where a reference leads back into a schema, how many items that has evaluated is known when it
+ * has run. ajv then takes `true`, which means all of them, for the number 1, and undefined, which
+ * means none, for more than there are.
+ */
+function mendUnevaluatedItems(ajv: Ajv2020): void {
+  const { definition } = ajv.RULES.all.unevaluatedItems as Rule;
+  const { code } = definition as CodeKeywordDefinition;
+  ajv.removeKeyword("unevaluatedItems");
+  ajv.addKeyword({
+    ...definition,
+    code(cxt) {
+      const { gen, it: { items } } = cxt;
+      if (!(items instanceof Name)) return code(cxt);
+      gen.assign(items, _`${items} ?? 0`);
+      gen.if(_`${items} !== true`, () => code(cxt));
     },
   });
 }

@@ -7,24 +7,17 @@
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { bytesOf, textAfter, textOf, type TextRange } from "./byte_text.ts";
-import type { Bytes, KeyValue } from "./engine.ts";
+import type { Bytes, KeyValue, RangeOptions } from "./engine.ts";
 
 /** Reads at whatever version the connection under it is. */
 export interface StoredPairs {
   /** `text` is the key as text. */
   get(key: Bytes, text: string): Bytes | undefined;
-  /** Pairs in order, for as long as they are asked for. Must be read at once. */
-  scan(range: TextRange, how: ScanOptions): Iterable<KeyValue>;
-}
-
-export interface ScanOptions {
-  readonly reverse: boolean;
-  /** At most so many pairs. */
-  readonly limit: number;
-  /** About the bytes that will be asked for: more may be, but no more should be read at once. */
-  readonly bytesMax: number;
-  /** Values are left empty: then the index of keys is all that is read. */
-  readonly keysOnly: boolean;
+  /**
+   * Pairs in order, for as long as they are asked for; `bytesMax` only says how much that may be.
+   * With `keysOnly` values are empty: the index of keys is all that is read. Must be read at once.
+   */
+  scan(range: TextRange, options: Required<RangeOptions>): Iterable<KeyValue>;
 }
 
 /** Rows of a range read by one call of SQLite, at first and at most. */
@@ -57,7 +50,7 @@ export function preparePairs(db: DatabaseSync): StoredPairs {
       const row = get.get(key) as { v: Bytes } | undefined;
       return row?.v;
     },
-    scan: (range, how) => scanPages(how.reverse ? backward : forward, range, how),
+    scan: (range, options) => scanPages(options.reverse ? backward : forward, range, options),
   };
 }
 
@@ -91,7 +84,7 @@ function prepareArrays(db: DatabaseSync, sql: string): StatementSync {
 function* scanPages(
   { rows, frame, keys }: RangeStatements,
   range: TextRange,
-  { reverse, limit, bytesMax, keysOnly }: ScanOptions,
+  { reverse, limit, bytesMax, keysOnly }: Required<RangeOptions>,
 ): Generator<KeyValue> {
   let [begin, end] = [bytesOf(range.begin), bytesOf(range.end)];
   let left = limit;

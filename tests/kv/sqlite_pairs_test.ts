@@ -3,16 +3,13 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
-import { textOf } from "../../src/kv/byte_text.ts";
-import type { Bytes } from "../../src/kv/engine.ts";
+import { bytesOf, textOf } from "../../src/kv/byte_text.ts";
+import type { RangeOptions } from "../../src/kv/engine.ts";
 import { STORE_TABLES } from "../../src/kv/row_checksum.ts";
-import { preparePairs, type ScanOptions, type StoredPairs } from "../../src/kv/sqlite_pairs.ts";
+import { preparePairs, type StoredPairs } from "../../src/kv/sqlite_pairs.ts";
 
 type Pair = readonly [key: string, value: string];
-
-function latin1(text: string): Bytes {
-  return Uint8Array.from(text, (byte) => byte.charCodeAt(0));
-}
+type ScanOptions = Required<RangeOptions>;
 
 const byte = fc.integer({ min: 0, max: 255 }).map((code) => String.fromCharCode(code));
 const key = fc.string({ unit: byte, minLength: 1, maxLength: 12 });
@@ -28,7 +25,7 @@ function withPairs(pairs: readonly Pair[], body: (stored: StoredPairs) => void):
   try {
     for (const table of STORE_TABLES) db.exec(`CREATE TABLE ${table}`);
     const insert = db.prepare("INSERT INTO kv VALUES (?, ?, 0)");
-    for (const [k, v] of pairs) insert.run(latin1(k), latin1(v));
+    for (const [k, v] of pairs) insert.run(bytesOf(k), bytesOf(v));
     body(preparePairs(db));
   } finally {
     db.close();

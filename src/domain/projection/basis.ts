@@ -3,9 +3,8 @@
  * which ids are singletons. Under another basis they are computed anew.
  */
 
-import { hash } from "node:crypto";
 import { assert } from "../assert.ts";
-import { canonicalJson } from "../canonical_json.ts";
+import { canonicalHash } from "../canonical_json.ts";
 import type { CompiledSpec } from "../spec/compiled.ts";
 import type { CompiledProjection } from "./definition.ts";
 
@@ -18,5 +17,5 @@ export function basisOf({ types }: CompiledProjection, spec: CompiledSpec): stri
     }),
   );
   const singletons = [...spec.singletons].sort();
-  return hash("sha256", canonicalJson({ folds, singletons }), "hex");
+  return canonicalHash({ folds, singletons });
 }

@@ -3,9 +3,8 @@
  * sagas that run on under a definition that was kept. Decisions, section 13.
  */
 
-import { hash } from "node:crypto";
 import { assert } from "../assert.ts";
-import { canonicalJson } from "../canonical_json.ts";
+import { canonicalHash } from "../canonical_json.ts";
 import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { limits } from "../limits.ts";
 import type { Terms } from "../reaction/terms.ts";
@@ -102,8 +101,8 @@ function compileSaga(
   const trigger = compileTrigger(saga.trigger, `${path}.trigger`, place);
   const steps = compileSteps(saga.steps, `${path}.steps`, place, warnings);
   const kept = { name, saga, singletons: [...vocabulary.singletons].sort() };
-  const text = canonicalJson(kept as unknown as JsonObject);
-  return { name, trigger, steps, kept, hash: hash("sha256", text, "hex") };
+  const hash = canonicalHash(kept as unknown as JsonObject);
+  return { name, trigger, steps, kept, hash };
 }
 
 /** Every type that a definition spells out: to it they are as good as declared. */

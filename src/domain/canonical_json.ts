@@ -61,13 +61,12 @@ function write(writer: Writer, value: JsonValue, depth: number): void {
   else if (Array.isArray(value)) writeArray(writer, value, depth);
   else {
     // A key such as `__proto__` is an own property here, and reading an own property is safe.
-    const keys = sortKeys(Object.keys(value));
-    for (let index = 0; index < keys.length; index++) {
-      const key = keys[index]!;
-      writer.text += (index === 0 ? "{" : ",") + quote(key) + ":";
-      write(writer, value[key]!, depth + 1);
+    const { sorted, openings } = findLayout(Object.keys(value));
+    for (let index = 0; index < sorted.length; index++) {
+      writer.text += openings[index]!;
+      write(writer, value[sorted[index]!]!, depth + 1);
     }
-    writer.text += keys.length === 0 ? "{}" : "}";
+    writer.text += sorted.length === 0 ? "{}" : "}";
   }
   if (writer.text.length >= PIECE_CHARACTERS) handOn(writer);
 }
@@ -75,6 +74,53 @@ function write(writer: Writer, value: JsonValue, depth: number): void {
 function handOn(writer: Writer): void {
   writer.handOn(writer.text);
   writer.text = "";
+}
+
+/** How all objects with the same keys in the same order are written. */
+interface Layout {
+  readonly keys: readonly string[];
+  readonly sorted: readonly string[];
+  /** What comes before each value: `{"a":`, and then `,"b":`. */
+  readonly openings: readonly string[];
+}
+
+/** Layouts kept: the objects of a batch, and those of most requests, have but a few. */
+const LAYOUTS_KEPT = 64;
+/** Of longer texts nothing is kept: they come from anywhere. */
+const KEPT_CHARACTERS_MAX = 1_024;
+
+const layouts: (Layout | undefined)[] = Array(LAYOUTS_KEPT).fill(undefined);
+
+/** Finding the layout again takes half of what sorting and quoting the keys anew does. */
+function findLayout(keys: readonly string[]): Layout {
+  const slot = slotOf(keys);
+  const kept = layouts[slot];
+  if (kept !== undefined && isSame(kept.keys, keys)) return kept;
+  const sorted = sortKeys([...keys]);
+  const openings = sorted.map((key, index) => (index === 0 ? "{" : ",") + quote(key) + ":");
+  const layout = { keys, sorted, openings };
+  const characters = openings.reduce((sum, { length }) => sum + length, 0);
+  if (characters <= KEPT_CHARACTERS_MAX) layouts[slot] = layout;
+  return layout;
+}
+
+/** By what is quickly told of the keys: two that share a slot only take it from each other. */
+function slotOf(keys: readonly string[]): number {
+  const count = keys.length;
+  if (count === 0) return 0;
+  const first = keys[0]!;
+  const last = keys[count - 1]!;
+  // Of an empty key the code is NaN, which makes 0.
+  const codes = 3 * first.charCodeAt(0) + 5 * last.charCodeAt(0);
+  return (7 * count + 11 * first.length + 13 * last.length + codes) & (LAYOUTS_KEPT - 1);
+}
+
+function isSame(keys: readonly string[], others: readonly string[]): boolean {
+  if (keys.length !== others.length) return false;
+  for (let index = 0; index < keys.length; index++) {
+    if (keys[index] !== others[index]) return false;
+  }
+  return true;
 }
 
 /** By insertion: most objects have few keys, where it is several times faster than `sort`. */

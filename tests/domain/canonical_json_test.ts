@@ -63,6 +63,22 @@ Deno.test("canonicalJson() does not depend on the order of keys", () => {
   }));
 });
 
+Deno.test("canonicalJson() does not depend on the objects that it has written before", () => {
+  // Few letters: the same keys come again, in other orders too, and others that look alike.
+  const name = fc.string({ unit: fc.constantFrom("a", "b", '"', "é"), maxLength: 3 });
+  const named = fc.uniqueArray(name, { maxLength: 4 });
+  fc.assert(
+    fc.property(fc.array(named, { minLength: 1, maxLength: 40 }), (objects) => {
+      for (const keys of objects) {
+        const text = canonicalJson(Object.fromEntries(keys.map((key) => [key, key.length])));
+        const pairs = keys.toSorted().map((key) => `${JSON.stringify(key)}:${key.length}`);
+        assert.equal(text, `{${pairs.join(",")}}`);
+      }
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
 Deno.test("canonicalJson() writes the same below and above its recursion bound", () => {
   fc.assert(
     fc.property(jsonValue, (value) => {

@@ -44,7 +44,7 @@ const MIX: readonly (readonly [weight: number, author: Author])[] = [
   [6, writes.writeIntoFault],
   [8, writes.writeLarge],
   [130, writeRefused],
-  [110, readState],
+  [150, readState],
   [36, readLength],
   [70, readEvents],
   [30, listIds],

@@ -69,10 +69,14 @@ export interface Look {
   readonly sagas: readonly unknown[];
 }
 
-/** What is due at the same instant has no order: the same without places in streams. */
+/**
+ * What is due at the same instant has no order: the same without places in streams, and without the
+ * ids of sagas, which are made of the place of the event that began them.
+ */
 export function withoutOrder({ events, scheduled, sagas }: Look): readonly string[] {
+  const places = /\\?"stream_id\\?":\\?"\d+\\?"|"saga_id":"\w+"/g;
   return [...events, ...scheduled, ...sagas]
-    .map((each) => JSON.stringify(each).replaceAll(/\\?"stream_id\\?":\\?"\d+\\?"/g, ""))
+    .map((each) => JSON.stringify(each).replaceAll(places, ""))
     .sort();
 }
 

@@ -4,8 +4,8 @@
  * dozens of them for its keys and values.
  *
  * A piece keeps its whole slab in memory, so what is kept longer than its request, such as a value
- * in a cache, is copied first ({@link ownBytes}). And as slabs are shared, the `buffer` of such an
- * array is not its own: numbers in it are read and written through {@link viewOf}.
+ * in a cache, is copied first. And as slabs are shared, the `buffer` of such an array is not its
+ * own: numbers in it are read and written through {@link viewOf}.
  */
 
 import type { Bytes } from "./engine.ts";
@@ -43,11 +43,6 @@ export function bytesOfHex(digits: string): Bytes {
   const bytes = newBytes(digits.length >> 1);
   bytes.setFromHex(digits);
   return bytes;
-}
-
-/** The same bytes in memory of their own, to be kept for long. */
-export function ownBytes(bytes: Bytes): Bytes {
-  return bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
 }
 
 /** For the numbers in an array, wherever its memory begins. */

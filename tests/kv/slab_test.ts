@@ -1,7 +1,7 @@
 /** Pieces of slabs are like arrays of their own: zeros, and nobody else's. */
 
 import assert from "node:assert/strict";
-import { bytesOfHex, newBytes, ownBytes, PIECE_BYTES_MAX, utf8Of } from "../../src/kv/slab.ts";
+import { bytesOfHex, newBytes, PIECE_BYTES_MAX, utf8Of } from "../../src/kv/slab.ts";
 
 const SIZES = [0, 1, 8, 50, 300, 4_000, PIECE_BYTES_MAX, PIECE_BYTES_MAX + 1, 100_000];
 
@@ -42,13 +42,4 @@ Deno.test("hexadecimal digits become their bytes", () => {
   const digits = "00ff10a5".repeat(8);
   assert.deepEqual(bytesOfHex(digits), Uint8Array.fromHex(digits));
   assert.throws(() => bytesOfHex("zz"), SyntaxError);
-});
-
-Deno.test("what is kept for long does not keep a slab", () => {
-  const piece = newBytes(40).fill(7);
-  const kept = ownBytes(piece);
-  assert.deepEqual(kept, piece);
-  assert.equal(kept.buffer.byteLength, 40);
-  const alone = new Uint8Array(40);
-  assert.equal(ownBytes(alone), alone);
 });

@@ -6,6 +6,7 @@
 import { type StreamKey, streamKey } from "../../src/domain/stream_key.ts";
 import { COMMIT_LOG_SHARDS, commitLogShard } from "../../src/domain/work_share.ts";
 import type { Bytes, Engine } from "../../src/kv/engine.ts";
+import { viewOf } from "../../src/kv/slab.ts";
 import { readCommits } from "../../src/store/commit_log.ts";
 import { moveCursor, readCursor } from "../../src/store/cursors.ts";
 import { openWatchedTypes, watchTypes } from "../../src/store/watched_types.ts";
@@ -56,7 +57,7 @@ export async function timesSeen(
   index: number,
 ): Promise<number> {
   const value = await engine.snapshot((tx) => tx.get(seenKey(tenant, stream, index)));
-  return value === undefined ? 0 : Number(new DataView(value.buffer).getBigInt64(0, true));
+  return value === undefined ? 0 : Number(viewOf(value).getBigInt64(0, true));
 }
 
 /** The same of the first events of so many orders. */

@@ -79,17 +79,19 @@ function openSlots() {
     return slot;
   }
 
-  function write(slot: number, value: Bytes): void {
+  function partOf(slot: number, length: number): Uint8Array {
     const from = (slot % SLOTS_PER_BLOCK) * RECENT_VALUE_BYTES_MAX;
-    blocks[Math.floor(slot / SLOTS_PER_BLOCK)]!.set(value, from);
+    return blocks[Math.floor(slot / SLOTS_PER_BLOCK)]!.subarray(from, from + length);
+  }
+
+  function write(slot: number, value: Bytes): void {
+    partOf(slot, value.length).set(value);
     lengths[slot] = value.length;
   }
 
   function read(slot: number): Bytes {
-    const length = lengths[slot]!;
-    const from = (slot % SLOTS_PER_BLOCK) * RECENT_VALUE_BYTES_MAX;
-    const copy = newBytes(length);
-    copy.set(blocks[Math.floor(slot / SLOTS_PER_BLOCK)]!.subarray(from, from + length));
+    const copy = newBytes(lengths[slot]!);
+    copy.set(partOf(slot, copy.length));
     return copy;
   }
 

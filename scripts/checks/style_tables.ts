@@ -66,6 +66,11 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "one template string, in the key of every stored event",
   },
   {
+    place: "src/domain/sha256_module.ts",
+    test: "tests/domain/sha256_test.ts",
+    reason: "the instructions, which are right when the digests are",
+  },
+  {
     place: "src/domain/audit",
     test: "tests/domain/audit/attestation_test.ts",
     reason: "forms, hashes and signatures, seen through whole bundles",

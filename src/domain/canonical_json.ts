@@ -3,8 +3,9 @@
  * Two bodies or specs that say the same have the same text, and so the same hash. Decisions 6, 19.
  */
 
-import { createHash, type Hash, hash } from "node:crypto";
+import { createHash, type Hash } from "node:crypto";
 import type { JsonValue } from "./json.ts";
+import { hashText } from "./sha256.ts";
 
 /** Levels written by plain recursion, the fastest; what nests deeper goes over a heap stack. */
 const RECURSION_DEPTH_MAX = 200;
@@ -25,9 +26,7 @@ export function canonicalHash(value: JsonValue): string {
   const handOn = (piece: string) => (hasher ??= createHash("sha256")).update(piece);
   const writer: Writer = { text: "", handOn };
   write(writer, value, 0);
-  return hasher === undefined
-    ? hash("sha256", writer.text, "hex")
-    : hasher.update(writer.text).digest("hex");
+  return hasher === undefined ? hashText(writer.text) : hasher.update(writer.text).digest("hex");
 }
 
 /** Where text is written to; it ends between two values or names, never within one. */

@@ -1,7 +1,7 @@
 /** Streams: head, appending, and reading events in both directions. Spec: "Event chain hash". */
 
 import { assert } from "../domain/assert.ts";
-import { type ChainHash, extendChain } from "../domain/audit/chain.ts";
+import { type ChainHash, extendChain, extendChainOnce } from "../domain/audit/chain.ts";
 import { extendFrontierBy } from "../domain/audit/frontier.ts";
 import type { EncodedEvent } from "../domain/event.ts";
 import { placeOf } from "../domain/geo/cells.ts";
@@ -93,10 +93,11 @@ export async function openStream(
     const first = head.length;
     let { tip, bytes } = head;
     const tips: ChainHash[] = [];
+    const extend = events.length === 1 ? extendChainOnce : extendChain;
     let geo: GeoPoint | undefined;
     for (const event of events) {
       if (event.geo !== undefined) geo = event.geo;
-      tip = extendChain(tip, event.raw);
+      tip = extend(tip, event.raw);
       bytes += event.bytes;
       tips.push(tip);
       pending.push({ raw: event.raw, bytes: event.bytes, hash: tip });

@@ -1,6 +1,7 @@
 /** Hashes of the nodes of a Merkle tree, in both formats. Spec: "Merkle trees", "Format 1". */
 
 import { hash } from "node:crypto";
+import { openHashInput } from "../sha256.ts";
 
 export const NODE_BYTES = 32;
 
@@ -16,13 +17,13 @@ export type MerkleFormat = 1 | 2;
 const LEAF_PREFIX = 0x00;
 const PARENT_PREFIX = 0x01;
 
-const leafInput = new Uint8Array(1 + NODE_BYTES);
-leafInput[0] = LEAF_PREFIX;
-const leafValue = leafInput.subarray(1);
+const leaf = openHashInput(1 + NODE_BYTES);
+leaf.bytes[0] = LEAF_PREFIX;
+const leafValue = leaf.bytes.subarray(1);
 
-const parentInput = new Uint8Array(1 + 2 * NODE_BYTES);
-parentInput[0] = PARENT_PREFIX;
-const children = parentInput.subarray(1);
+const parent = openHashInput(1 + 2 * NODE_BYTES);
+parent.bytes[0] = PARENT_PREFIX;
+const children = parent.bytes.subarray(1);
 const leftChild = children.subarray(0, NODE_BYTES);
 const rightChild = children.subarray(NODE_BYTES);
 
@@ -30,13 +31,13 @@ const rightChild = children.subarray(NODE_BYTES);
 export function leafHash(value: string, format: MerkleFormat = 2): NodeHash {
   if (format === 1) return value;
   leafValue.setFromHex(value);
-  return hash("sha256", leafInput, "hex");
+  return leaf.digest();
 }
 
 export function parentHash(left: NodeHash, right: NodeHash, format: MerkleFormat = 2): NodeHash {
   leftChild.setFromHex(left);
   rightChild.setFromHex(right);
-  return hash("sha256", format === 1 ? children : parentInput, "hex");
+  return format === 1 ? hash("sha256", children, "hex") : parent.digest();
 }
 
 /** The parent of the packed nodes `index` and `index + 1`; of the last node alone: of it twice. */
@@ -45,7 +46,7 @@ export function packedParentHash(nodes: PackedNodes, index: number): NodeHash {
   const pair = nodes.subarray(at, at + 2 * NODE_BYTES);
   children.set(pair);
   if (pair.length === NODE_BYTES) rightChild.set(pair);
-  return hash("sha256", parentInput, "hex");
+  return parent.digest();
 }
 
 export function nodeAt(nodes: PackedNodes, index: number): NodeHash {

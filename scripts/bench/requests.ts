@@ -51,17 +51,21 @@ export function streamId(number: number): string {
   return `${number.toString(16).padStart(8, "0")}-0000-4000-8000-000000000000`;
 }
 
-/** Builds requests of one API key. All text is ASCII, so that lengths are lengths in bytes. */
-export function requestBuilder(apiKey: string) {
+/**
+ * Builds requests of one API key. All text is ASCII, so that lengths are lengths in bytes. Writes
+ * have idempotency keys of their own, unless `isKeyed` is false.
+ */
+export function requestBuilder(apiKey: string, { isKeyed = true } = {}) {
   const run = Math.floor(Math.random() * 2 ** 40).toString(36);
   const authorization = `host: 127.0.0.1\r\nauthorization: Bearer ${apiKey}\r\n`;
   let keys = 0;
+  const nextKey = () => isKeyed ? `x-idempotency-key: ${run}-${keys++}\r\n` : "";
   const post = (path: string, length: number) =>
     `POST ${path} HTTP/1.1\r\n${authorization}content-type: application/json\r\n` +
-    `x-idempotency-key: ${run}-${keys++}\r\ncontent-length: ${length}\r\n\r\n`;
+    `${nextKey()}content-length: ${length}\r\n\r\n`;
   return {
     get: (path: string) => [encoder.encode(`GET ${path} HTTP/1.1\r\n${authorization}\r\n`)],
-    /** One event, with an idempotency key of its own. */
+    /** One event. */
     single(stream: string, number: number) {
       const body = `{"data":${eventData(number)},"metadata":${METADATA}}`;
       const head = post(`/account/${stream}/was_credited`, body.length);
@@ -72,7 +76,7 @@ export function requestBuilder(apiKey: string) {
       encoder.encode(post(`/account/${stream}`, body.length)),
       body,
     ],
-    /** Any other write, with an idempotency key of its own. */
+    /** Any other write. */
     write: (path: string, body: string) => [encoder.encode(post(path, body.length) + body)],
   };
 }

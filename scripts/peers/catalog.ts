@@ -2,7 +2,7 @@
 
 import { freePort } from "../bench/free_port.ts";
 import { startServer } from "../../tests/support/server_process.ts";
-import { requestBuilder } from "../bench/requests.ts";
+import { type RequestBuilder, requestBuilder } from "../bench/requests.ts";
 import { deployBenchSpec, renamed, type Target } from "../bench/server_measures.ts";
 import type { Installed, Needs } from "./install.ts";
 import type { Connection, StoreName } from "./peer_store.ts";
@@ -22,6 +22,8 @@ import { typesSpec } from "./types_spec.ts";
 
 export interface RunningPeer {
   readonly target: Target;
+  /** The same requests with idempotency keys; left out where nobody would look at those. */
+  readonly keyed?: RequestBuilder;
   /** Everything that works for it: front and database. */
   pids(): number[];
   /** Bytes of its data on the disk. */
@@ -58,6 +60,8 @@ export interface PeerPlace {
 const REPOSITORY = new URL("../../", import.meta.url).pathname;
 const NOTHING: Needs = { programs: [], packages: [] };
 const POSTGRES: Needs = { programs: ["postgres"], packages: ["pg"] };
+/** The work is to be the same, and no peer keeps idempotency keys. */
+const UNKEYED = { isKeyed: false };
 const SINGLE_WRITES = [
   "append",
   "hot stream",
@@ -141,8 +145,10 @@ async function startOurs({ folder, wrapper }: PeerPlace): Promise<RunningPeer> {
   await Deno.mkdir(folder, { recursive: true });
   let server = await startServer({ dataDir: folder, wrapper });
   await deployBenchSpec(server);
-  const requests = requestBuilder(server.credentials.keys.test.write);
+  const key = server.credentials.keys.test.write;
+  const requests = requestBuilder(key, UNKEYED);
   return {
+    keyed: requestBuilder(key),
     get target() {
       return { port: Number(new URL(server.baseUrls.test).port), serverPid: server.pid, requests };
     },
@@ -194,7 +200,7 @@ async function startFronted(
   const given = [`front.ts`, String(port), name, JSON.stringify(database.connection)];
   const front = await startScript(wrapper, given, port);
   return {
-    target: { port, serverPid: front.pid, requests: requestBuilder("none") },
+    target: { port, serverPid: front.pid, requests: requestBuilder("none", UNKEYED) },
     pids: () => [...familyOf(front.pid), ...database.pids()],
     dataBytes: () => bytesIn(folder),
     store: { name, connection: database.connection },
@@ -209,7 +215,7 @@ async function startFronted(
 async function startNoop({ wrapper }: PeerPlace): Promise<RunningPeer> {
   const port = freePort();
   const child = await startScript(wrapper, ["../bench/noop_server.ts", String(port)], port);
-  const requests = requestBuilder("none");
+  const requests = requestBuilder("none", UNKEYED);
   const target: Target = {
     port,
     serverPid: child.pid,

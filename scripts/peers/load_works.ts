@@ -1,7 +1,7 @@
 /** How the works load a peer: single appends, whole numbers of slow requests, and filling. */
 
 import { type LoadResult, runLoad, runWork } from "../bench/load.ts";
-import { batchBody, streamId } from "../bench/requests.ts";
+import { batchBody, type RequestBuilder, streamId } from "../bench/requests.ts";
 import type { RunningPeer } from "./catalog.ts";
 import type { Sizes } from "./sizes.ts";
 import type { Measured } from "./works.ts";
@@ -33,8 +33,8 @@ export async function append(
   sizes: Sizes,
   connections: number,
   choose: (number: number) => number,
+  requests: RequestBuilder = peer.target.requests,
 ): Promise<LoadResult> {
-  const { requests } = peer.target;
   let number = 0;
   return await runLoad({
     ...timesOf(sizes),

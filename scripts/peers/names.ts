@@ -4,6 +4,8 @@
 export const BUSY = 64;
 
 export const HOT_STREAM = `append to one hot stream, ${BUSY}`;
+export const KEYED_APPEND = `append with a key, ${BUSY}`;
+export const KEYED_HOT_STREAM = `append with a key to one hot stream, ${BUSY}`;
 export const MANY_TYPES = `append over 256 types, ${BUSY}`;
 export const DISK = "disk for an event of 256 bytes";
 

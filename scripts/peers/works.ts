@@ -47,6 +47,7 @@ interface Apart {
 export const WORKS: readonly Work[] = [
   { name: "append", store: "writes", run: writes.appendSingles },
   { name: "hot stream", store: "writes", run: writes.appendToOne },
+  { name: "keys", store: "writes", run: writes.appendWithKeys },
   { name: "zipf", store: "writes", run: writes.appendByZipf },
   { name: "open loop", store: "writes", run: writes.keepToSchedule },
   { name: "types", store: "writes", run: writes.appendToManyTypes },

@@ -10,6 +10,8 @@ import {
   BUSY,
   DISK,
   HOT_STREAM,
+  KEYED_APPEND,
+  KEYED_HOT_STREAM,
   MANY_TYPES,
   nameOfAppend,
   nameOfBatches,
@@ -43,6 +45,18 @@ export async function* appendToOne(
   sizes: Sizes,
 ): AsyncIterable<Outcome> {
   yield rate(HOT_STREAM, await append(peer, sizes, BUSY, () => AREA));
+}
+
+/** With idempotency keys, each of which is an entry more in the ledger. Of ours alone. */
+export async function* appendWithKeys(
+  peer: RunningPeer,
+  sizes: Sizes,
+): AsyncIterable<Outcome> {
+  const { keyed } = peer;
+  if (keyed === undefined) return;
+  const spread = (number: number) => 11 * AREA + number % sizes.streams;
+  yield rate(KEYED_APPEND, await append(peer, sizes, BUSY, spread, keyed));
+  yield rate(KEYED_HOT_STREAM, await append(peer, sizes, BUSY, () => 12 * AREA, keyed));
 }
 
 export async function* appendByZipf(

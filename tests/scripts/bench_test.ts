@@ -110,6 +110,23 @@ Deno.test("openConnection() reads replies of any length and keeps the connection
   await server.shutdown();
 });
 
+Deno.test("each write that is asked for has an idempotency key of its own, or none has one", () => {
+  const decoder = new TextDecoder();
+  const keyOf = (parts: readonly Uint8Array[]) =>
+    /^x-idempotency-key: (.+)\r$/m.exec(decoder.decode(parts[0]))?.[1];
+  const keysOf = (requests: ReturnType<typeof requestBuilder>) => [
+    keyOf(requests.single(streamId(1), 1)),
+    keyOf(requests.single(streamId(1), 1)),
+    keyOf(requests.batch(streamId(1), batchBody(2))),
+    keyOf(requests.write("/_atomic-write", "{}")),
+  ];
+  const keys = keysOf(requestBuilder("key"));
+  assert.ok(keys.every((key) => key !== undefined));
+  assert.equal(new Set(keys).size, keys.length);
+  const without = keysOf(requestBuilder("key", { isKeyed: false }));
+  assert.ok(without.every((key) => key === undefined));
+});
+
 Deno.test("runLoad() refuses to count replies of another status", async () => {
   const server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen() {} },

@@ -156,7 +156,7 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
     this.refuseOver();
     checkKey(key);
     const text = textOf(key);
-    const write = this.buffer.writes.get(text);
+    const write = own.findWrite(this.buffer, text);
     if (write !== undefined && write.delta === undefined) return write.value;
     if (write === undefined && own.isCleared(this.buffer, text)) return undefined;
     const stored = await this.#read((client) => client.get(this.#prefixed(key)));

@@ -99,7 +99,7 @@ export class SqliteTransaction extends BufferedTransaction<TransactionHome> impl
     this.refuseOver();
     checkKey(key);
     const text = textOf(key);
-    const write = this.buffer.writes.get(text);
+    const write = own.findWrite(this.buffer, text);
     if (write !== undefined && write.delta === undefined) return write.value;
     if (write === undefined && own.isCleared(this.buffer, text)) return undefined;
     const stored = this.#reading((pairs) => pairs.get(key, text));

@@ -45,6 +45,11 @@ export function hasWrites(buffer: WriteBuffer): boolean {
   return buffer.writes.size > 0 || buffer.cleared.length > 0 || buffer.stamped.length > 0;
 }
 
+/** What the transaction has written to a key. Most reads come before the first write. */
+export function findWrite({ writes }: WriteBuffer, text: string): Write | undefined {
+  return writes.size === 0 ? undefined : writes.get(text);
+}
+
 /** Sets (with a value) or clears (without one) a key. */
 export function putWrite(buffer: WriteBuffer, key: Bytes, value: Bytes | undefined): void {
   put(buffer, textOf(key), { key, value, delta: undefined });
@@ -86,7 +91,8 @@ export function clearWrites(buffer: WriteBuffer, range: TextRange): void {
 }
 
 export function isCleared(buffer: WriteBuffer, text: string): boolean {
-  return buffer.cleared.some(({ begin, end }) => begin <= text && text < end);
+  return buffer.cleared.length > 0 &&
+    buffer.cleared.some(({ begin, end }) => begin <= text && text < end);
 }
 
 /** Own writes inside the range, in key order. */

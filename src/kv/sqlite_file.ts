@@ -16,7 +16,7 @@ import { preparePairs, type StoredPairs } from "./sqlite_pairs.ts";
 const formatVersion = 2;
 /** Chosen by measurement, as the sizes below; see `README.md`. */
 const pageBytes = 4096;
-const writerCacheKiB = 8 * 1024;
+const writerCacheKiB = 16 * 1024;
 const readerCacheKiB = 1024;
 /** Nobody holds a lock for long, but a checkpoint and a reader may meet. */
 const busyTimeoutMs = 2000;

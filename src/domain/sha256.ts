@@ -1,8 +1,8 @@
 /**
- * SHA-256 of short inputs, each by itself. The runtime's own hashes ten times as fast, but makes an
- * object on its native side for every hash, which costs more than a short hash does and has to be
- * collected: a durable write is 6% cheaper with the two or three nodes of its stream's Merkle tree
- * hashed here. Long texts, and many texts in a row, are better off with the runtime's.
+ * SHA-256 of short inputs, each by itself. The runtime makes an object on its native side for every
+ * hash, which costs more than a short hash does and has to be collected: a durable write is 6%
+ * cheaper with the nodes of its stream's Merkle tree hashed here. Its blocks it hashes faster, so
+ * long texts, and many texts in a row, are better off there.
  */
 
 import { hash } from "node:crypto";

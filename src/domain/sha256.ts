@@ -8,7 +8,7 @@
 import { hash } from "node:crypto";
 import { BLOCK_BYTES, DIGEST_OFFSET, MEMORY_BYTES, openSha256Module } from "./sha256_module.ts";
 
-export const DIGEST_BYTES = 32;
+const DIGEST_BYTES = 32;
 
 /** A message of a fixed length, made in place and hashed as often as one likes. */
 export interface HashInput {

@@ -4,6 +4,8 @@
  * names it uses. For what it is good for, see `sha256.ts`.
  */
 
+import { encodeSection, encodeU32 } from "./wasm/byte_reader.ts";
+
 /** Bytes that a round of the function takes. */
 export const BLOCK_BYTES = 64;
 /** Where the module leaves the digest in its memory; inputs come behind it. */
@@ -79,15 +81,15 @@ export function openSha256Module(): Sha256Module {
 }
 
 function moduleBytes(): Uint8Array<ArrayBuffer> {
-  const locals = vector([[...unsigned(OWN_LOCALS), I32]]);
+  const locals = vector([[...encodeU32(OWN_LOCALS), I32]]);
   const body = [...locals, ...digestCode(), op.end];
   return new Uint8Array([
     ...[0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00],
-    ...section(1, [[0x60, 2, I32, I32, 0]]),
-    ...section(3, [[0]]),
-    ...section(5, [[0, 1]]),
-    ...section(7, [[...name("memory"), 2, 0], [...name("digest"), 0, 0]]),
-    ...section(10, [[...unsigned(body.length), ...body]]),
+    ...encodeSection(1, vector([[0x60, 2, I32, I32, 0]])),
+    ...encodeSection(3, vector([[0]])),
+    ...encodeSection(5, vector([[0, 1]])),
+    ...encodeSection(7, vector([[...name("memory"), 2, 0], [...name("digest"), 0, 0]])),
+    ...encodeSection(10, vector([[...encodeU32(body.length), ...body]])),
   ]);
 }
 
@@ -132,7 +134,7 @@ function roundCode(round: number): Code {
 }
 
 function readWord(index: number): Code {
-  const loaded = [...get(BEGIN), op.load, WORD_ALIGNMENT, ...unsigned(WORD_BYTES * index)];
+  const loaded = [...get(BEGIN), op.load, WORD_ALIGNMENT, ...encodeU32(WORD_BYTES * index)];
   return [...set(TEMPORARY, loaded), ...set(wordLocal(index), swappedTemporary())];
 }
 
@@ -156,21 +158,21 @@ function wordLocal(round: number): number {
 }
 
 function loadHash(index: number): Code {
-  const offset = unsigned(DIGEST_OFFSET + WORD_BYTES * index);
+  const offset = encodeU32(DIGEST_OFFSET + WORD_BYTES * index);
   return [...constant(0), op.load, WORD_ALIGNMENT, ...offset];
 }
 
 function storeHash(index: number, value: Code): Code {
-  const offset = unsigned(DIGEST_OFFSET + WORD_BYTES * index);
+  const offset = encodeU32(DIGEST_OFFSET + WORD_BYTES * index);
   return [...constant(0), ...value, op.store, WORD_ALIGNMENT, ...offset];
 }
 
 function get(local: number): Code {
-  return [op.getLocal, ...unsigned(local)];
+  return [op.getLocal, ...encodeU32(local)];
 }
 
 function set(local: number, value: Code): Code {
-  return [...value, op.setLocal, ...unsigned(local)];
+  return [...value, op.setLocal, ...encodeU32(local)];
 }
 
 function constant(value: number): Code {
@@ -197,28 +199,15 @@ function add(first: Code, ...others: readonly Code[]): Code {
   return [...first, ...others.flatMap((other) => [...other, op.add])];
 }
 
-function section(id: number, items: readonly Code[]): Code {
-  const content = vector(items);
-  return [id, ...unsigned(content.length), ...content];
-}
-
 function vector(items: readonly Code[]): Code {
-  return [...unsigned(items.length), ...items.flat()];
+  return [...encodeU32(items.length), ...items.flat()];
 }
 
 function name(text: string): Code {
   return vector([...text].map((character) => [character.charCodeAt(0)]));
 }
 
-/** LEB128, as WebAssembly writes all its numbers: seven bits a byte, the lowest first. */
-function unsigned(value: number): Code {
-  const bytes: number[] = [];
-  let rest = value;
-  for (; rest > 0x7f; rest >>>= 7) bytes.push(rest & 0x7f | 0x80);
-  return [...bytes, rest];
-}
-
-/** The same of a signed number: the highest bit of the last seven is its sign. */
+/** A signed LEB128 number of 32 bits: the highest of its last seven bits is its sign. */
 function signed(value: number): Code {
   const bytes: number[] = [];
   let rest = value;

@@ -84,3 +84,8 @@ export function encodeU32(value: number): number[] {
   bytes.push(rest);
   return bytes;
 }
+
+/** A section of a module: what it is, how long it is, and what is in it. */
+export function encodeSection(id: number, content: readonly number[]): Uint8Array {
+  return Uint8Array.of(id, ...encodeU32(content.length), ...content);
+}

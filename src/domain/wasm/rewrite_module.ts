@@ -7,6 +7,7 @@
 
 import {
   type ByteReader,
+  encodeSection,
   encodeU32,
   readByte,
   readName,
@@ -68,7 +69,7 @@ export function memoryOfKept(bytes: Uint8Array): { initial: number; maximum: num
 function importSection({ memories }: ModuleShape): Uint8Array {
   const name = new TextEncoder().encode(MEMORY_IMPORT);
   const size = sizes(memories[0]!, limits.wasmMemoryPagesMax);
-  return section(IMPORTS, [1, 0, name.length, ...name, MEMORY_KIND, ...size]);
+  return encodeSection(IMPORTS, [1, 0, name.length, ...name, MEMORY_KIND, ...size]);
 }
 
 function tableSection({ tables }: ModuleShape): Uint8Array {
@@ -76,13 +77,9 @@ function tableSection({ tables }: ModuleShape): Uint8Array {
     table.elementType,
     ...sizes(table, limits.wasmTableEntriesMax),
   ]);
-  return section(TABLE, [...encodeU32(tables.length), ...entries]);
+  return encodeSection(TABLE, [...encodeU32(tables.length), ...entries]);
 }
 
 function sizes({ initial, maximum }: SizeLimits, limit: number): number[] {
   return [HAS_MAXIMUM, ...encodeU32(initial), ...encodeU32(Math.min(maximum ?? limit, limit))];
-}
-
-function section(id: number, content: readonly number[]): Uint8Array {
-  return Uint8Array.of(id, ...encodeU32(content.length), ...content);
 }

@@ -95,6 +95,13 @@ class SqliteEngine implements Engine {
       onBroken: (cause) => this.#break(cause),
     });
     this.#home = { views: this.#views, nowMs, isClosed: () => this.#isClosed };
+    if (file.hasLeftLog) this.#syncLeftLog();
+  }
+
+  /** Nobody is told of a commit that another process left in the log before it is on the disk. */
+  #syncLeftLog(): void {
+    this.#durableVersion = -1;
+    this.#syncing = this.#sync(this.#version, [], occ.openWrittenGroup());
   }
 
   transact<T>(body: (tx: Transaction) => Promise<T>): Promise<T> {

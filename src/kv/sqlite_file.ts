@@ -53,6 +53,8 @@ export interface SqliteFile extends StoredPairs {
   /** Resolves when every commit made before the call is on the disk. On a thread of the runtime. */
   syncLog(): Promise<void>;
   openReader(): SqliteReader;
+  /** A process that did not end well left a log, and maybe commits in it that were never synced. */
+  readonly hasLeftLog: boolean;
   /** Pages in the log, whether or not they were moved to the database already. */
   logFrames(): number;
   /** Empties the log, all of which was moved: false where somebody still reads in it. */
@@ -82,11 +84,12 @@ export function openSqliteFile(options: SqliteFileOptions): SqliteFile {
   const lock = lockStore(path);
   try {
     makePrivately(path);
+    const hasLeftLog = sizeOf(`${path}-wal`) > 0;
     const db = new DatabaseSync(path, { timeout: busyTimeoutMs });
     try {
       prepareSchema(db, path);
       if (pagesMax !== undefined) db.exec(`PRAGMA max_page_count = ${pagesMax}`);
-      return buildFile(db, options, lock);
+      return { ...buildFile(db, options, lock), hasLeftLog };
     } catch (error) {
       db.close();
       throw error;
@@ -103,6 +106,16 @@ export function openSqliteFile(options: SqliteFileOptions): SqliteFile {
  */
 function makePrivately(path: string): void {
   Deno.openSync(path, { create: true, append: true, mode: 0o600 }).close();
+}
+
+/** In bytes; nothing where there is no file. */
+function sizeOf(path: string): number {
+  try {
+    return Deno.statSync(path).size;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return 0;
+    throw error;
+  }
 }
 
 /**
@@ -137,7 +150,7 @@ function buildFile(
   db: DatabaseSync,
   { path, syncLog = (log) => log.syncData() }: SqliteFileOptions,
   lock: { release(): void },
-): SqliteFile {
+): Omit<SqliteFile, "hasLeftLog"> {
   const pairs = preparePairs(db);
   const version = db.prepare("SELECT version FROM store");
   const begin = db.prepare("BEGIN");
@@ -145,6 +158,7 @@ function buildFile(
   const commit = db.prepare("COMMIT");
   const countFrames = db.prepare("PRAGMA wal_checkpoint(NOOP)");
   const truncate = db.prepare("PRAGMA wal_checkpoint(TRUNCATE)");
+  /** Of commits and, where the process before was killed, of what it left. */
   let frames = 0;
   const recent = openRecentValues();
   const change = prepareChange(db, pairs, recent);
@@ -167,6 +181,7 @@ function buildFile(
   // What is cleared is overwritten with zeros, in free pages too: it may have been erased by law.
   db.exec("PRAGMA secure_delete = ON");
   const log = Deno.openSync(`${path}-wal`, { read: true, write: true });
+  frames = countLogFrames();
   begin.run();
   return {
     path,
@@ -181,14 +196,16 @@ function buildFile(
         apply(change);
         setVersion.run(number);
         commit.run();
-        // Only after a commit: in the middle of reading SQLite does not tell.
-        frames = countLogFrames();
       } catch (error) {
         recent.forgetAll();
         if (db.isTransaction) db.exec("ROLLBACK");
         throw error;
       } finally {
-        if (!db.isTransaction) begin.run();
+        if (!db.isTransaction) {
+          // Before the next read: in the middle of reading SQLite does not tell.
+          frames = countLogFrames();
+          begin.run();
+        }
       }
     },
     syncLog: () => syncLog(log),

@@ -118,3 +118,22 @@ Deno.test("forget() beside steady commits ends, and loses none of them", async (
     assert.equal((await again.snapshot((tx) => tx.getRange(rangeOf(["later"])))).length, written);
   });
 });
+
+Deno.test("forget() empties what a killed process left in the log, though nothing is written since", async () => {
+  await withStore(async (killed) => {
+    await fill(killed);
+    await clearSecrets(killed);
+    const names = [...Deno.readDirSync(killed.directory)].map(({ name }) => name);
+    const files = names.map((name) =>
+      [name, Deno.readFileSync(join(killed.directory, name))] as const
+    );
+    const store = await temporarySqlite({ files, pairs: [] });
+    try {
+      assert.ok(placesOf(store, SECRET) > 0, "the log has it still");
+      await store.engine.forget!();
+      assert.equal(placesOf(store, SECRET), 0);
+    } finally {
+      await store.dispose();
+    }
+  });
+});

@@ -7,6 +7,8 @@ import { openSqliteEngine } from "../../src/kv/sqlite.ts";
 
 interface Disk {
   readonly engine: Engine;
+  /** Of the files of the store. */
+  readonly directory: string;
   /** Syncs asked for and not answered yet, oldest first. */
   readonly syncs: PromiseWithResolvers<void>[];
 }
@@ -25,12 +27,21 @@ function read(engine: Engine): Promise<string> {
   return engine.snapshot(async (tx) => new TextDecoder().decode(await tx.get(key)));
 }
 
+interface HeldDiskOptions {
+  readonly nowMs?: () => number;
+  /** The store begins with what is in the files of this folder now. */
+  readonly copyOf?: string;
+}
+
 /** An engine whose syncs end only when the test says so. */
 async function withHeldDisk(
   body: (disk: Disk) => Promise<void>,
-  nowMs?: () => number,
+  { nowMs, copyOf }: HeldDiskOptions = {},
 ): Promise<void> {
   const directory = await Deno.makeTempDir({ prefix: "daybook_held_" });
+  for (const { name } of copyOf === undefined ? [] : Deno.readDirSync(copyOf)) {
+    Deno.copyFileSync(join(copyOf!, name), join(directory, name));
+  }
   const syncs: PromiseWithResolvers<void>[] = [];
   function syncLog(): Promise<void> {
     const sync = Promise.withResolvers<void>();
@@ -39,7 +50,7 @@ async function withHeldDisk(
   }
   const engine = openSqliteEngine({ path: join(directory, "store.sqlite"), syncLog, nowMs });
   try {
-    await body({ engine, syncs });
+    await body({ engine, directory, syncs });
   } finally {
     for (const sync of syncs) sync.resolve();
     await engine.close();
@@ -201,5 +212,42 @@ Deno.test("a commit whose sync fails after more than five seconds is not tried a
     syncs[0]!.reject(new Error("I/O error"));
     await assert.rejects(written, { name: "EngineUnavailable" });
     assert.equal(runs, 1);
-  }, () => nowMs);
+  }, { nowMs: () => nowMs });
+});
+
+Deno.test("what a killed process left in the log is told to nobody before it is on the disk", async () => {
+  await withHeldDisk(async (killed) => {
+    await isSettled(write(killed.engine, "a"));
+    await withHeldDisk(async ({ engine, syncs }) => {
+      const seen = read(engine);
+      assert.equal(await isSettled(seen), false);
+      syncs[0]!.resolve();
+      assert.equal(await seen, "a");
+      const written = write(engine, "b");
+      await isSettled(written);
+      syncs[1]!.resolve();
+      await written;
+      assert.equal(syncs.length, 2);
+    }, { copyOf: killed.directory });
+    await withHeldDisk(async ({ engine, syncs }) => {
+      const seen = read(engine);
+      await isSettled(seen);
+      syncs[0]!.reject(new Error("I/O error"));
+      await assert.rejects(seen, { name: "EngineUnavailable", message: /restart/ });
+    }, { copyOf: killed.directory });
+  });
+});
+
+Deno.test("a store that was closed is read from at once", async () => {
+  await withHeldDisk(async ({ engine, directory, syncs }) => {
+    const written = write(engine, "a");
+    await isSettled(written);
+    syncs[0]!.resolve();
+    await written;
+    await engine.close();
+    await withHeldDisk(async (again) => {
+      assert.equal(await read(again.engine), "a");
+      assert.deepEqual(again.syncs, []);
+    }, { copyOf: directory });
+  });
 });

@@ -3,6 +3,9 @@
  * its own or on one given, ready when this returns; stopped politely or killed like a power cut.
  */
 
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
 export type EnvironmentName = "production" | "staging" | "test";
 
 /** What the server writes into its data folder at its first start. */
@@ -57,7 +60,7 @@ const LOG_CHARACTERS_MAX = 64 * 1024;
 
 export async function startServer(options: ServerOptions = {}): Promise<ServerProcess> {
   const dataDir = options.dataDir ?? await Deno.makeTempDir({ prefix: "daybook_" });
-  const port = freePorts();
+  const ports = reservePorts();
   const startedAt = performance.now();
   const command = [
     ...(options.wrapper ?? []),
@@ -74,7 +77,7 @@ export async function startServer(options: ServerOptions = {}): Promise<ServerPr
     env: {
       DAYBOOK_DATA_DIR: dataDir,
       DAYBOOK_HOST: "127.0.0.1",
-      DAYBOOK_PORT: String(port),
+      DAYBOOK_PORT: String(ports.first),
       NO_COLOR: "1",
       ...options.env,
     },
@@ -82,7 +85,7 @@ export async function startServer(options: ServerOptions = {}): Promise<ServerPr
     stdout: "piped",
     stderr: "piped",
   }).spawn();
-  const server = handle(child, dataDir, options, port, startedAt);
+  const server = handle(child, dataDir, options, ports, startedAt);
   if (options.waitForReady !== false) {
     await server.ready().catch(async (error) => {
       await server.remove();
@@ -96,7 +99,7 @@ function handle(
   child: Deno.ChildProcess,
   dataDir: string,
   options: ServerOptions,
-  port: number,
+  ports: Ports,
   startedAt: number,
 ): ServerProcess {
   const log = { text: "" };
@@ -106,14 +109,15 @@ function handle(
   const status = child.status.then(async (status) => {
     await drained;
     life.ended = status.signal ?? `code ${status.code}`;
+    ports.release();
     globalThis.removeEventListener("unload", killOnExit);
     return status;
   });
   globalThis.addEventListener("unload", killOnExit);
   const baseUrls = {
-    production: `http://127.0.0.1:${port}`,
-    staging: `http://127.0.0.1:${port + 1}`,
-    test: `http://127.0.0.1:${port + 2}`,
+    production: `http://127.0.0.1:${ports.first}`,
+    staging: `http://127.0.0.1:${ports.first + 1}`,
+    test: `http://127.0.0.1:${ports.first + 2}`,
   };
 
   return {
@@ -195,11 +199,25 @@ async function startPermissions(): Promise<string[]> {
   return words.filter((word) => word.startsWith("--"));
 }
 
-/** The first of three free ports in a row: production, staging and test. */
-function freePorts(): number {
+/** Three in a row: production, staging and test. */
+interface Ports {
+  readonly first: number;
+  /** For others to take. */
+  release(): void;
+}
+
+/** Free ones that no other test process is about to give to a server of its own. */
+function reservePorts(): Ports {
+  const directory = join(tmpdir(), "daybook_test_ports");
+  Deno.mkdirSync(directory, { recursive: true });
   for (let attempt = 0; attempt < 200; attempt++) {
-    const first = 20_000 + Math.floor(Math.random() * 12_000);
-    if ([first, first + 1, first + 2].every(isFree)) return first;
+    const first = 20_000 + 3 * Math.floor(Math.random() * 4_000);
+    const file = Deno.openSync(join(directory, String(first)), { create: true, write: true });
+    const release = () => file.close();
+    if (file.tryLockSync(true) && [first, first + 1, first + 2].every(isFree)) {
+      return { first, release };
+    }
+    release();
   }
   throw new Error("no three free ports in a row");
 }

@@ -70,21 +70,32 @@ interface Matcher {
 }
 
 export function createRouter(paths: readonly PathRoutes[]): Router {
-  const byLength = new Map<number, Matcher[]>();
-  for (const path of paths) {
-    const parts = path.pattern.slice(1).split("/")
-      .map((part) => part.startsWith("{") ? undefined : part);
-    const matchers = byLength.get(parts.length) ?? [];
-    matchers.push({ path, parts });
-    byLength.set(parts.length, matchers);
-  }
+  const matchers = paths.map((path): Matcher => ({
+    path,
+    parts: path.pattern.slice(1).split("/")
+      .map((part) => part.startsWith("{") ? undefined : part),
+  }));
+  // Few paths have the same first segment, so few are looked at.
+  const firsts = [undefined, ...new Set(matchers.map(({ parts }) => parts[0]))];
+  const byFirst = new Map(firsts.map((first) => [first, byLength(matchers.filter(fits(first)))]));
+  const others = byFirst.get(undefined)!;
   return (segments) => {
-    for (const { path, parts } of byLength.get(segments.length) ?? []) {
+    const matchers = (byFirst.get(segments[0]) ?? others).get(segments.length) ?? [];
+    for (const { path, parts } of matchers) {
       const params = matchSegments(parts, segments);
       if (params !== undefined) return { path, params };
     }
     return undefined;
   };
+}
+
+/** Those that a path with this first segment may fit; undefined: with one that no pattern names. */
+function fits(first: string | undefined): (matcher: Matcher) => boolean {
+  return ({ parts }) => parts[0] === undefined || parts[0] === first;
+}
+
+function byLength(matchers: readonly Matcher[]): ReadonlyMap<number, readonly Matcher[]> {
+  return Map.groupBy(matchers, ({ parts }) => parts.length);
 }
 
 function matchSegments(

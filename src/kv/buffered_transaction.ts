@@ -62,7 +62,12 @@ export abstract class BufferedTransaction<Home extends { isClosed(): boolean }> 
   }
 
   refuseOver(): void {
-    if (this.home.isClosed()) throw new EngineClosed("The engine is closed");
-    if (this.isOver) throw new Error("The transaction is over: its body returned or threw");
+    refuseEnded(this.home.isClosed(), this.isOver);
   }
+}
+
+/** @throws {EngineClosed} of a closed engine; another error for what is left of a body. */
+export function refuseEnded(isClosed: boolean, isOver: boolean): void {
+  if (isClosed) throw new EngineClosed("The engine is closed");
+  if (isOver) throw new Error("The transaction is over: its body returned or threw");
 }

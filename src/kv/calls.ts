@@ -5,6 +5,9 @@ import { kvLimits } from "./engine.ts";
 export interface Calls {
   /** Does `work` as one call. */
   run<T>(work: () => Promise<T>): Promise<T>;
+  /** The same for who says itself when the call ends: one promise less for each. */
+  begin(): void;
+  end(): void;
   /** Until nothing runs; what is older than a transaction may be is not waited for. */
   untilIdle(): Promise<void>;
 }
@@ -13,15 +16,26 @@ export interface Calls {
 export function openCalls(refuse: () => void): Calls {
   let running = 0;
   let onIdle: (() => void) | undefined;
+
+  function begin(): void {
+    refuse();
+    running++;
+  }
+
+  function end(): void {
+    running--;
+    if (running === 0) onIdle?.();
+  }
+
   return {
+    begin,
+    end,
     async run(work) {
-      refuse();
-      running++;
+      begin();
       try {
         return await work();
       } finally {
-        running--;
-        if (running === 0) onIdle?.();
+        end();
       }
     },
     async untilIdle() {

@@ -75,6 +75,12 @@ export interface Engine {
   transact<T>(body: (tx: Transaction) => Promise<T>): Promise<T>;
   /** Reads at one version, guards nothing, writes nothing. */
   snapshot<T>(body: (tx: ReadTransaction) => Promise<T>, options?: SnapshotOptions): Promise<T>;
+  /**
+   * What a snapshot that began now would read at, asked without a read: while it is the same,
+   * nothing was written. Undefined while a write is not on the disk yet; absent where others write
+   * too.
+   */
+  durableVersion?(): number | undefined;
   watch(key: Bytes): Watch;
   /** For operators, off the path of transactions. An engine may have nothing to tell. */
   measure?(): Promise<EngineMeasure>;

@@ -33,6 +33,7 @@ export function measureEngine(
       }
     },
     snapshot: (body, options) => engine.snapshot(body, options),
+    durableVersion: engine.durableVersion?.bind(engine),
     watch: (key) => engine.watch(key),
     measure: engine.measure?.bind(engine),
     forget: engine.forget?.bind(engine),

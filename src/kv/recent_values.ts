@@ -25,6 +25,7 @@ export interface RecentValues {
 
 /** 10 MB of slots, and the keys. */
 export const RECENT_VALUES_MAX = 20_000;
+const ORDERED_FROM = RECENT_VALUES_MAX / 2;
 /** The head of a stream has up to 32 bytes for each bit of its length. */
 export const RECENT_VALUE_BYTES_MAX = 512;
 
@@ -36,8 +37,13 @@ export function openRecentValues(): RecentValues {
     dispose: memory.free,
   });
 
+  /** What was used last matters where there is little room; to note it costs as much again. */
+  function find(text: string): number | undefined {
+    return slots.size < ORDERED_FROM ? slots.peek(text) : slots.get(text);
+  }
+
   function put(text: string, value: Bytes): void {
-    let slot = slots.get(text);
+    let slot = find(text);
     if (slot === undefined) {
       slot = memory.take();
       slots.set(text, slot);
@@ -47,7 +53,7 @@ export function openRecentValues(): RecentValues {
 
   return {
     get(text) {
-      const slot = slots.get(text);
+      const slot = find(text);
       return slot === undefined ? undefined : memory.read(slot);
     },
     keep(text, value) {

@@ -25,7 +25,8 @@ import * as occ from "./conflict_log.ts";
 import { applyGroup } from "./group_change.ts";
 import { refuseExpired } from "./size_limits.ts";
 import { openSqliteFile, type SqliteFile, type SqliteFileOptions } from "./sqlite_file.ts";
-import { SqliteTransaction, type TransactionHome } from "./sqlite_transaction.ts";
+import { SqliteSnapshot, type TransactionHome } from "./sqlite_reading.ts";
+import { SqliteTransaction } from "./sqlite_transaction.ts";
 import { openViews, type SqliteViews } from "./sqlite_views.ts";
 import { openTurns } from "./turns.ts";
 import { openWatches } from "./watches.ts";
@@ -108,21 +109,26 @@ class SqliteEngine implements Engine {
     return this.#calls.run(() => this.#transact(body));
   }
 
-  snapshot<T>(
+  async snapshot<T>(
     body: (tx: ReadTransaction) => Promise<T>,
     { isUnsynced = false }: SnapshotOptions = {},
   ): Promise<T> {
-    return this.#calls.run(async () => {
-      const tx = new SqliteTransaction(this.#home);
-      try {
-        const { get, getRange } = tx.unguarded;
-        const value = await body({ get, getRange, readVersion: () => tx.readVersion() });
-        if (!isUnsynced) await this.#untilDurable(tx);
-        return value;
-      } finally {
-        tx.end();
-      }
-    });
+    this.#calls.begin();
+    const snapshot = new SqliteSnapshot(this.#home);
+    try {
+      const value = await body(snapshot);
+      const { readsAt } = snapshot.reading;
+      if (!isUnsynced && !this.#isDurable(readsAt)) await this.#untilDurable();
+      return value;
+    } finally {
+      snapshot.reading.end();
+      this.#calls.end();
+    }
+  }
+
+  durableVersion(): number | undefined {
+    const isStill = this.#durableVersion === this.#version && this.#broken === undefined;
+    return isStill && this.#closing === undefined ? this.#version : undefined;
   }
 
   watch(key: Bytes): Watch {
@@ -168,7 +174,7 @@ class SqliteEngine implements Engine {
           isSubmitted = true;
           conflict = await this.#commit(tx);
           if (conflict === undefined) {
-            await this.#untilDurable(tx);
+            if (!this.#isDurable(tx.readsAt)) await this.#untilDurable();
             return value;
           }
         }
@@ -297,8 +303,11 @@ class SqliteEngine implements Engine {
   }
 
   /** What was read of a commit that is still being synced must not be told before it is kept. */
-  async #untilDurable({ readsAt }: SqliteTransaction): Promise<void> {
-    if (readsAt === undefined || readsAt <= this.#durableVersion) return;
+  #isDurable(version: number | undefined): boolean {
+    return version === undefined || version <= this.#durableVersion;
+  }
+
+  async #untilDurable(): Promise<void> {
     await this.#syncing;
     if (this.#broken !== undefined) throw this.#broken;
   }

@@ -32,7 +32,7 @@ import { refuseSlowModules } from "./fold_steps.ts";
 import { locateStream } from "./locate_stream.ts";
 import type { ModuleRunner } from "./run_modules.ts";
 import { openSmallReader, type SmallReader } from "./read_small.ts";
-import type { StateCache } from "./state_cache.ts";
+import type { CachedState, StateCache } from "./state_cache.ts";
 
 /** Times a read starts again because its stream was rewritten under it. */
 const RESTARTS_MAX = 5;
@@ -110,11 +110,18 @@ export function createAggregateReader(
     return singleton ? accept(EMPTY_SINGLETON) : refuse({ kind: "aggregate_missing" });
   }
 
-  async function readState(...request: Parameters<AggregateReader["readState"]>) {
-    const read = await readFolded(...request);
+  async function readState(
+    ...[tenant, stream, type, options]: Parameters<AggregateReader["readState"]>
+  ): Promise<Outcome<StateRead | undefined>> {
+    const cached = findCached(tenant, stream, type, options);
+    const unchanged = cached && viewUnchanged(cached);
+    if (unchanged !== undefined) return accept({ view: unchanged, bytesRead: 0 });
+    const version = engine.durableVersion?.();
+    const read = await foldFrom(cached, tenant, stream, type, options);
     if (!read.ok) return read;
     const { head, stateJson, bytesRead } = read.value;
     if (head.length === 0) return accept(undefined);
+    if (cached !== undefined) noteSeen(cached, head, version);
     const { length, createdAt, updatedAt } = head;
     return accept({ view: { dataJson: stateJson, length, createdAt, updatedAt }, bytesRead });
   }
@@ -122,12 +129,22 @@ export function createAggregateReader(
   async function readFolded(
     ...[tenant, stream, type, options]: Parameters<AggregateReader["readFolded"]>
   ): Promise<Outcome<FoldRead>> {
+    const cached = findCached(tenant, stream, type, options);
+    return await foldFrom(cached, tenant, stream, type, options);
+  }
+
+  async function foldFrom(
+    cached: CachedState | undefined,
+    ...[tenant, stream, type, options]: Parameters<AggregateReader["readFolded"]>
+  ): Promise<Outcome<FoldRead>> {
     const { synchronous, bytesMax } = options;
     const caching = type.cached && !synchronous;
     return await untilUnmoved(async () => {
       const head = await engine.snapshot((tx) => readHead(tx, tenant, stream));
       if (head.length === 0) return accept(foldRead(head, "{}", 0));
-      const base = caching ? await findBase(tenant, stream, type.foldHash, head) : undefined;
+      const base = caching
+        ? usableOf(cached, head) ?? await findStored(tenant, stream, type.foldHash, head)
+        : undefined;
       if (base === undefined) count(counters.stateReads, "events");
       if (base?.length === head.length) return accept(foldRead(head, base.stateJson, 0));
       const work: FoldWork = { tenant, stream, type, head, base };
@@ -152,6 +169,27 @@ export function createAggregateReader(
     });
   }
 
+  function findCached(
+    ...[tenant, stream, type, { synchronous }]: Parameters<AggregateReader["readFolded"]>
+  ): CachedState | undefined {
+    return type.cached && !synchronous ? cache.get(tenant, stream, type.foldHash) : undefined;
+  }
+
+  /** What is in memory, where nothing was written since it was found to be of all events. */
+  function viewUnchanged({ seen, stateJson, length }: CachedState): AggregateView | undefined {
+    if (seen === undefined || seen.version !== engine.durableVersion?.()) return undefined;
+    count(counters.stateReads, "memory");
+    const { createdAt, updatedAt } = seen;
+    return { dataJson: stateJson, length, createdAt, updatedAt };
+  }
+
+  /** `version`: of the store before the head was read; it must be that still. */
+  function noteSeen(cached: CachedState, head: StreamHead, version: number | undefined): void {
+    if (version === undefined || version !== engine.durableVersion?.()) return;
+    if (cached.length !== head.length || !isUsable(cached, head)) return;
+    cached.seen = { version, createdAt: head.createdAt, updatedAt: head.updatedAt };
+  }
+
   /** Keeps a state that was folded for the next read. */
   function remember({ tenant, stream, type, base }: FoldWork, state: FoldedState): void {
     cache.set(tenant, stream, type.foldHash, state);
@@ -174,18 +212,20 @@ export function createAggregateReader(
     onSnapshotDue(tenant, stream, type.foldHash, state);
   }
 
-  /** The newest state to start from that is no newer than the head. */
-  async function findBase(
+  /** The state in memory, where it is of this stream's events and no newer than the head. */
+  function usableOf(cached: CachedState | undefined, head: StreamHead): CachedState | undefined {
+    if (cached === undefined || !isUsable(cached, head)) return undefined;
+    count(counters.stateReads, "memory");
+    return cached;
+  }
+
+  /** The newest such state in the store. */
+  async function findStored(
     tenant: number,
     stream: StreamKey,
     foldHash: string,
     head: StreamHead,
   ): Promise<FoldedState | undefined> {
-    const cached = cache.get(tenant, stream, foldHash);
-    if (cached !== undefined && isUsable(cached, head)) {
-      count(counters.stateReads, "memory");
-      return cached;
-    }
     // Only a stream that once was worth a snapshot can have one.
     if (head.bytes < SNAPSHOT_BYTES_MIN) return undefined;
     const stored = await loadSnapshot(engine, tenant, stream, foldHash);

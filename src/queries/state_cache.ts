@@ -30,12 +30,15 @@ export interface FoldName {
   readonly to: number;
 }
 
-interface CachedState extends FoldedState {
+/** A state with what is known of it. */
+export interface CachedState extends FoldedState {
   readonly foldHash: string;
+  /** Set when it was found to be of all events: at which version of the store, and their times. */
+  seen?: { readonly version: number; readonly createdAt: number; readonly updatedAt: number };
 }
 
 export interface StateCache {
-  get(tenant: number, stream: StreamKey, foldHash: string): FoldedState | undefined;
+  get(tenant: number, stream: StreamKey, foldHash: string): CachedState | undefined;
   set(tenant: number, stream: StreamKey, foldHash: string, state: FoldedState): void;
   /** The refusal that this very fold ended with before. Spares the work of finding out again. */
   refusal(name: FoldName): Refusal | undefined;
@@ -55,7 +58,10 @@ export function openStateCache(): StateCache {
     refusal: (name) => refusals.get(textOf(name)),
     refuse: (name, refusal) => void refusals.set(textOf(name), refusal),
     get(tenant, stream, foldHash) {
-      const state = states.get(`${tenant}/${stream}`);
+      const name = `${tenant}/${stream}`;
+      // What was used last matters where there is little room.
+      const isRoomy = states.calculatedSize < CACHE_CHARACTERS_MAX / 2;
+      const state = isRoomy ? states.peek(name) : states.get(name);
       return state?.foldHash === foldHash ? state : undefined;
     },
     clear: () => states.clear(),

@@ -21,6 +21,17 @@ Deno.test("createRouter() tries the paths in order and gives the parameters in o
   assert.deepEqual(find(["a", "b", "c"])?.params, ["a", "b", "c"]);
 });
 
+Deno.test("createRouter() tries a fixed first segment and a parameter there in the order given", () => {
+  const patterns = ["/a/{id}", "/{type}/b"];
+  for (const order of [patterns, patterns.toReversed()]) {
+    const findIn = createRouter(order.map((pattern) => path(pattern, { GET: read(answer) })));
+    assert.equal(findIn(["a", "b"])?.path.pattern, order[0]);
+    assert.equal(findIn(["a", "c"])?.path.pattern, "/a/{id}");
+    assert.equal(findIn(["c", "b"])?.path.pattern, "/{type}/b");
+    assert.equal(findIn(["c", "c"]), undefined);
+  }
+});
+
 Deno.test("createRouter() takes no reserved first segment for an aggregate type", () => {
   for (const first of ["api", "health", "metrics", "_x", "_"]) {
     assert.equal(find([first]), undefined);

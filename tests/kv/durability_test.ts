@@ -124,6 +124,40 @@ Deno.test("a read of a durable version waits for nothing", async () => {
   });
 });
 
+Deno.test("durableVersion() is the same while nothing is written, and none while that is not on the disk", async () => {
+  await withHeldDisk(async ({ engine, syncs }) => {
+    const before = engine.durableVersion!();
+    assert.equal(typeof before, "number");
+    await engine.snapshot((tx) => tx.get(key));
+    await engine.transact((tx) => tx.get(key));
+    assert.equal(engine.durableVersion!(), before);
+    const written = write(engine, "a");
+    assert.equal(engine.durableVersion!(), before, "nobody reads it yet");
+    await isSettled(written);
+    assert.equal(engine.durableVersion!(), undefined);
+    syncs[0]!.resolve();
+    await written;
+    assert.equal(engine.durableVersion!(), before! + 1);
+    const closing = engine.close();
+    assert.equal(
+      engine.durableVersion!(),
+      undefined,
+      "a closed engine is to be asked, and refuses",
+    );
+    await closing;
+  });
+});
+
+Deno.test("durableVersion() is none after a sync that failed", async () => {
+  await withHeldDisk(async ({ engine, syncs }) => {
+    const written = write(engine, "a");
+    await isSettled(written);
+    syncs[0]!.reject(new Error("I/O error"));
+    await assert.rejects(written, { name: "EngineUnavailable" });
+    assert.equal(engine.durableVersion!(), undefined);
+  });
+});
+
 Deno.test("what arrives during a sync shares the next one", async () => {
   await withHeldDisk(async ({ engine, syncs }) => {
     const first = write(engine, "a");

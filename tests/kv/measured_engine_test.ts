@@ -55,10 +55,11 @@ Deno.test("measureEngine() tells of what a body throws, and throws it on", async
 Deno.test("measureEngine() passes on what the engine tells of itself, if it does", async () => {
   await withTemporaryEngine(async (inner) => {
     const told = { conflicts: 7 };
-    const telling = { ...inner, measure: () => Promise.resolve(told) } as unknown as Engine;
-    const measured = measureEngine(telling, () => 0, () => {});
+    const tells = { measure: () => Promise.resolve(told), durableVersion: () => 9 };
+    const measured = measureEngine({ ...inner, ...tells } as unknown as Engine, () => 0, () => {});
     assert.equal(await measured.measure?.(), told);
+    assert.equal(measured.durableVersion?.(), 9);
     const silent = measureEngine(faultyEngine(inner), () => 0, () => {});
-    assert.equal(silent.measure, undefined);
+    assert.deepEqual([silent.measure, silent.durableVersion], [undefined, undefined]);
   });
 });

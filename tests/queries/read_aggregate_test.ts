@@ -237,3 +237,62 @@ Deno.test("readAggregate() finds out once, not each time, that a fold is too muc
     assert.ok(snapshots > 1, "a longer stream is another fold");
   }, { spec, wrap });
 });
+
+/** Of which nothing is known while something is written to it. */
+function versioned(engine: Engine, count: () => void): Engine {
+  let [version, writing] = [0, 0];
+  return {
+    ...counted(engine, count),
+    async transact(body) {
+      writing++;
+      try {
+        return await engine.transact(body);
+      } finally {
+        writing--;
+        version++;
+      }
+    },
+    durableVersion: () => writing > 0 ? undefined : version,
+  };
+}
+
+Deno.test("readAggregate() asks the store nothing for what it knows, while nothing was written", async () => {
+  let reads = 0;
+  await withService(async ({ service, tenants: { test } }) => {
+    /** Of the quickest of some reads: once a second the service reads a version besides. */
+    async function readsOf(change: Change): Promise<number> {
+      const counts: number[] = [];
+      for (let turn = 0; turn < 4; turn++) {
+        const before = reads;
+        valueOf(await read(service, test, change));
+        counts.push(reads - before);
+      }
+      return Math.min(...counts);
+    }
+    await note(service, test, "a");
+    assert.equal(await readsOf({}), 0);
+    for (const change of [{ synchronous: true }, { atSeconds: 5 }]) {
+      assert.ok(await readsOf(change) > 1, "the head and the events");
+    }
+    const before = reads;
+    valueOf(await service.data.writeEvents(test, noteWrite(uuid(2), "of another")));
+    valueOf(await read(service, test));
+    assert.ok(reads > before, "that may have been of this stream");
+    assert.equal(await readsOf({}), 0);
+  }, { wrap: (engine) => versioned(engine, () => reads++) });
+});
+
+Deno.test("readAggregate() is current however often it was read between writes", async () => {
+  await withService(async ({ service, tenants: { test } }) => {
+    for (let n = 0; n < 40; n++) {
+      const id = uuid(1 + n % 2);
+      const writing = service.data.writeEvents(test, noteWrite(id, `n${n}`));
+      if (n % 3 === 2) valueOf(await read(service, test, { id }));
+      valueOf(await writing);
+      const fresh = valueOf(await read(service, test, { id, synchronous: true }));
+      for (let turn = 0; turn < n % 4; turn++) {
+        assert.deepEqual(valueOf(await read(service, test, { id })), fresh);
+      }
+    }
+  });
+});

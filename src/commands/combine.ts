@@ -1,6 +1,6 @@
 /**
- * Combines concurrent writes: those that arrive in one turn of the event loop share transactions,
- * each with its own answer. A stream is in one transaction at a time, so a hot stream costs one
+ * Combines concurrent writes: those that wait when a transaction begins (`gather_writes.ts`) share
+ * it, each with its own answer. A stream is in one transaction at a time, so a hot stream costs one
  * commit for many requests instead of one conflict for each; what arrives for it meanwhile waits.
  */
 
@@ -17,6 +17,7 @@ import { NO_OWN_LANES, offerDeliveries, type OwnLanes } from "./append_deliverie
 import { appendWrites } from "./append_writes.ts";
 import { countWritten } from "./count_written.ts";
 import { directStreamsOf, NO_STREAMS } from "./direct_events.ts";
+import { NO_GATHERING, openGathering } from "./gather_writes.ts";
 import type { PreparedWrite } from "./prepared_write.ts";
 
 /** Writes that share one transaction at most. */
@@ -62,6 +63,8 @@ export function createCombiner(
   const queues = new Map<number, Queue>();
   /** By tenant, until when (monotonic) what is implied is left to the outbox. */
   const directPauses = new Map<number, number>();
+  const isAlone = engine.durableVersion !== undefined;
+  const gathering = isAlone ? openGathering(() => host.monotonicMs()) : NO_GATHERING;
   let isScheduled = false;
 
   function submit(tenant: number, write: PreparedWrite): Promise<Outcome<Written>> {
@@ -97,11 +100,20 @@ export function createCombiner(
   function schedule(): void {
     if (isScheduled) return;
     isScheduled = true;
-    host.yieldTurn().then(startGroups);
+    host.yieldTurn().then(look);
+  }
+
+  function look(): void {
+    const next = gathering.look(countWaiting(queues));
+    if (next === "next_turn") {
+      host.yieldTurn().then(look);
+      return;
+    }
+    isScheduled = false;
+    if (next === "commit") startGroups();
   }
 
   function startGroups(): void {
-    isScheduled = false;
     for (const [tenant, queue] of queues) {
       const groups = takeGroups(queue);
       const direct = directStreams(tenant, queue, groups);
@@ -133,8 +145,9 @@ export function createCombiner(
     for (const stream of busy) queue.busy.add(stream);
     await commitGroup(tenant, queue, group, streams, direct);
     for (const stream of busy) queue.busy.delete(stream);
-    if (queue.waiting.length > 0) schedule();
-    else if (queue.busy.size === 0) queues.delete(tenant);
+    if (queue.waiting.length === 0 && queue.busy.size === 0) queues.delete(tenant);
+    // Others may have waited for this one.
+    if (countWaiting(queues) > 0) schedule();
   }
 
   async function commitGroup(
@@ -147,12 +160,13 @@ export function createCombiner(
     const writes = group.map(({ write }) => write);
     let runs = 0;
     try {
+      gathering.begin(writes.length);
       const outcomes = await engine.transact((tx) =>
         appendWrites(tx, tenant, writes, watched, {
           directStreams: runs++ === 0 ? direct : NO_STREAMS,
           lanes,
         })
-      );
+      ).finally(() => gathering.end(writes.length, countWaiting(queues)));
       noteWritten(tenant, writes, outcomes);
       if (direct.size > 0 && runs > 1) {
         directPauses.set(tenant, host.monotonicMs() + DIRECT_PAUSE_MS);
@@ -177,6 +191,12 @@ export function createCombiner(
   }
 
   return { submit, watched, counters };
+}
+
+function countWaiting(queues: ReadonlyMap<number, Queue>): number {
+  let count = 0;
+  for (const { waiting } of queues.values()) count += waiting.length;
+  return count;
 }
 
 /**

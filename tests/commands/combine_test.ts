@@ -12,10 +12,11 @@ import {
   valueOf,
   withService,
 } from "../support/service_fixture.ts";
+import { type HeldEngine, heldEngine } from "../support/held_engine.ts";
 import { until } from "../support/two_nodes.ts";
 
-/** Counts the transactions that pass through. */
-function counting(): { wrap: (engine: Engine) => Engine; count: number } {
+/** Counts the transactions that pass through; with `isAlone` to an engine that nobody else has. */
+function counting(isAlone = false): { wrap: (engine: Engine) => Engine; count: number } {
   const counter = {
     count: 0,
     wrap: (engine: Engine): Engine => ({
@@ -24,6 +25,7 @@ function counting(): { wrap: (engine: Engine) => Engine; count: number } {
         return engine.transact(body);
       },
       snapshot: (body) => engine.snapshot(body),
+      ...(isAlone && { durableVersion: () => undefined }),
       watch: (key) => engine.watch(key),
       close: () => engine.close(),
     }),
@@ -63,6 +65,51 @@ Deno.test("writes to many streams that arrive together share transactions of six
     outcomes.forEach(valueOf);
     assert.equal(counter.count, 3);
   }, { wrap: counter.wrap });
+});
+
+for (const isAlone of [false, true]) {
+  const what = isAlone ? "come together where nobody else writes" : "stay apart beside others";
+  Deno.test(`writers who wait for their answers, in two halves, ${what}`, async () => {
+    const counter = counting(isAlone);
+    await withService(async ({ service, tenants: { test } }) => {
+      async function keepWriting(id: number): Promise<void> {
+        for (let n = 0; n < 30; n++) {
+          valueOf(await service.data.writeEvents(test, noteWrite(uuid(id), `n${n}`)));
+          // The way to the client and back.
+          for (let turn = 0; turn < 3; turn++) await new Promise((done) => setImmediate(done));
+        }
+      }
+      counter.count = 0;
+      const first = Array.from({ length: 8 }, (_, n) => keepWriting(n));
+      while (counter.count === 0) await new Promise((done) => setImmediate(done));
+      const second = Array.from({ length: 8 }, (_, n) => keepWriting(8 + n));
+      await Promise.all([...first, ...second]);
+      assert.equal(counter.count < 45, isAlone, `${counter.count} transactions of 60`);
+    }, { wrap: counter.wrap });
+  });
+}
+
+Deno.test("writes of one environment that wait for a transaction of another are written after it", async () => {
+  let held: HeldEngine | undefined;
+  const wrap = (engine: Engine): Engine => {
+    held = heldEngine(engine);
+    return { ...held, durableVersion: () => undefined };
+  };
+  await withService(async ({ service, tenants: { test, staging } }) => {
+    // Two writers at once, so that the next commit is worth waiting for.
+    await Promise.all([1, 2].map((n) => service.data.writeEvents(test, noteWrite(uuid(n), "a"))));
+    const commit = held!.hold();
+    const first = service.data.writeEvents(test, noteWrite(uuid(1), "b"));
+    await commit.reached;
+    let isWritten = false;
+    const other = service.data.writeEvents(staging, noteWrite(uuid(1), "c"));
+    other.then(() => isWritten = true);
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setTimeout(resolve, 1));
+    assert.equal(isWritten, false);
+    commit.release();
+    valueOf(await first);
+    valueOf(await other);
+  }, { wrap });
 });
 
 Deno.test("writes to one stream land in the order they came, however many groups it takes", async () => {

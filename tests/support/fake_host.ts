@@ -39,7 +39,7 @@ export function fakeHost(seed = "daybook"): FakeHost {
       timers.add(timer);
       return () => void timers.delete(timer);
     },
-    yieldTurn: () => new Promise((resolve) => setTimeout(resolve, 0)),
+    yieldTurn: () => new Promise((resolve) => setImmediate(resolve)),
     randomBytes(length) {
       const bytes = new Uint8Array(length);
       for (let at = 0; at < length; at += 32) {

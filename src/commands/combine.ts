@@ -104,7 +104,7 @@ export function createCombiner(
   }
 
   function look(): void {
-    const next = gathering.look(countWaiting(queues));
+    const next = gathering.look(sumWaiting(queues));
     if (next === "next_turn") {
       host.yieldTurn().then(look);
       return;
@@ -147,7 +147,7 @@ export function createCombiner(
     for (const stream of busy) queue.busy.delete(stream);
     if (queue.waiting.length === 0 && queue.busy.size === 0) queues.delete(tenant);
     // Others may have waited for this one.
-    if (countWaiting(queues) > 0) schedule();
+    if (sumWaiting(queues).writes > 0) schedule();
   }
 
   async function commitGroup(
@@ -166,7 +166,7 @@ export function createCombiner(
           directStreams: runs++ === 0 ? direct : NO_STREAMS,
           lanes,
         })
-      ).finally(() => gathering.end(writes.length, countWaiting(queues)));
+      ).finally(() => gathering.end(writes.length, sumWaiting(queues).writes));
       noteWritten(tenant, writes, outcomes);
       if (direct.size > 0 && runs > 1) {
         directPauses.set(tenant, host.monotonicMs() + DIRECT_PAUSE_MS);
@@ -193,10 +193,13 @@ export function createCombiner(
   return { submit, watched, counters };
 }
 
-function countWaiting(queues: ReadonlyMap<number, Queue>): number {
-  let count = 0;
-  for (const { waiting } of queues.values()) count += waiting.length;
-  return count;
+function sumWaiting(queues: ReadonlyMap<number, Queue>): { writes: number; bytes: number } {
+  const sum = { writes: 0, bytes: 0 };
+  for (const { waiting } of queues.values()) {
+    sum.writes += waiting.length;
+    for (const { write } of waiting) sum.bytes += write.bytes;
+  }
+  return sum;
 }
 
 /**

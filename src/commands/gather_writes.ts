@@ -16,9 +16,17 @@ export interface Gathering {
    * Asked in a turn of the event loop: to commit the writes that wait, to look again in the next
    * turn, or when one is submitted or a transaction ends.
    */
-  look(waiting: number): "commit" | "next_turn" | "next_change";
+  look(waiting: Waiting): "commit" | "next_turn" | "next_change";
 }
 
+export interface Waiting {
+  readonly writes: number;
+  /** Of their events, as stored. */
+  readonly bytes: number;
+}
+
+/** So much is worth a commit of its own: its writing takes longer than all that is saved. */
+const BYTES_MAX = 256 * 1024;
 /** Turns in which nothing came, in all, before a commit; then it takes what is there. */
 const IDLE_MS_MAX = 0.4;
 /** The same for a clock that stands still. */
@@ -83,7 +91,8 @@ export function openGathering(nowMs: () => number): Gathering {
       isOutdated = false;
       underWay -= writes;
     },
-    look(waiting) {
+    look({ writes: waiting, bytes }) {
+      if (bytes >= BYTES_MAX) return commit();
       if (waiting >= expected) {
         skipped = toSkip = 0;
         return commit();

@@ -9,9 +9,9 @@ function openTimed(stepMs = 0.1) {
   const gathering = openGathering(() => nowMs);
   return {
     ...gathering,
-    look(waiting: number) {
+    look(writes: number, bytes = 300 * writes) {
       nowMs += stepMs;
-      return gathering.look(waiting);
+      return gathering.look({ writes, bytes });
     },
     /** One transaction with so many writes, while others came. */
     commit(writes: number, waiting: number) {
@@ -81,6 +81,17 @@ Deno.test("all that went into several transactions at once are waited for", () =
   for (const writes of [64, 64, 22]) end(writes, 0);
   assert.equal(look(149), "next_turn");
   assert.equal(look(150), "commit");
+});
+
+Deno.test("what takes long to write waits for nobody", () => {
+  const { look, begin, end } = openTimed();
+  for (let batch = 0; batch < 2; batch++) {
+    assert.equal(look(1, 3_000_000), "commit");
+    begin(1);
+  }
+  end(1, 0);
+  assert.equal(look(1, 256 * 1024 - 1), "next_change");
+  assert.equal(look(1, 256 * 1024), "commit");
 });
 
 Deno.test("turns in which nothing comes are waited for 0.4 ms in all, however long others take", () => {

@@ -26,8 +26,14 @@ export interface Checkpoints {
   close(): Promise<void>;
 }
 
-/** Pages in the log from which on a pass is worth it: 24 MB. */
+/** Pages in the log from which on a pass is worth it: 24 MB, four times as many at most. */
 const startFrames = 6000;
+/**
+ * Pages of the database for which the log is as short as that. In a larger one the next write of a
+ * page is farther away, and each pass moves it again: so all bounds of the log grow with it.
+ */
+const databasePages = 8 * startFrames;
+const growthMax = 4;
 /** Commits are held while so many are moved and synced: 1 to 10 ms. */
 const finishFrames = 200;
 /** From here on commits wait for the passes: many short pauses instead of a long one. */
@@ -78,6 +84,7 @@ export function openCheckpoints(file: SqliteFile, home: CheckpointHome): Checkpo
   let emptying: Emptying[] = [];
   let isEmptying = false;
   let alive: ReturnType<typeof setInterval> | undefined;
+  let growth = growthOf(file);
 
   function start(): void {
     isBusy = true;
@@ -112,7 +119,7 @@ export function openCheckpoints(file: SqliteFile, home: CheckpointHome): Checkpo
   /** @param moved pages of the log that are in the database now; undefined after a failure. */
   function endPass(moved: number | undefined): void {
     const frames = file.logFrames();
-    const isTooLong = frames > logFramesMax;
+    const isTooLong = frames > growth * logFramesMax;
     const isWanted = isTooLong || emptying.length > 0;
     const isNearEnd = moved !== undefined && (isWanted || frames - moved <= finishFrames);
     if (isNearEnd && !isHeld && !isClosed) {
@@ -127,6 +134,7 @@ export function openCheckpoints(file: SqliteFile, home: CheckpointHome): Checkpo
     if (isEmptying) endEmptying(moved === frames && file.truncateLog());
     else if (moved === undefined) endEmptying(false);
     isHeld = isBusy = isEmptying = false;
+    growth = growthOf(file);
     if (emptying.length === 0) {
       clearInterval(alive);
       alive = undefined;
@@ -161,10 +169,10 @@ export function openCheckpoints(file: SqliteFile, home: CheckpointHome): Checkpo
 
   return {
     afterCommit() {
-      if (!isBusy && file.logFrames() >= startFrames) start();
+      if (!isBusy && file.logFrames() >= growth * startFrames) start();
     },
-    isHeld: () => isHeld || (isBusy && file.logFrames() > logFramesMax),
-    delayMs: () => Math.min(delayMsMax, Math.ceil((file.logFrames() - slowFrames) / 1000)),
+    isHeld: () => isHeld || (isBusy && file.logFrames() > growth * logFramesMax),
+    delayMs: () => Math.min(delayMsMax, Math.ceil((file.logFrames() - growth * slowFrames) / 1000)),
     async empty() {
       await new Promise<void>((resolve, reject) => {
         emptying.push({ passes: 0, resolve, reject });
@@ -179,4 +187,9 @@ export function openCheckpoints(file: SqliteFile, home: CheckpointHome): Checkpo
       await worker?.terminate();
     },
   };
+}
+
+/** How many times as long as that of a small database the log may be. */
+export function growthOf(file: Pick<SqliteFile, "databasePages">): number {
+  return Math.min(Math.max(1, file.databasePages() / databasePages), growthMax);
 }

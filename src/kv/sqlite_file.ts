@@ -57,6 +57,8 @@ export interface SqliteFile extends StoredPairs {
   readonly hasLeftLog: boolean;
   /** Pages in the log, whether or not they were moved to the database already. */
   logFrames(): number;
+  /** Of the database, those included that are only in the log so far. */
+  databasePages(): number;
   /** Empties the log, all of which was moved: false where somebody still reads in it. */
   truncateLog(): boolean;
   /** Bytes on the disk: of the database file and of its log. */
@@ -157,6 +159,7 @@ function buildFile(
   const beginWrite = db.prepare("BEGIN IMMEDIATE");
   const commit = db.prepare("COMMIT");
   const countFrames = db.prepare("PRAGMA wal_checkpoint(NOOP)");
+  const pages = db.prepare("PRAGMA page_count");
   const truncate = db.prepare("PRAGMA wal_checkpoint(TRUNCATE)");
   /** Of commits and, where the process before was killed, of what it left. */
   let frames = 0;
@@ -211,6 +214,7 @@ function buildFile(
     syncLog: () => syncLog(log),
     openReader: () => openReader(path),
     logFrames: () => frames,
+    databasePages: () => (pages.get() as { page_count: number }).page_count,
     truncateLog() {
       endReading();
       try {

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { join } from "node:path";
+import { growthOf } from "../../src/kv/checkpoints.ts";
 import { pack, rangeOf } from "../../src/kv/tuple.ts";
 import { type TemporarySqlite, temporarySqlite } from "../support/temporary_engine.ts";
 
@@ -136,4 +137,11 @@ Deno.test("forget() empties what a killed process left in the log, though nothin
       await store.dispose();
     }
   });
+});
+
+Deno.test("the log may be an eighth of the database, from 24 MB to four times that", () => {
+  const growthAt = (pages: number) => growthOf({ databasePages: () => pages });
+  assert.deepEqual([0, 1, 48_000].map(growthAt), [1, 1, 1]);
+  assert.deepEqual([72_000, 96_000, 192_000].map(growthAt), [1.5, 2, 4]);
+  assert.deepEqual([192_001, 2_000_000_000].map(growthAt), [4, 4]);
 });

@@ -25,6 +25,8 @@ export interface Waiting {
   readonly bytes: number;
 }
 
+/** With so many a commit's own cost is little for each, and they should not wait for more. */
+const WRITERS_MAX = 128;
 /** So much is worth a commit of its own: its writing takes longer than all that is saved. */
 const BYTES_MAX = 256 * 1024;
 /** Turns in which nothing came, in all, before a commit; then it takes what is there. */
@@ -86,7 +88,7 @@ export function openGathering(nowMs: () => number): Gathering {
       underWay += writes;
     },
     end(writes, waiting) {
-      const writers = underWay + waiting;
+      const writers = Math.min(underWay + waiting, WRITERS_MAX);
       expected = isOutdated ? writers : Math.max(expected, writers);
       isOutdated = false;
       underWay -= writes;

@@ -74,13 +74,15 @@ Deno.test("two halves that overtake each other are known for one", () => {
   assert.equal(look(16), "commit");
 });
 
-Deno.test("all that went into several transactions at once are waited for", () => {
+Deno.test("all that went into several transactions at once are waited for, up to 128", () => {
   const { look, begin, end } = openTimed(0.01);
-  assert.equal(look(150), "commit");
-  for (const writes of [64, 64, 22]) begin(writes);
-  for (const writes of [64, 64, 22]) end(writes, 0);
-  assert.equal(look(149), "next_turn");
-  assert.equal(look(150), "commit");
+  for (const [last, all] of [[22, 86], [63, 127], [64, 128], [65, 128], [900, 128]] as const) {
+    assert.equal(look(64 + last), "commit");
+    for (const writes of [64, last]) begin(writes);
+    for (const writes of [64, last]) end(writes, 0);
+    assert.equal(look(all - 1), "next_turn");
+    assert.equal(look(all), "commit");
+  }
 });
 
 Deno.test("what takes long to write waits for nobody", () => {

@@ -143,7 +143,8 @@ export function createAggregateReader(
       const head = await engine.snapshot((tx) => readHead(tx, tenant, stream));
       if (head.length === 0) return accept(foldRead(head, "{}", 0));
       const base = caching
-        ? usableOf(cached, head) ?? await findStored(tenant, stream, type.foldHash, head)
+        ? usableOf(cached ?? cache.get(tenant, stream, type.foldHash), head) ??
+          await findStored(tenant, stream, type.foldHash, head)
         : undefined;
       if (base === undefined) count(counters.stateReads, "events");
       if (base?.length === head.length) return accept(foldRead(head, base.stateJson, 0));

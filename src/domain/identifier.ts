@@ -32,9 +32,12 @@ export function parseIdentifier(
   text: string,
   singletons: ReadonlySet<string>,
 ): Identifier | undefined {
+  // As a singleton it would be the same, and a set makes a copy of each new text it is asked for.
+  if (text.length === UUID_CHARACTERS && CANONICAL_UUID.test(text)) {
+    return { kind: "uuid", value: text };
+  }
   if (text === GLOBAL_SINGLETON || singletons.has(text)) return { kind: "singleton", value: text };
   if (text.length === UUID_CHARACTERS) {
-    if (CANONICAL_UUID.test(text)) return { kind: "uuid", value: text };
     return UUID.test(text) ? { kind: "uuid", value: text.toLowerCase() } : undefined;
   }
   if (text.length > UUID_CHARACTERS) return parseTaggedUuid(text);

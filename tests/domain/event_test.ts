@@ -56,6 +56,20 @@ Deno.test("encodeMetadata() keeps the decided order and leaves out what is absen
   );
 });
 
+Deno.test("encodeMetadata() equals JSON.stringify, whatever is in its texts and which are there", () => {
+  const party = fc.record({ type: fc.string({ unit: "binary" }), id: fc.string() });
+  const metadata = fc.record({
+    actor: party,
+    target: fc.option(party, { nil: undefined }),
+    previous_length: fc.option(fc.maxSafeNat(), { nil: undefined }),
+    timestamp: fc.maxSafeNat(),
+    idempotency_key: fc.option(fc.string({ unit: "binary" }), { nil: undefined }),
+  });
+  fc.assert(fc.property(metadata, (given) => {
+    assert.equal(encodeMetadata(given), JSON.stringify(given));
+  }));
+});
+
 Deno.test("encodeMetadata() puts what the service stamps behind it, in the decided order", () => {
   const scheduled = { fire_at: "2026-01-01T00:00:00.000Z", scheduled_id: "s" };
   const saga = { phase: "emit", step: "reserve", saga_id: "saga_1", name: "fulfil" } as const;

@@ -25,6 +25,12 @@ Deno.test("parseIdentifier() gives the same canonical form when it is given one"
   }));
 });
 
+Deno.test("parseIdentifier() gives a declared singleton as it is, whatever it looks like", () => {
+  const uuid = "5b3e1a7c-9d24-4f6a-8b1e-0c2d3e4f5a6b";
+  const declared = new Set([uuid, uuid.toUpperCase(), "inventory", `${uuid.toUpperCase()}:tag`]);
+  for (const text of declared) assert.equal(parseIdentifier(text, declared)?.value, text);
+});
+
 Deno.test("parseIdentifier() takes no text outside the four kinds, whatever it holds", () => {
   const shape =
     /^([0-9a-f]{8}-[0-9a-f]{4}-[45][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}(:[a-z0-9]{1,10})?|[0-9A-HJKMNP-TV-Z]{9}|global)$/;

@@ -64,10 +64,13 @@ export async function readReactionState(
     cancelled: 0,
   };
   const reading: Promise<void>[] = [];
-  for (const target of writes.flatMap(({ targets }) => targets)) {
-    if (watched.cancels.size > 0) reading.push(...readPending(tx, state, target));
-    for (const { schedules } of target.reactions?.values() ?? []) {
-      for (const { cancelOn } of schedules) reading.push(...readMarks(tx, state, cancelOn));
+  for (const { targets } of writes) {
+    for (const target of targets) {
+      if (watched.cancels.size > 0) reading.push(...readPending(tx, state, target));
+      if (target.reactions === undefined) continue;
+      for (const { schedules } of target.reactions.values()) {
+        for (const { cancelOn } of schedules) reading.push(...readMarks(tx, state, cancelOn));
+      }
     }
   }
   if (reading.length > 0) await Promise.all(reading);
@@ -117,6 +120,8 @@ export interface AppendedReactions {
   readonly direct: number;
 }
 
+const NO_REACTIONS: AppendedReactions = { works: [], direct: 0 };
+
 /** Places what the events of one target set off; `direct` are streams that it may append to. */
 export function appendReactions(
   tx: Transaction,
@@ -126,12 +131,13 @@ export function appendReactions(
   first: number,
   direct: DirectStreams,
 ): AppendedReactions {
+  const { reactions, key: stream } = target;
+  const { cancels, sagas } = state.watched;
+  if (reactions === undefined && cancels.size + sagas.size === 0) return NO_REACTIONS;
   const works: OutboxWork[] = [];
   let directCount = 0;
-  const { reactions, key: stream } = target;
   for (const [offset, { type }] of target.events.entries()) {
     const { watched } = state;
-    if (reactions === undefined && watched.cancels.size + watched.sagas.size === 0) break;
     const place = { tenant: state.tenant, stream, index: first + offset, number: 0 };
     const own = reactions?.get(offset);
     const watchedName = `${target.aggregateType}.${type}`;

@@ -66,10 +66,9 @@ export async function appendWrites(
     readEpoch(tx, tenant),
     readReactionState(tx, tenant, writes, watched),
     openMeter(tx, tenant, writes),
-    Promise.all(writes.map((write) => readForWrite(tx, tenant, write))),
+    readForWrites(tx, tenant, writes),
   ]);
   const opened = [...streams.values(), ...direct.values()];
-  const lengths = new Map(opened.map(({ key, head }) => [key, head.length]));
   const state = { streams, direct, reactions, meter, lanes };
   const outcomes = writes.map((write, index) =>
     appendWrite(tx, tenant, write, readings[index]!, state)
@@ -77,7 +76,7 @@ export async function appendWrites(
   meter.flush(tx);
   for (const stream of opened) stream.flush(epoch);
   const { logged } = reactions.watched;
-  if (logged.size > 0) logStreams(tx, tenant, logged, opened, lengths);
+  if (logged.size > 0) logStreams(tx, tenant, logged, opened);
   return outcomes;
 }
 
@@ -88,6 +87,17 @@ interface WriteReading {
 }
 
 const DUE: WriteReading = { entry: undefined, isDue: true };
+
+/** Most have a key or nothing at all: where none has, there is nobody to wait for. */
+function readForWrites(
+  tx: Transaction,
+  tenant: number,
+  writes: readonly PreparedWrite[],
+): readonly WriteReading[] | Promise<readonly WriteReading[]> {
+  const isRead = writes.some(({ idempotency, cause }) => (idempotency ?? cause) !== undefined);
+  if (!isRead) return writes.map(() => DUE);
+  return Promise.all(writes.map((write) => readForWrite(tx, tenant, write)));
+}
 
 function readForWrite(
   tx: Transaction,
@@ -107,11 +117,9 @@ export function logStreams(
   tenant: number,
   logged: ReadonlySet<string>,
   streams: readonly StreamAppender[],
-  lengths: ReadonlyMap<StreamKey, number>,
 ): void {
   let isAny = false;
-  for (const { key: stream, head } of streams) {
-    const first = lengths.get(stream)!;
+  for (const { key: stream, before: { length: first }, head } of streams) {
     const count = head.length - first;
     if (count === 0 || !logged.has(splitStreamKey(stream).type)) continue;
     logCommit(tx, tenant, { stream, first, count });
@@ -143,7 +151,9 @@ async function openStreams(
   keys: ReadonlySet<StreamKey>,
 ): Promise<Streams> {
   const opened = await Promise.all([...keys].map((key) => openStream(tx, tenant, key)));
-  return new Map(opened.map((stream) => [stream.key, stream]));
+  const streams: Streams = new Map();
+  for (const stream of opened) streams.set(stream.key, stream);
+  return streams;
 }
 
 function appendWrite(

@@ -69,13 +69,18 @@ export function createCombiner(
 
   function submit(tenant: number, write: PreparedWrite): Promise<Outcome<Written>> {
     if (write.targets.length > 1) return commitAlone(tenant, write);
-    const queue = queues.get(tenant) ?? { busy: new Set(), waiting: [] };
-    queues.set(tenant, queue);
+    const queue = queues.get(tenant) ?? openQueue(tenant);
     const stream = write.targets[0]!.key;
     return new Promise((resolve, reject) => {
       queue.waiting.push({ stream, write, resolve, reject });
       schedule();
     });
+  }
+
+  function openQueue(tenant: number): Queue {
+    const queue: Queue = { busy: new Set(), waiting: [] };
+    queues.set(tenant, queue);
+    return queue;
   }
 
   async function commitAlone(tenant: number, write: PreparedWrite): Promise<Outcome<Written>> {
@@ -218,27 +223,40 @@ function takenStreams(queue: Queue, groups: readonly Waiting[][]): Set<StreamKey
   return queue.busy.union(new Set(waiting.map(({ stream }) => stream)));
 }
 
+/** What can be written to one stream now. */
+interface Taken {
+  readonly waiting: Waiting[];
+  /** Infinity: it is full. */
+  bytes: number;
+}
+
+function hasRoom({ waiting, bytes }: Taken, write: PreparedWrite): boolean {
+  if (waiting.length === GROUP_WRITES_MAX) return false;
+  return bytes === 0 || bytes + write.bytes <= GROUP_BYTES_MAX;
+}
+
 /**
  * Takes what can be written now: all waiting writes to streams that are not being written, as far
  * as they fit into one group for each stream. What stays keeps its order.
  */
 function takeGroups(queue: Queue): Waiting[][] {
-  const byStream = new Map<StreamKey, { waiting: Waiting[]; bytes: number }>();
+  const byStream = new Map<StreamKey, Taken>();
   const staying: Waiting[] = [];
   for (const waiting of queue.waiting) {
     const { stream, write } = waiting;
-    const taken = byStream.get(stream) ?? { waiting: [], bytes: 0 };
-    const isFull = taken.waiting.length === GROUP_WRITES_MAX ||
-      (taken.bytes > 0 && taken.bytes + write.bytes > GROUP_BYTES_MAX);
-    // A stream that is full takes no later write either, or they would change places.
-    if (isFull) taken.bytes = Infinity;
-    if (isFull || queue.busy.has(stream)) {
+    const taken = byStream.get(stream);
+    if (queue.busy.has(stream)) {
       staying.push(waiting);
-      continue;
+    } else if (taken === undefined) {
+      byStream.set(stream, { waiting: [waiting], bytes: write.bytes });
+    } else if (hasRoom(taken, write)) {
+      taken.waiting.push(waiting);
+      taken.bytes += write.bytes;
+    } else {
+      // A stream that is full takes no later write either, or they would change places.
+      taken.bytes = Infinity;
+      staying.push(waiting);
     }
-    taken.waiting.push(waiting);
-    taken.bytes += write.bytes;
-    byStream.set(stream, taken);
   }
   queue.waiting = staying;
   return joinStreams([...byStream.values()].map(({ waiting }) => waiting));
@@ -256,11 +274,9 @@ function joinStreams(streams: readonly Waiting[][]): Waiting[][] {
       groups.push([]);
     }
     groups.at(-1)!.push(...stream);
-    room = {
-      streams: room.streams - 1,
-      writes: room.writes - stream.length,
-      bytes: room.bytes - bytes,
-    };
+    room.streams--;
+    room.writes -= stream.length;
+    room.bytes -= bytes;
   }
   return groups;
 }

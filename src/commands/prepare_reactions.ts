@@ -55,9 +55,24 @@ export function openReactionPlan(
     "host" | "spec" | "nowMs" | "ownWaitMs" | "requestId" | "depth" | "isDirect" | "answers"
   >,
 ): ReactionPlan {
-  const work = { bytesLeft: limits.reactionWorkBytesMax };
-  const sums = { bytes: 0, actions: 0, directStreams: [], errors: [], errorsLeftOut: 0 };
-  return { ...fixed, work, questions: [], ...sums };
+  const { host, spec, nowMs, ownWaitMs, requestId, depth, isDirect, answers } = fixed;
+  return {
+    host,
+    spec,
+    nowMs,
+    ownWaitMs,
+    requestId,
+    depth,
+    isDirect,
+    answers,
+    work: { bytesLeft: limits.reactionWorkBytesMax },
+    questions: [],
+    bytes: 0,
+    actions: 0,
+    directStreams: [],
+    errors: [],
+    errorsLeftOut: 0,
+  };
 }
 
 const UUID_BYTES = 16;
@@ -89,7 +104,8 @@ export function prepareReactions(
   const types = plan.spec.aggregateTypes.get(aggregateType)!.events;
   const shown = shownTypes(plan.spec);
   let prepared: Map<number, PreparedReactions> | undefined;
-  for (const [offset, { type, raw }] of events.entries()) {
+  for (let offset = 0; offset < events.length; offset++) {
+    const { type, raw } = events[offset]!;
     if (shown?.has(`${aggregateType}.${type}`)) {
       plan.bytes += entryKeyBytes(key) + SAGAS_ENTRY_BYTES;
     }

@@ -42,9 +42,18 @@ export function createWriter(
   /** Keys whose first request is still running here, as `<tenant>/<key>`. */
   const inFlight = new Set<string>();
 
-  async function writeEvents(tenant: Tenant, request: WriteRequest): Promise<Outcome<Written>> {
-    if (request.idempotency === undefined) return await execute(tenant, request);
-    const claim = inFlightName(tenant, request.idempotency);
+  function writeEvents(tenant: Tenant, request: WriteRequest): Promise<Outcome<Written>> {
+    const { idempotency } = request;
+    return idempotency === undefined
+      ? execute(tenant, request)
+      : executeOnce(tenant, request, inFlightName(tenant, idempotency));
+  }
+
+  async function executeOnce(
+    tenant: Tenant,
+    request: WriteRequest,
+    claim: string,
+  ): Promise<Outcome<Written>> {
     if (inFlight.has(claim)) return refuse({ kind: "idempotency_in_progress" });
     inFlight.add(claim);
     try {
@@ -56,7 +65,8 @@ export function createWriter(
 
   async function execute(tenant: Tenant, request: WriteRequest): Promise<Outcome<Written>> {
     const nowMs = host.nowMs();
-    const spec = await specs.current(tenant.number);
+    const known = specs.current(tenant.number);
+    const spec = known instanceof Promise ? await known : known;
     const valid = validateWrite(request, spec, tenant.environment);
     const ownWaitMs = outbox.ownWaitMs();
     const moment = { nowMs, ownWaitMs, isDirect: isDirect && ownWaitMs > 0 };

@@ -46,6 +46,7 @@ const FORMAT = 2;
 const PLACED_FORMAT = 3;
 const TIP_OFFSET = 45;
 const TIP_CHARACTERS = 64;
+const NODE_CHARACTERS = 2 * NODE_BYTES;
 
 /**
  * Format byte, four doubles, generation, epoch and their sum (u32), tip and peaks (32 bytes each),
@@ -78,13 +79,15 @@ export function decodeHead(bytes: Bytes | undefined): StreamHead {
   assert((isPlaced || bytes[0] === FORMAT) && end >= headBytes(0), "a stream head has its format");
   const view = viewOf(bytes);
   const length = view.getFloat64(1);
-  assert(end === headBytes(peakCount(length)), "a stream head has a peak for each bit");
+  const count = peakCount(length);
+  assert(end === headBytes(count), "a stream head has a peak for each bit");
   const [generation, epoch] = [view.getUint32(33), view.getUint32(37)];
   assert(view.getUint32(41) === (generation + epoch) >>> 0, "a stream head adds up");
   const hashes = bytes.subarray(TIP_OFFSET, end).toHex();
-  const peaks: NodeHash[] = [];
-  for (let at = TIP_CHARACTERS; at < hashes.length; at += TIP_CHARACTERS) {
-    peaks.push(hashes.slice(at, at + TIP_CHARACTERS));
+  const peaks = new Array<NodeHash>(count);
+  for (let number = 0; number < count; number++) {
+    const at = TIP_CHARACTERS + NODE_CHARACTERS * number;
+    peaks[number] = hashes.slice(at, at + NODE_CHARACTERS);
   }
   return {
     length,

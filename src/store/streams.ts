@@ -1,8 +1,8 @@
 /** Streams: head, appending, and reading events in both directions. Spec: "Event chain hash". */
 
 import { assert } from "../domain/assert.ts";
-import { type ChainHash, extendChain, extendChainOnce } from "../domain/audit/chain.ts";
-import { extendFrontierBy } from "../domain/audit/frontier.ts";
+import { extendChain, extendChainOnce } from "../domain/audit/chain.ts";
+import { addLeaf } from "../domain/audit/frontier.ts";
 import type { EncodedEvent } from "../domain/event.ts";
 import { placeOf } from "../domain/geo/cells.ts";
 import type { GeoPoint } from "../domain/geo/point.ts";
@@ -36,8 +36,8 @@ export class StreamRewritten extends Error {
   override readonly name = "StreamRewritten";
 }
 
-export async function readHead(tx: Reads, tenant: number, stream: StreamKey): Promise<StreamHead> {
-  return decodeHead(await tx.get(keys.head(tenant, stream)));
+export function readHead(tx: Reads, tenant: number, stream: StreamKey): Promise<StreamHead> {
+  return tx.get(keys.head(tenant, stream)).then(decodeHead);
 }
 
 /**
@@ -63,6 +63,8 @@ export async function isGeneration(
  */
 export interface StreamAppender {
   readonly key: StreamKey;
+  /** As it was when the stream was opened. */
+  readonly before: StreamHead;
   readonly head: StreamHead;
   /** Gives the index of the first event appended. Unix seconds: of the last, and of the first. */
   append(events: readonly EncodedEvent[], timestamp: number, firstTimestamp?: number): number;
@@ -75,14 +77,24 @@ export interface StreamAppender {
  * replaced: an accessor would give each appender a hidden class of its own, made in the old
  * generation of the heap, which keeps the accessor and all it sees until the next full collection.
  */
-export async function openStream(
+export function openStream(
   tx: Transaction,
   tenant: number,
   stream: StreamKey,
 ): Promise<StreamAppender> {
-  const before = await readHead(tx, tenant, stream);
+  return tx.get(keys.head(tenant, stream)).then((value) =>
+    appenderTo(tx, tenant, stream, decodeHead(value))
+  );
+}
+
+function appenderTo(
+  tx: Transaction,
+  tenant: number,
+  stream: StreamKey,
+  before: StreamHead,
+): StreamAppender {
   const pending: ChainedEvent[] = [];
-  const appender = { key: stream, head: before, append, flush };
+  const appender = { key: stream, before, head: before, append, flush };
 
   function append(
     events: readonly EncodedEvent[],
@@ -92,25 +104,26 @@ export async function openStream(
     const { head } = appender;
     const first = head.length;
     let { tip, bytes } = head;
-    const tips: ChainHash[] = [];
+    const peaks = [...head.peaks];
     const extend = events.length === 1 ? extendChainOnce : extendChain;
     let geo: GeoPoint | undefined;
+    let length = first;
     for (const event of events) {
       if (event.geo !== undefined) geo = event.geo;
       tip = extend(tip, event.raw);
       bytes += event.bytes;
-      tips.push(tip);
+      addLeaf(peaks, length++, tip);
       pending.push({ raw: event.raw, bytes: event.bytes, hash: tip });
     }
     appender.head = {
-      length: first + events.length,
+      length,
       bytes,
       createdAt: first === 0 ? firstTimestamp : head.createdAt,
       updatedAt: timestamp,
       generation: head.generation,
       epoch: head.epoch,
       tip,
-      peaks: extendFrontierBy({ count: first, peaks: head.peaks }, tips).peaks,
+      peaks,
       place: geo === undefined ? head.place : placeOf(geo),
     };
     return first;
@@ -161,19 +174,21 @@ export function placeSegments(
   }
 }
 
-function* cutIntoSegments(events: readonly ChainedEvent[]): Generator<ChainedEvent[]> {
-  let segment: ChainedEvent[] = [];
+function cutIntoSegments(events: readonly ChainedEvent[]): (readonly ChainedEvent[])[] {
+  const segments: (readonly ChainedEvent[])[] = [];
+  let from = 0;
   let bytes = 0;
-  for (const event of events) {
+  for (let index = 0; index < events.length; index++) {
+    const event = events[index]!;
     if (bytes > 0 && bytes + event.bytes > SEGMENT_BYTES_TARGET) {
-      yield segment;
-      segment = [];
+      segments.push(events.slice(from, index));
+      from = index;
       bytes = 0;
     }
-    segment.push(event);
     bytes += event.bytes + EVENT_OVERHEAD_BYTES;
   }
-  yield segment;
+  // Most are one.
+  return from === 0 ? [events] : [...segments, events.slice(from)];
 }
 
 /** Events from index `from` up to but not including `to`, stopped at about `bytesMax`. */

@@ -132,7 +132,6 @@ async function appendSlices(
     const verdict = verdicts.get(slice);
     if (verdict && verdict.before.tip !== streams[number]!.head.tip) return "moved";
   }
-  const lengths = new Map(streams.map(({ key, head }) => [key, head.length]));
   for (const [number, { stream, from, to }] of slices.entries()) {
     const appender = streams[number]!;
     const { events, timestamps } = stream;
@@ -143,7 +142,7 @@ async function appendSlices(
     appender.flush(epoch);
   }
   // Who keeps views of the events hears of them as of any others.
-  if (watched.logged.size > 0) logStreams(tx, tenant, watched.logged, streams, lengths);
+  if (watched.logged.size > 0) logStreams(tx, tenant, watched.logged, streams);
   storeImport(tx, tenant, next);
   return "stored";
 }

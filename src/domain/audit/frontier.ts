@@ -33,16 +33,18 @@ export function extendFrontier(frontier: Frontier, value: string): Frontier {
 export function extendFrontierBy({ count, peaks }: Frontier, values: readonly string[]): Frontier {
   const extended = [...peaks];
   let leaves = count;
-  for (const value of values) {
-    let node = leafHash(value);
-    // As in binary addition: each full subtree at the end of the row is carried into the next size.
-    for (let carried = leaves; carried % 2 === 1; carried = Math.floor(carried / 2)) {
-      node = parentHash(extended.pop()!, node);
-    }
-    extended.push(node);
-    leaves++;
-  }
+  for (const value of values) addLeaf(extended, leaves++, value);
   return { count: leaves, peaks: extended };
+}
+
+/** Adds a leaf behind `count` others to their peaks, which become those of one leaf more. */
+export function addLeaf(peaks: NodeHash[], count: number, value: string): void {
+  let node = leafHash(value);
+  // As in binary addition: each full subtree at the end of the row is carried into the next size.
+  for (let carried = count; carried % 2 === 1; carried = Math.floor(carried / 2)) {
+    node = parentHash(peaks.pop()!, node);
+  }
+  peaks.push(node);
 }
 
 /** The root, as {@link merkleRoot} over all leaves gives it. There is at least one leaf. */

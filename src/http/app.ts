@@ -43,13 +43,10 @@ const MALFORMED_HOST: Refusal = { kind: "bad_request", message: "Malformed Host 
 
 /** A request as it came; what Hono hands from the gate to the answer. */
 interface Arrival {
+  readonly request: Request;
   readonly connection: Connection;
   readonly address: Address;
   readonly path: FoundPath | undefined;
-  /** Milliseconds of the clock that only goes forward. */
-  readonly beganMs: number;
-  /** Set when it is answered. */
-  endedMs?: number;
 }
 
 /** What a listener hands its requests to. */
@@ -75,8 +72,8 @@ export function createApp(service: Service, host: Host, options: AppOptions): Ap
   const nextRequestId = createRequestIds(host);
   const findPlace = createPlaces(options.environment);
 
-  async function answer(request: Request, arrival: Arrival): Promise<Response> {
-    const { connection, address, path } = arrival;
+  async function answer(arrival: Arrival): Promise<Response> {
+    const { request, connection, address, path } = arrival;
     const requestId = nextRequestId(request.headers.get("x-request-id"));
     options.tracer?.nameRequest(request.method, path?.path.pattern ?? NO_ROUTE, requestId);
     if (request.method === "OPTIONS") return answerPreflight(requestId);
@@ -84,22 +81,22 @@ export function createApp(service: Service, host: Host, options: AppOptions): Ap
     if (!isHost(request.headers.get("host"))) return sendRefusal(requestId, MALFORMED_HOST);
     const found = findRoute(request, address, path, findPlace);
     if (!found.ok) return refuseUnrouted(edge, { request, connection }, requestId, found.refusal);
-    const call: Call = { request, requestId, connection, ...found.value };
-    const response = await answerOrFail(edge, call, found.value.handler);
+    const call = newCall(arrival, requestId, found.value);
+    let response: Response;
+    try {
+      response = await answerCall(edge, call, found.value.handler);
+    } catch (error) {
+      response = answerFailure(edge, call, error);
+    }
     setRateHeaders(response, call.rate);
     return response;
   }
 
   const app = new Hono<{ Bindings: Arrival }>({ getPath: () => "/" });
-  app.all("/", async ({ req: { raw }, env: arrival }) => {
-    const answered = answer(raw, arrival);
-    const response = await (drain === undefined ? answered : drain.track(answered));
-    if (response.status >= 400) leaveBody(raw);
-    const route = arrival.path?.path.pattern ?? NO_ROUTE;
-    arrival.endedMs = host.monotonicMs();
-    const seconds = (arrival.endedMs - arrival.beganMs) / MS_PER_SECOND;
-    countRequest(requests, route, raw.method, response.status, seconds);
-    return raw.method === "HEAD" ? await withoutBody(response) : response;
+  // Hono's own view of the request is left alone, for it is made where somebody looks at it.
+  app.all("/", ({ env: arrival }) => {
+    const response = answer(arrival);
+    return arrival.request.method === "HEAD" ? response.then(withoutBody) : response;
   });
   const carry = app.fetch;
 
@@ -109,11 +106,20 @@ export function createApp(service: Service, host: Host, options: AppOptions): Ap
     const path = address.segments && findPath(address.segments);
     const isGated = path === undefined || !ALWAYS_ANSWERED.has(path.path);
     if (isGated && !loadGate.enter()) return await shed(request);
-    const arrival: Arrival = { connection, address, path, beganMs: host.monotonicMs() };
+    const isWaitedFor = drain?.enter() ?? false;
+    const beganMs = host.monotonicMs();
+    let endedMs: number | undefined;
     try {
-      return await carry(request, arrival);
+      const response = await carry(request, { request, connection, address, path });
+      if (response.status >= 400) leaveBody(request);
+      endedMs = host.monotonicMs();
+      const route = path?.path.pattern ?? NO_ROUTE;
+      const seconds = (endedMs - beganMs) / MS_PER_SECOND;
+      countRequest(requests, route, request.method, response.status, seconds);
+      return response;
     } finally {
-      if (isGated) loadGate.leave(arrival.beganMs, arrival.endedMs ?? host.monotonicMs());
+      if (isWaitedFor) drain!.leave();
+      if (isGated) loadGate.leave(beganMs, endedMs ?? host.monotonicMs());
     }
   }
 
@@ -164,6 +170,23 @@ function noSuchPath(segments: readonly string[]) {
   return refuse({ kind: "not_found", message: "No such path", hint });
 }
 
+/** With room from the start for what is set later: else it would be kept apart from the rest. */
+function newCall({ request, connection }: Arrival, requestId: string, found: Found): Call {
+  const { params, query, place, route } = found;
+  return {
+    request,
+    requestId,
+    params,
+    query,
+    place,
+    route,
+    connection,
+    tenant: undefined,
+    tier: undefined,
+    rate: undefined,
+  };
+}
+
 /** What is wrong with the path is told in any case, and counts like any other request. */
 function refuseUnrouted(
   edge: Edge,
@@ -176,14 +199,6 @@ function refuseUnrouted(
   const response = sendRefusal(requestId, refusal);
   setRateHeaders(response, counted.rate);
   return response;
-}
-
-async function answerOrFail(edge: Edge, call: Call, route: Route): Promise<Response> {
-  try {
-    return await answerCall(edge, call, route);
-  } catch (error) {
-    return answerFailure(edge, call, error);
-  }
 }
 
 /** Key or token, rate limit, then the handler. */
@@ -213,9 +228,10 @@ async function answerCall(edge: Edge, call: Call, route: Route): Promise<Respons
     case "write": {
       const holder = await authenticateHolder(access, header, call.place, route.access);
       // Beyond the net nobody learns whether a key is one: guesses are what it is for.
-      const limited = holder.ok
-        ? await limitInstance(edge, call, holder.value.instance, route.access)
+      const limiting = holder.ok
+        ? limitInstance(edge, call, holder.value.instance, route.access)
         : limitAddress(edge, call);
+      const limited = limiting instanceof Promise ? await limiting : limiting;
       if (!limited.ok) return sendRefusal(call.requestId, limited.refusal);
       if (!holder.ok) return sendRefusal(call.requestId, holder.refusal);
       call.tenant = holder.value.tenant;

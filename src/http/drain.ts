@@ -7,8 +7,10 @@
 export interface Drain {
   /** True once the process is to end. */
   isStopping(): boolean;
-  /** `answer`, counted until it has its head. What begins after the stop is not waited for. */
-  track(answer: Promise<Response>): Promise<Response>;
+  /** A request has come. True: it is waited for until {@link leave}; false after the stop. */
+  enter(): boolean;
+  /** A request that was waited for has its answer's head, or has failed. */
+  leave(): void;
   /** Begins the stop; resolves when all that was under way has been answered. */
   stop(): Promise<void>;
 }
@@ -18,18 +20,16 @@ export function openDrain(): Drain {
   let underWay = 0;
   let isStopping = false;
 
-  function end(): void {
-    underWay--;
-    if (isStopping && underWay === 0) idle.resolve();
-  }
-
   return {
     isStopping: () => isStopping,
-    track(answer) {
-      if (isStopping) return answer;
+    enter() {
+      if (isStopping) return false;
       underWay++;
-      answer.then(end, end);
-      return answer;
+      return true;
+    },
+    leave() {
+      underWay--;
+      if (isStopping && underWay === 0) idle.resolve();
     },
     stop() {
       isStopping = true;

@@ -41,7 +41,8 @@ const AUTHENTICATION = ["authenticateKey", "authenticateOperator", "resolveTenan
 export function scriptService(script: Script = {}): ScriptedService {
   const calls: unknown[][] = [];
   const defaults: Record<string, (...given: never[]) => unknown> = {
-    authenticateKey,
+    authenticateKey: (token: string, environment: Environment, slug?: string) =>
+      Promise.resolve(holderOf(token, environment, slug)),
     authenticateOperator,
     resolveTenant: (_operator: unknown, _id: string, environment: Environment) => ({
       ok: true,
@@ -71,7 +72,7 @@ export function scriptService(script: Script = {}): ScriptedService {
   return { service: { data: half, specs: half, access: half, ping } as Service, calls };
 }
 
-function authenticateKey(token: string, environment: Environment, slug?: string) {
+function holderOf(token: string, environment: Environment, slug?: string) {
   if (token !== TOKENS.read && token !== TOKENS.write && token !== TOKENS.elsewhere) {
     return refused("unauthorized", "Unknown or revoked API key");
   }

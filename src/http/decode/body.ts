@@ -18,19 +18,18 @@ const DECIMAL = /^[0-9]+$/;
 const BYTES_AT_ONCE_MAX = 64 * 1024;
 
 /** Refuses with 400 what is no JSON object, 413 what is too large, 408 what takes too long. */
-export async function readJsonBody(
+export function readJsonBody(
   request: Request,
   bytesMax: number = limits.requestBodyBytesMax,
   secondsMax: number = limits.requestBodySecondsMax,
-): Promise<Outcome<JsonObject>> {
+): Outcome<JsonObject> | Promise<Outcome<JsonObject>> {
   const type = checkContentType(request.headers.get("content-type"));
   if (!type.ok) return type;
   const coding = request.headers.get("content-encoding");
   if (coding !== null && coding !== "identity") {
     return badRequest("Content-Encoding is not supported; send the body as it is");
   }
-  const bytes = await readBytes(request, bytesMax, secondsMax);
-  return bytes.ok ? parseBytes(bytes.value) : bytes;
+  return readBytes(request, bytesMax, secondsMax).then(parseRead);
 }
 
 /** As {@link readJsonBody}, but a body may be left out: then it is an object without fields. */
@@ -39,14 +38,14 @@ export async function readOptionalJsonBody(request: Request): Promise<Outcome<Js
   const bytes = await readBytes(request, requestBodyBytesMax, requestBodySecondsMax);
   if (bytes.ok && bytes.value.length === 0) return accept({});
   const type = checkContentType(request.headers.get("content-type"));
-  if (!type.ok) return type;
-  return bytes.ok ? parseBytes(bytes.value) : bytes;
+  return type.ok ? parseRead(bytes) : type;
 }
 
-function parseBytes(bytes: Uint8Array): Outcome<JsonObject> {
+function parseRead(bytes: Outcome<Uint8Array>): Outcome<JsonObject> {
+  if (!bytes.ok) return bytes;
   let text: string;
   try {
-    text = utf8.decode(bytes);
+    text = utf8.decode(bytes.value);
   } catch {
     return badRequest("Request body is not valid UTF-8");
   }
@@ -141,21 +140,23 @@ export function leaveBody(request: Request): void {
 }
 
 /** Never rejects. */
-async function readWhole(request: Request, bytesMax: number): Promise<Outcome<Uint8Array>> {
+function readWhole(request: Request, bytesMax: number): Promise<Outcome<Uint8Array>> {
   const header = request.headers.get("content-length");
   const declared = header !== null && DECIMAL.test(header) ? Number(header) : undefined;
-  if (declared !== undefined && declared > bytesMax) return tooLarge(bytesMax);
-  try {
-    // The runtime sets memory aside for all that is declared, before any of it has come.
-    if (declared === undefined || declared > BYTES_AT_ONCE_MAX) {
-      return await readStream(request, bytesMax);
-    }
-    // The server enforces a declared length, and refuses one that has chunks beside it.
-    const bytes = await request.bytes();
-    return bytes.length > bytesMax ? tooLarge(bytesMax) : accept(bytes);
-  } catch {
-    return badRequest("Request body ended before it was complete");
+  if (declared !== undefined && declared > bytesMax) return Promise.resolve(tooLarge(bytesMax));
+  // The runtime sets memory aside for all that is declared, before any of it has come.
+  if (declared === undefined || declared > BYTES_AT_ONCE_MAX) {
+    return readStream(request, bytesMax).catch(refuseEnded);
   }
+  // The server enforces a declared length, and refuses one that has chunks beside it.
+  return request.bytes().then(
+    (bytes) => bytes.length > bytesMax ? tooLarge(bytesMax) : accept(bytes),
+    refuseEnded,
+  );
+}
+
+function refuseEnded() {
+  return badRequest("Request body ended before it was complete");
 }
 
 async function readStream(request: Request, bytesMax: number): Promise<Outcome<Uint8Array>> {

@@ -12,12 +12,12 @@ const JWT = /^[\w-]+\.[\w-]+\.[\w-]*$/;
 const BARE_CREDENTIAL = /^\s*(?:dbk_[^\s,]*|[\w-]+\.[\w-]+\.[\w-]*)\s*$/;
 
 /** 401 without a valid key, 403 for another environment or a read key on a write. */
-export async function authenticateHolder(
+export function authenticateHolder(
   access: AccessService,
   header: string | null,
   place: Place,
   needed: "read" | "write",
-): Promise<Outcome<KeyHolder>> {
+): Outcome<KeyHolder> | Promise<Outcome<KeyHolder>> {
   const token = bearerToken(header);
   if (token === undefined) {
     return unauthorized(
@@ -32,8 +32,12 @@ export async function authenticateHolder(
         "was sent",
     );
   }
-  const holder = await access.authenticateKey(token, place.environment, place.slug);
-  if (!holder.ok || needed === "read" || holder.value.scope === "write") return holder;
+  const holder = access.authenticateKey(token, place.environment, place.slug);
+  return needed === "read" ? holder : holder.then(requireWriteScope);
+}
+
+function requireWriteScope(holder: Outcome<KeyHolder>): Outcome<KeyHolder> {
+  if (!holder.ok || holder.value.scope === "write") return holder;
   const message = "This API key has scope 'read'; this call needs a key with scope 'write'";
   return refuse({ kind: "forbidden", message });
 }

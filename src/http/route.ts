@@ -67,23 +67,28 @@ interface Matcher {
   readonly path: PathRoutes;
   /** A fixed segment, or undefined for a parameter. */
   readonly parts: readonly (string | undefined)[];
+  /** The places of the parameters. */
+  readonly places: readonly number[];
+}
+
+function newMatcher(path: PathRoutes): Matcher {
+  const parts = path.pattern.slice(1).split("/")
+    .map((part) => part.startsWith("{") ? undefined : part);
+  const places = [...parts.keys()].filter((index) => parts[index] === undefined);
+  return { path, parts, places };
 }
 
 export function createRouter(paths: readonly PathRoutes[]): Router {
-  const matchers = paths.map((path): Matcher => ({
-    path,
-    parts: path.pattern.slice(1).split("/")
-      .map((part) => part.startsWith("{") ? undefined : part),
-  }));
+  const matchers = paths.map(newMatcher);
   // Few paths have the same first segment, so few are looked at.
   const firsts = [undefined, ...new Set(matchers.map(({ parts }) => parts[0]))];
   const byFirst = new Map(firsts.map((first) => [first, byLength(matchers.filter(fits(first)))]));
   const others = byFirst.get(undefined)!;
   return (segments) => {
     const matchers = (byFirst.get(segments[0]) ?? others).get(segments.length) ?? [];
-    for (const { path, parts } of matchers) {
-      const params = matchSegments(parts, segments);
-      if (params !== undefined) return { path, params };
+    for (const { path, parts, places } of matchers) {
+      if (!fitsAll(parts, segments)) continue;
+      return { path, params: places.map((index) => segments[index]!) };
     }
     return undefined;
   };
@@ -98,22 +103,19 @@ function byLength(matchers: readonly Matcher[]): ReadonlyMap<number, readonly Ma
   return Map.groupBy(matchers, ({ parts }) => parts.length);
 }
 
-function matchSegments(
+/** Whether as many segments are those of the pattern. */
+function fitsAll(
   parts: readonly (string | undefined)[],
   segments: readonly string[],
-): string[] | undefined {
-  const params: string[] = [];
+): boolean {
   for (let index = 0; index < parts.length; index++) {
     const part = parts[index];
     const segment = segments[index]!;
     if (part !== undefined) {
-      if (part !== segment) return undefined;
-      continue;
-    }
-    if (segment === "" || (index === 0 && !mayBeType(segment))) return undefined;
-    params.push(segment);
+      if (part !== segment) return false;
+    } else if (segment === "" || (index === 0 && !mayBeType(segment))) return false;
   }
-  return params;
+  return true;
 }
 
 /** Only aggregate types stand first as a parameter; other areas begin with `_` or are reserved. */

@@ -5,7 +5,7 @@ import { type Outcome, refuse } from "../../domain/refusal.ts";
 import type { AccessService } from "../../service/access.ts";
 import type { Place } from "../call.ts";
 
-const BEARER = /^Bearer +([^\s,]+)$/i;
+const BEARER = /^Bearer +[^\s,]+$/i;
 const API_KEY_PREFIX = "dbk_";
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]*$/;
 /** A credential of either kind where the scheme should stand. */
@@ -64,7 +64,8 @@ export async function authenticateCaller(
 }
 
 function bearerToken(header: string | null): string | undefined {
-  return header === null ? undefined : BEARER.exec(header)?.[1];
+  if (header === null || !BEARER.test(header)) return undefined;
+  return header.slice(header.lastIndexOf(" ") + 1);
 }
 
 function isBare(header: string | null): boolean {

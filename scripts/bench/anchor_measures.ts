@@ -9,7 +9,7 @@ import { encodeEvent, encodeMetadata } from "../../src/domain/event.ts";
 import { streamKey } from "../../src/domain/stream_key.ts";
 import { readEpoch } from "../../src/store/audit_cuts.ts";
 import { indexAggregate } from "../../src/store/aggregates.ts";
-import { openStream } from "../../src/store/streams.ts";
+import { openStreams } from "../../src/store/streams.ts";
 import {
   noteWrite,
   type ServiceFixture,
@@ -74,7 +74,7 @@ async function fill({ engine, tenants: { test } }: ServiceFixture, count: number
       const epoch = await readEpoch(tx, test.number);
       for (let number = from; number < from + STREAMS_PER_TRANSACTION; number++) {
         const id = orderId(number);
-        const stream = await openStream(tx, test.number, streamKey("order", id));
+        const stream = (await openStreams(tx, test.number, [streamKey("order", id)]))[0]!;
         const data = JSON.stringify({ text: `note ${number}` });
         const event = encodeEvent(stream.key, "was_noted", data, METADATA);
         stream.append([event], TIMESTAMP);

@@ -19,7 +19,7 @@ import {
   recordInLedger,
   touchLedger,
 } from "../store/idempotency.ts";
-import { openStream, type StreamAppender } from "../store/streams.ts";
+import { openStreams, type StreamAppender } from "../store/streams.ts";
 import type { WatchedTypesReader } from "../store/watched_types.ts";
 import { appendDeliveries, NO_OWN_LANES, type OwnLanes } from "./append_deliveries.ts";
 import { appendEvents } from "./append_events.ts";
@@ -61,8 +61,8 @@ export async function appendWrites(
 ): Promise<Outcome<Written>[]> {
   // One promise for all reads: where one fails while nobody waits for it, the process ends.
   const [streams, direct, epoch, reactions, meter, readings] = await Promise.all([
-    openStreams(tx, tenant, streamsOf(writes)),
-    openStreams(tx, tenant, directStreams),
+    openByKey(tx, tenant, streamsOf(writes)),
+    openByKey(tx, tenant, directStreams),
     readEpoch(tx, tenant),
     readReactionState(tx, tenant, writes, watched),
     openMeter(tx, tenant, writes),
@@ -71,7 +71,7 @@ export async function appendWrites(
   const opened = [...streams.values(), ...direct.values()];
   const state = { streams, direct, reactions, meter, lanes };
   const outcomes = writes.map((write, index) =>
-    appendWrite(tx, tenant, write, readings[index]!, state)
+    appendWrite(tx, tenant, write, readings[index], state)
   );
   meter.flush(tx);
   for (const stream of opened) stream.flush(epoch);
@@ -80,23 +80,17 @@ export async function appendWrites(
   return outcomes;
 }
 
-/** What is read for one write alone. */
-interface WriteReading {
-  readonly entry: LedgerEntry | undefined;
-  readonly isDue: boolean;
-}
+/** Read for one write alone: whether its cause is due, or what the ledger has of its key. */
+type WriteReading = boolean | LedgerEntry | undefined;
 
-const DUE: WriteReading = { entry: undefined, isDue: true };
-
-/** Most have a key or nothing at all: where none has, there is nobody to wait for. */
+/** Where no write has a cause or a key, there is nothing to wait for. */
 function readForWrites(
   tx: Transaction,
   tenant: number,
   writes: readonly PreparedWrite[],
-): readonly WriteReading[] | Promise<readonly WriteReading[]> {
+): readonly WriteReading[] | Promise<WriteReading[]> {
   const isRead = writes.some(({ idempotency, cause }) => (idempotency ?? cause) !== undefined);
-  if (!isRead) return writes.map(() => DUE);
-  return Promise.all(writes.map((write) => readForWrite(tx, tenant, write)));
+  return isRead ? Promise.all(writes.map((write) => readForWrite(tx, tenant, write))) : [];
 }
 
 function readForWrite(
@@ -104,11 +98,8 @@ function readForWrite(
   tenant: number,
   { idempotency, cause }: PreparedWrite,
 ): WriteReading | Promise<WriteReading> {
-  if (cause !== undefined) {
-    return cause.isDue(tx).then((isDue) => ({ entry: undefined, isDue }));
-  }
-  if (idempotency === undefined) return DUE;
-  return readLedger(tx, tenant, idempotency).then((entry) => ({ entry, isDue: true }));
+  if (cause !== undefined) return cause.isDue(tx);
+  return idempotency && readLedger(tx, tenant, idempotency);
 }
 
 /** What has grown, of the types whose commits somebody reads. */
@@ -145,14 +136,13 @@ function streamsOf(writes: readonly PreparedWrite[]): ReadonlySet<StreamKey> {
   return keys;
 }
 
-async function openStreams(
+async function openByKey(
   tx: Transaction,
   tenant: number,
   keys: ReadonlySet<StreamKey>,
 ): Promise<Streams> {
-  const opened = await Promise.all([...keys].map((key) => openStream(tx, tenant, key)));
   const streams: Streams = new Map();
-  for (const stream of opened) streams.set(stream.key, stream);
+  for (const stream of await openStreams(tx, tenant, [...keys])) streams.set(stream.key, stream);
   return streams;
 }
 
@@ -160,11 +150,12 @@ function appendWrite(
   tx: Transaction,
   tenant: number,
   write: PreparedWrite,
-  { entry, isDue }: WriteReading,
+  reading: WriteReading,
   { streams, direct, reactions, meter, lanes }: WriteState,
 ): Outcome<Written> {
   const { form, requestId, idempotency, cause, impliedCount } = write;
-  if (!isDue || isGone(write, reactions)) return accept(NOTHING_WRITTEN);
+  if (reading === false || isGone(write, reactions)) return accept(NOTHING_WRITTEN);
+  const entry = typeof reading === "object" ? reading : undefined;
   const now = Math.floor(write.nowMs / MS_PER_SECOND);
   const recorded = idempotency && answerRepeated(tx, tenant, idempotency, entry, now);
   if (recorded !== undefined) return recorded;
@@ -182,19 +173,22 @@ function appendWrite(
   if (exceeded !== undefined) return exceeded;
   const outbox: OutboxWork[] = [];
   let directCount = 0;
-  const targets = write.targets.map((target) => {
+  const targets = new Array<Written["targets"][number]>(write.targets.length);
+  let eventCount = 0;
+  for (let index = 0; index < targets.length; index++) {
+    const target = write.targets[index]!;
     const { key, events } = target;
     const first = appendEvents(tx, tenant, streams.get(key)!, target, events, write.timestamp);
     const appended = appendReactions(tx, reactions, write, target, first, direct);
     for (const work of appended.works) outbox.push(work);
     directCount += appended.direct;
     appendDeliveries(tx, tenant, target, first, lanes);
-    return { key, first, count: events.length };
-  });
+    eventCount += events.length;
+    targets[index] = { key, first, count: events.length };
+  }
   for (const error of write.errors) storeErrorRecord(tx, tenant, error);
   const written: Written = { form, targets, impliedCount, replayed: false, requestId };
-  const eventCount = targets.reduce((sum, { count }) => sum + count, directCount);
-  const plan = meter.note(write, eventCount);
+  const plan = meter.note(write, eventCount + directCount);
   if (idempotency !== undefined) recordInLedger(tx, tenant, idempotency, written, now);
   if (cause !== undefined) {
     cause.settle(tx, written);

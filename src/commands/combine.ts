@@ -32,6 +32,13 @@ const GROUP_BYTES_MAX = limits.writeStoredBytesMax / 4;
  */
 const DIRECT_PAUSE_MS = 1_000;
 
+/** Writes that share a transaction, those to one stream one after the other. */
+interface Group {
+  readonly writes: Waiting[];
+  /** All that they are about, each once. */
+  readonly streams: StreamKey[];
+}
+
 interface Waiting {
   readonly stream: StreamKey;
   readonly write: PreparedWrite;
@@ -129,27 +136,27 @@ export function createCombiner(
     }
   }
 
-  function directStreams(tenant: number, queue: Queue, groups: readonly Waiting[][]) {
+  function directStreams(tenant: number, queue: Queue, groups: readonly Group[]) {
     const untilMs = directPauses.get(tenant);
     if (untilMs !== undefined) {
       if (host.monotonicMs() < untilMs) return groups.map(() => NO_STREAMS);
       directPauses.delete(tenant);
     }
-    const writes = groups.map((group) => group.map(({ write }) => write));
+    const writes = groups.map((group) => group.writes.map(({ write }) => write));
     return directStreamsOf(writes, () => takenStreams(queue, groups));
   }
 
   async function commitInTurn(
     tenant: number,
     queue: Queue,
-    group: Waiting[],
+    group: Group,
     direct: ReadonlySet<StreamKey>,
   ): Promise<void> {
-    const streams = new Set(group.map(({ stream }) => stream));
-    const busy = [...streams, ...direct];
-    for (const stream of busy) queue.busy.add(stream);
-    await commitGroup(tenant, queue, group, streams, direct);
-    for (const stream of busy) queue.busy.delete(stream);
+    for (const stream of group.streams) queue.busy.add(stream);
+    for (const stream of direct) queue.busy.add(stream);
+    await commitGroup(tenant, queue, group, direct);
+    for (const stream of group.streams) queue.busy.delete(stream);
+    for (const stream of direct) queue.busy.delete(stream);
     if (queue.waiting.length === 0 && queue.busy.size === 0) queues.delete(tenant);
     // Others may have waited for this one.
     if (sumWaiting(queues).writes > 0) schedule();
@@ -158,11 +165,10 @@ export function createCombiner(
   async function commitGroup(
     tenant: number,
     queue: Queue,
-    group: readonly Waiting[],
-    streams: ReadonlySet<StreamKey>,
+    group: Group,
     direct: ReadonlySet<StreamKey> = NO_STREAMS,
   ): Promise<void> {
-    const writes = group.map(({ write }) => write);
+    const writes = group.writes.map(({ write }) => write);
     let runs = 0;
     try {
       gathering.begin(writes.length);
@@ -176,21 +182,22 @@ export function createCombiner(
       if (direct.size > 0 && runs > 1) {
         directPauses.set(tenant, host.monotonicMs() + DIRECT_PAUSE_MS);
       }
-      for (const [index, { resolve }] of group.entries()) resolve(outcomes[index]!);
+      for (const [index, { resolve }] of group.writes.entries()) resolve(outcomes[index]!);
     } catch (error) {
       // An outage would meet every write of the group alone too.
       const isAway = isOutage(error);
       // What the writes imply must not be what keeps them from being written.
-      if (direct.size > 0 && !isAway) return await commitGroup(tenant, queue, group, streams);
-      if (streams.size === 1 || isAway) {
-        const behind = isAway ? takeBehind(queue, streams.union(direct)) : [];
-        for (const { reject } of [...group, ...behind]) reject(error);
+      if (direct.size > 0 && !isAway) return await commitGroup(tenant, queue, group);
+      const { streams } = group;
+      if (streams.length === 1 || isAway) {
+        const behind = isAway ? takeBehind(queue, direct.union(new Set(streams))) : [];
+        for (const { reject } of [...group.writes, ...behind]) reject(error);
         return;
       }
       // A fault of one stream is not the others' business: each is tried by itself.
       for (const stream of streams) {
-        const own = group.filter((waiting) => waiting.stream === stream);
-        await commitGroup(tenant, queue, own, new Set([stream]));
+        const own = group.writes.filter((waiting) => waiting.stream === stream);
+        await commitGroup(tenant, queue, { writes: own, streams: [stream] });
       }
     }
   }
@@ -218,9 +225,9 @@ function takeBehind(queue: Queue, streams: ReadonlySet<StreamKey>): Waiting[] {
 }
 
 /** Where something is being written or waits to be: nothing implied goes there beside it. */
-function takenStreams(queue: Queue, groups: readonly Waiting[][]): Set<StreamKey> {
-  const waiting = [...queue.waiting, ...groups.flat()];
-  return queue.busy.union(new Set(waiting.map(({ stream }) => stream)));
+function takenStreams(queue: Queue, groups: readonly Group[]): Set<StreamKey> {
+  const waiting = queue.waiting.map(({ stream }) => stream);
+  return queue.busy.union(new Set([...waiting, ...groups.flatMap(({ streams }) => streams)]));
 }
 
 /** What can be written to one stream now. */
@@ -239,7 +246,7 @@ function hasRoom({ waiting, bytes }: Taken, write: PreparedWrite): boolean {
  * Takes what can be written now: all waiting writes to streams that are not being written, as far
  * as they fit into one group for each stream. What stays keeps its order.
  */
-function takeGroups(queue: Queue): Waiting[][] {
+function takeGroups(queue: Queue): Group[] {
   const byStream = new Map<StreamKey, Taken>();
   const staying: Waiting[] = [];
   for (const waiting of queue.waiting) {
@@ -263,17 +270,19 @@ function takeGroups(queue: Queue): Waiting[][] {
 }
 
 /** Puts the writes of several streams together while they fit into one group. */
-function joinStreams(streams: readonly Waiting[][]): Waiting[][] {
-  const groups: Waiting[][] = [];
+function joinStreams(streams: readonly Waiting[][]): Group[] {
+  const groups: Group[] = [];
   let room = { streams: 0, writes: 0, bytes: 0 };
   for (const stream of streams) {
     const bytes = stream.reduce((sum, { write }) => sum + write.bytes, 0);
     const fits = room.streams > 0 && room.writes >= stream.length && room.bytes >= bytes;
     if (!fits) {
       room = { streams: GROUP_STREAMS_MAX, writes: GROUP_WRITES_MAX, bytes: GROUP_BYTES_MAX };
-      groups.push([]);
+      groups.push({ writes: [], streams: [] });
     }
-    groups.at(-1)!.push(...stream);
+    const group = groups.at(-1)!;
+    group.writes.push(...stream);
+    group.streams.push(stream[0]!.stream);
     room.streams--;
     room.writes -= stream.length;
     room.bytes -= bytes;

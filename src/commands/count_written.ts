@@ -11,6 +11,7 @@ export function countWritten(
   writes: readonly PreparedWrite[],
   outcomes: readonly Outcome<Written>[],
 ): void {
+  let fromClients = 0;
   for (let index = 0; index < writes.length; index++) {
     const outcome = outcomes[index]!;
     if (!outcome.ok || outcome.value === NOTHING_WRITTEN) continue;
@@ -20,10 +21,12 @@ export function countWritten(
     }
     const { cause, targets, errors } = writes[index]!;
     for (const { events } of targets) {
-      count(counters.eventsWritten, cause?.origin ?? "client", events.length);
+      if (cause === undefined) fromClients += events.length;
+      else count(counters.eventsWritten, cause.origin, events.length);
     }
     const { direct } = outcome.value;
     if (direct !== undefined) count(counters.eventsWritten, "implied", direct);
     if (errors.length > 0) countErrors(counters, errors);
   }
+  if (fromClients > 0) count(counters.eventsWritten, "client", fromClients);
 }

@@ -4,6 +4,7 @@
  */
 
 import {
+  type EncodedEvent,
   encodeEvent,
   encodeMetadata,
   type ImpliedBy,
@@ -109,14 +110,18 @@ function prepareTarget(
   const guarded = expected === "any" ? metadata : { ...metadata, previous_length: expected };
   const first = guarded === metadata ? plain : encodeMetadata(guarded);
   let bytes = 0;
-  const events = target.events.map(({ type, dataJson, geo }, index) => {
+  let isPlaced = false;
+  const events = new Array<EncodedEvent>(target.events.length);
+  for (let index = 0; index < events.length; index++) {
+    const { type, dataJson, geo } = target.events[index]!;
     const shared = index === 0 ? first : plain;
     const own = geo && encodeMetadata({ ...(index === 0 ? guarded : metadata), geo });
     const event = encodeEvent(key, type, dataJson, own ?? shared, geo);
     bytes += event.bytes + EVENT_OVERHEAD_BYTES;
-    return event;
-  });
-  if (events.some(({ geo }) => geo !== undefined)) bytes += pointBytes(key);
+    if (geo !== undefined) isPlaced = true;
+    events[index] = event;
+  }
+  if (isPlaced) bytes += pointBytes(key);
   const reactions = prepareReactions(plan, aggregateType, key, events);
   const deliveries = prepareDeliveries(plan, aggregateType, key, events);
   const prepared = { key, aggregateType, id, expected, events, bytes, reactions, deliveries };

@@ -148,8 +148,9 @@ function setEntry(
 /** A tuple: a third of the size of JSON, and written for every keyed event. */
 function encodeEntry({ used, bodyHash, written }: LedgerEntry): Bytes {
   const { form, requestId, impliedCount, targets } = written;
-  const places = targets.flatMap(({ key, first, count }) => [key, first, count]);
-  return pack([used, bytesOfHex(bodyHash), form, requestId, impliedCount, ...places]);
+  const parts = [used, bytesOfHex(bodyHash), form, requestId, impliedCount];
+  for (const { key, first, count } of targets) parts.push(key, first, count);
+  return pack(parts);
 }
 
 function decodeEntry(value: Bytes): LedgerEntry {

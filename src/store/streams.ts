@@ -7,7 +7,7 @@ import type { EncodedEvent } from "../domain/event.ts";
 import { placeOf } from "../domain/geo/cells.ts";
 import type { GeoPoint } from "../domain/geo/point.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
-import type { KeyRange, KeyValue, ReadTransaction, Transaction } from "../kv/engine.ts";
+import type { Bytes, KeyRange, KeyValue, ReadTransaction, Transaction } from "../kv/engine.ts";
 import { unpack } from "../kv/tuple.ts";
 import { markChange, readRewrites } from "./audit_cuts.ts";
 import { movePoint } from "./geo_index.ts";
@@ -72,28 +72,32 @@ export interface StreamAppender {
   flush(epoch: number): void;
 }
 
-/**
- * Opens a stream for appending: reads its head, and so guards it. The head is a field that is
- * replaced: an accessor would give each appender a hidden class of its own, made in the old
- * generation of the heap, which keeps the accessor and all it sees until the next full collection.
- */
-export function openStream(
+/** Opens streams for appending, in their order: reads their heads at once, and so guards them. */
+export async function openStreams(
   tx: Transaction,
   tenant: number,
-  stream: StreamKey,
-): Promise<StreamAppender> {
-  return tx.get(keys.head(tenant, stream)).then((value) =>
-    appenderTo(tx, tenant, stream, decodeHead(value))
+  streams: readonly StreamKey[],
+): Promise<StreamAppender[]> {
+  const headKeys = streams.map((stream) => keys.head(tenant, stream));
+  const heads = await Promise.all(headKeys.map((key) => tx.get(key)));
+  return streams.map((stream, index) =>
+    appenderTo(tx, tenant, stream, headKeys[index]!, decodeHead(heads[index]))
   );
 }
 
+/**
+ * The head is a field that is replaced: an accessor would give each appender a hidden class of its
+ * own, made in the old generation of the heap, which keeps the accessor and all it sees until the
+ * next full collection.
+ */
 function appenderTo(
   tx: Transaction,
   tenant: number,
   stream: StreamKey,
+  headKey: Bytes,
   before: StreamHead,
 ): StreamAppender {
-  const pending: ChainedEvent[] = [];
+  let pending: ChainedEvent[] | undefined;
   const appender = { key: stream, before, head: before, append, flush };
 
   function append(
@@ -113,7 +117,9 @@ function appenderTo(
       tip = extend(tip, event.raw);
       bytes += event.bytes;
       addLeaf(peaks, length++, tip);
-      pending.push({ raw: event.raw, bytes: event.bytes, hash: tip });
+      const chained = { raw: event.raw, bytes: event.bytes, hash: tip };
+      if (pending === undefined) pending = [chained];
+      else pending.push(chained);
     }
     appender.head = {
       length,
@@ -130,11 +136,11 @@ function appenderTo(
   }
 
   function flush(epoch: number): void {
-    if (pending.length === 0) return;
+    if (pending === undefined) return;
     const { head } = appender;
     markChange(tx, tenant, stream, before, epoch);
     movePoint(tx, tenant, stream, before.place, head.place);
-    placeEvents(tx, tenant, stream, before.length, pending, { ...head, epoch });
+    placeEvents(tx, tenant, stream, before.length, pending, { ...head, epoch }, headKey);
   }
 
   return appender;
@@ -151,10 +157,11 @@ export function placeEvents(
   first: number,
   events: readonly ChainedEvent[],
   head: StreamHead,
+  headKey: Bytes = keys.head(tenant, stream),
 ): void {
   assert(first + events.length === head.length, "a head counts the events of its stream");
   placeSegments(tx, tenant, stream, head.generation, first, events);
-  tx.set(keys.head(tenant, stream), encodeHead(head));
+  tx.set(headKey, encodeHead(head));
 }
 
 /** Puts them where nobody sees them, until a head has that generation and counts them. */
@@ -175,6 +182,7 @@ export function placeSegments(
 }
 
 function cutIntoSegments(events: readonly ChainedEvent[]): (readonly ChainedEvent[])[] {
+  if (events.length === 1) return [events];
   const segments: (readonly ChainedEvent[])[] = [];
   let from = 0;
   let bytes = 0;
@@ -187,8 +195,8 @@ function cutIntoSegments(events: readonly ChainedEvent[]): (readonly ChainedEven
     }
     bytes += event.bytes + EVENT_OVERHEAD_BYTES;
   }
-  // Most are one.
-  return from === 0 ? [events] : [...segments, events.slice(from)];
+  segments.push(events.slice(from));
+  return segments;
 }
 
 /** Events from index `from` up to but not including `to`, stopped at about `bytesMax`. */

@@ -15,7 +15,7 @@ import {
   readRewrites,
   setEpoch,
 } from "../../src/store/audit_cuts.ts";
-import { openStream, readEvents } from "../../src/store/streams.ts";
+import { openStreams, readEvents } from "../../src/store/streams.ts";
 import { withTemporaryEngine } from "../support/temporary_engine.ts";
 
 const TENANT = 1;
@@ -29,7 +29,7 @@ function write(engine: Engine, ...streams: StreamKey[]): Promise<void> {
   return engine.transact(async (tx) => {
     const epoch = await readEpoch(tx, TENANT);
     for (const stream of streams) {
-      const appender = await openStream(tx, TENANT, stream);
+      const appender = (await openStreams(tx, TENANT, [stream]))[0]!;
       appender.append([encodeEvent(stream, "was_noted", `{"n":${appender.head.length}}`, "{}")], 1);
       appender.flush(epoch);
     }

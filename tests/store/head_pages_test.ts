@@ -5,7 +5,7 @@ import { encodeEvent } from "../../src/domain/event.ts";
 import { type StreamKey, streamKey } from "../../src/domain/stream_key.ts";
 import type { Bytes, Engine, KeyRange, RangeOptions } from "../../src/kv/engine.ts";
 import { listHeads } from "../../src/store/head_pages.ts";
-import { openStream } from "../../src/store/streams.ts";
+import { openStreams } from "../../src/store/streams.ts";
 import { withTemporaryEngine } from "../support/temporary_engine.ts";
 
 const TENANT = 3;
@@ -14,7 +14,7 @@ const OTHER = 4;
 /** So many events of that size in the stream of one type and that name. */
 async function fill(engine: Engine, tenant: number, id: string, events: number, bytes = 10) {
   await engine.transact(async (tx) => {
-    const stream = await openStream(tx, tenant, streamKey("order", id));
+    const stream = (await openStreams(tx, tenant, [streamKey("order", id)]))[0]!;
     const text = JSON.stringify({ text: "x".repeat(bytes) });
     const event = encodeEvent(stream.key, "was_noted", text, "{}");
     stream.append(Array.from({ length: events }, () => event), 1);

@@ -10,7 +10,7 @@ import { streamKey } from "../../src/domain/stream_key.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import { keys } from "../../src/store/keys.ts";
 import {
-  openStream,
+  openStreams,
   readEvent,
   readEvents,
   readEventsBackwards,
@@ -32,7 +32,7 @@ function event(number: number, size = 10) {
 async function append(engine: Engine, from: number, sizes: readonly number[], timestamp = 1) {
   const events = sizes.map((size, index) => event(from + index, size));
   await engine.transact(async (tx) => {
-    const appender = await openStream(tx, TENANT, stream);
+    const appender = (await openStreams(tx, TENANT, [stream]))[0]!;
     appender.append(events, timestamp);
     appender.flush(0);
   });
@@ -46,15 +46,15 @@ Deno.test("readHead() of a stream without events has length 0 and no tip", async
   });
 });
 
-Deno.test("openStream() gives no object with accessors: each would keep its transaction in memory", async () => {
+Deno.test("openStreams() gives no object with accessors: each would keep its transaction in memory", async () => {
   await withTemporaryEngine(async (engine) => {
-    const appender = await engine.transact((tx) => openStream(tx, TENANT, stream));
-    const fields = Object.values(Object.getOwnPropertyDescriptors(appender));
+    const [appender] = await engine.transact((tx) => openStreams(tx, TENANT, [stream]));
+    const fields = Object.values(Object.getOwnPropertyDescriptors(appender!));
     assert.deepEqual(fields.filter(({ get, set }) => get !== undefined || set !== undefined), []);
   });
 });
 
-Deno.test("openStream() keeps the head of what was appended: length, bytes, times, tip", async () => {
+Deno.test("openStreams() keeps the head of what was appended: length, bytes, times, tip", async () => {
   await withTemporaryEngine(async (engine) => {
     const first = await append(engine, 0, [5, 6], 100);
     const second = await append(engine, 2, [7], 50);
@@ -78,10 +78,10 @@ Deno.test("openStream() keeps the head of what was appended: length, bytes, time
   });
 });
 
-Deno.test("openStream() puts several appends of one transaction into one segment", async () => {
+Deno.test("openStreams() puts several appends of one transaction into one segment", async () => {
   await withTemporaryEngine(async (engine) => {
     await engine.transact(async (tx) => {
-      const appender = await openStream(tx, TENANT, stream);
+      const appender = (await openStreams(tx, TENANT, [stream]))[0]!;
       for (let index = 0; index < 5; index++) {
         assert.equal(appender.append([event(index)], 1), index);
       }
@@ -92,7 +92,7 @@ Deno.test("openStream() puts several appends of one transaction into one segment
   });
 });
 
-Deno.test("openStream() packs ten thousand small events into some dozens of keys", async () => {
+Deno.test("openStreams() packs ten thousand small events into some dozens of keys", async () => {
   await withTemporaryEngine(async (engine) => {
     await append(engine, 0, Array.from({ length: 10_000 }, () => 100));
     const segments = await engine.snapshot((tx) => tx.getRange(keys.segments(TENANT, stream)));
@@ -163,7 +163,7 @@ Deno.test("readEvents() gives text beyond ASCII byte for byte, with the hash of 
       encodeEvent(stream, "was_noted", JSON.stringify({ text }), '{"timestamp":1}')
     );
     await engine.transact(async (tx) => {
-      const appender = await openStream(tx, TENANT, stream);
+      const appender = (await openStreams(tx, TENANT, [stream]))[0]!;
       appender.append(events, 1);
       appender.flush(0);
     });
@@ -185,7 +185,7 @@ Deno.test("streams of other tenants and of names that begin alike are never read
     for (const [tenant, name] of names) {
       await engine.transact(async (tx) => {
         const key = name as typeof stream;
-        const appender = await openStream(tx, tenant, key);
+        const appender = (await openStreams(tx, tenant, [key]))[0]!;
         appender.append([encodeEvent(name, "was_noted", `{"t":${tenant}}`, "{}")], 1);
         appender.flush(0);
       });

@@ -13,7 +13,7 @@ import { type Refusal, refuse } from "../../domain/refusal.ts";
 import type { Transaction } from "../../kv/engine.ts";
 import { readEpoch } from "../../store/audit_cuts.ts";
 import { readImport, storeImport } from "../../store/imports.ts";
-import { openStream } from "../../store/streams.ts";
+import { openStreams } from "../../store/streams.ts";
 import type { WatchedTypesReader } from "../../store/watched_types.ts";
 import { appendEvents } from "../append_events.ts";
 import { logStreams } from "../append_writes.ts";
@@ -125,7 +125,7 @@ async function appendSlices(
     readImport(tx, tenant, next.id),
     readEpoch(tx, tenant),
     watchedTypes.read(tx, tenant),
-    Promise.all(slices.map(({ stream }) => openStream(tx, tenant, stream.key))),
+    openStreams(tx, tenant, slices.map(({ stream }) => stream.key)),
   ]);
   if (record?.run !== next.run) return "taken_over";
   for (const [number, slice] of slices.entries()) {

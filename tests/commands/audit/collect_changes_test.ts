@@ -6,7 +6,7 @@ import { encodeEvent } from "../../../src/domain/event.ts";
 import { streamKey } from "../../../src/domain/stream_key.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { indexAggregate } from "../../../src/store/aggregates.ts";
-import { openStream } from "../../../src/store/streams.ts";
+import { openStreams } from "../../../src/store/streams.ts";
 import { withTemporaryEngine } from "../../support/temporary_engine.ts";
 
 const TENANT = 1;
@@ -20,7 +20,7 @@ async function write(engine: Engine, names: readonly (readonly [string, string])
   for (let from = 0; from < names.length; from += 500) {
     await engine.transact(async (tx) => {
       for (const [type, id] of names.slice(from, from + 500)) {
-        const stream = await openStream(tx, TENANT, streamKey(type, id));
+        const stream = (await openStreams(tx, TENANT, [streamKey(type, id)]))[0]!;
         stream.append([encodeEvent(stream.key, "was_noted", "{}", "{}")], 1);
         stream.flush(epoch);
         indexAggregate(tx, TENANT, type, id);

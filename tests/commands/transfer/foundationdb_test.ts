@@ -6,7 +6,7 @@ import { splitStreamKey, type StreamKey, streamKey } from "../../../src/domain/s
 import type { Engine } from "../../../src/kv/engine.ts";
 import { indexAggregate, listStreams } from "../../../src/store/aggregates.ts";
 import { readInstance, tenantOf } from "../../../src/store/instances.ts";
-import { openStream, readHead } from "../../../src/store/streams.ts";
+import { openStreams, readHead } from "../../../src/store/streams.ts";
 import { fakeHost } from "../../support/fake_host.ts";
 import { foundationdbCluster } from "../../support/foundationdb_cluster.ts";
 import { ACTOR, uuid, valueOf, withService } from "../../support/service_fixture.ts";
@@ -28,7 +28,7 @@ async function fill(engine: Engine, tenant: number): Promise<void> {
         const events = Array.from({ length: number === STREAMS ? 4_000 : 3 }, () => {
           return encodeEvent(key, "was_noted", data, metadata);
         });
-        const stream = await openStream(tx, tenant, key);
+        const stream = (await openStreams(tx, tenant, [key]))[0]!;
         stream.append(events, 5);
         stream.flush(0);
         const { type, id } = splitStreamKey(key);

@@ -6,12 +6,13 @@
 import { type Bytes, EngineClosed, type KeyRange } from "./engine.ts";
 import { textOf } from "./byte_text.ts";
 import type { Guards } from "./conflict_log.ts";
+import { KeyMap } from "./key_map.ts";
 import { checkKey, checkKeyBytes, checkTransactionBytes, checkValue } from "./size_limits.ts";
 import { countTransactionBytes, stampBytes } from "./transaction_bytes.ts";
 import * as own from "./write_buffer.ts";
 
 export abstract class BufferedTransaction<Home extends { isClosed(): boolean }> {
-  readonly guards: Guards = { keys: new Set(), ranges: [] };
+  readonly guards: Guards = { keys: new KeyMap(), ranges: [] };
   readonly buffer = own.emptyWriteBuffer();
   /** Its body has returned or thrown. */
   isOver = false;

@@ -4,25 +4,41 @@
  * before and then failed, its keys would conflict with readers that no later version ever helps.
  */
 
-import { lowerBound, type TextRange } from "./byte_text.ts";
+import { lowerBound, textOf, type TextRange } from "./byte_text.ts";
+import { isWithin, type Keyed } from "./key_bytes.ts";
+import { KeyMap, KeySet, type KnownKeys } from "./key_map.ts";
 
 /** What a transaction read and must find unchanged. */
 export interface Guards {
-  readonly keys: Set<string>;
+  readonly keys: KeyMap<Keyed>;
   readonly ranges: TextRange[];
 }
 
-/** What the commits of one version wrote. */
-export interface WrittenGroup {
-  readonly keys: Set<string>;
+/** What was written: for those who wait for changes. */
+export interface Written {
+  readonly keys: KnownKeys;
+  readonly ranges: readonly TextRange[];
+}
+
+/** What the transactions of a group in the making write. */
+export interface WrittenGroup extends Written {
+  keys: KeyMap<Keyed>;
   readonly ranges: TextRange[];
-  /** The keys in order, made when the first range is checked. */
+  /** How many transactions have noted their writes. The keys of a single one are its own map. */
+  members: number;
+}
+
+/** What the commits of one version wrote. */
+interface RecordedGroup extends Written {
+  readonly version: number;
+  readonly keys: KeySet;
+  /** The keys in order, made when the first range is checked. Until then none is a text. */
   order: string[] | undefined;
 }
 
 export interface ConflictLog {
   /** Oldest first. */
-  groups: { readonly version: number; readonly written: WrittenGroup }[];
+  groups: RecordedGroup[];
   keyCount: number;
   /** Reads at versions below cannot be checked any more. */
   floor: number;
@@ -36,7 +52,24 @@ export function emptyConflictLog(): ConflictLog {
 }
 
 export function openWrittenGroup(): WrittenGroup {
-  return { keys: new Set(), ranges: [], order: undefined };
+  return { keys: new KeyMap(), ranges: [], members: 0 };
+}
+
+/** Notes all that a transaction writes. Its map is not to be changed any more. */
+export function noteWrites(
+  group: WrittenGroup,
+  writes: KeyMap<Keyed>,
+  cleared: readonly TextRange[],
+): void {
+  for (const range of cleared) group.ranges.push(range);
+  group.members++;
+  // Writes that arrive together share a transaction, so most groups have one member.
+  if (group.members === 1) {
+    group.keys = writes;
+    return;
+  }
+  if (group.members === 2) group.keys = copyOf(group.keys);
+  for (const one of writes.entries) group.keys.put(one);
 }
 
 /**
@@ -51,13 +84,19 @@ export function findConflict(
 ): string | undefined {
   if (guards.keys.size === 0 && guards.ranges.length === 0) return undefined;
   if (readVersion < log.floor) return "";
-  const found = findTouched(pending, guards);
-  if (found !== undefined) return found;
+  if (pending.members > 0) {
+    const { entries } = pending.keys;
+    const found = findTouched(
+      pending,
+      guards,
+      (range) => entries.some(({ key }) => isWithin(key, range)),
+    );
+    if (found !== undefined) return found;
+  }
   for (let i = log.groups.length - 1; i >= 0; i--) {
-    const { version, written } = log.groups[i]!;
-    if (version <= readVersion) return undefined;
-    if (guards.ranges.length > 0) written.order ??= [...written.keys].sort();
-    const found = findTouched(written, guards);
+    const group = log.groups[i]!;
+    if (group.version <= readVersion) return undefined;
+    const found = findTouched(group, guards, (range) => touchesRange(group, range));
     if (found !== undefined) return found;
   }
   return undefined;
@@ -67,43 +106,64 @@ export function findConflict(
 export function recordGroup(
   log: ConflictLog,
   version: number,
-  written: WrittenGroup,
+  { keys, ranges }: WrittenGroup,
   oldestReadVersion: number,
 ): void {
-  log.groups.push({ version, written });
-  log.keyCount += written.keys.size + written.ranges.length;
+  if (version <= oldestReadVersion) {
+    // Nobody needs this one, and so none of those before.
+    log.groups = [];
+    log.keyCount = 0;
+    log.floor = version;
+    return;
+  }
+  log.groups.push({ version, keys: setOf(keys), ranges, order: undefined });
+  log.keyCount += keys.size + ranges.length;
   let drop = 0;
   while (drop < log.groups.length) {
     const oldest = log.groups[drop]!;
     const needed = oldest.version > oldestReadVersion;
     if (needed && log.keyCount <= rememberedKeysMax) break;
     log.floor = oldest.version;
-    log.keyCount -= oldest.written.keys.size + oldest.written.ranges.length;
+    log.keyCount -= oldest.keys.size + oldest.ranges.length;
     drop++;
   }
   if (drop > 0) log.groups.splice(0, drop);
 }
 
-function findTouched(written: WrittenGroup, guards: Guards): string | undefined {
-  for (const key of guards.keys) {
-    if (written.keys.has(key)) return key;
-    for (const { begin, end } of written.ranges) if (begin <= key && key < end) return key;
+/** @param holds whether keys of the range were written. */
+function findTouched(
+  { keys, ranges }: Written,
+  guards: Guards,
+  holds: (range: TextRange) => boolean,
+): string | undefined {
+  for (const { key, hash } of guards.keys.entries) {
+    const isTouched = keys.has(key, hash) || ranges.some((range) => isWithin(key, range));
+    if (isTouched) return textOf(key);
   }
   for (const range of guards.ranges) {
-    if (touchesRange(written, range)) return range.begin;
-    for (const { begin, end } of written.ranges) {
+    if (holds(range)) return range.begin;
+    for (const { begin, end } of ranges) {
       if (begin < range.end && range.begin < end) return range.begin;
     }
   }
   return undefined;
 }
 
-function touchesRange(written: WrittenGroup, { begin, end }: TextRange): boolean {
-  const order = written.order;
-  if (order !== undefined) {
-    const first = order[lowerBound(order, begin)];
-    return first !== undefined && first < end;
-  }
-  for (const key of written.keys) if (begin <= key && key < end) return true;
-  return false;
+function touchesRange(group: RecordedGroup, { begin, end }: TextRange): boolean {
+  group.order ??= group.keys.sortedTexts();
+  const first = group.order[lowerBound(group.order, begin)];
+  return first !== undefined && first < end;
+}
+
+function copyOf(keys: KeyMap<Keyed>): KeyMap<Keyed> {
+  const copy = new KeyMap<Keyed>();
+  for (const one of keys.entries) copy.put(one);
+  return copy;
+}
+
+/** A group is remembered for seconds: its values and the slabs under its keys must not be. */
+function setOf(keys: KeyMap<Keyed>): KeySet {
+  const set = new KeySet();
+  for (const { key, hash } of keys.entries) set.add(key, hash);
+  return set;
 }

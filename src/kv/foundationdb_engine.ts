@@ -246,7 +246,7 @@ export class FoundationdbEngine implements Engine {
       if (codeOf(error) === errorCodes.commitUnknown) call.mayHaveLanded = true;
       return await this.#afterFailedCommit(tx, error);
     }
-    this.#watches.notify({ keys: new Set(tx.buffer.writes.keys()), ranges: tx.buffer.cleared });
+    this.#watches.notify({ keys: tx.buffer.writes, ranges: tx.buffer.cleared });
     return { kind: "committed", value: value! };
   }
 

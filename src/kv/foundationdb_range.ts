@@ -6,8 +6,9 @@
 import type { KeyValue, RangeOptions } from "./engine.ts";
 import { textAfter, textOf, type TextRange } from "./byte_text.ts";
 import type { ClientPage, PageSize } from "./foundationdb_client.ts";
+import { KeyMap } from "./key_map.ts";
 import { type MergedRange, mergeRange } from "./range_merge.ts";
-import { type WriteBuffer, writesWithin } from "./write_buffer.ts";
+import { type Write, type WriteBuffer, writesWithin } from "./write_buffer.ts";
 
 /** Bytes asked for at once. Larger ones come no faster and are more memory at a time. */
 const pageBytesMax = 1_000_000;
@@ -56,12 +57,13 @@ export async function readWholeRange(
 
 /** The writes of a buffer in a range as they are now, whatever is written while it is read. */
 export function ownWritesIn(buffer: WriteBuffer, range: TextRange): WriteBuffer {
+  const writes = new KeyMap<Write>();
+  for (const write of writesWithin(buffer, range)) writes.put(write);
   return {
-    writes: new Map(writesWithin(buffer, range)),
+    writes,
     cleared: buffer.cleared,
     stamped: [],
     order: undefined,
-    fresh: [],
   };
 }
 

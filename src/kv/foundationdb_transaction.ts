@@ -14,6 +14,7 @@ import type { ClientDatabase, ClientTransaction } from "./foundationdb_client.ts
 import { codeOf, errorCodes, isMisuse, isPassing } from "./foundationdb_client.ts";
 import { ownWritesIn, readWholeRange } from "./foundationdb_range.ts";
 import type { Stalls, Tracked } from "./foundationdb_stalls.ts";
+import { hashOf } from "./key_bytes.ts";
 import { checkKey } from "./size_limits.ts";
 import * as own from "./write_buffer.ts";
 
@@ -103,12 +104,13 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
   prepareCommit(): void {
     this.checkSize();
     const client = this.#client;
-    for (const text of this.guards.keys) {
+    for (const { key } of this.guards.keys.entries) {
+      const text = textOf(key);
       client.guard(this.#stored({ begin: text, end: textAfter(text) }));
     }
     for (const range of this.guards.ranges) client.guard(this.#stored(range));
     for (const range of this.buffer.cleared) client.clearRange(this.#stored(range));
-    for (const { key, value, delta } of this.buffer.writes.values()) {
+    for (const { key, value, delta } of this.buffer.writes.entries) {
       const stored = this.#prefixed(key);
       if (value !== undefined) client.set(stored, value);
       else if (delta === undefined) client.clear(stored);
@@ -132,8 +134,8 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
     } catch {
       // Only a matter of speed.
     }
-    const [key] = this.guards.keys;
-    return key ?? this.guards.ranges[0]?.begin ?? "";
+    const [first] = this.guards.keys.entries;
+    return first === undefined ? this.guards.ranges[0]?.begin ?? "" : textOf(first.key);
   }
 
   /** Waits as the client thinks wise after an error of the commit. */
@@ -155,12 +157,12 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
   async #get(key: Bytes, isGuarded: boolean): Promise<Bytes | undefined> {
     this.refuseOver();
     checkKey(key);
-    const text = textOf(key);
-    const write = own.findWrite(this.buffer, text);
+    const hash = hashOf(key);
+    const write = own.findWrite(this.buffer, key, hash);
     if (write !== undefined && write.delta === undefined) return write.value;
-    if (write === undefined && own.isCleared(this.buffer, text)) return undefined;
+    if (write === undefined && own.isCleared(this.buffer, key)) return undefined;
     const stored = await this.#read((client) => client.get(this.#prefixed(key)));
-    if (isGuarded) this.guards.keys.add(text);
+    if (isGuarded) this.guards.keys.put({ key, hash });
     return write === undefined ? stored : own.addToCounter(stored, write.delta!);
   }
 

@@ -9,7 +9,8 @@
 
 import type { Bytes, Watch } from "./engine.ts";
 import { textOf } from "./byte_text.ts";
-import type { WrittenGroup } from "./conflict_log.ts";
+import type { Written } from "./conflict_log.ts";
+import { hashOf, isWithin, type Keyed } from "./key_bytes.ts";
 import type { ClientDatabase, ClientTransaction, ClientWatch } from "./foundationdb_client.ts";
 import type { Stalls } from "./foundationdb_stalls.ts";
 
@@ -18,7 +19,7 @@ export interface FoundationdbWatches {
   /** Resolves when all watches see what changes from now on; undefined when they do already. */
   armed(): Promise<unknown> | undefined;
   /** Resolves the watches of all that was written, with true. */
-  notify(written: Pick<WrittenGroup, "keys" | "ranges">): void;
+  notify(written: Written): void;
   /** Resolves all watches with false; resolves when the client has let go of each. */
   close(): Promise<void>;
 }
@@ -32,7 +33,7 @@ export interface WatchesHome {
   readonly failurePauseMs?: number;
 }
 
-interface Entry {
+interface Entry extends Keyed {
   readonly ends: Set<(isChanged: boolean) => void>;
   isOver: boolean;
   /** Set while there is something to cancel. */
@@ -56,7 +57,7 @@ export function openFoundationdbWatches(home: WatchesHome): FoundationdbWatches 
   }
 
   /** Never rejects. */
-  async function follow(text: string, key: Bytes, entry: Entry): Promise<void> {
+  async function follow(text: string, entry: Entry): Promise<void> {
     const armed = Promise.withResolvers<void>();
     arming.add(armed.promise);
     function settle(): void {
@@ -64,7 +65,7 @@ export function openFoundationdbWatches(home: WatchesHome): FoundationdbWatches 
       armed.resolve();
     }
     try {
-      const watch = await arm(key, entry);
+      const watch = await arm(entry);
       settle();
       if (watch !== undefined) await watch.promise;
     } catch {
@@ -77,13 +78,13 @@ export function openFoundationdbWatches(home: WatchesHome): FoundationdbWatches 
   }
 
   /** Undefined when it was cancelled meanwhile. */
-  async function arm(key: Bytes, entry: Entry): Promise<ClientWatch | undefined> {
+  async function arm(entry: Entry): Promise<ClientWatch | undefined> {
     const tx = home.database.createTransaction("watch");
     const calls = home.stalls.track(() => tx.cancel());
     let watch: ClientWatch | undefined;
     try {
       entry.cancel = () => tx.cancel();
-      watch = tx.watch(home.stored(key));
+      watch = tx.watch(home.stored(entry.key));
       // It must not reject unheard while the commit is waited for.
       watch.promise.catch(() => {});
       await calls.answer(tx.commit());
@@ -104,9 +105,9 @@ export function openFoundationdbWatches(home: WatchesHome): FoundationdbWatches 
     const { promise, resolve } = Promise.withResolvers<boolean>();
     let entry = entries.get(text);
     if (entry === undefined) {
-      entry = { ends: new Set(), isOver: false, cancel: undefined };
+      entry = { key, hash: hashOf(key), ends: new Set(), isOver: false, cancel: undefined };
       entries.set(text, entry);
-      const followed = follow(text, key, entry);
+      const followed = follow(text, entry);
       following.add(followed);
       followed.finally(() => following.delete(followed));
     }
@@ -121,11 +122,11 @@ export function openFoundationdbWatches(home: WatchesHome): FoundationdbWatches 
     };
   }
 
-  function notify({ keys, ranges }: Pick<WrittenGroup, "keys" | "ranges">): void {
+  function notify({ keys, ranges }: Written): void {
     if (entries.size === 0) return;
     for (const [text, entry] of [...entries]) {
-      const isChanged = keys.has(text) ||
-        ranges.some(({ begin, end }) => begin <= text && text < end);
+      const { key, hash } = entry;
+      const isChanged = keys.has(key, hash) || ranges.some((range) => isWithin(key, range));
       if (isChanged) endEntry(text, entry, true);
     }
   }

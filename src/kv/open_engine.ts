@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import type { Engine } from "./engine.ts";
 import type { EngineHost } from "./foundationdb_engine.ts";
+import { drawKeyHash } from "./key_bytes.ts";
 import { checkSqliteFile } from "./row_checksum.ts";
 import { openSqliteEngine } from "./sqlite.ts";
 
@@ -25,6 +26,7 @@ export async function openEngine(
   { store, dataDir, fdbClusterFile }: EngineChoice,
   host: EngineHost,
 ): Promise<Engine> {
+  drawKeyHash((length) => host.randomBytes(length));
   if (store === "sqlite") return openSqliteEngine({ path: sqlitePath(dataDir) });
   // Loaded only when chosen: it needs a native library that is not everywhere.
   const { openFoundationdbEngine } = await import("./foundationdb.ts");

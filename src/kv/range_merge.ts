@@ -5,6 +5,7 @@
 
 import type { Bytes, KeyValue, RangeOptions } from "./engine.ts";
 import { textAfter, textOf, type TextRange } from "./byte_text.ts";
+import { compareKeys } from "./key_bytes.ts";
 import {
   addToCounter,
   isCleared,
@@ -33,7 +34,7 @@ export function mergeRange(
   const own = writesWithin(buffer, range);
   if (reverse) own.reverse();
   const cut = openCut(options);
-  // Most transactions read what they have not touched: then no key is made a text.
+  // Most transactions read what they have not touched: then no key is looked at.
   const isPlain = own.length === 0 && buffer.cleared.length === 0;
   let next = 0;
   for (const pair of stored) {
@@ -42,18 +43,18 @@ export function mergeRange(
       if (cut.full) break;
       continue;
     }
-    const text = textOf(pair.key);
-    while (next < own.length && !cut.full && isBefore(own[next]![0], text, reverse)) {
-      take(cut, own[next++]![1], undefined);
+    let compared = 0;
+    while (next < own.length && !cut.full) {
+      compared = compareKeys(own[next]!.key, pair.key);
+      if (reverse ? compared <= 0 : compared >= 0) break;
+      take(cut, own[next++]!, undefined);
     }
     if (cut.full) break;
-    if (next < own.length && own[next]![0] === text) take(cut, own[next++]![1], pair.value);
-    else if (buffer.cleared.length === 0 || !isCleared(buffer, text)) {
-      push(cut, { key: pair.key, value: pair.value });
-    }
+    if (next < own.length && compared === 0) take(cut, own[next++]!, pair.value);
+    else if (!isCleared(buffer, pair.key)) push(cut, { key: pair.key, value: pair.value });
     if (cut.full) break;
   }
-  while (next < own.length && !cut.full) take(cut, own[next++]![1], undefined);
+  while (next < own.length && !cut.full) take(cut, own[next++]!, undefined);
   return { pairs: cut.pairs, read: readPart(cut, range, reverse) };
 }
 
@@ -88,8 +89,4 @@ function readPart(cut: Cut, range: TextRange, reverse: boolean): TextRange {
   if (last === undefined) return { begin: range.begin, end: range.begin };
   const text = textOf(last.key);
   return reverse ? { begin: text, end: range.end } : { begin: range.begin, end: textAfter(text) };
-}
-
-function isBefore(a: string, b: string, reverse: boolean): boolean {
-  return reverse ? a > b : a < b;
 }

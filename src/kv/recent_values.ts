@@ -6,76 +6,90 @@
  * Their bytes are in slots that are used again. With an array of its own for each, every change of
  * a head would leave one behind that has outlived the young generation, and the collector would go
  * through all of the heap for them every other second.
+ *
+ * A slot is found by the hash of its key and has the bytes of that key too: of two keys with one
+ * hash, the one read last is here.
  */
 
 import { LRUCache } from "lru-cache";
 import type { Bytes } from "./engine.ts";
 import { newBytes } from "./slab.ts";
 
+/** Each is told the key with its hash. */
 export interface RecentValues {
   /** A copy, which no later change changes. */
-  get(text: string): Bytes | undefined;
+  get(key: Bytes, hash: number): Bytes | undefined;
   /** Keeps a value just read, if it is small enough, and gives it back. */
-  keep(text: string, value: Bytes | undefined): Bytes | undefined;
+  keep(key: Bytes, hash: number, value: Bytes | undefined): Bytes | undefined;
   /** A commit sets or, without a value, removes the key. */
-  change(text: string, value: Bytes | undefined): void;
+  change(key: Bytes, hash: number, value: Bytes | undefined): void;
   /** For changes that do not name their keys, and for commits that failed. */
   forgetAll(): void;
 }
 
-/** 10 MB of slots, and the keys. */
+/** 13 MB of slots. */
 export const RECENT_VALUES_MAX = 20_000;
 const ORDERED_FROM = RECENT_VALUES_MAX / 2;
 /** The head of a stream has up to 32 bytes for each bit of its length. */
 export const RECENT_VALUE_BYTES_MAX = 512;
+/** Of key and value. Few keys have more than 128. */
+export const RECENT_SLOT_BYTES = 640;
 
 export function openRecentValues(): RecentValues {
   const memory = openSlots();
-  const slots = new LRUCache<string, number>({
+  const slots = new LRUCache<number, number>({
     maxSize: RECENT_VALUES_MAX,
     sizeCalculation: () => 1,
     dispose: memory.free,
   });
 
   /** What was used last matters where there is little room; to note it costs as much again. */
-  function find(text: string): number | undefined {
-    return slots.size < ORDERED_FROM ? slots.peek(text) : slots.get(text);
+  function find(key: Bytes, hash: number): number | undefined {
+    const slot = slots.size < ORDERED_FROM ? slots.peek(hash) : slots.get(hash);
+    return slot !== undefined && memory.isOf(slot, key) ? slot : undefined;
   }
 
-  function put(text: string, value: Bytes): void {
-    let slot = find(text);
+  function keep(key: Bytes, hash: number, value: Bytes): void {
+    let slot = slots.get(hash);
     if (slot === undefined) {
       slot = memory.take();
-      slots.set(text, slot);
+      slots.set(hash, slot);
     }
-    memory.write(slot, value);
+    memory.writeKey(slot, key);
+    memory.writeValue(slot, value);
   }
 
   return {
-    get(text) {
-      const slot = find(text);
-      return slot === undefined ? undefined : memory.read(slot);
+    get(key, hash) {
+      const slot = find(key, hash);
+      return slot === undefined ? undefined : memory.readValue(slot);
     },
-    keep(text, value) {
-      if (value !== undefined && value.length <= RECENT_VALUE_BYTES_MAX) put(text, value);
+    keep(key, hash, value) {
+      if (value !== undefined && isSmall(key, value)) keep(key, hash, value);
       return value;
     },
-    change(text, value) {
+    change(key, hash, value) {
+      const slot = find(key, hash);
       // What nobody has read does not push out what somebody did.
-      if (!slots.has(text)) return;
-      if (value === undefined || value.length > RECENT_VALUE_BYTES_MAX) slots.delete(text);
-      else put(text, value);
+      if (slot === undefined) return;
+      if (value === undefined || !isSmall(key, value)) slots.delete(hash);
+      else memory.writeValue(slot, value);
     },
     forgetAll: () => slots.clear(),
   };
 }
 
-const SLOTS_PER_BLOCK = 256;
-const BLOCK_BYTES = SLOTS_PER_BLOCK * RECENT_VALUE_BYTES_MAX;
+function isSmall(key: Bytes, value: Bytes): boolean {
+  return value.length <= RECENT_VALUE_BYTES_MAX && key.length + value.length <= RECENT_SLOT_BYTES;
+}
 
-/** Memory for one value each; it grows by blocks, as slots are used. */
+const SLOTS_PER_BLOCK = 256;
+const BLOCK_BYTES = SLOTS_PER_BLOCK * RECENT_SLOT_BYTES;
+
+/** Memory for one key with its value each; it grows by blocks, as slots are used. */
 function openSlots() {
   const blocks: Uint8Array[] = [];
+  const keyLengths: number[] = [];
   const lengths: number[] = [];
   const freed: number[] = [];
 
@@ -85,21 +99,39 @@ function openSlots() {
     return slot;
   }
 
-  function partOf(slot: number, length: number): Uint8Array {
-    const from = (slot % SLOTS_PER_BLOCK) * RECENT_VALUE_BYTES_MAX;
-    return blocks[Math.floor(slot / SLOTS_PER_BLOCK)]!.subarray(from, from + length);
+  function blockOf(slot: number): Uint8Array {
+    return blocks[Math.floor(slot / SLOTS_PER_BLOCK)]!;
   }
 
-  function write(slot: number, value: Bytes): void {
-    partOf(slot, value.length).set(value);
+  function beginOf(slot: number): number {
+    return (slot % SLOTS_PER_BLOCK) * RECENT_SLOT_BYTES;
+  }
+
+  function isOf(slot: number, key: Bytes): boolean {
+    if (keyLengths[slot] !== key.length) return false;
+    const [block, begin] = [blockOf(slot), beginOf(slot)];
+    for (let i = 0; i < key.length; i++) if (block[begin + i] !== key[i]) return false;
+    return true;
+  }
+
+  function writeKey(slot: number, key: Bytes): void {
+    blockOf(slot).set(key, beginOf(slot));
+    keyLengths[slot] = key.length;
+  }
+
+  /** Behind the key. */
+  function writeValue(slot: number, value: Bytes): void {
+    blockOf(slot).set(value, beginOf(slot) + keyLengths[slot]!);
     lengths[slot] = value.length;
   }
 
-  function read(slot: number): Bytes {
+  function readValue(slot: number): Bytes {
     const copy = newBytes(lengths[slot]!);
-    copy.set(partOf(slot, copy.length));
+    const begin = beginOf(slot) + keyLengths[slot]!;
+    copy.set(blockOf(slot).subarray(begin, begin + copy.length));
     return copy;
   }
 
-  return { take, write, read, free: (slot: number) => void freed.push(slot) };
+  const free = (slot: number) => void freed.push(slot);
+  return { take, isOf, writeKey, writeValue, readValue, free };
 }

@@ -35,13 +35,13 @@ export interface SqliteReader extends StoredPairs {
 
 /** What a commit does to the store. */
 export interface StoreChange {
-  get(key: Bytes, text: string): Bytes | undefined;
+  get(key: Bytes, hash: number): Bytes | undefined;
   clear(key: Bytes): void;
   clearRange(range: TextRange): void;
   /** Keys and values by turns. */
   setAll(pairs: Bytes[]): void;
   /** Says what becomes of a key: told for each key that is set or cleared by itself. */
-  note(text: string, value: Bytes | undefined): void;
+  note(key: Bytes, hash: number, value: Bytes | undefined): void;
 }
 
 export interface SqliteFile extends StoredPairs {
@@ -189,7 +189,7 @@ function buildFile(
   return {
     path,
     scan: pairs.scan,
-    get: (key, text) => recent.get(text) ?? recent.keep(text, pairs.get(key, text)),
+    get: (key, hash) => recent.get(key, hash) ?? recent.keep(key, hash, pairs.get(key, hash)),
     readVersion: () => (version.get() as { version: number }).version,
     commit(number, apply) {
       try {

@@ -11,8 +11,8 @@ import type { Bytes, KeyValue, RangeOptions } from "./engine.ts";
 
 /** Reads at whatever version the connection under it is. */
 export interface StoredPairs {
-  /** `text` is the key as text. */
-  get(key: Bytes, text: string): Bytes | undefined;
+  /** The value under a key with this hash. */
+  get(key: Bytes, hash: number): Bytes | undefined;
   /**
    * Pairs in order, for as long as they are asked for; `bytesMax` only says how much that may be.
    * With `keysOnly` values are empty: the index of keys is all that is read. Must be read at once.

@@ -15,6 +15,7 @@ import {
 } from "./engine.ts";
 import { refuseEnded } from "./buffered_transaction.ts";
 import { textOf, type TextRange } from "./byte_text.ts";
+import { hashOf } from "./key_bytes.ts";
 import { mergeRange } from "./range_merge.ts";
 import { checkKey, refuseExpired } from "./size_limits.ts";
 import type { StoredPairs } from "./sqlite_pairs.ts";
@@ -63,11 +64,11 @@ export class SqliteReading {
     return this.#view !== undefined && this.#home.nowMs() - this.#startedMs > ageMaxMs;
   }
 
-  /** What is stored under a key; `text` is the key as text. */
-  find(key: Bytes, text: string): Bytes | undefined {
+  /** What is stored under a key with this hash. */
+  find(key: Bytes, hash: number): Bytes | undefined {
     const pairs = this.pairs();
     try {
-      return pairs.get(key, text);
+      return pairs.get(key, hash);
     } catch (error) {
       throw unreadable(error);
     }
@@ -130,7 +131,7 @@ export class SqliteSnapshot implements ReadTransaction {
     return resolved(() => {
       this.reading.refuseOver();
       checkKey(key);
-      return this.reading.find(key, textOf(key));
+      return this.reading.find(key, hashOf(key));
     });
   }
 

@@ -14,7 +14,8 @@ import type {
 } from "./engine.ts";
 import { BufferedTransaction } from "./buffered_transaction.ts";
 import { textOf, type TextRange } from "./byte_text.ts";
-import type { WrittenGroup } from "./conflict_log.ts";
+import { noteWrites, type WrittenGroup } from "./conflict_log.ts";
+import { hashOf } from "./key_bytes.ts";
 import { newBytes } from "./slab.ts";
 import { resolved, SqliteReading, type TransactionHome } from "./sqlite_reading.ts";
 import { stampBytes } from "./transaction_bytes.ts";
@@ -67,8 +68,7 @@ export class SqliteTransaction extends BufferedTransaction<TransactionHome> impl
   /** Completes the stamped keys and notes all that this writes. */
   stampAndNote(version: number, order: number, written: WrittenGroup): void {
     if (this.buffer.stamped.length > 0) this.#putStamped(version, order);
-    for (const text of this.buffer.writes.keys()) written.keys.add(text);
-    for (const range of this.buffer.cleared) written.ranges.push(range);
+    noteWrites(written, this.buffer.writes, this.buffer.cleared);
   }
 
   #putStamped(version: number, order: number): void {
@@ -88,12 +88,12 @@ export class SqliteTransaction extends BufferedTransaction<TransactionHome> impl
   #get(key: Bytes, isGuarded: boolean): Bytes | undefined {
     this.refuseOver();
     checkKey(key);
-    const text = textOf(key);
-    const write = own.findWrite(this.buffer, text);
+    const hash = hashOf(key);
+    const write = own.findWrite(this.buffer, key, hash);
     if (write !== undefined && write.delta === undefined) return write.value;
-    if (write === undefined && own.isCleared(this.buffer, text)) return undefined;
-    const stored = this.#reading.find(key, text);
-    if (isGuarded) this.guards.keys.add(text);
+    if (write === undefined && own.isCleared(this.buffer, key)) return undefined;
+    const stored = this.#reading.find(key, hash);
+    if (isGuarded) this.guards.keys.put({ key, hash });
     return write === undefined ? stored : own.addToCounter(stored, write.delta!);
   }
 

@@ -9,7 +9,7 @@ export const stampBytes = 10;
 /** What is written counts once as such and once as what it may conflict with. */
 export function countTransactionBytes(buffer: WriteBuffer, guards: Guards): number {
   let count = 0;
-  for (const { key, value, delta } of buffer.writes.values()) {
+  for (const { key, value, delta } of buffer.writes.entries) {
     const written = value !== undefined ? value.length : delta !== undefined ? 8 : key.length + 1;
     count += 3 * key.length + 1 + written;
   }
@@ -17,7 +17,7 @@ export function countTransactionBytes(buffer: WriteBuffer, guards: Guards): numb
     count += 3 * (prefix.length + stampBytes + suffix.length) + 1 + value.length;
   }
   for (const { begin, end } of buffer.cleared) count += 2 * (begin.length + end.length);
-  for (const key of guards.keys) count += 2 * key.length + 1;
+  for (const { key } of guards.keys.entries) count += 2 * key.length + 1;
   for (const { begin, end } of guards.ranges) count += begin.length + end.length;
   return count;
 }

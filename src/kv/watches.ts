@@ -2,46 +2,50 @@
 
 import type { Bytes, Watch } from "./engine.ts";
 import { textOf } from "./byte_text.ts";
-import type { WrittenGroup } from "./conflict_log.ts";
+import type { Written } from "./conflict_log.ts";
+import { hashOf, isWithin, type Keyed } from "./key_bytes.ts";
 
 export interface Watches {
   add(key: Bytes): Watch;
   /** Resolves the watches of all that was written, with true. */
-  notify(written: WrittenGroup): void;
+  notify(written: Written): void;
   /** Resolves all watches with false. */
   close(): void;
 }
 
-type End = (isChanged: boolean) => void;
+interface Watched extends Keyed {
+  readonly ends: Set<(isChanged: boolean) => void>;
+}
 
 export function openWatches(): Watches {
-  const ends = new Map<string, Set<End>>();
+  const watched = new Map<string, Watched>();
 
   function endAll(text: string, isChanged: boolean): void {
-    const set = ends.get(text);
-    ends.delete(text);
-    for (const end of set ?? []) end(isChanged);
+    const ends = watched.get(text)?.ends;
+    watched.delete(text);
+    for (const end of ends ?? []) end(isChanged);
   }
 
   function add(key: Bytes): Watch {
     const text = textOf(key);
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    const set = ends.get(text) ?? new Set();
-    ends.set(text, set.add(resolve));
+    const one = watched.get(text) ?? { key, hash: hashOf(key), ends: new Set() };
+    one.ends.add(resolve);
+    watched.set(text, one);
     return {
       changed: promise,
       cancel() {
-        if (set.delete(resolve) && set.size === 0 && ends.get(text) === set) ends.delete(text);
+        const isLast = one.ends.delete(resolve) && one.ends.size === 0;
+        if (isLast && watched.get(text) === one) watched.delete(text);
         resolve(false);
       },
     };
   }
 
-  function notify({ keys, ranges }: WrittenGroup): void {
-    if (ends.size === 0) return;
-    for (const text of [...ends.keys()]) {
-      const isChanged = keys.has(text) ||
-        ranges.some(({ begin, end }) => begin <= text && text < end);
+  function notify({ keys, ranges }: Written): void {
+    if (watched.size === 0) return;
+    for (const [text, { key, hash }] of [...watched]) {
+      const isChanged = keys.has(key, hash) || ranges.some((range) => isWithin(key, range));
       if (isChanged) endAll(text, true);
     }
   }
@@ -49,6 +53,6 @@ export function openWatches(): Watches {
   return {
     add,
     notify,
-    close: () => [...ends.keys()].forEach((text) => endAll(text, false)),
+    close: () => [...watched.keys()].forEach((text) => endAll(text, false)),
   };
 }

@@ -4,12 +4,13 @@
  */
 
 import type { Bytes } from "./engine.ts";
-import { lowerBound, textAfter, textOf, type TextRange } from "./byte_text.ts";
+import { textAfter, textOf, type TextRange } from "./byte_text.ts";
+import { compareKeys, compareWithText, hashOf, isWithin, type Keyed } from "./key_bytes.ts";
+import { KeyMap } from "./key_map.ts";
 import { newBytes, viewOf } from "./slab.ts";
 
 /** The last word on one key: an addition if `delta` is there, else a value or its removal. */
-export interface Write {
-  readonly key: Bytes;
+export interface Write extends Keyed {
   readonly value: Bytes | undefined;
   readonly delta: bigint | undefined;
 }
@@ -23,14 +24,15 @@ export interface StampedWrite {
 
 /** Ranges are cleared first, then single keys are written. */
 export interface WriteBuffer {
-  readonly writes: Map<string, Write>;
+  readonly writes: KeyMap<Write>;
   /** Ascending; no two overlap or touch. */
   cleared: TextRange[];
   readonly stamped: StampedWrite[];
-  /** Keys of `writes` in order, but for those in `fresh`; undefined: to be made. */
-  order: string[] | undefined;
-  /** Keys that have come since `order` was made. */
-  fresh: string[];
+  /**
+   * The places of `writes` in the order of their keys, without those that have come since it was
+   * made: undefined where it is to be made.
+   */
+  order: number[] | undefined;
 }
 
 const COUNTER_BYTES = 8;
@@ -38,7 +40,7 @@ const COUNTER_BYTES = 8;
 const freshMax = 100;
 
 export function emptyWriteBuffer(): WriteBuffer {
-  return { writes: new Map(), cleared: [], stamped: [], order: undefined, fresh: [] };
+  return { writes: new KeyMap(), cleared: [], stamped: [], order: undefined };
 }
 
 export function hasWrites(buffer: WriteBuffer): boolean {
@@ -46,36 +48,34 @@ export function hasWrites(buffer: WriteBuffer): boolean {
 }
 
 /** What the transaction has written to a key. Most reads come before the first write. */
-export function findWrite({ writes }: WriteBuffer, text: string): Write | undefined {
-  return writes.size === 0 ? undefined : writes.get(text);
+export function findWrite({ writes }: WriteBuffer, key: Bytes, hash: number): Write | undefined {
+  return writes.size === 0 ? undefined : writes.get(key, hash);
 }
 
 /** Sets (with a value) or clears (without one) a key. */
 export function putWrite(buffer: WriteBuffer, key: Bytes, value: Bytes | undefined): void {
-  put(buffer, textOf(key), { key, value, delta: undefined });
+  buffer.writes.put({ key, hash: hashOf(key), value, delta: undefined });
 }
 
 /** Adds to a counter; to a value if this transaction already knows it, else blindly. */
 export function addWrite(buffer: WriteBuffer, key: Bytes, delta: bigint): void {
-  const text = textOf(key);
-  const own = buffer.writes.get(text);
+  const { writes } = buffer;
+  const hash = hashOf(key);
+  const own = writes.get(key, hash);
   if (own?.delta !== undefined) {
-    put(buffer, text, { key, value: undefined, delta: own.delta + delta });
-  } else if (own !== undefined || isCleared(buffer, text)) {
-    put(buffer, text, { key, value: addToCounter(own?.value, delta), delta: undefined });
+    writes.put({ key, hash, value: undefined, delta: own.delta + delta });
+  } else if (own !== undefined || isCleared(buffer, key)) {
+    writes.put({ key, hash, value: addToCounter(own?.value, delta), delta: undefined });
   } else {
-    put(buffer, text, { key, value: undefined, delta });
+    writes.put({ key, hash, value: undefined, delta });
   }
 }
 
 /** Clears every key of the range and forgets what was written there before. */
 export function clearWrites(buffer: WriteBuffer, range: TextRange): void {
   if (range.begin >= range.end) return;
-  for (const text of buffer.writes.keys()) {
-    if (text >= range.begin && text < range.end) buffer.writes.delete(text);
-  }
+  buffer.writes.removeWhere(({ key }) => isWithin(key, range));
   buffer.order = undefined;
-  buffer.fresh = [];
   let { begin, end } = range;
   const apart: TextRange[] = [];
   for (const other of buffer.cleared) {
@@ -90,20 +90,24 @@ export function clearWrites(buffer: WriteBuffer, range: TextRange): void {
   buffer.cleared = apart.sort((a, b) => a.begin < b.begin ? -1 : 1);
 }
 
-export function isCleared(buffer: WriteBuffer, text: string): boolean {
-  return buffer.cleared.length > 0 &&
-    buffer.cleared.some(({ begin, end }) => begin <= text && text < end);
+export function isCleared({ cleared }: WriteBuffer, key: Bytes): boolean {
+  return cleared.length > 0 && cleared.some((range) => isWithin(key, range));
 }
 
 /** Own writes inside the range, in key order. */
-export function writesWithin(buffer: WriteBuffer, range: TextRange): [string, Write][] {
+export function writesWithin(buffer: WriteBuffer, range: TextRange): Write[] {
   if (buffer.writes.size === 0) return [];
+  const { entries } = buffer.writes;
   const order = orderOf(buffer);
-  const within: [string, Write][] = [];
-  for (let i = lowerBound(order, range.begin); i < order.length; i++) {
-    const text = order[i]!;
-    if (text >= range.end) break;
-    within.push([text, buffer.writes.get(text)!]);
+  const within: Write[] = [];
+  const first = countBefore(
+    order,
+    (place) => compareWithText(entries[place]!.key, range.begin) < 0,
+  );
+  for (let i = first; i < order.length; i++) {
+    const write = entries[order[i]!]!;
+    if (compareWithText(write.key, range.end) >= 0) break;
+    within.push(write);
   }
   return within;
 }
@@ -113,8 +117,10 @@ export function unownedParts(buffer: WriteBuffer, range: TextRange): TextRange[]
   const owned: TextRange[] = buffer.cleared.filter((one) =>
     one.begin < range.end && one.end > range.begin
   );
-  for (const [text, write] of writesWithin(buffer, range)) {
-    if (write.delta === undefined) owned.push({ begin: text, end: textAfter(text) });
+  for (const { key, delta } of writesWithin(buffer, range)) {
+    if (delta !== undefined) continue;
+    const text = textOf(key);
+    owned.push({ begin: text, end: textAfter(text) });
   }
   if (owned.length === 0) return range.begin < range.end ? [range] : [];
   owned.sort((a, b) => compareTexts(a.begin, b.begin));
@@ -137,22 +143,32 @@ export function addToCounter(value: Bytes | undefined, delta: bigint): Bytes {
   return sum;
 }
 
-function put(buffer: WriteBuffer, text: string, write: Write): void {
-  const before = buffer.writes.size;
-  buffer.writes.set(text, write);
-  if (buffer.writes.size !== before && buffer.order !== undefined) buffer.fresh.push(text);
+/** A body that reads ranges between its writes has few new keys each time: these are put in. */
+function orderOf(buffer: WriteBuffer): number[] {
+  const { entries } = buffer.writes;
+  const { order } = buffer;
+  if (order === undefined || entries.length - order.length > freshMax) {
+    const places = Array.from(entries.keys());
+    return buffer.order = places.sort((a, b) => compareKeys(entries[a]!.key, entries[b]!.key));
+  }
+  for (let place = order.length; place < entries.length; place++) {
+    const { key } = entries[place]!;
+    const at = countBefore(order, (other) => compareKeys(entries[other]!.key, key) < 0);
+    order.splice(at, 0, place);
+  }
+  return order;
 }
 
-/** A body that reads ranges between its writes has few new keys each time: these are put in. */
-function orderOf(buffer: WriteBuffer): string[] {
-  const { fresh, order } = buffer;
-  if (order === undefined || fresh.length > freshMax) {
-    buffer.fresh = [];
-    return buffer.order = [...buffer.writes.keys()].sort(compareTexts);
+/** How many of the places come before the first that does not, where all that do are in front. */
+function countBefore(order: readonly number[], isBefore: (place: number) => boolean): number {
+  let low = 0;
+  let high = order.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (isBefore(order[middle]!)) low = middle + 1;
+    else high = middle;
   }
-  for (const text of fresh) order.splice(lowerBound(order, text), 0, text);
-  fresh.length = 0;
-  return order;
+  return low;
 }
 
 function compareTexts(a: string, b: string): number {

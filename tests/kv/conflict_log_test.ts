@@ -1,10 +1,29 @@
 /** The log of recent writes: what it remembers and forgets, and that forgetting is refusing. */
 
 import assert from "node:assert/strict";
+import fc from "fast-check";
+import { bytesOf, type TextRange } from "../../src/kv/byte_text.ts";
 import * as occ from "../../src/kv/conflict_log.ts";
+import { hashOf, type Keyed } from "../../src/kv/key_bytes.ts";
+import { KeyMap } from "../../src/kv/key_map.ts";
 
-function written(...keys: string[]): occ.WrittenGroup {
-  return { ...occ.openWrittenGroup(), keys: new Set(keys) };
+function keysOf(texts: readonly string[]): KeyMap<Keyed> {
+  const keys = new KeyMap<Keyed>();
+  for (const text of texts) {
+    const key = bytesOf(text);
+    keys.put({ key, hash: hashOf(key) });
+  }
+  return keys;
+}
+
+function written(...texts: string[]): occ.WrittenGroup {
+  const group = occ.openWrittenGroup();
+  occ.noteWrites(group, keysOf(texts), []);
+  return group;
+}
+
+function guarding(texts: readonly string[], ranges: TextRange[] = []): occ.Guards {
+  return { keys: keysOf(texts), ranges };
 }
 
 const nothing = occ.openWrittenGroup();
@@ -14,15 +33,61 @@ Deno.test("findConflict() looks at versions after the read, and at the group in 
   for (const [version, key] of [[1, "a"], [2, "b"], [3, "c"]] as const) {
     occ.recordGroup(log, version, written(key), 0);
   }
-  const guards = { keys: new Set(["b"]), ranges: [] };
-  assert.equal(occ.findConflict(log, nothing, guards, 1) !== undefined, true);
+  const guards = guarding(["b"]);
+  assert.equal(occ.findConflict(log, nothing, guards, 1), "b");
   assert.equal(occ.findConflict(log, nothing, guards, 2), undefined);
-  assert.equal(occ.findConflict(log, written("b"), guards, 3) !== undefined, true);
-  const range = { keys: new Set<string>(), ranges: [{ begin: "aa", end: "c" }] };
-  assert.equal(occ.findConflict(log, nothing, range, 0) !== undefined, true);
+  assert.equal(occ.findConflict(log, written("b"), guards, 3), "b");
+  const range = guarding([], [{ begin: "aa", end: "c" }]);
+  assert.equal(occ.findConflict(log, nothing, range, 0), "aa");
   assert.equal(occ.findConflict(log, nothing, range, 2), undefined);
-  assert.equal(occ.findConflict(log, written("b"), range, 3) !== undefined, true);
+  assert.equal(occ.findConflict(log, written("b"), range, 3), "aa");
   assert.equal(occ.findConflict(log, written("c"), range, 3), undefined);
+});
+
+const anyText = fc.string({ unit: fc.constantFrom("a", "b", "\0", "\xff"), maxLength: 3 });
+const anyRange = fc.tuple(anyText, anyText).map(([begin, end]): TextRange => ({ begin, end }));
+const anyMember = fc.record({
+  texts: fc.array(anyText, { maxLength: 12 }),
+  cleared: fc.array(anyRange, { maxLength: 1 }),
+});
+
+Deno.test("a group conflicts with what any member wrote, in the making and when it is recorded", () => {
+  const anyGroup = fc.array(anyMember, { maxLength: 4 });
+  const anyGuards = fc.tuple(fc.array(anyText), fc.array(anyRange, { maxLength: 2 }));
+  fc.assert(
+    fc.property(anyGroup, anyGuards, (members, [texts, ranges]) => {
+      const group = occ.openWrittenGroup();
+      const maps = members.map((member) => keysOf(member.texts));
+      for (const [i, map] of maps.entries()) occ.noteWrites(group, map, members[i]!.cleared);
+      const cleared = members.flatMap((member) => member.cleared);
+      const all = members.flatMap((member) => member.texts);
+      const isIn = (text: string, { begin, end }: TextRange) => begin <= text && text < end;
+      const place = texts.find((text) =>
+        all.includes(text) || cleared.some((range) => isIn(text, range))
+      ) ?? ranges.find((range) =>
+        all.some((text) => isIn(text, range)) ||
+        cleared.some((other) => other.begin < range.end && range.begin < other.end)
+      )?.begin;
+      const guards = guarding(texts, ranges);
+      const log = occ.emptyConflictLog();
+      assert.equal(occ.findConflict(log, group, guards, 0), place);
+      occ.recordGroup(log, 1, group, 0);
+      // What is remembered for long has nothing of the arrays that the keys came in.
+      for (const map of maps) for (const { key } of map.entries) key.fill(0x7a);
+      assert.equal(occ.findConflict(log, nothing, guards, 0), place);
+      assert.equal(occ.findConflict(log, nothing, guards, 1), undefined);
+      assert.equal(log.keyCount, new Set(all).size + cleared.length);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+Deno.test("noteWrites() of a second member leaves the writes of the first as they are", () => {
+  const group = occ.openWrittenGroup();
+  const [first, second] = [keysOf(["a"]), keysOf(["a", "b"])];
+  occ.noteWrites(group, first, []);
+  occ.noteWrites(group, second, []);
+  assert.deepEqual([first.size, second.size, group.keys.size], [1, 2, 2]);
 });
 
 Deno.test("recordGroup() forgets what no reader needs; older reads then conflict", () => {
@@ -30,9 +95,13 @@ Deno.test("recordGroup() forgets what no reader needs; older reads then conflict
   occ.recordGroup(log, 1, written("a"), 0);
   occ.recordGroup(log, 2, written("b"), 1);
   assert.deepEqual(log.groups.map(({ version }) => version), [2]);
-  const guards = { keys: new Set(["untouched"]), ranges: [] };
-  assert.equal(occ.findConflict(log, nothing, guards, 0) !== undefined, true);
+  const guards = guarding(["untouched"]);
+  assert.equal(occ.findConflict(log, nothing, guards, 0), "");
   assert.equal(occ.findConflict(log, nothing, guards, 1), undefined);
+  occ.recordGroup(log, 3, written("c"), 3);
+  assert.deepEqual([log.groups.length, log.keyCount], [0, 0]);
+  assert.equal(occ.findConflict(log, nothing, guards, 2), "");
+  assert.equal(occ.findConflict(log, nothing, guards, 3), undefined);
 });
 
 Deno.test("recordGroup() is bounded whoever reads, and what it dropped conflicts", () => {
@@ -42,7 +111,7 @@ Deno.test("recordGroup() is bounded whoever reads, and what it dropped conflicts
     occ.recordGroup(log, version, written(...keys), 0);
   }
   assert.equal(log.keyCount, 1_000_000);
-  const guards = { keys: new Set(["untouched"]), ranges: [] };
-  assert.equal(occ.findConflict(log, nothing, guards, 0) !== undefined, true);
+  const guards = guarding(["untouched"]);
+  assert.equal(occ.findConflict(log, nothing, guards, 0), "");
   assert.equal(occ.findConflict(log, nothing, guards, 2), undefined);
 });

@@ -10,6 +10,7 @@ import type { Host } from "../../src/host.ts";
 import { createApp } from "../../src/http/app.ts";
 import { createAddressNet } from "../../src/http/middleware/address_net.ts";
 import type { Engine } from "../../src/kv/engine.ts";
+import type { Keyed } from "../../src/kv/key_bytes.ts";
 import type { WebhookSender } from "../../src/domain/listener/sender.ts";
 import { anchorWorker } from "../../src/workers/anchors.ts";
 import { deliveryWorker } from "../../src/workers/deliveries.ts";
@@ -64,7 +65,7 @@ export interface Surroundings {
   /** How it sends to listeners. `wait` ends with the process. */
   sender(wait: () => Promise<void>): WebhookSender;
   /** A commit of a node on `machine` has landed as `version`. */
-  onCommit(machine: Machine, version: number, keys: ReadonlySet<string>): void;
+  onCommit(machine: Machine, version: number, keys: readonly Keyed[]): void;
 }
 
 /** When the world begins, by a clock that is right. */
@@ -173,7 +174,7 @@ function openEngine(
   const inner = store.open({
     pause,
     nowMs: () => time.nowMs,
-    onCommit: (version, { keys }) => around.onCommit(machine, version, keys),
+    onCommit: (version, { keys }) => around.onCommit(machine, version, keys.entries),
   });
   const options = {
     isAway: () => around.isAway(machine),

@@ -7,7 +7,7 @@
 import { BufferedTransaction } from "../../src/kv/buffered_transaction.ts";
 import { bytesOf, lowerBound, textOf, type TextRange } from "../../src/kv/byte_text.ts";
 import { openCalls } from "../../src/kv/calls.ts";
-import { openWrittenGroup, type WrittenGroup } from "../../src/kv/conflict_log.ts";
+import { noteWrites, openWrittenGroup, type WrittenGroup } from "../../src/kv/conflict_log.ts";
 import {
   type Bytes,
   type Engine,
@@ -19,6 +19,7 @@ import {
   type ReadTransaction,
   type Transaction,
 } from "../../src/kv/engine.ts";
+import { hashOf } from "../../src/kv/key_bytes.ts";
 import { mergeRange } from "../../src/kv/range_merge.ts";
 import { checkKey, refuseExpired } from "../../src/kv/size_limits.ts";
 import { stampBytes } from "../../src/kv/transaction_bytes.ts";
@@ -214,7 +215,7 @@ class SimulatedTransaction extends BufferedTransaction<TransactionHome> implemen
       const versions = pairs.histories.get(text);
       return versions !== undefined && versions.at(-1)!.version > readsAt;
     };
-    for (const text of this.guards.keys) if (isNewer(text)) return true;
+    for (const { key } of this.guards.keys.entries) if (isNewer(textOf(key))) return true;
     return this.guards.ranges.some(({ begin, end }) =>
       keysBetween(pairs, begin, end).some((text) => isNewer(text))
     );
@@ -226,12 +227,12 @@ class SimulatedTransaction extends BufferedTransaction<TransactionHome> implemen
     const version = ++pairs.version;
     this.#putStamped(version);
     const written = openWrittenGroup();
+    noteWrites(written, this.buffer.writes, this.buffer.cleared);
     for (const { begin, end } of this.buffer.cleared) {
-      written.ranges.push({ begin, end });
       for (const text of keysBetween(pairs, begin, end)) putVersion(pairs, text, undefined);
     }
-    for (const [text, { value, delta }] of this.buffer.writes) {
-      written.keys.add(text);
+    for (const { key, value, delta } of this.buffer.writes.entries) {
+      const text = textOf(key);
       const before = pairs.histories.get(text)?.at(-1)?.value;
       putVersion(pairs, text, delta === undefined ? value : own.addToCounter(before, delta));
     }
@@ -260,11 +261,12 @@ class SimulatedTransaction extends BufferedTransaction<TransactionHome> implemen
     this.refuseOver();
     checkKey(key);
     const text = textOf(key);
-    const write = this.buffer.writes.get(text);
+    const hash = hashOf(key);
+    const write = own.findWrite(this.buffer, key, hash);
     if (write !== undefined && write.delta === undefined) return write.value;
-    if (write === undefined && own.isCleared(this.buffer, text)) return undefined;
+    if (write === undefined && own.isCleared(this.buffer, key)) return undefined;
     const stored = valueAt(this.home.pairs, text, this.#see());
-    if (isGuarded) this.guards.keys.add(text);
+    if (isGuarded) this.guards.keys.put({ key, hash });
     return write === undefined ? stored : own.addToCounter(stored, write.delta!);
   }
 

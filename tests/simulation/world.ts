@@ -203,7 +203,7 @@ function start(world: World, machine: Machine): void {
     onCommit(landedOn, version, keys) {
       world.commits.set(version, { atMs: time.nowMs, machine: landedOn, process: number });
       world.trace.update(`${version} ${time.nowMs} ${number}`);
-      for (const key of keys) world.trace.update(key, "latin1");
+      for (const { key } of keys) world.trace.update(key);
     },
   }, number);
   world.processes.push(node);

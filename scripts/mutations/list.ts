@@ -20,9 +20,9 @@ const SHORT = { SIMULATION_SEEDS: "300" };
 export const MUTATIONS: readonly Mutation[] = [
   {
     name: "the log is not synced before the answer",
-    path: "src/kv/sqlite_file.ts",
-    find: "syncLog: () => syncLog(log),",
-    put: "syncLog: () => Promise.resolve(),",
+    path: "src/kv/sqlite_writer.ts",
+    find: "syncing = joinSyncs(syncing, syncLog(redo.file));",
+    put: "syncing = Promise.resolve();",
     suite: "tests/crash/fsync_order_test.ts",
   },
   {

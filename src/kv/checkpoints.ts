@@ -47,8 +47,10 @@ const logFramesMax = 16_000;
 export interface CheckpointHome {
   /** Ends what reads at old versions: while it does, no log can end. */
   giveUpOldVersions(): void;
-  /** Resolves when all that was committed is in the log on the disk. Never rejects. */
-  untilSynced(): Promise<void>;
+  /** Puts all that was committed into the log; false where that cannot be now. Never throws. */
+  flush(): boolean;
+  /** The same, and resolves when the log is on the disk. Never rejects. */
+  untilFlushed(): Promise<void>;
   /** Commits may go on. */
   onRelease(): void;
   /** The disk did not confirm the database: the log, which has it all, must not be started anew. */
@@ -116,8 +118,10 @@ export function openCheckpoints(file: SqliteFile, home: CheckpointHome): Checkpo
     return opened;
   }
 
-  /** @param moved pages of the log that are in the database now; undefined after a failure. */
-  function endPass(moved: number | undefined): void {
+  /** @param pages of the log that are in the database now; undefined after a failure. */
+  function endPass(pages: number | undefined): void {
+    // What is not in the log yet is moved too, and must be little when commits are held for it.
+    const moved = isHeld || home.flush() ? pages : undefined;
     const frames = file.logFrames();
     const isTooLong = frames > growth * logFramesMax;
     const isWanted = isTooLong || emptying.length > 0;
@@ -128,7 +132,7 @@ export function openCheckpoints(file: SqliteFile, home: CheckpointHome): Checkpo
       isEmptying = emptying.length > 0;
       isHeld = true;
       stayAlive();
-      home.untilSynced().then(start);
+      home.untilFlushed().then(start);
       return;
     }
     if (isEmptying) endEmptying(moved === frames && file.truncateLog());

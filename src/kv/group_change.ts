@@ -6,7 +6,7 @@
 import type { Bytes } from "./engine.ts";
 import { compareKeys } from "./key_bytes.ts";
 import { KeyMap } from "./key_map.ts";
-import type { StoreChange } from "./sqlite_file.ts";
+import type { StoreChange } from "./sqlite_change.ts";
 import { addToCounter, type Write, type WriteBuffer } from "./write_buffer.ts";
 
 /** Applies buffers in commit order. Their stamped writes must have become plain ones before. */

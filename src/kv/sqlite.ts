@@ -28,6 +28,7 @@ import { openSqliteFile, type SqliteFile, type SqliteFileOptions } from "./sqlit
 import { SqliteSnapshot, type TransactionHome } from "./sqlite_reading.ts";
 import { SqliteTransaction } from "./sqlite_transaction.ts";
 import { openViews, type SqliteViews } from "./sqlite_views.ts";
+import { CommitsLost } from "./sqlite_writer.ts";
 import { openTurns } from "./turns.ts";
 import { openWatches } from "./watches.ts";
 
@@ -74,6 +75,8 @@ class SqliteEngine implements Engine {
   /** The newest version that is on the disk: `#version`, or the one before while that is synced. */
   #durableVersion: number;
   #syncing: Promise<void> | undefined;
+  /** Of what is durable by the redo log, and is to be so without. */
+  #behind: Promise<void> | undefined;
   /** Set when a sync failed: what is on the disk is not known any more, so nothing goes on. */
   #broken: EngineUnavailable | undefined;
   #queue: Waiting[] = [];
@@ -91,7 +94,8 @@ class SqliteEngine implements Engine {
     this.#views = openViews(file);
     this.#checkpoints = openCheckpoints(file, {
       giveUpOldVersions: () => this.#views.giveUpPinned(),
-      untilSynced: () => this.#syncing ?? Promise.resolve(),
+      flush: () => this.#flush(),
+      untilFlushed: () => this.#untilFlushed(),
       onRelease: () => this.#schedule(),
       onBroken: (cause) => this.#break(cause),
     });
@@ -153,6 +157,7 @@ class SqliteEngine implements Engine {
     await this.#calls.untilIdle();
     this.#isClosed = true;
     await this.#syncing;
+    await this.#behind;
     await this.#checkpoints.close();
     this.#watches.close();
     this.#views.close();
@@ -256,11 +261,12 @@ class SqliteEngine implements Engine {
     let failure: EngineUnavailable | undefined;
     try {
       this.#views.beforeCommit(this.#nowMs());
-      this.#file.commit(version, (change) => {
-        applyGroup(change, accepted.map(({ tx }) => tx.buffer));
-      });
+      const buffers = accepted.map(({ tx }) => tx.buffer);
+      const isBySingleKeys = buffers.every(({ cleared }) => cleared.length === 0);
+      this.#file.commit(version, (change) => applyGroup(change, buffers), isBySingleKeys);
       this.#version = version;
     } catch (cause) {
+      if (cause instanceof CommitsLost) this.#break(cause);
       failure = new EngineUnavailable("The store cannot be written", { cause });
       this.#version = this.#storedVersion();
     }
@@ -281,7 +287,7 @@ class SqliteEngine implements Engine {
     written: occ.WrittenGroup,
   ): Promise<void> {
     try {
-      await this.#file.syncLog();
+      await this.#file.sync();
       this.#durableVersion = version;
     } catch (cause) {
       this.#break(cause);
@@ -293,8 +299,36 @@ class SqliteEngine implements Engine {
     }
     this.#watches.notify(written);
     for (const one of accepted) one.resolve(undefined);
+    this.#behind ??= this.#syncBehind();
     this.#checkpoints.afterCommit();
     this.#schedule();
+  }
+
+  #flush(): boolean {
+    try {
+      this.#file.flush();
+      return true;
+    } catch (cause) {
+      if (cause instanceof CommitsLost) this.#break(cause);
+      return false;
+    }
+  }
+
+  async #untilFlushed(): Promise<void> {
+    await this.#syncing;
+    await this.#behind;
+    if (this.#broken !== undefined || !this.#flush()) return;
+    try {
+      await this.#file.syncAll();
+    } catch (cause) {
+      this.#break(cause);
+    }
+  }
+
+  /** Never rejects. */
+  #syncBehind(): Promise<void> | undefined {
+    return this.#file.syncBehind()?.catch((cause) => this.#break(cause))
+      .finally(() => this.#behind = undefined);
   }
 
   #break(cause: unknown): void {

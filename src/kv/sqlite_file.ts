@@ -5,25 +5,26 @@
 
 import { DatabaseSync } from "node:sqlite";
 import { dirname } from "node:path";
-import type { Bytes } from "./engine.ts";
-import { bytesOf, type TextRange } from "./byte_text.ts";
-import { openRecentValues, type RecentValues } from "./recent_values.ts";
-import { rowChecksum, STORE_TABLES } from "./row_checksum.ts";
+import { openRecentValues } from "./recent_values.ts";
+import { redoPathsOf } from "./redo_log.ts";
+import { STORE_TABLES } from "./row_checksum.ts";
+import { prepareChange } from "./sqlite_change.ts";
 import { lockStore } from "./sqlite_lock.ts";
 import { preparePairs, type StoredPairs } from "./sqlite_pairs.ts";
+import { openSqliteWriter, type SqliteWriter } from "./sqlite_writer.ts";
 
-/** Raised when stores of this build could not be read by the build before; 2 has checksums. */
-const formatVersion = 2;
+/**
+ * Raised when stores of this build could not be read by the build before. 2 has checksums; beside a
+ * store of 3 there may be a redo log.
+ */
+const formatVersion = 3;
+const formatVersionMin = 2;
 /** Chosen by measurement, as the sizes below; see `README.md`. */
 const pageBytes = 4096;
 const writerCacheKiB = 16 * 1024;
 const readerCacheKiB = 1024;
 /** Nobody holds a lock for long, but a checkpoint and a reader may meet. */
 const busyTimeoutMs = 2000;
-/** Rows set by one call of SQLite, largest first: fewer calls cost less. */
-const rowsPerCall = [32, 8, 1] as const;
-/** Key, value, checksum. */
-const VALUES_PER_ROW = 3;
 
 /** A connection that can hold an old version. */
 export interface SqliteReader extends StoredPairs {
@@ -33,37 +34,16 @@ export interface SqliteReader extends StoredPairs {
   close(): void;
 }
 
-/** What a commit does to the store. */
-export interface StoreChange {
-  get(key: Bytes, hash: number): Bytes | undefined;
-  clear(key: Bytes): void;
-  clearRange(range: TextRange): void;
-  /** Keys and values by turns. */
-  setAll(pairs: Bytes[]): void;
-  /** Says what becomes of a key: told for each key that is set or cleared by itself. */
-  note(key: Bytes, hash: number, value: Bytes | undefined): void;
-}
-
-export interface SqliteFile extends StoredPairs {
+export interface SqliteFile extends StoredPairs, SqliteWriter {
   readonly path: string;
   /** Version of the last commit, as stored. */
   readVersion(): number;
-  /** One SQLite transaction, undone when this throws; durable only after `syncLog`. */
-  commit(version: number, apply: (change: StoreChange) => void): void;
-  /** Resolves when every commit made before the call is on the disk. On a thread of the runtime. */
-  syncLog(): Promise<void>;
+  /** Another connection; it sees what was flushed. */
   openReader(): SqliteReader;
-  /** A process that did not end well left a log, and maybe commits in it that were never synced. */
-  readonly hasLeftLog: boolean;
-  /** Pages in the log, whether or not they were moved to the database already. */
-  logFrames(): number;
   /** Of the database, those included that are only in the log so far. */
   databasePages(): number;
-  /** Empties the log, all of which was moved: false where somebody still reads in it. */
-  truncateLog(): boolean;
-  /** Bytes on the disk: of the database file and of its log. */
+  /** Bytes on the disk: of the database file and of its logs. */
   sizes(): Promise<{ readonly database: number; readonly log: number }>;
-  close(): void;
 }
 
 export interface SqliteFileOptions {
@@ -91,7 +71,7 @@ export function openSqliteFile(options: SqliteFileOptions): SqliteFile {
     try {
       prepareSchema(db, path);
       if (pagesMax !== undefined) db.exec(`PRAGMA max_page_count = ${pagesMax}`);
-      return { ...buildFile(db, options, lock), hasLeftLog };
+      return buildFile(db, options, hasLeftLog, lock);
     } catch (error) {
       db.close();
       throw error;
@@ -137,7 +117,7 @@ function prepareSchema(db: DatabaseSync, path: string): void {
     INSERT OR IGNORE INTO store VALUES (1, ${formatVersion}, 0, 0);
     COMMIT`);
   const row = db.prepare("SELECT format FROM store").get() as { format: number };
-  if (row.format < formatVersion) {
+  if (row.format < formatVersionMin) {
     throw new Error(`The store ${path} has format ${row.format}, which no release has written`);
   }
   if (row.format > formatVersion) {
@@ -146,100 +126,45 @@ function prepareSchema(db: DatabaseSync, path: string): void {
         "A newer build wrote it: run that build, or restore a copy made before the upgrade",
     );
   }
+  if (row.format < formatVersion) db.exec(`UPDATE store SET format = ${formatVersion}`);
 }
 
 function buildFile(
   db: DatabaseSync,
   { path, syncLog = (log) => log.syncData() }: SqliteFileOptions,
+  hasLeftLog: boolean,
   lock: { release(): void },
-): Omit<SqliteFile, "hasLeftLog"> {
+): SqliteFile {
   const pairs = preparePairs(db);
   const version = db.prepare("SELECT version FROM store");
-  const begin = db.prepare("BEGIN");
-  const beginWrite = db.prepare("BEGIN IMMEDIATE");
-  const commit = db.prepare("COMMIT");
-  const countFrames = db.prepare("PRAGMA wal_checkpoint(NOOP)");
   const pages = db.prepare("PRAGMA page_count");
-  const truncate = db.prepare("PRAGMA wal_checkpoint(TRUNCATE)");
-  /** Of commits and, where the process before was killed, of what it left. */
-  let frames = 0;
   const recent = openRecentValues();
-  const change = prepareChange(db, pairs, recent);
-  const setVersion = db.prepare("UPDATE store SET version = ?1, version_again = ?1");
-
-  /** Between commits a read transaction stays open: each read saves taking and giving a lock. */
-  function endReading(): void {
-    if (db.isTransaction) commit.run();
-  }
-  function countLogFrames(): number {
-    try {
-      return (countFrames.get() as { log: number }).log;
-    } catch {
-      // The commit before is done whatever this says, and the next one counts again.
-      return frames;
-    }
-  }
-  // Commits leave the fsync of the log to `syncLog`; checkpoints sync on their own connection.
-  db.exec("PRAGMA synchronous = NORMAL");
-  // What is cleared is overwritten with zeros, in free pages too: it may have been erased by law.
-  db.exec("PRAGMA secure_delete = ON");
-  const log = Deno.openSync(`${path}-wal`, { read: true, write: true });
-  frames = countLogFrames();
-  begin.run();
+  const readVersion = () => (version.get() as { version: number }).version;
+  const writer = openSqliteWriter(db, {
+    path,
+    hasLeftLog,
+    change: prepareChange(db, pairs, recent),
+    readVersion,
+    syncLog,
+    onRollback: recent.forgetAll,
+  });
   return {
+    ...writer,
     path,
     scan: pairs.scan,
     get: (key, hash) => recent.get(key, hash) ?? recent.keep(key, hash, pairs.get(key, hash)),
-    readVersion: () => (version.get() as { version: number }).version,
-    commit(number, apply) {
-      try {
-        // A new transaction sees whether all of the log was moved and may then start it anew.
-        endReading();
-        beginWrite.run();
-        apply(change);
-        setVersion.run(number);
-        commit.run();
-      } catch (error) {
-        recent.forgetAll();
-        if (db.isTransaction) db.exec("ROLLBACK");
-        throw error;
-      } finally {
-        if (!db.isTransaction) {
-          // Before the next read: in the middle of reading SQLite does not tell.
-          frames = countLogFrames();
-          begin.run();
-        }
-      }
-    },
-    syncLog: () => syncLog(log),
+    readVersion,
     openReader: () => openReader(path),
-    logFrames: () => frames,
     databasePages: () => (pages.get() as { page_count: number }).page_count,
-    truncateLog() {
-      endReading();
-      try {
-        const { busy, log: left } = truncate.get() as { busy: number; log: number };
-        if (busy !== 0 || left > 0) return false;
-        frames = 0;
-        return true;
-      } catch {
-        return false;
-      } finally {
-        begin.run();
-      }
-    },
     async sizes() {
-      const [database, log] = await Promise.all([Deno.stat(path), Deno.stat(`${path}-wal`)]);
-      return { database: database.size, log: log.size };
+      const logs = [`${path}-wal`, ...redoPathsOf(path)];
+      const [database, ...sizes] = await Promise.all([path, ...logs].map(fileSize));
+      return { database: database!, log: sizes.reduce((sum, size) => sum + size, 0) };
     },
     close() {
       try {
-        endReading();
-        db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
-      } catch {
-        // The log is as durable as the database; the next start moves it.
+        writer.close();
       } finally {
-        log.close();
         db.close();
         lock.release();
       }
@@ -247,41 +172,8 @@ function buildFile(
   };
 }
 
-function prepareChange(
-  db: DatabaseSync,
-  stored: StoredPairs,
-  recent: RecentValues,
-): StoreChange {
-  const clear = db.prepare("DELETE FROM kv WHERE k = ?");
-  const clearRange = db.prepare("DELETE FROM kv WHERE k >= ? AND k < ?");
-  const sets = rowsPerCall.map((rows) => {
-    const values = Array(rows).fill("(?, ?, ?)").join(", ");
-    const sql = `INSERT INTO kv VALUES ${values} ` +
-      "ON CONFLICT (k) DO UPDATE SET v = excluded.v, c = excluded.c";
-    return { values: VALUES_PER_ROW * rows, statement: db.prepare(sql) };
-  });
-  return {
-    get: stored.get,
-    clear: (key) => void clear.run(key),
-    clearRange({ begin, end }) {
-      recent.forgetAll();
-      clearRange.run(bytesOf(begin), bytesOf(end));
-    },
-    note: recent.change,
-    setAll(pairs) {
-      const rows: (Bytes | number)[] = [];
-      for (let at = 0; at < pairs.length; at += 2) {
-        const [key, value] = [pairs[at]!, pairs[at + 1]!];
-        rows.push(key, value, rowChecksum(key, value));
-      }
-      let from = 0;
-      for (const { values, statement } of sets) {
-        for (; rows.length - from >= values; from += values) {
-          statement.run(...rows.slice(from, from + values));
-        }
-      }
-    },
-  };
+async function fileSize(path: string): Promise<number> {
+  return (await Deno.stat(path)).size;
 }
 
 function openReader(path: string): SqliteReader {

@@ -53,6 +53,8 @@ export function openViews(file: SqliteFile): SqliteViews {
   }
 
   function pin(view: View): void {
+    // Another connection sees what has ended.
+    file.flush();
     const reader = spare.pop() ?? file.openReader();
     reader.pin();
     view.pairs = reader;

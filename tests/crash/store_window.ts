@@ -32,7 +32,7 @@ export interface StoreWindow {
 /** Of production, staging and test, as the first start numbers them. */
 const TENANTS = [1, 2, 3] as const;
 const PAGE = 1_000;
-const STORE_FILE = /^daybook\.sqlite(-wal)?$/;
+const STORE_FILE = /^daybook\.sqlite(-wal|-redo[12])?$/;
 
 const host = {
   nowMs: () => Date.now(),

@@ -14,7 +14,14 @@ import { createJournal, type Journal, type Operation, settle } from "./journal.t
 import { createRandom, type Random } from "./random.ts";
 import type { StreamModel } from "./stream_model.ts";
 import { CRASH_SPEC } from "./workload.ts";
-import { endOfLastCommit, type Tear, tearLog, TEARS } from "./write_ahead_log.ts";
+import {
+  endOfLastCommit,
+  endOfLastRecord,
+  isLonger,
+  type Tear,
+  tearLog,
+  TEARS,
+} from "./write_ahead_log.ts";
 
 const LIVES = 12;
 /** So many more, until the log was torn in several ways: on a quiet machine few moments will do. */
@@ -24,7 +31,18 @@ const WRITES_MAX = 25;
 const CUT_FROM = 0.3;
 const CUT_TO = 1.1;
 const STORE = "daybook.sqlite";
-const LOG = `${STORE}-wal`;
+/** SQLite's log and those of the engine, each with where it ends. */
+const LOGS = [
+  { name: `${STORE}-wal`, endOf: endOfLastCommit },
+  { name: `${STORE}-redo1`, endOf: endOfLastRecord },
+  { name: `${STORE}-redo2`, endOf: endOfLastRecord },
+] as const;
+
+type Logs = readonly Uint8Array<ArrayBuffer>[];
+
+function readLogs(folder: string): Promise<Logs> {
+  return Promise.all(LOGS.map(({ name }) => Deno.readFile(`${folder}/${name}`)));
+}
 
 interface Run {
   readonly journal: Journal;
@@ -78,8 +96,7 @@ async function liveAndDie(
     usualMs = Math.min(usualMs, performance.now() - sentMs);
   }
   // Synced, for it is acknowledged: nothing else is written at this moment.
-  const before = await Deno.readFile(`${dataDir}/${LOG}`);
-  const synced = endOfLastCommit(before);
+  const before = await readLogs(dataDir);
 
   const last = run.journal.record(pickWorkload(STANDARD_MIX, client.random).write(client));
   const share = CUT_FROM + (CUT_TO - CUT_FROM) * random.below(1_000) / 1_000;
@@ -95,7 +112,7 @@ async function liveAndDie(
   if (heard?.status === 201) {
     last.outcome = "acknowledged";
     last.streamIds = heard.streamIds;
-  } else await tear(run, copy, before, synced, random.fork(2));
+  } else await tear(run, copy, before, random.fork(2));
   api.close();
   await Deno.remove(dataDir, { recursive: true });
 
@@ -114,26 +131,25 @@ async function write(run: Run, api: Api, client: ClientContext): Promise<void> {
   operation.streamIds = streamIds;
 }
 
-/** Tears what came behind `synced`, from some byte on; a log that began anew stays as it is. */
-async function tear(
-  { tears }: Run,
-  folder: string,
-  before: Uint8Array,
-  synced: number,
-  random: Random,
-): Promise<void> {
-  const log = await Deno.readFile(`${folder}/${LOG}`);
-  const isSameLog = log.subarray(16, 24).every((byte, index) => byte === before[16 + index]);
-  const end = endOfLastCommit(log);
-  const isTorn = isSameLog && Math.max(end, log.length) > synced;
-  const how = isTorn ? random.pick(TEARS) : "none";
-  tears.set(how, (tears.get(how) ?? 0) + 1);
-  if (how === "none") return;
-  const from = synced + random.below(Math.max(end, log.length) - synced + 1);
-  await Deno.writeFile(
-    `${folder}/${LOG}`,
-    tearLog(log, from, how, before, () => random.below(256)),
-  );
+/** Tears what came since in both logs, from some byte on; what began anew stays as it is. */
+async function tear({ tears }: Run, folder: string, before: Logs, random: Random): Promise<void> {
+  const after = await readLogs(folder);
+  let isTorn = false;
+  const how = random.pick(TEARS);
+  for (const [index, { name, endOf }] of LOGS.entries()) {
+    const [old, log] = [before[index]!, after[index]!];
+    const synced = endOf(old);
+    const end = Math.max(endOf(log), log.length);
+    if (end <= synced || !isLonger(log, old, synced)) continue;
+    isTorn = true;
+    const from = synced + random.below(end - synced + 1);
+    await Deno.writeFile(
+      `${folder}/${name}`,
+      tearLog(log, from, how, old, () => random.below(256)),
+    );
+  }
+  const done = isTorn ? how : "none";
+  tears.set(done, (tears.get(done) ?? 0) + 1);
 }
 
 async function copyFolder(from: string): Promise<string> {

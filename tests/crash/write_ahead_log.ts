@@ -1,11 +1,16 @@
 /**
- * SQLite's write-ahead log as it lies on disk, by its file format: a header of 32 bytes, then
- * frames of 24 bytes and a page. A frame belongs to the log while its salts are those of the
- * header; one with a size of the database in it ends a commit.
+ * The logs beside the store as they lie on disk, by their file formats. SQLite's: a header of 32
+ * bytes, then frames of 24 bytes and a page; a frame belongs to the log while its salts are those
+ * of the header, and one with a size of the database in it ends a commit. The redo log: records of
+ * the length of what follows the 16 bytes of their header, its CRC-32, and their version, which
+ * grows by one from record to record.
  */
+
+import { crc32 } from "node:zlib";
 
 const HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
+const REDO_HEADER_BYTES = 16;
 
 /** Where the last whole commit ends; 0 where there is none. */
 export function endOfLastCommit(log: Uint8Array): number {
@@ -19,6 +24,26 @@ export function endOfLastCommit(log: Uint8Array): number {
     if (view.getUint32(at + 4) !== 0) end = at + frameBytes;
   }
   return end;
+}
+
+/** Where the last whole record of the newest ones ends; 0 where there is none. */
+export function endOfLastRecord(log: Uint8Array): number {
+  const view = new DataView(log.buffer, log.byteOffset, log.byteLength);
+  let [end, version] = [0, 0n];
+  while (end + REDO_HEADER_BYTES < log.length) {
+    const next = end + REDO_HEADER_BYTES + view.getUint32(end, true);
+    const own = view.getBigUint64(end + 8, true);
+    if (next > log.length || (end > 0 && own !== version + 1n)) break;
+    if (crc32(log.subarray(end + 8, next)) !== view.getUint32(end + 4, true)) break;
+    version = own;
+    end = next;
+  }
+  return end;
+}
+
+/** Whether the newer log has all that was in the older one, up to some byte. */
+export function isLonger(newer: Uint8Array, older: Uint8Array, end: number): boolean {
+  return newer.length >= end && older.subarray(0, end).every((byte, at) => byte === newer[at]);
 }
 
 /** What a power cut may leave of what was written and not yet synced. */

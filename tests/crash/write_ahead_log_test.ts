@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
-import { endOfLastCommit, tearLog, TEARS } from "./write_ahead_log.ts";
+import { openRedoLog, redoPathsOf } from "../../src/kv/redo_log.ts";
+import { endOfLastCommit, endOfLastRecord, isLonger, tearLog, TEARS } from "./write_ahead_log.ts";
 
 async function withLog(body: (path: string, database: DatabaseSync) => Promise<void>) {
   const folder = await Deno.makeTempDir({ prefix: "daybook_log_" });
@@ -67,3 +68,31 @@ for (const tear of TEARS) {
       assert.equal(await countRows(path, torn), 1);
     }));
 }
+
+Deno.test("endOfLastRecord() is where each record of the redo log has just ended, whatever lies behind it", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "daybook_log_" });
+  const log = openRedoLog(`${folder}/store`);
+  const [path] = redoPathsOf(`${folder}/store`);
+  try {
+    assert.equal(endOfLastRecord(await Deno.readFile(path)), 0);
+    for (let version = 1; version <= 5; version++) {
+      log.append({ version, cleared: [], pairs: [new Uint8Array(10), new Uint8Array(500)] });
+      const whole = await Deno.readFile(path);
+      assert.equal(endOfLastRecord(whole), log.bytes);
+      assert.ok(endOfLastRecord(whole.slice(0, log.bytes - 1)) < log.bytes);
+    }
+    log.restart();
+    log.append({ version: 6, cleared: [], pairs: [] });
+    assert.equal(endOfLastRecord(await Deno.readFile(path)), log.bytes);
+  } finally {
+    log.close(false);
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("isLonger() tells a log that went on from one that began anew", () => {
+  const older = Uint8Array.of(1, 2, 3, 9, 9);
+  assert.ok(isLonger(Uint8Array.of(1, 2, 3, 4, 5, 6), older, 3));
+  assert.ok(!isLonger(Uint8Array.of(1, 7, 3, 4, 5, 6), older, 3));
+  assert.ok(!isLonger(Uint8Array.of(1, 2), older, 3));
+});

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { bytesOf, textOf, type TextRange } from "../../src/kv/byte_text.ts";
 import { applyGroup } from "../../src/kv/group_change.ts";
 import { hashOf } from "../../src/kv/key_bytes.ts";
-import type { StoreChange } from "../../src/kv/sqlite_file.ts";
+import type { StoreChange } from "../../src/kv/sqlite_change.ts";
 import * as own from "../../src/kv/write_buffer.ts";
 
 type Pairs = Map<string, string>;

@@ -11,7 +11,7 @@ import { openRedoLog, type RedoRecord } from "./redo_log.ts";
 import type { StoreChange } from "./sqlite_change.ts";
 
 /** Pages that the end of a transaction of SQLite is to write: that takes 4 us each. */
-const pagesWanted = 4000;
+const pagesWanted = 2500;
 /** It ends when its commits have so much in the redo log, at first, at least and at most. */
 const windowBytesAtFirst = 2 * 1024 * 1024;
 const windowBytesMin = 1024 * 1024;

@@ -49,8 +49,8 @@ export interface CheckpointHome {
   giveUpOldVersions(): void;
   /** Puts all that was committed into the log; false where that cannot be now. Never throws. */
   flush(): boolean;
-  /** The same, and resolves when the log is on the disk. Never rejects. */
-  untilFlushed(): Promise<void>;
+  /** The same, and resolves when the log is on the disk; with false where it may not be. */
+  untilFlushed(): Promise<boolean>;
   /** Commits may go on. */
   onRelease(): void;
   /** The disk did not confirm the database: the log, which has it all, must not be started anew. */
@@ -132,7 +132,8 @@ export function openCheckpoints(file: SqliteFile, home: CheckpointHome): Checkpo
       isEmptying = emptying.length > 0;
       isHeld = true;
       stayAlive();
-      home.untilFlushed().then(start);
+      // Pages of a log that may be lost must not be moved.
+      home.untilFlushed().then((isSynced) => isSynced ? start() : endPass(undefined));
       return;
     }
     if (isEmptying) endEmptying(moved === frames && file.truncateLog());

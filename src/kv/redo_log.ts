@@ -105,7 +105,7 @@ export function openRedoLog(storePath: string): RedoLog {
       return released === turns;
     },
     append(record) {
-      const length = lengthOf(record);
+      const length = recordBytes(record);
       if (length > buffer.length) buffer = new Uint8Array(2 * length);
       encodeRecord(record, buffer, length);
       try {
@@ -150,7 +150,8 @@ export function openRedoLog(storePath: string): RedoLog {
   };
 }
 
-function lengthOf({ cleared, pairs }: RedoRecord): number {
+/** How long a record is. */
+export function recordBytes({ cleared, pairs }: RedoRecord): number {
   let length = HEADER_BYTES + LONG_BYTES;
   for (const key of cleared) length += SHORT_BYTES + key.length;
   for (const part of pairs) length += part.length;

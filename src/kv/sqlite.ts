@@ -314,15 +314,17 @@ class SqliteEngine implements Engine {
     }
   }
 
-  async #untilFlushed(): Promise<void> {
+  async #untilFlushed(): Promise<boolean> {
     await this.#syncing;
     await this.#behind;
-    if (this.#broken !== undefined || !this.#flush()) return;
+    // Where it cannot be flushed now, what is in the log must be on the disk all the same.
+    if (this.#broken === undefined) this.#flush();
     try {
-      await this.#file.syncAll();
+      if (this.#broken === undefined) await this.#file.syncAll();
     } catch (cause) {
       this.#break(cause);
     }
+    return this.#broken === undefined;
   }
 
   /** Never rejects. */

@@ -7,7 +7,7 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import type { Bytes } from "./engine.ts";
-import { openRedoLog, type RedoRecord } from "./redo_log.ts";
+import { openRedoLog, recordBytes, type RedoRecord } from "./redo_log.ts";
 import type { StoreChange } from "./sqlite_change.ts";
 
 /** Pages that the end of a transaction of SQLite is to write: that takes 4 us each. */
@@ -216,7 +216,7 @@ export function openSqliteWriter(
       },
       setAll(pairs) {
         const record: RedoRecord = { version, cleared, pairs };
-        if (bytesOf(pairs) <= recordBytesMax) {
+        if (recordBytes(record) <= recordBytesMax) {
           redo.append(record);
           onAppend();
           syncing = joinSyncs(syncing, syncLog(redo.file));
@@ -293,12 +293,6 @@ export function openSqliteWriter(
       }
     },
   };
-}
-
-function bytesOf(pairs: readonly Bytes[]): number {
-  let bytes = 0;
-  for (const part of pairs) bytes += part.length;
-  return bytes;
 }
 
 /** A sync that nobody has waited for must have done its work too. */

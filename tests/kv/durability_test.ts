@@ -285,3 +285,18 @@ Deno.test("a store that was closed is read from at once", async () => {
     }, { copyOf: directory });
   });
 });
+
+Deno.test("forget() ends with a refusal where the disk does not confirm the log that is to be emptied", async () => {
+  await withHeldDisk(async ({ engine, syncs }) => {
+    const written = write(engine, "a");
+    await isSettled(written);
+    syncs[0]!.resolve();
+    await written;
+    const forgotten = engine.forget!();
+    forgotten.catch(() => {});
+    while (syncs.length < 2) await isSettled(forgotten);
+    syncs[1]!.reject(new Error("I/O error"));
+    await assert.rejects(forgotten, { name: "EngineUnavailable" });
+    await assert.rejects(read(engine), { name: "EngineUnavailable", message: /restart/ });
+  });
+});

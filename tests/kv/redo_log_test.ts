@@ -39,6 +39,14 @@ async function withLog(body: (log: RedoLog, path: string) => void | Promise<void
   }
 }
 
+/** Gives where each ends. */
+function appendAll(log: RedoLog, all: readonly RedoRecord[]): number[] {
+  return all.map((one) => {
+    log.append(one);
+    return log.bytes;
+  });
+}
+
 /** What another process finds in these bytes. */
 async function readBytes(content: Uint8Array, after: number): Promise<RedoRecord[]> {
   let found: RedoRecord[] = [];
@@ -91,11 +99,7 @@ Deno.test("a value far larger than the buffer comes back", async () => {
 Deno.test("of a log that ends anywhere the records before that end come back", async () => {
   const all = records(1, 4);
   await withLog(async (log, path) => {
-    const ends: number[] = [];
-    for (const one of all) {
-      log.append(one);
-      ends.push(log.bytes);
-    }
+    const ends = appendAll(log, all);
     const whole = Deno.readFileSync(path);
     for (let length = 0; length <= whole.length; length++) {
       const count = ends.filter((end) => end <= length).length;
@@ -113,11 +117,7 @@ Deno.test("of a log that ends anywhere the records before that end come back", a
 Deno.test("each flipped byte costs its record and those behind it, and no other", async () => {
   const all = records(1, 3);
   await withLog(async (log, path) => {
-    const ends: number[] = [];
-    for (const one of all) {
-      log.append(one);
-      ends.push(log.bytes);
-    }
+    const ends = appendAll(log, all);
     const whole = Deno.readFileSync(path);
     for (let at = 0; at < whole.length; at++) {
       const flipped = whole.slice();

@@ -10,7 +10,7 @@
  */
 
 import type { Bytes, Engine } from "../../src/kv/engine.ts";
-import { openFoundationdbEngine } from "../../src/kv/foundationdb.ts";
+import { openFoundationdb } from "./open_foundationdb.ts";
 import type { OpenedEngine } from "../contract/engine_contract.ts";
 import { type ClusterProcess, missingForCluster, startCluster } from "./cluster_process.ts";
 
@@ -54,19 +54,19 @@ export function foundationdbCluster({ ownOnly = false }: ClusterChoice = {}): Fo
   }
 
   async function open(): Promise<OpenedEngine> {
-    let current = await openFoundationdbEngine({ clusterFile, prefix, host });
+    let current = await openFoundationdb({ clusterFile, prefix, host });
     await clear(current);
     return {
       engine: current,
       async reopen() {
         await current.close();
-        current = await openFoundationdbEngine({ clusterFile, prefix, host });
+        current = await openFoundationdb({ clusterFile, prefix, host });
         return current;
       },
       async dispose() {
         await current.close();
         if (prefix === undefined) return;
-        current = await openFoundationdbEngine({ clusterFile, prefix, host });
+        current = await openFoundationdb({ clusterFile, prefix, host });
         await clear(current);
         await current.close();
       },

@@ -11,7 +11,7 @@
 
 import { join } from "node:path";
 import { type Bytes, type Engine, EngineClosed, type KeyValue } from "../../src/kv/engine.ts";
-import { openFoundationdbEngine } from "../../src/kv/foundationdb.ts";
+import { openFoundationdb } from "./open_foundationdb.ts";
 import { FoundationdbEngine } from "../../src/kv/foundationdb_engine.ts";
 import { openSqliteEngine } from "../../src/kv/sqlite.ts";
 import { memoryDatabase } from "./memory_foundationdb.ts";
@@ -110,7 +110,7 @@ async function temporaryFoundationdb({ pairs }: StoreContent): Promise<Temporary
     throw new Error("FDB_CLUSTER_FILE is not set; scripts/run_foundationdb.sh starts a cluster");
   }
   const prefix = randomPrefix();
-  const open = () => openFoundationdbEngine({ clusterFile, prefix, host });
+  const open = () => openFoundationdb({ clusterFile, prefix, host });
   const engine = await open();
   await fill(engine, pairs);
   let current = engine;

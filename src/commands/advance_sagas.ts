@@ -27,7 +27,7 @@ import {
   saveSaga,
 } from "../store/sagas.ts";
 import { isCurrentSpec } from "../store/specs.ts";
-import { readEvent } from "../store/streams.ts";
+import { readEvent } from "../store/stream_events.ts";
 import { clearTimer, setTimer, type Timer } from "../store/timers.ts";
 import type { WatchedTypesReader } from "../store/watched_types.ts";
 import { newOutsideAnswers, type OutsideAsker } from "./ask_outside.ts";

@@ -27,7 +27,7 @@ import type { Host } from "../host.ts";
 import type { Engine } from "../kv/engine.ts";
 import type { SpecCache } from "../queries/current_spec.ts";
 import { openTenantNumbers } from "../queries/tenant_numbers.ts";
-import type { IndexedEvent } from "../store/streams.ts";
+import type { IndexedEvent } from "../store/stream_events.ts";
 
 export interface DeliveryParts {
   readonly engine: Engine;

@@ -14,7 +14,7 @@ import {
 } from "../domain/listener/delivery.ts";
 import type { ReadTransaction } from "../kv/engine.ts";
 import { listLane } from "../store/deliveries.ts";
-import { readEvent, readEvents } from "../store/streams.ts";
+import { readEvent, readEvents } from "../store/stream_events.ts";
 import { beginTry, type Endpoint, endTry } from "./delivery_endpoints.ts";
 import type { DeliveryChange, DeliverySettler } from "./settle_deliveries.ts";
 import {

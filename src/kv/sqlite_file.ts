@@ -15,9 +15,9 @@ import { openSqliteWriter, type SqliteWriter } from "./sqlite_writer.ts";
 
 /**
  * Raised when stores of this build could not be read by the build before. 2 has checksums; beside a
- * store of 3 there may be a redo log.
+ * store of 3 there may be a redo log; in one of 4 heads of streams may have events.
  */
-const formatVersion = 3;
+const formatVersion = 4;
 const formatVersionMin = 2;
 /** Chosen by measurement, as the sizes below; see `README.md`. */
 const pageBytes = 4096;

@@ -23,7 +23,7 @@ import { listStreams } from "../store/aggregates.ts";
 import { readEpoch } from "../store/audit_cuts.ts";
 import type { StreamHead } from "../store/stream_head.ts";
 import { type StreamPart, walkStreams } from "../store/stream_walk.ts";
-import type { IndexedEvent } from "../store/streams.ts";
+import type { IndexedEvent } from "../store/stream_events.ts";
 import { listTiles } from "../store/tiles.ts";
 import { checkPoints } from "./check_points.ts";
 

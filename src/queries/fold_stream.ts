@@ -14,7 +14,8 @@ import type { CallPurpose } from "../domain/wasm/trace.ts";
 import type { Host } from "../host.ts";
 import type { Engine } from "../kv/engine.ts";
 import type { StreamHead } from "../store/stream_head.ts";
-import { type IndexedEvent, readEvents, readHead } from "../store/streams.ts";
+import { type IndexedEvent, readEvents } from "../store/stream_events.ts";
+import { readHead } from "../store/streams.ts";
 import { beginFold, refuseSlowModules } from "./fold_steps.ts";
 import type { ModuleRunner } from "./run_modules.ts";
 

@@ -8,7 +8,8 @@ import type { StreamKey } from "../domain/stream_key.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type { Engine, ReadTransaction } from "../kv/engine.ts";
 import type { SpecCache } from "./current_spec.ts";
-import { type IndexedEvent, readEvents, readEventsBackwards, readHead } from "../store/streams.ts";
+import { type IndexedEvent, readEvents, readEventsBackwards } from "../store/stream_events.ts";
+import { readHead } from "../store/streams.ts";
 import { locateStream } from "./locate_stream.ts";
 
 export async function readEventPage(

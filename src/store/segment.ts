@@ -22,7 +22,8 @@ export interface ChainedEvent {
 export const SEGMENT_BYTES_TARGET = 64 * 1024;
 
 const FORMAT = 1;
-const PREAMBLE_BYTES = 5;
+/** What a segment has before those. */
+export const PREAMBLE_BYTES = 5;
 const LENGTH_BYTES = 4;
 const HASH_BYTES = 32;
 

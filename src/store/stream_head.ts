@@ -1,4 +1,7 @@
-/** The head of a stream: all that a write must know of the events before it, in one small value. */
+/**
+ * The head of a stream: all that a write must know of the events before it, in one small value. The
+ * newest events may be in it themselves (`stream_tail.ts`).
+ */
 
 import { assert } from "../domain/assert.ts";
 import type { ChainHash } from "../domain/audit/chain.ts";
@@ -8,6 +11,7 @@ import type { GeoPlace } from "../domain/geo/cells.ts";
 import type { Bytes } from "../kv/engine.ts";
 import { newBytes, viewOf } from "../kv/slab.ts";
 import { decodePlace, PLACE_BYTES, putPlace } from "./geo_place.ts";
+import { NO_TAIL } from "./stream_tail.ts";
 
 export interface StreamHead {
   /** Number of events. */
@@ -41,25 +45,29 @@ export const EMPTY_HEAD: StreamHead = {
   place: undefined,
 };
 
+/** To which these two are added. */
 const FORMAT = 2;
-/** With a place at its end. */
-const PLACED_FORMAT = 3;
+const PLACED = 1;
+const TAILED = 2;
 const TIP_OFFSET = 45;
 const TIP_CHARACTERS = 64;
 const NODE_CHARACTERS = 2 * NODE_BYTES;
 
 /**
  * Format byte, four doubles, generation, epoch and their sum (u32), tip and peaks (32 bytes each),
- * the place where there is one. The sum is for `fsck`: no event tells what those two are. Only
- * heads with events are kept.
+ * the place where there is one, the tail where there is one. The sum is for `fsck`: no event tells
+ * what those two are. Only heads with events are kept.
  */
-export function encodeHead(head: StreamHead): Bytes {
+export function encodeHead(head: StreamHead, tail: Bytes = NO_TAIL): Bytes {
   assert(head.tip !== undefined, "a stored head has a tip");
   const placeAt = headBytes(head.peaks.length);
-  const bytes = newBytes(head.place === undefined ? placeAt : placeAt + PLACE_BYTES);
+  const isPlaced = head.place !== undefined;
+  const tailAt = isPlaced ? placeAt + PLACE_BYTES : placeAt;
+  const bytes = newBytes(tailAt + tail.length);
   const view = viewOf(bytes);
-  bytes[0] = head.place === undefined ? FORMAT : PLACED_FORMAT;
-  if (head.place !== undefined) putPlace(view, placeAt, head.place);
+  bytes[0] = FORMAT + (isPlaced ? PLACED : 0) + (tail.length > 0 ? TAILED : 0);
+  if (isPlaced) putPlace(view, placeAt, head.place);
+  if (tail.length > 0) bytes.set(tail, tailAt);
   view.setFloat64(1, head.length);
   view.setFloat64(9, head.bytes);
   view.setFloat64(17, head.createdAt);
@@ -68,19 +76,24 @@ export function encodeHead(head: StreamHead): Bytes {
   view.setUint32(37, head.epoch);
   view.setUint32(41, head.generation + head.epoch);
   // One call for all hashes: each small array would cost more than a hash.
-  bytes.subarray(TIP_OFFSET).setFromHex(head.tip + head.peaks.join(""));
+  bytes.subarray(TIP_OFFSET, placeAt).setFromHex(head.tip + head.peaks.join(""));
   return bytes;
 }
 
+/** Without its tail, which is {@link tailOf}. */
 export function decodeHead(bytes: Bytes | undefined): StreamHead {
   if (bytes === undefined) return EMPTY_HEAD;
-  const isPlaced = bytes[0] === PLACED_FORMAT;
-  const end = isPlaced ? bytes.length - PLACE_BYTES : bytes.length;
-  assert((isPlaced || bytes[0] === FORMAT) && end >= headBytes(0), "a stream head has its format");
+  const kind = bytes[0]! - FORMAT;
+  const isKnown = kind >= 0 && kind <= PLACED + TAILED;
+  assert(isKnown && bytes.length >= headBytes(0), "a stream head has its format");
   const view = viewOf(bytes);
   const length = view.getFloat64(1);
   const count = peakCount(length);
-  assert(end === headBytes(count), "a stream head has a peak for each bit");
+  const end = headBytes(count);
+  const isPlaced = (kind & PLACED) !== 0;
+  const rest = bytes.length - (isPlaced ? end + PLACE_BYTES : end);
+  const isWhole = (kind & TAILED) === 0 ? rest === 0 : rest > 0;
+  assert(isWhole, "a stream head has a peak for each bit, and what its format says");
   const [generation, epoch] = [view.getUint32(33), view.getUint32(37)];
   assert(view.getUint32(41) === (generation + epoch) >>> 0, "a stream head adds up");
   const hashes = bytes.subarray(TIP_OFFSET, end).toHex();
@@ -100,6 +113,14 @@ export function decodeHead(bytes: Bytes | undefined): StreamHead {
     peaks,
     place: isPlaced ? decodePlace(view, end) : undefined,
   };
+}
+
+/** What the stored form of `head` has behind it: a piece of it. */
+export function tailOf(bytes: Bytes | undefined, head: StreamHead): Bytes {
+  if (bytes === undefined) return NO_TAIL;
+  const end = headBytes(head.peaks.length);
+  const at = head.place === undefined ? end : end + PLACE_BYTES;
+  return at === bytes.length ? NO_TAIL : bytes.subarray(at);
 }
 
 function headBytes(peaks: number): number {

@@ -9,8 +9,8 @@ import { unpack } from "../kv/tuple.ts";
 import { keyAfter, keys, streamPart } from "./keys.ts";
 import { wholeValue } from "./large_value.ts";
 import { decodeSegment } from "./segment.ts";
-import { decodeHead, type StreamHead } from "./stream_head.ts";
-import type { IndexedEvent } from "./streams.ts";
+import { type IndexedEvent, indexTail } from "./stream_events.ts";
+import { decodeHead, type StreamHead, tailOf } from "./stream_head.ts";
 
 type Reads = Pick<ReadTransaction, "get" | "getRange">;
 
@@ -40,7 +40,12 @@ export async function walkStreams(
     const [stream, which, ...place] = unpack(key).slice(2) as [StreamKey, number, ...number[]];
     try {
       if (which === streamPart.head) {
-        parts.push({ kind: "head", stream, head: decodeHead(value) });
+        const head = decodeHead(value);
+        const events = indexTail(head, tailOf(value, head));
+        if (events.length > 0) {
+          parts.push({ kind: "events", stream, generation: head.generation, events });
+        }
+        parts.push({ kind: "head", stream, head });
         continue;
       }
       const [first, generation = 0] = place.toReversed() as [number, number?];

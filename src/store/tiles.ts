@@ -9,7 +9,7 @@ import type { StreamKey } from "../domain/stream_key.ts";
 import type { ReadTransaction, Transaction } from "../kv/engine.ts";
 import { unpack } from "../kv/tuple.ts";
 import { keys } from "./keys.ts";
-import { readEvents, StreamRewritten } from "./streams.ts";
+import { readEvents, StreamRewritten } from "./stream_events.ts";
 
 type Reads = Pick<ReadTransaction, "get" | "getRange">;
 

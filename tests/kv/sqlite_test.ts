@@ -60,11 +60,13 @@ Deno.test("openSqliteEngine() refuses a store of another format and gives the lo
   await withFolder(async (path) => {
     await openSqliteEngine({ path }).close();
     setFormat(path, 99);
-    assert.throws(() => openSqliteEngine({ path }), /format 99; this build reads up to 3/);
+    assert.throws(() => openSqliteEngine({ path }), /format 99; this build reads up to 4/);
     setFormat(path, 0);
     assert.throws(() => openSqliteEngine({ path }), /format 0, which no release has written/);
-    setFormat(path, 2);
-    await openSqliteEngine({ path }).close();
+    for (const format of [2, 3, 4]) {
+      setFormat(path, format);
+      await openSqliteEngine({ path }).close();
+    }
   });
 });
 

@@ -6,11 +6,9 @@ import { streamKey } from "../../src/domain/stream_key.ts";
 import type { Transaction } from "../../src/kv/engine.ts";
 import { checkStore } from "../../src/queries/check_store.ts";
 import { movePoint } from "../../src/store/geo_index.ts";
-import { encodeHead } from "../../src/store/stream_head.ts";
-import { readHead } from "../../src/store/streams.ts";
-import { keys } from "../../src/store/keys.ts";
 import { geoSpec, geoWrite, seen } from "../support/geo_spec.ts";
 import { uuid, valueOf, withService } from "../support/service_fixture.ts";
+import { changeHead } from "../support/stored_head.ts";
 
 const BERLIN = placeOf({ lat: 52.52, lng: 13.405 });
 const SYDNEY = placeOf({ lat: -33.8688, lng: 151.2093 });
@@ -19,8 +17,7 @@ const VAN = streamKey("van", uuid(1));
 type Damage = (tx: Transaction, tenant: number) => void | Promise<void>;
 
 async function setHead(tx: Transaction, tenant: number, place: typeof BERLIN | undefined) {
-  const head = await readHead(tx, tenant, VAN);
-  tx.set(keys.head(tenant, VAN), encodeHead({ ...head, place }));
+  await changeHead(tx, tenant, VAN, { place });
 }
 
 const damages: readonly [string, Damage, readonly (readonly [string, RegExp])[]][] = [

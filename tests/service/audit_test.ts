@@ -7,7 +7,6 @@ import { merkleRoot } from "../../src/domain/audit/merkle.ts";
 import { frontierRoot } from "../../src/domain/audit/frontier.ts";
 import { streamKey } from "../../src/domain/stream_key.ts";
 import { keys } from "../../src/store/keys.ts";
-import { encodeHead } from "../../src/store/stream_head.ts";
 import { readHead } from "../../src/store/streams.ts";
 import { leaveCut } from "../support/anchor_fixtures.ts";
 import { startAuditOracle } from "../support/audit_oracle.ts";
@@ -20,6 +19,7 @@ import {
   valueOf,
   withService,
 } from "../support/service_fixture.ts";
+import { changeHead } from "../support/stored_head.ts";
 
 function notes(count: number) {
   const texts = Array.from({ length: count }, (_, index) => `note ${index}`);
@@ -183,8 +183,7 @@ Deno.test("attest() finds that a stream is not what was signed, and that an anch
     await engine.transact(async (tx) => {
       const other = await tx.get(keys.segment(test.number, streamKey("order", uuid(2)), 0));
       tx.set(keys.segment(test.number, stream, 0, 1), other!);
-      const head = await readHead(tx, test.number, stream);
-      tx.set(keys.head(test.number, stream), encodeHead({ ...head, generation: 1 }));
+      await changeHead(tx, test.number, stream, { generation: 1 });
     });
     const mismatch = { kind: "anchor_stream_mismatch", anchorId: anchor.id };
     assert.deepEqual(refusalOf(await attest(fixture, uuid(1), 1)), mismatch);

@@ -15,7 +15,8 @@ import { keys } from "../../src/store/keys.ts";
 import type { SagaRecord } from "../../src/store/sagas.ts";
 import type { ScheduleRecord } from "../../src/store/schedules.ts";
 import { decodeSegment } from "../../src/store/segment.ts";
-import { decodeHead } from "../../src/store/stream_head.ts";
+import { decodeHead, tailOf } from "../../src/store/stream_head.ts";
+import { decodeTail } from "../../src/store/stream_tail.ts";
 import { TENANT } from "./founding.ts";
 import type { SimulatedStore } from "./simulated_store.ts";
 import type { CommitNote, EndedWorld } from "./world.ts";
@@ -101,7 +102,9 @@ function readStreams(world: EndedWorld, faults: string[]): Map<string, Placed[]>
     const stream = `${type}:${id}`;
     const heads = store.history(textOf(keys.head(TENANT.number, stream)));
     const segments = store.pairsWithin(keys.segments(TENANT.number, stream));
-    const stored = segments.flatMap(({ value }) => decodeSegment(value));
+    const newest = heads.at(-1)?.value;
+    const held = decodeTail(tailOf(newest, decodeHead(newest)));
+    const stored = [...segments.flatMap(({ value }) => decodeSegment(value)), ...held];
     const placed: Placed[] = [];
     let tip = "";
     for (const { version, value } of heads) {

@@ -15,7 +15,8 @@ import {
   readRewrites,
   setEpoch,
 } from "../../src/store/audit_cuts.ts";
-import { openStreams, readEvents } from "../../src/store/streams.ts";
+import { readEvents } from "../../src/store/stream_events.ts";
+import { openStreams } from "../../src/store/streams.ts";
 import { withTemporaryEngine } from "../support/temporary_engine.ts";
 
 const TENANT = 1;

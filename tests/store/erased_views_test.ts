@@ -4,13 +4,11 @@ import assert from "node:assert/strict";
 import { streamKey } from "../../src/domain/stream_key.ts";
 import { type Bytes } from "../../src/kv/engine.ts";
 import { eraseFromViews, logRewrite } from "../../src/store/erased_views.ts";
-import { encodeHead } from "../../src/store/stream_head.ts";
-import { keys } from "../../src/store/keys.ts";
-import { readHead } from "../../src/store/streams.ts";
 import { uuid, valueOf, withService } from "../support/service_fixture.ts";
 import { settleViews } from "../support/settle_views.ts";
 import { ORDERS_SEEN, type ShopStreams, storedRows, writeShop } from "../support/shop_views.ts";
 import { shopSpec } from "../support/view_shop.ts";
+import { changeHead } from "../support/stored_head.ts";
 
 const ORDERS = 120;
 
@@ -39,11 +37,8 @@ for (
       const stream = streamKey(type, id);
       const tenant = test.number;
       await engine.transact(async (tx) => {
-        const head = await readHead(tx, tenant, stream);
-        const events = await tx.get(keys.segment(tenant, stream, 0));
-        tx.set(keys.segment(tenant, stream, 0, 1), events!);
-        tx.set(keys.head(tenant, stream), encodeHead({ ...head, generation: 1 }));
-        await logRewrite(tx, tenant, stream, head.length);
+        const { length } = await changeHead(tx, tenant, stream, { generation: 1 });
+        await logRewrite(tx, tenant, stream, length);
       });
       const erased = { tenant, stream, generation: 1, erasedMs: host.timeMs };
       let after: Bytes | undefined;

@@ -2,11 +2,12 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { decodeHead, EMPTY_HEAD, encodeHead } from "../../src/store/stream_head.ts";
+import { decodeHead, EMPTY_HEAD, encodeHead, tailOf } from "../../src/store/stream_head.ts";
+import { NO_TAIL } from "../../src/store/stream_tail.ts";
 
 const HASH = "00".repeat(32);
 
-Deno.test("decodeHead() gives back every head that encodeHead() was given", () => {
+Deno.test("decodeHead() and tailOf() give back all that encodeHead() was given", () => {
   const count = fc.nat(Number.MAX_SAFE_INTEGER);
   const hash = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => bytes.toHex());
   const place = fc.record({
@@ -29,11 +30,17 @@ Deno.test("decodeHead() gives back every head that encodeHead() was given", () =
     const bits = drawn.length.toString(2).replaceAll("0", "").length;
     return { ...drawn, peaks: drawn.peaks.slice(0, bits) };
   });
-  fc.assert(fc.property(head, (given) => assert.deepEqual(decodeHead(encodeHead(given)), given)));
+  const tail = fc.uint8Array({ maxLength: 50 });
+  fc.assert(fc.property(head, tail, (given, held) => {
+    const stored = encodeHead(given, held);
+    assert.deepEqual(decodeHead(stored), given);
+    assert.deepEqual([...tailOf(stored, given)], [...held]);
+  }));
 });
 
 Deno.test("decodeHead() of nothing is the empty head, which is never stored", () => {
   assert.deepEqual(decodeHead(undefined), EMPTY_HEAD);
+  assert.equal(tailOf(undefined, EMPTY_HEAD), NO_TAIL);
   assert.throws(() => encodeHead(EMPTY_HEAD), { name: "Bug" });
 });
 
@@ -45,4 +52,7 @@ Deno.test("decodeHead() refuses bytes that are no head", () => {
   const place = { leaf: 1n, lat: 2, lng: 3 };
   const placed = encodeHead({ ...EMPTY_HEAD, length: 1, tip: HASH, peaks: [HASH], place });
   assert.throws(() => decodeHead(placed.slice(0, -1)), { name: "Bug" });
+  for (const format of [0, 1, 4, 5, 6, 255]) {
+    assert.throws(() => decodeHead(Uint8Array.of(format, ...stored.slice(1))), { name: "Bug" });
+  }
 });

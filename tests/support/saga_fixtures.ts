@@ -20,7 +20,8 @@ import { openSpecCache, type SpecCache } from "../../src/queries/current_spec.ts
 import { listSagas } from "../../src/queries/list_sagas.ts";
 import { readSaga } from "../../src/queries/read_saga.ts";
 import { listOutbox } from "../../src/store/outbox.ts";
-import { readEvents, readHead } from "../../src/store/streams.ts";
+import { readEvents } from "../../src/store/stream_events.ts";
+import { readHead } from "../../src/store/streams.ts";
 import { listDueTimers, type Timer } from "../../src/store/timers.ts";
 import { type FakeHost, fakeHost } from "./fake_host.ts";
 import { noAsker, noOutsideAsker } from "./no_modules.ts";

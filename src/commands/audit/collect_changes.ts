@@ -18,7 +18,8 @@ import {
   type StreamAtCut,
 } from "../../store/audit_cuts.ts";
 import { listHeads } from "../../store/head_pages.ts";
-import { isGeneration, StreamRewritten } from "../../store/streams.ts";
+import { StreamRewritten } from "../../store/stream_events.ts";
+import { isGeneration } from "../../store/streams.ts";
 import { addTile, countTiles, hashLeaves, type TiledStream } from "../../store/tiles.ts";
 import type { TreeChange } from "./build_tree.ts";
 import type { Pace } from "./pace.ts";

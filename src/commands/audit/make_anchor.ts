@@ -28,7 +28,7 @@ import {
 } from "../../store/anchors.ts";
 import { readTenantNumber } from "../../store/instances.ts";
 import { readCurrentSigningKey } from "../../store/signing_keys.ts";
-import { StreamRewritten } from "../../store/streams.ts";
+import { StreamRewritten } from "../../store/stream_events.ts";
 import { publishChunk } from "../../store/tree_chunks.ts";
 import { buildTree, type BuiltTree } from "./build_tree.ts";
 import { collectChanges, collectStreams, extendTiles, type LongStream } from "./collect_changes.ts";

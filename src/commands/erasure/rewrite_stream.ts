@@ -19,13 +19,8 @@ import { movePoint } from "../../store/geo_index.ts";
 import { enqueueStreamRebuild } from "../../store/rebuilds.ts";
 import type { ChainedEvent } from "../../store/segment.ts";
 import type { StreamHead } from "../../store/stream_head.ts";
-import {
-  type IndexedEvent,
-  placeEvents,
-  placeSegments,
-  readEvents,
-  readHead,
-} from "../../store/streams.ts";
+import { type IndexedEvent, readEvents } from "../../store/stream_events.ts";
+import { placeEvents, placeSegments, readHead } from "../../store/streams.ts";
 import { signalErasure } from "../../store/tombstones.ts";
 import { REBUILD_EVERY_BYTES } from "../append_events.ts";
 

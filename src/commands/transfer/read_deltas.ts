@@ -7,7 +7,8 @@ import { extendChain } from "../../domain/audit/chain.ts";
 import type { StreamKey } from "../../domain/stream_key.ts";
 import type { Engine } from "../../kv/engine.ts";
 import type { StreamHead } from "../../store/stream_head.ts";
-import { type IndexedEvent, readEvents, readHead } from "../../store/streams.ts";
+import { type IndexedEvent, readEvents } from "../../store/stream_events.ts";
+import { readHead } from "../../store/streams.ts";
 
 /** What was written of a stream before; nothing at first. */
 export interface Reached {

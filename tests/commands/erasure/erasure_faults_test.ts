@@ -307,8 +307,9 @@ Deno.test("a stream that is damaged keeps no other from being erased", async () 
   await withService(async (fixture) => {
     const { service, engine, tenants: { test } } = fixture;
     const { keys } = await import("../../../src/store/keys.ts");
+    const note = { type: "was_noted", data: { text: "one" } };
     for (const number of [1, 2]) {
-      valueOf(await service.data.writeEvents(test, noteWrite(uuid(number), "one")));
+      valueOf(await service.data.writeEvents(test, orderWrite(uuid(number), [note, note])));
     }
     const damaged = keys.segment(test.number, ORDER, 0);
     const value = await engine.snapshot((tx) => tx.get(damaged));

@@ -6,8 +6,6 @@ import { SEGMENT_LIMITS } from "../../../src/commands/transfer/scan_heads.ts";
 import type { StreamKey } from "../../../src/domain/stream_key.ts";
 import type { Tenant } from "../../../src/domain/tenant.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
-import { keys } from "../../../src/store/keys.ts";
-import { encodeHead } from "../../../src/store/stream_head.ts";
 import { readHead } from "../../../src/store/streams.ts";
 import { readInstance, tenantOf } from "../../../src/store/instances.ts";
 import { copyOfExampleSpec } from "../../support/example_spec.ts";
@@ -28,6 +26,7 @@ import {
   memorySpool,
   openService,
 } from "../../support/transfer_fixtures.ts";
+import { changeHead } from "../../support/stored_head.ts";
 
 const FIRST = uuid(0);
 const LAST = uuid(99);
@@ -222,9 +221,8 @@ Deno.test("exportEnvironment() gives up when a stream is rewritten under it, and
       if (isDone) return;
       isDone = true;
       await engine.transact(async (tx) => {
-        const head = await readHead(tx, tenants.test.number, stream);
-        const rewritten = encodeHead({ ...head, generation: head.generation + 1 });
-        tx.set(keys.head(tenants.test.number, stream), rewritten);
+        const { generation } = await readHead(tx, tenants.test.number, stream);
+        await changeHead(tx, tenants.test.number, stream, { generation: generation + 1 });
       });
     });
     await assert.rejects(
@@ -239,11 +237,8 @@ Deno.test("exportEnvironment() finds a damaged chain and makes no file of it", a
     await fill(fixture);
     const { engine, host, tenants } = fixture;
     const stream = `order:${LAST}` as StreamKey;
-    await engine.transact(async (tx) => {
-      const head = await readHead(tx, tenants.test.number, stream);
-      const damaged = encodeHead({ ...head, tip: "00".repeat(32) });
-      tx.set(keys.head(tenants.test.number, stream), damaged);
-    });
+    const tip = "00".repeat(32);
+    await engine.transact((tx) => changeHead(tx, tenants.test.number, stream, { tip }));
     await assert.rejects(
       exportText(engine, host, tenants.test),
       new RegExp(`The store is damaged: event 0 of ${stream}`),

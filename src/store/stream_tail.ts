@@ -1,0 +1,57 @@
+/**
+ * The newest events of a stream, as far as they are few and small, are in its head: a write of one
+ * event then sets one row, which is there already, and every third one adds a segment with all of
+ * them. A row of its own for each would change a page of the index for each, and of a store with
+ * many streams nearly every page is another stream's.
+ *
+ * Layout: the number of events (one byte), then each as a segment of its own. No byte for none.
+ */
+
+import { assert } from "../domain/assert.ts";
+import type { Bytes } from "../kv/engine.ts";
+import { newBytes, viewOf } from "../kv/slab.ts";
+import { type ChainedEvent, decodeSegment, encodeSegment } from "./segment.ts";
+import { EVENT_OVERHEAD_BYTES, PREAMBLE_BYTES } from "./segment.ts";
+
+/** The next event takes all of them to a segment. */
+export const TAIL_EVENTS_MAX = 2;
+/** In stored form. Every write of the stream copies so much, and the log of the store has it. */
+export const TAIL_BYTES_MAX = 1024;
+
+export const NO_TAIL: Bytes = new Uint8Array(0);
+
+/** How many events it has. */
+export function tailCount(tail: Bytes): number {
+  return tail.length === 0 ? 0 : tail[0]!;
+}
+
+/** With one event more; undefined where there is no room for it. */
+export function extendTail(tail: Bytes, event: ChainedEvent): Bytes | undefined {
+  const count = tailCount(tail);
+  const at = Math.max(1, tail.length);
+  const size = at + singleBytes(event.bytes);
+  if (count === TAIL_EVENTS_MAX || size > TAIL_BYTES_MAX) return undefined;
+  const extended = newBytes(size);
+  extended.set(tail);
+  extended[0] = count + 1;
+  extended.set(encodeSegment([event]), at);
+  return extended;
+}
+
+/** Oldest first. */
+export function decodeTail(tail: Bytes): ChainedEvent[] {
+  const events: ChainedEvent[] = [];
+  const view = viewOf(tail);
+  for (let at = 1; at < tail.length;) {
+    const size = singleBytes(view.getUint32(at + PREAMBLE_BYTES));
+    events.push(...decodeSegment(tail.subarray(at, at + size)));
+    at += size;
+  }
+  assert(events.length === tailCount(tail), "a head has as many events as it says");
+  return events;
+}
+
+/** Of a segment with one event. */
+function singleBytes(eventBytes: number): number {
+  return PREAMBLE_BYTES + EVENT_OVERHEAD_BYTES + eventBytes;
+}

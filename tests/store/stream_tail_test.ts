@@ -1,0 +1,60 @@
+/** The events that a head holds, in their stored form. */
+
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import {
+  decodeTail,
+  extendTail,
+  NO_TAIL,
+  TAIL_BYTES_MAX,
+  TAIL_EVENTS_MAX,
+  tailCount,
+} from "../../src/store/stream_tail.ts";
+
+/** What a held event takes beside its text: see the layouts of tail and segment. */
+const EVENT_BYTES = 5 + 4 + 32;
+
+function chained(raw: string, number = 0) {
+  const hash = number.toString(16).padStart(64, "0");
+  return { raw, bytes: new TextEncoder().encode(raw).length, hash };
+}
+
+Deno.test("decodeTail() gives back what extendTail() was given, in any script", () => {
+  const raws = fc.array(fc.string({ unit: "grapheme", maxLength: 60 }), {
+    maxLength: TAIL_EVENTS_MAX,
+  });
+  fc.assert(fc.property(raws, (drawn) => {
+    const events = drawn.map(chained);
+    const tail = events.reduce((before, event) => extendTail(before, event)!, NO_TAIL);
+    assert.deepEqual(decodeTail(tail), events);
+    assert.equal(tailCount(tail), events.length);
+  }));
+});
+
+Deno.test("extendTail() leaves the tail that it was given as it was", () => {
+  const one = extendTail(NO_TAIL, chained("{}"))!;
+  const before = [...one];
+  extendTail(one, chained("[]", 1));
+  assert.deepEqual([...one], before);
+});
+
+Deno.test("extendTail() has room for two events", () => {
+  const one = extendTail(NO_TAIL, chained("{}"))!;
+  const two = extendTail(one, chained("{}"))!;
+  assert.equal(extendTail(two, chained("{}")), undefined);
+});
+
+Deno.test("extendTail() has room for 1,024 bytes, and not for one more", () => {
+  const most = "x".repeat(TAIL_BYTES_MAX - 1 - EVENT_BYTES);
+  assert.equal(extendTail(NO_TAIL, chained(most))!.length, 1024);
+  assert.equal(extendTail(NO_TAIL, chained(`${most}x`)), undefined);
+  const half = extendTail(NO_TAIL, chained("x".repeat(500)))!;
+  const left = 1024 - half.length - EVENT_BYTES;
+  assert.equal(extendTail(half, chained("y".repeat(left)))!.length, 1024);
+  assert.equal(extendTail(half, chained("y".repeat(left + 1))), undefined);
+});
+
+Deno.test("decodeTail() refuses a tail with another number of events than it says", () => {
+  const tail = extendTail(NO_TAIL, chained("{}"))!;
+  assert.throws(() => decodeTail(Uint8Array.of(2, ...tail.subarray(1))), { name: "Bug" });
+});

@@ -1,0 +1,40 @@
+/** One stream, filled by appends of given sizes. */
+
+import { encodeEvent } from "../../src/domain/event.ts";
+import { streamKey } from "../../src/domain/stream_key.ts";
+import type { Engine } from "../../src/kv/engine.ts";
+import { keys } from "../../src/store/keys.ts";
+import { decodeHead, tailOf } from "../../src/store/stream_head.ts";
+import { tailCount } from "../../src/store/stream_tail.ts";
+import { openStreams } from "../../src/store/streams.ts";
+
+export const TENANT = 1;
+export const STREAM = streamKey("order", "global");
+
+/** An event whose data holds `size` characters. */
+export function event(number: number, size = 10) {
+  const data = JSON.stringify({ number, fill: "x".repeat(size) });
+  return encodeEvent(STREAM, "was_noted", data, '{"timestamp":1}');
+}
+
+/** One append in one transaction, of events of these sizes. Gives their bytes as stored. */
+export async function append(
+  engine: Engine,
+  from: number,
+  sizes: readonly number[],
+  timestamp = 1,
+): Promise<string[]> {
+  const events = sizes.map((size, index) => event(from + index, size));
+  await engine.transact(async (tx) => {
+    const appender = (await openStreams(tx, TENANT, [STREAM]))[0]!;
+    appender.append(events, timestamp);
+    appender.flush(0);
+  });
+  return events.map(({ raw }) => raw);
+}
+
+/** How many events the head of the stream has in itself. */
+export async function heldBy(engine: Engine): Promise<number> {
+  const stored = await engine.snapshot((tx) => tx.get(keys.head(TENANT, STREAM)));
+  return tailCount(tailOf(stored, decodeHead(stored)));
+}

@@ -1,7 +1,7 @@
 /**
  * The newest events of a stream, as far as they are few and small, are in its head: a write of one
- * event then sets one row, which is there already, and every third one adds a segment with all of
- * them. A row of its own for each would change a page of the index for each, and of a store with
+ * event then sets one row, which is there already, and every fourth one adds a segment with all
+ * of them. A row of its own for each would change a page of the index for each, and of a store with
  * many streams nearly every page is another stream's.
  *
  * Layout: the number of events (one byte), then each as a segment of its own. No byte for none.
@@ -14,9 +14,9 @@ import { type ChainedEvent, decodeSegment, encodeSegment } from "./segment.ts";
 import { EVENT_OVERHEAD_BYTES, PREAMBLE_BYTES } from "./segment.ts";
 
 /** The next event takes all of them to a segment. */
-export const TAIL_EVENTS_MAX = 2;
+export const TAIL_EVENTS_MAX = 3;
 /** In stored form. Every write of the stream copies so much, and the log of the store has it. */
-export const TAIL_BYTES_MAX = 1024;
+export const TAIL_BYTES_MAX = 1536;
 
 export const NO_TAIL: Bytes = new Uint8Array(0);
 

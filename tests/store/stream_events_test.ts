@@ -14,7 +14,7 @@ import { withTemporaryEngine } from "../support/temporary_engine.ts";
 const MiB = 1024 * 1024;
 /** Below and above a segment, and above what one value of the engine holds. */
 const MIXED = [[1, 2, 3], [70_000], [5], [102_000, 4, 102_000], [6], [7], [6, 7, 64_000, 8]];
-const HELD = [0, 1, 2];
+const HELD = [0, 1, 2, 3];
 
 /** Of a stream that ends with so many events in its head. */
 async function withMixedStream(

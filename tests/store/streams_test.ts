@@ -70,21 +70,24 @@ Deno.test("openStreams() packs ten thousand small events into some dozens of key
   });
 });
 
-Deno.test("openStreams() keeps single small events in the head, and makes one segment with the third", async () => {
+Deno.test("openStreams() keeps single small events in the head, and makes one segment with the fourth", async () => {
   await withTemporaryEngine(async (engine) => {
     const seen: [segments: number, held: number][] = [];
-    for (let number = 0; number < 7; number++) {
+    for (let number = 0; number < 9; number++) {
       await append(engine, number, [10]);
       const segments = await engine.snapshot((tx) => tx.getRange(keys.segments(TENANT, stream)));
       seen.push([segments.length, await heldBy(engine)]);
     }
-    assert.deepEqual(seen, [[0, 1], [0, 2], [1, 0], [1, 1], [1, 2], [2, 0], [2, 1]]);
+    assert.deepEqual(seen, [[0, 1], [0, 2], [0, 3], [1, 0], [1, 1], [1, 2], [1, 3], [2, 0], [
+      2,
+      1,
+    ]]);
   });
 });
 
 const neverHeld: readonly [string, readonly number[]][] = [
   ["several events at once", [1, 2]],
-  ["an event as large as a head may hold", [1024]],
+  ["an event as large as a head may hold", [1536]],
 ];
 
 for (const [what, sizes] of neverHeld) {

@@ -27,13 +27,13 @@ export interface RecentValues {
   forgetAll(): void;
 }
 
-/** 13 MB of slots. */
-export const RECENT_VALUES_MAX = 20_000;
-const ORDERED_FROM = RECENT_VALUES_MAX / 2;
-/** The head of a stream has up to 32 bytes for each bit of its length. */
-export const RECENT_VALUE_BYTES_MAX = 512;
+/** 16 MB of slots. */
+export const RECENT_VALUES_MAX = 9_000;
+const ORDERED_FROM = RECENT_VALUES_MAX * 2 / 3;
+/** The head of a stream has up to 32 bytes for each bit of its length, and up to 1,536 of events. */
+export const RECENT_VALUE_BYTES_MAX = 1664;
 /** Of key and value. Few keys have more than 128. */
-export const RECENT_SLOT_BYTES = 640;
+export const RECENT_SLOT_BYTES = 1792;
 
 export function openRecentValues(): RecentValues {
   const memory = openSlots();

@@ -30,7 +30,7 @@ export interface RecentValues {
 /** 16 MB of slots. */
 export const RECENT_VALUES_MAX = 9_000;
 const ORDERED_FROM = RECENT_VALUES_MAX * 2 / 3;
-/** The head of a stream has up to 32 bytes for each bit of its length, and up to 1,536 of events. */
+/** A head has up to 32 bytes for each bit of its stream's length, and up to 1,536 of events. */
 export const RECENT_VALUE_BYTES_MAX = 1664;
 /** Of key and value. Few keys have more than 128. */
 export const RECENT_SLOT_BYTES = 1792;

@@ -28,12 +28,15 @@ export interface RecentValues {
 }
 
 /** 16 MB of slots. */
-export const RECENT_VALUES_MAX = 9_000;
-const ORDERED_FROM = RECENT_VALUES_MAX * 2 / 3;
-/** A head has up to 32 bytes for each bit of its stream's length, and up to 1,536 of events. */
-export const RECENT_VALUE_BYTES_MAX = 1664;
+export const RECENT_VALUES_MAX = 7_500;
+const ORDERED_FROM = RECENT_VALUES_MAX * 3 / 4;
+/**
+ * A head has 77 bytes, 32 for each bit that is set in the length of its stream, and up to 1,536 of
+ * events: of any stream of up to 4,095 events it is small enough.
+ */
+export const RECENT_VALUE_BYTES_MAX = 2048;
 /** Of key and value. Few keys have more than 128. */
-export const RECENT_SLOT_BYTES = 1792;
+export const RECENT_SLOT_BYTES = 2176;
 
 export function openRecentValues(): RecentValues {
   const memory = openSlots();

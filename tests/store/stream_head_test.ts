@@ -2,8 +2,9 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { RECENT_VALUE_BYTES_MAX } from "../../src/kv/recent_values.ts";
 import { decodeHead, EMPTY_HEAD, encodeHead, tailOf } from "../../src/store/stream_head.ts";
-import { NO_TAIL } from "../../src/store/stream_tail.ts";
+import { NO_TAIL, TAIL_BYTES_MAX } from "../../src/store/stream_tail.ts";
 
 const HASH = "00".repeat(32);
 
@@ -55,4 +56,12 @@ Deno.test("decodeHead() refuses bytes that are no head", () => {
   for (const format of [0, 1, 4, 5, 6, 255]) {
     assert.throws(() => decodeHead(Uint8Array.of(format, ...stored.slice(1))), { name: "Bug" });
   }
+});
+
+Deno.test("of a stream of up to 4,095 events the largest head is kept among the recent values", () => {
+  const [length, place] = [4_095, { leaf: 1n, lat: 2, lng: 3 }];
+  const peaks = Array(12).fill(HASH);
+  const head = { ...EMPTY_HEAD, length, tip: HASH, peaks, place };
+  const { length: bytes } = encodeHead(head, new Uint8Array(TAIL_BYTES_MAX));
+  assert.ok(bytes <= RECENT_VALUE_BYTES_MAX, `${bytes} bytes`);
 });

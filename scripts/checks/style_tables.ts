@@ -66,7 +66,7 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "one template string, in the key of every stored event",
   },
   {
-    place: "src/domain/sha256_module.ts",
+    place: "src/domain/sha256",
     test: "tests/domain/sha256_test.ts",
     reason: "the instructions, which are right when the digests are",
   },

@@ -19,7 +19,7 @@ import {
   recordInLedger,
   touchLedger,
 } from "../store/idempotency.ts";
-import { openStreams, type StreamAppender } from "../store/streams.ts";
+import { linkAhead, type NextEvent, openStreams, type StreamAppender } from "../store/streams.ts";
 import type { WatchedTypesReader } from "../store/watched_types.ts";
 import { appendDeliveries, NO_OWN_LANES, type OwnLanes } from "./append_deliveries.ts";
 import { appendEvents } from "./append_events.ts";
@@ -70,6 +70,7 @@ export async function appendWrites(
   ]);
   const opened = [...streams.values(), ...direct.values()];
   const state = { streams, direct, reactions, meter, lanes };
+  linkSingles(writes, streams);
   const outcomes = writes.map((write, index) =>
     appendWrite(tx, tenant, write, readings[index], state)
   );
@@ -144,6 +145,17 @@ async function openByKey(
   const streams: Streams = new Map();
   for (const stream of await openStreams(tx, tenant, [...keys])) streams.set(stream.key, stream);
   return streams;
+}
+
+/** Single events to different streams are hashed together. */
+function linkSingles(writes: readonly PreparedWrite[], streams: Streams): void {
+  const nexts: NextEvent[] = [];
+  for (const { targets } of writes) {
+    for (const { key, events } of targets) {
+      if (events.length === 1) nexts.push({ stream: streams.get(key)!, event: events[0]! });
+    }
+  }
+  linkAhead(nexts);
 }
 
 function appendWrite(

@@ -1,14 +1,23 @@
 /**
- * SHA-256 of short inputs, each by itself. The runtime makes an object on its native side for every
- * hash, which costs more than a short hash does and has to be collected: a durable write is 6%
- * cheaper with the nodes of its stream's Merkle tree hashed here. Its blocks it hashes faster, so
- * long texts, and many texts in a row, are better off there.
+ * SHA-256 of short inputs, by themselves or four side by side. The runtime makes an object on its
+ * native side for every hash, which costs more than a short hash does and has to be collected: a
+ * durable write is 6% cheaper with the nodes of its stream's Merkle tree hashed here. Its blocks it
+ * hashes faster, so long texts, and many texts in a row, are better off there.
  */
 
 import { hash } from "node:crypto";
-import { BLOCK_BYTES, DIGEST_OFFSET, MEMORY_BYTES, openSha256Module } from "./sha256_module.ts";
+import {
+  DIGEST_BYTES,
+  ENDS_OFFSET,
+  LANE_BYTES,
+  LANES,
+  LANES_END,
+  LANES_OFFSET,
+} from "./sha256/lanes.ts";
+import { DIGEST_OFFSET, MEMORY_BYTES, openSha256Module } from "./sha256/module.ts";
+import { BLOCK_BYTES } from "./sha256/rounds.ts";
 
-const DIGEST_BYTES = 32;
+const DIGEST_CHARACTERS = 2 * DIGEST_BYTES;
 
 /** A message of a fixed length, made in place and hashed as often as one likes. */
 export interface HashInput {
@@ -25,15 +34,20 @@ const SHORT_BYTES_MAX = 3 * SHORT_CHARACTERS_MAX;
 const PADDING_BYTES_MIN = 9;
 const END_MARK = 0x80;
 
-const { memory, digest } = openSha256Module();
+const { memory, digest, digests } = openSha256Module();
 const bytes = new Uint8Array(memory.buffer as ArrayBuffer);
 const view = new DataView(memory.buffer);
 const digestBytes = bytes.subarray(DIGEST_OFFSET, DIGEST_OFFSET + DIGEST_BYTES);
+const laneDigests = bytes.subarray(LANES_OFFSET, LANES_OFFSET + LANES * DIGEST_BYTES);
 const encoder = new TextEncoder();
 
-let free = DIGEST_OFFSET + BLOCK_BYTES;
-const textAt = takeMemory(SHORT_BYTES_MAX);
-const textBytes = bytes.subarray(textAt, textAt + SHORT_BYTES_MAX);
+let free = LANES_END;
+/** One text, or the first of four. */
+const textAt = takeMemory(LANES * LANE_BYTES);
+const textBytes = Array.from({ length: LANES }, (_, lane) => {
+  const at = textAt + LANE_BYTES * lane;
+  return bytes.subarray(at, at + SHORT_BYTES_MAX);
+});
 
 /** Sets memory aside for messages of `length` bytes. There is room for hundreds of short ones. */
 export function openHashInput(length: number): HashInput {
@@ -50,10 +64,51 @@ export function openHashInput(length: number): HashInput {
 
 /** SHA-256 of the text in UTF-8, as 64 lowercase hex characters. */
 export function hashText(text: string): string {
-  if (text.length > SHORT_CHARACTERS_MAX) return hash("sha256", text, "hex");
-  const { written } = encoder.encodeInto(text, textBytes);
-  digest(textAt, pad(textAt, written));
+  if (!isShort(text)) return hash("sha256", text, "hex");
+  digest(textAt, putText(text, 0));
   return digestBytes.toHex();
+}
+
+/**
+ * SHA-256 of each of the texts. Four at a time take little longer than one and a half: so this is
+ * for where several are there at once.
+ */
+export function hashTexts(texts: readonly string[]): string[] {
+  const hashes: string[] = [];
+  for (let first = 0; first < texts.length; first += LANES) {
+    const together = texts.slice(first, first + LANES);
+    const isTogether = together.length > 1 && together.every(isShort);
+    for (const one of isTogether ? hashTogether(together) : together.map(hashText)) {
+      hashes.push(one);
+    }
+  }
+  return hashes;
+}
+
+/** Two to four short ones. */
+function hashTogether(texts: readonly string[]): string[] {
+  let end = 0;
+  for (let lane = 0; lane < LANES; lane++) {
+    // A lane without a text ends before it begins, so nothing of it is hashed.
+    const own = lane < texts.length ? putText(texts[lane]!, lane) - LANE_BYTES * lane : 0;
+    view.setUint32(ENDS_OFFSET + 4 * lane, own, true);
+    if (own > end) end = own;
+  }
+  digests(textAt, end);
+  const all = laneDigests.toHex();
+  return texts.map((_, lane) =>
+    all.slice(DIGEST_CHARACTERS * lane, DIGEST_CHARACTERS * (lane + 1))
+  );
+}
+
+function isShort(text: string): boolean {
+  return text.length <= SHORT_CHARACTERS_MAX;
+}
+
+/** Puts a text and what comes behind it into a lane, and gives where its last block ends. */
+function putText(text: string, lane: number): number {
+  const { written } = encoder.encodeInto(text, textBytes[lane]!);
+  return pad(textAt + LANE_BYTES * lane, written);
 }
 
 function takeMemory(length: number): number {

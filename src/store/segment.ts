@@ -33,9 +33,18 @@ export const EVENT_OVERHEAD_BYTES = LENGTH_BYTES + HASH_BYTES;
 const encoder = new TextEncoder();
 
 export function encodeSegment(events: readonly ChainedEvent[]): Bytes {
+  return putSegment(newBytes(segmentBytes(events)), events);
+}
+
+/** Length of a segment of these events. */
+export function segmentBytes(events: readonly ChainedEvent[]): number {
   let size = PREAMBLE_BYTES;
   for (const event of events) size += EVENT_OVERHEAD_BYTES + event.bytes;
-  const segment = newBytes(size);
+  return size;
+}
+
+/** The same into bytes that are as many as it takes. */
+export function putSegment(segment: Bytes, events: readonly ChainedEvent[]): Bytes {
   const view = viewOf(segment);
   segment[0] = FORMAT;
   view.setUint32(1, events.length);
@@ -52,8 +61,33 @@ export function encodeSegment(events: readonly ChainedEvent[]): Bytes {
   segment.subarray(lengthAt).setFromHex(hashes);
   const rawAt = lengthAt + HASH_BYTES * events.length;
   const { written } = encoder.encodeInto(text, segment.subarray(rawAt));
-  assert(rawAt + written === size, "a segment is filled exactly");
+  assert(rawAt + written === segment.length, "a segment is filled exactly");
   return segment;
+}
+
+/** One segment of all events of several, which are copied as they are. */
+export function joinSegments(segments: readonly Bytes[]): Bytes {
+  const counts = segments.map((segment) => viewOf(segment).getUint32(1));
+  const count = counts.reduce((sum, own) => sum + own, 0);
+  const size = segments.reduce((sum, { length }) => sum + length - PREAMBLE_BYTES, PREAMBLE_BYTES);
+  const joined = newBytes(size);
+  joined[0] = FORMAT;
+  viewOf(joined).setUint32(1, count);
+  let lengthAt = PREAMBLE_BYTES;
+  let hashAt = lengthAt + LENGTH_BYTES * count;
+  let rawAt = hashAt + HASH_BYTES * count;
+  for (const [index, segment] of segments.entries()) {
+    assert(segment[0] === FORMAT, "a segment has its format");
+    const hashesAt = PREAMBLE_BYTES + LENGTH_BYTES * counts[index]!;
+    const textAt = hashesAt + HASH_BYTES * counts[index]!;
+    joined.set(segment.subarray(PREAMBLE_BYTES, hashesAt), lengthAt);
+    joined.set(segment.subarray(hashesAt, textAt), hashAt);
+    joined.set(segment.subarray(textAt), rawAt);
+    lengthAt += hashesAt - PREAMBLE_BYTES;
+    hashAt += textAt - hashesAt;
+    rawAt += segment.length - textAt;
+  }
+  return joined;
 }
 
 export function decodeSegment(segment: Bytes): ChainedEvent[] {

@@ -10,8 +10,8 @@
 import { assert } from "../domain/assert.ts";
 import type { Bytes } from "../kv/engine.ts";
 import { newBytes, viewOf } from "../kv/slab.ts";
-import { type ChainedEvent, decodeSegment, encodeSegment } from "./segment.ts";
-import { EVENT_OVERHEAD_BYTES, PREAMBLE_BYTES } from "./segment.ts";
+import { type ChainedEvent, decodeSegment, encodeSegment, joinSegments } from "./segment.ts";
+import { EVENT_OVERHEAD_BYTES, PREAMBLE_BYTES, putSegment } from "./segment.ts";
 
 /** The next event takes all of them to a segment. */
 export const TAIL_EVENTS_MAX = 3;
@@ -34,21 +34,31 @@ export function extendTail(tail: Bytes, event: ChainedEvent): Bytes | undefined 
   const extended = newBytes(size);
   extended.set(tail);
   extended[0] = count + 1;
-  extended.set(encodeSegment([event]), at);
+  putSegment(extended.subarray(at), [event]);
   return extended;
 }
 
 /** Oldest first. */
 export function decodeTail(tail: Bytes): ChainedEvent[] {
-  const events: ChainedEvent[] = [];
+  return singlesOf(tail).flatMap(decodeSegment);
+}
+
+/** One segment of its events and others, which is shorter than segments become. */
+export function sealTail(tail: Bytes, events: readonly ChainedEvent[]): Bytes {
+  return joinSegments([...singlesOf(tail), encodeSegment(events)]);
+}
+
+/** The segments it is made of: pieces of it. */
+function singlesOf(tail: Bytes): Bytes[] {
+  const singles: Bytes[] = [];
   const view = viewOf(tail);
   for (let at = 1; at < tail.length;) {
     const size = singleBytes(view.getUint32(at + PREAMBLE_BYTES));
-    events.push(...decodeSegment(tail.subarray(at, at + size)));
+    singles.push(tail.subarray(at, at + size));
     at += size;
   }
-  assert(events.length === tailCount(tail), "a head has as many events as it says");
-  return events;
+  assert(singles.length === tailCount(tail), "a head has as many events as it says");
+  return singles;
 }
 
 /** Of a segment with one event. */

@@ -1,7 +1,13 @@
 /** Streams: their heads, and appending. Spec: "Event chain hash". */
 
 import { assert } from "../domain/assert.ts";
-import { extendChain, extendChainOnce } from "../domain/audit/chain.ts";
+import {
+  type ChainHash,
+  type ChainLink,
+  extendChain,
+  extendChainOnce,
+  extendChains,
+} from "../domain/audit/chain.ts";
 import { addLeaf } from "../domain/audit/frontier.ts";
 import type { EncodedEvent } from "../domain/event.ts";
 import { placeOf } from "../domain/geo/cells.ts";
@@ -12,10 +18,10 @@ import { markChange, readRewrites } from "./audit_cuts.ts";
 import { movePoint } from "./geo_index.ts";
 import { keys } from "./keys.ts";
 import { setLargeValue } from "./large_value.ts";
-import { type ChainedEvent, encodeSegment } from "./segment.ts";
-import { EVENT_OVERHEAD_BYTES, SEGMENT_BYTES_TARGET } from "./segment.ts";
+import { type ChainedEvent, encodeSegment, EVENT_OVERHEAD_BYTES } from "./segment.ts";
+import { SEGMENT_BYTES_TARGET, segmentBytes } from "./segment.ts";
 import { decodeHead, encodeHead, type StreamHead, tailOf } from "./stream_head.ts";
-import { decodeTail, extendTail, tailCount } from "./stream_tail.ts";
+import { decodeTail, extendTail, sealTail, tailCount } from "./stream_tail.ts";
 
 type Reads = Pick<ReadTransaction, "get">;
 
@@ -49,10 +55,39 @@ export interface StreamAppender {
   /** As it was when the stream was opened. */
   readonly before: StreamHead;
   readonly head: StreamHead;
+  /** What {@link linkAhead} has made. */
+  ahead: LinkAhead | undefined;
   /** Gives the index of the first event appended. Unix seconds: of the last, and of the first. */
   append(events: readonly EncodedEvent[], timestamp: number, firstTimestamp?: number): number;
   /** Writes it out, as of the epoch that the transaction has read (`audit_cuts.ts`). */
   flush(epoch: number): void;
+}
+
+/** A link of a chain, made before its event is appended; it holds only behind `previous`. */
+interface LinkAhead extends ChainLink {
+  hash: ChainHash | undefined;
+}
+
+/** An event that is likely to be the next of a stream. */
+export interface NextEvent {
+  readonly stream: StreamAppender;
+  readonly event: EncodedEvent;
+}
+
+/**
+ * Hashes events together that are each the next of another stream: appending one then takes the
+ * hash that is ready. Where something else is appended before it, it is hashed again.
+ */
+export function linkAhead(nexts: readonly NextEvent[]): void {
+  const links: LinkAhead[] = [];
+  for (const { stream, event } of nexts) {
+    if (stream.ahead !== undefined) continue;
+    stream.ahead = { previous: stream.head.tip, raw: event.raw, hash: undefined };
+    links.push(stream.ahead);
+  }
+  if (links.length < 2) return;
+  const hashes = extendChains(links);
+  for (const [index, link] of links.entries()) link.hash = hashes[index]!;
 }
 
 /** Opens streams for appending, in their order: reads their heads at once, and so guards them. */
@@ -82,14 +117,21 @@ function appenderTo(
 ): StreamAppender {
   const before = decodeHead(stored);
   let pending: ChainedEvent[] | undefined;
-  const appender = { key: stream, before, head: before, append, flush };
+  const appender: StreamAppender & { head: StreamHead } = {
+    key: stream,
+    before,
+    head: before,
+    ahead: undefined,
+    append,
+    flush,
+  };
 
   function append(
     events: readonly EncodedEvent[],
     timestamp: number,
     firstTimestamp = timestamp,
   ): number {
-    const { head } = appender;
+    const { head, ahead } = appender;
     const first = head.length;
     let { tip, bytes } = head;
     const peaks = [...head.peaks];
@@ -98,7 +140,8 @@ function appenderTo(
     let length = first;
     for (const event of events) {
       if (event.geo !== undefined) geo = event.geo;
-      tip = extend(tip, event.raw);
+      const isReady = ahead?.raw === event.raw && ahead.previous === tip;
+      tip = (isReady ? ahead.hash : undefined) ?? extend(tip, event.raw);
       bytes += event.bytes;
       addLeaf(peaks, length++, tip);
       const chained = { raw: event.raw, bytes: event.bytes, hash: tip };
@@ -143,8 +186,14 @@ function placeBehind(
   const extended = events.length === 1 ? extendTail(tail, events[0]!) : undefined;
   if (extended !== undefined) return extended;
   const count = tailCount(tail);
-  const all = count === 0 ? events : [...decodeTail(tail), ...events];
-  placeSegments(tx, tenant, stream, generation, length - count, all);
+  const first = length - count;
+  if (count > 0 && tail.length + segmentBytes(events) <= SEGMENT_BYTES_TARGET) {
+    const key = keys.segment(tenant, stream, first, generation);
+    setLargeValue(tx, tenant, key, sealTail(tail, events));
+  } else {
+    const all = count === 0 ? events : [...decodeTail(tail), ...events];
+    placeSegments(tx, tenant, stream, generation, first, all);
+  }
   return undefined;
 }
 

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import fc from "fast-check";
-import { hashText, openHashInput } from "../../src/domain/sha256.ts";
+import { hashText, hashTexts, openHashInput } from "../../src/domain/sha256.ts";
 
 /** Past the length from which on texts are left to the runtime. */
 const LENGTHS = 1_100;
@@ -36,6 +36,32 @@ for (const unit of ["a", "é", "€", "😀", "\ud83d"]) {
     }
   });
 }
+
+Deno.test("texts hashed together have the runtime's digests, whatever their lengths and number", () => {
+  const text = fc.oneof(
+    fc.string({ unit: "binary", maxLength: 300 }),
+    fc.nat(LENGTHS).map((length) => "x".repeat(length)),
+  );
+  fc.assert(
+    fc.property(fc.array(text, { maxLength: 11 }), (texts) => {
+      assert.deepEqual(hashTexts(texts), texts.map((one) => hash("sha256", one, "hex")));
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+Deno.test("a text has its digest in each of the four places, beside one of any other length", () => {
+  const texts = Array.from({ length: 130 }, (_, length) => "y".repeat(length));
+  const digests = texts.map((text) => hash("sha256", text, "hex"));
+  for (const [index, text] of texts.entries()) {
+    for (let place = 0; place < 4; place++) {
+      const other = (index * 7 + place * 31) % texts.length;
+      const together = Array(4).fill(texts[other]!).with(place, text);
+      const expected = Array(4).fill(digests[other]!).with(place, digests[index]!);
+      assert.deepEqual(hashTexts(together), expected, `${index} beside ${other}, in ${place}`);
+    }
+  }
+});
 
 Deno.test("inputs of every length up to four blocks have the runtime's digest", () => {
   for (let length = 0; length <= 256; length++) {

@@ -2,10 +2,12 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { encodeSegment } from "../../src/store/segment.ts";
 import {
   decodeTail,
   extendTail,
   NO_TAIL,
+  sealTail,
   TAIL_BYTES_MAX,
   TAIL_EVENTS_MAX,
   tailCount,
@@ -28,6 +30,20 @@ Deno.test("decodeTail() gives back what extendTail() was given, in any script", 
     const tail = events.reduce((before, event) => extendTail(before, event)!, NO_TAIL);
     assert.deepEqual(decodeTail(tail), events);
     assert.equal(tailCount(tail), events.length);
+  }));
+});
+
+Deno.test("sealTail() makes the segment of its events and those that come behind", () => {
+  const raw = fc.string({ unit: "grapheme", maxLength: 60 });
+  const held = fc.array(raw, { minLength: 1, maxLength: TAIL_EVENTS_MAX });
+  fc.assert(fc.property(held, fc.array(raw, { minLength: 1, maxLength: 9 }), (drawn, more) => {
+    const events = [...drawn, ...more].map(chained);
+    const tail = events.slice(0, drawn.length).reduce(
+      (one, next) => extendTail(one, next)!,
+      NO_TAIL,
+    );
+    const sealed = sealTail(tail, events.slice(drawn.length));
+    assert.deepEqual([...sealed], [...encodeSegment(events)]);
   }));
 });
 

@@ -1,0 +1,107 @@
+/**
+ * WebAssembly (core specification, chapter 5) written by hand: instructions, and the parts of a
+ * module around them.
+ */
+
+import { encodeU32 } from "../wasm/byte_reader.ts";
+
+/** Instructions in the order in which they run, each behind its operands. */
+export type Code = readonly number[];
+
+/** Instructions on the 32-bit integers, and those that steer. */
+export const op = {
+  loop: [0x03],
+  end: [0x0b],
+  branchIf: [0x0d],
+  getLocal: [0x20],
+  setLocal: [0x21],
+  load: [0x28],
+  store: [0x36],
+  constant: [0x41],
+  isBelow: [0x49],
+  add: [0x6a],
+  and: [0x71],
+  or: [0x72],
+  xor: [0x73],
+  shiftRight: [0x76],
+  rotateLeft: [0x77],
+  rotateRight: [0x78],
+} as const;
+
+/** Instructions on four of them at once. */
+export const lanes = {
+  load: [0xfd, 0x00],
+  loadSplat: [0xfd, 0x09],
+  store: [0xfd, 0x0b],
+  shuffleBytes: [0xfd, 0x0d],
+  splat: [0xfd, 0x11],
+  isAbove: [0xfd, 0x3b],
+  and: [0xfd, 0x4e],
+  or: [0xfd, 0x50],
+  xor: [0xfd, 0x51],
+  select: [0xfd, 0x52],
+  shiftLeft: [0xfd, 0xab, 0x01],
+  shiftRight: [0xfd, 0xad, 0x01],
+  add: [0xfd, 0xae, 0x01],
+} as const;
+
+export const I32 = 0x7f;
+export const V128 = 0x7b;
+export const NO_RESULT = 0x40;
+
+/** Alignment of what is loaded or stored: 2 to the power of this. */
+const WORD_ALIGNMENT = 2;
+
+export function get(local: number): Code {
+  return [...op.getLocal, ...encodeU32(local)];
+}
+
+export function set(local: number, value: Code): Code {
+  return [...value, ...op.setLocal, ...encodeU32(local)];
+}
+
+export function constant(value: number): Code {
+  return [...op.constant, ...signed(value | 0)];
+}
+
+/** Several values made one by an instruction that takes two. */
+export function joined(by: Code, first: Code, ...others: readonly Code[]): Code {
+  return [...first, ...others.flatMap((other) => [...other, ...by])];
+}
+
+/** With one of the loads: from so many bytes behind an address. */
+export function loaded(by: Code, address: Code, offset: number): Code {
+  return [...address, ...by, WORD_ALIGNMENT, ...encodeU32(offset)];
+}
+
+/** With one of the stores: so many bytes behind an address. */
+export function stored(by: Code, address: Code, offset: number, value: Code): Code {
+  return [...address, ...value, ...by, WORD_ALIGNMENT, ...encodeU32(offset)];
+}
+
+/** Sixteen bytes of the two vectors behind each other, by their places there. */
+export function shuffled(left: Code, right: Code, places: readonly number[]): Code {
+  return [...left, ...right, ...lanes.shuffleBytes, ...places];
+}
+
+export function vector(items: readonly Code[]): Code {
+  return [...encodeU32(items.length), ...items.flat()];
+}
+
+export function name(text: string): Code {
+  return vector([...text].map((character) => [character.charCodeAt(0)]));
+}
+
+/** A function's locals by their types, and its instructions. */
+export function functionBody(locals: readonly Code[], code: Code): Code {
+  const body = [...vector(locals), ...code, ...op.end];
+  return [...encodeU32(body.length), ...body];
+}
+
+/** A signed LEB128 number of 32 bits: the highest of its last seven bits is its sign. */
+function signed(value: number): Code {
+  const bytes: number[] = [];
+  let rest = value;
+  for (; rest < -0x40 || rest > 0x3f; rest >>= 7) bytes.push(rest & 0x7f | 0x80);
+  return [...bytes, rest & 0x7f];
+}

@@ -20,8 +20,11 @@ export interface SqlText {
 
 type TokenKind = "word" | "quoted" | "parameter" | "end" | "other";
 
-/** Blanks and comments, then one token. A comment or quote that is not closed ends the text. */
-const BLANK = /(?:[\t\n\f\r \uFEFF]|--[^\n]*(?:\n|$)|\/\*(?:[^*]|\*(?!\/))*(?:\*\/|$))+/y;
+/**
+ * Blanks and comments, then one token. A comment or quote that is not closed ends the text; the two
+ * characters that open a comment are none where nothing follows them.
+ */
+const BLANK = /(?:[\t\n\f\r \uFEFF]|--[^\n]*(?:\n|$)|\/\*(?=[^])(?:[^*]|\*(?!\/))*(?:\*\/|$))+/y;
 const TOKENS: readonly (readonly [TokenKind, RegExp])[] = [
   ["other", /[xX]'[^']*(?:'|$)/y],
   ["word", /[A-Za-z_\u0080-\uFFFF][A-Za-z0-9_$\u0080-\uFFFF]*/y],

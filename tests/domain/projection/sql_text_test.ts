@@ -68,6 +68,30 @@ Deno.test("readSqlText() finds the verb behind blanks and comments, in any case"
   }
 });
 
+/** By SQLite's description of its tokens, `/*` at the end of a text is no comment. */
+const SECOND_STATEMENTS: Readonly<Record<string, boolean>> = {
+  "SELECT 1": false,
+  "SELECT 1;": false,
+  "SELECT 1; ;; -- x": false,
+  "SELECT 1; /* x": false,
+  "SELECT 1; /**/": false,
+  "SELECT 1; /*/": false,
+  "SELECT 1; /* ": false,
+  "SELECT 1; /*": true,
+  "SELECT 1; /": true,
+  "SELECT 1; -": true,
+  "SELECT 1; SELECT 2": true,
+};
+
+for (const [sql, hasMore] of Object.entries(SECOND_STATEMENTS)) {
+  Deno.test(`readSqlText() sees ${hasMore ? "a second" : "one"} statement in ${sql}`, () => {
+    assert.equal(readSqlText(sql).hasMore, hasMore);
+    withOrders((database) => {
+      assert.equal(withoutBlanks(prepare(database, sql)!.rest) !== "", hasMore);
+    });
+  });
+}
+
 Deno.test("readSqlText() sees a second statement wherever SQLite leaves one", () => {
   withOrders((database) => {
     let seen = 0;

@@ -1,0 +1,41 @@
+/**
+ * Long work in pieces: the thread is given to others whenever one piece has run for some
+ * milliseconds. So a request that asks for much takes its time, and nobody waits for it.
+ *
+ *     const pieces = openPieces(host);
+ *     for (const event of events) {
+ *       await pieces.rest();
+ *       check(event);
+ *     }
+ *
+ * In a loop whose steps take microseconds, ask without waiting for nothing:
+ *
+ *     const rest = pieces.rest();
+ *     if (rest !== undefined) await rest;
+ */
+
+/** The part of `Host` that this needs. */
+export interface Turns {
+  monotonicMs(): number;
+  yieldTurn(): Promise<void>;
+}
+
+export interface Pieces {
+  /** Undefined while the piece may go on; else what to wait for before the next one begins. */
+  rest(): Promise<void> | undefined;
+}
+
+/** How long one piece may run. */
+export const PIECE_MS_MAX = 4;
+
+/** The first piece begins now. */
+export function openPieces(turns: Turns, pieceMs: number = PIECE_MS_MAX): Pieces {
+  let endMs = turns.monotonicMs() + pieceMs;
+
+  async function next(): Promise<void> {
+    await turns.yieldTurn();
+    endMs = turns.monotonicMs() + pieceMs;
+  }
+
+  return { rest: () => turns.monotonicMs() < endMs ? undefined : next() };
+}

@@ -1,3 +1,5 @@
+/** The budget that work draws on: what it takes, and when it is used up. */
+
 import assert from "node:assert/strict";
 import { BudgetSpent, newBudget, spend } from "../../src/domain/budget.ts";
 

@@ -1,3 +1,5 @@
+/** Long work in pieces: when a piece ends, and that another begins. */
+
 import assert from "node:assert/strict";
 import { openPieces } from "../../src/domain/pieces.ts";
 

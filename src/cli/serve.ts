@@ -4,9 +4,10 @@ import { type Access, createAccess } from "../service/access.ts";
 import { bootstrap, FIRST_SLUG, type FirstStart } from "../commands/bootstrap.ts";
 import { baseUrls, type Config, opensMetricsLocally, plainTextWarning } from "../config.ts";
 import { countTransaction, newCounters } from "../domain/counters.ts";
+import { newThreadWatch } from "../domain/thread_watch.ts";
 import { type Host, systemHost } from "../host.ts";
 import { clientAddress, parseAddressRanges } from "../http/client_address.ts";
-import { type RunningServer, startServer } from "../http/serve.ts";
+import { type RunningServer, type ServeOptions, startServer } from "../http/serve.ts";
 import type { Engine } from "../kv/engine.ts";
 import { measureEngine } from "../kv/measured_engine.ts";
 import { openEngine } from "../kv/open_engine.ts";
@@ -27,6 +28,7 @@ import { sweeper } from "../workers/sweeper.ts";
 import { timerWorker } from "../workers/timers.ts";
 import { viewCopyWorker } from "../workers/view_copies.ts";
 import { viewBuildWorker, viewWorker } from "../workers/views.ts";
+import { watchThread } from "../workers/thread_watch.ts";
 import { type RunningWorker, runWorker, type Worker } from "../workers/worker.ts";
 import { EXIT_FAILED, exitWith, reasonOf, settingsOrExit, tokenSecret } from "./settings.ts";
 
@@ -43,6 +45,7 @@ interface Running {
   readonly service: Service;
   readonly server: RunningServer | undefined;
   readonly workers: readonly RunningWorker[];
+  readonly endWatch: () => void;
 }
 
 export async function serve(): Promise<void> {
@@ -104,12 +107,15 @@ async function start(config: Config, host: Host, tracer?: Tracer): Promise<Runni
       baseUrls: baseUrls(config, FIRST_SLUG),
     })
     : undefined;
-  const server = config.roles.api ? await listen(config, host, service, tls, tracer) : undefined;
+  const watch = newThreadWatch(counters.loopDelaySeconds, host.monotonicMs());
+  const settings = { tls, tracer, watch };
+  const server = config.roles.api ? await listen(config, host, service, settings) : undefined;
   const workers = workersOf(config, service).map((worker) =>
-    runWorker(worker, host, counters.workerFailures)
+    runWorker(worker, host, counters.workerFailures, watch)
   );
+  const endWatch = watchThread(watch, host);
   announce(config, server, tellKeys(config, first, credentials.path));
-  return { engine, access, service, server, workers };
+  return { engine, access, service, server, workers, endWatch };
 }
 
 /** Of this process alone, and made anew where it is lost. */
@@ -156,16 +162,14 @@ function listen(
   config: Config,
   host: Host,
   service: Service,
-  tls: { readonly cert: string; readonly key: string } | undefined,
-  tracer: Tracer | undefined,
+  settings: Pick<ServeOptions, "tls" | "tracer" | "watch">,
 ): Promise<RunningServer> {
   const trusted = parseAddressRanges(config.trustedProxies);
   return startServer(service, host, {
     hostname: config.host,
     port: config.port,
     baseDomain: config.baseDomain,
-    tls,
-    tracer,
+    ...settings,
     headerPrefix: config.headerPrefix,
     ipLimitPerMinute: config.ipLimitPerMinute,
     opensMetricsLocally: opensMetricsLocally(config),
@@ -206,7 +210,8 @@ function stopSignal(): Promise<Deno.Signal> {
  * From the edge inwards: nothing is closed while something before it may still need it. What may
  * wait for a store that is away waits side by side, to be below the deadline.
  */
-async function stop({ engine, access, service, server, workers }: Running): Promise<void> {
+async function stop(running: Running): Promise<void> {
+  const { engine, access, service, server, workers, endWatch } = running;
   // They would outlast the grace of the listeners; each can be gone on with.
   service.imports.stop();
   const atRest = Promise.all(workers.map((worker) => worker.stop()));
@@ -215,4 +220,5 @@ async function stop({ engine, access, service, server, workers }: Running): Prom
   await Promise.all([server?.stop(STOP_GRACE_MS), Promise.race([atRest, isOver])]);
   await Promise.all([service.close(), access.close()]);
   await engine.close();
+  endWatch();
 }

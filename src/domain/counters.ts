@@ -43,6 +43,8 @@ export interface Counters {
   /** Parts of rate limits that processes share: `taken`, `empty` where none was left, `failed`. */
   readonly rateShares: Tally;
   readonly store: StoreCounters;
+  /** How late what is ready comes to its turn, in seconds: see `thread_watch.ts`. */
+  readonly loopDelaySeconds: Histogram;
 }
 
 export interface StoreCounters {
@@ -58,6 +60,9 @@ export interface StoreCounters {
 export const LATENCY_SECONDS: readonly number[] = [
   ...[0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
 ];
+
+/** From the grain of a timer to what no client waits for. */
+const LOOP_DELAY_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /** What is known to come begins at 0, so that its first increase can be seen. */
 export function newCounters(): Counters {
@@ -86,6 +91,7 @@ export function newCounters(): Counters {
       retries: 0,
       commitSeconds: newHistogram(LATENCY_SECONDS),
     },
+    loopDelaySeconds: newHistogram(LOOP_DELAY_SECONDS),
   };
 }
 

@@ -8,6 +8,7 @@ import { Hono } from "hono";
 import type { Host } from "../host.ts";
 import type { Service } from "../service.ts";
 import { accept, type Outcome, type Refusal, refuse } from "../domain/refusal.ts";
+import { beginWork, endWork, type Work } from "../domain/thread_watch.ts";
 import { withoutBody } from "./answer.ts";
 import type { AppOptions, Call, Connection, Edge, Place } from "./call.ts";
 import { leaveBody } from "./decode/body.ts";
@@ -47,6 +48,7 @@ interface Arrival {
   readonly connection: Connection;
   readonly address: Address;
   readonly path: FoundPath | undefined;
+  readonly work: Work;
 }
 
 /** What a listener hands its requests to. */
@@ -65,7 +67,7 @@ function isHost(header: string | null): boolean {
 
 /** The application of one listener, or of all hosts of a base domain. */
 export function createApp(service: Service, host: Host, options: AppOptions): App {
-  const { requests = newRequestCounts(), drain } = options;
+  const { requests = newRequestCounts(), drain, watch } = options;
   const { addressNet = createAddressNet(options.clientAddress) } = options;
   const { loadGate = createLoadGate(service, host) } = options;
   const edge: Edge = { service, host, options, requests, addressNet, loadGate, paths: PATHS };
@@ -81,7 +83,7 @@ export function createApp(service: Service, host: Host, options: AppOptions): Ap
     if (!isHost(request.headers.get("host"))) return sendRefusal(requestId, MALFORMED_HOST);
     const found = findRoute(request, address, path, findPlace);
     if (!found.ok) return refuseUnrouted(edge, { request, connection }, requestId, found.refusal);
-    const call = newCall(arrival, requestId, found.value);
+    const call = arrival.work.owner = newCall(arrival, requestId, found.value);
     let response: Response;
     try {
       response = await answerCall(edge, call, found.value.handler);
@@ -108,18 +110,22 @@ export function createApp(service: Service, host: Host, options: AppOptions): Ap
     if (isGated && !loadGate.enter()) return await shed(request);
     const isWaitedFor = drain?.enter() ?? false;
     const beganMs = host.monotonicMs();
+    const route = path?.path.pattern ?? NO_ROUTE;
+    const work: Work = { at: 0, sinceMs: beganMs, route, method: request.method, owner: undefined };
+    if (watch !== undefined) beginWork(watch, work);
     let endedMs: number | undefined;
     try {
-      const response = await carry(request, { request, connection, address, path });
+      const response = await carry(request, { request, connection, address, path, work });
       if (response.status >= 400) leaveBody(request);
       endedMs = host.monotonicMs();
-      const route = path?.path.pattern ?? NO_ROUTE;
       const seconds = (endedMs - beganMs) / MS_PER_SECOND;
       countRequest(requests, route, request.method, response.status, seconds);
       return response;
     } finally {
       if (isWaitedFor) drain!.leave();
-      if (isGated) loadGate.leave(beganMs, endedMs ?? host.monotonicMs());
+      endedMs ??= host.monotonicMs();
+      if (isGated) loadGate.leave(beganMs, endedMs);
+      if (watch !== undefined) endWork(watch, work, endedMs);
     }
   }
 

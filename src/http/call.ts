@@ -4,6 +4,7 @@ import type { Host } from "../host.ts";
 import type { Tier } from "../domain/access.ts";
 import type { Service } from "../service.ts";
 import type { Environment, Tenant } from "../domain/tenant.ts";
+import type { ThreadWatch } from "../domain/thread_watch.ts";
 import type { Tracer } from "../domain/tracer.ts";
 import type { Drain } from "./drain.ts";
 import type { AddressNet } from "./middleware/address_net.ts";
@@ -37,6 +38,8 @@ export interface AppOptions {
   readonly addressNet?: AddressNet;
   /** The same. Left out: one for this listener alone. */
   readonly loadGate?: LoadGate;
+  /** The same, with the workers of the process. Left out: nobody watches the thread. */
+  readonly watch?: ThreadWatch;
 }
 
 /** What every request shares. */

@@ -4,6 +4,7 @@
  */
 
 import { count, type Tally } from "../domain/counters.ts";
+import { beginWork, endWork, type ThreadWatch, type Work } from "../domain/thread_watch.ts";
 import type { Host } from "../host.ts";
 
 export interface Worker {
@@ -34,12 +35,13 @@ const BACKOFF_LAST_MS = 4_000;
 
 /**
  * Starts the loop. A drain that throws is logged, counted under the worker's name and tried again
- * later; the loop never ends.
+ * later; the loop never ends. `watch` is told of each drain.
  */
 export function runWorker(
   worker: Worker,
   host: Host,
   failures: Tally = new Map(),
+  watch?: ThreadWatch,
 ): RunningWorker {
   let stopped = false;
   let isNudged = false;
@@ -50,7 +52,7 @@ export function runWorker(
     while (!stopped) {
       try {
         isNudged = false;
-        const done = await worker.drain(DRAIN_LIMIT, () => stopped);
+        const done = await drain();
         backoffMs = BACKOFF_FIRST_MS;
         if (done === 0) await pause(worker.idleMs);
         else if (done < DRAIN_LIMIT && worker.gatherMs !== undefined) await rest(worker.gatherMs);
@@ -62,6 +64,17 @@ export function runWorker(
         await pause(backoffMs);
         backoffMs = Math.min(2 * backoffMs, BACKOFF_LAST_MS);
       }
+    }
+  }
+
+  async function drain(): Promise<number> {
+    if (watch === undefined) return await worker.drain(DRAIN_LIMIT, () => stopped);
+    const work: Work = { at: 0, sinceMs: host.monotonicMs(), worker: worker.name };
+    beginWork(watch, work);
+    try {
+      return await worker.drain(DRAIN_LIMIT, () => stopped);
+    } finally {
+      endWork(watch, work, host.monotonicMs());
     }
   }
 

@@ -80,6 +80,13 @@ export const METRICS: readonly (NumberMetric | HistogramMetric)[] = [
     read: (view) => [[{}, view.eventLoopLagSeconds]],
   },
   {
+    name: "daybook_event_loop_delay_seconds",
+    help: "How late what is ready comes to its turn, looked at every 20 ms",
+    type: "histogram",
+    labels: [],
+    read: ({ counters }) => [[{}, counters.loopDelaySeconds]],
+  },
+  {
     name: "daybook_http_requests_total",
     help: "Answered requests",
     type: "counter",

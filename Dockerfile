@@ -34,4 +34,4 @@ HEALTHCHECK --interval=10s --timeout=3s --start-period=10s --retries=3 \
   CMD ["deno", "eval", "--unsafely-ignore-certificate-errors=127.0.0.1", \
        "const scheme = Deno.env.get('DAYBOOK_TLS_CERT') ? 'https' : 'http'; const reply = await fetch(`${scheme}://127.0.0.1:${Deno.env.get('DAYBOOK_PORT')}/health/ready`); Deno.exit(reply.ok ? 0 : 1)"]
 
-CMD ["run", "--v8-flags=--max-semi-space-size=8,--heap-growing-percent=100,--no-allocation-site-pretenuring", "--cached-only", "--frozen", "--allow-net", "--allow-read", "--allow-write", "--allow-env", "--allow-sys", "--allow-ffi", "--allow-run=deno", "main.ts", "serve"]
+CMD ["run", "--v8-flags=--max-semi-space-size=8,--heap-growing-percent=100,--no-allocation-site-pretenuring", "--cached-only", "--frozen", "--allow-net", "--allow-read", "--allow-write", "--allow-env", "--allow-sys", "--allow-ffi", "--allow-run=deno,/usr/bin/prlimit", "main.ts", "serve"]

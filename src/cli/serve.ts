@@ -12,6 +12,7 @@ import type { Engine } from "../kv/engine.ts";
 import { measureEngine } from "../kv/measured_engine.ts";
 import { openEngine } from "../kv/open_engine.ts";
 import { credentialsFile } from "../private_files.ts";
+import { canLimitMemory, LIMITER_PATH } from "../runners/memory_limit.ts";
 import { createService, type Service } from "../service.ts";
 import { anchorWorker } from "../workers/anchors.ts";
 import type { Tracer } from "../domain/tracer.ts";
@@ -54,6 +55,11 @@ export async function serve(): Promise<void> {
   const host = systemHost(tracer);
   const warning = plainTextWarning(config);
   if (warning !== undefined) host.log("warn", warning);
+  if (!canLimitMemory()) {
+    host.log("warn", "Processes for SQL and modules run without a limit on their memory", {
+      reason: `${LIMITER_PATH} of util-linux is not there, or may not be run`,
+    });
+  }
   let running: Running;
   try {
     running = await start(config, host, tracer);

@@ -143,6 +143,10 @@ export const limits = {
   wasmFunctionsMax: 50_000,
   wasmFunctionBytesMax: 1 * MiB,
   wasmLocalsMax: 1_000_000,
+  /** Memory of a process for modules; kept by the system. */
+  wasmProcessBytesMax: 240 * MiB,
+  /** Memory of a process for folds, rows and checks; kept by the system. */
+  computeProcessBytesMax: 240 * MiB,
   /** A handler's `error` object as JSON text, for it goes into the answer whole. */
   wasmErrorBytesMax: 16 * KiB,
   /** How long a saga is kept that has ended, and what has failed too often to be tried again. */
@@ -186,6 +190,8 @@ export const limits = {
   sqlRowsMax: 10_000,
   sqlReplyBytesMax: 8 * MiB,
   sqlTimeoutMs: 5_000,
+  /** Memory of a process for SQL, and of the one that writes copies; kept by the system. */
+  sqlProcessBytesMax: 240 * MiB,
   /** Memory of SQLite while a statement runs, and one value in it. */
   sqlMemoryBytesMax: 256 * MiB,
   sqlValueBytesMax: 8 * MiB,

@@ -8,14 +8,9 @@
 
 import { newAlarm } from "./alarm.ts";
 import { encodeFrame, type Frame, frameReader, joinBytes } from "./frame.ts";
+import { limitMemory, type RunnerCommand } from "./memory_limit.ts";
 
-/** What to start. */
-export interface RunnerCommand {
-  readonly path: string;
-  readonly args: readonly string[];
-  /** Its whole environment; empty without it. */
-  readonly env?: Readonly<Record<string, string>>;
-}
+export type { RunnerCommand };
 
 /** What every answer says beside its own: one for each request, and `ready` when it begins. */
 export interface AnswerMessage {
@@ -66,10 +61,14 @@ export interface Permissions {
   readonly write?: string;
 }
 
-/** This Deno, with a program of ours, with no permissions but those given. */
+/**
+ * This Deno, with a program of ours, with no permissions but those given, and with at most
+ * `memoryBytesMax` of memory of its own.
+ */
 export function denoCommand(
   program: URL,
   engineFlags: readonly string[],
+  memoryBytesMax: number,
   permissions: Permissions = {},
 ): RunnerCommand {
   const options = ["--no-prompt", "--no-config", "--no-lock", "--no-remote", "--no-npm"];
@@ -79,7 +78,7 @@ export function denoCommand(
   );
   const flags = `--v8-flags=${engineFlags.join(",")}`;
   const args = ["run", ...options, ...allowed, flags, program.href];
-  return { path: Deno.execPath(), args };
+  return limitMemory({ path: Deno.execPath(), args }, memoryBytesMax);
 }
 
 /** Starts a runner and waits until it can be asked. Throws where it cannot be started. */

@@ -3,6 +3,7 @@
  * with one request at a time. Where it ends, what it had under way is told as lost.
  */
 
+import { limits } from "../domain/limits.ts";
 import { denoCommand, type RunnerCommand, RunnerGoneError } from "../runners/runner_process.ts";
 import { runnerShelf } from "../runners/runner_shelf.ts";
 import type { CopyAnswer, CopyRequest, CopyResult } from "./copy_messages.ts";
@@ -68,5 +69,5 @@ export function openCopyWriter(settings: CopyWriterSettings): CopyWriter {
 function writerCommand(folder: string): RunnerCommand {
   const program = new URL("./copy_main.ts", import.meta.url);
   const flags = [`--max-old-space-size=${HEAP_MEGABYTES}`];
-  return denoCommand(program, flags, { read: folder, write: folder });
+  return denoCommand(program, flags, limits.sqlProcessBytesMax, { read: folder, write: folder });
 }

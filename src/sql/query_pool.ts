@@ -97,7 +97,7 @@ export function openQueryPool(settings: QueryPoolSettings): QueryPool {
 function queryCommand(folder: string): RunnerCommand {
   const program = new URL("./query_main.ts", import.meta.url);
   const flags = [`--max-old-space-size=${HEAP_MEGABYTES}`];
-  const command = denoCommand(program, flags, { read: folder });
+  const command = denoCommand(program, flags, limits.sqlProcessBytesMax, { read: folder });
   // Where SQLite makes its temporary files, of which the platform's permissions know nothing.
   return { ...command, env: { SQLITE_TMPDIR: folder } };
 }

@@ -7,6 +7,7 @@
  * the runner. A runner that vanishes with a call in it is tried again once, unless its time was up.
  */
 
+import { limits } from "../domain/limits.ts";
 import type { OutputKind } from "../domain/wasm/call_output.ts";
 import type { WasmOutcome } from "../domain/wasm/failure.ts";
 import { openDispatcher, type PoolMeasure, type TurnedAway } from "../runners/dispatcher.ts";
@@ -66,7 +67,7 @@ const WAIT_MS_MAX = 2_000;
 const GROUP_MAX = 16;
 /** V8 needs so much of the stack for what is not the module's; fewer, and Deno does not start. */
 const STACK_KILOBYTES_OWN = 32;
-const HEAP_MEGABYTES = 512;
+const HEAP_MEGABYTES = 160;
 
 export function openWasmPool(settings: WasmPoolSettings): WasmPool {
   const { submit, measure, close } = openDispatcher<Job, RunnerRequest, RunnerAnswer>({
@@ -102,12 +103,14 @@ export function openWasmPool(settings: WasmPoolSettings): WasmPool {
 
 /** This Deno, without permissions, with a stack of so many KiB for modules. */
 function runnerCommand(stackKilobytes: number): RunnerCommand {
-  return denoCommand(new URL("./runner_main.ts", import.meta.url), [
+  const program = new URL("./runner_main.ts", import.meta.url);
+  const flags = [
     `--stack-size=${stackKilobytes + STACK_KILOBYTES_OWN}`,
     `--max-old-space-size=${HEAP_MEGABYTES}`,
     "--wasm-max-mem-pages=1024",
     "--expose-gc",
-  ]);
+  ];
+  return denoCommand(program, flags, limits.wasmProcessBytesMax);
 }
 
 function turnAway(job: Job, reason: TurnedAway): void {

@@ -20,7 +20,7 @@ const COMPILED_BYTES_MAX = 64 * 1024 * 1024;
  * room, only the size of the process tells: that is looked at after so many bytes.
  */
 const GARBAGE_LOOK_BYTES = 64 * 1024 * 1024;
-const RESIDENT_BYTES_MAX = 256 * 1024 * 1024;
+const RESIDENT_BYTES_MAX = 128 * 1024 * 1024;
 /** Address space, of which each memory takes far more than its size. */
 const GARBAGE_MEMORIES_MAX = 2_000;
 

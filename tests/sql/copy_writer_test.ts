@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
+import { limits } from "../../src/domain/limits.ts";
 import { denoCommand, type RunnerCommand } from "../../src/runners/runner_process.ts";
 import { openCopyWriter } from "../../src/sql/copy_writer.ts";
 
@@ -18,12 +19,14 @@ const FILE_BLOCKS_MAX = 2_048;
 /** The ordinary program, for which every disk is small. */
 function onSmallDisk(folder: string): RunnerCommand {
   const program = new URL("../../src/sql/copy_main.ts", import.meta.url);
-  const { path, args: [...args] } = denoCommand(program, ["--max-old-space-size=128"], {
-    read: folder,
-    write: folder,
-  });
+  const { path, args: [...args] } = denoCommand(
+    program,
+    ["--max-old-space-size=128"],
+    limits.sqlProcessBytesMax,
+    { read: folder, write: folder },
+  );
   // The runtime's own cache of code may be larger than that.
-  args.splice(1, 0, "--no-code-cache");
+  args.splice(args.indexOf("run") + 1, 0, "--no-code-cache");
   const script = `ulimit -f ${FILE_BLOCKS_MAX}; exec "$0" "$@"`;
   return { path: "/bin/sh", args: ["-c", script, path, ...args] };
 }

@@ -194,7 +194,7 @@ async function startPermissions(): Promise<string[]> {
   const config = JSON.parse(await Deno.readTextFile(new URL("deno.json", ROOT)));
   // The task asks a shell where the runtime is.
   const task = (config.tasks.start as string)
-    .replace(/"--allow-run=[^"]*"/, `--allow-run=${Deno.execPath()}`);
+    .replace(/"--allow-run=\$\([^)]*\)\)'\)([^"]*)"/, `--allow-run=${Deno.execPath()}$1`);
   const words = task.split(" ");
   return words.filter((word) => word.startsWith("--"));
 }

@@ -103,7 +103,7 @@ Deno.test("a runner collects what calls left behind when its process has grown, 
   const { runner, world } = await runnerWith(GROWING);
   const pauses = () => runner.answer({ message: callOf(), body: NOTHING }).message.pauses;
   for (let turn = 0; turn < 10; turn++) assert.equal(pauses(), false);
-  world.residentBytes = 257 * MEBIBYTES;
+  world.residentBytes = 129 * MEBIBYTES;
   // 62 MiB each: the second brings it to look.
   assert.deepEqual([pauses(), pauses()].includes(true), true);
   runner.cleanUp();
@@ -114,7 +114,7 @@ Deno.test("a runner collects what calls left behind when its process has grown, 
 
 Deno.test("a runner stops in mid-fold to collect", async () => {
   const { runner, world } = await runnerWith(GROWING);
-  world.residentBytes = 257 * MEBIBYTES;
+  world.residentBytes = 129 * MEBIBYTES;
   const body = new TextEncoder().encode("{}".repeat(11));
   const { message } = runner.answer({ message: foldOf(10, 1_000), body });
   assert(message.kind === "value" && message.done < 10 && message.pauses, JSON.stringify(message));

@@ -1,0 +1,107 @@
+/**
+ * What the operating system keeps of a runner's memory: 300 MiB in all are promised, whatever takes
+ * it. The system says how much a process had at most.
+ */
+
+import assert from "node:assert/strict";
+import { limits } from "../../src/domain/limits.ts";
+import { canLimitMemory, LIMITER_PATH, limitMemory } from "../../src/runners/memory_limit.ts";
+import {
+  type AnswerMessage,
+  denoCommand,
+  RunnerGoneError,
+  type RunnerProcess,
+  startRunner,
+} from "../../src/runners/runner_process.ts";
+
+const PROMISED_MEGABYTES = 300;
+const WITHIN_MS = 20_000;
+const LOOK_MS = 2;
+const PROGRAM = new URL("../support/runners/memory_hog.ts", import.meta.url);
+/** An engine that would take all it can get: the system alone limits it. */
+const COMMAND = denoCommand(PROGRAM, ["--max-old-space-size=8192"], limits.sqlProcessBytesMax);
+
+type Hog = RunnerProcess<{ kind: string }, AnswerMessage>;
+
+const options = { ignore: !canLimitMemory() };
+
+async function withHog(test: (hog: Hog) => Promise<void>): Promise<void> {
+  const hog = await startRunner<{ kind: string }, AnswerMessage>(COMMAND);
+  try {
+    await test(hog);
+  } finally {
+    hog.kill();
+    await hog.ended;
+  }
+}
+
+async function take(hog: Hog, kind: string): Promise<string> {
+  const question = { message: { kind }, body: new Uint8Array(0), withinMs: WITHIN_MS };
+  return (await hog.ask([question])[0]!).message.kind;
+}
+
+/** The most it had in memory at any time; undefined where it has ended. */
+function peakMegabytes(hog: Hog): number | undefined {
+  try {
+    const status = Deno.readTextFileSync(`/proc/${hog.pid}/status`);
+    const peak = /VmHWM:\s+(\d+)/.exec(status)?.[1];
+    return peak === undefined ? undefined : Number(peak) / 1024;
+  } catch {
+    return undefined;
+  }
+}
+
+for (const kind of ["buffers", "sqlite"]) {
+  Deno.test(
+    `a runner is refused memory for ${kind} at the limit, and lives on`,
+    options,
+    async () => {
+      await withHog(async (hog) => {
+        assert.equal(await take(hog, kind), "no_memory");
+        const peak = peakMegabytes(hog)!;
+        assert(peak > 150 && peak <= PROMISED_MEGABYTES, `${peak} MiB`);
+        assert.equal(await take(hog, kind), "no_memory");
+      });
+    },
+  );
+}
+
+Deno.test(
+  "a runner whose engine takes more than the limit ends, and takes no more",
+  options,
+  async () => {
+    await withHog(async (hog) => {
+      let peak = 0;
+      const look = setInterval(() => peak = Math.max(peak, peakMegabytes(hog) ?? 0), LOOK_MS);
+      try {
+        await assert.rejects(
+          take(hog, "engine"),
+          (error) => error instanceof RunnerGoneError && !error.isLate,
+        );
+      } finally {
+        clearInterval(look);
+      }
+      assert(peak > 150 && peak <= PROMISED_MEGABYTES, `${peak} MiB`);
+    });
+  },
+);
+
+Deno.test("the process that is killed is the runner itself", options, async () => {
+  await withHog((hog) => {
+    const name = Deno.readTextFileSync(`/proc/${hog.pid}/comm`).trim();
+    assert.match(name, /^deno/);
+    return Promise.resolve();
+  });
+});
+
+Deno.test(
+  "a limited command leaves no core file, which would hold what users sent",
+  options,
+  () => {
+    const limited = limitMemory({ path: "/bin/true", args: ["a"], env: { B: "c" } }, 1);
+    assert.equal(limited.path, LIMITER_PATH);
+    assert.deepEqual(limited.env, { B: "c" });
+    assert(limited.args.includes("--core=0"));
+    assert.deepEqual(limited.args.slice(-2), ["/bin/true", "a"]);
+  },
+);

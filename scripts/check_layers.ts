@@ -62,6 +62,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
       "node:fs": ["src/sql/disk_space.ts"],
     },
   },
+  "src/compute": { imports: ["src/domain", "src/runners"] },
   "src/webhook": {
     imports: ["src/domain"],
     types: ["src/host.ts"],
@@ -84,7 +85,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   },
   "src/config.ts": { imports: ["src/domain"], packages: { "ipaddr.js": ["src/config.ts"] } },
   "src/queries": {
-    imports: ["src/domain", "src/store", "src/wasm", "src/sql"],
+    imports: ["src/domain", "src/store", "src/wasm", "src/sql", "src/compute"],
     types: ["src/host.ts", "src/kv/engine.ts"],
     packages: {
       "jose": ["src/queries"],
@@ -95,7 +96,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   },
   // A command may ask what a query asks: the current spec, the folded state of a stream.
   "src/commands": {
-    imports: ["src/domain", "src/store", "src/wasm", "src/queries"],
+    imports: ["src/domain", "src/store", "src/wasm", "src/compute", "src/queries"],
     types: ["src/host.ts", "src/kv/engine.ts"],
     packages: {
       "jose": ["src/commands"],

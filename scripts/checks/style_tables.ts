@@ -566,6 +566,11 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "parts of the pool and its runners, which are processes and are tested as such",
   },
   {
+    place: "src/compute",
+    test: "tests/compute/pool_test.ts",
+    reason: "programs of processes and what passes between them, tested with the processes",
+  },
+  {
     place: "src/wasm/examples",
     test: "tests/wasm/examples_test.ts",
     reason: "sources of modules, which are built and run there",

@@ -30,6 +30,13 @@ export const limits = {
   /** A folded state as JSON text, and how deep it may nest. */
   stateBytesMax: 32 * MiB,
   stateDepthMax: 1_000,
+  /**
+   * One computation in a process of its own, how many of one instance wait for such a process, and
+   * how long each does.
+   */
+  computeMsMax: 5_000,
+  computeWaitingPerInstanceMax: 256,
+  computeWaitMsMax: 10_000,
   /** Spec: "Idempotency key". */
   idempotencyKeyCharactersMax: 255,
   idempotencyRetentionSeconds: 24 * HOUR_S,

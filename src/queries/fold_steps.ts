@@ -3,11 +3,11 @@
  * one go, and those that are modules in their processes. A type without modules never waits.
  */
 
-import { Buffer } from "node:buffer";
 import type { StoredEvent } from "../domain/event.ts";
 import { newFoldBudget } from "../domain/handler/budget.ts";
 import { fold } from "../domain/handler/fold.ts";
 import type { FoldBudget } from "../domain/handler/handler.ts";
+import { encodeState } from "../domain/handler/state_text.ts";
 import type { JsonObject } from "../domain/json.ts";
 import { limits } from "../domain/limits.ts";
 import { accept, type Outcome, type Refusal, refuse } from "../domain/refusal.ts";
@@ -145,15 +145,4 @@ export function refuseSlowModules(bytes: number) {
   const message = `The WebAssembly handlers took more than the ${limits.wasmRequestMsMax} ms of ` +
     "one request. What a read has folded is kept: the next one goes on there";
   return refuse({ kind: "fold_budget_exceeded", message, bytes, limit: limits.foldBytesMax });
-}
-
-/** A folded state as JSON text, refused when it is larger than a state may be. */
-function encodeState(state: JsonObject): Outcome<string> {
-  const json = JSON.stringify(state);
-  const limit = limits.stateBytesMax;
-  // No character takes more than three bytes, so most states need not be counted.
-  const bytes = json.length * 3 <= limit ? 0 : Buffer.byteLength(json);
-  if (bytes <= limit) return accept(json);
-  const message = `The state is ${bytes} bytes of JSON, more than the ${limit} a state may have`;
-  return refuse({ kind: "fold_budget_exceeded", message, bytes, limit });
 }

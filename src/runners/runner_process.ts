@@ -61,6 +61,16 @@ export interface Permissions {
   readonly write?: string;
 }
 
+/** Where a program finds the packages that it imports: in the cache of this Deno alone. */
+export interface Packages {
+  /** `deno.json`, which names them; `deno.lock` beside it says what they must be. */
+  readonly config: URL;
+  /** The folder of the cache, where it is not where this Deno has it by itself. */
+  readonly cacheFolder?: string;
+}
+
+const WITHOUT_PACKAGES = ["--no-config", "--no-lock", "--no-remote", "--no-npm"];
+
 /**
  * This Deno, with a program of ours, with no permissions but those given, and with at most
  * `memoryBytesMax` of memory of its own.
@@ -70,15 +80,23 @@ export function denoCommand(
   engineFlags: readonly string[],
   memoryBytesMax: number,
   permissions: Permissions = {},
+  packages?: Packages,
 ): RunnerCommand {
-  const options = ["--no-prompt", "--no-config", "--no-lock", "--no-remote", "--no-npm"];
+  const options = ["--no-prompt", ...packageOptions(packages)];
   // A comma would begin another folder.
   const allowed = Object.entries(permissions).map(([what, folder]) =>
     `--allow-${what}=${folder.replaceAll(",", ",,")}`
   );
   const flags = `--v8-flags=${engineFlags.join(",")}`;
   const args = ["run", ...options, ...allowed, flags, program.href];
-  return limitMemory({ path: Deno.execPath(), args }, memoryBytesMax);
+  const cacheFolder = packages?.cacheFolder;
+  const env: Record<string, string> = cacheFolder === undefined ? {} : { DENO_DIR: cacheFolder };
+  return limitMemory({ path: Deno.execPath(), args, env }, memoryBytesMax);
+}
+
+function packageOptions(packages: Packages | undefined): readonly string[] {
+  if (packages === undefined) return WITHOUT_PACKAGES;
+  return [`--config=${decodeURIComponent(packages.config.pathname)}`, "--frozen", "--cached-only"];
 }
 
 /** Starts a runner and waits until it can be asked. Throws where it cannot be started. */

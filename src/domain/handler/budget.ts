@@ -9,7 +9,7 @@ import { limits } from "../limits.ts";
 import { type FoldBudget, StateTooLarge } from "./handler.ts";
 
 /** What one fold may charge in all; a few seconds of the worst work a handler can ask for. */
-export const FOLD_BUDGET_BYTES = 32 * limits.stateBytesMax;
+export const FOLD_UNITS = 32 * limits.stateBytesMax;
 
 /** Charged for an object, an array, a key or an element beside the text it holds: their heap. */
 export const CONTAINER_BYTES = 64;
@@ -19,7 +19,7 @@ export const STEP_BYTES = 8;
 
 /** A full budget, for one fold. */
 export function newFoldBudget(): FoldBudget {
-  return { bytesLeft: FOLD_BUDGET_BYTES };
+  return { bytesLeft: FOLD_UNITS };
 }
 
 /** Takes `bytes` from the budget; throws {@link StateTooLarge} when they are not there. */

@@ -56,7 +56,10 @@ export function compileAggregateType(
   }
   const definitionHash = hashFold(definitions);
   const hashes = { definitionHash, foldHash: definitionHash };
-  return { name, events, handlers, wasmHandlers, blobs: new Map(), cached, ...hashes };
+  const own = definitions.filter(([eventName]) => handlers.has(eventName));
+  const handlerDefinitions = Object.fromEntries(own);
+  const compiled = { name, events, handlers, handlerDefinitions, wasmHandlers };
+  return { ...compiled, blobs: new Map(), cached, ...hashes };
 }
 
 function checkAggregateTypeName(name: string, path: string, faults: FaultList): void {

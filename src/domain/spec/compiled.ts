@@ -42,6 +42,8 @@ export interface CompiledAggregateType {
   readonly events: ReadonlyMap<string, CompiledEventType>;
   /** By event type; system events with a handler are in, events without one are not. */
   readonly handlers: ReadonlyMap<string, Handler>;
+  /** What `handlers` were compiled from, as the spec has it. */
+  readonly handlerDefinitions: JsonObject;
   /** Events that a WebAssembly module folds, by event type; these are not in `handlers`. */
   readonly wasmHandlers: ReadonlyMap<string, ModuleCall>;
   /** Those of the spec, where this type has `wasmHandlers`. */

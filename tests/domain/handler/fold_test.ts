@@ -2,7 +2,7 @@
 
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import type { StoredEvent } from "../../../src/domain/event.ts";
-import { FOLD_BUDGET_BYTES, newFoldBudget } from "../../../src/domain/handler/budget.ts";
+import { FOLD_UNITS, newFoldBudget } from "../../../src/domain/handler/budget.ts";
 import { compileHandler } from "../../../src/domain/handler/compile_handler.ts";
 import { fold } from "../../../src/domain/handler/fold.ts";
 import { measureState } from "../../../src/domain/handler/measure.ts";
@@ -22,11 +22,11 @@ function* repeated(event: StoredEvent, count: number): Iterable<StoredEvent> {
 }
 
 /** An eighth of what a fold may charge: enough to be stopped by size, quick enough to be tried. */
-const SMALL_BUDGET_BYTES = FOLD_BUDGET_BYTES / 8;
+const SMALL_BUDGET_BYTES = FOLD_UNITS / 8;
 
 function foldMany(
   definition: JsonValue,
-  { count = MANY, data = {}, state = {}, budgetBytes = FOLD_BUDGET_BYTES }: {
+  { count = MANY, data = {}, state = {}, budgetBytes = FOLD_UNITS }: {
     count?: number;
     data?: JsonObject;
     state?: JsonObject;
@@ -175,6 +175,6 @@ Deno.test("fold() takes its charges from the budget, so that several folds can s
   const handlers = new Map([["happened", compiled.handler]]);
   const budget = newFoldBudget();
   ok(fold(handlers, {}, [eventOf({ text: "x".repeat(1_000) })], budget).ok);
-  ok(budget.bytesLeft <= FOLD_BUDGET_BYTES - 1_000);
+  ok(budget.bytesLeft <= FOLD_UNITS - 1_000);
   ok(isRefused(fold(handlers, {}, [eventOf({ text: "x" })], { bytesLeft: 10 })));
 });

@@ -1,0 +1,66 @@
+/** What a process that computes does with requests: one job at a time, piece by piece. */
+
+import type { Frame } from "../runners/frame.ts";
+import type { RequestServer } from "../runners/serve_requests.ts";
+import { type ComputeAnswer, type ComputeRequest, PIECE_BYTES_MAX } from "./messages.ts";
+import { beginWork, type Work } from "./work.ts";
+
+const NOTHING = new Uint8Array(0);
+
+/** `ComputeAnswer` without what every answer of a runner has. */
+type Told<A = ComputeAnswer> = A extends unknown ? Omit<A, "tookMs" | "pauses"> : never;
+
+interface Answered {
+  readonly message: Told;
+  readonly body?: Uint8Array;
+}
+
+export function openComputeServer(): RequestServer<ComputeRequest, ComputeAnswer> {
+  let work: Work | undefined;
+  let left: Uint8Array = NOTHING;
+
+  function answer({ message, body }: Frame<ComputeRequest>): Answered {
+    switch (message.kind) {
+      case "begin":
+        left = NOTHING;
+        work = beginWork(message.head);
+        return { message: { kind: "begun" } };
+      case "piece":
+        return { message: { kind: "taken", isOver: work!.take(message.name, body) } };
+      case "end": {
+        const { result, bytes } = work!.end();
+        // The work goes before its bytes do, for both may be large.
+        work = undefined;
+        left = bytes;
+        return { message: { kind: "done", result, bytes: bytes.length }, body: nextBytes() };
+      }
+      case "more":
+        return { message: { kind: "bytes" }, body: nextBytes() };
+    }
+  }
+
+  function nextBytes(): Uint8Array {
+    const next = left.subarray(0, PIECE_BYTES_MAX);
+    left = next.length === left.length ? NOTHING : left.subarray(PIECE_BYTES_MAX);
+    return next;
+  }
+
+  function answerAnyway(request: Frame<ComputeRequest>): Answered {
+    try {
+      return answer(request);
+    } catch (error) {
+      work = undefined;
+      return { message: { kind: "broken", reason: String(error) } };
+    }
+  }
+
+  return {
+    answer(request) {
+      const startedMs = performance.now();
+      const { message, body = NOTHING } = answerAnyway(request);
+      const tookMs = performance.now() - startedMs;
+      return { message: { ...message, tookMs, pauses: false }, body: body.slice() };
+    },
+    cleanUp() {},
+  };
+}

@@ -1,0 +1,80 @@
+/** Folds events into a state, with handlers as the spec has them. */
+
+import { assert } from "../domain/assert.ts";
+import { decodeEvent } from "../domain/event.ts";
+import { compileHandler } from "../domain/handler/compile_handler.ts";
+import { fold } from "../domain/handler/fold.ts";
+import type { Handler } from "../domain/handler/handler.ts";
+import { encodeState } from "../domain/handler/state_text.ts";
+import type { JsonObject, JsonValue } from "../domain/json.ts";
+import { createRecentMap } from "../domain/recent_map.ts";
+import type { Refusal } from "../domain/refusal.ts";
+import type { FoldHead } from "./messages.ts";
+import type { Work } from "./work.ts";
+
+type Handlers = ReadonlyMap<string, Handler>;
+
+/** Types whose compiled handlers are kept for the next job. */
+const TYPES_MAX = 50;
+const kept = createRecentMap<string, Handlers>(TYPES_MAX);
+const decoder = new TextDecoder();
+const encoder = new TextEncoder();
+const NOTHING = new Uint8Array(0);
+
+export function foldWork({ foldHash, units, baseBytes }: FoldHead): Work<"fold"> {
+  const budget = { bytesLeft: units };
+  let handlers: Handlers | undefined;
+  let base: Uint8Array | undefined = new Uint8Array(baseBytes);
+  let baseEnd = 0;
+  let state: JsonObject = {};
+  let refusal: Refusal | undefined;
+
+  function begin(): void {
+    if (base !== undefined && baseBytes > 0) state = JSON.parse(decoder.decode(base));
+    // As text and as a value it may be large.
+    base = undefined;
+  }
+
+  function takeEvents(piece: Uint8Array): void {
+    begin();
+    assert(handlers !== undefined, "handlers come before events");
+    const texts = decoder.decode(piece).split("\n");
+    // A line feed ends each.
+    texts.pop();
+    const folded = fold(handlers, state, texts.map(decodeEvent), budget);
+    if (folded.ok) state = folded.value;
+    else refusal = folded.refusal;
+  }
+
+  return {
+    take(name, piece) {
+      if (name === "handlers") handlers = handlersOf(foldHash, piece);
+      else if (name === "base") {
+        base!.set(piece, baseEnd);
+        baseEnd += piece.length;
+      } else takeEvents(piece);
+      return refusal !== undefined;
+    },
+    end() {
+      if (refusal === undefined) begin();
+      if (refusal !== undefined) return { result: { ok: false, refusal }, bytes: NOTHING };
+      const text = encodeState(state);
+      state = {};
+      if (!text.ok) return { result: text, bytes: NOTHING };
+      return { result: { ok: true }, bytes: encoder.encode(text.value) };
+    },
+  };
+}
+
+function handlersOf(foldHash: string, definitions: Uint8Array): Handlers {
+  const known = kept.get(foldHash);
+  if (known !== undefined) return known;
+  const entries = Object.entries<JsonValue>(JSON.parse(decoder.decode(definitions)));
+  const compiled = new Map(entries.map(([type, definition]) => {
+    const { ok, ...result } = compileHandler(definition, type);
+    assert(ok && "handler" in result, "handlers of a deployed spec compile");
+    return [type, result.handler];
+  }));
+  kept.set(foldHash, compiled);
+  return compiled;
+}

@@ -1,0 +1,232 @@
+/**
+ * Runs heavy, pure computation in processes of its own, never on the thread that asks: what a
+ * client sizes and what cannot be cut into pieces. A few processes, started when needed and ended
+ * when not, shared fairly between instances.
+ *
+ *     const outcome = await pool.run(instance, {
+ *       head: { kind: "fold", foldHash, units, baseBytes },
+ *       lane: `${foldHash}/${stream}`,
+ *       input: () => piecesOf(...),
+ *     });
+ *
+ * A job ends within its time: else its process is killed, and the job is `late`. A process that
+ * ends with its job has most likely run out of memory: the job is `lost`.
+ */
+
+import { Bug } from "../domain/assert.ts";
+import { limits } from "../domain/limits.ts";
+import {
+  openDispatcher,
+  type PoolMeasure,
+  type TurnedAway,
+  type TurnEnd,
+} from "../runners/dispatcher.ts";
+import type { Ending } from "../runners/fair_queue.ts";
+import type { Frame } from "../runners/frame.ts";
+import {
+  denoCommand,
+  type RunnerCommand,
+  RunnerGoneError,
+  type RunnerProcess,
+} from "../runners/runner_process.ts";
+import type { ComputeAnswer, ComputeKind, ComputeRequest, HeadOf, ResultOf } from "./messages.ts";
+
+export interface ComputeJob<K extends ComputeKind> {
+  readonly head: HeadOf<K>;
+  /** What is paused as one when it does not end in time. */
+  readonly lane: string;
+  /** The input from its beginning; asked for again when the process is lost. */
+  input(): Iterable<InputPiece> | AsyncIterable<InputPiece>;
+  /** From its first turn to its last byte; `limits.computeMsMax` without it. */
+  readonly withinMs?: number;
+}
+
+export interface InputPiece {
+  readonly name: string;
+  /** At most `PIECE_BYTES_MAX`, or one indivisible text. */
+  readonly bytes: Uint8Array;
+}
+
+export type ComputeOutcome<K extends ComputeKind> =
+  | {
+    readonly kind: "done";
+    readonly result: ResultOf<K>;
+    readonly bytes: Uint8Array<ArrayBuffer>;
+  }
+  /** It did not end in time, or is tried less often now because it did not. */
+  | { readonly kind: "late"; readonly reason: string }
+  /** Its process ended with it: it needs too much memory. */
+  | { readonly kind: "lost"; readonly reason: string }
+  /** It was not tried, or not to its end, for no reason of its own. */
+  | { readonly kind: "unavailable"; readonly reason: string };
+
+export interface ComputePool {
+  /** `instance`: whose job it is, for the shares of time. Rejects where its input does. */
+  run<K extends ComputeKind>(instance: string, job: ComputeJob<K>): Promise<ComputeOutcome<K>>;
+  measure(): PoolMeasure;
+  /** Ends the processes; what still waits or runs is answered. */
+  close(): Promise<void>;
+}
+
+export interface ComputePoolSettings {
+  /** Processes at most. */
+  readonly runners: number;
+  /** Where packages are cached, if not where this Deno has them by itself. */
+  readonly cacheFolder?: string;
+  /** What to start in place of the ordinary program. */
+  readonly command?: RunnerCommand;
+  onFault(error: unknown): void;
+}
+
+type Runner = RunnerProcess<ComputeRequest, ComputeAnswer>;
+
+interface Job {
+  readonly tenant: string;
+  readonly job: ComputeJob<ComputeKind>;
+  lane(): string;
+  isShort(): boolean;
+  /** How often it has lost its process. */
+  losses: number;
+  settle(outcome: ComputeOutcome<ComputeKind>): void;
+  reject(error: unknown): void;
+}
+
+/** What a process may have in its heap; with the bytes beside it less than 300 MiB in all. */
+const HEAP_MEGABYTES = 176;
+/** A process that is lost sooner may have ended for a reason of its own: the job is tried again. */
+const RETRY_MS_MAX = 500;
+const NOTHING = new Uint8Array(0);
+
+export function openComputePool(settings: ComputePoolSettings): ComputePool {
+  const { submit, measure, close } = openDispatcher<Job, ComputeRequest, ComputeAnswer>({
+    command: settings.command ?? computeCommand(settings.cacheFolder),
+    limits: {
+      runners: settings.runners,
+      waitingPerTenantMax: limits.computeWaitingPerInstanceMax,
+      waitMsMax: limits.computeWaitMsMax,
+      groupMax: 1,
+    },
+    run: async (runner, jobs, free) => [await runJob(runner, jobs[0]!, free)],
+    turnAway: ({ settle }, reason) => settle(outcomeOf(reason)),
+    onFault: settings.onFault,
+  });
+
+  function run<K extends ComputeKind>(
+    instance: string,
+    job: ComputeJob<K>,
+  ): Promise<ComputeOutcome<K>> {
+    return new Promise((resolve, reject) => {
+      // The result is of the job's own kind.
+      const settle = resolve as (outcome: ComputeOutcome<ComputeKind>) => void;
+      const queued = { lane: () => job.lane, isShort: () => false, losses: 0 };
+      submit({ tenant: instance, job, ...queued, settle, reject });
+    });
+  }
+
+  return { run, measure, close };
+}
+
+/** No permissions; packages from the cache, and no network to get others from. */
+function computeCommand(cacheFolder: string | undefined): RunnerCommand {
+  const program = new URL("./compute_main.ts", import.meta.url);
+  const flags = [`--max-old-space-size=${HEAP_MEGABYTES}`, "--max-semi-space-size=4"];
+  const packages = { config: new URL("../../deno.json", import.meta.url), cacheFolder };
+  return denoCommand(program, flags, limits.computeProcessBytesMax, {}, packages);
+}
+
+async function runJob(runner: Runner, queued: Job, free: () => void): Promise<TurnEnd> {
+  const startedMs = performance.now();
+  const usedMs = () => performance.now() - startedMs;
+  const { withinMs = limits.computeMsMax } = queued.job;
+  try {
+    const outcome = await converse(runner, queued.job, startedMs + withinMs);
+    free();
+    queued.settle(outcome);
+    return ended("in_time", usedMs());
+  } catch (error) {
+    if (error instanceof RunnerGoneError) return afterLoss(queued, error, usedMs(), withinMs);
+    free();
+    queued.reject(error);
+    return ended("in_time", usedMs());
+  }
+}
+
+/** One job on one process, piece by piece. */
+async function converse(
+  runner: Runner,
+  { head, input }: ComputeJob<ComputeKind>,
+  endMs: number,
+): Promise<ComputeOutcome<ComputeKind>> {
+  async function ask(message: ComputeRequest, bytes: Uint8Array = NOTHING) {
+    const withinMs = Math.max(1, endMs - performance.now());
+    const body = bytes as Uint8Array<ArrayBuffer>;
+    const answer = await runner.ask([{ message, body, withinMs }])[0]!;
+    if (answer.message.kind === "broken") throw new Bug(answer.message.reason);
+    return answer;
+  }
+  await ask({ kind: "begin", head });
+  for await (const { name, bytes } of input()) {
+    const { message } = await ask({ kind: "piece", name }, bytes);
+    if (message.kind === "taken" && message.isOver) break;
+  }
+  const { message, body } = await ask({ kind: "end" });
+  if (message.kind !== "done") throw new Bug(`unexpected answer ${message.kind}`);
+  const bytes = await readRest(message.bytes, body, () => ask({ kind: "more" }));
+  return { kind: "done", result: message.result, bytes };
+}
+
+async function readRest(
+  length: number,
+  first: Uint8Array<ArrayBuffer>,
+  more: () => Promise<Frame<ComputeAnswer>>,
+): Promise<Uint8Array<ArrayBuffer>> {
+  if (first.length === length) return first;
+  const whole = new Uint8Array(length);
+  whole.set(first);
+  for (let end = first.length; end < length;) {
+    const { body } = await more();
+    whole.set(body, end);
+    end += body.length;
+  }
+  return whole;
+}
+
+/** The process was killed for its time, or has ended by itself: then most likely of memory. */
+function afterLoss(
+  queued: Job,
+  { isLate }: RunnerGoneError,
+  usedMs: number,
+  withinMs: number,
+): TurnEnd {
+  if (isLate) {
+    queued.settle({ kind: "late", reason: `It did not end within ${withinMs} ms` });
+    return ended("timed_out", usedMs);
+  }
+  const isFresh = queued.losses++ === 0 && usedMs < RETRY_MS_MAX;
+  if (isFresh) return { ...ended("untried", usedMs), goesOn: true };
+  queued.settle({ kind: "lost", reason: "Its process ended with it: it needs too much memory" });
+  return ended("timed_out", usedMs);
+}
+
+function ended(ending: Ending, usedMs: number): TurnEnd {
+  return { usedMs, ending, goesOn: false };
+}
+
+function outcomeOf(reason: TurnedAway): ComputeOutcome<ComputeKind> {
+  switch (reason.kind) {
+    case "closing":
+      return { kind: "unavailable", reason: "The server is shutting down" };
+    case "queue_full":
+      return { kind: "unavailable", reason: "Too much work of this instance is waiting" };
+    case "no_runner":
+      return { kind: "unavailable", reason: "No process can be started for it now" };
+    case "waited": {
+      const { timeoutsInARow: times } = reason;
+      if (times === 0) {
+        return { kind: "unavailable", reason: "This server has too much to compute" };
+      }
+      const text = `It did not end in time ${times} times in a row, and is tried less often now`;
+      return { kind: "late", reason: text };
+    }
+  }
+}

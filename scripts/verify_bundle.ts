@@ -264,7 +264,23 @@ function keyOf(raw: string): string | undefined {
 
 type Signed = Pick<Anchor, "publicKey" | "signature" | "payload">;
 
+/** The points of small order, sign bit cleared: a signature under one of them proves nothing. */
+const WEAK_KEYS = ["00", "01", "ec", "ed", "ee"].map((first) => {
+  const rest = first < "10" ? "00" : "ff";
+  return first + rest.repeat(30) + (rest === "ff" ? "7f" : "00");
+}).concat(
+  "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+  "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+);
+
+function isWeak(publicKey: string): boolean {
+  const bytes = Buffer.from(publicKey, "hex");
+  bytes[31]! &= 0x7f;
+  return WEAK_KEYS.includes(bytes.toString("hex"));
+}
+
 function isSigned({ publicKey, signature, payload }: Signed): boolean {
+  if (isWeak(publicKey)) return false;
   try {
     const x = Buffer.from(publicKey, "hex").toString("base64url");
     const key = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" });
@@ -559,6 +575,10 @@ function main(): number {
     console.error(
       `${usage}\n--key and --previous are 64 lowercase hex characters, --index a number`,
     );
+    return 2;
+  }
+  if (values.key !== undefined && isWeak(values.key)) {
+    console.error("--key is a point of small order: anybody can sign for it");
     return 2;
   }
   try {

@@ -3,6 +3,7 @@
  * faults are found at once; each names the variable, what is wrong and an example.
  */
 
+import { isSmallOrder } from "./domain/audit/public_key.ts";
 import ipaddr from "ipaddr.js";
 import { limits } from "./domain/limits.ts";
 
@@ -109,7 +110,7 @@ export function parseConfig(env: Env): ParsedConfig {
     jwtPublicKey: read(
       "DAYBOOK_JWT_PUBLIC_KEY",
       undefined,
-      "an Ed25519 public key: 64 hex characters, or PEM text",
+      "an Ed25519 public key, not of small order: 64 hex characters, or PEM text",
       parsePublicKey,
     ),
     roles: read(
@@ -309,6 +310,11 @@ function parseSecret(text: string): Uint8Array | undefined {
 
 /** A raw key in hex, or PEM text, in which `\n` may stand for the line ends. */
 function parsePublicKey(text: string): Uint8Array | undefined {
+  const key = decodePublicKey(text);
+  return key === undefined || isSmallOrder(key.toHex()) ? undefined : key;
+}
+
+function decodePublicKey(text: string): Uint8Array | undefined {
   if (/^[0-9a-fA-F]{64}$/.test(text)) return Uint8Array.fromHex(text);
   const pem = /^-----BEGIN PUBLIC KEY-----([A-Za-z0-9+/=\s]+)-----END PUBLIC KEY-----$/;
   const body = pem.exec(text.replaceAll("\\n", "\n").trim())?.[1];

@@ -105,6 +105,9 @@ const BAD: Record<string, readonly string[]> = {
   DAYBOOK_JWT_PUBLIC_KEY: [
     "ff",
     "g".repeat(64),
+    // Points of small order: anybody can sign for them.
+    "C7176A703D4DD84FBA3C0B760D10670F2A2053FA2C39CCC64EC7FD7792AC03FA",
+    "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
     "-----BEGIN PUBLIC KEY-----AAAA-----END PUBLIC KEY-----",
   ],
   OTEL_DENO: ["yes"],

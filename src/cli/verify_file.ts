@@ -9,6 +9,7 @@ import {
   type Expected,
   verifyBundle,
 } from "../domain/audit/attestation.ts";
+import { isSmallOrder } from "../domain/audit/public_key.ts";
 import { type PageEntry, type PageVerdict, verifyPage } from "../domain/audit/event_page.ts";
 import { findReceipt, parseReceipt, verifyReceipt } from "../domain/erasure/receipt.ts";
 import { isJsonObject, type JsonObject } from "../domain/json.ts";
@@ -63,6 +64,9 @@ function checkOptions({ key, previous, index }: VerifyOptions): void {
   for (const [name, value] of Object.entries({ key, previous })) {
     if (value === undefined || HEX_64.test(value)) continue;
     exitWith(EXIT_MISUSED, `--${name} must be 64 lowercase hex characters`);
+  }
+  if (key !== undefined && isSmallOrder(key)) {
+    exitWith(EXIT_MISUSED, "--key must not be a point of small order: anybody can sign for it");
   }
   if (index !== undefined && !INDEX.test(index)) {
     exitWith(EXIT_MISUSED, "--index must be a number, counted from 0");

@@ -47,7 +47,7 @@ export interface AccessService {
     id: string | undefined,
     environment: Environment,
   ): Promise<Outcome<Tenant>>;
-  changeTier(operator: Operator, id: string, tier: string): Promise<Outcome<Instance>>;
+  changeTier(id: string, tier: string): Promise<Outcome<Instance>>;
   listApiKeys(tenant: Tenant): Promise<readonly ApiKeyView[]>;
   issueApiKey(tenant: Tenant, name: string, scope: Scope): Promise<Outcome<IssuedApiKey>>;
   rotateApiKey(operator: Operator, keyId: string): Promise<Outcome<IssuedApiKey>>;
@@ -86,7 +86,7 @@ export function createAccess(engine: Engine, host: Host, options: TokenKeys): Ac
     listInstances: (operator) => listInstances(engine, operator),
     readInstance: (operator, id) => readInstance(engine, operator, id),
     resolveTenant: (operator, id, environment) => resolveTenant(engine, operator, id, environment),
-    changeTier: (operator, id, tier) => thenForget(changeTier(engine, operator, id, tier)),
+    changeTier: (id, tier) => thenForget(changeTier(engine, id, tier)),
     listApiKeys: (tenant) => listApiKeys(engine, tenant),
     issueApiKey: (tenant, name, scope) => issueApiKey(engine, host, tenant, name, scope),
     rotateApiKey: (operator, keyId) => thenForget(rotateApiKey(engine, host, operator, keyId)),

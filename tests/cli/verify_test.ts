@@ -78,7 +78,7 @@ for (const verifier of VERIFIERS) {
     const text = JSON.stringify(bundle);
     for (
       const [option, value, reason] of [
-        ["--key", "0".repeat(64), /signature.*signed with/],
+        ["--key", "2".repeat(64), /signature.*signed with/],
         ["--stream", "order:south", /event.*order:north, expected was order:south/],
         ["--index", "68", /counts.*number 69, expected was 68/],
       ] as const
@@ -142,7 +142,7 @@ for (const verifier of VERIFIERS) {
         [{ ...receipt, reason: "another" }, [], /signature/],
         [{ ...receipt, format: 2 }, [], /form/],
         [{ ...receipt, tip: "x" }, [], /form.*tip/],
-        [receipt, ["--key", "0".repeat(64)], /signed with/],
+        [receipt, ["--key", "2".repeat(64)], /signed with/],
         [receipt, ["--stream", "person:global"], /is of person:5b3e/],
       ] as const;
       for (const [document, options, reason] of cases) {
@@ -183,7 +183,11 @@ for (const verifier of VERIFIERS) {
     const misused = await run(verifier, text, ["--key", KEY]);
     assert.equal(misused.code, 2);
     assert.match(misused.stderr, /--key cannot be checked in this kind of file/);
-    for (const options of [["--key", "abc"], ["--index", "-1"], ["--index=1.5"]]) {
+    for (
+      const options of [["--key", "abc"], ["--key", "0".repeat(64)], ["--index", "-1"], [
+        "--index=1.5",
+      ]]
+    ) {
       const { code } = await run(verifier, JSON.stringify(bundle), options);
       assert.equal(code, 2, options.join(" "));
     }

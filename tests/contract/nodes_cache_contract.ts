@@ -64,7 +64,7 @@ export function nodesCacheContract(test: NodesTest, newsMs: number): void {
       const { key } = valueOf(await a.access.issueApiKey(tenants.test, "k", "write"));
       const ask = async () => valueOf(await b.access.authenticateKey(key, "test")).instance;
       assert.equal((await ask()).tier, "unlimited");
-      valueOf(await a.access.changeTier(OPERATOR, instanceId, "free"));
+      valueOf(await a.access.changeTier(instanceId, "free"));
       await wait(nodes, way, async () => (await ask()).tier === "free");
       // A part of the first is a fortieth of 600, of the second half of that.
       assert.equal((await a.service.limits.admit(await ask(), "write")).remaining, 599);
@@ -98,7 +98,7 @@ export function nodesCacheContract(test: NodesTest, newsMs: number): void {
         return valueOf(await b.access.authenticateKey(key, "test")).instance.tier;
       }
       assert.equal(await tierOnB(), "unlimited");
-      valueOf(await a.access.changeTier(OPERATOR, instanceId, "hobby"));
+      valueOf(await a.access.changeTier(instanceId, "hobby"));
       await wait(nodes, way, async () => await tierOnB() === "hobby");
     });
   }

@@ -25,6 +25,8 @@ export interface RouteRow {
   readonly headers?: Readonly<Record<string, string>>;
   /** Status of the answer to the other instance. */
   readonly rival: number;
+  /** True where a token that is limited to `shop` must not change even `shop`. */
+  readonly isForUnrestricted?: boolean;
   /** What that answer holds, where it is not a refusal. */
   readonly rivalBody?: Readonly<Record<string, unknown>>;
 }
@@ -188,8 +190,9 @@ export const OPERATOR_ROWS: readonly RouteRow[] = [
   {
     route: "PATCH /api/instances/{id}",
     path: ({ instance }) => `/api/instances/${instance}`,
-    body: () => ({ tier: "free" }),
+    body: () => ({ tier: "unlimited" }),
     rival: 403,
+    isForUnrestricted: true,
   },
   {
     route: "GET /api/instances/{id}/spec",

@@ -302,6 +302,30 @@ Deno.test("a token for another instance operates nothing of it", () =>
     assert.deepEqual(await readShop(scene), before);
   }));
 
+Deno.test("a token for the instance itself operates it, but changes nothing of what it may", () =>
+  withScene(async (scene) => {
+    const { world, shop } = scene;
+    const token = signToken(operatorClaims({ instances: [shop.instance] }));
+    for (const row of OPERATOR_ROWS) {
+      const { status, text } = await ask(scene, row, { token });
+      assert.equal(status === 403, row.isForUnrestricted === true, `${row.route}: ${text}`);
+      if (status === 403) assert.match(text, /needs an operator token that is not restricted/);
+    }
+    const made = await world.send("POST", "/api/instances", { body: { slug: "third" }, token });
+    assert.equal(made.status, 403);
+    const free = await world.send("PATCH", `/api/instances/${shop.instance}`, {
+      body: { tier: "free" },
+    });
+    assert.equal(free.status, 200, free.text);
+    const lifted = await world.send("PATCH", `/api/instances/${shop.instance}`, {
+      body: { tier: "unlimited" },
+      token,
+    });
+    assert.equal(lifted.status, 403);
+    const read = await world.send("GET", `/api/instances/${shop.instance}`, { token });
+    assert.equal(read.body.tier, "free");
+  }));
+
 Deno.test("an operator token of another role is 403 on every operator route", () =>
   withScene(async (scene) => {
     const token = signToken(operatorClaims({ role: "viewer" }));

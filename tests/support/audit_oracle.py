@@ -61,7 +61,16 @@ def sign(private, message):
     return out.raw.hex()
 
 
+# Multiples of one point of order 8: y of each, sign of x left out, and y + p where that has 255 bits.
+_P = 2**255 - 19
+_SMALL_ORDER = {0, 1, _P - 1, _P, _P + 1,
+                0x05fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826,
+                0x7a03ac9277fdc74ec6cc392cfa53202a0f67100d760b3cba4fd84d3d706a17c7}
+
+
 def is_signed(public, signature, message):
+    if int.from_bytes(bytes.fromhex(public), "little") % 2**255 in _SMALL_ORDER:
+        return False
     key = _crypto.EVP_PKEY_new_raw_public_key(_ED25519, None, bytes.fromhex(public), 32)
     if not key:
         return False

@@ -6,6 +6,7 @@
 import { signAsync } from "@noble/ed25519";
 import { Buffer } from "node:buffer";
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
+import { isSmallOrder } from "./public_key.ts";
 
 /** `privateKey`: 32 bytes in hex. Gives 64 bytes in lowercase hex. */
 export async function signText(privateKey: string, text: string): Promise<string> {
@@ -13,7 +14,10 @@ export async function signText(privateKey: string, text: string): Promise<string
   return signature.toHex();
 }
 
-/** `publicKey` of 32 and `signature` of 64 bytes, in hex; a key that is none verifies nothing. */
+/**
+ * `publicKey` of 32 and `signature` of 64 bytes, in hex. A key that is none verifies nothing,
+ * and neither does one that anybody can sign for.
+ */
 export function verifyText(publicKey: string, signature: string, text: string): boolean {
   try {
     const key = keyObject(publicKey);
@@ -30,6 +34,7 @@ let latest: { readonly hex: string; readonly key: KeyObject } | undefined;
 
 function keyObject(hex: string): KeyObject {
   if (latest?.hex === hex) return latest.key;
+  if (isSmallOrder(hex)) throw new Error("A key of small order");
   const x = Buffer.from(hex, "hex").toString("base64url");
   const key = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" });
   latest = { hex, key };

@@ -1,7 +1,6 @@
 /**
  * Which addresses a delivery may go to: those of the public internet. Whoever writes a spec must
- * not reach what only the server can reach: itself, its network, its cloud's metadata. Decisions,
- * section 14.
+ * not reach what only the server can reach: itself, its network, its cloud's metadata.
  *
  * What is not known to be public is refused, and so are IPv6 ranges that carry an IPv4 address
  * elsewhere (6to4, Teredo, translation): a public receiver has an address of its own.
@@ -12,6 +11,16 @@ import ipaddr from "ipaddr.js";
 /** All of the public IPv6 internet; whatever lies outside is for something else. */
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR("2000::/3");
 
+/**
+ * Written like public addresses, but answered by the cloud in which the server runs: the wire
+ * server of Azure, which hands out its machines' secrets, and the service networks of IBM Cloud.
+ */
+const OF_CLOUDS = ["168.63.129.16/32", "161.26.0.0/16", "166.8.0.0/14"]
+  .map((range) => ipaddr.IPv4.parseCIDR(range));
+
+/** `::1.2.3.4`, which nobody routes. The library reads it as `::ffff:1.2.3.4`. */
+const IPV4_COMPATIBLE = /^::[0-9]+\./;
+
 /** True for a public address, written as IPv4 in four decimal parts or as IPv6 without brackets. */
 export function isPublicAddress(text: string): boolean {
   const isV4 = ipaddr.IPv4.isValidFourPartDecimal(text);
@@ -19,10 +28,11 @@ export function isPublicAddress(text: string): boolean {
   if (!isV4 && (text.includes("%") || !text.includes(":") || !ipaddr.IPv6.isValid(text))) {
     return false;
   }
+  if (IPV4_COMPATIBLE.test(text)) return false;
   // IPv4 in an IPv6 socket (`::ffff:1.2.3.4`) reaches that IPv4 address.
   const address = ipaddr.process(text);
   if (address.range() !== "unicast") return false;
-  if (address instanceof ipaddr.IPv4) return true;
+  if (address instanceof ipaddr.IPv4) return !OF_CLOUDS.some((range) => address.match(range));
   return address.match(GLOBAL_UNICAST);
 }
 

@@ -35,11 +35,13 @@ export async function readInstance(edge: Edge, call: Call, operator: Operator) {
   return sendOutcome(call.requestId, await edge.service.access.readInstance(operator, id));
 }
 
-/** `PATCH /api/instances/{id}` `{tier}`. */
+/** `PATCH /api/instances/{id}` `{tier}`: what an instance may do is not for its own operators. */
 export async function changeTier(edge: Edge, call: Call, operator: Operator) {
+  const allowed = checkUnrestricted(operator);
+  if (!allowed.ok) return sendRefusal(call.requestId, allowed.refusal);
   const [id = ""] = call.params;
   const body = await readFields(call.request, { tier: "string" });
   if (!body.ok) return sendRefusal(call.requestId, body.refusal);
-  const outcome = await edge.service.access.changeTier(operator, id, body.value.tier);
+  const outcome = await edge.service.access.changeTier(id, body.value.tier);
   return sendOutcome(call.requestId, outcome);
 }

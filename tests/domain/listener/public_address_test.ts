@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { isPublicAddress, literalAddress } from "../../../src/domain/listener/public_address.ts";
+import golden from "../../golden/listeners/addresses.json" with { type: "json" };
 
 /** First and last address of each range that is not global, and its neighbours that are. */
 const SPECIAL_V4: readonly (readonly [first: string, last: string])[] = [
@@ -41,6 +42,12 @@ for (const [first, last] of SPECIAL_V4) {
     if (to < 2 ** 32 - 1) assert.ok(isPublicAddress(toText(to + 1)), "the address behind");
   });
 }
+
+Deno.test("each special range of IANA's registries and each service of a cloud is refused", () => {
+  for (const { address, public: isPublic, why } of golden) {
+    assert.equal(isPublicAddress(address), isPublic, `${address}: ${why}`);
+  }
+});
 
 Deno.test("addresses of the public internet are public", () => {
   const addresses = ["93.184.216.34", "1.1.1.1", "223.255.255.254", "2606:4700::1111"];

@@ -32,16 +32,11 @@ export function checkEmission(emission: Emission, spec: CompiledSpec): CheckedEm
   if (dataJson.length * 3 > limit && Buffer.byteLength(dataJson) > limit) {
     return fault(`Event data exceeds ${limit} bytes of JSON`);
   }
-  const [first] = type.validateData(data, validationWork(dataJson));
+  const [first] = type.validateData(data);
   if (first !== undefined) return dataFault(first);
   const located = type.locate?.(data);
   if (located !== undefined && !located.ok) return dataFault(located.fault);
   return { ok: true, event: { type: eventType, dataJson, geo: located?.geo } };
-}
-
-function validationWork(dataJson: string) {
-  const { validationStepsMax, validationStepsPerByte } = limits;
-  return { stepsLeft: validationStepsMax + validationStepsPerByte * dataJson.length };
 }
 
 function dataFault({ path, message }: DataFault): CheckedEmission {

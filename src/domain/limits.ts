@@ -45,9 +45,12 @@ export const limits = {
   /** A write request's body, and what one write may store: it must fit one transaction. */
   requestBodyBytesMax: 8 * MiB,
   writeStoredBytesMax: 8_000_000,
-  /** Steps of checking event data against schemas: for a write, and more for each byte of data. */
-  validationStepsMax: 2_000_000,
-  validationStepsPerByte: 2,
+  /**
+   * What checking data against a schema may cost, in the coin of `budget.ts`: one event, and what
+   * all events of a write may cost on top of it for each byte of their data.
+   */
+  validationUnitsMax: 8_000_000,
+  validationUnitsPerByte: 64,
   /** From the headers of a request to the last byte of its body; an import: between its pieces. */
   requestBodySecondsMax: 30,
   /** Nesting of a request's JSON. */

@@ -4,6 +4,7 @@
  */
 
 import { Buffer } from "node:buffer";
+import { type Budget, newBudget } from "./budget.ts";
 import type { GeoStamp } from "./geo/attachment.ts";
 import { explainIdentifier, parseIdentifier } from "./identifier.ts";
 import { isJsonObject } from "./json.ts";
@@ -16,7 +17,6 @@ import {
   type CompiledEventType,
   type CompiledSpec,
   refuseAggregateType,
-  type ValidationWork,
 } from "./spec/compiled.ts";
 import { type StreamKey, streamKey } from "./stream_key.ts";
 import type { Environment } from "./tenant.ts";
@@ -62,7 +62,7 @@ export function validateWrite(
   const guards = checkGuards(request, types.value, metadata.value);
   if (!guards.ok) return guards;
   const targets = new Array<ValidTarget>(request.targets.length);
-  const work = { stepsLeft: limits.validationStepsMax };
+  const work = newBudget(limits.validationUnitsMax);
   for (let index = 0; index < request.targets.length; index++) {
     const { events: sent } = request.targets[index]!;
     const events = checkData(request.form, sent, types.value[index]!, index, work);
@@ -198,7 +198,7 @@ function checkData(
   events: readonly RequestedEvent[],
   types: EventTypes,
   targetIndex: number,
-  work: ValidationWork,
+  work: Budget,
 ): Outcome<readonly ValidEvent[]> {
   const valid = new Array<ValidEvent>(events.length);
   for (let index = 0; index < events.length; index++) {
@@ -217,7 +217,7 @@ function checkData(
       const where = place(form, targetIndex, index);
       return refuse({ kind: "payload_too_large", message, limit, path: "data", ...where });
     }
-    work.stepsLeft += limits.validationStepsPerByte * dataJson.length;
+    work.left += limits.validationUnitsPerByte * dataJson.length;
     const { validateData, locate } = types[index]!;
     const faults = validateData(data, work);
     if (faults.length > 0) {

@@ -1,5 +1,6 @@
 /** A spec that has been checked: what writes and reads ask, ready to be asked. */
 
+import type { Budget } from "../budget.ts";
 import type { GeoReader } from "../geo/attachment.ts";
 import type { JsonObject } from "../json.ts";
 import { type DataFault, type FaultPlace, refuse } from "../refusal.ts";
@@ -59,15 +60,13 @@ export interface CompiledAggregateType {
   readonly foldHash: string;
 }
 
-/** Steps that validating may still take; shared by the events of one write. */
-export interface ValidationWork {
-  stepsLeft: number;
-}
-
 export interface CompiledEventType {
   readonly name: string;
-  /** The faults of `data`, at most `limits.schemaDetailsMax`; empty when it is valid. */
-  readonly validateData: (data: JsonObject, work?: ValidationWork) => readonly DataFault[];
+  /**
+   * The faults of `data`, at most `limits.schemaDetailsMax`; empty when it is valid. `work` is
+   * shared by the events of one write.
+   */
+  readonly validateData: (data: JsonObject, work?: Budget) => readonly DataFault[];
   readonly allowSkipOcc: boolean;
   readonly hasImplications: boolean;
   /** What an event of this type sets off; absent where it declares no implications. */

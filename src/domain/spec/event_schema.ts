@@ -4,11 +4,12 @@
  */
 
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import { type Budget, BudgetSpent, newBudget } from "../budget.ts";
 import { canonicalJson } from "../canonical_json.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { limits } from "../limits.ts";
 import type { DataFault } from "../refusal.ts";
-import type { CompiledEventType, ValidationWork } from "./compiled.ts";
+import type { CompiledEventType } from "./compiled.ts";
 import type { FaultList } from "./fault_list.ts";
 import { checkSchema } from "./schema/check.ts";
 import { describeDataFaults } from "./schema/data_fault.ts";
@@ -17,7 +18,6 @@ import { installKeywords } from "./schema/keywords.ts";
 import { createPatternSet, type PatternSet } from "./schema/pattern_set.ts";
 import { rewriteSchema, usesUnevaluated } from "./schema/rewrite.ts";
 import { countParts, PARTS } from "./schema/schema_size.ts";
-import { spend, type StepBudget, STEPS_MAX, StepsExhausted } from "./schema/step_budget.ts";
 
 export type ValidateData = CompiledEventType["validateData"];
 
@@ -35,7 +35,7 @@ const PARTS_MAX = 20_000;
 
 interface Compiling {
   readonly ajv: Ajv2020;
-  readonly budget: StepBudget;
+  readonly budget: Budget;
   /** By canonical text: event types often share a schema. */
   readonly validators: Map<string, ValidateData>;
   readonly patterns: PatternSet;
@@ -43,7 +43,7 @@ interface Compiling {
 }
 
 export function createSchemaCompiler(): SchemaCompiler {
-  const budget: StepBudget = { left: STEPS_MAX };
+  const budget = newBudget(0);
   const patterns = createPatternSet();
   const compiling: Compiling = {
     ajv: createAjv(budget, patterns),
@@ -56,7 +56,7 @@ export function createSchemaCompiler(): SchemaCompiler {
 }
 
 /** Schemas reach it checked and rewritten, so its own strictness and meta-schemas are off. */
-function createAjv(budget: StepBudget, patterns: PatternSet): Ajv2020 {
+function createAjv(budget: Budget, patterns: PatternSet): Ajv2020 {
   const ajv = new Ajv2020({
     strict: false,
     meta: false,
@@ -79,15 +79,12 @@ function createAjv(budget: StepBudget, patterns: PatternSet): Ajv2020 {
   return ajv;
 }
 
-function linearRegExp(budget: StepBudget, patterns: PatternSet) {
+function linearRegExp(budget: Budget, patterns: PatternSet) {
   function regExp(source: string) {
     const compiled = patterns.compile(source);
     if (!compiled.ok) throw new Error(`unchecked pattern: ${source}`);
     const { pattern } = compiled;
-    const test = (text: string) => {
-      spend(budget, 1 + Math.ceil(text.length * (4 + pattern.size / 16)));
-      return pattern.test(text);
-    };
+    const test = (text: string) => pattern.test(text, budget);
     return { test, toString: () => source };
   }
   // Only read when validators are written out as source text, which ours never are.
@@ -144,22 +141,22 @@ function compileRewritten(
 }
 
 function validateWithin(
-  budget: StepBudget,
+  budget: Budget,
   validate: ValidateFunction,
   data: JsonObject,
-  work: ValidationWork = { stepsLeft: STEPS_MAX },
+  work: Budget = newBudget(limits.validationUnitsMax),
 ): readonly DataFault[] {
-  const allowed = Math.max(0, Math.min(STEPS_MAX, work.stepsLeft));
+  const allowed = Math.max(0, Math.min(limits.validationUnitsMax, work.left));
   budget.left = allowed;
   try {
     if (validate(data)) return [];
-    return describeDataFaults(validate.errors ?? [], limits.schemaDetailsMax);
+    return describeDataFaults(validate.errors ?? [], limits.schemaDetailsMax, budget);
   } catch (error) {
-    if (!(error instanceof StepsExhausted) && !(error instanceof RangeError)) throw error;
+    if (!(error instanceof BudgetSpent) && !(error instanceof RangeError)) throw error;
     return [{ path: "data", message: "takes too much work to check against its schema" }];
   } finally {
     // The errors hold on to the data; the validator lives as long as the spec.
     validate.errors = null;
-    work.stepsLeft -= allowed - budget.left;
+    work.left -= allowed - budget.left;
   }
 }

@@ -4,13 +4,8 @@
  * `if`, made whole.
  */
 
-import {
-  _,
-  type Ajv2020,
-  type CodeKeywordDefinition,
-  type KeywordCxt,
-  Name,
-} from "ajv/dist/2020.js";
+import { _, type Ajv2020, type CodeKeywordDefinition, type KeywordCxt } from "ajv/dist/2020.js";
+import { FAULT_COUNT } from "./charges.ts";
 
 /** Set by the rewriting on an `anyOf` that stands for an `if`; no deployed schema may use it. */
 export const CONDITION_MARK = "x-condition";
@@ -23,9 +18,6 @@ export interface ChoiceParams {
   readonly passing: readonly number[] | null;
   readonly isCondition: boolean;
 }
-
-/** The validator's count of faults so far, by the name it has in generated code. */
-const FAULT_COUNT = new Name("errors");
 
 /** Replaces both keywords of `ajv`; what they accept stays as it was. */
 export function installChoices(ajv: Ajv2020): void {

@@ -4,6 +4,7 @@
  */
 
 import type { ErrorObject } from "ajv";
+import { type Budget, spend } from "../../budget.ts";
 import type { ChoiceParams } from "./choice.ts";
 
 /** A fault and, where it is a choice, what each of its branches found. */
@@ -15,8 +16,8 @@ interface Found {
 /**
  * The validator's errors with each choice before its branches, of which the nearest one is kept.
  */
-export function arrangeFaults(errors: readonly ErrorObject[]): ErrorObject[] {
-  return parse(errors, 0, errors.length).flatMap(tell);
+export function arrangeFaults(errors: readonly ErrorObject[], budget: Budget): ErrorObject[] {
+  return parse(errors, 0, errors.length).flatMap((found) => tell(found, budget));
 }
 
 /** Reads backwards, for the validator reports a choice after its branches. */
@@ -44,13 +45,14 @@ function choiceOf(error: ErrorObject): ChoiceParams | undefined {
   return isChoice ? error.params as ChoiceParams : undefined;
 }
 
-function tell({ error, branches }: Found): ErrorObject[] {
+function tell({ error, branches }: Found, budget: Budget): ErrorObject[] {
   const choice = choiceOf(error);
   if (choice === undefined) return [error];
   // Two forms match: what the others miss would only mislead.
   if (choice.passing !== null) return [error];
-  if (choice.isCondition) return branchOfCondition(branches).flatMap(tell);
-  return [error, ...nearestBranch(branches).flatMap(tell)];
+  const tellAll = (faults: readonly Found[]) => faults.flatMap((found) => tell(found, budget));
+  if (choice.isCondition) return tellAll(branchOfCondition(branches));
+  return [error, ...tellAll(nearestBranch(branches, budget))];
 }
 
 /** Either "if and then" or "not if and else": the one whose `if` side holds is meant. */
@@ -60,11 +62,18 @@ function branchOfCondition(branches: readonly (readonly Found[])[]): readonly Fo
   return holds ? whenTrue : whenFalse;
 }
 
+/** Of comparing one fault with others, beside reading its path. */
+const UNITS_PER_FAULT = 32;
+
 /** The branch that the value's fixed properties select, or that it goes deepest into. */
-function nearestBranch(branches: readonly (readonly Found[])[]): readonly Found[] {
+function nearestBranch(
+  branches: readonly (readonly Found[])[],
+  budget: Budget,
+): readonly Found[] {
   let best: readonly Found[] = [];
   let bestRank: readonly number[] = [];
   for (const branch of branches) {
+    for (const { error } of branch) spend(budget, UNITS_PER_FAULT + error.instancePath.length);
     const isOther = branch.some(({ error }) => error.keyword === "const");
     const depth = branch.reduce((least, { error }) => Math.min(least, depthOf(error)), Infinity);
     const rank = [isOther ? 0 : 1, depth, -branch.length];

@@ -5,6 +5,7 @@
  */
 
 import type { ErrorObject } from "ajv";
+import type { Budget } from "../../budget.ts";
 import { canonicalJson } from "../../canonical_json.ts";
 import type { JsonValue } from "../../json.ts";
 import type { DataFault } from "../../refusal.ts";
@@ -20,9 +21,13 @@ const PATH_CHARACTERS_MAX = 500;
  * The first `max` faults of the validator, e.g. `{path: "data.lines.0.qty", message: "must be >=
  * 1"}`, in the order found, a choice before its branches, each once.
  */
-export function describeDataFaults(errors: readonly ErrorObject[], max: number): DataFault[] {
+export function describeDataFaults(
+  errors: readonly ErrorObject[],
+  max: number,
+  budget: Budget,
+): DataFault[] {
   const faults = new Map<string, DataFault>();
-  for (const error of arrangeFaults(errors)) {
+  for (const error of arrangeFaults(errors, budget)) {
     if (faults.size >= max) break;
     const fault = { path: faultPath(error), message: faultMessage(error) };
     faults.set(JSON.stringify(fault), fault);
@@ -111,12 +116,31 @@ function faultMessage(error: ErrorObject): string {
   return message.length <= 300 ? message : message.slice(0, 297) + "...";
 }
 
+const SHOWN_CHARACTERS_MAX = 200;
+
 /** At most ten values and 200 characters: the list may be as long as the schema. */
 function listValues(values: readonly JsonValue[]): string {
-  const shown = values.slice(0, 10).map((value) => canonicalJson(value));
+  const shown = values.slice(0, 10).map(showValue);
   if (values.length > shown.length) shown.push("...");
   const text = shown.join(", ");
-  return text.length <= 200 ? text : text.slice(0, 197) + "...";
+  return text.length <= SHOWN_CHARACTERS_MAX
+    ? text
+    : text.slice(0, SHOWN_CHARACTERS_MAX - 3) + "...";
+}
+
+/** By the value, which may be nearly as long as a spec: written out once. */
+const shownValues = new WeakMap<object, string>();
+
+function showValue(value: JsonValue): string {
+  // One character more than is shown, so that what is cut is known to be.
+  if (typeof value === "string") return JSON.stringify(value.slice(0, SHOWN_CHARACTERS_MAX + 1));
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  let shown = shownValues.get(value);
+  if (shown === undefined) {
+    shown = canonicalJson(value).slice(0, SHOWN_CHARACTERS_MAX + 1);
+    shownValues.set(value, shown);
+  }
+  return shown;
 }
 
 function withArticle(type: unknown): string {

@@ -1,7 +1,6 @@
 /**
  * Keywords that ajv brings and we replace: its own take quadratic time, round, or trip over data
- * with keys such as `valueOf`. And one of ours, `x-steps`, which the rewriting puts into every
- * schema and which no deployed schema may use.
+ * with keys such as `valueOf`.
  */
 
 import {
@@ -14,14 +13,13 @@ import {
   nil,
 } from "ajv/dist/2020.js";
 import type { Rule } from "ajv/dist/compile/rules.js";
-import { canonicalJson } from "../../canonical_json.ts";
+import type { Budget } from "../../budget.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
+import { createAllowedValues, hasUniqueItems } from "./allowed_values.ts";
+import { installCharges } from "./charges.ts";
 import { installChoices, installWholeConditions } from "./choice.ts";
-import { isMultipleOf } from "./exact_multiple.ts";
-import { spend, type StepBudget } from "./step_budget.ts";
-
-/** Characters of text that cost one step when they are compared or measured. */
-const TEXT_PER_STEP = 32;
+import { createDivisor, type Divisor, isMultipleOf } from "./exact_multiple.ts";
+import { installFewerFaults } from "./fewer_faults.ts";
 
 /** What an error says of these keywords: the schema's own value. */
 const error = {
@@ -30,15 +28,20 @@ const error = {
 };
 
 /** Replaces the keywords of `ajv`; all its validators then spend from `budget`. */
-export function installKeywords(ajv: Ajv2020, budget: StepBudget): void {
+export function installKeywords(ajv: Ajv2020, budget: Budget): void {
   installChoices(ajv);
   installWholeConditions(ajv);
   mendUnevaluatedItems(ajv);
+  mendProperties(ajv);
+  mendDependentRequired(ajv);
+  installFewerFaults(ajv, budget);
   for (const keyword of ["enum", "const", "uniqueItems", "multipleOf"]) ajv.removeKeyword(keyword);
   // One function each for all schemas: ajv's time grows with the square of what a schema refers to.
   const allowed = createAllowedValues(budget);
   const isUnique = (items: readonly JsonValue[]) => hasUniqueItems(items, budget);
-  const charge = { fixed: (steps: number) => spend(budget, steps), bySize: chargeBySize(budget) };
+  const divisors: Divisor[] = [];
+  const isMultiple = (value: number, divisor: number) =>
+    isMultipleOf(value, divisors[divisor]!, budget);
   ajv.addKeyword({
     keyword: "enum",
     error,
@@ -64,17 +67,10 @@ export function installKeywords(ajv: Ajv2020, budget: StepBudget): void {
     error,
     type: "number",
     schemaType: "number",
-    code: (cxt) => failUnless(cxt, isMultipleOf, _`, ${cxt.schema}`),
+    code: (cxt) =>
+      failUnless(cxt, isMultiple, _`, ${divisors.push(createDivisor(cxt.schema)) - 1}`),
   });
-  ajv.addKeyword({
-    keyword: "x-steps",
-    before: firstKeyword(ajv),
-    schemaType: "number",
-    code: (cxt) => {
-      if (cxt.it.opts.unevaluated) startEvaluated(cxt);
-      chargeSteps(cxt, charge);
-    },
-  });
+  installCharges(ajv, budget);
 }
 
 /**
@@ -97,17 +93,43 @@ function mendUnevaluatedItems(ajv: Ajv2020): void {
   });
 }
 
-function firstKeyword(ajv: Ajv2020): string {
-  return ajv.RULES.rules.find(({ type }) => type === undefined)!.rules[0]!.keyword;
+/**
+ * Where a record is kept of what is evaluated, ajv writes down every name of `properties` at each
+ * visit. Of these only the ones that the data has are of use.
+ */
+function mendProperties(ajv: Ajv2020): void {
+  const rule = ajv.RULES.all.properties as { definition: CodeKeywordDefinition };
+  const { code } = rule.definition;
+  rule.definition = {
+    ...rule.definition,
+    code(cxt) {
+      const { gen, data, it } = cxt;
+      const { props } = it;
+      if (!it.opts.unevaluated || !(props instanceof Name)) return code(cxt);
+      const mark = gen.scopeValue("func", { ref: markEvaluated });
+      gen.if(_`${props} !== true`, _`${mark}(${props}, ${data}, ${cxt.schemaCode as Name})`);
+      it.props = true;
+      code(cxt);
+      it.props = props;
+    },
+  };
 }
 
-/**
- * Begins the record of evaluated properties before any branch runs. ajv would begin it in the first
- * branch, and so count what a branch that fails has evaluated; and on an object with a prototype,
- * where `constructor` is always there.
- */
-function startEvaluated({ gen, it }: KeywordCxt): void {
-  it.props = gen.var("props", _`{__proto__: null}`);
+function markEvaluated(props: Record<string, true>, data: JsonObject, schemas: JsonObject): void {
+  for (const key of Object.keys(data)) if (Object.hasOwn(schemas, key)) props[key] = true;
+}
+
+/** ajv would write the whole list of names into each of its faults. */
+function mendDependentRequired(ajv: Ajv2020): void {
+  const rule = ajv.RULES.all.dependentRequired as { definition: CodeKeywordDefinition };
+  rule.definition = {
+    ...rule.definition,
+    error: {
+      message: "is required",
+      params: ({ params: { property, missingProperty } }) =>
+        _`{property: ${property}, missingProperty: ${missingProperty}}`,
+    },
+  };
 }
 
 /** `more` is what the test is given beside the data: code that begins with a comma. */
@@ -118,95 +140,4 @@ function failUnless(
 ): void {
   const name = cxt.gen.scopeValue("func", { ref: test });
   cxt.fail(_`!${name}(${cxt.data}${more})`);
-}
-
-/** The lists of `enum` and `const`, each by a number that stands for it in generated code. */
-function createAllowedValues(budget: StepBudget) {
-  const lists: { scalars: Set<JsonValue>; composites: Set<string> }[] = [];
-  return {
-    add: (values: readonly JsonValue[]): number => {
-      const composites = values.filter((value) => !isScalar(value)).map(canonicalJson);
-      lists.push({ scalars: new Set(values.filter(isScalar)), composites: new Set(composites) });
-      return lists.length - 1;
-    },
-    has: (value: JsonValue, list: number): boolean => {
-      const { scalars, composites } = lists[list]!;
-      if (isScalar(value)) return scalars.has(value);
-      return composites.size > 0 && composites.has(canonicalText(value, budget));
-    },
-  };
-}
-
-function hasUniqueItems(items: readonly JsonValue[], budget: StepBudget): boolean {
-  spend(budget, items.length);
-  const scalars = new Set<JsonValue>();
-  const composites = new Set<string>();
-  let compositeCount = 0;
-  for (const item of items) {
-    if (isScalar(item)) scalars.add(item);
-    else {
-      compositeCount++;
-      composites.add(canonicalText(item, budget));
-    }
-  }
-  return scalars.size + composites.size === items.length &&
-    composites.size === compositeCount;
-}
-
-function isScalar(value: JsonValue): boolean {
-  return typeof value !== "object" || value === null;
-}
-
-function canonicalText(value: JsonValue, budget: StepBudget): string {
-  const text = canonicalJson(value);
-  spend(budget, Math.ceil(text.length / TEXT_PER_STEP));
-  return text;
-}
-
-/** Keywords that read a whole string, or look at each key of an object. */
-const READS_TEXT = ["minLength", "maxLength", "format"];
-const READS_KEYS = [
-  "additionalProperties",
-  "patternProperties",
-  "propertyNames",
-  "unevaluatedProperties",
-  "minProperties",
-  "maxProperties",
-];
-
-interface Charge {
-  readonly fixed: (steps: number) => void;
-  readonly bySize: (value: JsonValue, steps: number, readsKeys: boolean) => void;
-}
-
-function chargeSteps(cxt: KeywordCxt, charge: Charge): void {
-  const { gen, data, schema } = cxt;
-  const parent = cxt.parentSchema as JsonObject;
-  const has = (keyword: string) => Object.hasOwn(parent, keyword);
-  const readsKeys = READS_KEYS.some(has);
-  if (READS_TEXT.some(has) || readsKeys) {
-    const bySize = gen.scopeValue("func", { ref: charge.bySize });
-    gen.code(_`${bySize}(${data}, ${schema}, ${readsKeys})`);
-  } else gen.code(_`${gen.scopeValue("func", { ref: charge.fixed })}(${schema})`);
-}
-
-function chargeBySize(budget: StepBudget): Charge["bySize"] {
-  return (value, steps, readsKeys) => {
-    if (typeof value === "string") steps += value.length / TEXT_PER_STEP;
-    else if (readsKeys && typeof value === "object" && value !== null && !Array.isArray(value)) {
-      steps += Object.keys(value).length;
-    }
-    spend(budget, steps);
-  };
-}
-
-/** What one visit of this schema costs before its data is known. */
-export function fixedSteps(schema: JsonObject): number {
-  let steps = 1;
-  for (const keyword of ["required", "properties", "patternProperties", "dependentRequired"]) {
-    const value = schema[keyword];
-    // A long list costs a pass over it at each visit; a short one is part of the visit.
-    if (typeof value === "object" && value !== null) steps += Object.keys(value).length / 8;
-  }
-  return Math.ceil(steps);
 }

@@ -7,13 +7,18 @@
  */
 
 import { RE2JS } from "re2js";
+import type { Budget } from "../../budget.ts";
 import { classText, propertyRanges, type Range, SHORTHANDS } from "./character_class.ts";
+import { chargedPattern } from "./pattern_charge.ts";
 import { createUnrolledSize, type UnrolledSize } from "./unrolled_size.ts";
 
 export interface LinearPattern {
-  /** True when the pattern is found anywhere in `text`. */
-  test(text: string): boolean;
-  /** What a test costs at most for each character of the text, in the engine's own steps. */
+  /**
+   * True when the pattern is found anywhere in `text`. What it costs is charged as it happens.
+   * @throws {BudgetSpent} where `budget` does not reach.
+   */
+  test(text: string, budget: Budget): boolean;
+  /** Instructions of the engine. */
   readonly size: number;
   /** What past tests keep for the next ones, in bytes as the engine reckons them. */
   cacheBytes(): number;
@@ -66,26 +71,11 @@ export function compilePattern(source: string): PatternCompilation {
     if (size > SIZE_MAX) {
       throw new PatternFault("is too large once its repeats are unrolled", SMALLER);
     }
-    return { ok: true, pattern: toPattern(compiled, size), work };
+    return { ok: true, pattern: chargedPattern(compiled.re2(), size), work };
   } catch (error) {
     if (!(error instanceof PatternFault)) throw error;
     return { ok: false, message: error.message, hint: error.hint, work };
   }
-}
-
-function toPattern(compiled: RE2JS, size: number): LinearPattern {
-  const program = compiled.re2();
-  // Built when it is first needed, which for the simplest patterns is never.
-  const cache = () => program.lazyDFA as typeof program.lazyDFA | null;
-  return {
-    test: (text) => compiled.test(text),
-    size,
-    cacheBytes: () => {
-      const states = cache();
-      return states === null ? 0 : states.maxMem - states.memBudget;
-    },
-    clearCache: () => cache()?.clearCache(),
-  };
 }
 
 const SMALLER = "Use smaller repeat counts; check lengths with minLength and maxLength.";

@@ -3,6 +3,7 @@
  * and in the memory that matching them keeps.
  */
 
+import type { Budget } from "../../budget.ts";
 import { compilePattern, type LinearPattern, type PatternCompilation } from "./pattern.ts";
 
 /**
@@ -43,13 +44,15 @@ export function createPatternSet(): PatternSet {
   function bounded(pattern: LinearPattern): LinearPattern {
     const member = { pattern, cacheBytes: 0 };
     members.push(member);
-    const test = (text: string) => {
-      const found = pattern.test(text);
-      const cacheBytes = pattern.cacheBytes();
-      held += cacheBytes - member.cacheBytes;
-      member.cacheBytes = cacheBytes;
-      if (held > CACHE_BYTES_MAX) release();
-      return found;
+    const test = (text: string, budget: Budget) => {
+      try {
+        return pattern.test(text, budget);
+      } finally {
+        const cacheBytes = pattern.cacheBytes();
+        held += cacheBytes - member.cacheBytes;
+        member.cacheBytes = cacheBytes;
+        if (held > CACHE_BYTES_MAX) release();
+      }
     };
     return { ...pattern, test };
   }

@@ -7,7 +7,7 @@
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { CONDITION_MARK } from "./choice.ts";
-import { fixedSteps } from "./keywords.ts";
+import { FAULTS_MARK, VISIT_MARK, visitUnits } from "./charges.ts";
 import { findTargets, type References } from "./references.ts";
 import { escapePointer, type Holds, KEYWORDS } from "./vocabulary.ts";
 
@@ -81,7 +81,7 @@ function rewriteChild(pointer: string, rewriting: Rewriting): JsonObject | boole
 function rewriteAt(pointer: string, rewriting: Rewriting): JsonObject | boolean {
   const { schema } = rewriting.references.places.get(pointer)!;
   if (!isJsonObject(schema)) return schema === true;
-  const result: JsonObject = { "x-steps": fixedSteps(schema) };
+  const result: JsonObject = { [VISIT_MARK]: visitUnits(schema), [FAULTS_MARK]: true };
   for (const [keyword, value] of Object.entries(schema)) {
     if (LEFT_OUT.has(keyword)) continue;
     if (keyword === "$ref" || keyword === "$dynamicRef") continue;
@@ -143,12 +143,13 @@ function replaceCondition(schema: JsonObject, pointer: string, rewriting: Rewrit
   if (schema.if === undefined || !rewriting.hasUnevaluated) return;
   // By name, not by copy: nested conditions would double the schema at each level.
   const condition = { $ref: nameOf(`${pointer}/if`, rewriting) };
+  const marks = { [VISIT_MARK]: visitUnits({}), [FAULTS_MARK]: true };
   const choice = {
     [CONDITION_MARK]: true,
-    "x-steps": 1,
+    ...marks,
     anyOf: [
-      { "x-steps": 1, allOf: [condition, schema.then ?? true] },
-      { "x-steps": 1, allOf: [{ not: condition }, schema.else ?? true] },
+      { ...marks, allOf: [condition, schema.then ?? true] },
+      { ...marks, allOf: [{ not: condition }, schema.else ?? true] },
     ],
   };
   for (const keyword of ["if", "then", "else"]) delete schema[keyword];

@@ -2,7 +2,46 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { isMultipleOf } from "../../../../src/domain/spec/schema/exact_multiple.ts";
+import { newBudget } from "../../../../src/domain/budget.ts";
+import {
+  createDivisor,
+  isMultipleOf as isMultiple,
+} from "../../../../src/domain/spec/schema/exact_multiple.ts";
+
+function isMultipleOf(value: number, divisor: number): boolean {
+  return isMultiple(value, createDivisor(divisor), newBudget(1e6));
+}
+
+/** By long division of the digits as JavaScript writes them. */
+function isMultipleByDigits(value: number, divisor: number): boolean {
+  const [a, b] = [value, divisor].map((number) => {
+    const [mantissa, power = "0"] = String(number).split("e");
+    const [whole, fraction = ""] = mantissa!.split(".");
+    return { digits: BigInt(whole! + fraction), exponent: Number(power) - fraction.length };
+  });
+  const least = Math.min(a!.exponent, b!.exponent);
+  const [x, y] = [a!, b!].map(({ digits, exponent }) => digits * 10n ** BigInt(exponent - least));
+  return x! % y! === 0n;
+}
+
+Deno.test("isMultipleOf() divides as a pupil does, digit by digit", () => {
+  const decimals = fc.oneof(
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+    fc.tuple(fc.integer({ min: -1e15, max: 1e15 }), fc.integer({ min: -20, max: 20 }))
+      .map(([digits, power]) => Number(`${digits}e${power}`)),
+  );
+  fc.assert(
+    fc.property(decimals, decimals, (value, other) => {
+      const divisor = Math.abs(other);
+      fc.pre(divisor > 0);
+      assert.equal(isMultipleOf(value, divisor), isMultipleByDigits(value, divisor));
+      const whole = Number((divisor * 7).toPrecision(15));
+      fc.pre(Number.isFinite(whole));
+      assert.equal(isMultipleOf(whole, divisor), isMultipleByDigits(whole, divisor));
+    }),
+    { numRuns: 2_000 },
+  );
+});
 
 Deno.test("isMultipleOf() takes k/100 for a multiple of 0.01, for every k", () => {
   fc.assert(fc.property(fc.integer({ min: -1e9, max: 1e9 }), (k) => {

@@ -1,6 +1,7 @@
 /** The patterns of one spec: bounded together in size and in what matching keeps. */
 
 import assert from "node:assert/strict";
+import { newBudget } from "../../../../src/domain/budget.ts";
 import {
   CACHE_BYTES_MAX,
   createPatternSet,
@@ -40,8 +41,8 @@ Deno.test("createPatternSet() forgets what matching keeps when it grows beyond t
       seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
       text += seed % 65_536 < 32_768 ? "a" : "b";
     }
-    assert.equal(result.pattern.test(text), false);
-    assert.equal(result.pattern.test(`${text}a${"b".repeat(count)}c`), true);
+    assert.equal(result.pattern.test(text, newBudget(1e9)), false);
+    assert.equal(result.pattern.test(`${text}a${"b".repeat(count)}c`, newBudget(1e9)), true);
     assert(patterns.cacheBytes() <= CACHE_BYTES_MAX);
     if (patterns.cacheBytes() < held) wasReleased = true;
     held = patterns.cacheBytes();

@@ -2,13 +2,18 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { newBudget } from "../../../../src/domain/budget.ts";
 import { compilePattern } from "../../../../src/domain/spec/schema/pattern.ts";
 
 function mustCompile(source: string) {
   const compiled = compilePattern(source);
   assert(compiled.ok, `${source}: ${JSON.stringify(compiled)}`);
-  return compiled.pattern;
+  const { pattern } = compiled;
+  return { ...pattern, test: (text: string) => pattern.test(text, newBudget(PLENTY)) };
 }
+
+/** More than any test here costs. */
+const PLENTY = 1e9;
 
 const SOURCES = [
   "^[A-Z0-9-]{1,20}$",

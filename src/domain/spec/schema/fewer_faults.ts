@@ -1,0 +1,128 @@
+/**
+ * Keywords that look at many parts of a value stop when they have found more faults than are ever
+ * told. So data of which everything is wrong costs no more than data of which all is right.
+ */
+
+import {
+  _,
+  type Ajv2020,
+  type CodeKeywordDefinition,
+  type KeywordCxt,
+  Name,
+} from "ajv/dist/2020.js";
+import type { Rule } from "ajv/dist/compile/rules.js";
+import type { JsonObject } from "../../json.ts";
+import { limits } from "../../limits.ts";
+import { type Budget, spend } from "../../budget.ts";
+import { FAULT_COUNT } from "./charges.ts";
+
+/** One more than are told: faults of different parts are different faults. */
+const FAULTY_PARTS_MAX = limits.schemaDetailsMax + 1;
+
+const FAULT_LIST = new Name("vErrors");
+
+/** They loop over items or properties, and end where the loop ends. */
+const LOOPS = [
+  "items",
+  "additionalProperties",
+  "patternProperties",
+  "propertyNames",
+  "unevaluatedItems",
+  "unevaluatedProperties",
+];
+
+export function installFewerFaults(ajv: Ajv2020, budget: Budget): void {
+  for (const keyword of LOOPS) replaceCode(ajv, keyword, endEarly);
+  replaceCode(ajv, "contains", keepFew);
+  replaceCode(ajv, "required", requireFew);
+  replaceCode(ajv, "$ref", (cxt, generate) => chargeCopies(cxt, generate, budget));
+}
+
+type Generate = () => void;
+
+function replaceCode(
+  ajv: Ajv2020,
+  keyword: string,
+  code: (cxt: KeywordCxt, generate: Generate) => void,
+): void {
+  const { definition } = ajv.RULES.all[keyword] as Rule;
+  const original = definition as CodeKeywordDefinition;
+  // In its own place: the order of keywords is the order of their faults.
+  (ajv.RULES.all[keyword] as { definition: unknown }).definition = {
+    ...definition,
+    code: (cxt: KeywordCxt, type?: string) => code(cxt, () => original.code(cxt, type)),
+  };
+}
+
+function endEarly(cxt: KeywordCxt, generate: Generate): void {
+  const { gen } = cxt;
+  const faulty = gen.let("faulty", 0);
+  const countOne = () => gen.if(_`++${faulty} >= ${FAULTY_PARTS_MAX}`, () => gen.break());
+  const subschema = cxt.subschema.bind(cxt);
+  cxt.subschema = (part, valid) => {
+    const before = gen.const("before", FAULT_COUNT);
+    const inner = subschema(part, valid);
+    gen.if(_`${FAULT_COUNT} > ${before}`, countOne);
+    return inner;
+  };
+  if (cxt.schema === false && cxt.keyword !== "items" && cxt.keyword !== "unevaluatedItems") {
+    const error = cxt.error.bind(cxt);
+    cxt.error = (...given) => {
+      error(...given);
+      countOne();
+    };
+  }
+  generate();
+}
+
+/** `contains` has to look at all items; of most that do not match nothing is kept. */
+function keepFew(cxt: KeywordCxt, generate: Generate): void {
+  const { gen } = cxt;
+  const faulty = gen.let("faulty", 0);
+  const subschema = cxt.subschema.bind(cxt);
+  cxt.subschema = (part, valid) => {
+    const before = gen.const("before", FAULT_COUNT);
+    const inner = subschema(part, valid);
+    const isOneTooMany = _`${FAULT_COUNT} > ${before} && ++${faulty} > ${FAULTY_PARTS_MAX}`;
+    gen.if(isOneTooMany, () => {
+      gen.assign(FAULT_COUNT, before);
+      gen.if(
+        before,
+        () => gen.assign(_`${FAULT_LIST}.length`, before),
+        () => gen.assign(FAULT_LIST, null),
+      );
+    });
+    return inner;
+  };
+  generate();
+}
+
+/** A short list is written out, which is faster. */
+function requireFew(cxt: KeywordCxt, generate: Generate): void {
+  const { gen, data, schemaCode } = cxt;
+  if ((cxt.schema as readonly string[]).length <= FAULTY_PARTS_MAX) return generate();
+  const find = gen.scopeValue("func", { ref: firstMissing });
+  gen.forOf("missing", _`${find}(${data}, ${schemaCode as Name})`, (missing) => {
+    cxt.setParams({ missingProperty: missing });
+    cxt.error();
+  });
+}
+
+function firstMissing(data: JsonObject, names: readonly string[]): string[] {
+  const missing: string[] = [];
+  for (const name of names) {
+    if (Object.hasOwn(data, name)) continue;
+    missing.push(name);
+    if (missing.length === FAULTY_PARTS_MAX) break;
+  }
+  return missing;
+}
+
+/** ajv copies all faults so far when a reference brings new ones. */
+function chargeCopies(cxt: KeywordCxt, generate: Generate, budget: Budget): void {
+  const { gen } = cxt;
+  const before = gen.const("before", FAULT_COUNT);
+  generate();
+  const charge = gen.scopeValue("func", { ref: (copied: number) => spend(budget, copied) });
+  gen.if(_`${FAULT_COUNT} > ${before}`, _`${charge}(${FAULT_COUNT})`);
+}

@@ -1,16 +1,18 @@
 /**
  * Deploys a spec: compile, compare with the current one, make current. Spec: "Versioning",
- * "Operator endpoints". The comparison and the switch are one transaction, so two deploys at once
- * cannot both pass against the same predecessor.
+ * "Operator endpoints". Compiling and comparing go in pieces, before the transaction; that switches
+ * only from the spec that was compared, so two deploys at once cannot both pass against the same
+ * predecessor.
  */
 
 import { limits } from "../domain/limits.ts";
+import { runInPieces } from "../domain/pieces.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
-import { checkCompatibility, describeChanges } from "../domain/spec/compatibility.ts";
+import { changesSteps, compatibilitySteps } from "../domain/spec/compatibility.ts";
 import { eventTypesOf } from "../domain/saga/definition.ts";
 import { bindBlobs, checkBlobs } from "../domain/spec/bind_blobs.ts";
 import { checkListenersFor } from "../domain/spec/listeners.ts";
-import { compileSpec } from "../domain/spec/compile.ts";
+import { compileSpec, compileSpecSteps } from "../domain/spec/compile.ts";
 import type { CompiledSpec } from "../domain/spec/compiled.ts";
 import type { DeployedSpec, DeploySpecRequest } from "../domain/spec/deployment.ts";
 import type { Tenant } from "../domain/tenant.ts";
@@ -21,7 +23,10 @@ import { enqueueTypeRebuild } from "../store/rebuilds.ts";
 import type { SpecCache } from "../queries/current_spec.ts";
 import { readTenantNumber } from "../store/instances.ts";
 import { openWatchedTypes, watchTypes } from "../store/watched_types.ts";
-import { readCurrentSpec, type StoredSpec, storeSpec } from "../store/specs.ts";
+import { readCurrentHash, readCurrentSpec, type StoredSpec, storeSpec } from "../store/specs.ts";
+
+/** How often a deploy begins anew because another one was faster. */
+const TRIES_MAX = 5;
 
 /** A spec like the current one is a no-op; a dry run tells what would happen and does nothing. */
 export async function deploySpec(
@@ -36,19 +41,78 @@ export async function deploySpec(
     const message = "force is not allowed in production: a production spec stays compatible";
     return refuse({ kind: "forbidden", message });
   }
-  const compiled = compileSpec(request.spec);
+  const compiled = await specs.compile(request.spec);
   if (!compiled.ok) return refuse({ kind: "spec_invalid", violations: compiled.violations });
-  const { spec: unbound, warnings } = compiled;
+  const { spec, warnings } = compiled;
   const { environment } = tenant;
-  const places = checkListenersFor(unbound.listeners.values(), environment, allowPrivateWebhooks);
+  const places = checkListenersFor(spec.listeners.values(), environment, allowPrivateWebhooks);
   if (places.length > 0) return refuse({ kind: "spec_invalid", violations: places });
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    const before = await engine.snapshot(async (tx) =>
+      readCurrentSpec(tx, await readTenantNumber(tx, tenant))
+    );
+    const compared = await compare(host, specs, tenant, before, spec, request);
+    if (!compared.ok) return compared;
+    const outcome = await commit(engine, host, specs, { tenant, request, spec }, compared.value);
+    if (outcome === undefined) continue;
+    if (!outcome.ok) return outcome;
+    return accept({ ...outcome.value, warnings });
+  }
+  throw new Error("Other specs were deployed again and again while one was");
+}
+
+/** What a new spec means for the one that was current when it was compared. */
+interface Comparison {
+  readonly before: StoredSpec | undefined;
+  readonly changes: readonly string[];
+  /** Aggregate types that fold in another way from now on. */
+  readonly changedTypes: readonly string[];
+}
+
+/** In pieces, and outside of any transaction: the documents may be large. */
+async function compare(
+  host: Host,
+  specs: SpecCache,
+  { number }: Tenant,
+  before: StoredSpec | undefined,
+  spec: CompiledSpec,
+  { force }: DeploySpecRequest,
+): Promise<Outcome<Comparison>> {
+  if (before?.spec_hash === spec.hash) return accept({ before, changes: [], changedTypes: [] });
+  const violations = before === undefined || force
+    ? []
+    : await runInPieces(compatibilitySteps(before.spec, spec.document), host);
+  if (violations.length > 0) return refuse({ kind: "spec_incompatible", violations });
+  const changes = await runInPieces(changesSteps(before?.spec, spec.document), host);
+  if (before === undefined) return accept({ before, changes, changedTypes: [] });
+  let old = specs.known(number, before.spec_hash);
+  if (old === undefined) {
+    // Not compiled only where an earlier version of the service took it and this one would not.
+    const compiled = await runInPieces(compileSpecSteps(before.spec), host);
+    if (compiled.ok) old = compiled.spec;
+  }
+  return accept({ before, changes, changedTypes: changedTypes(old, spec) });
+}
+
+interface Deploy {
+  readonly tenant: Tenant;
+  readonly request: DeploySpecRequest;
+  readonly spec: CompiledSpec;
+}
+
+/** Undefined where another spec is current by now than the one it was compared with. */
+async function commit(
+  engine: Engine,
+  host: Host,
+  specs: SpecCache,
+  { tenant, request, spec: unbound }: Deploy,
+  { before, changes, changedTypes }: Comparison,
+): Promise<Outcome<Omit<DeployedSpec, "warnings">> | undefined> {
   const references = unbound.moduleCalls.map(({ blob }) => blob);
-  const createdAt = new Date(host.nowMs()).toISOString();
-  const compiledBefore = (before: StoredSpec) =>
-    specs.known(tenant.number, before.spec_hash) ?? compileStored(before);
+  const created_at = new Date(host.nowMs()).toISOString();
   const outcome = await engine.transact(async (tx) => {
     const number = await readTenantNumber(tx, tenant);
-    const before = await readCurrentSpec(tx, number);
+    if (await readCurrentHash(tx, number) !== (before?.spec_hash ?? "")) return undefined;
     if (before?.spec_hash === unbound.hash) {
       return accept({ ...describe(before, []), spec: unbound });
     }
@@ -56,32 +120,23 @@ export async function deploySpec(
     const uncallable = checkBlobs(unbound.moduleCalls, blobs).slice(0, limits.violationsMax);
     if (uncallable.length > 0) return refuse({ kind: "spec_invalid", violations: uncallable });
     const spec = bindBlobs(unbound, blobs);
-    const violations = before === undefined || request.force
-      ? []
-      : checkCompatibility(before.spec, spec.document);
-    if (violations.length > 0) return refuse({ kind: "spec_incompatible", violations });
     const version = (before?.version ?? 0) + 1;
-    const next: StoredSpec = {
-      version,
-      spec_hash: spec.hash,
-      created_at: createdAt,
-      spec: spec.document,
-    };
+    const next = { version, spec_hash: spec.hash, created_at, spec: spec.document };
     if (!request.dryRun) {
       storeSpec(tx, number, next);
       await showToSagas(tx, number, spec);
-      if (before !== undefined) rebuildChangedTypes(tx, number, compiledBefore(before), spec);
+      for (const type of changedTypes) enqueueTypeRebuild(tx, number, type);
     }
-    return accept({ ...describe(next, describeChanges(before?.spec, spec.document)), spec });
+    return accept({ ...describe(next, changes), spec });
   }).catch((error) => {
     // It may have landed although its reply was lost.
     specs.forget(tenant.number);
     throw error;
   });
-  if (!outcome.ok) return outcome;
+  if (!outcome?.ok) return outcome;
   const { spec, ...deployed } = outcome.value;
   if (!request.dryRun) specs.learn(tenant.number, spec);
-  return accept({ ...deployed, warnings });
+  return accept(deployed);
 }
 
 function describe(
@@ -113,16 +168,12 @@ export function compileStored({ spec }: StoredSpec): CompiledSpec | undefined {
 }
 
 /** Spec: "Aggregates are rebuilt in the background": those folded anew or in another way. */
-function rebuildChangedTypes(
-  tx: Transaction,
-  tenant: number,
-  before: CompiledSpec | undefined,
-  after: CompiledSpec,
-): void {
-  for (const type of after.aggregateTypes.values()) {
-    const old = before?.aggregateTypes.get(type.name);
+function changedTypes(before: CompiledSpec | undefined, after: CompiledSpec): string[] {
+  const changed: string[] = [];
+  for (const { name, cached, definitionHash } of after.aggregateTypes.values()) {
+    const old = before?.aggregateTypes.get(name);
     // A type that was not there or not cached has no snapshots, or old ones, of streams it had.
-    if (!type.cached || (old?.cached && old.definitionHash === type.definitionHash)) continue;
-    enqueueTypeRebuild(tx, tenant, type.name);
+    if (cached && !(old?.cached && old.definitionHash === definitionHash)) changed.push(name);
   }
+  return changed;
 }

@@ -39,3 +39,35 @@ export function openPieces(turns: Turns, pieceMs: number = PIECE_MS_MAX): Pieces
 
   return { rest: () => turns.monotonicMs() < endMs ? undefined : next() };
 }
+
+/** Work that says where it may rest: at each `yield`. */
+export type Steps<T> = Generator<void, T, void>;
+
+/** Does all of it now, for callers whose work is small. */
+export function runAtOnce<T>(steps: Steps<T>): T {
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
+}
+
+/** In pieces; what fits into the first one is there at once, without a promise. */
+export function runInPieces<T>(steps: Steps<T>, turns: Turns): T | Promise<T> {
+  const pieces = openPieces(turns);
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+    const rest = pieces.rest();
+    if (rest !== undefined) return runFurther(steps, pieces, rest);
+  }
+}
+
+async function runFurther<T>(steps: Steps<T>, pieces: Pieces, first: Promise<void>): Promise<T> {
+  await first;
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+    const rest = pieces.rest();
+    if (rest !== undefined) await rest;
+  }
+}

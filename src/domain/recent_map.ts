@@ -14,3 +14,15 @@ export function createRecentMap<K extends string | number, V extends NonNullable
 ): RecentMap<K, V> {
   return new LRUCache<K, V>({ maxSize: max, sizeCalculation: () => 1 });
 }
+
+/**
+ * The same for values of different sizes, up to `max` of them together. One counts for half of that
+ * at most, so that it is kept however large it is.
+ */
+export function createRecentMapBySize<K extends string | number, V extends NonNullable<unknown>>(
+  max: number,
+  sizeOf: (value: V) => number,
+): RecentMap<K, V> {
+  const sizeCalculation = (value: V) => Math.max(1, Math.min(Math.ceil(sizeOf(value)), max >> 1));
+  return new LRUCache<K, V>({ maxSize: max, sizeCalculation });
+}

@@ -7,8 +7,9 @@
 
 import { assert } from "../domain/assert.ts";
 import { indexListeners } from "../domain/listener/patterns.ts";
-import { createRecentMap } from "../domain/recent_map.ts";
-import { compileSpec } from "../domain/spec/compile.ts";
+import { runInPieces } from "../domain/pieces.ts";
+import { createRecentMapBySize } from "../domain/recent_map.ts";
+import { prepareSpecSteps, type SpecCompilation } from "../domain/spec/compile.ts";
 import { bindBlobs, isSameBinding } from "../domain/spec/bind_blobs.ts";
 import type { CompiledSpec } from "../domain/spec/compiled.ts";
 import type { Host } from "../host.ts";
@@ -18,8 +19,11 @@ import { keys } from "../store/keys.ts";
 import { isCurrentSpec, readCurrentHash, readCurrentSpec } from "../store/specs.ts";
 import { followVersion } from "./follow_version.ts";
 
-/** Compiled specs kept in memory at a time. */
-const SPECS_MAX = 256;
+/** What compiled specs may keep in memory, about, and what the smallest counts for. */
+const SPECS_BYTES_MAX = 128 * 1024 * 1024;
+const SPEC_BYTES_MIN = 512 * 1024;
+/** What a compiled event type keeps beside its part of the document. */
+const EVENT_TYPE_BYTES = 30_000;
 
 /** What an environment is before its first deploy: no types at all. */
 export const EMPTY_SPEC: CompiledSpec = {
@@ -46,18 +50,23 @@ export interface SpecCache {
   learn(tenant: number, spec: CompiledSpec): void;
   /** The spec of that hash as it was compiled, where the tenant's latest known one is it. */
   known(tenant: number, hash: string): CompiledSpec | undefined;
+  /** Checks a document and makes it ready, in pieces. One large one at a time. */
+  compile(document: unknown): Promise<SpecCompilation>;
   /** Resolves when nothing of it runs any more. */
   close(): Promise<void>;
 }
 
 interface Known {
   readonly spec: CompiledSpec;
+  readonly bytes: number;
   /** False once a deploy, perhaps of another tenant, may have made it an old one. */
   isCurrent: boolean;
 }
 
 export function openSpecCache(engine: Engine, host: Host): SpecCache {
-  const compiled = createRecentMap<number, Known>(SPECS_MAX);
+  const compiled = createRecentMapBySize<number, Known>(SPECS_BYTES_MAX, ({ bytes }) => bytes);
+  /** Specs that are current do not wait for those that somebody wants to deploy. */
+  const [loads, checks] = [openTurns(), openTurns()];
   const loading = new Map<number, Promise<CompiledSpec>>();
   const follower = followVersion(engine, host, keys.specVersion(), () => {
     for (const known of compiled.values()) known.isCurrent = false;
@@ -73,10 +82,14 @@ export function openSpecCache(engine: Engine, host: Host): SpecCache {
     });
     if (stored === undefined) return EMPTY_SPEC;
     if (!("spec_hash" in stored)) return await bind(tenant, stored);
-    const result = compileSpec(stored.spec);
+    const result = await loads(() => compileInPieces(stored.spec));
     assert(result.ok, "a deployed spec compiles");
     // The hash as stored names the spec on all nodes, also on one whose build hashes otherwise.
     return await bind(tenant, { ...result.spec, hash: stored.spec_hash });
+  }
+
+  async function compileInPieces(document: unknown): Promise<SpecCompilation> {
+    return await runInPieces(prepareSpecSteps(document), host);
   }
 
   /** With the blobs of now, which may be newer than those that are known. */
@@ -99,11 +112,17 @@ export function openSpecCache(engine: Engine, host: Host): SpecCache {
     loading.set(tenant, started);
     started.then((spec) => {
       // A deploy during the load has taken it off the list: then it may be the old spec.
-      if (loading.get(tenant) === started) compiled.set(tenant, { spec, isCurrent: true });
+      if (loading.get(tenant) === started) keep(tenant, spec, true);
     }).catch(() => {}).finally(() => {
       if (loading.get(tenant) === started) loading.delete(tenant);
     });
     return started;
+  }
+
+  function keep(tenant: number, spec: CompiledSpec, isCurrent: boolean): void {
+    const known = compiled.get(tenant);
+    const bytes = known?.spec === spec ? known.bytes : measureSpec(spec);
+    compiled.set(tenant, { spec, bytes, isCurrent });
   }
 
   function forget(tenant: number): void {
@@ -113,7 +132,7 @@ export function openSpecCache(engine: Engine, host: Host): SpecCache {
   }
 
   function learn(tenant: number, spec: CompiledSpec): void {
-    compiled.set(tenant, { spec, isCurrent: false });
+    keep(tenant, spec, false);
     loading.delete(tenant);
   }
 
@@ -122,7 +141,26 @@ export function openSpecCache(engine: Engine, host: Host): SpecCache {
     return spec?.hash === hash ? spec : undefined;
   }
 
-  return { current, forget, learn, known, close: follower.close };
+  const compile = (document: unknown) => checks(() => compileInPieces(document));
+
+  return { current, forget, learn, known, compile, close: follower.close };
+}
+
+function measureSpec({ document, aggregateTypes }: CompiledSpec): number {
+  let eventTypes = 0;
+  for (const { events } of aggregateTypes.values()) eventTypes += events.size;
+  const bytes = JSON.stringify(document).length + EVENT_TYPE_BYTES * eventTypes;
+  return Math.max(SPEC_BYTES_MIN, bytes);
+}
+
+/** Runs one after the other what it is given, so that many together take no more of each turn. */
+function openTurns() {
+  let last: Promise<unknown> = Promise.resolve();
+  return <T>(run: () => Promise<T>): Promise<T> => {
+    const result = last.then(run);
+    last = result.catch(() => {});
+    return result;
+  };
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Maps of what was used last. */
 
 import assert from "node:assert/strict";
-import { createRecentMap } from "../../src/domain/recent_map.ts";
+import { createRecentMap, createRecentMapBySize } from "../../src/domain/recent_map.ts";
 
 Deno.test("createRecentMap() keeps as many entries as it may, those that were used last", () => {
   const map = createRecentMap<string, number>(1_000);
@@ -22,4 +22,15 @@ Deno.test("createRecentMap() counts an entry that is set again once, and forgets
   map.delete(1);
   map.set(3, "three");
   assert.deepEqual([map.get(1), map.get(2), map.get(3)], [undefined, "two", "three"]);
+});
+
+Deno.test("createRecentMapBySize() keeps so much together, and a value that is larger than that", () => {
+  const map = createRecentMapBySize<string, string>(10, (text) => text.length);
+  map.set("a", "12345");
+  map.set("b", "12345");
+  assert.deepEqual([...map.keys()].sort(), ["a", "b"]);
+  map.set("c", "1234");
+  assert.deepEqual([...map.keys()].sort(), ["b", "c"]);
+  map.set("d", "x".repeat(1_000));
+  assert.equal(map.get("d")?.length, 1_000);
 });

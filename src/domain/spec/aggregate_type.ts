@@ -3,6 +3,7 @@
 import { canonicalHash } from "../canonical_json.ts";
 import type { Handler } from "../handler/handler.ts";
 import type { JsonValue } from "../json.ts";
+import type { Steps } from "../pieces.ts";
 import type { ModuleCall } from "../wasm/module_call.ts";
 import type { CompiledAggregateType, CompiledEventType } from "./compiled.ts";
 import { AGGREGATE_TYPE_KEYS, RESERVED_AGGREGATE_TYPES } from "./document.ts";
@@ -17,13 +18,13 @@ const FOLD_FORMAT = 1;
 /**
  * Checks one entry of `aggregate_types`. What it gives is only of use when nothing was reported.
  */
-export function compileAggregateType(
+export function* compileAggregateType(
   name: string,
   value: JsonValue,
   cached: boolean,
   compilers: PartCompilers,
   faults: FaultList,
-): CompiledAggregateType {
+): Steps<CompiledAggregateType> {
   const path = joinKey("aggregate_types", name);
   checkAggregateTypeName(name, path, faults);
   const events = new Map<string, CompiledEventType>();
@@ -38,7 +39,7 @@ export function compileAggregateType(
     for (const [eventName, eventDefinition] of Object.entries(eventTypes)) {
       if (faults.isFull()) break;
       const eventPath = joinKey(`${path}.events`, eventName);
-      const compiled = compileEventType(
+      const compiled = yield* compileEventType(
         name,
         eventName,
         eventDefinition,
@@ -46,6 +47,7 @@ export function compileAggregateType(
         compilers,
         faults,
       );
+      yield;
       if (compiled.event !== undefined) events.set(eventName, compiled.event);
       const { handler } = compiled;
       if (handler === undefined) continue;

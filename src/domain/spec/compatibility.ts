@@ -4,6 +4,7 @@
 
 import { canonicalJson } from "../canonical_json.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
+import { runAtOnce, type Steps } from "../pieces.ts";
 import type { Violation } from "../refusal.ts";
 import { isSystemEventName } from "./document.ts";
 import { createFaultList, type FaultList, joinKey } from "./fault_list.ts";
@@ -14,12 +15,17 @@ import { compareEventSchemas } from "./schema_compatibility.ts";
  * instead; empty when the redeploy is compatible. Both documents must have compiled.
  */
 export function checkCompatibility(before: JsonObject, after: JsonObject): Violation[] {
+  return runAtOnce(compatibilitySteps(before, after));
+}
+
+/** The same, for documents that may be large. */
+export function* compatibilitySteps(before: JsonObject, after: JsonObject): Steps<Violation[]> {
   const faults = createFaultList();
   const typesAfter = objectIn(after, "aggregate_types");
   for (const [name, typeBefore] of Object.entries(objectIn(before, "aggregate_types"))) {
     const path = joinKey("aggregate_types", name);
     if (Object.hasOwn(typesAfter, name)) {
-      compareEvents(typeBefore, typesAfter[name]!, `${path}.events`, faults);
+      yield* compareEvents(typeBefore, typesAfter[name]!, `${path}.events`, faults);
     } else {
       faults.add(
         "aggregate_type_removed",
@@ -32,12 +38,12 @@ export function checkCompatibility(before: JsonObject, after: JsonObject): Viola
   return [...faults.faults];
 }
 
-function compareEvents(
+function* compareEvents(
   before: JsonValue,
   after: JsonValue,
   path: string,
   faults: FaultList,
-): void {
+): Steps<void> {
   const eventsAfter = objectIn(after, "events");
   for (const [name, eventBefore] of Object.entries(objectIn(before, "events"))) {
     // A system event is the platform's own: its entry is a handler, which may always change.
@@ -56,7 +62,9 @@ function compareEvents(
     const eventAfter = eventsAfter[name];
     const schemaAfter = isJsonObject(eventAfter) ? eventAfter.schema : undefined;
     if (schemaBefore === undefined || schemaAfter === undefined) continue;
-    compareEventSchemas(schemaBefore, schemaAfter, `${place}.schema`, faults);
+    yield* compareEventSchemas(schemaBefore, schemaAfter, `${place}.schema`, faults);
+    yield;
+    if (faults.isFull()) return;
   }
 }
 
@@ -73,8 +81,16 @@ const LINES_MAX = 200;
  * when the documents say the same. Without `before`, everything is added.
  */
 export function describeChanges(before: JsonObject | undefined, after: JsonObject): string[] {
+  return runAtOnce(changesSteps(before, after));
+}
+
+/** The same, for documents that may be large. */
+export function* changesSteps(
+  before: JsonObject | undefined,
+  after: JsonObject,
+): Steps<string[]> {
   const lines: string[] = [];
-  describeObject(before ?? {}, after, "", DEPTH_OF_PARTS, lines);
+  yield* describeObject(before ?? {}, after, "", DEPTH_OF_PARTS, lines);
   if (lines.length <= LINES_MAX) return lines;
   const more = lines.length - LINES_MAX;
   return [...lines.slice(0, LINES_MAX), `and ${more} more`];
@@ -83,24 +99,25 @@ export function describeChanges(before: JsonObject | undefined, after: JsonObjec
 /** Root key, aggregate type, `events`, event type, part of it: the level that lines speak of. */
 const DEPTH_OF_PARTS = 5;
 
-function describeObject(
+function* describeObject(
   before: JsonObject,
   after: JsonObject,
   path: string,
   depth: number,
   lines: string[],
-): void {
+): Steps<void> {
   for (const key of Object.keys(before)) {
     if (!Object.hasOwn(after, key)) lines.push(`removed ${joinKey(path, key)}`);
   }
   for (const [key, value] of Object.entries(after)) {
     const place = joinKey(path, key);
     if (!Object.hasOwn(before, key)) describeAdded(value, place, depth, lines);
-    else if (canonicalJson(before[key]!) !== canonicalJson(value)) {
+    else {
       const old = before[key]!;
       const goesDeeper = depth > 1 && isJsonObject(old) && isJsonObject(value);
-      if (goesDeeper) describeObject(old, value, place, depth - 1, lines);
-      else lines.push(`changed ${place}`);
+      if (goesDeeper) yield* describeObject(old, value, place, depth - 1, lines);
+      else if (canonicalJson(old) !== canonicalJson(value)) lines.push(`changed ${place}`);
+      yield;
     }
   }
 }

@@ -6,12 +6,13 @@
 import { canonicalHash } from "../canonical_json.ts";
 import { describeKind, isJsonObject, type JsonObject } from "../json.ts";
 import { limits } from "../limits.ts";
+import { runAtOnce, type Steps } from "../pieces.ts";
 import type { Violation } from "../refusal.ts";
 import { compileAggregateType } from "./aggregate_type.ts";
 import type { CompiledAggregateType, CompiledSpec } from "./compiled.ts";
 import { ROOT_KEYS } from "./document.ts";
-import { createSchemaCompiler } from "./event_schema.ts";
-import { createFaultList, type FaultList } from "./fault_list.ts";
+import { createSchemaCompiler, SchemaNotCompiled } from "./event_schema.ts";
+import { createFaultList, type FaultList, joinKey } from "./fault_list.ts";
 import { compileGeoTypes } from "./geo.ts";
 import { indexListeners } from "../listener/patterns.ts";
 import { createImplicationsCompiler, type ImplicationsCompiler } from "./implications.ts";
@@ -32,30 +33,64 @@ export type SpecCompilation =
  * copied.
  */
 export function compileSpec(document: unknown): SpecCompilation {
+  return runAtOnce(compileSpecSteps(document));
+}
+
+/** The same, for documents that may be large. */
+export function* compileSpecSteps(document: unknown): Steps<SpecCompilation> {
   const faults = createFaultList();
   const warnings = createFaultList();
   if (!isJsonObject(document)) return { ok: false, violations: [notAnObject(document)] };
   if (!isWithinDepth(document, limits.jsonDepthMax)) return { ok: false, violations: [tooDeep()] };
-  const spec = compileDocument(document, faults, warnings);
+  const spec = yield* compileDocument(document, faults, warnings);
   if (faults.faults.length > 0) return { ok: false, violations: faults.faults };
   return { ok: true, spec, warnings: warnings.faults };
 }
 
-function compileDocument(
+/** Checked, and made ready for its events: so none of them has to wait for it. */
+export function* prepareSpecSteps(document: unknown): Steps<SpecCompilation> {
+  const compiled = yield* compileSpecSteps(document);
+  if (!compiled.ok) return compiled;
+  for (const [name, { events }] of compiled.spec.aggregateTypes) {
+    for (const { name: event, prepare } of events.values()) {
+      try {
+        yield* prepare();
+      } catch (error) {
+        if (!(error instanceof SchemaNotCompiled)) throw error;
+        const path = joinKey(joinKey(joinKey("aggregate_types", name), "events"), event);
+        return { ok: false, violations: [notCompiled(`${path}.schema`, error.message)] };
+      }
+    }
+  }
+  return compiled;
+}
+
+function notCompiled(path: string, message: string): Violation {
+  return {
+    rule: "schema_invalid",
+    path,
+    message: `The schema cannot be compiled: ${message}.`,
+    hint: "Simplify the schema.",
+  };
+}
+
+function* compileDocument(
   document: JsonObject,
   faults: FaultList,
   warnings: FaultList,
-): CompiledSpec {
+): Steps<CompiledSpec> {
   checkRootKeys(document, faults);
   const agentTypes = compileAgentTypes(document, faults);
   const targetTypes = compileTargetTypes(document, faults);
   const singletons = compileSingletons(document, faults, warnings);
   const implications = createImplicationsCompiler(document, singletons);
-  const aggregateTypes = compileAggregateTypes(document, implications, faults);
+  const aggregateTypes = yield* compileAggregateTypes(document, implications, faults);
   const handlerCalls = [...aggregateTypes.values()].flatMap((type) => [
     ...type.wasmHandlers.values(),
   ]);
+  yield;
   implications.warnOfCycles(warnings);
+  yield;
   const listeners = compileListeners(document, faults);
   return {
     hash: canonicalHash(document),
@@ -73,11 +108,11 @@ function compileDocument(
   };
 }
 
-function compileAggregateTypes(
+function* compileAggregateTypes(
   document: JsonObject,
   implications: ImplicationsCompiler,
   faults: FaultList,
-): ReadonlyMap<string, CompiledAggregateType> {
+): Steps<ReadonlyMap<string, CompiledAggregateType>> {
   const hint = 'For example {"order": {"events": {...}}}.';
   const types = requireObject(document.aggregate_types, "aggregate_types", hint, faults) ?? {};
   const neverCached = compileModules(document, Object.keys(types), faults);
@@ -87,7 +122,10 @@ function compileAggregateTypes(
   for (const [name, definition] of Object.entries(types)) {
     if (faults.isFull()) break;
     const cached = !neverCached.has(name);
-    compiled.set(name, compileAggregateType(name, definition, cached, compilers, faults));
+    compiled.set(
+      name,
+      yield* compileAggregateType(name, definition, cached, compilers, faults),
+    );
   }
   return compiled;
 }

@@ -1,6 +1,7 @@
 /** A spec that has been checked: what writes and reads ask, ready to be asked. */
 
 import type { Budget } from "../budget.ts";
+import type { Steps } from "../pieces.ts";
 import type { GeoReader } from "../geo/attachment.ts";
 import type { JsonObject } from "../json.ts";
 import { type DataFault, type FaultPlace, refuse } from "../refusal.ts";
@@ -67,6 +68,8 @@ export interface CompiledEventType {
    * shared by the events of one write.
    */
   readonly validateData: (data: JsonObject, work?: Budget) => readonly DataFault[];
+  /** Makes `validateData` ready. Left out, the first event does it, in one piece. */
+  readonly prepare: () => Steps<void>;
   readonly allowSkipOcc: boolean;
   readonly hasImplications: boolean;
   /** What an event of this type sets off; absent where it declares no implications. */

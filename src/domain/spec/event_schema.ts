@@ -3,28 +3,42 @@
  * Spec: "Event definition", field `schema`; `format` is asserted, as decisions 3 say.
  */
 
-import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { type Budget, BudgetSpent, newBudget } from "../budget.ts";
-import { canonicalJson } from "../canonical_json.ts";
+import { canonicalHash } from "../canonical_json.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { limits } from "../limits.ts";
+import { runAtOnce, type Steps } from "../pieces.ts";
 import type { DataFault } from "../refusal.ts";
 import type { CompiledEventType } from "./compiled.ts";
 import type { FaultList } from "./fault_list.ts";
+import type { Calls, Slot } from "./schema/calls.ts";
 import { checkSchema } from "./schema/check.ts";
 import { describeDataFaults } from "./schema/data_fault.ts";
 import { NUMBER_FORMATS, OPAQUE_FORMATS, TEXT_FORMATS } from "./schema/formats.ts";
 import { installKeywords } from "./schema/keywords.ts";
 import { createPatternSet, type PatternSet } from "./schema/pattern_set.ts";
+import type { References } from "./schema/references.ts";
 import { rewriteSchema, usesUnevaluated } from "./schema/rewrite.ts";
 import { countParts, PARTS } from "./schema/schema_size.ts";
 
 export type ValidateData = CompiledEventType["validateData"];
 
+/** Nothing known gets here; if it does, the deploy is refused rather than the server hurt. */
+export class SchemaNotCompiled extends Error {
+  override readonly name = "SchemaNotCompiled";
+}
+
+/** What is made of one schema. */
+export interface EventValidator {
+  readonly validate: ValidateData;
+  readonly prepare: CompiledEventType["prepare"];
+}
+
 /** Compiles the schemas of one spec. It and its validators live no longer than that spec. */
 export interface SchemaCompiler {
   /** The validator, or undefined after reporting what is wrong with the schema at `path`. */
-  compile(schema: JsonValue, path: string, faults: FaultList): ValidateData | undefined;
+  compile(schema: JsonValue, path: string, faults: FaultList): Steps<EventValidator | undefined>;
 }
 
 /**
@@ -36,8 +50,9 @@ const PARTS_MAX = 20_000;
 interface Compiling {
   readonly ajv: Ajv2020;
   readonly budget: Budget;
-  /** By canonical text: event types often share a schema. */
-  readonly validators: Map<string, ValidateData>;
+  readonly calls: Calls;
+  /** By canonical hash: event types often share a schema. */
+  readonly validators: Map<string, EventValidator>;
   readonly patterns: PatternSet;
   partsLeft: number;
 }
@@ -45,9 +60,11 @@ interface Compiling {
 export function createSchemaCompiler(): SchemaCompiler {
   const budget = newBudget(0);
   const patterns = createPatternSet();
+  const calls: Calls = { slots: [] };
   const compiling: Compiling = {
-    ajv: createAjv(budget, patterns),
+    ajv: createAjv(budget, patterns, calls),
     budget,
+    calls,
     validators: new Map(),
     patterns,
     partsLeft: PARTS_MAX,
@@ -56,7 +73,7 @@ export function createSchemaCompiler(): SchemaCompiler {
 }
 
 /** Schemas reach it checked and rewritten, so its own strictness and meta-schemas are off. */
-function createAjv(budget: Budget, patterns: PatternSet): Ajv2020 {
+function createAjv(budget: Budget, patterns: PatternSet, calls: Calls): Ajv2020 {
   const ajv = new Ajv2020({
     strict: false,
     meta: false,
@@ -72,7 +89,7 @@ function createAjv(budget: Budget, patterns: PatternSet): Ajv2020 {
     inlineRefs: false,
     code: { regExp: linearRegExp(budget, patterns), optimize: false },
   });
-  installKeywords(ajv, budget);
+  installKeywords(ajv, budget, calls);
   for (const [name, validate] of TEXT_FORMATS) ajv.addFormat(name, validate);
   for (const [name, validate] of NUMBER_FORMATS) ajv.addFormat(name, { type: "number", validate });
   for (const name of OPAQUE_FORMATS) ajv.addFormat(name, true);
@@ -91,16 +108,17 @@ function linearRegExp(budget: Budget, patterns: PatternSet) {
   return Object.assign(regExp, { code: "compilePattern" }) as never;
 }
 
-function compileSchema(
+function* compileSchema(
   schema: JsonValue,
   path: string,
   faults: FaultList,
   compiling: Compiling,
-): ValidateData | undefined {
-  const text = canonicalJson(schema);
-  const shared = compiling.validators.get(text);
+): Steps<EventValidator | undefined> {
+  const hash = canonicalHash(schema);
+  yield;
+  const shared = compiling.validators.get(hash);
   if (shared !== undefined) return shared;
-  const references = checkSchema(schema, path, compiling.patterns, faults);
+  const references = yield* checkSchema(schema, path, compiling.patterns, faults);
   if (references === undefined) return undefined;
   compiling.partsLeft -= countParts(references);
   if (compiling.partsLeft < 0) {
@@ -113,41 +131,64 @@ function compileSchema(
     );
     return undefined;
   }
-  compiling.ajv.opts.unevaluated = usesUnevaluated(references);
-  const validate = compileRewritten(rewriteSchema(references), path, faults, compiling);
-  if (validate !== undefined) compiling.validators.set(text, validate);
-  return validate;
+  const validator = createValidator(references, compiling);
+  compiling.validators.set(hash, validator);
+  return validator;
 }
 
-function compileRewritten(
+/** Compiled when it is prepared, or else by the first event that needs it. */
+function createValidator(references: References, compiling: Compiling): EventValidator {
+  const slots: Slot[] = [];
+  /** What is still to be compiled; undefined once it is. */
+  let source: References | undefined = references;
+
+  function* prepare(): Steps<void> {
+    if (source === undefined) return;
+    const functions = rewriteSchema(source);
+    const unevaluated = usesUnevaluated(source);
+    for (const [number, schema] of functions.entries()) {
+      // Others may have compiled this one, or another one, while this one was resting.
+      if (slots[number]?.validate === undefined) {
+        compileFunction(schema, number, slots, unevaluated, compiling);
+      }
+      yield;
+    }
+    source = undefined;
+  }
+
+  function validate(data: JsonObject, work?: Budget): readonly DataFault[] {
+    if (source !== undefined) runAtOnce(prepare());
+    return validateWithin(compiling.budget, slots, data, work);
+  }
+
+  return { validate, prepare };
+}
+
+function compileFunction(
   schema: JsonObject | boolean,
-  path: string,
-  faults: FaultList,
-  { ajv, budget }: Compiling,
-): ValidateData | undefined {
+  number: number,
+  slots: Slot[],
+  unevaluated: boolean,
+  { ajv, calls }: Compiling,
+): void {
+  ajv.opts.unevaluated = unevaluated;
+  calls.slots = slots;
   try {
-    const validate = ajv.compile(schema);
-    return (data, work) => validateWithin(budget, validate, data, work);
+    slots[number] = { validate: ajv.compile(schema) };
   } catch (error) {
-    // Nothing known gets here; if it does, the deploy is refused rather than the server hurt.
-    faults.add(
-      "schema_invalid",
-      path,
-      `The schema cannot be compiled: ${(error as Error).message}.`,
-      "Simplify the schema.",
-    );
-    return undefined;
+    throw new SchemaNotCompiled((error as Error).message);
   }
 }
 
 function validateWithin(
   budget: Budget,
-  validate: ValidateFunction,
+  slots: readonly Slot[],
   data: JsonObject,
   work: Budget = newBudget(limits.validationUnitsMax),
 ): readonly DataFault[] {
   const allowed = Math.max(0, Math.min(limits.validationUnitsMax, work.left));
   budget.left = allowed;
+  const validate = slots[0]!.validate!;
   try {
     if (validate(data)) return [];
     return describeDataFaults(validate.errors ?? [], limits.schemaDetailsMax, budget);
@@ -155,8 +196,10 @@ function validateWithin(
     if (!(error instanceof BudgetSpent) && !(error instanceof RangeError)) throw error;
     return [{ path: "data", message: "takes too much work to check against its schema" }];
   } finally {
-    // The errors hold on to the data; the validator lives as long as the spec.
-    validate.errors = null;
+    // They hold on to the data, and the validator lives as long as the spec.
+    if (budget.left < 0 || validate.errors != null) {
+      for (const slot of slots) slot.validate!.errors = null;
+    }
     work.left -= allowed - budget.left;
   }
 }

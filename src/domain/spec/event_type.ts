@@ -7,8 +7,9 @@ import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../
 import type { CompiledEventType } from "./compiled.ts";
 import { EVENT_TYPE_KEYS, isSystemEventName, RESERVED_EVENT_TYPES } from "./document.ts";
 import { TYPE_NAME_HINT } from "../type_name.ts";
+import type { Steps } from "../pieces.ts";
 import { type ModuleCall, readHandlerCall } from "../wasm/module_call.ts";
-import type { SchemaCompiler } from "./event_schema.ts";
+import type { EventValidator, SchemaCompiler } from "./event_schema.ts";
 import { type FaultList, shorten } from "./fault_list.ts";
 import { compileGeo } from "./geo.ts";
 import type { ImplicationsCompiler } from "./implications.ts";
@@ -31,14 +32,14 @@ export interface PartCompilers {
 }
 
 /** Checks one event definition. What it gives is only of use when nothing was reported. */
-export function compileEventType(
+export function* compileEventType(
   aggregateType: string,
   name: string,
   value: JsonValue,
   path: string,
   { schemas, implications, geoTypes }: PartCompilers,
   faults: FaultList,
-): CompiledDefinition {
+): Steps<CompiledDefinition> {
   const isSystemEvent = name.startsWith("_");
   checkEventTypeName(name, path, faults);
   const hint = 'For example {"schema": {"type": "object"}, "handler": []}.';
@@ -56,10 +57,11 @@ export function compileEventType(
     if (locate !== undefined) refuseSystemEventGeo(path, faults);
     return { ...handlerPart };
   }
-  const validateData = compileDefinedSchema(definition, path, schemas, faults);
-  const event = validateData && {
+  const validator = yield* compileDefinedSchema(definition, path, schemas, faults);
+  const event = validator && {
     name,
-    validateData,
+    validateData: validator.validate,
+    prepare: validator.prepare,
     allowSkipOcc: definition.allow_skip_occ === true,
     hasImplications: Array.isArray(definition.implications) && definition.implications.length > 0,
     ...(reactions && { reactions }),
@@ -140,14 +142,16 @@ function compileWasmHandler(
   return undefined;
 }
 
-function compileDefinedSchema(
+function* compileDefinedSchema(
   definition: JsonObject,
   path: string,
   schemas: SchemaCompiler,
   faults: FaultList,
-): CompiledEventType["validateData"] | undefined {
+): Steps<EventValidator | undefined> {
   const place = `${path}.schema`;
-  if (definition.schema !== undefined) return schemas.compile(definition.schema, place, faults);
+  if (definition.schema !== undefined) {
+    return yield* schemas.compile(definition.schema, place, faults);
+  }
   faults.add(
     "missing_key",
     place,

@@ -8,43 +8,90 @@
  * advises.
  */
 
+import { type Budget, BudgetSpent, newBudget, spend } from "../budget.ts";
 import { canonicalJson } from "../canonical_json.ts";
 import type { JsonValue } from "../json.ts";
+import type { Steps } from "../pieces.ts";
 import { createFaultList, type FaultList, joinIndex, joinKey } from "./fault_list.ts";
-import { findReferences } from "./schema/references.ts";
-import { type SchemaAt, type SchemaView, viewSchema } from "./schema/view.ts";
+import { findReferences, type References } from "./schema/references.ts";
+import { type SchemaAt, type SchemaView, viewSchema, withoutDetour } from "./schema/view.ts";
 
-/** Pairs of schemas compared at most: alternatives are tried against each other. */
-const PAIRS_MAX = 10_000;
+/** What comparing two versions of one schema may cost, in the coin of `budget.ts`. */
+const COMPARISON_UNITS = 4_000_000;
+const UNITS_PER_PAIR = 64;
+const UNITS_PER_NAME = 16;
 
 interface Comparison {
-  /** Pairs under way or done, so that recursive schemas end. */
-  readonly seen: Set<string>;
   readonly faults: FaultList;
-  /** Shared with every trial of one branch against another. */
-  readonly work: { pairsLeft: number };
+  readonly work: Work;
+  /** Goes on with two schemas that are held by two that are compared. */
+  readonly descend: (before: SchemaAt, after: SchemaAt, path: string) => void;
+}
+
+/** Shared by the comparison and all trials of one form against another. */
+interface Work {
+  readonly budget: Budget;
+  readonly views: Map<References, Map<string, SchemaView>>;
+  /** By pair: whether what was valid under the first stays valid under the second. */
+  readonly trials: Map<string, boolean | "under way">;
+  /** How often a trial has taken for granted what another one under way is to show. */
+  assumptions: number;
 }
 
 /**
  * Reports each blocked change between `before` and `after`, both valid schemas of an event type.
  */
-export function compareEventSchemas(
+export function* compareEventSchemas(
   before: JsonValue,
   after: JsonValue,
   path: string,
   faults: FaultList,
-): void {
+): Steps<void> {
   if (canonicalJson(before) === canonicalJson(after)) return;
-  const comparison = { seen: new Set<string>(), faults, work: { pairsLeft: PAIRS_MAX } };
-  const root = (schema: JsonValue) => ({ references: findReferences(schema), pointer: "" });
-  compare(root(before), root(after), path, comparison, true);
-  if (comparison.work.pairsLeft > 0) return;
-  faults.add(
-    "not_comparable",
-    path,
-    `The schema has too many alternatives to show that ${path} stays compatible.`,
-    "Change less at once, or add a new event type.",
-  );
+  yield;
+  const work = {
+    budget: newBudget(COMPARISON_UNITS),
+    views: new Map(),
+    trials: new Map(),
+    assumptions: 0,
+  };
+  const was = { references: findReferences(before), pointer: "" };
+  yield;
+  const is = { references: findReferences(after), pointer: "" };
+  yield;
+  try {
+    compareWhole(was, is, path, faults, work);
+  } catch (error) {
+    if (!(error instanceof BudgetSpent)) throw error;
+    faults.add(
+      "not_comparable",
+      path,
+      `The schema has too many alternatives to show that ${path} stays compatible.`,
+      "Change less at once, or add a new event type.",
+    );
+  }
+}
+
+/** Reports with paths, and each pair once, so that recursive schemas end. */
+function compareWhole(
+  before: SchemaAt,
+  after: SchemaAt,
+  path: string,
+  faults: FaultList,
+  work: Work,
+): void {
+  const seen = new Set<string>();
+  function descend(was: SchemaAt, is: SchemaAt, place: string, isRoot = false): void {
+    const pair = pairOf(was, is);
+    if (seen.has(pair) || faults.isFull()) return;
+    seen.add(pair);
+    compare(was, is, place, { faults, work, descend }, isRoot);
+  }
+  descend(before, after, path, true);
+}
+
+function pairOf(before: SchemaAt, after: SchemaAt): string {
+  return `${before.pointer}\n${after.pointer}`;
 }
 
 function compare(
@@ -54,12 +101,9 @@ function compare(
   comparison: Comparison,
   isRoot = false,
 ): void {
-  const { seen, faults, work } = comparison;
-  const pair = `${before.pointer}\n${after.pointer}`;
-  if (seen.has(pair) || work.pairsLeft === 0 || faults.isFull()) return;
-  seen.add(pair);
-  work.pairsLeft--;
-  const [was, is] = [viewSchema(before), viewSchema(after)];
+  const { faults, work } = comparison;
+  const [was, is] = [viewOf(before, work), viewOf(after, work)];
+  spend(work.budget, UNITS_PER_PAIR);
   if (was.isFalse) return;
   if (!keepsType(was, is, path, isRoot, faults)) return;
   if (was.types === undefined || was.types.has("object")) {
@@ -69,6 +113,14 @@ function compare(
   for (const keyword of ["anyOf", "oneOf"] as const) {
     compareBranches(was, is, keyword, path, comparison);
   }
+}
+
+function viewOf(at: SchemaAt, { budget, views }: Work): SchemaView {
+  let known = views.get(at.references);
+  if (known === undefined) views.set(at.references, known = new Map());
+  let view = known.get(at.pointer);
+  if (view === undefined) known.set(at.pointer, view = viewSchema(at, budget));
+  return view;
 }
 
 /** Blocked change 4. Event data is always an object, so a root may say so or not. */
@@ -120,9 +172,11 @@ function compareObjects(
   path: string,
   comparison: Comparison,
 ): void {
+  const { faults, work: { budget } } = comparison;
   for (const name of is.required) {
+    spend(budget, UNITS_PER_NAME);
     if (was.required.has(name)) continue;
-    comparison.faults.add(
+    faults.add(
       "required_added",
       joinKey(joinKey(path, "properties"), name),
       `${name} becomes required in ${path}; what senders write today would be refused.`,
@@ -130,7 +184,7 @@ function compareObjects(
     );
   }
   if (was.isOpen && !is.isOpen) {
-    comparison.faults.add(
+    faults.add(
       "additional_properties_closed",
       joinKey(path, "additionalProperties"),
       `${path} accepted additional properties and would now refuse them.`,
@@ -138,9 +192,11 @@ function compareObjects(
     );
   }
   for (const [name, after] of is.properties) {
+    if (faults.isFull()) return;
+    spend(budget, UNITS_PER_NAME);
     const before = was.properties.get(name);
     if (before !== undefined) {
-      compare(before, after, joinKey(joinKey(path, "properties"), name), comparison);
+      comparison.descend(before, after, joinKey(joinKey(path, "properties"), name));
     }
   }
 }
@@ -153,6 +209,7 @@ function compareHeld(
   comparison: Comparison,
 ): void {
   for (const [name, after] of is.held) {
+    spend(comparison.work.budget, UNITS_PER_NAME);
     // Narrowing properties that have no name is not among the blocked changes.
     const isUnnamed = /^(?:additional|unevaluated|pattern)Properties/.test(name);
     const held = was.held.get(name) ??
@@ -162,7 +219,7 @@ function compareHeld(
     const trigger = /^dependentSchemas\.(.*)$/s.exec(name)?.[1];
     if (trigger !== undefined && !was.properties.has(trigger)) continue;
     if (name === "additionalProperties" && !is.isOpen) continue;
-    compare(held ?? ANYTHING, after, heldPath(path, name), comparison);
+    comparison.descend(held ?? ANYTHING, after, heldPath(path, name));
   }
 }
 
@@ -188,16 +245,34 @@ function compareBranches(
   const after = is.branches.get(keyword) ?? [];
   if (after.length === 0) return;
   for (const [index, before] of (was.branches.get(keyword) ?? []).entries()) {
-    const finds = after.some((branch) => isCompatible(before, branch, comparison));
     const sameIndex = after[index];
+    // Mostly it stands where it stood.
+    const likely = sameIndex === undefined ? after : [sameIndex, ...after];
+    const finds = likely.some((branch) => isCompatible(before, branch, comparison.work));
     if (finds || sameIndex === undefined) continue;
-    compare(before, sameIndex, joinIndex(joinKey(path, keyword), index), comparison);
+    comparison.descend(before, sameIndex, joinIndex(joinKey(path, keyword), index));
   }
 }
 
-function isCompatible(before: SchemaAt, after: SchemaAt, comparison: Comparison): boolean {
+/** Whether nothing is blocked between the two, which may be forms in different places. */
+function isCompatible(first: SchemaAt, second: SchemaAt, work: Work): boolean {
+  spend(work.budget, UNITS_PER_PAIR);
+  const [before, after] = [withoutDetour(first), withoutDetour(second)];
+  const pair = pairOf(before, after);
+  const known = work.trials.get(pair);
+  if (known === "under way") work.assumptions++;
+  if (known !== undefined) return known !== false;
+  work.trials.set(pair, "under way");
+  const assumptions = work.assumptions;
   const faults = createFaultList(1);
-  // Its own memory of pairs: what is only tried must not count as done.
-  compare(before, after, "", { ...comparison, seen: new Set(), faults });
-  return faults.faults.length === 0;
+  const descend = (was: SchemaAt, is: SchemaAt) => {
+    if (faults.isFull() || isCompatible(was, is, work)) return;
+    faults.add("incompatible", "", "", "");
+  };
+  compare(before, after, "", { faults, work, descend });
+  const isFine = faults.faults.length === 0;
+  // What rests on something that is not shown yet is not kept.
+  if (isFine && work.assumptions > assumptions) work.trials.delete(pair);
+  else work.trials.set(pair, isFine);
+  return isFine;
 }

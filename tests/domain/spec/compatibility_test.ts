@@ -86,6 +86,43 @@ Deno.test("checkCompatibility() ends on choices nested in choices, within its bo
   assert(checkCompatibility(specWith(before), specWith(after)).length > 0);
 });
 
+Deno.test("checkCompatibility() compares a hundred forms that refer to one large schema", () => {
+  const names = Array.from({ length: 2_000 }, (_, index) => [`p${index}`, { type: "number" }]);
+  const forms = (title: string, type = "number") =>
+    specWith({
+      anyOf: Array.from(
+        { length: 100 },
+        (_, index) => ({ $ref: "#/$defs/d", title: title + index }),
+      ),
+      $defs: { d: { properties: { ...Object.fromEntries(names), p7: { type } } } },
+    });
+  assert.deepEqual(checkCompatibility(forms("a"), forms("b")), []);
+  const [violation] = checkCompatibility(forms("a"), forms("a", "string"));
+  assert.equal(violation?.rule, "type_changed");
+});
+
+const FORMS = Array.from({ length: 65 }, (_, form) => form);
+
+/** Forms that differ from each other in the last of their properties only. */
+function specOfForms(title: string, order: readonly number[]): JsonObject {
+  const names = FORMS.map((index): [string, JsonValue] => [`p${index}`, { type: "number" }]);
+  const anyOf = order.map((form) => ({
+    title,
+    properties: { ...Object.fromEntries(names), last: { required: [`k${form}`] } },
+  }));
+  return specWith({ anyOf });
+}
+
+Deno.test("checkCompatibility() compares many large forms that stay where they stood", () => {
+  assert.deepEqual(checkCompatibility(specOfForms("a", FORMS), specOfForms("b", FORMS)), []);
+});
+
+Deno.test("checkCompatibility() gives up on many large forms in another order", () => {
+  const turned = specOfForms("b", FORMS.toReversed());
+  const violations = checkCompatibility(specOfForms("a", FORMS), turned);
+  assert.deepEqual(violations.map(({ rule }) => rule), ["not_comparable"]);
+});
+
 Deno.test("describeChanges() lists what a first deploy adds, event type by event type", () => {
   const lines = describeChanges(undefined, exampleSpec);
   assert(lines.includes("added aggregate_types.order.events.was_placed"));

@@ -3,13 +3,13 @@
 import assert from "node:assert/strict";
 import type { JsonObject, JsonValue } from "../../../src/domain/json.ts";
 import { limits } from "../../../src/domain/limits.ts";
-import { createSchemaCompiler } from "../../../src/domain/spec/event_schema.ts";
+import { openCompiler } from "../../support/compile_schema.ts";
 import { createFaultList } from "../../../src/domain/spec/fault_list.ts";
 import { TEXT_FORMATS } from "../../../src/domain/spec/schema/formats.ts";
 
 function compile(schema: JsonValue) {
   const faults = createFaultList();
-  const validate = createSchemaCompiler().compile(schema, "schema", faults);
+  const validate = openCompiler().compile(schema, "schema", faults);
   assert(validate, JSON.stringify(faults.faults));
   return validate;
 }
@@ -96,7 +96,7 @@ Deno.test("validateData() follows $ref, $defs, $anchor, $id and one $dynamicAnch
 });
 
 Deno.test("validateData() keeps two schemas with the same $id apart", () => {
-  const compiler = createSchemaCompiler();
+  const compiler = openCompiler();
   const validators = ["a", "b"].map((name) =>
     compiler.compile({ $id: "https://example.com/x", required: [name] }, "s", createFaultList())!
   );
@@ -162,7 +162,7 @@ Deno.test("validateData() answers the next event as if the costly one had not be
 });
 
 Deno.test("createSchemaCompiler() compiles a schema once for all event types that share it", () => {
-  const compiler = createSchemaCompiler();
+  const compiler = openCompiler();
   const compile = () => compiler.compile({ required: ["a"] }, "s", createFaultList());
   assert.equal(compile(), compile());
 });

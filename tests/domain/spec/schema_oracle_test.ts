@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { type Schema, Validator } from "@cfworker/json-schema";
 import fc from "fast-check";
 import type { JsonObject, JsonValue } from "../../../src/domain/json.ts";
-import { createSchemaCompiler } from "../../../src/domain/spec/event_schema.ts";
+import { openCompiler } from "../../support/compile_schema.ts";
 import { createFaultList } from "../../../src/domain/spec/fault_list.ts";
 
 interface SchemaCase {
@@ -31,7 +31,7 @@ type Verdict = (value: JsonValue) => boolean;
  */
 function ours(schema: JsonValue): Verdict {
   const faults = createFaultList();
-  const validate = createSchemaCompiler().compile(schema, "schema", faults);
+  const validate = openCompiler().compile(schema, "schema", faults);
   assert(validate, JSON.stringify(faults.faults));
   return (value) => validate(value as JsonObject).length === 0;
 }
@@ -177,7 +177,7 @@ const schema = fc.record({
 Deno.test("event schemas: generated schemas and data are judged as the oracle judges them", () => {
   fc.assert(
     fc.property(schema, fc.array(value, { minLength: 6, maxLength: 12 }), (schema, values) => {
-      const validate = createSchemaCompiler().compile(schema, "schema", createFaultList());
+      const validate = openCompiler().compile(schema, "schema", createFaultList());
       // Endless references, and the few things that are refused at deploy.
       fc.pre(validate !== undefined);
       const verdict = oracle(schema);

@@ -102,7 +102,16 @@ function planeRanges(runs: RegExp): Range[] {
   return ranges;
 }
 
+/** Kept for the next property: all together some 4 MB, once a pattern names one. */
+const texts = new Map<number, string>();
+
 function textOf(first: number, last: number): string {
+  const known = texts.get(first) ?? makeText(first, last);
+  texts.set(first, known);
+  return known;
+}
+
+function makeText(first: number, last: number): string {
   const pieces: string[] = [];
   for (let start = first; start <= last; start += 0x1000) {
     const points = [];

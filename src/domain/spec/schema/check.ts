@@ -10,8 +10,9 @@ import { didYouMean } from "../../nearest_name.ts";
 import { FORMAT_NAMES } from "./formats.ts";
 import { checkLoops } from "./loops.ts";
 import { checkUnevaluatedItems } from "./unevaluated_items.ts";
+import type { Steps } from "../../pieces.ts";
 import type { PatternSet } from "./pattern_set.ts";
-import { findReferences, type References } from "./references.ts";
+import { findReferences, LENGTHS, type References } from "./references.ts";
 import { countParts, PARTS } from "./schema_size.ts";
 import { FOREIGN_KEYWORDS, KEYWORDS, unescapePointer } from "./vocabulary.ts";
 
@@ -20,6 +21,9 @@ import { FOREIGN_KEYWORDS, KEYWORDS, unescapePointer } from "./vocabulary.ts";
  * that are large.
  */
 const PARTS_MAX = 10_000;
+
+/** Schemas of one keyword, all of which are compiled in one piece. */
+const HELD_MAX = 250;
 
 const DIALECT = /^https?:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/;
 
@@ -35,15 +39,25 @@ interface Place {
 /**
  * The schema's references, for what comes next, or undefined after reporting at least one fault.
  */
-export function checkSchema(
+export function* checkSchema(
   root: JsonValue,
   path: string,
   patterns: PatternSet,
   faults: FaultList,
-): References | undefined {
+): Steps<References | undefined> {
   const before = faults.faults.length;
   if (faults.isFull()) return undefined;
   const references = findReferences(root);
+  if (references.isTooLong) {
+    faults.add(
+      "schema_too_large",
+      path,
+      `The names on the way to the schemas within this one are too long: ${LENGTHS}.`,
+      "Use shorter names, or move nested schemas into $defs.",
+    );
+    return undefined;
+  }
+  yield;
   const parts = countParts(references);
   if (parts > PARTS_MAX) {
     faults.add(
@@ -57,8 +71,9 @@ export function checkSchema(
   for (const [pointer, { schema }] of references.places) {
     const placePath = pathOf(path, pointer);
     if (isJsonObject(schema)) {
-      checkPlace({ schema, pointer, path: placePath, references, patterns, faults });
+      yield* checkPlace({ schema, pointer, path: placePath, references, patterns, faults });
     } else if (typeof schema !== "boolean") notASchema(schema, placePath, faults);
+    yield;
   }
   for (const [pointer, name] of references.duplicates) {
     faults.add(
@@ -69,8 +84,10 @@ export function checkSchema(
     );
   }
   if (faults.faults.length > before) return undefined;
+  yield;
   checkLoops(references, (pointer) => pathOf(path, pointer), faults);
   if (faults.faults.length > before) return undefined;
+  yield;
   checkUnevaluatedItems(references, (pointer) => pathOf(path, pointer), faults);
   return faults.faults.length > before ? undefined : references;
 }
@@ -97,14 +114,14 @@ function notASchema(value: JsonValue, path: string, faults: FaultList): void {
   );
 }
 
-function checkPlace(place: Place): void {
+function* checkPlace(place: Place): Steps<void> {
   for (const [keyword, value] of Object.entries(place.schema)) {
     if (place.faults.isFull()) return;
     const path = joinKey(place.path, keyword);
     const known = KEYWORDS.get(keyword);
     if (known === undefined) reportUnknown(keyword, path, place.faults);
     else if (known.holds === "list") checkSchemaList(value, path, place.faults);
-    else if (known.holds === "map") checkSchemaMap(keyword, value, path, place);
+    else if (known.holds === "map") yield* checkSchemaMap(keyword, value, path, place);
     else if (known.shape !== undefined && !known.shape.test(value)) {
       invalid(path, `${keyword} must ${known.shape.must}.`, place.faults);
     } else checkValue(keyword, value, path, place);
@@ -126,19 +143,37 @@ function reportUnknown(keyword: string, path: string, faults: FaultList): void {
 }
 
 function checkSchemaList(value: JsonValue, path: string, faults: FaultList): void {
-  if (Array.isArray(value) && value.length > 0) return;
+  if (Array.isArray(value) && value.length > 0) return checkHeld(value.length, path, faults);
   invalid(path, `${path} must be a non-empty array of schemas.`, faults);
 }
 
-function checkSchemaMap(
+/** Maps of schemas that need not be compiled as one. */
+const DIVISIBLE = new Set(["properties", "$defs", "definitions"]);
+
+function checkHeld(count: number, path: string, faults: FaultList): void {
+  if (count <= HELD_MAX) return;
+  faults.add(
+    "schema_too_large",
+    path,
+    `${path} holds ${count} schemas; at most ${HELD_MAX} are allowed.`,
+    "Describe less, or put several forms into one.",
+  );
+}
+
+function* checkSchemaMap(
   keyword: string,
   value: JsonValue,
   path: string,
   { patterns, faults }: Place,
-): void {
+): Steps<void> {
   if (!isJsonObject(value)) return invalid(path, `${path} must be an object of schemas.`, faults);
+  const keys = Object.keys(value);
+  if (!DIVISIBLE.has(keyword)) checkHeld(keys.length, path, faults);
   if (keyword === "patternProperties") {
-    for (const key of Object.keys(value)) checkPattern(key, joinKey(path, key), patterns, faults);
+    for (const key of keys.slice(0, HELD_MAX)) {
+      checkPattern(key, joinKey(path, key), patterns, faults);
+      yield;
+    }
   }
   if (keyword === "dependentSchemas" && Object.hasOwn(value, "__proto__")) {
     invalid(path, `"__proto__" cannot have a dependent schema.`, faults);

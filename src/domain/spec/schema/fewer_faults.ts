@@ -13,7 +13,6 @@ import {
 import type { Rule } from "ajv/dist/compile/rules.js";
 import type { JsonObject } from "../../json.ts";
 import { limits } from "../../limits.ts";
-import { type Budget, spend } from "../../budget.ts";
 import { FAULT_COUNT } from "./charges.ts";
 
 /** One more than are told: faults of different parts are different faults. */
@@ -31,11 +30,11 @@ const LOOPS = [
   "unevaluatedProperties",
 ];
 
-export function installFewerFaults(ajv: Ajv2020, budget: Budget): void {
+export function installFewerFaults(ajv: Ajv2020): void {
   for (const keyword of LOOPS) replaceCode(ajv, keyword, endEarly);
   replaceCode(ajv, "contains", keepFew);
   replaceCode(ajv, "required", requireFew);
-  replaceCode(ajv, "$ref", (cxt, generate) => chargeCopies(cxt, generate, budget));
+  replaceCode(ajv, "dependentRequired", requireDependents);
 }
 
 type Generate = () => void;
@@ -118,11 +117,25 @@ function firstMissing(data: JsonObject, names: readonly string[]): string[] {
   return missing;
 }
 
-/** ajv copies all faults so far when a reference brings new ones. */
-function chargeCopies(cxt: KeywordCxt, generate: Generate, budget: Budget): void {
-  const { gen } = cxt;
-  const before = gen.const("before", FAULT_COUNT);
-  generate();
-  const charge = gen.scopeValue("func", { ref: (copied: number) => spend(budget, copied) });
-  gen.if(_`${FAULT_COUNT} > ${before}`, _`${charge}(${FAULT_COUNT})`);
+/** ajv would write each name into each fault of it, and all of them into the code. */
+function requireDependents(cxt: KeywordCxt): void {
+  const { gen, data, schemaCode } = cxt;
+  const find = gen.scopeValue("func", { ref: firstMissingDependents });
+  gen.forOf("missing", _`${find}(${data}, ${schemaCode as Name})`, (missing) => {
+    cxt.setParams({ property: _`${missing}[0]`, missingProperty: _`${missing}[1]` });
+    cxt.error();
+  });
+}
+
+function firstMissingDependents(
+  data: JsonObject,
+  dependents: Readonly<Record<string, readonly string[]>>,
+): [string, string][] {
+  const all: [string, string][] = [];
+  for (const property of Object.keys(dependents)) {
+    if (!Object.hasOwn(data, property)) continue;
+    for (const missing of firstMissing(data, dependents[property]!)) all.push([property, missing]);
+    if (all.length >= FAULTY_PARTS_MAX) break;
+  }
+  return all;
 }

@@ -16,6 +16,7 @@ import type { Rule } from "ajv/dist/compile/rules.js";
 import type { Budget } from "../../budget.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { createAllowedValues, hasUniqueItems } from "./allowed_values.ts";
+import { type Calls, installCalls } from "./calls.ts";
 import { installCharges } from "./charges.ts";
 import { installChoices, installWholeConditions } from "./choice.ts";
 import { createDivisor, type Divisor, isMultipleOf } from "./exact_multiple.ts";
@@ -28,13 +29,14 @@ const error = {
 };
 
 /** Replaces the keywords of `ajv`; all its validators then spend from `budget`. */
-export function installKeywords(ajv: Ajv2020, budget: Budget): void {
+export function installKeywords(ajv: Ajv2020, budget: Budget, calls: Calls): void {
   installChoices(ajv);
   installWholeConditions(ajv);
   mendUnevaluatedItems(ajv);
+  installCalls(ajv, budget, calls);
   mendProperties(ajv);
   mendDependentRequired(ajv);
-  installFewerFaults(ajv, budget);
+  installFewerFaults(ajv);
   for (const keyword of ["enum", "const", "uniqueItems", "multipleOf"]) ajv.removeKeyword(keyword);
   // One function each for all schemas: ajv's time grows with the square of what a schema refers to.
   const allowed = createAllowedValues(budget);
@@ -119,7 +121,7 @@ function markEvaluated(props: Record<string, true>, data: JsonObject, schemas: J
   for (const key of Object.keys(data)) if (Object.hasOwn(schemas, key)) props[key] = true;
 }
 
-/** ajv would write the whole list of names into each of its faults. */
+/** The fault says which property asks for which. */
 function mendDependentRequired(ajv: Ajv2020): void {
   const rule = ajv.RULES.all.dependentRequired as { definition: CodeKeywordDefinition };
   rule.definition = {

@@ -36,7 +36,7 @@ export type PatternCompilation =
 /** Bounds that keep both compiling and matching cheap. */
 const CHARACTERS_MAX = 2_000;
 const REPEAT_MAX = 1_000;
-const SIZE_MAX = 5_000;
+const SIZE_MAX = 2_500;
 /** Of the translation, in which a class is written out as all its ranges. */
 const LINEAR_CHARACTERS_MAX = 200_000;
 /** As much of it as takes the time of one instruction. */

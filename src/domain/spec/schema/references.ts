@@ -18,6 +18,8 @@ interface Place {
 }
 
 export interface References {
+  /** True where the names of its places are beyond {@link LENGTHS}; then not all are found. */
+  readonly isTooLong: boolean;
   /** Every schema within the root, the root itself first, by pointer. */
   readonly places: ReadonlyMap<string, Place>;
   /** `$id`s and anchors that occur twice: pointer of the second. */
@@ -30,7 +32,15 @@ export interface References {
   isDynamic(reference: string, from: string): boolean;
 }
 
+/** Characters of one URI, and of the pointers to all schemas: what looking names up may cost. */
+const URI_CHARACTERS_MAX = 2_000;
+const POINTER_CHARACTERS_MAX = 2_000_000;
+export const LENGTHS = `an $id has at most ${URI_CHARACTERS_MAX} characters when it is resolved, ` +
+  `and the JSON Pointers of all schemas ${POINTER_CHARACTERS_MAX} together`;
+
 interface Found {
+  pointerCharactersLeft: number;
+  isTooLong: boolean;
   readonly places: Map<string, Place>;
   /** Absolute URI without fragment, to the pointer of the resource's root. */
   readonly resources: Map<string, string>;
@@ -44,6 +54,8 @@ interface Found {
 /** Walks the schema once. It must nest no deeper than `limits.jsonDepthMax`. */
 export function findReferences(root: JsonValue): References {
   const found: Found = {
+    pointerCharactersLeft: POINTER_CHARACTERS_MAX,
+    isTooLong: false,
     places: new Map(),
     resources: new Map([[ROOT_URI, ""]]),
     anchors: new Map(),
@@ -52,6 +64,7 @@ export function findReferences(root: JsonValue): References {
   };
   visit(root, "", ROOT_URI, found);
   return {
+    isTooLong: found.isTooLong,
     places: found.places,
     duplicates: found.duplicates,
     resolve: (reference, from) => resolve(reference, from, found),
@@ -78,6 +91,9 @@ export function findTargets(references: References): ReadonlySet<string> {
 }
 
 function visit(schema: JsonValue, pointer: string, outerBase: string, found: Found): void {
+  found.pointerCharactersLeft -= pointer.length;
+  if (found.pointerCharactersLeft < 0) found.isTooLong = true;
+  if (found.isTooLong) return;
   if (!isJsonObject(schema)) {
     found.places.set(pointer, { schema, base: outerBase });
     return;
@@ -85,7 +101,8 @@ function visit(schema: JsonValue, pointer: string, outerBase: string, found: Fou
   let base = outerBase;
   if (typeof schema.$id === "string") {
     const uri = absoluteUri(schema.$id, outerBase);
-    if (uri !== undefined) {
+    if (uri !== undefined && uri.length > URI_CHARACTERS_MAX) found.isTooLong = true;
+    else if (uri !== undefined) {
       base = withoutFragment(uri);
       claim(found.resources, base, pointer, found);
     }

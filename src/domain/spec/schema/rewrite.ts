@@ -1,5 +1,5 @@
 /**
- * A checked schema in the form that the validator compiles: references by one plain name each,
+ * A checked schema in the form that the validator compiles: as functions that call each other,
  * annotations and `$id`s left out, `__proto__` as a pattern, and the price of a visit in each
  * schema. Reading the references ourselves keeps two event types with the same `$id` apart, and
  * ajv's own registry empty.
@@ -8,57 +8,42 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { CONDITION_MARK } from "./choice.ts";
 import { FAULTS_MARK, VISIT_MARK, visitUnits } from "./charges.ts";
+import { chooseFunctions } from "./functions.ts";
 import { findTargets, type References } from "./references.ts";
-import { escapePointer, type Holds, KEYWORDS } from "./vocabulary.ts";
+import { escapePointer, type Holds, KEYWORDS, LEFT_OUT } from "./vocabulary.ts";
 
-/** What says nothing about data, or is replaced on the way. */
-const LEFT_OUT: ReadonlySet<string> = new Set([
-  "$schema",
-  "$id",
-  "$anchor",
-  "$dynamicAnchor",
-  "$comment",
-  "$defs",
-  "definitions",
-  "contentEncoding",
-  "contentMediaType",
-  "contentSchema",
-  "title",
-  "description",
-  "default",
-  "examples",
-  "deprecated",
-  "readOnly",
-  "writeOnly",
-]);
+/** In each schema that is made here. */
+const MARKS: JsonObject = { [VISIT_MARK]: visitUnits({}), [FAULTS_MARK]: true };
 
 interface Rewriting {
   readonly references: References;
-  /** Pointers of all schemas that some reference means. */
-  readonly targets: ReadonlySet<string>;
-  /** Pointer of each schema that is referred to, to its name in the result's `$defs`. */
-  readonly names: Map<string, string>;
-  /** Pointers that have a name and are not rewritten yet. */
-  readonly pending: string[];
+  /** Pointers of all schemas that become functions. */
+  readonly functions: ReadonlySet<string>;
+  /** Pointer of each of these that is used, to its number. */
+  readonly numbers: Map<string, number>;
+  /** By their numbers; what is not rewritten yet is a pointer. */
+  readonly rewritten: (JsonObject | boolean | string)[];
   readonly hasUnevaluated: boolean;
 }
 
-/** The schema for ajv. `references` must come from a schema without faults. */
-export function rewriteSchema(references: References): JsonObject | boolean {
+/**
+ * The schema for ajv, as functions that call each other by their numbers; the first one is the
+ * schema itself. `references` must come from a schema without faults.
+ */
+export function rewriteSchema(references: References): (JsonObject | boolean)[] {
   const rewriting: Rewriting = {
     references,
-    targets: findTargets(references),
-    names: new Map(),
-    pending: [],
+    functions: chooseFunctions(references, findTargets(references)),
+    numbers: new Map([["", 0]]),
+    rewritten: [""],
     hasUnevaluated: usesUnevaluated(references),
   };
-  const root = rewriteChild("", rewriting);
-  if (typeof root === "boolean") return root;
-  const definitions: JsonObject = {};
-  for (let next = rewriting.pending.pop(); next !== undefined; next = rewriting.pending.pop()) {
-    definitions[rewriting.names.get(next)!] = rewriteAt(next, rewriting);
+  const { rewritten } = rewriting;
+  for (let number = 0; number < rewritten.length; number++) {
+    const next = rewritten[number]!;
+    if (typeof next === "string") rewritten[number] = rewriteAt(next, rewriting);
   }
-  return { ...root, $defs: definitions };
+  return rewritten as (JsonObject | boolean)[];
 }
 
 /** True when the validator must keep a record of what each schema evaluates. */
@@ -74,8 +59,10 @@ export function usesUnevaluated(references: References): boolean {
  * however many references lead into the schemas around it.
  */
 function rewriteChild(pointer: string, rewriting: Rewriting): JsonObject | boolean {
-  const isNamed = rewriting.targets.has(pointer);
-  return isNamed ? { $ref: nameOf(pointer, rewriting) } : rewriteAt(pointer, rewriting);
+  const isFunction = rewriting.functions.has(pointer);
+  return isFunction
+    ? { ...MARKS, $ref: nameOf(pointer, rewriting) }
+    : rewriteAt(pointer, rewriting);
 }
 
 function rewriteAt(pointer: string, rewriting: Rewriting): JsonObject | boolean {
@@ -96,13 +83,14 @@ function rewriteAt(pointer: string, rewriting: Rewriting): JsonObject | boolean 
   replaceCondition(result, pointer, rewriting);
   moveProtoProperty(result);
   boundContains(result);
+  divideProperties(result, rewriting);
   return result;
 }
 
 /** A schema may have both kinds of reference: both hold. */
 function addReference(target: string, result: JsonObject): void {
   if (result.$ref === undefined) result.$ref = target;
-  else result.allOf = [...(result.allOf as JsonValue[] ?? []), { $ref: target }];
+  else result.allOf = [...(result.allOf as JsonValue[] ?? []), { ...MARKS, $ref: target }];
 }
 
 function rewriteHeld(
@@ -124,14 +112,14 @@ function rewriteHeld(
   );
 }
 
+/** The number of a function, as a text. */
 function nameOf(pointer: string, rewriting: Rewriting): string {
-  let name = rewriting.names.get(pointer);
-  if (name === undefined) {
-    name = `d${rewriting.names.size}`;
-    rewriting.names.set(pointer, name);
-    rewriting.pending.push(pointer);
+  let number = rewriting.numbers.get(pointer);
+  if (number === undefined) {
+    number = rewriting.rewritten.push(pointer) - 1;
+    rewriting.numbers.set(pointer, number);
   }
-  return `#/$defs/${name}`;
+  return `${number}`;
 }
 
 /**
@@ -142,14 +130,13 @@ function nameOf(pointer: string, rewriting: Rewriting): string {
 function replaceCondition(schema: JsonObject, pointer: string, rewriting: Rewriting): void {
   if (schema.if === undefined || !rewriting.hasUnevaluated) return;
   // By name, not by copy: nested conditions would double the schema at each level.
-  const condition = { $ref: nameOf(`${pointer}/if`, rewriting) };
-  const marks = { [VISIT_MARK]: visitUnits({}), [FAULTS_MARK]: true };
+  const condition = { ...MARKS, $ref: nameOf(`${pointer}/if`, rewriting) };
   const choice = {
     [CONDITION_MARK]: true,
-    ...marks,
+    ...MARKS,
     anyOf: [
-      { ...marks, allOf: [condition, schema.then ?? true] },
-      { ...marks, allOf: [{ not: condition }, schema.else ?? true] },
+      { ...MARKS, allOf: [condition, schema.then ?? true] },
+      { ...MARKS, allOf: [{ not: condition }, schema.else ?? true] },
     ],
   };
   for (const keyword of ["if", "then", "else"]) delete schema[keyword];
@@ -175,4 +162,26 @@ function moveProtoProperty(schema: JsonObject): void {
   schema.properties = Object.fromEntries(entries.filter(([key]) => key !== "__proto__"));
   const patterns = isJsonObject(schema.patternProperties) ? schema.patternProperties : {};
   schema.patternProperties = { ...patterns, "^(?:__proto__)$": proto };
+}
+
+/** Properties checked by one function, where a schema has many. */
+const PROPERTIES_OF_FUNCTION = 100;
+
+/** Many properties become several functions; the schema itself keeps their names if they matter. */
+function divideProperties(schema: JsonObject, { rewritten, hasUnevaluated }: Rewriting): void {
+  const { properties } = schema;
+  if (!isJsonObject(properties)) return;
+  const checked = Object.entries(properties).filter(([, value]) => value !== true);
+  if (checked.length <= PROPERTIES_OF_FUNCTION) return;
+  const isAsked = hasUnevaluated || schema.additionalProperties !== undefined;
+  if (isAsked) {
+    schema.properties = Object.fromEntries(Object.keys(properties).map((name) => [name, true]));
+  } else delete schema.properties;
+  const calls: JsonValue[] = [];
+  for (let first = 0; first < checked.length; first += PROPERTIES_OF_FUNCTION) {
+    const part = checked.slice(first, first + PROPERTIES_OF_FUNCTION);
+    const number = rewritten.push({ ...MARKS, properties: Object.fromEntries(part) }) - 1;
+    calls.push({ ...MARKS, $ref: `${number}` });
+  }
+  schema.allOf = [...(schema.allOf as JsonValue[] ?? []), ...calls];
 }

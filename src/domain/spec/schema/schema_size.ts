@@ -13,10 +13,14 @@ const PARTS_PER_TARGET = 10;
 export function countParts(references: References): number {
   let parts = PARTS_PER_TARGET * findTargets(references).size;
   for (const { schema } of references.places.values()) {
-    parts += 1;
-    if (isJsonObject(schema)) parts += Object.keys(schema).length + listedNames(schema);
+    parts += isJsonObject(schema) ? partsOf(schema) : 1;
   }
   return parts;
+}
+
+/** Of one schema, without those that it holds. */
+export function partsOf(schema: JsonObject): number {
+  return 1 + Object.keys(schema).length + listedNames(schema);
 }
 
 function listedNames(schema: JsonObject): number {

@@ -4,6 +4,7 @@
  * that refers back to itself. Refused at deploy, so that no event is judged wrongly.
  */
 
+import { type Budget, BudgetSpent, newBudget, spend } from "../../budget.ts";
 import { isJsonObject } from "../../json.ts";
 import type { FaultList } from "../fault_list.ts";
 import { sameValue } from "./loops.ts";
@@ -18,9 +19,10 @@ export function checkUnevaluatedItems(
   pathOf: (pointer: string) => string,
   faults: FaultList,
 ): void {
+  const search = { references, budget: newBudget(SEARCH_UNITS), recursive: new Map() };
   for (const [pointer, { schema }] of references.places) {
     if (!isJsonObject(schema) || schema.unevaluatedItems === undefined) continue;
-    const keyword = findUnreliable(pointer, references);
+    const keyword = searchWithin(pointer, search);
     if (keyword === undefined) continue;
     faults.add(
       "not_available",
@@ -31,10 +33,32 @@ export function checkUnevaluatedItems(
   }
 }
 
-function findUnreliable(start: string, references: References): string | undefined {
+/** What looking for all of them may cost, in the coin of `budget.ts`. */
+const SEARCH_UNITS = 4_000_000;
+const UNITS_PER_SCHEMA = 200;
+
+interface Search {
+  readonly references: References;
+  readonly budget: Budget;
+  /** By pointer: whether the schema leads back to itself. */
+  readonly recursive: Map<string, boolean>;
+}
+
+function searchWithin(pointer: string, search: Search): string | undefined {
+  try {
+    return findUnreliable(pointer, search);
+  } catch (error) {
+    if (error instanceof BudgetSpent) return "so many other schemas";
+    throw error;
+  }
+}
+
+function findUnreliable(start: string, search: Search): string | undefined {
+  const { references, budget } = search;
   const pending: [string, boolean][] = [[start, false]];
   const seen = new Set<string>();
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    spend(budget, UNITS_PER_SCHEMA);
     const [pointer, isConditional] = next;
     if (seen.has(`${isConditional} ${pointer}`)) continue;
     seen.add(`${isConditional} ${pointer}`);
@@ -44,7 +68,7 @@ function findUnreliable(start: string, references: References): string | undefin
     if (isConditional && (schema.items ?? schema.prefixItems) !== undefined) {
       return "items or prefixItems in a branch";
     }
-    if (isConditional && targetsOf(pointer, references).some((at) => isRecursive(at, references))) {
+    if (isConditional && targetsOf(pointer, references).some((at) => isRecursive(at, search))) {
       return "a recursive schema in a branch";
     }
     for (const child of sameValue(pointer, references)) {
@@ -62,10 +86,19 @@ function targetsOf(pointer: string, references: References): string[] {
 }
 
 /** Whether a schema leads back to itself, be it by way of the data that it looks into. */
-function isRecursive(start: string, references: References): boolean {
+function isRecursive(start: string, search: Search): boolean {
+  const known = search.recursive.get(start);
+  if (known !== undefined) return known;
+  const found = leadsBack(start, search);
+  search.recursive.set(start, found);
+  return found;
+}
+
+function leadsBack(start: string, { references, budget }: Search): boolean {
   const pending = [start];
   const seen = new Set<string>();
   for (let pointer = pending.pop(); pointer !== undefined; pointer = pending.pop()) {
+    spend(budget, UNITS_PER_SCHEMA);
     const schema = references.places.get(pointer)?.schema;
     if (!isJsonObject(schema)) continue;
     const children = subschemasOf(schema).map((child) => pointer + child.pointer);

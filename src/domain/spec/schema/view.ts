@@ -4,8 +4,9 @@
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
+import { type Budget, spend } from "../../budget.ts";
 import type { References } from "./references.ts";
-import { escapePointer } from "./vocabulary.ts";
+import { escapePointer, LEFT_OUT } from "./vocabulary.ts";
 
 /** One schema of a document, by its pointer. */
 export interface SchemaAt {
@@ -29,10 +30,18 @@ export interface SchemaView {
   readonly branches: ReadonlyMap<"anyOf" | "oneOf", readonly SchemaAt[]>;
 }
 
-/** What the schema says, or undefined where the pointer leads to no schema. */
-export function viewSchema(at: SchemaAt): SchemaView {
-  const parts = partsOf(at, new Set());
-  const types = parts.map((part) => typesOf(part)).filter((type) => type !== undefined);
+/** Of looking at one schema, and at one name in it. */
+const UNITS_PER_PART = 64;
+const UNITS_PER_NAME = 32;
+
+/**
+ * What the schema says; of one that is not there, nothing.
+ * @throws {BudgetSpent} where `budget` does not reach.
+ */
+export function viewSchema(at: SchemaAt, budget: Budget): SchemaView {
+  const parts = partsOf(at, new Set(), budget);
+  for (const part of parts) spend(budget, UNITS_PER_NAME * countNames(objectAt(part)));
+  const types = parts.map((part) => typesOf(part, budget)).filter((type) => type !== undefined);
   return {
     isFalse: parts.some(({ references, pointer }) => isNever(schemaAt({ references, pointer }))),
     types: types.length === 0 ? undefined : types.reduce(intersect),
@@ -62,6 +71,32 @@ function objectAt(at: SchemaAt): JsonObject {
   return isJsonObject(schema) ? schema : {};
 }
 
+function countNames(schema: JsonObject): number {
+  return Object.values(schema).reduce((sum: number, value) => {
+    return sum + (typeof value === "object" && value !== null ? Object.keys(value).length : 1);
+  }, 0);
+}
+
+/** Where a schema says nothing but what another one says: that one. */
+export function withoutDetour(at: SchemaAt): SchemaAt {
+  const seen = new Set<string>();
+  for (let next = at; !seen.has(next.pointer);) {
+    seen.add(next.pointer);
+    const target = soleTarget(next);
+    if (target === undefined) return next;
+    next = target;
+  }
+  return at;
+}
+
+function soleTarget({ references, pointer }: SchemaAt): SchemaAt | undefined {
+  const schema = objectAt({ references, pointer });
+  if (typeof schema.$ref !== "string") return undefined;
+  if (Object.keys(schema).some((key) => key !== "$ref" && !LEFT_OUT.has(key))) return undefined;
+  const target = references.resolve(schema.$ref, pointer);
+  return target === undefined ? undefined : { references, pointer: target };
+}
+
 /** `false`, or `{"not": true}`, or `{"not": {}}`. */
 function isNever(schema: JsonValue): boolean {
   if (schema === false) return true;
@@ -70,7 +105,8 @@ function isNever(schema: JsonValue): boolean {
 }
 
 /** The schema and all that always hold with it. */
-function partsOf(at: SchemaAt, seen: Set<string>): SchemaAt[] {
+function partsOf(at: SchemaAt, seen: Set<string>, budget: Budget): SchemaAt[] {
+  spend(budget, UNITS_PER_PART);
   if (seen.has(at.pointer)) return [];
   seen.add(at.pointer);
   const { references, pointer } = at;
@@ -79,9 +115,9 @@ function partsOf(at: SchemaAt, seen: Set<string>): SchemaAt[] {
   for (const reference of [schema.$ref, schema.$dynamicRef]) {
     if (typeof reference !== "string") continue;
     const target = references.resolve(reference, pointer);
-    if (target !== undefined) parts.push(...partsOf({ references, pointer: target }, seen));
+    if (target !== undefined) parts.push(...partsOf({ references, pointer: target }, seen, budget));
   }
-  for (const part of membersOf(at, "allOf").values()) parts.push(...partsOf(part, seen));
+  for (const part of membersOf(at, "allOf").values()) parts.push(...partsOf(part, seen, budget));
   return parts;
 }
 
@@ -128,7 +164,7 @@ function stringsOf(value: JsonValue | undefined): string[] {
 }
 
 /** By `type`, else by the values of `const` and `enum`, else by the branches if all say. */
-function typesOf(at: SchemaAt, depth = 0): ReadonlySet<string> | undefined {
+function typesOf(at: SchemaAt, budget: Budget, depth = 0): ReadonlySet<string> | undefined {
   const schema = objectAt(at);
   if (schema.type !== undefined) return simplify(stringsOf(schema.type));
   if (schema.const !== undefined) return simplify([typeOfValue(schema.const)]);
@@ -137,7 +173,8 @@ function typesOf(at: SchemaAt, depth = 0): ReadonlySet<string> | undefined {
     const branches = [...membersOf(at, keyword).values()];
     if (branches.length === 0 || depth > 8) continue;
     const types = branches.map((branch) =>
-      partsOf(branch, new Set()).map((part) => typesOf(part, depth + 1)).find((type) => type)
+      partsOf(branch, new Set(), budget).map((part) => typesOf(part, budget, depth + 1))
+        .find((type) => type)
     );
     if (types.every((type) => type !== undefined)) {
       return simplify(types.flatMap((type) => [...type]));

@@ -139,6 +139,27 @@ export const KEYWORDS: ReadonlyMap<string, Keyword> = new Map<string, Keyword>([
   ["writeOnly", { shape: boolean }],
 ]);
 
+/** What says nothing about data, or is replaced where a schema is rewritten. */
+export const LEFT_OUT: ReadonlySet<string> = new Set([
+  "$schema",
+  "$id",
+  "$anchor",
+  "$dynamicAnchor",
+  "$comment",
+  "$defs",
+  "definitions",
+  "contentEncoding",
+  "contentMediaType",
+  "contentSchema",
+  "title",
+  "description",
+  "default",
+  "examples",
+  "deprecated",
+  "readOnly",
+  "writeOnly",
+]);
+
 /** Keywords of other drafts and dialects, and what to write instead. */
 export const FOREIGN_KEYWORDS: ReadonlyMap<string, string> = new Map([
   ["id", "Write $id."],

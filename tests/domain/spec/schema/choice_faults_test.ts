@@ -4,11 +4,11 @@
 
 import assert from "node:assert/strict";
 import type { JsonObject, JsonValue } from "../../../../src/domain/json.ts";
-import { createSchemaCompiler } from "../../../../src/domain/spec/event_schema.ts";
+import { openCompiler } from "../../../support/compile_schema.ts";
 import { createFaultList } from "../../../../src/domain/spec/fault_list.ts";
 
 function faultsOf(schema: JsonValue, data: JsonObject): string[] {
-  const validate = createSchemaCompiler().compile(schema, "schema", createFaultList());
+  const validate = openCompiler().compile(schema, "schema", createFaultList());
   assert(validate);
   return validate(data).map(({ path, message }) => `${path} ${message}`);
 }

@@ -3,13 +3,13 @@
 import assert from "node:assert/strict";
 import { newBudget } from "../../../../src/domain/budget.ts";
 import type { JsonObject, JsonValue } from "../../../../src/domain/json.ts";
-import { createSchemaCompiler } from "../../../../src/domain/spec/event_schema.ts";
+import { openCompiler } from "../../../support/compile_schema.ts";
 import { createFaultList } from "../../../../src/domain/spec/fault_list.ts";
 
 const PLENTY = 8_000_000;
 
 function check(schema: JsonValue, data: JsonObject) {
-  const validate = createSchemaCompiler().compile(schema, "schema", createFaultList());
+  const validate = openCompiler().compile(schema, "schema", createFaultList());
   assert(validate);
   const work = newBudget(PLENTY);
   return { faults: validate(data, work), units: PLENTY - work.left };

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { JsonValue } from "../../../../src/domain/json.ts";
-import { createSchemaCompiler } from "../../../../src/domain/spec/event_schema.ts";
+import { openCompiler } from "../../../support/compile_schema.ts";
 import { createFaultList } from "../../../../src/domain/spec/fault_list.ts";
 import { findReferences } from "../../../../src/domain/spec/schema/references.ts";
 import { countParts } from "../../../../src/domain/spec/schema/schema_size.ts";
@@ -27,14 +27,14 @@ function wide(count: number, title: string): JsonValue {
 
 Deno.test("an event schema beyond 10,000 parts is refused, and the text says the limit", () => {
   const faults = createFaultList();
-  assert.equal(createSchemaCompiler().compile(wide(5_000, "x"), "s", faults), undefined);
+  assert.equal(openCompiler().compile(wide(5_000, "x"), "s", faults), undefined);
   assert.equal(faults.faults[0]?.rule, "schema_too_large");
   assert.match(faults.faults[0].message, /10003 parts.*at most 10000/);
 });
 
 Deno.test("the event schemas of a spec beyond 20,000 parts are refused together", () => {
   const faults = createFaultList();
-  const compiler = createSchemaCompiler();
+  const compiler = openCompiler();
   for (const title of ["a", "b"]) assert(compiler.compile(wide(4_900, title), "s", faults));
   assert(compiler.compile(wide(4_900, "a"), "s", faults), "the same schema counts once");
   assert.equal(compiler.compile(wide(4_900, "c"), "s", faults), undefined);

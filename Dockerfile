@@ -17,6 +17,7 @@ WORKDIR /app
 # that deno.lock does not know.
 COPY deno.json deno.lock main.ts ./
 COPY src/ src/
+COPY scripts/start_permissions.ts scripts/
 RUN deno cache --frozen main.ts \
   && mkdir /data \
   && chown -R deno:deno /data /deno-dir
@@ -34,4 +35,5 @@ HEALTHCHECK --interval=10s --timeout=3s --start-period=10s --retries=3 \
   CMD ["deno", "eval", "--unsafely-ignore-certificate-errors=127.0.0.1", \
        "const scheme = Deno.env.get('DAYBOOK_TLS_CERT') ? 'https' : 'http'; const reply = await fetch(`${scheme}://127.0.0.1:${Deno.env.get('DAYBOOK_PORT')}/health/ready`); Deno.exit(reply.ok ? 0 : 1)"]
 
-CMD ["run", "--v8-flags=--max-semi-space-size=8,--heap-growing-percent=100,--no-allocation-site-pretenuring", "--cached-only", "--frozen", "--allow-net", "--allow-read", "--allow-write", "--allow-env", "--allow-sys", "--allow-ffi", "--allow-run=deno,/usr/bin/prlimit", "main.ts", "serve"]
+# As `deno task start`: what the server may touch follows from its settings.
+CMD ["sh", "-c", "exec deno run --cached-only --frozen --no-prompt --v8-flags=--max-semi-space-size=8,--heap-growing-percent=100,--no-allocation-site-pretenuring --allow-net --allow-env --allow-sys=hostname,statfs \"$(deno run -A -q --no-config --no-lock scripts/start_permissions.ts read)\" \"$(deno run -A -q --no-config --no-lock scripts/start_permissions.ts write)\" \"$(deno run -A -q --no-config --no-lock scripts/start_permissions.ts run)\" \"$(deno run -A -q --no-config --no-lock scripts/start_permissions.ts ffi)\" main.ts serve"]

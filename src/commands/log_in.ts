@@ -1,13 +1,22 @@
 /**
  * Accounts of operators: made on the command line, used to get a token. Neither an answer nor its
- * time tells whether an account exists. Decisions: section 19.
+ * time tells whether an account exists.
  */
 
-import { explainPassword, nextLoginAttempt, normalizeEmail } from "../domain/account.ts";
+import {
+  explainPassword,
+  isKnownPlace,
+  nextLoginAttempt,
+  normalizeEmail,
+  rememberPlace,
+} from "../domain/account.ts";
+import { limits } from "../domain/limits.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
 import type { Host } from "../host.ts";
 import type { Engine } from "../kv/engine.ts";
 import {
+  type AttemptKeys,
+  attemptKeys,
   clearLoginAttempts,
   readLoginAttempts,
   readUser,
@@ -16,6 +25,7 @@ import {
   type UserRecord,
 } from "../store/users.ts";
 import { type PasswordHasher, SALT_BYTES } from "./hash_password.ts";
+import type { LoginGate } from "./login_gate.ts";
 import { type MintedToken, mintOperatorToken } from "./operator_token.ts";
 
 /** What accounts need beside the store. */
@@ -23,6 +33,7 @@ export interface Accounts {
   readonly engine: Engine;
   readonly host: Host;
   readonly hasher: PasswordHasher;
+  readonly gate: LoginGate;
   readonly jwtSecret: Uint8Array;
 }
 
@@ -54,22 +65,59 @@ export async function addUser(
   });
 }
 
-/** A token of 24 hours for the right password; ten wrong ones in a minute lock the account. */
+/** Who asks to be let in. */
+export interface LoginRequest {
+  readonly email: string;
+  readonly password: string;
+  /** The address, or the part of one that is a customer's own. */
+  readonly network: string;
+}
+
+/**
+ * A token of 24 hours for the right password. Ten wrong ones in a minute from one address lock the
+ * account for that address; a hundred from many addresses lock it for all but those from which its
+ * owner has logged in before.
+ */
 export async function login(
   accounts: Accounts,
-  email: string,
-  password: string,
+  { email, password, network }: LoginRequest,
 ): Promise<Outcome<MintedToken>> {
-  const { engine, host, hasher, jwtSecret } = accounts;
+  const { engine, host, hasher, gate } = accounts;
   const normalized = normalizeEmail(email);
   // No account can have such an email, so turning it away early tells nothing.
   if (normalized === undefined) return wrongLogin();
-  if (!hasher.hasRoom()) return refuse({ kind: "login_locked", retryAfterSeconds: 1 });
-  const attempt = await beginLogin(engine, normalized, host.nowMs());
+  const lockedMs = gate.lockedMs(network, host.monotonicMs());
+  if (lockedMs > 0) return locked(Math.ceil(lockedMs / 1000));
+  const digests = attemptKeys(normalized, network);
+  const user = await engine.snapshot((tx) => readUser(tx, normalized));
+  if (!hasher.hasRoom()) return locked(1);
+  if (!await gate.enter(network, isKnown(user, digests, host.nowMs()))) return locked(1);
+  try {
+    return await judgeLogin(accounts, { email: normalized, password, network }, digests);
+  } finally {
+    gate.leave();
+  }
+}
+
+async function judgeLogin(
+  { engine, host, hasher, gate, jwtSecret }: Accounts,
+  { email, password, network }: LoginRequest,
+  digests: AttemptKeys,
+): Promise<Outcome<MintedToken>> {
+  const attempt = await beginLogin(engine, email, digests, host.nowMs());
   if (!attempt.ok) return attempt;
-  if (!await hasher.verify(password, attempt.value?.password)) return wrongLogin();
-  await engine.transact((tx) => Promise.resolve(clearLoginAttempts(tx, normalized)));
-  const request = { secret: jwtSecret, subject: normalized, nowMs: host.nowMs() };
+  if (!await hasher.verify(password, attempt.value?.password)) {
+    gate.countFailed(network, host.monotonicMs());
+    return wrongLogin();
+  }
+  await engine.transact(async (tx) => {
+    clearLoginAttempts(tx, digests);
+    const user = await readUser(tx, email);
+    const { places = [] } = user ?? {};
+    const remembered = rememberPlace(places, digests.fromAddress, host.nowMs());
+    if (user !== undefined && remembered !== places) storeUser(tx, { ...user, places: remembered });
+  });
+  const request = { secret: jwtSecret, subject: email, nowMs: host.nowMs() };
   return accept(await mintOperatorToken(request));
 }
 
@@ -77,16 +125,34 @@ export async function login(
 function beginLogin(
   engine: Engine,
   email: string,
+  digests: AttemptKeys,
   nowMs: number,
 ): Promise<Outcome<UserRecord | undefined>> {
   return engine.transact(async (tx): Promise<Outcome<UserRecord | undefined>> => {
-    const attempt = nextLoginAttempt(await readLoginAttempts(tx, email), nowMs);
-    if (attempt.kind === "locked") {
-      return refuse({ kind: "login_locked", retryAfterSeconds: attempt.retryAfterSeconds });
+    const user = await readUser(tx, email);
+    const counted = [[digests.fromAddress, limits.failedLoginsPerMinuteMax]] as [string, number][];
+    if (!isKnown(user, digests, nowMs)) {
+      counted.push([digests.fromStrangers, limits.failedLoginsOfAccountPerMinuteMax]);
     }
-    await storeLoginAttempts(tx, email, attempt.attemptsMs, nowMs);
-    return accept(await readUser(tx, email));
+    const attempts: [string, readonly number[]][] = [];
+    for (const [digest, limit] of counted) {
+      const attempt = nextLoginAttempt(await readLoginAttempts(tx, digest), nowMs, limit);
+      if (attempt.kind === "locked") return locked(attempt.retryAfterSeconds);
+      attempts.push([digest, attempt.attemptsMs]);
+    }
+    for (const [digest, attemptsMs] of attempts) {
+      await storeLoginAttempts(tx, digest, attemptsMs, nowMs);
+    }
+    return accept(user);
   });
+}
+
+function isKnown(user: UserRecord | undefined, { fromAddress }: AttemptKeys, nowMs: number) {
+  return isKnownPlace(user?.places ?? [], fromAddress, nowMs);
+}
+
+function locked(retryAfterSeconds: number): Outcome<never> {
+  return refuse({ kind: "login_locked", retryAfterSeconds });
 }
 
 function wrongLogin(): Outcome<never> {

@@ -3,6 +3,7 @@
 import { limits } from "./limits.ts";
 
 const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
 const EMAIL_CHARACTERS_MAX = 254;
 const PASSWORD_CHARACTERS_MIN = 12;
 const PASSWORD_CHARACTERS_MAX = 256;
@@ -42,9 +43,13 @@ export type LoginAttempt =
  * May another password be tried? `attemptsMs` are the earlier tries that did not succeed, oldest
  * first. A try counts before it is judged, so that many at once are no way around the limit.
  */
-export function nextLoginAttempt(attemptsMs: readonly number[], nowMs: number): LoginAttempt {
+export function nextLoginAttempt(
+  attemptsMs: readonly number[],
+  nowMs: number,
+  limit: number,
+): LoginAttempt {
   const recent = attemptsMs.filter((at) => at > nowMs - MINUTE_MS);
-  if (recent.length < limits.failedLoginsPerMinuteMax) {
+  if (recent.length < limit) {
     return { kind: "allowed", attemptsMs: [...recent, nowMs] };
   }
   const waitMs = recent[0]! + MINUTE_MS - nowMs;
@@ -54,4 +59,31 @@ export function nextLoginAttempt(attemptsMs: readonly number[], nowMs: number): 
 /** True when none of the tries counts any more. */
 export function attemptsAreOver(attemptsMs: readonly number[], nowMs: number): boolean {
   return attemptsMs.every((at) => at <= nowMs - MINUTE_MS);
+}
+
+/** A place from which the right password came. */
+export interface LoginPlace {
+  /** A digest of the address: it is compared, never shown. */
+  readonly place: string;
+  readonly atMs: number;
+}
+
+export function isKnownPlace(places: readonly LoginPlace[], place: string, nowMs: number): boolean {
+  return places.some((one) => one.place === place && !isForgotten(one, nowMs));
+}
+
+/** With `place` as the newest; the same list where that would change nothing for a day. */
+export function rememberPlace(
+  places: readonly LoginPlace[],
+  place: string,
+  nowMs: number,
+): readonly LoginPlace[] {
+  const known = places.find((one) => one.place === place);
+  if (known !== undefined && nowMs - known.atMs < DAY_MS) return places;
+  const others = places.filter((one) => one.place !== place && !isForgotten(one, nowMs));
+  return [...others, { place, atMs: nowMs }].slice(-limits.rememberedLoginAddressesMax);
+}
+
+function isForgotten({ atMs }: LoginPlace, nowMs: number): boolean {
+  return nowMs - atMs > limits.rememberedLoginSeconds * 1000;
 }

@@ -212,6 +212,15 @@ export const limits = {
   sqlWaitMsMax: 2_000,
   /** Spec: "A per-IP safety-net limit". */
   addressRequestsPerMinuteDefault: 30_000,
-  /** Failed logins of one account within a minute before it is locked for that minute. */
+  /**
+   * Failed logins within a minute before it is locked for that minute: of one account from one
+   * address; of one account from all addresses from which its owner has not logged in before; from
+   * one address, whichever account.
+   */
   failedLoginsPerMinuteMax: 10,
+  failedLoginsOfAccountPerMinuteMax: 100,
+  failedLoginsOfAddressPerMinuteMax: 60,
+  /** Addresses that an account remembers, and for how long. */
+  rememberedLoginAddressesMax: 16,
+  rememberedLoginSeconds: 90 * 24 * HOUR_S,
 } as const;

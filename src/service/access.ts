@@ -8,7 +8,8 @@ import {
   rotateApiKey,
   scheduleRevocation,
 } from "../commands/issue_api_key.ts";
-import { addUser, login } from "../commands/log_in.ts";
+import { addUser, login, type LoginRequest } from "../commands/log_in.ts";
+import { createLoginGate } from "../commands/login_gate.ts";
 import type {
   ApiKeyView,
   Instance,
@@ -35,7 +36,7 @@ export interface AccessService {
   ): Promise<Outcome<KeyHolder>>;
   /** 401 malformed, expired, wrong signature; 403 wrong role. */
   authenticateOperator(token: string): Promise<Outcome<Operator>>;
-  login(email: string, password: string): Promise<Outcome<{ token: string; expires_at: string }>>;
+  login(request: LoginRequest): Promise<Outcome<{ token: string; expires_at: string }>>;
   addUser(email: string, password: string): Promise<Outcome<{ email: string }>>;
   createInstance(slug: string, tier: string): Promise<Outcome<Instance>>;
   listInstances(operator: Operator): Promise<readonly Instance[]>;
@@ -66,7 +67,8 @@ export type Access = AccessService & { close(): Promise<void> };
 export function createAccess(engine: Engine, host: Host, options: TokenKeys): Access {
   const keyHolders = keyAuthenticator(engine, host);
   const operators = operatorAuthenticator(host, options);
-  const accounts = { engine, host, hasher: passwordHasher(), jwtSecret: options.jwtSecret };
+  const { jwtSecret } = options;
+  const accounts = { engine, host, hasher: passwordHasher(), gate: createLoginGate(), jwtSecret };
 
   /** Also where the change failed: it may have landed although its reply was lost. */
   async function thenForget<T>(change: Promise<Outcome<T>>): Promise<Outcome<T>> {
@@ -80,7 +82,7 @@ export function createAccess(engine: Engine, host: Host, options: TokenKeys): Ac
   return {
     authenticateKey: keyHolders.authenticate,
     authenticateOperator: operators.authenticate,
-    login: (email, password) => login(accounts, email, password),
+    login: (request) => login(accounts, request),
     addUser: (email, password) => addUser(accounts, email, password),
     createInstance: (slug, tier) => createInstance(engine, host, slug, tier),
     listInstances: (operator) => listInstances(engine, operator),

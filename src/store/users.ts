@@ -1,7 +1,7 @@
 /** Accounts of operators, and their logins that failed within the last minute. */
 
 import { hash } from "node:crypto";
-import { attemptsAreOver } from "../domain/account.ts";
+import { attemptsAreOver, type LoginPlace } from "../domain/account.ts";
 import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
 import { decodeRecord, encodeRecord } from "./json_record.ts";
 import { keys } from "./keys.ts";
@@ -21,6 +21,8 @@ export interface UserRecord {
   readonly email: string;
   readonly password: PasswordHash;
   readonly created_at: string;
+  /** From where its owner has logged in. */
+  readonly places?: readonly LoginPlace[];
 }
 
 /** So many old records are looked at with each new one: more than are ever added. */
@@ -38,9 +40,26 @@ export function storeUser(tx: Transaction, user: UserRecord): void {
   tx.set(keys.user(user.email), encodeRecord(user));
 }
 
+/**
+ * Digests under which failed logins of an account are counted: those from one address, and those
+ * from all strange ones.
+ */
+export interface AttemptKeys {
+  readonly fromAddress: string;
+  readonly fromStrangers: string;
+}
+
+/** The first is also the account's name for the address. */
+export function attemptKeys(email: string, network: string): AttemptKeys {
+  return {
+    fromAddress: hash("sha256", `${email}\n${network}`, "hex"),
+    fromStrangers: hash("sha256", email, "hex"),
+  };
+}
+
 /** Times in ms, oldest first. Kept for unknown emails too: a lock must not tell who exists. */
-export async function readLoginAttempts(tx: Transaction, email: string): Promise<number[]> {
-  const value = await tx.get(keys.failedLogins(hashEmail(email)));
+export async function readLoginAttempts(tx: Transaction, digest: string): Promise<number[]> {
+  const value = await tx.get(keys.failedLogins(digest));
   return value === undefined ? [] : decodeRecord<number[]>(value);
 }
 
@@ -50,11 +69,11 @@ export async function readLoginAttempts(tx: Transaction, email: string): Promise
  */
 export async function storeLoginAttempts(
   tx: Transaction,
-  email: string,
+  digest: string,
   attemptsMs: readonly number[],
   nowMs: number,
 ): Promise<void> {
-  const key = keys.failedLogins(hashEmail(email));
+  const key = keys.failedLogins(digest);
   const next = { begin: key, end: keys.allFailedLogins().end };
   const neighbours = await tx.unguarded.getRange(next, { limit: SWEPT_PER_ATTEMPT });
   for (const neighbour of neighbours) {
@@ -66,14 +85,11 @@ export async function storeLoginAttempts(
   tx.set(key, encodeRecord(attemptsMs));
 }
 
-export function clearLoginAttempts(tx: Transaction, email: string): void {
-  tx.clear(keys.failedLogins(hashEmail(email)));
+export function clearLoginAttempts(tx: Transaction, digests: AttemptKeys): void {
+  tx.clear(keys.failedLogins(digests.fromAddress));
+  tx.clear(keys.failedLogins(digests.fromStrangers));
 }
 
 function isOver(value: Bytes, nowMs: number): boolean {
   return attemptsAreOver(decodeRecord<number[]>(value), nowMs);
-}
-
-function hashEmail(email: string): string {
-  return hash("sha256", email, "hex");
 }

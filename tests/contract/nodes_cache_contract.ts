@@ -126,7 +126,13 @@ export function nodesCacheContract(test: NodesTest, newsMs: number): void {
     valueOf(await a.service.specs.deploySpec(tenant, request));
     valueOf(await b.service.data.writeEvents(tenant, noteWrite(uuid(1), "first")));
     valueOf(await a.access.addUser("ops@example.com", "correct horse battery"));
-    const { token } = valueOf(await b.access.login("ops@example.com", "correct horse battery"));
+    const { token } = valueOf(
+      await b.access.login({
+        email: "ops@example.com",
+        password: "correct horse battery",
+        network: "",
+      }),
+    );
     valueOf(await a.access.authenticateOperator(token));
   });
 

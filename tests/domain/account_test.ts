@@ -49,13 +49,13 @@ Deno.test("normalizePassword() makes one of the two ways to type an accent", () 
 Deno.test("nextLoginAttempt() allows ten in a minute and then says how long to wait", () => {
   let attemptsMs: readonly number[] = [];
   for (let second = 0; second < 10; second++) {
-    const attempt = nextLoginAttempt(attemptsMs, second * 1000);
+    const attempt = nextLoginAttempt(attemptsMs, second * 1000, 10);
     if (attempt.kind !== "allowed") throw new Error(`attempt ${second} was locked`);
     attemptsMs = attempt.attemptsMs;
   }
-  deepEqual(nextLoginAttempt(attemptsMs, 9_500), { kind: "locked", retryAfterSeconds: 51 });
-  deepEqual(nextLoginAttempt(attemptsMs, 59_999), { kind: "locked", retryAfterSeconds: 1 });
-  equal(nextLoginAttempt(attemptsMs, 60_000).kind, "allowed");
+  deepEqual(nextLoginAttempt(attemptsMs, 9_500, 10), { kind: "locked", retryAfterSeconds: 51 });
+  deepEqual(nextLoginAttempt(attemptsMs, 59_999, 10), { kind: "locked", retryAfterSeconds: 1 });
+  equal(nextLoginAttempt(attemptsMs, 60_000, 10).kind, "allowed");
 });
 
 Deno.test("nextLoginAttempt() never allows more than ten in any sixty seconds", () => {
@@ -66,7 +66,7 @@ Deno.test("nextLoginAttempt() never allows more than ten in any sixty seconds", 
     const allowed: number[] = [];
     for (const pause of pauses) {
       nowMs += pause;
-      const attempt = nextLoginAttempt(attemptsMs, nowMs);
+      const attempt = nextLoginAttempt(attemptsMs, nowMs, 10);
       if (attempt.kind === "locked") continue;
       allowed.push(nowMs);
       attemptsMs = attempt.attemptsMs;

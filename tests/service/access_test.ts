@@ -69,7 +69,13 @@ Deno.test("a rotation, a scheduled end and a changed tier count from the next ca
 Deno.test("who logs in may operate", async () => {
   await withAccess(async (access) => {
     accepted(await access.addUser("ops@example.com", "correct horse battery"));
-    const { token } = accepted(await access.login("ops@example.com", "correct horse battery"));
+    const { token } = accepted(
+      await access.login({
+        email: "ops@example.com",
+        password: "correct horse battery",
+        network: "",
+      }),
+    );
     const operator = accepted(await access.authenticateOperator(token));
     const made = accepted(await access.createInstance("acme", "free"));
     deepEqual(accepted(await access.readInstance(operator, made.id)), made);

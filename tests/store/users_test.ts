@@ -3,6 +3,7 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { keys } from "../../src/store/keys.ts";
 import {
+  attemptKeys,
   clearLoginAttempts,
   readLoginAttempts,
   readUser,
@@ -30,13 +31,21 @@ Deno.test("readUser() finds what storeUser() kept, by its email alone", async ()
 
 Deno.test("readLoginAttempts() gives what was stored until it is cleared", async () => {
   await withTemporaryEngine(async (engine) => {
-    await engine.transact((tx) => storeLoginAttempts(tx, "a@b", [1, 2], 2));
+    const mine = attemptKeys("a@b", "192.0.2.1");
+    const other = attemptKeys("a@b", "192.0.2.2");
+    equal(mine.fromStrangers, other.fromStrangers);
     await engine.transact(async (tx) => {
-      deepEqual(await readLoginAttempts(tx, "a@b"), [1, 2]);
-      deepEqual(await readLoginAttempts(tx, "b@b"), []);
-      clearLoginAttempts(tx, "a@b");
+      for (const digest of Object.values(mine)) await storeLoginAttempts(tx, digest, [1, 2], 2);
     });
-    deepEqual(await engine.transact((tx) => readLoginAttempts(tx, "a@b")), []);
+    await engine.transact(async (tx) => {
+      deepEqual(await readLoginAttempts(tx, mine.fromAddress), [1, 2]);
+      deepEqual(await readLoginAttempts(tx, other.fromAddress), []);
+      deepEqual(await readLoginAttempts(tx, mine.fromStrangers), [1, 2]);
+      clearLoginAttempts(tx, mine);
+    });
+    for (const digest of Object.values(mine)) {
+      deepEqual(await engine.transact((tx) => readLoginAttempts(tx, digest)), []);
+    }
   });
 });
 
@@ -44,7 +53,9 @@ Deno.test("storeLoginAttempts() lets no guesses at ever new emails fill the stor
   await withTemporaryEngine(async (engine) => {
     for (let minute = 0; minute < 300; minute++) {
       const nowMs = minute * 60_000;
-      await engine.transact((tx) => storeLoginAttempts(tx, `u${minute}@b`, [nowMs], nowMs));
+      await engine.transact((tx) =>
+        storeLoginAttempts(tx, attemptKeys(`u${minute}@b`, "").fromAddress, [nowMs], nowMs)
+      );
     }
     const left = await engine.snapshot((tx) => tx.getRange(keys.allFailedLogins()));
     equal(left.length < 30, true, `${left.length} of 300 are left`);

@@ -5,6 +5,7 @@
 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { ASKED, startPermission, surroundings } from "../../scripts/start_permissions.ts";
 
 export type EnvironmentName = "production" | "staging" | "test";
 
@@ -56,6 +57,8 @@ export interface ServerProcess {
 }
 
 const ROOT = new URL("../../", import.meta.url);
+/** Options of the program that the task asks, not of the server. */
+const OF_ASKING = new Set(["--no-config", "--no-lock"]);
 const LOG_CHARACTERS_MAX = 64 * 1024;
 
 export async function startServer(options: ServerOptions = {}): Promise<ServerProcess> {
@@ -67,7 +70,7 @@ export async function startServer(options: ServerOptions = {}): Promise<ServerPr
     Deno.execPath(),
     "run",
     ...(options.runtimeOptions ?? []),
-    ...await startPermissions(),
+    ...await startOptions({ DAYBOOK_DATA_DIR: dataDir, ...options.env }),
     "main.ts",
     "serve",
   ];
@@ -189,14 +192,14 @@ function signal(child: Deno.ChildProcess, name: Deno.Signal): void {
   }
 }
 
-/** The server gets the permissions that the `start` task gives it, no more. */
-async function startPermissions(): Promise<string[]> {
+/** The server gets the options that the `start` task gives it, no more. */
+async function startOptions(env: Readonly<Record<string, string>>): Promise<string[]> {
   const config = JSON.parse(await Deno.readTextFile(new URL("deno.json", ROOT)));
-  // The task asks a shell where the runtime is.
-  const task = (config.tasks.start as string)
-    .replace(/"--allow-run=\$\([^)]*\)\)'\)([^"]*)"/, `--allow-run=${Deno.execPath()}$1`);
-  const words = task.split(" ");
-  return words.filter((word) => word.startsWith("--"));
+  const words = (config.tasks.start as string).split(" ");
+  // The task asks a shell for these; what it asks is the same as here.
+  const made = ASKED.map((asked) => startPermission(asked, surroundings(env)));
+  const fixed = words.filter((word) => word.startsWith("--") && !OF_ASKING.has(word));
+  return [...fixed, ...made];
 }
 
 /** Three in a row: production, staging and test. */

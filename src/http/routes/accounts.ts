@@ -3,6 +3,7 @@
 import type { Operator } from "../../domain/access.ts";
 import { type Outcome, refuse } from "../../domain/refusal.ts";
 import { type Call, callerAddress, type Edge } from "../call.ts";
+import { networkOf } from "../client_address.ts";
 import { readFields } from "../decode/operator.ts";
 import { sendOutcome, sendRefusal } from "../reply.ts";
 
@@ -12,9 +13,10 @@ const CREDENTIALS = { email: "string", password: "string" } as const;
 export async function logIn(edge: Edge, call: Call): Promise<Response> {
   const body = await readFields(call.request, CREDENTIALS);
   if (!body.ok) return sendRefusal(call.requestId, body.refusal);
-  const outcome = await edge.service.access.login(body.value.email, body.value.password);
+  const client = callerAddress(edge, call);
+  const { email, password } = body.value;
+  const outcome = await edge.service.access.login({ email, password, network: networkOf(client) });
   if (!outcome.ok) {
-    const client = callerAddress(edge, call);
     edge.host.log("warn", "Login refused", { request_id: call.requestId, client });
   }
   return sendOutcome(call.requestId, outcome);

@@ -197,6 +197,10 @@ export const limits = {
   sqlFillWaitMsMax: 15_000,
   /** SQL over views: the statement, and what may come of it. Decided in "Projections". */
   sqlTextCharactersMax: 100_000,
+  /** Its parameters, their values together, and the request with all of it. */
+  sqlParametersMax: 1_000,
+  sqlParameterCharactersMax: 1_024 * KiB,
+  sqlBodyBytesMax: 2 * MiB,
   sqlRowsMax: 10_000,
   sqlReplyBytesMax: 8 * MiB,
   sqlTimeoutMs: 5_000,

@@ -4,6 +4,7 @@
  * mistake would be NULL and give wrong answers.
  */
 
+import { limits } from "../limits.ts";
 import type { SqlParameter } from "./sql_text.ts";
 
 /** JSON scalars; true and false are 1 and 0. */
@@ -20,10 +21,19 @@ export type Binding =
   | { readonly ok: true; readonly bound: BoundArguments }
   | { readonly ok: false; readonly reason: string };
 
+const TOO_MANY = `A query has at most ${limits.sqlParametersMax} parameters: many values fit ` +
+  "into one as a JSON array, for json_each(?)";
+const TOO_LONG = "The values in params are longer than " +
+  `${limits.sqlParameterCharactersMax} characters together`;
+
 export function bindArguments(
   parameters: readonly SqlParameter[],
   given: SqlArguments,
 ): Binding {
+  if (parameters.length > limits.sqlParametersMax) return refuse(TOO_MANY);
+  const values = Object.values(given);
+  if (values.length > limits.sqlParametersMax) return refuse(TOO_MANY);
+  if (charactersOf(values) > limits.sqlParameterCharactersMax) return refuse(TOO_LONG);
   const named = parameters.filter((parameter) => !parameter.startsWith("?"));
   if (isArray(given)) return bindPlaces(parameters, named, given);
   if (named.length < parameters.length) {
@@ -67,6 +77,13 @@ function bindNames(
   const [unused] = left;
   if (unused !== undefined) return refuse(`The statement has no parameter :${unused}`);
   return { ok: true, bound: { byPlace: [], byName } };
+}
+
+function charactersOf(values: readonly SqlArgument[]): number {
+  return values.reduce<number>(
+    (sum, value) => sum + (typeof value === "string" ? value.length : 0),
+    0,
+  );
 }
 
 function isArray(given: SqlArguments): given is readonly SqlArgument[] {

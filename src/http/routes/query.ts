@@ -1,5 +1,6 @@
 /** `POST /_projections/query`: SQL over views. Spec: "Projections"; decisions, section 15. */
 
+import { limits } from "../../domain/limits.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Call, Edge } from "../call.ts";
 import { sendBytes } from "../answer.ts";
@@ -15,7 +16,7 @@ const END = encoder.encode("}");
 
 export async function queryViews(edge: Edge, call: Call, tenant: Tenant): Promise<Response> {
   const { requestId } = call;
-  const body = await readJsonBody(call.request);
+  const body = await readJsonBody(call.request, limits.sqlBodyBytesMax);
   if (!body.ok) return sendRefusal(requestId, body.refusal);
   const request = decodeQueryBody(body.value);
   if (!request.ok) return sendRefusal(requestId, request.refusal);

@@ -1,6 +1,7 @@
 /** Each parameter has a value and each value a parameter. */
 
 import assert from "node:assert/strict";
+import { limits } from "../../../src/domain/limits.ts";
 import { bindArguments, type SqlArguments } from "../../../src/domain/projection/sql_parameters.ts";
 
 function bind(parameters: readonly string[], given: SqlArguments): unknown {
@@ -35,4 +36,20 @@ Deno.test("bindArguments() refuses values that are missing, too many or of the o
     [[":toString"], {}, "params has no value for :toString"],
   ];
   for (const [parameters, given, reason] of reasons) assert.equal(bind(parameters, given), reason);
+});
+
+Deno.test("bindArguments() takes as many parameters and characters as the limits say, no more", () => {
+  const { sqlParametersMax, sqlParameterCharactersMax } = limits;
+  const many = Array.from({ length: sqlParametersMax }, () => "?");
+  const byPlace = many.map(() => "x");
+  assert.deepEqual(bind(many, byPlace), { byPlace, byName: {} });
+  assert.match(String(bind([...many, "?"], [...byPlace, "x"])), /at most 1000 parameters/);
+  // As many as these do not have to be written out.
+  assert.match(String(bind(["?1001"], [...byPlace, "x"])), /at most 1000 parameters/);
+  const longest = "x".repeat(sqlParameterCharactersMax - 1);
+  assert.deepEqual(bind([":a", ":b"], { a: longest, b: "y" }), {
+    byPlace: [],
+    byName: { ":a": longest, ":b": "y" },
+  });
+  assert.match(String(bind(["?", "?"], [longest, "yz"])), /longer than 1048576 characters/);
 });

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import fc from "fast-check";
+import { limits } from "../../../src/domain/limits.ts";
 import { limitRows, readSqlText } from "../../../src/domain/projection/sql_text.ts";
 import { soup, statement } from "../../support/sql_statements.ts";
 
@@ -137,6 +138,54 @@ Deno.test("readSqlText() finds each name that may be a table, however it is quot
 Deno.test("readSqlText() names parameters, not what looks like one in a text or comment", () => {
   const sql = "SELECT ?, ?2, :a, @b, $c::d(x), :a, '?', \":x\", [?], x'00' -- ?\n/* :y */";
   assert.deepEqual(readSqlText(sql).parameters, ["?", "?2", ":a", "@b", "$c::d(x)"]);
+});
+
+const { sqlTextCharactersMax: LONGEST } = limits;
+/** Far above what the reading of the longest text takes, and far below what trying again took. */
+const READING_MS_MAX = 250;
+
+const REPEATED = [
+  ":(a",
+  ":a(",
+  ":",
+  "::",
+  "@::",
+  "$a::",
+  "$x::y(",
+  "'",
+  "''",
+  "'\"`[",
+  "/*",
+  "*/",
+  "-",
+  "--\n",
+  "(",
+  "?",
+  "?1",
+  "[",
+  "x'",
+  "1e+",
+  ";",
+  "\u00e9",
+  "\ud83d\ude00",
+  "aA",
+  "limit ",
+];
+
+for (const piece of REPEATED) {
+  Deno.test(`a text of ${JSON.stringify(piece)} over and over is read in its time`, () => {
+    const sql = `select ${piece.repeat(LONGEST / piece.length)}`;
+    const startedMs = performance.now();
+    readSqlText(sql);
+    limitRows(sql, 10);
+    assert.ok(performance.now() - startedMs < READING_MS_MAX);
+  });
+}
+
+Deno.test("a text with 50,000 names of parameters is read no further than the limit", () => {
+  const names = Array.from({ length: 50_000 }, (_, n) => `:${n.toString(36)}`);
+  const { parameters } = readSqlText(`select ${names.join(",")}`);
+  assert.deepEqual(parameters, names.slice(0, limits.sqlParametersMax + 1));
 });
 
 Deno.test("limitRows() gives the first rows of the same statement, whatever LIMIT it has", () => {

@@ -211,7 +211,10 @@ export const limits = {
   sqlValueBytesMax: 8 * MiB,
   /** What temporary files of a statement, and copies of views, must leave of their disk. */
   sqlDiskFreeBytesMin: 1_024 * MiB,
-  /** Statements of one environment that wait for a process, and how long each does. */
+  /** Queries of one instance from their beginning to their answer, and exports of views as CSV. */
+  sqlUnderWayPerInstanceMax: 80,
+  csvExportsPerInstanceMax: 8,
+  /** Statements of one instance that wait for a process, and how long each does. */
   sqlWaitingPerTenantMax: 64,
   sqlWaitMsMax: 2_000,
   /** Spec: "A per-IP safety-net limit". */

@@ -23,8 +23,12 @@ export interface ViewLag {
 /** The position of the newest commit in the log by shard; shards that were empty have none. */
 export type LogEnds = ReadonlyMap<number, Bytes>;
 
-/** Between two looks; upkeep itself takes a few milliseconds. */
-const LOOK_MS = 5;
+/**
+ * Between two looks: upkeep itself takes a few milliseconds. Who has waited long looks less often,
+ * after a quarter of that time again, so that many who wait do not keep the store busy with looks.
+ */
+const LOOK_MS_MIN = 5;
+const LOOK_MS_MAX = 100;
 /** A longer lag is told as this long. */
 const COUNT_MAX = 1_000;
 
@@ -40,14 +44,17 @@ export async function waitForViews(
   names?: readonly string[],
 ): Promise<ViewLag> {
   const ends = await engine.snapshot((tx) => readLogEnds(tx, tenant));
-  const deadlineMs = host.monotonicMs() + waitMs;
+  const startedMs = host.monotonicMs();
+  const deadlineMs = startedMs + waitMs;
   for (;;) {
     const isDone = await engine.snapshot(async (tx) =>
       !await isBehind(tx, tenant, ends) && !await isRefreshing(tx, tenant, names)
     );
     if (isDone) return { commits: 0 };
-    if (host.monotonicMs() >= deadlineMs) break;
-    await new Promise<void>((resolve) => host.startTimer(LOOK_MS, resolve));
+    const nowMs = host.monotonicMs();
+    if (nowMs >= deadlineMs) break;
+    const lookMs = Math.min(Math.max(LOOK_MS_MIN, (nowMs - startedMs) / 4), LOOK_MS_MAX);
+    await new Promise<void>((resolve) => host.startTimer(lookMs, resolve));
   }
   const commits = await engine.snapshot((tx) => countCommits(tx, tenant, COUNT_MAX));
   // Rows that are refreshed step by step are behind, although no commit waits.

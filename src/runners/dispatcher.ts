@@ -54,9 +54,12 @@ export interface PoolMeasure {
 export interface DispatcherSettings<J, Q, A extends AnswerMessage> {
   readonly command: RunnerCommand;
   readonly limits: QueueLimits;
+  /** Whether a job may be displaced: `run` then knows what to do with one. */
+  readonly displaces?: boolean;
   /**
    * Runs the jobs of one group, and gives an end for each. Never rejects. Calls `free` when the
-   * runner has done its part, before the askers are told, who may have a next call.
+   * runner has done its part, before the askers are told, who may have a next call. A job whose
+   * runner is gone because the job was displaced goes on with the ending `displaced`, or is answered.
    */
   run(runner: RunnerProcess<Q, A>, jobs: readonly J[], free: () => void): Promise<TurnEnd[]>;
   turnAway(job: J, reason: TurnedAway): void;
@@ -74,6 +77,8 @@ export function openDispatcher<J extends Queued, Q, A extends AnswerMessage>(
   const queue = fairQueue<J>(limits);
   const turns = new Set<Promise<void>>();
   const wake = newAlarm(dispatch);
+  /** What is to be done with a group that makes room; there while a runner has it. */
+  const displacing = new Map<Waiting<J>, () => void>();
   let isClosed = false;
 
   function submit(job: J): void {
@@ -101,6 +106,7 @@ export function openDispatcher<J extends Queued, Q, A extends AnswerMessage>(
       });
       turns.add(turn);
     }
+    if (settings.displaces) displaceOne(nowMs);
     for (const { job, timeoutsInARow } of queue.expire(nowMs)) {
       turnAway(job, { kind: "waited", timeoutsInARow });
     }
@@ -109,10 +115,21 @@ export function openDispatcher<J extends Queued, Q, A extends AnswerMessage>(
     else wake.set(nextMs);
   }
 
+  function displaceOne(nowMs: number): void {
+    const [first] = queue.displace(nowMs) ?? [];
+    if (first !== undefined) displacing.get(first)?.();
+  }
+
   async function runGroup(group: readonly Waiting<J>[]): Promise<void> {
     const runner = await shelf.take();
     const jobs = group.map(({ job }) => job);
+    const [first] = group;
+    if (runner !== undefined) {
+      displacing.set(first!, runner.displace);
+      queue.begin(group, performance.now());
+    }
     const ends = runner === undefined ? withoutRunner(jobs) : await runOn(runner, jobs);
+    displacing.delete(first!);
     const finished = group.map((waiting, index) => ({ waiting, ...ends[index]! }));
     queue.finish(finished, performance.now());
     for (const { waiting, goesOn } of finished) {

@@ -3,18 +3,31 @@
  * by the number of their calls, so a tenant whose calls run long gets no more than one with short
  * ones. What does not end in time is paused, longer each time in a row; so one that loops for ever,
  * called all the time, comes to use a sixteenth of a runner. No timer and no clock here.
+ *
+ * However many tenants ask for what never ends, the others do not wait for it. A tenant of whom
+ * something was stopped of late comes after all others, has one runner at most, and all of these
+ * together never have the last one. Where calls that run long have all the runners while somebody
+ * else waits, one of them is displaced: it begins again behind the others. And one whose calls
+ * are quick has a small lead over those of whom nothing is known yet.
  */
 
-/** One call, or one more turn of a long fold. */
-export interface Waiting<J> {
-  readonly job: J;
-  readonly tenant: string;
-  /** What is paused as one: the digest of a module, a statement. */
-  readonly lane: string;
-  /** May be run with others. */
-  readonly isShort: boolean;
-  readonly sinceMs: number;
-}
+import {
+  type Candidate,
+  FORGET_MS,
+  isBefore,
+  isLong,
+  isWorse,
+  type Lane,
+  LONG_MS,
+  nextLane,
+  pauseAfter,
+  type Run,
+  type Tenant,
+  type Waiting,
+  wasStopped,
+} from "./tenant_share.ts";
+
+export type { Waiting };
 
 /** A call that has waited too long, and whether that was because its lane is paused. */
 export interface Expired<J> {
@@ -30,13 +43,17 @@ export interface FairQueue<J> {
    * always ended in time. Empty where nothing may run. They count as running until `finish`.
    */
   take(nowMs: number): Waiting<J>[];
+  /** The runner is there, and the time of what one `take` gave begins. */
+  begin(group: readonly Waiting<J>[], nowMs: number): void;
+  /** The group that is to make room now, once. It runs until `finish`, to be called soon. */
+  displace(nowMs: number): readonly Waiting<J>[] | undefined;
   /** After all that one `take` gave. */
   finish(group: readonly Finished<J>[], nowMs: number): void;
   /** Takes out what has waited too long. */
   expire(nowMs: number): Expired<J>[];
   /** Takes out everything. */
   drain(): J[];
-  /** When a pause ends or a call expires, after `nowMs`; undefined when nothing waits. */
+  /** When a pause ends, a call expires or may be displaced; undefined when nothing waits. */
   nextChangeMs(nowMs: number): number | undefined;
   waiting(): number;
 }
@@ -47,8 +64,11 @@ export interface Finished<J> {
   readonly ending: Ending;
 }
 
-/** Whether a call ended by itself, was stopped for its time, or was not tried after all. */
-export type Ending = "in_time" | "timed_out" | "untried";
+/**
+ * Whether a call ended by itself, was stopped for its time, made room for others, or was not tried
+ * after all.
+ */
+export type Ending = "in_time" | "timed_out" | "displaced" | "untried";
 
 export interface QueueLimits {
   /** Runners there are. One tenant never has the last one. */
@@ -59,56 +79,43 @@ export interface QueueLimits {
   readonly groupMax: number;
 }
 
-/** A pause is the time of the call that was stopped, times this at most. */
-const PAUSE_FACTOR_MAX = 15;
-const PAUSE_MS_MAX = 10_000;
-/** A lane's timeouts are forgotten so long after its pause. */
-const FORGET_MS = 30_000;
 /** More tenants than this are not remembered when they are idle. */
 const IDLE_TENANTS_MAX = 1_000;
-
-interface Lane<J> {
-  readonly jobs: Waiting<J>[];
-  running: number;
-  /** Calls in a row that were stopped for their time. */
-  timeouts: number;
-  pausedUntilMs: number;
-}
-
-interface Tenant<J> {
-  readonly lanes: Map<string, Lane<J>>;
-  /** Runners that it has. */
-  running: number;
-  waiting: number;
-  /** The time it has used, on the clock of the queue. */
-  usedMs: number;
-}
-
-/** How long a lane is paused after so many timeouts in a row: 1, 3, 7, then 15 times its time. */
-export function pauseAfter(timeouts: number, usedMs: number): number {
-  const factor = Math.min(2 ** timeouts - 1, PAUSE_FACTOR_MAX);
-  return Math.min(factor * usedMs, PAUSE_MS_MAX);
-}
 
 export function fairQueue<J>(limits: QueueLimits): FairQueue<J> {
   const tenants = new Map<string, Tenant<J>>();
   /** Those of them for whom something waits. */
   const active = new Set<Tenant<J>>();
+  const runs = new Map<Waiting<J>, Run<J>>();
+  /** Lanes of which the last call did not end in time. */
+  const stopped = new Set<Lane<J>>();
   // Where the tenant that ran last stood when it began: nobody who comes back begins before it.
   let clockMs = 0;
+  // No call expires before.
+  let expiryMs = Infinity;
 
   function tenantOf(name: string): Tenant<J> {
     const found = tenants.get(name);
     if (found !== undefined) return found;
     if (tenants.size >= IDLE_TENANTS_MAX) forgetIdle();
-    const tenant = { lanes: new Map(), running: 0, waiting: 0, usedMs: clockMs };
+    const tenant = {
+      lanes: new Map(),
+      isQuick: false,
+      displacedUntilMs: 0,
+      stoppedUntilMs: 0,
+      running: 0,
+      waiting: 0,
+      usedMs: clockMs,
+    };
     tenants.set(name, tenant);
     return tenant;
   }
 
   function forgetIdle(): void {
     for (const [name, tenant] of tenants) {
-      if (tenant.running + tenant.waiting === 0) tenants.delete(name);
+      if (tenant.running + tenant.waiting > 0) continue;
+      tenants.delete(name);
+      for (const lane of tenant.lanes.values()) stopped.delete(lane);
     }
   }
 
@@ -122,6 +129,7 @@ export function fairQueue<J>(limits: QueueLimits): FairQueue<J> {
       tenant.lanes.set(waiting.lane, lane);
     }
     lane.jobs.push(waiting);
+    expiryMs = Math.min(expiryMs, waiting.sinceMs + limits.waitMsMax);
     tenant.waiting++;
     active.add(tenant);
     return true;
@@ -130,8 +138,8 @@ export function fairQueue<J>(limits: QueueLimits): FairQueue<J> {
   function take(nowMs: number): Waiting<J>[] {
     const best = nextTenant(nowMs);
     if (best === undefined) return [];
-    const { tenant, lane } = best;
-    clockMs = Math.max(clockMs, tenant.usedMs);
+    const { tenant, lane, isSuspect } = best;
+    if (!isSuspect) clockMs = Math.max(clockMs, tenant.usedMs);
     tenant.running++;
     // So many that each runner would get as many.
     const groupMax = Math.min(limits.groupMax, Math.ceil(tenant.waiting / limits.runners));
@@ -140,18 +148,76 @@ export function fairQueue<J>(limits: QueueLimits): FairQueue<J> {
     while (isGroup && group.length < groupMax && lane.jobs[0]?.isShort) {
       group.push(takeFrom(tenant, lane));
     }
+    runs.set(group[0]!, { group, tenant, startedMs: Infinity, isDisplaced: false });
     return group;
   }
 
-  function nextTenant(nowMs: number): { tenant: Tenant<J>; lane: Lane<J> } | undefined {
-    let best: { tenant: Tenant<J>; lane: Lane<J> } | undefined;
+  function begin(group: readonly Waiting<J>[], nowMs: number): void {
+    runs.get(group[0]!)!.startedMs = nowMs;
+  }
+
+  function nextTenant(nowMs: number): Candidate<J> | undefined {
+    let best: Candidate<J> | undefined;
+    const maySuspectsRun = longRuns(nowMs) < sharedRunners();
     for (const tenant of active) {
-      if (best !== undefined && !isBefore(tenant, best.tenant)) continue;
-      if (tenant.running >= runningMax(tenant, limits.runners, nowMs)) continue;
-      const lane = nextLane(tenant, nowMs);
-      if (lane !== undefined) best = { tenant, lane };
+      const isSuspect = wasStopped(tenant, nowMs);
+      // Nothing is saved up either for one that has to wait for what it did.
+      if (isSuspect) tenant.usedMs = Math.max(tenant.usedMs, clockMs);
+      if (isSuspect && !maySuspectsRun) continue;
+      if (best !== undefined && !isBefore(tenant, isSuspect, best)) continue;
+      const lane = runnableLane(tenant, isSuspect, nowMs);
+      if (lane !== undefined) best = { tenant, lane, isSuspect };
     }
     return best;
+  }
+
+  /** Runners that what takes long may have together. */
+  function sharedRunners(): number {
+    return Math.max(1, limits.runners - 1);
+  }
+
+  /** How many runners have what takes long, or may well do so. */
+  function longRuns(nowMs: number): number {
+    let count = 0;
+    for (const run of runs.values()) {
+      if (isLong(run, nowMs) || wasStopped(run.tenant, nowMs)) count++;
+    }
+    return count;
+  }
+
+  /** A lane of which a call may run, once there is a runner for it. */
+  function runnableLane(
+    tenant: Tenant<J>,
+    isSuspect: boolean,
+    nowMs: number,
+  ): Lane<J> | undefined {
+    const runningMax = isSuspect ? 1 : sharedRunners();
+    return tenant.running < runningMax ? nextLane(tenant, nowMs) : undefined;
+  }
+
+  function displace(nowMs: number): readonly Waiting<J>[] | undefined {
+    if (runs.size < limits.runners) return undefined;
+    let run: Run<J> | undefined;
+    let displaced = 0;
+    for (const each of runs.values()) {
+      if (each.isDisplaced) displaced++;
+      // One that has begun lately may well end by itself.
+      else if (!isLong(each, nowMs)) return undefined;
+      else if (run === undefined || isWorse(each, run, nowMs)) run = each;
+    }
+    if (run === undefined || othersWaiting(run, nowMs) <= displaced) return undefined;
+    run.isDisplaced = true;
+    return run.group;
+  }
+
+  /** Other tenants that wait for a runner, of whom nothing was stopped of late. */
+  function othersWaiting({ tenant: its }: Run<J>, nowMs: number): number {
+    let count = 0;
+    for (const tenant of active) {
+      if (tenant === its || wasStopped(tenant, nowMs)) continue;
+      if (runnableLane(tenant, false, nowMs) !== undefined) count++;
+    }
+    return count;
   }
 
   function takeFrom(tenant: Tenant<J>, lane: Lane<J>): Waiting<J> {
@@ -168,18 +234,36 @@ export function fairQueue<J>(limits: QueueLimits): FairQueue<J> {
   function finish(group: readonly Finished<J>[], nowMs: number): void {
     const tenant = tenants.get(group[0]!.waiting.tenant)!;
     tenant.running--;
+    runs.delete(group[0]!.waiting);
     for (const { waiting, usedMs, ending } of group) {
       const lane = tenant.lanes.get(waiting.lane)!;
       tenant.usedMs += usedMs;
       lane.running--;
-      if (ending === "in_time") lane.timeouts = lane.pausedUntilMs = 0;
+      if (ending !== "untried") tenant.isQuick = ending === "in_time" && usedMs <= LONG_MS;
+      if (ending === "displaced") tenant.displacedUntilMs = nowMs + FORGET_MS;
+      if (ending === "in_time") resume(lane);
       if (ending !== "timed_out") continue;
+      stopped.add(lane);
       lane.timeouts++;
       lane.pausedUntilMs = nowMs + pauseAfter(lane.timeouts, usedMs);
     }
-    for (const [name, { running, jobs, timeouts, pausedUntilMs }] of tenant.lanes) {
-      const isOver = timeouts === 0 || pausedUntilMs + FORGET_MS < nowMs;
-      if (running + jobs.length === 0 && isOver) tenant.lanes.delete(name);
+    tidyLanes(tenant, nowMs);
+  }
+
+  function resume(lane: Lane<J>): void {
+    lane.timeouts = lane.pausedUntilMs = 0;
+    stopped.delete(lane);
+  }
+
+  /** Forgets lanes of which there is nothing to remember. */
+  function tidyLanes(tenant: Tenant<J>, nowMs: number): void {
+    tenant.stoppedUntilMs = 0;
+    for (const [name, lane] of tenant.lanes) {
+      const untilMs = lane.timeouts === 0 ? 0 : lane.pausedUntilMs + FORGET_MS;
+      tenant.stoppedUntilMs = Math.max(tenant.stoppedUntilMs, untilMs);
+      if (lane.running + lane.jobs.length > 0 || untilMs > nowMs) continue;
+      tenant.lanes.delete(name);
+      stopped.delete(lane);
     }
   }
 
@@ -191,11 +275,15 @@ export function fairQueue<J>(limits: QueueLimits): FairQueue<J> {
 
   function expire(nowMs: number): Expired<J>[] {
     const expired: Expired<J>[] = [];
+    if (nowMs < expiryMs) return expired;
+    expiryMs = Infinity;
     for (const { tenant, lane } of activeLanes()) {
       while (lane.jobs.length > 0 && lane.jobs[0]!.sinceMs + limits.waitMsMax <= nowMs) {
         leaveQueue(tenant, 1);
         expired.push({ job: lane.jobs.shift()!.job, timeoutsInARow: lane.timeouts });
       }
+      const [first] = lane.jobs;
+      if (first !== undefined) expiryMs = Math.min(expiryMs, first.sinceMs + limits.waitMsMax);
     }
     return expired;
   }
@@ -211,14 +299,15 @@ export function fairQueue<J>(limits: QueueLimits): FairQueue<J> {
   }
 
   function nextChangeMs(nowMs: number): number | undefined {
-    let next: number | undefined;
-    for (const { lane } of activeLanes()) {
-      const first = lane.jobs[0];
-      if (first === undefined) continue;
-      const expiresMs = first.sinceMs + limits.waitMsMax;
-      const isPaused = lane.pausedUntilMs > nowMs;
-      const changeMs = isPaused ? Math.min(expiresMs, lane.pausedUntilMs) : expiresMs;
-      next = Math.min(next ?? changeMs, changeMs);
+    if (active.size === 0) return undefined;
+    let next = expiryMs;
+    for (const { jobs, pausedUntilMs } of stopped) {
+      if (jobs.length > 0 && pausedUntilMs > nowMs) next = Math.min(next, pausedUntilMs);
+    }
+    if (runs.size < limits.runners) return next;
+    for (const { startedMs } of runs.values()) {
+      // From then on it may be displaced.
+      if (startedMs + LONG_MS > nowMs) next = Math.min(next, startedMs + LONG_MS);
     }
     return next;
   }
@@ -229,30 +318,5 @@ export function fairQueue<J>(limits: QueueLimits): FairQueue<J> {
     return sum;
   }
 
-  return { push, take, finish, expire, drain, nextChangeMs, waiting };
-}
-
-function isBefore<J>(tenant: Tenant<J>, other: Tenant<J>): boolean {
-  // What runs is not charged yet.
-  if (tenant.usedMs === other.usedMs) return tenant.running < other.running;
-  return tenant.usedMs < other.usedMs;
-}
-
-/** All runners but one; one only, where something of the tenant did not end in time of late. */
-function runningMax<J>(tenant: Tenant<J>, runners: number, nowMs: number): number {
-  for (const { timeouts, pausedUntilMs } of tenant.lanes.values()) {
-    if (timeouts > 0 && nowMs < pausedUntilMs + FORGET_MS) return 1;
-  }
-  return Math.max(1, runners - 1);
-}
-
-/** The lane whose first job has waited longest, of those that are not paused. */
-function nextLane<J>(tenant: Tenant<J>, nowMs: number): Lane<J> | undefined {
-  let oldest: Lane<J> | undefined;
-  for (const lane of tenant.lanes.values()) {
-    const first = lane.jobs[0];
-    if (first === undefined || nowMs < lane.pausedUntilMs) continue;
-    if (oldest === undefined || first.sinceMs < oldest.jobs[0]!.sinceMs) oldest = lane;
-  }
-  return oldest;
+  return { push, take, begin, displace, finish, expire, drain, nextChangeMs, waiting };
 }

@@ -34,6 +34,8 @@ export interface RunnerProcess<Q, A extends AnswerMessage> {
   /** Resolves when it can be asked again; rejects when it is gone. */
   untilReady(): Promise<void>;
   kill(): void;
+  /** Kills it to make room for what others wait for. */
+  displace(): void;
   /** Resolves when the process has ended. Never rejects. */
   readonly ended: Promise<void>;
 }
@@ -43,10 +45,18 @@ export interface Question<Q> extends Frame<Q> {
 }
 
 export class RunnerGoneError extends Error {
-  /** @param isLate true where it was killed because it did not answer in time. */
-  constructor(readonly isLate: boolean) {
+  /** @param why `late`: killed because it did not answer in time; `displaced`: to make room. */
+  constructor(readonly why: "late" | "displaced" | "lost") {
     super("the runner ended without an answer");
     this.name = "RunnerGoneError";
+  }
+
+  get isLate(): boolean {
+    return this.why === "late";
+  }
+
+  get isDisplaced(): boolean {
+    return this.why === "displaced";
   }
 }
 
@@ -137,7 +147,7 @@ function connect<Q, A extends AnswerMessage>(child: Deno.ChildProcess): RunnerPr
   const input = child.stdin.getWriter();
   let isReady = false;
   let isGone = false;
-  let isLate = false;
+  let why: RunnerGoneError["why"] = "lost";
   let dueMs = 0;
   const watch = newAlarm(onLate);
   const asked: Asked<A>[] = [];
@@ -169,7 +179,12 @@ function connect<Q, A extends AnswerMessage>(child: Deno.ChildProcess): RunnerPr
       dueMs = nowMs + LATE_MS;
       return watch.set(dueMs);
     }
-    isLate = true;
+    why = "late";
+    kill();
+  }
+
+  function displace(): void {
+    if (asked.length > 0) why = "displaced";
     kill();
   }
 
@@ -185,14 +200,14 @@ function connect<Q, A extends AnswerMessage>(child: Deno.ChildProcess): RunnerPr
   function leave(): void {
     isGone = true;
     watch.close();
-    const error = new RunnerGoneError(isLate);
+    const error = new RunnerGoneError(why);
     for (const { reject } of asked.splice(0)) reject(error);
     ready?.reject(error);
     ready = undefined;
   }
 
   function ask(questions: readonly Question<Q>[]): Promise<Frame<A>>[] {
-    if (isGone) return questions.map(() => Promise.reject(new RunnerGoneError(isLate)));
+    if (isGone) return questions.map(() => Promise.reject(new RunnerGoneError(why)));
     const isFirst = asked.length === 0;
     const answers = questions.map(({ withinMs }) =>
       new Promise<Frame<A>>((resolve, reject) => asked.push({ resolve, reject, withinMs }))
@@ -213,11 +228,12 @@ function connect<Q, A extends AnswerMessage>(child: Deno.ChildProcess): RunnerPr
     ask,
     isReady: () => isReady && !isGone,
     untilReady() {
-      if (isGone) return Promise.reject(new RunnerGoneError(isLate));
+      if (isGone) return Promise.reject(new RunnerGoneError(why));
       if (isReady) return Promise.resolve();
       return new Promise((resolve, reject) => ready = { resolve, reject });
     },
     kill,
+    displace,
     ended,
   };
 }

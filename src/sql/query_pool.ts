@@ -1,7 +1,7 @@
 /**
  * Runs queries in processes of their own, never on the thread that asks: a statement of SQLite
  * cannot be interrupted from here, only its process can be ended. A few at once, fair between
- * environments, in a bounded queue. Decisions, section 15.
+ * instances, in a bounded queue. Decisions, section 15.
  */
 
 import { limits } from "../domain/limits.ts";
@@ -35,7 +35,7 @@ export type QueryOutcome =
 export type Query = Omit<QueryRequest, "kind" | "spills" | "isCareful">;
 
 export interface QueryPool {
-  /** `tenant`: whose query it is, for the shares of time. */
+  /** `tenant`: whose query it is, for the shares of time: an instance, with all its environments. */
   run(tenant: string, request: Query): Promise<QueryOutcome>;
   measure(): PoolMeasure;
   close(): Promise<void>;
@@ -60,8 +60,9 @@ interface Job {
   readonly query: Query;
   lane(): string;
   isShort(): boolean;
-  /** How often it has lost its process. */
+  /** How often it has lost its process, and how often it has made room for others. */
   losses: number;
+  displacements: number;
   settle(outcome: QueryOutcome): void;
 }
 
@@ -79,6 +80,7 @@ export function openQueryPool(settings: QueryPoolSettings): QueryPool {
       waitMsMax: limits.sqlWaitMsMax,
       groupMax: 1,
     },
+    displaces: true,
     run: async (runner, jobs, free) => [await runJob(runner, jobs[0]!, world, free)],
     turnAway: (job, reason) => job.settle(outcomeOf(reason)),
     onFault: settings.onFault,
@@ -87,7 +89,7 @@ export function openQueryPool(settings: QueryPoolSettings): QueryPool {
     run: (tenant, query) =>
       new Promise((settle) => {
         const lane = () => query.sql;
-        submit({ tenant, query, lane, isShort: () => false, losses: 0, settle });
+        submit({ tenant, query, lane, isShort: () => false, losses: 0, displacements: 0, settle });
       }),
     measure,
     close,
@@ -149,6 +151,7 @@ function outcomeOfAnswer({ message, body }: Frame<QueryAnswer>): QueryOutcome {
 
 /** The process was killed for its time, or has ended by itself: then most likely of memory. */
 function afterLoss(job: Job, error: unknown, usedMs: number, timeoutMs: number): TurnEnd {
+  if (error instanceof RunnerGoneError && error.isDisplaced) return afterDisplacement(job, usedMs);
   if (error instanceof RunnerGoneError && error.isLate) {
     const reason = `The statement did not end within ${timeoutMs} ms and was stopped`;
     job.settle({ kind: "timeout", reason });
@@ -160,6 +163,14 @@ function afterLoss(job: Job, error: unknown, usedMs: number, timeoutMs: number):
   return ended("timed_out", usedMs);
 }
 
+/** Tried once more, when nobody waits who does not use to take long. */
+function afterDisplacement(job: Job, usedMs: number): TurnEnd {
+  const goesOn = job.displacements++ === 0;
+  const reason = `The statement ran for ${Math.round(usedMs)} ms while others waited`;
+  if (!goesOn) job.settle({ kind: "unavailable", reason });
+  return { usedMs, ending: "displaced", goesOn };
+}
+
 function ended(ending: Ending, usedMs: number): TurnEnd {
   return { usedMs, ending, goesOn: false };
 }
@@ -169,7 +180,7 @@ function outcomeOf(reason: TurnedAway): QueryOutcome {
     case "closing":
       return { kind: "unavailable", reason: "The server is shutting down" };
     case "queue_full":
-      return { kind: "unavailable", reason: "Too many queries of this environment are waiting" };
+      return { kind: "unavailable", reason: "Too many queries of this instance are waiting" };
     case "no_runner":
       return { kind: "unavailable", reason: "Queries cannot run now" };
     case "waited": {

@@ -47,6 +47,8 @@ export interface Job {
   isShort(): boolean;
   /** How often it may lose its runner through no fault that is known. */
   lossesLeft: number;
+  /** How often it may make room for others and be tried again. */
+  displacementsLeft: number;
   /** True when the job is over. */
   take(answer: Frame<RunnerAnswer>): boolean;
   moduleOf(digest: string): WasmModule;
@@ -214,10 +216,11 @@ export function checkJob(
 function endings<T>(
   { tenant, settle, reject }: Asker<T>,
   place: () => CallPlace,
-): Pick<Job, "tenant" | "lossesLeft" | "failTimeout" | "stop" | "throw"> {
+): Pick<Job, "tenant" | "lossesLeft" | "displacementsLeft" | "failTimeout" | "stop" | "throw"> {
   return {
     tenant,
     lossesLeft: 1,
+    displacementsLeft: 1,
     failTimeout(message) {
       const failure: WasmFailure = { kind: "wasm_timeout", message, phase: "entrypoint" };
       settle({ ok: false, stop: { kind: "failed", failure, place: place() } });

@@ -78,6 +78,7 @@ export function openWasmPool(settings: WasmPoolSettings): WasmPool {
       waitMsMax: WAIT_MS_MAX,
       groupMax: GROUP_MAX,
     },
+    displaces: true,
     run: async (runner, jobs, free) =>
       jobs.length === 1
         ? [await tryTurn(runner, jobs[0]!, free)]

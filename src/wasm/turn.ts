@@ -104,9 +104,19 @@ function goOn(usedMs: number): TurnEnd {
 }
 
 function afterError(job: Job, turn: Turn | undefined, error: unknown, usedMs: number): TurnEnd {
-  if (error instanceof RunnerGoneError && turn !== undefined) return afterLoss(job, turn, usedMs);
+  if (error instanceof RunnerGoneError && turn !== undefined) {
+    return error.isDisplaced ? afterDisplacement(job, usedMs) : afterLoss(job, turn, usedMs);
+  }
   job.throw(error);
   return { usedMs, ending: "untried", goesOn: false };
+}
+
+/** Its runner was taken for others: it is tried once more, on its own. */
+function afterDisplacement(job: Job, usedMs: number): TurnEnd {
+  const goesOn = job.displacementsLeft-- > 0;
+  if (goesOn) job.takeSmallTurns();
+  else stopJob(job, "The module ran long while others waited");
+  return { usedMs: usedMs + RESTART_MS, ending: "displaced", goesOn };
 }
 
 /**

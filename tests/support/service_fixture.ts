@@ -24,7 +24,7 @@ export interface ServiceFixture {
   readonly tenants: Readonly<Record<Environment, Tenant>>;
 }
 
-const OPERATOR: Operator = { subject: "test" };
+export const OPERATOR: Operator = { subject: "test" };
 const SECRET = new Uint8Array(32).fill(7);
 
 export interface FixtureOptions {

@@ -10,6 +10,7 @@ import type { Service } from "../../src/service.ts";
 import { createSql } from "../../src/service/sql.ts";
 import {
   type FixtureOptions,
+  OPERATOR,
   orderWrite,
   refusalOf,
   type ServiceFixture,
@@ -115,6 +116,19 @@ export async function placeOrders(
   );
   for (const outcome of await Promise.all(writes)) valueOf(outcome);
   await settleViews(service);
+}
+
+/** The production environment of another instance, with the same projection. */
+export async function addInstance(
+  { access, service }: Pick<ServiceFixture, "access" | "service">,
+  name: string,
+): Promise<Tenant> {
+  const instance = valueOf(await access.createInstance(name, "unlimited"));
+  const tenant = valueOf(await access.resolveTenant(OPERATOR, instance.id, "production"));
+  const deploy = { spec: ORDER_SPEC, force: false, dryRun: false };
+  valueOf(await service.specs.deploySpec(tenant, deploy));
+  await deployView(service, tenant, ORDERS);
+  return tenant;
 }
 
 /** The whole reply to a query that must be answered. */

@@ -5,6 +5,7 @@
 
 import { count, type Counters } from "../../domain/counters.ts";
 import { limits } from "../../domain/limits.ts";
+import { openPlaces, type Places } from "../../domain/places.ts";
 import { checkQuery, type QueryRequest } from "../../domain/projection/check_query.ts";
 import type { SqlMeasure } from "../../domain/projection/sql_measure.ts";
 import type { BoundArguments } from "../../domain/projection/sql_parameters.ts";
@@ -49,6 +50,7 @@ interface Parts {
   readonly counters: Counters;
   readonly copies: ViewCopies;
   readonly pool: QueryPool;
+  readonly places: Places;
 }
 
 /** Once the views are caught up, the copy may take so long in any case. */
@@ -67,10 +69,11 @@ export function openViewQueries(
   const writer = openCopyWriter({ folder, onFault });
   const copies = openViewCopies({ engine, host, writer, folder });
   const pool = openQueryPool({ runners, folder, timeoutMs, onFault });
-  const parts = { ...world, copies, pool };
+  const places = openPlaces(limits.sqlUnderWayPerInstanceMax);
+  const parts = { ...world, copies, pool, places };
   return {
     async query(tenant, request) {
-      const outcome = await queryViews(parts, tenant, request);
+      const outcome = await queryInPlace(parts, tenant, request);
       count(counters.queries, outcome.ok ? "ok" : outcome.refusal.kind);
       return outcome;
     },
@@ -84,6 +87,23 @@ export function openViewQueries(
       await Promise.all([pool.close(), copies.close()]);
     },
   };
+}
+
+/** Waiting for views costs reads of the store, so an instance has a bounded number of queries. */
+async function queryInPlace(
+  parts: Parts,
+  tenant: Tenant,
+  request: QueryRequest,
+): Promise<Outcome<QueryReply>> {
+  const { places } = parts;
+  if (!places.enter(tenant.instanceId)) {
+    return unavailable("Too many queries of this instance are waiting");
+  }
+  try {
+    return await queryViews(parts, tenant, request);
+  } finally {
+    places.leave(tenant.instanceId);
+  }
 }
 
 async function queryViews(
@@ -135,7 +155,7 @@ async function queryCopy(
       return unavailable(`The copy of the views for SQL is being filled: ${rows} rows so far`);
     }
     const { path, tables, isCurrent } = followed;
-    const outcome = await pool.run(String(tenant.number), { path, tables, sql, bound });
+    const outcome = await pool.run(tenant.instanceId, { path, tables, sql, bound });
     if (outcome.kind !== "copy_unfit") {
       return replyTo(outcome, isCurrent ? commits : Math.max(1, commits));
     }

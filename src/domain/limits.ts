@@ -207,7 +207,7 @@ export const limits = {
   /** Memory of a process for SQL, and of the one that writes copies; kept by the system. */
   sqlProcessBytesMax: 240 * MiB,
   /** Memory of SQLite while a statement runs, and one value in it. */
-  sqlMemoryBytesMax: 256 * MiB,
+  sqlMemoryBytesMax: 96 * MiB,
   sqlValueBytesMax: 8 * MiB,
   /** What temporary files of a statement, and copies of views, must leave of their disk. */
   sqlDiskFreeBytesMin: 1_024 * MiB,

@@ -21,8 +21,6 @@ export interface QueryRequest {
   readonly bound: BoundArguments;
   /** What is too large for memory may be sorted in temporary files. */
   readonly spills: boolean;
-  /** The process before has ended with it: the rows may be too large to be had at once. */
-  readonly isCareful: boolean;
 }
 
 export type QueryAnswer = QueryResult & AnswerMessage;

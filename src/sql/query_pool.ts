@@ -32,7 +32,7 @@ export type QueryOutcome =
   /** It was not tried, or not to its end, for no reason of its own. */
   | { readonly kind: "unavailable"; readonly reason: string };
 
-export type Query = Omit<QueryRequest, "kind" | "spills" | "isCareful">;
+export type Query = Omit<QueryRequest, "kind" | "spills">;
 
 export interface QueryPool {
   /** `tenant`: whose query it is, for the shares of time: an instance, with all its environments. */
@@ -68,7 +68,8 @@ interface Job {
 
 /** For opening the file and sending the rows. */
 const GRACE_MS = 100;
-const HEAP_MEGABYTES = 256;
+/** Of the engine alone, for the rows and their text: above what any reply needs. */
+const HEAP_MEGABYTES = 128;
 
 export function openQueryPool(settings: QueryPoolSettings): QueryPool {
   const world = { folder: settings.folder, timeoutMs: settings.timeoutMs ?? limits.sqlTimeoutMs };
@@ -124,8 +125,7 @@ async function runJob(
   });
   try {
     const withinMs = timeoutMs + GRACE_MS;
-    const isCareful = job.losses > 0;
-    const message: QueryRequest = { kind: "query", ...job.query, spills, isCareful };
+    const message: QueryRequest = { kind: "query", ...job.query, spills };
     const answer = await runner.ask([{ message, body: new Uint8Array(0), withinMs }])[0]!;
     free();
     job.settle(outcomeOfAnswer(answer));

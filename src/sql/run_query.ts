@@ -29,6 +29,8 @@ const BUSY_MS = 1_000;
 /** Also how much is sorted at a time: what stays in the processor's caches is sorted fastest. */
 const CACHE_KILOBYTES = 2_000;
 const MEBIBYTE = 1024 * 1024;
+/** What the column of ours has in rows of the statement, and in the one behind them. */
+const MARK = { row: 0, end: 1 } as const;
 
 /** Why SQLite could not go on, where its own words do not tell. */
 const FAILURES: Readonly<Record<number, string>> = {
@@ -128,19 +130,22 @@ function otherNames(database: ReadingDatabase, allowed: ReadonlySet<string>): Se
 }
 
 /**
- * All rows at once, no more than are shown: the platform tells a failure then, and not where rows
- * are had one by one, which just come to an end. So these are believed only where they are cut off,
- * or where the same can be had at once.
+ * Rows one by one, no more than are shown, so that never more than one is in memory beside what the
+ * reply takes. The platform does not tell a failure then: the rows just come to an end. So a last
+ * row of ours is put behind them, and where it does not come, the statement is asked once more for
+ * its failure. Where that cannot be put into the statement, its rows are believed only where they
+ * are cut off, or where the same can be had at once.
  */
 function rowsOf(
   database: ReadingDatabase,
-  { sql, bound, isCareful }: QueryRequest,
+  { sql, bound }: QueryRequest,
   statement: ArrayStatement,
   columns: readonly string[],
 ): Iterable<Row> {
-  const limited = isCareful ? undefined : prepareLimited(database, sql, columns);
-  if (limited !== undefined) return allRows(limited, bound);
-  return rowsOneByOne(statement, bound);
+  const limited = prepareLimited(database, sql, columns);
+  const marked = limited && prepareMarked(database, limited.sourceSQL, columns);
+  if (marked === undefined) return rowsToCutOff(statement, bound);
+  return rowsToMark(marked, limited!, bound);
 }
 
 /** Undefined where the text with a limit of ours is no statement, or another one. */
@@ -149,25 +154,55 @@ function prepareLimited(
   sql: string,
   columns: readonly string[],
 ): ArrayStatement | undefined {
+  const limited = tryPrepare(database, limitRows(sql, limits.sqlRowsMax + 1));
+  const names = limited?.columns().map(({ name }) => name) ?? [];
+  const isSame = names.length === columns.length && names.every((name, n) => name === columns[n]);
+  return isSame ? limited : undefined;
+}
+
+/** The same rows with a column before theirs, which tells them from the last row. */
+function prepareMarked(
+  database: ReadingDatabase,
+  limited: string,
+  columns: readonly string[],
+): ArrayStatement | undefined {
+  const nulls = ", NULL".repeat(columns.length);
+  return tryPrepare(
+    database,
+    `SELECT ${MARK.row}, * FROM (\n${limited}\n) UNION ALL SELECT ${MARK.end}${nulls}`,
+  );
+}
+
+/** Undefined where it is no statement, or where a part of the text is one. */
+function tryPrepare(database: ReadingDatabase, sql: string): ArrayStatement | undefined {
   try {
-    const limited = limitRows(sql, limits.sqlRowsMax + 1);
-    const statement = database.prepare(limited) as ArrayStatement;
-    const names = statement.columns().map(({ name }) => name);
-    const isSame = names.length === columns.length && names.every((name, n) => name === columns[n]);
-    return isSame && statement.sourceSQL === limited ? statement : undefined;
+    const statement = database.prepare(sql) as ArrayStatement;
+    return statement.sourceSQL === sql ? statement : undefined;
   } catch (error) {
     if (failureOf(error) === undefined) throw error;
     return undefined;
   }
 }
 
-function* rowsOneByOne(statement: ArrayStatement, bound: BoundArguments): Generator<Row> {
-  for (const row of statementRows(statement, bound, "iterate")) yield row;
-  allRows(statement, bound);
+function* rowsToMark(
+  marked: ArrayStatement,
+  limited: ArrayStatement,
+  bound: BoundArguments,
+): Generator<Row> {
+  let count = 0;
+  for (const row of statementRows(marked, bound, "iterate")) {
+    if (row[0] === BigInt(MARK.end)) return;
+    yield row.slice(1);
+    count++;
+  }
+  // It failed: what was had is small, so the same and the failure can be had at once.
+  let at = 0;
+  for (const row of statementRows(limited, bound, "all")) if (at++ >= count) yield row;
 }
 
-function allRows(statement: ArrayStatement, bound: BoundArguments): Iterable<Row> {
-  return statementRows(statement, bound, "all");
+function* rowsToCutOff(statement: ArrayStatement, bound: BoundArguments): Generator<Row> {
+  for (const row of statementRows(statement, bound, "iterate")) yield row;
+  statementRows(statement, bound, "all");
 }
 
 function statementRows(

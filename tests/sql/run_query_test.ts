@@ -29,7 +29,7 @@ async function withCopy(body: (path: string) => void): Promise<void> {
 type Values = Parameters<StatementSync["all"]>;
 
 /** Runs it, and tells how often rows were had: one by one, and all at once. */
-function runCounted(path: string, sql: string, isCareful: boolean) {
+function runCounted(path: string, sql: string) {
   const counts = { iterate: 0, all: 0 };
   const { iterate, all } = StatementSync.prototype;
   const isOwn = (statement: StatementSync) => statement.sourceSQL.includes("FROM sales");
@@ -44,7 +44,7 @@ function runCounted(path: string, sql: string, isCareful: boolean) {
   try {
     const bound = { byPlace: [], byName: {} };
     const asked = { kind: "query", path, tables: [SALES], sql, bound } as const;
-    const request: QueryRequest = { ...asked, spills: false, isCareful };
+    const request: QueryRequest = { ...asked, spills: false };
     return { ...runQuery(request), counts };
   } finally {
     StatementSync.prototype.iterate = iterate;
@@ -62,18 +62,33 @@ for (
 ) {
   Deno.test(`runQuery() runs a statement once: ${sql}`, async () => {
     await withCopy((path) => {
-      const { result, text, counts } = runCounted(path, sql, false);
+      const { result, text, counts } = runCounted(path, sql);
       assert.deepEqual(result, { kind: "rows" });
-      assert.deepEqual(counts, { iterate: 0, all: 1 });
-      assert.equal(text, runCounted(path, sql, true).text, "as it gives them one by one");
+      assert.deepEqual(counts, { iterate: 1, all: 0 });
+      const database = new DatabaseSync(path, { readOnly: true });
+      const rows = database.prepare(sql).all();
+      database.close();
+      assert.deepEqual(JSON.parse(`{${text}}`).rows, rows.map((row) => ({ ...row })));
     });
   });
 }
 
-Deno.test("runQuery() has rows one by one, and makes sure of them, where it is to be careful", async () => {
+Deno.test("runQuery() tells the failure of a statement that fails in the middle of its rows", async () => {
   await withCopy((path) => {
-    const { result, counts } = runCounted(path, "SELECT key FROM sales", true);
+    const sql = "SELECT CASE n WHEN 2 THEN json_extract('{', '$') ELSE n END AS n FROM sales";
+    const { result, text, counts } = runCounted(path, sql);
+    assert.deepEqual([result, text], [{ kind: "refused", reason: "malformed JSON" }, ""]);
+    assert.deepEqual(counts, { iterate: 1, all: 1 });
+  });
+});
+
+Deno.test("runQuery() makes sure of rows where no last one can be put behind them", async () => {
+  await withCopy((path) => {
+    // As many columns as SQLite takes: there is no room for another one.
+    const columns = Array.from({ length: 2_000 }, (_, n) => `n AS c${n}`);
+    const { result, text, counts } = runCounted(path, `SELECT ${columns} FROM sales`);
     assert.deepEqual(result, { kind: "rows" });
+    assert.equal(JSON.parse(`{${text}}`).row_count, 3);
     assert.deepEqual(counts, { iterate: 1, all: 1 });
   });
 });
@@ -82,8 +97,8 @@ Deno.test("runQuery() has no more rows than are shown, and one to know that ther
   await withCopy((path) => {
     const numbers = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) " +
       "SELECT r.n FROM r JOIN (SELECT count(*) FROM sales)";
-    const { text, counts } = runCounted(path, numbers, false);
-    assert.deepEqual(counts, { iterate: 0, all: 1 });
+    const { text, counts } = runCounted(path, numbers);
+    assert.deepEqual(counts, { iterate: 1, all: 0 });
     const reply = JSON.parse(`{${text}}`);
     assert.deepEqual([reply.row_count, reply.truncated], [limits.sqlRowsMax, true]);
   });

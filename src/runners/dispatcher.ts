@@ -58,8 +58,9 @@ export interface DispatcherSettings<J, Q, A extends AnswerMessage> {
   readonly displaces?: boolean;
   /**
    * Runs the jobs of one group, and gives an end for each. Never rejects. Calls `free` when the
-   * runner has done its part, before the askers are told, who may have a next call. A job whose
-   * runner is gone because the job was displaced goes on with the ending `displaced`, or is answered.
+   * runner has done its part, before the askers are told, who may have a next call. Where the
+   * runner is gone because the job was displaced, it goes on with the ending `displaced`, or is
+   * answered.
    */
   run(runner: RunnerProcess<Q, A>, jobs: readonly J[], free: () => void): Promise<TurnEnd[]>;
   turnAway(job: J, reason: TurnedAway): void;

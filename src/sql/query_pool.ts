@@ -35,7 +35,7 @@ export type QueryOutcome =
 export type Query = Omit<QueryRequest, "kind" | "spills">;
 
 export interface QueryPool {
-  /** `tenant`: whose query it is, for the shares of time: an instance, with all its environments. */
+  /** `tenant`: whose query it is, for the shares of time: an instance, not an environment. */
   run(tenant: string, request: Query): Promise<QueryOutcome>;
   measure(): PoolMeasure;
   close(): Promise<void>;

@@ -190,7 +190,7 @@ function endOfParameter(sql: string, start: number): number {
   return at;
 }
 
-/** The end of characters of names, and of pairs of colons between them; negative with none of the first. */
+/** The end of a name with pairs of colons in it; negative where there are only colons. */
 function idsFrom(sql: string, start: number): number {
   let isNamed = false;
   for (let at = start;;) {

@@ -23,7 +23,7 @@ export interface ModuleAsker {
   prepare<T>(
     tenant: number,
     spec: CompiledSpec,
-    prepare: (answers: ModuleAnswers) => T,
+    prepare: (answers: ModuleAnswers) => T | Promise<T>,
   ): Promise<Outcome<T>>;
   /** Adds the answers to `answers`, up to the time `endMs` of the monotonic clock. */
   answer(
@@ -45,13 +45,13 @@ export function createModuleAsker(host: Host, modules: ModuleRunner): ModuleAske
   async function prepare<T>(
     tenant: number,
     spec: CompiledSpec,
-    prepare: (answers: ModuleAnswers) => T,
+    prepare: (answers: ModuleAnswers) => T | Promise<T>,
   ): Promise<Outcome<T>> {
     const answers = new Map<string, ModuleAnswer>();
     const endMs = host.monotonicMs() + limits.wasmRequestMsMax;
     for (;;) {
       try {
-        return accept(prepare(answers));
+        return accept(await prepare(answers));
       } catch (error) {
         if (!(error instanceof ModulesToAsk)) throw error;
         const answered = await answer(tenant, spec, error.questions, answers, endMs);

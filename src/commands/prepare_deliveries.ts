@@ -4,7 +4,9 @@
  */
 
 import type { EncodedEvent } from "../domain/event.ts";
+import { limits } from "../domain/limits.ts";
 import { DELIVERY_ID_RANDOM_BYTES, deliveryId } from "../domain/listener/delivery_id.ts";
+import type { Steps } from "../domain/pieces.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
 import { encodeDelivery } from "../store/deliveries.ts";
 import type { ReactionPlan } from "./prepare_reactions.ts";
@@ -15,16 +17,19 @@ const KEY_BYTES = 64;
 const KEY_FACTOR = 4;
 
 /** What `events` of one stream are to be told; undefined where nobody hears them. */
-export function prepareDeliveries(
+export function* prepareDeliveries(
   plan: ReactionPlan,
   aggregateType: string,
   key: StreamKey,
   events: readonly EncodedEvent[],
-): readonly PreparedDelivery[] | undefined {
+): Steps<readonly PreparedDelivery[] | undefined> {
   const { spec, host, nowMs } = plan;
   if (spec.listeners.size === 0) return undefined;
   let prepared: PreparedDelivery[] | undefined;
   for (const [offset, { type }] of events.entries()) {
+    // The write is refused: whom it would be told is not asked any more.
+    if (plan.bytes > limits.writeStoredBytesMax) break;
+    if (offset > 0) yield;
     for (const listener of spec.listenersOf(aggregateType, type)) {
       prepared ??= [];
       const id = deliveryId(nowMs, prepared.length, host.randomBytes(DELIVERY_ID_RANDOM_BYTES));

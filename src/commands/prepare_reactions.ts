@@ -10,9 +10,16 @@ import { decodeEvent, type EncodedEvent, type StoredEvent } from "../domain/even
 import type { JsonObject } from "../domain/json.ts";
 import { limits } from "../domain/limits.ts";
 import { checkEmission } from "../domain/check_emission.ts";
-import type { Action, Emission, ReactionFailure, ReactionWork } from "../domain/reaction/action.ts";
+import type {
+  Action,
+  CompiledReactions,
+  Emission,
+  ReactionFailure,
+  ReactionWork,
+} from "../domain/reaction/action.ts";
 import type { ModuleAnswers, ModuleQuestion } from "../domain/reaction/module_question.ts";
 import type { EmitEntry } from "../domain/reaction/outbox_entry.ts";
+import type { Steps } from "../domain/pieces.ts";
 import { eventTypesOf } from "../domain/saga/definition.ts";
 import type { CompiledSpec } from "../domain/spec/compiled.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
@@ -95,12 +102,12 @@ const DIRECT_EVENT_BYTES = 640;
 const UTF8_BYTES_MAX = 3;
 
 /** What `events` of one stream set off, by their place; undefined where that is nothing. */
-export function prepareReactions(
+export function* prepareReactions(
   plan: ReactionPlan,
   aggregateType: string,
   key: StreamKey,
   events: readonly EncodedEvent[],
-): ReadonlyMap<number, PreparedReactions> | undefined {
+): Steps<ReadonlyMap<number, PreparedReactions> | undefined> {
   const types = plan.spec.aggregateTypes.get(aggregateType)!.events;
   const shown = shownTypes(plan.spec);
   let prepared: Map<number, PreparedReactions> | undefined;
@@ -111,8 +118,9 @@ export function prepareReactions(
     }
     const reactions = types.get(type)?.reactions;
     if (reactions === undefined) continue;
+    if (offset > 0) yield;
     const event = decodeEvent(raw);
-    const { actions, failures, questions } = reactions(event, plan.work, plan.answers);
+    const { actions, failures, questions } = computeReactions(plan, reactions, event);
     if (questions !== undefined) {
       plan.questions.push(...questions);
       continue;
@@ -128,6 +136,17 @@ export function prepareReactions(
     if (plan.bytes > limits.writeStoredBytesMax) break;
   }
   return prepared;
+}
+
+/** Each event within its own share, and all of them within that of the write. */
+function computeReactions(plan: ReactionPlan, reactions: CompiledReactions, event: StoredEvent) {
+  const allowed = Math.min(plan.work.bytesLeft, limits.eventReactionWorkBytesMax);
+  const own = { bytesLeft: allowed };
+  try {
+    return reactions(event, own, plan.answers);
+  } finally {
+    plan.work.bytesLeft -= allowed - own.bytesLeft;
+  }
 }
 
 /** What a write sets off is only known when modules have been asked; see `ask_modules.ts`. */

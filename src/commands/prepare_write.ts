@@ -17,6 +17,7 @@ import { limits } from "../domain/limits.ts";
 import type { Emission } from "../domain/reaction/action.ts";
 import { type ModuleAnswers, NO_ANSWERS } from "../domain/reaction/module_question.ts";
 import { checkEmission } from "../domain/check_emission.ts";
+import { runAtOnce, type Steps } from "../domain/pieces.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
 import type { CompiledSpec } from "../domain/spec/compiled.ts";
 import type { ValidTarget, ValidWrite } from "../domain/validate_write.ts";
@@ -48,23 +49,25 @@ export interface ClientMoment extends WriteMoment {
 }
 
 /**
- * 413 for a write that stores too much, with what it sets off, or sets off too much.
+ * 413 for a write that stores too much, with what it sets off, or sets off too much. It may rest
+ * before each event.
  * @throws {ModulesToAsk} where modules are to be asked what it sets off.
  */
-export function prepareWrite(
+export function* prepareWriteSteps(
   host: Host,
   spec: CompiledSpec,
   request: WriteRequest,
   write: ValidWrite,
   { nowMs, ownWaitMs, isDirect }: ClientMoment,
   answers: ModuleAnswers = NO_ANSWERS,
-): Outcome<PreparedWrite> {
+): Steps<Outcome<PreparedWrite>> {
   const { form, requestId, idempotency } = request;
   const { actor, target, timestamp = Math.floor(nowMs / MS_PER_SECOND) } = write.metadata;
   const metadata = { actor, target, timestamp, idempotency_key: idempotency?.key };
   const fixed = { host, spec, nowMs, ownWaitMs, requestId, depth: 0, isDirect, answers };
   const plan = openReactionPlan(fixed);
-  const targets = write.targets.map((valid) => prepareTarget(plan, valid, metadata));
+  const targets: PreparedTarget[] = [];
+  for (const valid of write.targets) targets.push(yield* prepareTarget(plan, valid, metadata));
   requireAnswers(plan);
   const impliedCount = plan.actions;
   const bytes = targets.reduce((sum, prepared) => sum + prepared.bytes, plan.bytes);
@@ -100,11 +103,11 @@ function exceededLimit(bytes: number, actions: number) {
 }
 
 /** Only the first event of a guarded write has `previous_length`. Spec: "Stored-only metadata". */
-function prepareTarget(
+function* prepareTarget(
   plan: ReactionPlan,
   target: ValidTarget,
   metadata: StoredMetadata,
-): PreparedTarget {
+): Steps<PreparedTarget> {
   const { key, aggregateType, id, expected } = target;
   const plain = encodeMetadata(metadata);
   const guarded = expected === "any" ? metadata : { ...metadata, previous_length: expected };
@@ -113,6 +116,7 @@ function prepareTarget(
   let isPlaced = false;
   const events = new Array<EncodedEvent>(target.events.length);
   for (let index = 0; index < events.length; index++) {
+    if (index > 0) yield;
     const { type, dataJson, geo } = target.events[index]!;
     const shared = index === 0 ? first : plain;
     const own = geo && encodeMetadata({ ...(index === 0 ? guarded : metadata), geo });
@@ -122,8 +126,8 @@ function prepareTarget(
     events[index] = event;
   }
   if (isPlaced) bytes += pointBytes(key);
-  const reactions = prepareReactions(plan, aggregateType, key, events);
-  const deliveries = prepareDeliveries(plan, aggregateType, key, events);
+  const reactions = yield* prepareReactions(plan, aggregateType, key, events);
+  const deliveries = yield* prepareDeliveries(plan, aggregateType, key, events);
   const prepared = { key, aggregateType, id, expected, events, bytes, reactions, deliveries };
   const type = plan.spec.aggregateTypes.get(aggregateType)!;
   return type.wasmHandlers.size === 0 ? prepared : { ...prepared, judgedAs: type };
@@ -154,7 +158,7 @@ export type PreparedEmission =
 /**
  * Checks an event against the spec that is current now and makes its bytes, with its own reactions,
  * like a client's. The time is now, and no length is expected.
- * @throws {ModulesToAsk} as {@link prepareWrite}.
+ * @throws {ModulesToAsk} as {@link prepareWriteSteps}.
  */
 export function prepareEmission(
   host: Host,
@@ -171,7 +175,7 @@ export function prepareEmission(
   const fixed = { host, spec, nowMs, ownWaitMs, requestId, depth, isDirect: false, answers };
   const plan = openReactionPlan(fixed);
   const valid: ValidTarget = { key, aggregateType, id, expected: "any", events: [checked.event] };
-  const target = prepareTarget(plan, valid, { ...stamp, timestamp });
+  const target = runAtOnce(prepareTarget(plan, valid, { ...stamp, timestamp }));
   requireAnswers(plan);
   const impliedCount = plan.actions;
   const bytes = target.bytes + plan.bytes;

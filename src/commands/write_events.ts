@@ -5,17 +5,19 @@
  */
 
 import type { Host } from "../host.ts";
+import { PIECE_MS_MAX, runInPieces, waitForTurn } from "../domain/pieces.ts";
+import type { ModuleAnswers } from "../domain/reaction/module_question.ts";
 import { type Outcome, refuse } from "../domain/refusal.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type { CompiledSpec } from "../domain/spec/compiled.ts";
-import { validateWrite, type ValidWrite } from "../domain/validate_write.ts";
+import { validateWriteSteps, type ValidWrite } from "../domain/validate_write.ts";
 import type { IdempotencyClaim, WriteRequest, Written } from "../domain/write.ts";
 import type { Engine } from "../kv/engine.ts";
 import type { SpecCache } from "../queries/current_spec.ts";
 import { answerFromLedger } from "./append_writes.ts";
 import type { ModuleAsker } from "./ask_modules.ts";
 import type { Combiner } from "./combine.ts";
-import { type ClientMoment, prepareWrite } from "./prepare_write.ts";
+import { type ClientMoment, prepareWriteSteps } from "./prepare_write.ts";
 import type { PreparedWrite } from "./prepared_write.ts";
 import type { OutboxRunner } from "./run_implications.ts";
 
@@ -42,6 +44,14 @@ export function createWriter(
   /** Keys whose first request is still running here, as `<tenant>/<key>`. */
   const inFlight = new Set<string>();
 
+  /** Environments whose last write took long to check: their next one waits for its turn. */
+  const slow = new Set<number>();
+
+  function noteTime(tenant: number, tookMs: number): void {
+    if (tookMs > PIECE_MS_MAX) slow.add(tenant);
+    else if (slow.size > 0) slow.delete(tenant);
+  }
+
   function writeEvents(tenant: Tenant, request: WriteRequest): Promise<Outcome<Written>> {
     const { idempotency } = request;
     return idempotency === undefined
@@ -67,7 +77,11 @@ export function createWriter(
     const nowMs = host.nowMs();
     const known = specs.current(tenant.number);
     const spec = known instanceof Promise ? await known : known;
-    const valid = validateWrite(request, spec, tenant.environment);
+    if (slow.has(tenant.number)) await waitForTurn(host);
+    const startedMs = host.monotonicMs();
+    const checked = runInPieces(validateWriteSteps(request, spec, tenant.environment), host);
+    const valid = checked instanceof Promise ? await checked : checked;
+    noteTime(tenant.number, host.monotonicMs() - startedMs);
     const ownWaitMs = outbox.ownWaitMs();
     const moment = { nowMs, ownWaitMs, isDirect: isDirect && ownWaitMs > 0 };
     const asked = valid.ok ? prepare(tenant, spec, request, valid.value, moment) : valid;
@@ -93,12 +107,12 @@ export function createWriter(
     valid: ValidWrite,
     moment: ClientMoment,
   ): Outcome<PreparedWrite> | Promise<Outcome<PreparedWrite>> {
-    if (spec.moduleCalls.length === 0) return prepareWrite(host, spec, request, valid, moment);
-    return asker.prepare(
-      tenant.number,
-      spec,
-      (answers) => prepareWrite(host, spec, request, valid, moment, answers),
-    ).then((asked) => asked.ok ? asked.value : asked);
+    const prepareWrite = (answers?: ModuleAnswers) =>
+      runInPieces(prepareWriteSteps(host, spec, request, valid, moment, answers), host);
+    if (spec.moduleCalls.length === 0) return prepareWrite();
+    return asker.prepare(tenant.number, spec, prepareWrite).then((asked) =>
+      asked.ok ? asked.value : asked
+    );
   }
 
   /** A recorded key answers even where a later spec would refuse its body. */

@@ -76,8 +76,9 @@ export const limits = {
   reactionRetryMsMax: 60_000,
   /** Scheduled events that one event cancels one by one; more are cancelled by a mark. */
   cancelledOneByOneMax: 500,
-  /** What computing the actions of one write may charge, in the coin of `FoldBudget`. */
+  /** What computing the actions of one write may charge, and of one event of it. */
   reactionWorkBytesMax: 128 * MiB,
+  eventReactionWorkBytesMax: 16 * MiB,
   /** From a schedule to its event. */
   scheduleDelayMsMin: 1_000,
   scheduleDelayMsMax: 366 * DAY_MS,

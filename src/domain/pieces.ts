@@ -28,12 +28,26 @@ export interface Pieces {
 /** How long one piece may run. */
 export const PIECE_MS_MAX = 4;
 
+/** The last one in line, by whose turns they are. */
+const lines = new WeakMap<Turns, Promise<void>>();
+
+/**
+ * A turn of the event loop for oneself: of all who wait, one goes on in each. However many pieces
+ * are under way, others wait for one of them at a time.
+ */
+export function waitForTurn(turns: Turns): Promise<void> {
+  const before = lines.get(turns) ?? Promise.resolve();
+  const turn = before.then(() => turns.yieldTurn());
+  lines.set(turns, turn.catch(() => {}));
+  return turn;
+}
+
 /** The first piece begins now. */
 export function openPieces(turns: Turns, pieceMs: number = PIECE_MS_MAX): Pieces {
   let endMs = turns.monotonicMs() + pieceMs;
 
   async function next(): Promise<void> {
-    await turns.yieldTurn();
+    await waitForTurn(turns);
     endMs = turns.monotonicMs() + pieceMs;
   }
 

@@ -11,6 +11,7 @@ import { isJsonObject } from "./json.ts";
 import { limits } from "./limits.ts";
 import { type CheckedMetadata, checkMetadata, isCount } from "./metadata.ts";
 import type { ExpectedLength } from "./occ.ts";
+import { runAtOnce, type Steps } from "./pieces.ts";
 import { accept, type FaultPlace, type Outcome, refuse } from "./refusal.ts";
 import {
   type CompiledAggregateType,
@@ -53,6 +54,15 @@ export function validateWrite(
   spec: CompiledSpec,
   environment: Environment,
 ): Outcome<ValidWrite> {
+  return runAtOnce(validateWriteSteps(request, spec, environment));
+}
+
+/** The same, for writes of many events: it may rest before each of them. */
+export function* validateWriteSteps(
+  request: WriteRequest,
+  spec: CompiledSpec,
+  environment: Environment,
+): Steps<Outcome<ValidWrite>> {
   const types = checkTypes(request, spec);
   if (!types.ok) return types;
   const streams = checkStreams(request, spec);
@@ -65,7 +75,7 @@ export function validateWrite(
   const work = newBudget(limits.validationUnitsMax);
   for (let index = 0; index < request.targets.length; index++) {
     const { events: sent } = request.targets[index]!;
-    const events = checkData(request.form, sent, types.value[index]!, index, work);
+    const events = yield* checkData(request.form, sent, types.value[index]!, index, work);
     if (!events.ok) return events;
     const { key, aggregateType, id } = streams.value[index]!;
     const expected = guards.value[index]!;
@@ -193,15 +203,16 @@ function checkGuards(
   return accept(expected);
 }
 
-function checkData(
+function* checkData(
   form: WriteRequest["form"],
   events: readonly RequestedEvent[],
   types: EventTypes,
   targetIndex: number,
   work: Budget,
-): Outcome<readonly ValidEvent[]> {
+): Steps<Outcome<readonly ValidEvent[]>> {
   const valid = new Array<ValidEvent>(events.length);
   for (let index = 0; index < events.length; index++) {
+    if (index > 0) yield;
     const { type, data: sent } = events[index]!;
     // Only the single form must spell its data out.
     const data = sent === undefined && form !== "single" ? {} : sent;

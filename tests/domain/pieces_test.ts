@@ -1,7 +1,7 @@
 /** Long work in pieces: when a piece ends, and that another begins. */
 
 import assert from "node:assert/strict";
-import { openPieces } from "../../src/domain/pieces.ts";
+import { openPieces, runInPieces, type Steps, waitForTurn } from "../../src/domain/pieces.ts";
 
 /** A clock that the test moves, and a count of the turns that were given away. */
 function newTurns() {
@@ -36,4 +36,48 @@ Deno.test("rest() gives the thread to others when the piece has run its time, an
   turns.nowMs = 8;
   await pieces.rest();
   assert.equal(turns.given, 2);
+});
+
+function* countTo(turns: { nowMs: number }, count: number, msEach: number): Steps<number> {
+  for (let done = 0; done < count; done++) {
+    turns.nowMs += msEach;
+    yield;
+  }
+  return count;
+}
+
+Deno.test("runInPieces() answers at once what fits into one piece", () => {
+  const turns = newTurns();
+  assert.equal(runInPieces(countTo(turns, 3, 1), turns), 3);
+  assert.equal(turns.given, 0);
+});
+
+Deno.test("runInPieces() gives the thread away after each piece, and goes on to the end", async () => {
+  const turns = newTurns();
+  const result = runInPieces(countTo(turns, 10, 2), turns);
+  assert(result instanceof Promise);
+  assert.equal(await result, 10);
+  assert.equal(turns.given, 5);
+});
+
+Deno.test("waitForTurn() lets one of many go on in each turn, in the order in which they came", async () => {
+  const turns = newTurns();
+  const ends: (() => void)[] = [];
+  const held = {
+    ...turns,
+    yieldTurn: () => new Promise<void>((resolve) => ends.push(resolve)),
+  };
+  const order: string[] = [];
+  const waiting = ["a", "b", "c"].map((name) => waitForTurn(held).then(() => order.push(name)));
+  const settle = () => new Promise((resolve) => setTimeout(resolve));
+  await settle();
+  assert.equal(ends.length, 1);
+  ends[0]!();
+  await settle();
+  assert.deepEqual([order, ends.length], [["a"], 2]);
+  ends[1]!();
+  await settle();
+  ends[2]!();
+  await Promise.all(waiting);
+  assert.deepEqual(order, ["a", "b", "c"]);
 });

@@ -1,5 +1,6 @@
 /** Reads and checks the lines of one window; the first one that is refused ends it. */
 
+import { openPieces } from "../../domain/pieces.ts";
 import { checkImportedEvent, type ImportedEvent } from "../../domain/import/check_event.ts";
 import type { FilePlace } from "../../domain/import/progress.ts";
 import type { JsonObject } from "../../domain/json.ts";
@@ -40,6 +41,7 @@ export async function collectWindow(
   bounds: WindowBounds,
 ): Promise<Collected> {
   const window = openWindow();
+  const pieces = openPieces(host);
 
   function close(fault?: ImportFault, isLast = false): Collected {
     const end = { bytes: reader.bytes, digest: reader.digest() };
@@ -60,6 +62,8 @@ export async function collectWindow(
     // It ended between two lines, so a line that goes beyond was not there.
     if (wanted === 0) break;
     for (let index = 0; index < wanted; index++) {
+      const rest = pieces.rest();
+      if (rest !== undefined) await rest;
       const line = reader.lines + index + 1;
       const event = checkLine(text(index), parse, spec);
       if (event === undefined) continue;

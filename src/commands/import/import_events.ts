@@ -8,6 +8,7 @@
  */
 
 import type { ImportForm, ImportRecord } from "../../domain/import/progress.ts";
+import { openPieces } from "../../domain/pieces.ts";
 import { limits } from "../../domain/limits.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import { formatUuid } from "../../domain/uuid.ts";
@@ -93,12 +94,15 @@ async function checkAll(
 ): Promise<ImportFault | undefined> {
   const reader = readLines(pieces(stopping));
   const spec = await specs.current(tenant);
+  const checking = openPieces(host);
   for (;;) {
     const lines = await reader.next();
     if (!lines.ok) return lines;
     const { count, text, take } = lines.value;
     if (count === 0) return undefined;
     for (let index = 0; index < count; index++) {
+      const rest = checking.rest();
+      if (rest !== undefined) await rest;
       const event = checkLine(text(index), parse, spec);
       if (event?.ok === false) return { ...event, line: reader.lines + index + 1 };
     }

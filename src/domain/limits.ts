@@ -53,6 +53,10 @@ export const limits = {
   validationUnitsPerByte: 64,
   /** From the headers of a request to the last byte of its body; an import: between its pieces. */
   requestBodySecondsMax: 30,
+  /** The OpenAPI document of a spec; what would make it longer is left out of it. */
+  openApiCharactersMax: 4 * MiB,
+  /** Documents of that kind kept by a process, together. */
+  openApiKeptCharactersMax: 16 * MiB,
   /** Nesting of a request's JSON. */
   jsonDepthMax: 64,
   /** Fault descriptions (`details`, `violations`) listed in one answer. */

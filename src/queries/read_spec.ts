@@ -5,7 +5,7 @@ import { accept, type Outcome, refuse } from "../domain/refusal.ts";
 import type { SpecVersion } from "../domain/spec/deployment.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type { Engine } from "../kv/engine.ts";
-import { listSpecVersions, readCurrentSpec } from "../store/specs.ts";
+import { listSpecVersions, readCurrentSpec, readCurrentSpecVersion } from "../store/specs.ts";
 
 export async function readSpec(
   engine: Engine,
@@ -15,6 +15,14 @@ export async function readSpec(
   if (stored !== undefined) return accept(stored);
   const message = `No spec has been deployed to ${tenant.environment} yet`;
   return refuse({ kind: "not_found", message });
+}
+
+/** Which spec is current, without its document; undefined before the first deploy. */
+export async function readSpecVersion(
+  engine: Engine,
+  tenant: Tenant,
+): Promise<SpecVersion | undefined> {
+  return await engine.snapshot((tx) => readCurrentSpecVersion(tx, tenant.number));
 }
 
 /** Oldest first; empty before the first deploy. */

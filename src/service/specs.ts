@@ -12,12 +12,14 @@ import type { Tenant } from "../domain/tenant.ts";
 import type { BlobVersion } from "../domain/wasm/blob.ts";
 import type { Bytes } from "../kv/engine.ts";
 import { type BlobPage, listBlobs } from "../queries/list_blobs.ts";
-import { listSpecs, readSpec } from "../queries/read_spec.ts";
+import { listSpecs, readSpec, readSpecVersion } from "../queries/read_spec.ts";
 
 export interface SpecService {
   deploySpec(tenant: Tenant, request: DeploySpecRequest): Promise<Outcome<DeployedSpec>>;
   /** The current document with its version, or a `not_found` refusal. */
   readSpec(tenant: Tenant): Promise<Outcome<SpecVersion & { readonly spec: JsonObject }>>;
+  /** Which spec is current; undefined before the first deploy. */
+  readSpecVersion(tenant: Tenant): Promise<SpecVersion | undefined>;
   listSpecs(tenant: Tenant): Promise<Outcome<readonly SpecVersion[]>>;
   /** Keeps a WebAssembly module as the next version of the blob `name`. */
   uploadBlob(tenant: Tenant, name: string, file: Bytes): Promise<Outcome<BlobVersion>>;
@@ -37,6 +39,7 @@ export function createSpecService(
       return outcome;
     },
     readSpec: (tenant) => readSpec(engine, tenant),
+    readSpecVersion: (tenant) => readSpecVersion(engine, tenant),
     listSpecs: (tenant) => listSpecs(engine, tenant),
     uploadBlob: (tenant, name, file) => uploadBlob(parts, tenant, name, file),
     listBlobs: (tenant, page) => listBlobs(engine, tenant, page),

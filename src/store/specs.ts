@@ -39,6 +39,18 @@ export async function readCurrentHash(tx: Reads, tenant: number): Promise<string
   return decodeVersion(header).spec_hash;
 }
 
+/** The current version without its document; undefined before the first deploy. */
+export async function readCurrentSpecVersion(
+  tx: Reads,
+  tenant: number,
+): Promise<SpecVersion | undefined> {
+  const version = await readCurrentVersion(tx, tenant);
+  if (version === undefined) return undefined;
+  const header = await tx.get(keys.spec(tenant, version));
+  assert(header !== undefined, "the current spec is kept");
+  return decodeVersion(header);
+}
+
 export async function readCurrentSpec(tx: Reads, tenant: number): Promise<StoredSpec | undefined> {
   const version = await readCurrentVersion(tx, tenant);
   if (version === undefined) return undefined;

@@ -5,6 +5,8 @@
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/json.ts";
+import { limits } from "../../domain/limits.ts";
+import { runAtOnce, type Steps } from "../../domain/pieces.ts";
 import { embedSchema } from "../../domain/spec/schema/embed.ts";
 import type { PathRoutes, Route } from "../route.ts";
 import { SCHEMAS, writeMetadata } from "./components.ts";
@@ -41,34 +43,116 @@ interface Place {
   readonly methods: readonly (readonly [method: string, route: Route, operation: Operation])[];
 }
 
+/** How much of a deployed spec is in the document, for it must not pass its limit. */
+type Detail = "all" | "without schemas" | "nothing";
+
+const LEFT_OUT: Readonly<Record<Detail, string>> = {
+  "all": "",
+  "without schemas": " The schemas of this spec's events are left out, for with them",
+  "nothing": " The paths of this spec's types are left out, for with them",
+};
+
+const TOO_LARGE = ` this document would pass ${limits.openApiCharactersMax} characters.`;
+
 /** The document, as JSON. `deployed`: a spec that has passed its deploy. */
 export function openApiDocument(
   paths: readonly PathRoutes[],
   deployed?: DescribedSpec,
 ): JsonObject {
+  return JSON.parse(runAtOnce(openApiSteps(paths, deployed))) as JsonObject;
+}
+
+/** Its text. Each schema of an event is in it once, however many bodies refer to it. */
+export function* openApiSteps(
+  paths: readonly PathRoutes[],
+  deployed?: DescribedSpec,
+): Steps<string> {
   const places = paths.map(placeOf);
-  const types = Object.entries(deployed?.spec.aggregate_types as JsonObject ?? {});
-  const shown = types.length === 0
-    ? places
-    : places.flatMap((place) => isOfTypes(place) ? concretePlaces(place, types) : [place]);
-  return {
+  for (const detail of ["all", "without schemas"] as const) {
+    const text = yield* writeDocument(places, deployed, detail);
+    if (text !== undefined) return text;
+  }
+  return (yield* writeDocument(places, deployed, "nothing"))!;
+}
+
+/** Undefined where it would become too large. */
+function* writeDocument(
+  places: readonly Place[],
+  deployed: DescribedSpec | undefined,
+  detail: Detail,
+): Steps<string | undefined> {
+  const types = detail === "nothing"
+    ? []
+    : Object.entries(deployed?.spec.aggregate_types as JsonObject ?? {});
+  const shown = writeMembers(shownPlaces(places, types));
+  const pathTexts = yield* withinLimit(shown, limits.openApiCharactersMax);
+  if (pathTexts === undefined) return undefined;
+  const named = writeMembers(allSchemas(deployed?.spec, types, detail));
+  const schemaTexts = yield* withinLimit(named, limits.openApiCharactersMax - pathTexts.length);
+  if (schemaTexts === undefined) return undefined;
+  const head = {
     openapi: "3.1.0",
     info: {
       title: "Daybook",
       version: API_VERSION,
-      description: DESCRIPTION,
+      description: DESCRIPTION + (detail === "all" ? "" : LEFT_OUT[detail] + TOO_LARGE),
       ...(deployed && { "x-spec-version": deployed.version, "x-spec-hash": deployed.spec_hash }),
     },
     servers: [{ url: "/" }],
     tags: TAGS.map(([name]) => ({ name })),
-    paths: Object.fromEntries(shown.map((place) => [place.pattern, pathItem(place)])),
-    components: {
-      schemas: { ...SCHEMAS, ...errorSchemas(), ...specSchemas(deployed?.spec, types) },
-      headers: HEADERS as JsonObject,
-      securitySchemes: SECURITY_SCHEMES,
-    },
   };
+  const rest = { headers: HEADERS as JsonObject, securitySchemes: SECURITY_SCHEMES };
+  return `${JSON.stringify(head).slice(0, -1)},"paths":{${pathTexts}},` +
+    `"components":{"schemas":{${schemaTexts}},${JSON.stringify(rest).slice(1)}}`;
 }
+
+function* writeMembers(members: Iterable<readonly [string, JsonValue]>): Generator<string> {
+  for (const [name, value] of members) yield `${JSON.stringify(name)}:${JSON.stringify(value)}`;
+}
+
+/** All of them, or undefined where that is more. */
+function* withinLimit(texts: Iterable<string>, max: number): Steps<string | undefined> {
+  const parts: string[] = [];
+  let length = 0;
+  for (const text of texts) {
+    length += text.length + 1;
+    if (length > max) return undefined;
+    parts.push(text);
+    yield;
+  }
+  return parts.join(",");
+}
+
+function* shownPlaces(
+  places: readonly Place[],
+  types: readonly NamedType[],
+): Generator<readonly [string, JsonValue]> {
+  for (const place of places) {
+    if (types.length === 0 || !isOfTypes(place)) yield [place.pattern, pathItem(place)];
+    else {
+      for (const one of concretePlaces(place, types)) yield [one.pattern, pathItem(one)];
+    }
+  }
+}
+
+function* allSchemas(
+  spec: JsonObject | undefined,
+  types: readonly NamedType[],
+  detail: Detail,
+): Generator<readonly [string, JsonValue]> {
+  yield* Object.entries({ ...SCHEMAS, ...errorSchemas(), ...partySchemas(spec) });
+  for (const [type, definition] of types) {
+    const events = eventsOf(definition);
+    for (const event of writableEvents(definition)) {
+      const name = `${type}.${event}`;
+      const { schema = true } = events[event] as JsonObject;
+      const shown = detail === "all" ? embedSchema(schema, ref(name).$ref as string) : NOT_SHOWN;
+      yield [name, shown];
+    }
+  }
+}
+
+const NOT_SHOWN: Schema = { description: "Left out: see the description of this document" };
 
 /** @throws {Error} for a route without a row; a test asks for each. */
 function placeOf({ pattern, methods }: PathRoutes): Place {
@@ -107,17 +191,19 @@ function isOfTypes({ pattern }: Place): boolean {
 }
 
 /** The same path for each aggregate type, and where it names an event type, for each of these. */
-function concretePlaces(place: Place, types: readonly NamedType[]): Place[] {
+function* concretePlaces(place: Place, types: readonly NamedType[]): Generator<Place> {
   const isNearby = NEARBY.endsWith(` ${place.pattern}`);
-  return types.flatMap(([type, definition]) => {
-    if (isNearby && !hasPoints(definition)) return [];
+  for (const [type, definition] of types) {
+    if (isNearby && !hasPoints(definition)) continue;
     const ofType = place.pattern.replace("{type}", type);
     const events = writableEvents(definition);
-    if (!ofType.includes("{event}")) return [concrete(place, ofType, [type], events)];
-    return events.map((event) =>
-      concrete(place, ofType.replace("{event}", event), [type, event], [event])
-    );
-  });
+    if (!ofType.includes("{event}")) yield concrete(place, ofType, [type], events);
+    else {
+      for (const event of events) {
+        yield concrete(place, ofType.replace("{event}", event), [type, event], [event]);
+      }
+    }
+  }
 }
 
 function concrete(
@@ -175,21 +261,13 @@ function hasPoints(definition: JsonValue): boolean {
   );
 }
 
-function specSchemas(spec: JsonObject | undefined, types: readonly NamedType[]): JsonObject {
+/** What the spec says of actors and targets. */
+function partySchemas(spec: JsonObject | undefined): JsonObject {
   if (spec === undefined) return {};
-  const schemas: JsonObject = {
+  return {
     WriteMetadata: writeMetadata(
       choice([...spec.agent_types as string[], "system_agent"]),
       Array.isArray(spec.target_types) ? choice(spec.target_types as string[]) : TEXT,
     ),
   };
-  for (const [type, definition] of types) {
-    const events = eventsOf(definition);
-    for (const event of writableEvents(definition)) {
-      const name = `${type}.${event}`;
-      const { schema = true } = events[event] as JsonObject;
-      schemas[name] = embedSchema(schema, ref(name).$ref as string);
-    }
-  }
-  return schemas;
 }

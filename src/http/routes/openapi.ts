@@ -1,32 +1,89 @@
 /** EXT `GET /openapi.json`: without a key generic, with one for the deployed spec. */
 
+import { runAtOnce, runInPieces } from "../../domain/pieces.ts";
+import type { SpecVersion } from "../../domain/spec/deployment.ts";
+import type { Tenant } from "../../domain/tenant.ts";
+import { createRecentMapBySize, type RecentMap } from "../../domain/recent_map.ts";
+import { limits } from "../../domain/limits.ts";
+import { limitInstance } from "../middleware/rate_limit.ts";
 import { sendRefusal } from "../reply.ts";
 import { sendText } from "../answer.ts";
 import type { Call, Edge } from "../call.ts";
 import { authenticateHolder } from "../middleware/authenticate.ts";
-import { openApiDocument } from "../openapi/document.ts";
+import { openApiSteps } from "../openapi/document.ts";
 
-/** The generic document of each edge, made when it is first asked for. */
-const generic = new WeakMap<Edge, string>();
+/** What one edge has made. */
+interface Documents {
+  /** Without a spec, made when it is first asked for. */
+  generic?: string;
+  /** By the spec that they describe. */
+  readonly made: RecentMap<string, string>;
+  readonly underWay: Map<string, Promise<string | undefined>>;
+}
+
+const documentsOf = new WeakMap<Edge, Documents>();
+
+function openDocuments(edge: Edge): Documents {
+  let documents = documentsOf.get(edge);
+  if (documents === undefined) {
+    const made = createRecentMapBySize<string, string>(
+      limits.openApiKeptCharactersMax,
+      (text) => text.length,
+    );
+    documentsOf.set(edge, documents = { made, underWay: new Map() });
+  }
+  return documents;
+}
 
 export async function answerOpenApi(edge: Edge, call: Call): Promise<Response> {
   const header = call.request.headers.get("authorization");
   if (header === null) return sendGeneric(edge, call);
   const holder = await authenticateHolder(edge.service.access, header, call.place, "read");
   if (!holder.ok) return sendRefusal(call.requestId, holder.refusal);
-  const { tenant } = holder.value;
+  const { tenant, instance } = holder.value;
   call.tenant = tenant;
-  const deployed = await edge.service.specs.readSpec(tenant);
+  const limited = await limitInstance(edge, call, instance, "read");
+  if (!limited.ok) return sendRefusal(call.requestId, limited.refusal);
+  const version = await edge.service.specs.readSpecVersion(tenant);
   // Before the first deploy there are no types, and only the generic document is true.
-  if (!deployed.ok) return sendGeneric(edge, call);
-  const document = openApiDocument(edge.paths, deployed.value);
-  return sendText(call.requestId, 200, JSON.stringify(document));
+  if (version === undefined) return sendGeneric(edge, call);
+  const text = await documentOf(edge, tenant, version);
+  return text === undefined ? sendGeneric(edge, call) : sendText(call.requestId, 200, text);
+}
+
+/** Made once for a spec, in pieces, however many ask for it at a time. */
+async function documentOf(
+  edge: Edge,
+  tenant: Tenant,
+  version: SpecVersion,
+): Promise<string | undefined> {
+  const { made, underWay } = openDocuments(edge);
+  const name = nameOf(version);
+  const known = made.get(name);
+  if (known !== undefined) return known;
+  let making = underWay.get(name);
+  if (making === undefined) {
+    making = makeDocument(edge, tenant).finally(() => underWay.delete(name));
+    underWay.set(name, making);
+  }
+  return await making;
+}
+
+async function makeDocument(edge: Edge, tenant: Tenant): Promise<string | undefined> {
+  const deployed = await edge.service.specs.readSpec(tenant);
+  if (!deployed.ok) return undefined;
+  const text = await runInPieces(openApiSteps(edge.paths, deployed.value), edge.host);
+  // Another spec may be current by now than when it was asked for.
+  openDocuments(edge).made.set(nameOf(deployed.value), text);
+  return text;
+}
+
+function nameOf({ spec_hash, version }: SpecVersion): string {
+  return `${spec_hash} ${version}`;
 }
 
 function sendGeneric(edge: Edge, call: Call): Response {
-  let text = generic.get(edge);
-  if (text === undefined) {
-    generic.set(edge, text = JSON.stringify(openApiDocument(edge.paths)));
-  }
-  return sendText(call.requestId, 200, text);
+  const documents = openDocuments(edge);
+  documents.generic ??= runAtOnce(openApiSteps(edge.paths));
+  return sendText(call.requestId, 200, documents.generic);
 }

@@ -4,7 +4,13 @@ import assert from "node:assert/strict";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { JsonObject } from "../../../src/domain/json.ts";
-import { API_VERSION, openApiDocument } from "../../../src/http/openapi/document.ts";
+import { runAtOnce } from "../../../src/domain/pieces.ts";
+import {
+  API_VERSION,
+  type DescribedSpec,
+  openApiDocument,
+  openApiSteps,
+} from "../../../src/http/openapi/document.ts";
 import { OPERATIONS, TAGS } from "../../../src/http/openapi/operations.ts";
 import { PATHS } from "../../../src/http/paths.ts";
 import { exampleSpec } from "../../support/example_spec.ts";
@@ -105,4 +111,39 @@ Deno.test("each writable event of the spec has a path, and its data the event's 
   assert.ok(accepts("/order/{id}", batch("was_noted", "short")));
   assert.ok(!accepts("/order/{id}", batch("was_noted", "longer than that")));
   assert.ok(!accepts("/order/{id}", batch("was_lost", "short")));
+});
+
+function specOf(eventTypes: number, schema: JsonObject): DescribedSpec {
+  const events = Object.fromEntries(
+    Array.from({ length: eventTypes }, (_, index) => [`was_${index}`, { schema, handler: [] }]),
+  );
+  const spec = { agent_types: ["user"], aggregate_types: { order: { events } } };
+  return { spec, spec_hash: "0".repeat(64), version: 1 };
+}
+
+function described(deployed: DescribedSpec) {
+  const text = runAtOnce(openApiSteps(PATHS, deployed));
+  assert(text.length <= 4 * 1024 * 1024, `${text.length}`);
+  const { info, paths, components } = JSON.parse(text);
+  const schema = components.schemas["order.was_0"];
+  return { note: info.description as string, hasPaths: "/order/{id}/was_0" in paths, schema };
+}
+
+Deno.test("a spec whose schemas would make the document too long is described without them", () => {
+  const { note, hasPaths, schema } = described(specOf(10, { description: "x".repeat(500_000) }));
+  assert.match(note, /schemas of this spec's events are left out/);
+  assert(hasPaths);
+  assert.match(schema.description, /^Left out/);
+});
+
+Deno.test("a spec whose paths would make the document too long has the generic one", () => {
+  const { note, hasPaths, schema } = described(specOf(2_000, { type: "object" }));
+  assert.match(note, /paths of this spec's types are left out/);
+  assert(!hasPaths);
+  assert.equal(schema, undefined);
+});
+
+Deno.test("a schema is in the document once, however many bodies refer to it", () => {
+  const text = runAtOnce(openApiSteps(PATHS, specOf(3, { description: "only once, please" })));
+  assert.equal(text.split("only once, please").length - 1, 3);
 });

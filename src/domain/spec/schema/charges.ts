@@ -7,6 +7,7 @@
 import { _, type Ajv2020, type KeywordCxt, Name } from "ajv/dist/2020.js";
 import { type Budget, spend } from "../../budget.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
+import { limits } from "../../limits.ts";
 
 export const VISIT_MARK = "x-units";
 export const FAULTS_MARK = "x-faults";
@@ -23,6 +24,15 @@ const UNITS_PER_FAULT = 200;
 /** Of a character that a format looks at. */
 const UNITS_PER_FORMAT_CHARACTER = 16;
 const UNITS_PER_REGEX_CHARACTER = 128;
+/** What is longer is refused by its length alone, but by the formats that may be as long as data. */
+const REGEX_CHARACTERS = 2_000;
+const FORMAT_CHARACTERS = 8_192;
+const LONG_FORMATS = new Set([
+  "byte",
+  "json-pointer",
+  "json-pointer-uri-fragment",
+  "relative-json-pointer",
+]);
 /** A longer key is charged for each schema that may have to write it into a path. */
 const KEY_CHARACTERS = 64;
 
@@ -100,7 +110,8 @@ function startEvaluated({ gen, it }: KeywordCxt): void {
 
 interface Charge {
   readonly fixed: (units: number) => void;
-  readonly text: (value: JsonValue, units: number, perCharacter: number) => void;
+  /** `max`: characters that are looked at. */
+  readonly text: (value: JsonValue, units: number, perCharacter: number, max: number) => void;
   /** `within`: schemas that may write the path of a key. */
   readonly keys: (value: JsonValue, units: number, perKey: number, within: number) => void;
   readonly faults: (count: number) => void;
@@ -110,8 +121,9 @@ function createCharge(budget: Budget): Charge {
   return {
     fixed: (units) => spend(budget, units),
     faults: (count) => spend(budget, UNITS_PER_FAULT * count),
-    text: (value, units, perCharacter) => {
-      spend(budget, typeof value === "string" ? units + perCharacter * value.length : units);
+    text: (value, units, perCharacter, max) => {
+      if (typeof value === "string") units += perCharacter * Math.min(value.length, max);
+      spend(budget, units);
     },
     keys: (value, units, perKey, within) => {
       if (isJsonObject(value)) {
@@ -129,25 +141,30 @@ function chargeVisit(cxt: KeywordCxt, charge: Charge): void {
   const { gen, data, schema, it } = cxt;
   const parent = cxt.parentSchema as JsonObject;
   const { unevaluated } = it.opts;
-  const perCharacter = unitsPerCharacter(parent);
-  if (perCharacter > 0) {
+  const { format } = parent;
+  const readsLength = parent.minLength !== undefined || parent.maxLength !== undefined;
+  const readsText = readsLength || format !== undefined;
+  if (readsText) {
     const text = gen.scopeValue("func", { ref: charge.text });
-    gen.code(_`${text}(${data}, ${schema}, ${perCharacter})`);
+    const [perCharacter, max] = unitsOfText(format);
+    gen.code(_`${text}(${data}, ${schema}, ${perCharacter}, ${max})`);
   }
   if (unevaluated || READS_KEYS.some((keyword) => Object.hasOwn(parent, keyword))) {
     const keys = gen.scopeValue("func", { ref: charge.keys });
     const perKey = unevaluated ? UNITS_PER_EVALUATED_KEY : UNITS_PER_KEY;
     const within = READS_KEYS.reduce((sum, keyword) => sum + countSchemas(parent[keyword]), 1);
     gen.code(_`${keys}(${data}, ${schema}, ${perKey}, ${within})`);
-  } else if (perCharacter === 0) {
+  } else if (!readsText) {
     gen.code(_`${gen.scopeValue("func", { ref: charge.fixed })}(${schema})`);
   }
 }
 
-function unitsPerCharacter(schema: JsonObject): number {
-  if (schema.format === "regex") return UNITS_PER_REGEX_CHARACTER;
-  if (schema.format !== undefined) return UNITS_PER_FORMAT_CHARACTER;
-  return schema.minLength !== undefined || schema.maxLength !== undefined ? 1 : 0;
+/** Of one character, and how many there are at most. */
+function unitsOfText(format: JsonValue | undefined): [perCharacter: number, max: number] {
+  if (format === undefined) return [1, limits.eventDataBytesMax];
+  if (format === "regex") return [UNITS_PER_REGEX_CHARACTER, REGEX_CHARACTERS];
+  const isLong = LONG_FORMATS.has(format as string);
+  return [UNITS_PER_FORMAT_CHARACTER, isLong ? limits.eventDataBytesMax : FORMAT_CHARACTERS];
 }
 
 /** Objects in it, which is at least how many schemas. */

@@ -178,6 +178,10 @@ export const limits = {
   importEventsMax: 10_000,
   /** Imports that one process runs at a time. */
   importsUnderWayMax: 4,
+  /** What must come of a file while its client is waited for so long; more where others wait. */
+  importBytesMin: 64 * KiB,
+  importBytesBesideOthersMin: 1 * MiB,
+  importWaitMsWindow: 10_000,
   /** What one transaction of an import stores, about: others write between them. */
   importTransactionBytesMax: 1_000_000,
   /** What a cold start has in memory, put in order by stream, and stores in one transaction. */

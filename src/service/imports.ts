@@ -5,10 +5,10 @@ import {
   type ImportOutcome,
   type ImportParts,
   type ImportRequest,
-  refuseBusy,
 } from "../commands/import/import_events.ts";
+import { refuseBusy } from "../commands/import/import_faults.ts";
+import { endOf, openImportPlaces } from "../commands/import/import_places.ts";
 import type { ImportView } from "../domain/import/progress.ts";
-import { limits } from "../domain/limits.ts";
 import type { PageRequest } from "../domain/reading.ts";
 import type { Outcome } from "../domain/refusal.ts";
 import type { Tenant } from "../domain/tenant.ts";
@@ -31,19 +31,23 @@ const UUID_BYTES = 16;
 
 export function createImports(parts: Omit<ImportParts, "stopping">): ImportService {
   const stop = new AbortController();
-  const importing: ImportParts = { ...parts, stopping: stop.signal };
   const { engine, host } = parts;
-  let underWay = 0;
+  const places = openImportPlaces(host.monotonicMs);
 
   return {
     async run(tenant, request) {
-      if (underWay >= limits.importsUnderWayMax || stop.signal.aborted) return refuseBusy();
-      underWay++;
+      const place = stop.signal.aborted ? undefined : places.take(tenant.instanceId);
+      if (place === undefined) return refuseBusy();
+      const stopping = AbortSignal.any([stop.signal, place.ending]);
+      const pieces: ImportRequest["pieces"] = (signal) => place.watch(request.pieces(signal));
       try {
         const importId = request.importId ?? formatUuid(host.randomBytes(UUID_BYTES));
-        return await importEvents(importing, tenant.number, { ...request, importId });
+        const asked = { ...request, importId, pieces };
+        const outcome = await importEvents({ ...parts, stopping }, tenant.number, asked);
+        const end = endOf(place.ending);
+        return outcome.ok || end === undefined ? outcome : { ...outcome, ...end };
       } finally {
-        underWay--;
+        place.leave();
       }
     },
     list: (tenant, page) => listImports(engine, tenant.number, page),

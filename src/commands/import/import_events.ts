@@ -26,6 +26,7 @@ import {
   refuseOtherFile,
   type WindowBounds,
 } from "./collect_window.ts";
+import { STOPPING } from "./import_faults.ts";
 import { type FilePieces, type LineReader, readLines } from "./read_lines.ts";
 import { type StoreParts, storeWindow } from "./store_window.ts";
 
@@ -242,20 +243,4 @@ async function runImport(
   } finally {
     await Promise.allSettled([storing]);
   }
-}
-
-const RETRY_AFTER_SECONDS = 5;
-
-const STOPPING = refuse({
-  kind: "import_unavailable",
-  message: "The server is stopping; send the file again with the same import_id to go on",
-  retryAfterSeconds: RETRY_AFTER_SECONDS,
-});
-
-/** For the import that is one too many. */
-export function refuseBusy() {
-  const { importsUnderWayMax } = limits;
-  const message = `This server runs ${importsUnderWayMax} imports at a time; send this one later`;
-  const retryAfterSeconds = RETRY_AFTER_SECONDS;
-  return refuse({ kind: "import_unavailable", message, retryAfterSeconds });
 }

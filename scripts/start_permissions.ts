@@ -1,6 +1,7 @@
 /**
  * What the server may touch, as options for the runtime: made of the settings, so that it is no
- * more than they need. `deno task start` and the container image ask for one option after the other.
+ * more than they need. `deno task start` and the container image ask for one option after the
+ * other.
  *
  *   deno run -A scripts/start_permissions.ts read|write|run|ffi
  */

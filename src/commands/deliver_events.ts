@@ -14,6 +14,7 @@ import type { DeliveryEnd, Lane } from "../domain/listener/delivery.ts";
 import { isOutage } from "../domain/outage.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
 import type { ReadTransaction } from "../kv/engine.ts";
+import { openInstanceNames } from "../queries/instance_of.ts";
 import { followLanes } from "../queries/follow_lanes.ts";
 import { laneShard, listMarkedLanes, nextMarkedEndpoint } from "../store/deliveries.ts";
 import { NO_OWN_LANES, type OwnLanes } from "./append_deliveries.ts";
@@ -22,6 +23,7 @@ import {
   LANES_AHEAD,
   mayBegin,
   noteLook,
+  noteUnderWay,
   openEndpoints,
   roomOf,
 } from "./delivery_endpoints.ts";
@@ -79,7 +81,7 @@ interface Busy {
 export function createDeliveryRunner(parts: RunnerParts): DeliveryRunner {
   const { engine, host, share, counters, sender } = parts;
   const settler = openDeliverySettler(engine, host);
-  const endpoints = openEndpoints();
+  const endpoints = openEndpoints(openInstanceNames(engine));
   const busy = new Map<string, Busy>();
   /** Those that have lanes waiting, the one that was served longest ago first. */
   const ready = new Set<Endpoint>();
@@ -158,7 +160,7 @@ export function createDeliveryRunner(parts: RunnerParts): DeliveryRunner {
     const own = busy.get(name)!;
     own.isUnderWay = true;
     own.again = false;
-    endpoint.underWay++;
+    noteUnderWay(endpoint, 1);
     const work = {
       endpoint,
       lane,
@@ -167,7 +169,7 @@ export function createDeliveryRunner(parts: RunnerParts): DeliveryRunner {
     };
     const run = worker.work(work).catch((error: unknown) => noteFault(lane, error)).then((rest) => {
       running.delete(run);
-      endpoint.underWay--;
+      noteUnderWay(endpoint, -1);
       finish(endpoint, lane, own, rest);
       pump();
     });

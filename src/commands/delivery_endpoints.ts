@@ -11,9 +11,16 @@ import {
   circuitAtStart,
   CLOSED_CIRCUIT,
 } from "../domain/listener/circuit.ts";
-import { allowsAnother } from "../domain/listener/bulkhead.ts";
+import { allowsAnother, allowsInstance } from "../domain/listener/bulkhead.ts";
 import type { Lane } from "../domain/listener/delivery.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
+
+/** An instance: its environments share what may be under way. */
+interface Owner {
+  readonly name: string;
+  underWay: number;
+  endpoints: number;
+}
 
 export interface Endpoint {
   readonly tenant: number;
@@ -21,6 +28,7 @@ export interface Endpoint {
   /** Lanes that come next; {@link LANES_AHEAD} at most. */
   readonly waiting: Lane[];
   underWay: number;
+  owner: Owner;
   /** Of the address it stands for: another address is another endpoint. */
   circuit: Circuit;
   url: string | undefined;
@@ -45,13 +53,49 @@ export const LANES_AHEAD = 64;
 /** How often the lanes of an endpoint that is left alone are looked at. */
 const LOOK_MS = 250;
 
-export function openEndpoints(): Endpoints {
+/** `instanceOf` tells whose environment it is, by its number. */
+export function openEndpoints(
+  instanceOf: (tenant: number) => string | Promise<string>,
+): Endpoints {
   const known = new Map<string, Endpoint>();
+  /** Of instances that have endpoints here; of a tenant, until the store has told whose it is. */
+  const owners = new Map<string, Owner>();
+
+  function join(endpoint: Endpoint, name: string): void {
+    let owner = owners.get(name);
+    if (owner === undefined) owners.set(name, owner = { name, underWay: 0, endpoints: 0 });
+    owner.endpoints++;
+    owner.underWay += endpoint.underWay;
+    endpoint.owner = owner;
+  }
+
+  function leave({ owner, underWay }: Endpoint): void {
+    owner.underWay -= underWay;
+    if (--owner.endpoints === 0) owners.delete(owner.name);
+  }
+
+  function create(tenant: number, listener: string): Endpoint {
+    const endpoint = newEndpoint(tenant, listener);
+    const instance = instanceOf(tenant);
+    if (typeof instance === "string") {
+      join(endpoint, instance);
+      return endpoint;
+    }
+    join(endpoint, `tenant ${tenant}`);
+    const move = (name: string) => {
+      if (known.get(nameOf(tenant, listener)) !== endpoint) return;
+      leave(endpoint);
+      join(endpoint, name);
+    };
+    instance.then(move, () => {});
+    return endpoint;
+  }
+
   return {
     open(tenant, listener) {
       const name = nameOf(tenant, listener);
       let endpoint = known.get(name);
-      if (endpoint === undefined) known.set(name, endpoint = newEndpoint(tenant, listener));
+      if (endpoint === undefined) known.set(name, endpoint = create(tenant, listener));
       return endpoint;
     },
     find: (tenant, listener) => known.get(nameOf(tenant, listener)),
@@ -61,6 +105,7 @@ export function openEndpoints(): Endpoints {
       const isIdle = waiting.length === 0 && underWay === 0 && !hasMore;
       if (!isIdle || circuit.failuresInRow > 0) return;
       known.delete(nameOf(endpoint.tenant, endpoint.listener));
+      leave(endpoint);
     },
   };
 }
@@ -69,12 +114,16 @@ function nameOf(tenant: number, listener: string): string {
   return `${tenant}/${listener}`;
 }
 
+/** Until it joins one. */
+const NOBODY: Owner = { name: "", underWay: 0, endpoints: 0 };
+
 function newEndpoint(tenant: number, listener: string): Endpoint {
   return {
     tenant,
     listener,
     waiting: [],
     underWay: 0,
+    owner: NOBODY,
     circuit: CLOSED_CIRCUIT,
     url: undefined,
     hasMore: false,
@@ -95,8 +144,14 @@ export function noteLook(endpoint: Endpoint, nowMs: number): void {
 }
 
 /** Whether a lane that waits may begin, where so many of all listeners are under way. */
-export function mayBegin({ waiting, underWay }: Endpoint, all: number): boolean {
-  return waiting.length > 0 && allowsAnother(underWay, all);
+export function mayBegin({ waiting, underWay, owner }: Endpoint, all: number): boolean {
+  return waiting.length > 0 && allowsAnother(underWay, all) && allowsInstance(owner.underWay, all);
+}
+
+/** One more of the endpoint is under way; or one less. */
+export function noteUnderWay(endpoint: Endpoint, change: 1 | -1): void {
+  endpoint.underWay += change;
+  endpoint.owner.underWay += change;
 }
 
 /** Whether a try at `url` may begin now; where it may, it has begun. */

@@ -111,6 +111,8 @@ export const limits = {
   /** Tries under way of one listener, and of a whole process. */
   deliveriesPerListenerMax: 16,
   deliveriesUnderWayMax: 256,
+  /** Of these, so many are for instances that have none under way. */
+  deliveriesKeptForOthers: 64,
   /** Failures in a row after which an endpoint is left alone, and for how long. */
   circuitFailuresMax: 20,
   circuitPauseMs: 30_000,

@@ -1,6 +1,6 @@
 /**
- * Which instance a tenant number belongs to: all environments of an instance share its turn among
- * the WebAssembly modules of a process.
+ * Which instance a tenant number belongs to: all environments of an instance share its turns among
+ * the WebAssembly modules of a process, and what it may deliver at a time.
  */
 
 import type { Engine } from "../kv/engine.ts";

@@ -298,3 +298,41 @@ for (const isDirect of [true, false]) {
     }, { isDirect, spec });
   });
 }
+
+Deno.test("two hundred listeners of an instance that never answer leave room for another instance", async () => {
+  await withListeners(async ({ service, sender, test, tenants }) => {
+    const held = Promise.withResolvers<void>();
+    const slow = Object.fromEntries(
+      Array.from({ length: 100 }, (_, number) => [`slow_${number}`, {}]),
+    );
+    const { id } = valueOf(await service.access.createInstance("hostile", "unlimited"));
+    const operator = { subject: "test" };
+    await service.background.drainDeliveries();
+    for (const environment of ["test", "staging"] as const) {
+      const tenant = valueOf(await service.access.resolveTenant(operator, id, environment));
+      await redeploy(service, tenant, specWith(slow));
+      sender.answer = async ({ payload }) => {
+        if (payload.instance_id === id) await held.promise;
+        return { status: 200 };
+      };
+      for (const stream of [1, 2, 3]) await note(service, tenant, uuid(stream), "theirs");
+    }
+    await service.background.drainDeliveries();
+    const ofHostile = () => sender.sent.filter(({ payload }) => payload.instance_id === id).length;
+    assert.equal(tenants.test, test);
+    await until(() => ofHostile() >= 90);
+    await note(service, test, uuid(1), "mine");
+    await until(() => sender.sent.some(({ payload }) => payload.instance_id === test.instanceId));
+    assert.ok(ofHostile() <= 96, `${ofHostile()} are under way`);
+    held.resolve();
+    await deliver(service);
+    assert.equal(ofHostile(), 600, "and none of theirs is lost");
+  });
+});
+
+async function until(isSo: () => boolean): Promise<void> {
+  for (let turn = 0; !isSo(); turn++) {
+    assert.ok(turn < 500, "it does not come to that");
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

@@ -1,7 +1,7 @@
 /** How many tries may be under way: no listener takes what others need. */
 
 import assert from "node:assert/strict";
-import { allowsAnother } from "../../../src/domain/listener/bulkhead.ts";
+import { allowsAnother, allowsInstance } from "../../../src/domain/listener/bulkhead.ts";
 import { limits } from "../../../src/domain/limits.ts";
 
 /** Each of so many listeners takes what it may, one after the other, until none may have more. */
@@ -35,4 +35,31 @@ Deno.test("however many take all they may, another may begin, as long as they ar
 
 Deno.test("more than all there is never begins", () => {
   assert.ok(!allowsAnother(0, limits.deliveriesUnderWayMax));
+});
+
+/** Instances with many listeners each, of which one after the other takes all it may. */
+function fillInstances(instances: number): number[] {
+  const own: number[] = [];
+  let all = 0;
+  for (let instance = 0; instance < instances; instance++) {
+    own.push(0);
+    while (allowsInstance(own[instance]!, all)) {
+      own[instance]!++;
+      all++;
+    }
+  }
+  return own;
+}
+
+Deno.test("an instance alone has three eighths of all, however many listeners it has", () => {
+  assert.deepEqual(fillInstances(1), [96]);
+});
+
+Deno.test("the first takes most, and yet there is some for the next of sixty instances", () => {
+  for (const instances of [1, 2, 3, 10, 60]) {
+    const own = fillInstances(instances);
+    const all = own.reduce((sum, each) => sum + each);
+    assert.ok(allowsInstance(0, all) && allowsAnother(0, all), `${instances} have ${all}`);
+    assert.ok(Math.min(...own) > 0, "and each has some");
+  }
 });

@@ -1,4 +1,7 @@
-/** The runners that nobody uses at the moment: started when asked for, ended when idle long. */
+/**
+ * The runners that nobody uses at the moment: started when asked for, ended when idle long. One that
+ * ends while it is used is replaced at once: its user may take another, and nobody is to wait then.
+ */
 
 import { newAlarm } from "./alarm.ts";
 import {
@@ -34,6 +37,8 @@ export function runnerShelf<Q, A extends AnswerMessage>(
   const idle: { readonly runner: RunnerProcess<Q, A>; readonly sinceMs: number }[] = [];
   const sweep = newAlarm(endIdle);
   const alive = new Set<RunnerProcess<Q, A>>();
+  /** Runners that start in place of others, for whoever comes first. */
+  const spares: Promise<RunnerProcess<Q, A> | undefined>[] = [];
   let tryAgainMs = -Infinity;
   let isClosed = false;
 
@@ -57,6 +62,25 @@ export function runnerShelf<Q, A extends AnswerMessage>(
     alive.delete(runner);
     const index = idle.findIndex((each) => each.runner === runner);
     if (index >= 0) idle.splice(index, 1);
+    else if (!isClosed) startSpare();
+  }
+
+  function startSpare(): void {
+    const spare = start();
+    spares.push(spare);
+    spare.then((runner) => {
+      const index = spares.indexOf(spare);
+      // Somebody has taken it meanwhile.
+      if (index < 0) return;
+      spares.splice(index, 1);
+      if (runner !== undefined) layDown(runner);
+    });
+  }
+
+  function layDown(runner: RunnerProcess<Q, A>): void {
+    if (isClosed || !alive.has(runner)) return;
+    if (idle.length === 0) sweep.set(performance.now() + IDLE_MS);
+    idle.push({ runner, sinceMs: performance.now() });
   }
 
   function endIdle(): void {
@@ -69,7 +93,7 @@ export function runnerShelf<Q, A extends AnswerMessage>(
     take() {
       // The one used last: its caches are warm, and the others come to their end.
       const last = idle.pop();
-      return last === undefined ? start() : Promise.resolve(last.runner);
+      return last === undefined ? spares.shift() ?? start() : Promise.resolve(last.runner);
     },
     async putBack(runner) {
       try {
@@ -78,9 +102,7 @@ export function runnerShelf<Q, A extends AnswerMessage>(
         await runner.ended;
         return;
       }
-      if (isClosed || !alive.has(runner)) return;
-      if (idle.length === 0) sweep.set(performance.now() + IDLE_MS);
-      idle.push({ runner, sinceMs: performance.now() });
+      layDown(runner);
     },
     processIds: () => [...alive].map(({ pid }) => pid),
     async close() {
@@ -88,6 +110,7 @@ export function runnerShelf<Q, A extends AnswerMessage>(
       sweep.close();
       idle.splice(0);
       for (const runner of alive) runner.kill();
+      await Promise.all(spares.splice(0));
       await Promise.all([...alive].map(({ ended }) => ended));
     },
   };

@@ -25,44 +25,72 @@ export function encodeFrame(message: unknown, body: Uint8Array): Uint8Array<Arra
 
 /** Puts frames together from pieces of a stream, however it is cut. */
 export interface FrameReader<T> {
-  /** Takes a piece, which is copied. */
+  /** Takes a piece, which is copied. @throws where a frame is larger than any can be. */
   push(piece: Uint8Array): void;
   /** The next whole frame, if it is there. Its body is the caller's. */
   next(): Frame<T> | undefined;
 }
 
+/** The largest message is a state to be folded, with what is to be folded onto it. */
+const FRAME_BYTES_MAX = 256 * 1024 * 1024;
+
+/** Of each frame there is one copy, of its own size; nothing is kept for the next ones. */
 export function frameReader<T>(): FrameReader<T> {
-  let held = new Uint8Array(64 * 1024);
-  let start = 0;
-  let end = 0;
+  const lengths = new Uint8Array(LENGTHS_BYTES);
+  const view = new DataView(lengths.buffer);
+  const whole: Frame<T>[] = [];
+  let text: Uint8Array<ArrayBuffer> | undefined;
+  let body: Uint8Array<ArrayBuffer> | undefined;
+  /** Bytes of the frame that are there. */
+  let filled = 0;
 
   function push(piece: Uint8Array): void {
-    if (end + piece.length > held.length) makeRoom(piece.length);
-    held.set(piece, end);
-    end += piece.length;
+    for (let at = 0; at < piece.length;) {
+      at += text === undefined || body === undefined
+        ? takeLengths(piece.subarray(at))
+        : takeContent(text, body, piece.subarray(at));
+      if (text !== undefined && body !== undefined) endFrame(text, body);
+    }
   }
 
-  function makeRoom(bytes: number): void {
-    const size = Math.max(held.length, 2 * (end - start + bytes));
-    const roomier = size > held.length ? new Uint8Array(size) : held;
-    roomier.set(held.subarray(start, end));
-    [held, start, end] = [roomier, 0, end - start];
+  function takeLengths(piece: Uint8Array): number {
+    const taken = copyInto(lengths, filled, piece);
+    filled += taken;
+    if (filled < LENGTHS_BYTES) return taken;
+    const [textBytes, bodyBytes] = [view.getUint32(0, true), view.getUint32(4, true)];
+    if (textBytes + bodyBytes > FRAME_BYTES_MAX) throw new RangeError("a frame is too large");
+    text = new Uint8Array(textBytes);
+    body = new Uint8Array(bodyBytes);
+    filled = 0;
+    return taken;
   }
 
-  function next(): Frame<T> | undefined {
-    if (end - start < LENGTHS_BYTES) return undefined;
-    const lengths = new DataView(held.buffer, start);
-    const textEnd = start + LENGTHS_BYTES + lengths.getUint32(0, true);
-    const bodyEnd = textEnd + lengths.getUint32(4, true);
-    if (bodyEnd > end) return undefined;
-    const message = JSON.parse(decoder.decode(held.subarray(start + LENGTHS_BYTES, textEnd)));
-    const body = held.slice(textEnd, bodyEnd);
-    start = bodyEnd;
-    if (start === end) start = end = 0;
-    return { message, body };
+  function takeContent(text: Uint8Array, body: Uint8Array, piece: Uint8Array): number {
+    const ofText = copyInto(text, filled, piece);
+    filled += ofText;
+    if (filled < text.length) return ofText;
+    const ofBody = copyInto(body, filled - text.length, piece.subarray(ofText));
+    filled += ofBody;
+    return ofText + ofBody;
   }
 
-  return { push, next };
+  function endFrame(message: Uint8Array, content: Uint8Array<ArrayBuffer>): void {
+    if (filled < message.length + content.length) return;
+    whole.push({ message: JSON.parse(decoder.decode(message)), body: content });
+    text = body = undefined;
+    filled = 0;
+  }
+
+  return { push, next: () => whole.shift() };
+}
+
+/** As much of the piece as there is room for; gives how much that was. */
+function copyInto(target: Uint8Array, at: number, piece: Uint8Array): number {
+  const room = target.length - at;
+  if (room <= 0) return 0;
+  const taken = piece.length > room ? piece.subarray(0, room) : piece;
+  target.set(taken, at);
+  return taken.length;
 }
 
 export function joinBytes(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {

@@ -31,9 +31,9 @@ interface Batch extends CopiedChanges {
   readonly isAtEnd: boolean;
 }
 
-/** Of one view in one read. A row is larger than most, so that they are bounded together. */
+/** Changes of one view in one read, and the rows of all views in one message, but for the last. */
 const CHANGES_MAX = 500;
-const BATCH_BYTES_MAX = 2 * 1024 * 1024;
+const MESSAGE_BYTES_MAX = 256 * 1024;
 
 /** To be called in the turn of the copy, whose tables it moves on. */
 export async function catchUpCopy(
@@ -44,7 +44,7 @@ export async function catchUpCopy(
   let tables = followers.map(({ table }) => table);
   for (let isFirst = true;; isFirst = false) {
     const batches = await engine.snapshot((tx) =>
-      Promise.all(followers.map(({ view }, index) => readBatch(tx, view, tables[index]!.stamp)))
+      readBatches(tx, followers.map(({ view }, index) => ({ view, table: tables[index]! })))
     );
     const lost = batches.filter(({ isLost }) => isLost).map(({ view }) => view.name);
     if (lost.length > 0) return { kind: "lost", names: lost };
@@ -64,8 +64,31 @@ export async function catchUpCopy(
   }
 }
 
-/** Changes after a stamp, as far as one message takes them, with the rows as they are now. */
-async function readBatch(tx: ReadTransaction, view: View, from: string): Promise<Batch> {
+/** What all of them lack, as far as one message takes it; views behind that have their turn later. */
+async function readBatches(
+  tx: ReadTransaction,
+  followers: readonly Follower[],
+): Promise<Batch[]> {
+  const batches: Batch[] = [];
+  const room: Room = { bytes: MESSAGE_BYTES_MAX };
+  for (const { view, table } of followers) {
+    batches.push(await readBatch(tx, view, table.stamp, room));
+  }
+  return batches;
+}
+
+/** What a message still takes. */
+interface Room {
+  bytes: number;
+}
+
+/** Changes after a stamp, as far as there is room, with the rows as they are now. */
+async function readBatch(
+  tx: ReadTransaction,
+  view: View,
+  from: string,
+  room: Room,
+): Promise<Batch> {
   const after = from === "" ? undefined : Uint8Array.fromHex(from) as Bytes;
   const { changes, isLost } = await readViewChanges(tx, view, after, CHANGES_MAX);
   const batch = { view, from, removed: [] as string[], rows: [] as CopyRow[] };
@@ -73,17 +96,16 @@ async function readBatch(tx: ReadTransaction, view: View, from: string): Promise
     return { ...batch, to: from, isLost: true, isAtEnd: true };
   }
   const seen = new Set<string>();
-  let bytes = 0;
   let to = from;
   for (const { key, stamp } of changes) {
-    if (bytes > BATCH_BYTES_MAX) return { ...batch, to, isLost: false, isAtEnd: false };
+    if (room.bytes <= 0) return { ...batch, to, isLost: false, isAtEnd: false };
     to = stamp.toHex();
     if (seen.has(key)) continue;
     seen.add(key);
     const row = await readViewRow(tx, view, key);
     if (row === undefined) batch.removed.push(key);
     else batch.rows.push(copyRow(row));
-    bytes += row?.bytes ?? 0;
+    room.bytes -= row?.bytes ?? 0;
   }
   return { ...batch, to, isLost: false, isAtEnd: changes.length < CHANGES_MAX };
 }

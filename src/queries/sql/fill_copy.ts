@@ -18,8 +18,8 @@ export type Filled =
   | { readonly kind: "moved"; readonly reason: string }
   | { readonly kind: "failed"; readonly reason: string };
 
-/** One read of the store, and one transaction of the file. */
-const PAGE = { limit: 500, bytesMax: 1024 * 1024 };
+/** One read of the store, and one transaction of the file: a few milliseconds of this thread. */
+const PAGE = { limit: 500, bytesMax: 256 * 1024 };
 const TOKEN_BYTES = 8;
 
 /** `onRows` is told how many rows there are, after each page. */

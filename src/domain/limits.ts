@@ -222,9 +222,8 @@ export const limits = {
   sqlValueBytesMax: 8 * MiB,
   /** What temporary files of a statement, and copies of views, must leave of their disk. */
   sqlDiskFreeBytesMin: 1_024 * MiB,
-  /** Queries of one instance from their beginning to their answer, and exports of views as CSV. */
+  /** Queries of one instance from their beginning to their answer. */
   sqlUnderWayPerInstanceMax: 80,
-  csvExportsPerInstanceMax: 8,
   /** Statements of one instance that wait for a process, and how long each does. */
   sqlWaitingPerTenantMax: 64,
   sqlWaitMsMax: 2_000,

@@ -1,15 +1,19 @@
-/** A projection as CSV, a page of rows at a time, however many there are. Decisions, section 15. */
+/**
+ * A projection as CSV, a page of rows at a time, however many there are. One page of an instance is
+ * made at a time, so that many exports of one hold up nobody else.
+ */
 
 import { assert } from "../domain/assert.ts";
 import type { JsonValue } from "../domain/json.ts";
 import { limits } from "../domain/limits.ts";
+import type { Lines } from "../domain/lines.ts";
 import { csvLine } from "../domain/projection/csv.ts";
 import type { View } from "../domain/projection/view.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import { didYouMean } from "../domain/nearest_name.ts";
 import type { Host } from "../host.ts";
-import type { Engine } from "../kv/engine.ts";
+import type { Engine, ReadTransaction } from "../kv/engine.ts";
 import { readView } from "../store/projections.ts";
 import { readViewRows, type StoredRow } from "../store/view_rows.ts";
 import { findView } from "./read_view.ts";
@@ -29,15 +33,17 @@ export interface CsvExport {
 }
 
 const PAGE_ROWS = 500;
-const PAGE_BYTES = 1024 * 1024;
+/** Some milliseconds of this thread. */
+const PAGE_BYTES = 256 * 1024;
 const KEY = "key";
 const encoder = new TextEncoder();
 
 export async function exportView(
   engine: Engine,
   host: Host,
-  { number: tenant }: Tenant,
+  { number: tenant, instanceId }: Tenant,
   { name, columns: asked }: CsvRequest,
+  lines: Lines,
 ): Promise<Outcome<CsvExport>> {
   const { commits: lag } = await waitForViews(engine, host, tenant, limits.viewWaitMsMax, [name]);
   const view = await engine.snapshot((tx) => findView(tx, tenant, name));
@@ -50,11 +56,15 @@ export async function exportView(
     return refuse({ kind: "bad_request", message, path: "columns" });
   }
   const columns = [...new Set(asked ?? known)].filter((column) => column !== KEY);
-  return accept({ lag, pages: csvPages(engine, view.value, columns) });
+  return accept({ lag, pages: csvPages(readPage, view.value, columns) });
+
+  function readPage<T>(read: (tx: ReadTransaction) => Promise<T>): Promise<T> {
+    return lines.inLine(instanceId, () => engine.snapshot(read));
+  }
 }
 
 async function* csvPages(
-  engine: Engine,
+  readPage: <T>(read: (tx: ReadTransaction) => Promise<T>) => Promise<T>,
   first: View,
   columns: readonly string[],
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
@@ -62,7 +72,7 @@ async function* csvPages(
   let after: string | undefined;
   let text = csvLine([KEY, ...columns]);
   for (let count = PAGE_ROWS; count > 0;) {
-    const page = await engine.snapshot(async (tx) => {
+    const page = await readPage(async (tx) => {
       const now = await readView(tx, view.tenant, view.name);
       if (now === undefined || !isSameTable(now, first)) return undefined;
       const options = { after, limit: PAGE_ROWS, bytesMax: PAGE_BYTES };

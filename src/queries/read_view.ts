@@ -35,7 +35,7 @@ export interface ReadRowRequest {
 /** Longer than any identifier: a cursor above it names nothing. */
 const CURSOR_CHARACTERS_MAX = 256;
 /** Rows read at a time for a page: each may have a mebibyte. */
-const ROWS_AT_A_TIME = 25;
+const AT_A_TIME = { limit: 25, bytesMax: 256 * 1024 };
 
 export async function readRow(
   tools: ViewTools,
@@ -139,7 +139,7 @@ async function readPage(
   let bytes = 0;
   for (let after = start;; after = rows.at(-1)!.key) {
     // One more than the page tells exactly whether anything follows it.
-    const some = await readViewRows(tx, view, { after, limit: ROWS_AT_A_TIME });
+    const some = await readViewRows(tx, view, { after, ...AT_A_TIME });
     for (const row of some) {
       if (rows.length === limit || (rows.length > 0 && bytes > limits.pageBytesMax)) {
         return { rows, truncated: true };
@@ -147,6 +147,7 @@ async function readPage(
       rows.push(row);
       bytes += row.bytes;
     }
-    if (some.length < ROWS_AT_A_TIME) return { rows, truncated: false };
+    const isCut = some.reduce((sum, row) => sum + row.bytes, 0) >= AT_A_TIME.bytesMax;
+    if (some.length < AT_A_TIME.limit && !isCut) return { rows, truncated: false };
   }
 }

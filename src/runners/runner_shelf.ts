@@ -1,6 +1,7 @@
 /**
- * The runners that nobody uses at the moment: started when asked for, ended when idle long. One that
- * ends while it is used is replaced at once: its user may take another, and nobody is to wait then.
+ * The runners that nobody uses at the moment: started when asked for, ended when idle long. One
+ * that ends while it is used is replaced at once: its user may take another, and others are not to
+ * wait then.
  */
 
 import { newAlarm } from "./alarm.ts";

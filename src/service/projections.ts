@@ -5,6 +5,7 @@ import {
   type DeployedProjection,
   deployProjection,
 } from "../commands/deploy_projection.ts";
+import { openLines } from "../domain/lines.ts";
 import type { WorkShare } from "../commands/share_work.ts";
 import { createViewBuilder } from "../commands/views/build_views.ts";
 import { createViewKeeper } from "../commands/views/keep_views.ts";
@@ -55,13 +56,14 @@ export function createProjections(parts: ProjectionParts): ProjectionService {
   const working = { ...parts, sets };
   const keeper = createViewKeeper(working, share);
   const builder = createViewBuilder(working, share);
+  const lines = openLines();
   return {
     deploy: (tenant, document) => deployProjection(working, tenant, document),
     remove: (tenant, name) => deleteProjection(working, tenant, name),
     list: (tenant) => listProjections(engine, tenant),
     readRow: (tenant, request) => readRow(working, tenant, request),
     listRows: (tenant, name, page) => listRows(working, tenant, name, page),
-    exportCsv: (tenant, request) => exportView(engine, host, tenant, request),
+    exportCsv: (tenant, request) => exportView(engine, host, tenant, request, lines),
     keepViews: (limit, isStopping = () => false) => keeper.drain(limit, isStopping),
     buildViews: (isStopping = () => false) => builder.drain(isStopping),
     followCommits: (wake) => followCommits(engine, host, wake),

@@ -16,7 +16,7 @@ import {
   encodeRow,
   listRowsOfSource,
   readViewRow,
-  readViewRows,
+  readViewRowKeys,
   setViewRow,
   type SourceMark,
   type StoredRow,
@@ -110,7 +110,7 @@ async function rowsOf(
   const isIncluded = Object.values((document.include ?? {}) as JsonObject).includes(stream);
   const page = { after, limit: PAGE_ROWS };
   const shown = isIncluded
-    ? (await readViewRows(tx.unguarded, place, page)).map(({ key }) => key)
+    ? await readViewRowKeys(tx.unguarded, place, page)
     : await listRowsOfSource(tx.unguarded, place, stream, page);
   const own = after === undefined && document.for_each === type ? [id] : [];
   return { all: [...own, ...shown], last: shown.length < PAGE_ROWS ? undefined : shown.at(-1) };

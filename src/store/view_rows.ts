@@ -53,12 +53,15 @@ export async function readViewRow(
   return decodeRow(key, await wholeValue(tx, tenant, rowKey, value));
 }
 
-export interface RowsPage {
+export interface KeysPage {
   /** The last key of the page before; any text. */
   readonly after?: string;
   readonly limit: number;
-  /** The page ends with the row that reaches so many bytes, whose pieces do not count. */
-  readonly bytesMax?: number;
+}
+
+export interface RowsPage extends KeysPage {
+  /** The page ends with the row that reaches so many bytes. */
+  readonly bytesMax: number;
 }
 
 /** Rows in byte-wise order of their keys. An empty page is behind the last one. */
@@ -72,10 +75,39 @@ export async function readViewRows(
     ? range.begin
     : keyAfter(keys.viewRow(tenant, number, version, after));
   const pairs = await tx.getRange({ begin, end: range.end }, { limit, bytesMax });
-  return await Promise.all(pairs.map(async ({ key, value }) => {
+  const rows: StoredRow[] = [];
+  let bytes = 0;
+  // One after the other: what a large row is in pieces is no part of what was read so far.
+  for (const { key, value } of pairs) {
     const name = unpack(key).at(-1) as string;
-    return decodeRow(name, await wholeValue(tx, tenant, key, value));
-  }));
+    const row = decodeRow(name, await wholeValue(tx, tenant, key, value));
+    rows.push(row);
+    bytes += row.bytes;
+    if (bytes >= bytesMax) break;
+  }
+  return rows;
+}
+
+const KEYS_BYTES_MAX = 1024 * 1024;
+
+/** Keys alone, as many as asked for where there are so many, however large the rows are. */
+export async function readViewRowKeys(
+  tx: Pick<Reads, "getRange">,
+  { tenant, number, version }: ViewPlace,
+  { after, limit }: KeysPage,
+): Promise<string[]> {
+  const { begin: first, end } = keys.viewRows(tenant, number, version);
+  const found: string[] = [];
+  let begin = after === undefined ? first : keyAfter(keys.viewRow(tenant, number, version, after));
+  while (found.length < limit) {
+    const options = { limit: limit - found.length, bytesMax: KEYS_BYTES_MAX };
+    const pairs = await tx.getRange({ begin, end }, options);
+    const last = pairs.at(-1);
+    if (last === undefined) break;
+    for (const { key } of pairs) found.push(unpack(key).at(-1) as string);
+    begin = keyAfter(last.key);
+  }
+  return found;
 }
 
 /** A row as it is to be kept; made before the transaction, so that its size is known. */
@@ -125,7 +157,7 @@ export async function listRowsOfSource(
   tx: Pick<ReadTransaction, "getRange">,
   { tenant, number, version }: ViewPlace,
   stream: StreamKey,
-  { after, limit }: RowsPage,
+  { after, limit }: KeysPage,
 ): Promise<string[]> {
   const range = keys.viewSourcesOf(tenant, number, version, stream);
   const begin = after === undefined

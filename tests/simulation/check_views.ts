@@ -25,7 +25,9 @@ export async function checkViews({ world, streams }: Evidence, census: Census): 
   const { document } = record.ready;
   const name = canonical(document);
   if (!DEFINITIONS.some((each) => canonical(each) === name)) return [`nobody deployed ${name}`];
-  const rows = await openCalm(store).snapshot((tx) => readViewRows(tx, view, { limit: ROWS_MAX }));
+  const rows = await openCalm(store).snapshot((tx) =>
+    readViewRows(tx, view, { limit: ROWS_MAX, bytesMax: 1e9 })
+  );
   const spec = currentSpec(world, store.version + 1);
   const known = new Map([...streams].map(([key, placed]): [string, OracleStream] => [key, {
     events: placed.map(({ event }) => event),

@@ -57,7 +57,7 @@ export async function storedRows(
   return await engine.snapshot(async (tx) => {
     const view = await readView(tx, number, name);
     assert.ok(view !== undefined, `${name} can be read`);
-    return await readViewRows(tx, view, { limit: 10_000 });
+    return await readViewRows(tx, view, { limit: 10_000, bytesMax: 1e9 });
   });
 }
 

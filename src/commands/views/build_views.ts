@@ -9,7 +9,7 @@ import { shardOf } from "../../domain/work_share.ts";
 import { type KeptView, type ViewSet } from "../../queries/view_definitions.ts";
 import { listAggregateIds } from "../../store/aggregates.ts";
 import { listViewTenants, type ProjectionRecord } from "../../store/projections.ts";
-import { listRowsOfSource, readViewRows } from "../../store/view_rows.ts";
+import { listRowsOfSource, readViewRowKeys } from "../../store/view_rows.ts";
 import {
   type BuildProgress,
   clearRetry,
@@ -112,7 +112,7 @@ async function refreshSome(parts: RowParts, set: ViewSet, view: KeptView): Promi
     if (work === undefined) return undefined;
     const page = { after: work.after, limit: STEP_ROWS };
     const keys = projection.includes.has(work.stream)
-      ? (await readViewRows(tx, place, page)).map(({ key }) => key)
+      ? await readViewRowKeys(tx, place, page)
       : await listRowsOfSource(tx, place, work.stream, page);
     return { work, keys };
   });

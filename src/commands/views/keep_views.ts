@@ -17,7 +17,7 @@ import {
   removeCommits,
 } from "../../store/commit_log.ts";
 import { type CursorName, moveCursor, readCursor } from "../../store/cursors.ts";
-import { listRowsOfSource, readViewRows } from "../../store/view_rows.ts";
+import { listRowsOfSource, readViewRowKeys } from "../../store/view_rows.ts";
 import { addRefresh } from "../../store/view_work.ts";
 import { listViewTenants } from "../../store/projections.ts";
 import type { WorkShare } from "../share_work.ts";
@@ -187,7 +187,7 @@ async function rowsShowing(
 ): Promise<readonly string[] | undefined> {
   const page = { limit: ROWS_AT_ONCE_MAX + 1 };
   const keys = projection.includes.has(stream)
-    ? (await readViewRows(tx, place, page)).map(({ key }) => key)
+    ? await readViewRowKeys(tx, place, page)
     : await listRowsOfSource(tx, place, stream, page);
   return keys.length > ROWS_AT_ONCE_MAX ? undefined : keys;
 }

@@ -16,7 +16,7 @@ import {
   readProjection,
   setProjection,
 } from "../../store/projections.ts";
-import { readViewRow, readViewRows, type StoredRow } from "../../store/view_rows.ts";
+import { readViewRow, readViewRowKeys, type StoredRow } from "../../store/view_rows.ts";
 import {
   type BuildProgress,
   clearBuild,
@@ -133,8 +133,8 @@ async function sampleKeys({ engine, host }: RowParts, place: ViewPlace): Promise
     // The first rows belong to every sample.
     const after = at === 0 ? undefined : host.randomBytes(4).toHex();
     const page = { after, limit: SAMPLE_ROWS };
-    const rows = await engine.snapshot((tx) => readViewRows(tx, place, page));
-    for (const { key } of rows) keys.add(key);
+    const found = await engine.snapshot((tx) => readViewRowKeys(tx, place, page));
+    for (const key of found) keys.add(key);
   }
   return keys;
 }

@@ -64,7 +64,7 @@ export async function catchUpCopy(
   }
 }
 
-/** What all of them lack, as far as one message takes it; views behind that have their turn later. */
+/** What all of them lack, as far as one message takes it; the rest is for the next one. */
 async function readBatches(
   tx: ReadTransaction,
   followers: readonly Follower[],

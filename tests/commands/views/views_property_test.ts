@@ -313,7 +313,9 @@ async function compare(
   const wanted = viewFromScratch(definition, streams, shopFold(second));
   const [view] = views;
   assert.ok(view !== undefined, "it is read");
-  const rows = await engine.snapshot((tx) => readViewRows(tx, view, { limit: 1_000 }));
+  const rows = await engine.snapshot((tx) =>
+    readViewRows(tx, view, { limit: 1_000, bytesMax: 1e9 })
+  );
   const shown = rows.map(({ key, data, position, updatedAt, error }) => {
     assert.equal(error, undefined);
     return JSON.stringify({ key, data, position, updatedAt });

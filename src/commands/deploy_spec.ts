@@ -17,7 +17,7 @@ import type { CompiledSpec } from "../domain/spec/compiled.ts";
 import type { DeployedSpec, DeploySpecRequest } from "../domain/spec/deployment.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type { Host } from "../host.ts";
-import type { Engine, Transaction } from "../kv/engine.ts";
+import type { Engine, ReadTransaction, Transaction } from "../kv/engine.ts";
 import { findBlobs } from "../store/blobs.ts";
 import { enqueueTypeRebuild } from "../store/rebuilds.ts";
 import type { SpecCache } from "../queries/current_spec.ts";
@@ -48,9 +48,10 @@ export async function deploySpec(
   const places = checkListenersFor(spec.listeners.values(), environment, allowPrivateWebhooks);
   if (places.length > 0) return refuse({ kind: "spec_invalid", violations: places });
   for (let tries = 0; tries < TRIES_MAX; tries++) {
-    const before = await engine.snapshot(async (tx) =>
-      readCurrentSpec(tx, await readTenantNumber(tx, tenant))
-    );
+    const { before, uncallable } = await engine.snapshot((tx) => readScene(tx, tenant, spec));
+    if (before?.spec_hash !== spec.hash && uncallable.length > 0) {
+      return refuse({ kind: "spec_invalid", violations: uncallable });
+    }
     const compared = await compare(host, specs, tenant, before, spec, request);
     if (!compared.ok) return compared;
     const outcome = await commit(engine, host, specs, { tenant, request, spec }, compared.value);
@@ -59,6 +60,14 @@ export async function deploySpec(
     return accept({ ...outcome.value, warnings });
   }
   throw new Error("Other specs were deployed again and again while one was");
+}
+
+/** The spec that is current, and which modules the new one could not call. */
+async function readScene(tx: ReadTransaction, tenant: Tenant, { moduleCalls }: CompiledSpec) {
+  const number = await readTenantNumber(tx, tenant);
+  const before = await readCurrentSpec(tx, number);
+  const blobs = await findBlobs(tx, number, moduleCalls.map(({ blob }) => blob));
+  return { before, uncallable: checkBlobs(moduleCalls, blobs).slice(0, limits.violationsMax) };
 }
 
 /** What a new spec means for the one that was current when it was compared. */

@@ -52,6 +52,8 @@ export async function uploadBlob(
   const { module } = check;
   const sha256 = hash("sha256", file, "hex");
   const created_at = new Date(host.nowMs()).toISOString();
+  // So that the transaction finds it compiled, however large it is.
+  await specs.current(tenant.number);
   try {
     return await engine.transact(async (tx) => {
       const number = await readTenantNumber(tx, tenant);

@@ -49,7 +49,7 @@ export const limits = {
    * What checking data against a schema may cost, in the coin of `budget.ts`: one event, and what
    * all events of a write may cost on top of it for each byte of their data.
    */
-  validationUnitsMax: 8_000_000,
+  validationUnitsMax: 5_000_000,
   validationUnitsPerByte: 64,
   /** From the headers of a request to the last byte of its body; an import: between its pieces. */
   requestBodySecondsMax: 30,

@@ -1,5 +1,5 @@
 /**
- * Schemas and data built to be slow: whatever they are, checking an event stays within what an event
+ * Schemas and data built to be slow: whatever they are, checking an event stays within what one
  * may cost, and the time it takes within what its units stand for.
  */
 
@@ -12,10 +12,8 @@ import { compileSpec } from "../../../src/domain/spec/compile.ts";
 import { checkCompatibility } from "../../../src/domain/spec/compatibility.ts";
 import { openCompiler } from "../../support/compile_schema.ts";
 
-/** Far above what any event takes, on a machine that does much else: unbounded work takes longer. */
+/** Far above what any event takes on a busy machine; work without bound takes longer. */
 const EVENT_MS_MAX = 2_000;
-/** One step may end above the limit; none is larger than the text of an event is long. */
-const LAST_STEP_UNITS = 32 * limits.eventDataBytesMax;
 
 const leaf: fc.Arbitrary<JsonValue> = fc.constantFrom<JsonValue>(
   { type: "string" },
@@ -96,7 +94,9 @@ Deno.test("no schema and no data make checking an event cost more than an event 
       const faults = validate(DATA[index]!, work);
       const tookMs = performance.now() - startedMs;
       const units = Number.MAX_SAFE_INTEGER - work.left;
-      assert(units <= limits.validationUnitsMax + LAST_STEP_UNITS, `${units} units`);
+      // What would be too much is charged before it is done.
+      const isGivenUp = faults[0]?.message.startsWith("takes too much work");
+      assert(units <= limits.validationUnitsMax || isGivenUp, `${units} units`);
       assert(tookMs < EVENT_MS_MAX, `${tookMs} ms for ${units} units`);
       assert(faults.length <= limits.schemaDetailsMax);
     }),

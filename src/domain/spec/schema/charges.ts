@@ -20,11 +20,11 @@ const UNITS_PER_KEYWORD = 4;
 const UNITS_PER_KEY = 64;
 const UNITS_PER_EVALUATED_KEY = 192;
 /** Of each fault: an object, its path, and its part in all the lists it is copied to. */
-const UNITS_PER_FAULT = 200;
+const UNITS_PER_FAULT = 400;
 /** Of a character that a format looks at. */
 const UNITS_PER_FORMAT_CHARACTER = 16;
 const UNITS_PER_REGEX_CHARACTER = 128;
-/** What is longer is refused by its length alone, but by the formats that may be as long as data. */
+/** What is longer is refused for its length alone, but by formats that may be as long as data. */
 const REGEX_CHARACTERS = 2_000;
 const FORMAT_CHARACTERS = 8_192;
 const LONG_FORMATS = new Set([
@@ -33,8 +33,9 @@ const LONG_FORMATS = new Set([
   "json-pointer-uri-fragment",
   "relative-json-pointer",
 ]);
-/** A longer key is charged for each schema that may have to write it into a path. */
+/** A longer key is charged for each schema that may have to write it, escaped, into a path. */
 const KEY_CHARACTERS = 64;
+const UNITS_PER_KEY_CHARACTER = 16;
 
 const KEYWORDS_OF_NAMES = [
   "required",
@@ -129,7 +130,7 @@ function createCharge(budget: Budget): Charge {
       if (isJsonObject(value)) {
         for (const key of Object.keys(value)) {
           units += perKey;
-          if (key.length > KEY_CHARACTERS) units += within * key.length;
+          if (key.length > KEY_CHARACTERS) units += within * UNITS_PER_KEY_CHARACTER * key.length;
         }
       } else if (typeof value === "string") units += value.length;
       spend(budget, units);

@@ -1,6 +1,9 @@
 /**
  * The process that writes copies, seen from here: one, started when needed and ended when idle,
  * with one request at a time. Where it ends, what it had under way is told as lost.
+ *
+ * Pages of tables that are being filled wait for all else, which is small and what queries wait
+ * for; but of so many requests one is such a page. Each copy asks for one thing at a time.
  */
 
 import { limits } from "../domain/limits.ts";
@@ -28,19 +31,50 @@ export interface CopyWriterSettings {
 const ANSWER_MS_MAX = 60_000;
 const HEAP_MEGABYTES = 256;
 
+/** So many requests of other kinds may go before a page that waits. */
+const REQUESTS_BEFORE_FILL = 8;
+
+interface Asked {
+  readonly request: CopyRequest;
+  readonly body: Uint8Array<ArrayBuffer>;
+  resolve(result: CopyResult): void;
+  reject(error: unknown): void;
+}
+
 const encoder = new TextEncoder();
 const NOTHING = new Uint8Array(0);
 
 export function openCopyWriter(settings: CopyWriterSettings): CopyWriter {
   const command = settings.command ?? writerCommand(settings.folder);
   const shelf = runnerShelf<CopyRequest, CopyAnswer>(command, settings.onFault);
-  let last: Promise<unknown> = Promise.resolve();
+  const fills: Asked[] = [];
+  const others: Asked[] = [];
+  /** Requests since the last page. */
+  let sinceFill = 0;
+  let isBusy = false;
 
   function ask(request: CopyRequest, rows?: unknown): Promise<CopyResult> {
     const body = rows === undefined ? NOTHING : encoder.encode(JSON.stringify(rows));
-    const answer = last.then(() => askNow(request, body));
-    last = answer;
-    return answer;
+    const { promise, resolve, reject } = Promise.withResolvers<CopyResult>();
+    const line = request.kind === "fill" ? fills : others;
+    line.push({ request, body, resolve, reject });
+    if (!isBusy) void work();
+    return promise;
+  }
+
+  async function work(): Promise<void> {
+    isBusy = true;
+    for (let next = nextAsked(); next !== undefined; next = nextAsked()) {
+      await askNow(next.request, next.body).then(next.resolve, next.reject);
+    }
+    isBusy = false;
+  }
+
+  function nextAsked(): Asked | undefined {
+    const isFillDue = others.length === 0 || sinceFill >= REQUESTS_BEFORE_FILL;
+    const next = isFillDue ? fills.shift() ?? others.shift() : others.shift();
+    sinceFill = next?.request.kind === "fill" ? 0 : sinceFill + 1;
+    return next;
   }
 
   async function askNow(

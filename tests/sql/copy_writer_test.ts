@@ -59,3 +59,36 @@ Deno.test("a writer that meets the end of its disk loses its request, and goes o
     await Deno.remove(folder, { recursive: true });
   }
 });
+
+Deno.test("pages of a table that is filled let all else go first, and get on all the same", async () => {
+  const folder = await Deno.makeTempDir();
+  const writer = openCopyWriter({ folder, onFault() {} });
+  const [filled, other] = [`${folder}/1.db`, `${folder}/2.db`];
+  const done: string[] = [];
+  try {
+    for (const path of [filled, other]) {
+      await writer.ask({ path, kind: "open", owner: path, isFirst: true });
+    }
+    await writer.ask({ path: filled, kind: "begin_fill", token: TOKEN, view: VIEW });
+    const ask = async (name: string, path: string, kind: "fill" | "tidy") => {
+      const task = kind === "fill" ? { kind, token: TOKEN, view: VIEW } : { kind };
+      const result = await writer.ask({ path, ...task }, kind === "fill" ? [] : undefined);
+      assert.equal(result.kind, "done");
+      done.push(name);
+    };
+    const fills = Array.from({ length: 5 }, (_, n) => ask(`fill ${n}`, filled, "fill"));
+    const others = Array.from({ length: 20 }, (_, n) => ask(`other ${n}`, other, "tidy"));
+    await Promise.all([...fills, ...others]);
+  } finally {
+    await writer.close();
+    await Deno.remove(folder, { recursive: true });
+  }
+  // So many requests of others before each page, as long as there are others.
+  const gaps = done.join().split(/,?fill [0-9],?/).map((gap) => gap.split(",").filter(Boolean));
+  const [first, second, ...rest] = gaps.map((gap) => gap.length);
+  assert(first! <= 8, `${first}`);
+  assert.equal(second, 8);
+  assert.equal(first! + second! + rest.reduce((sum, gap) => sum + gap, 0), 20);
+  const fills = done.filter((name) => name.startsWith("fill"));
+  assert.deepEqual(fills, [0, 1, 2, 3, 4].map((n) => `fill ${n}`));
+});

@@ -4,7 +4,7 @@
  */
 
 import { scrypt, timingSafeEqual } from "node:crypto";
-import { normalizePassword } from "../domain/account.ts";
+import { mayBePassword, normalizePassword } from "../domain/account.ts";
 import type { PasswordHash } from "../store/users.ts";
 
 /** One of the settings of the OWASP password storage guide: 32 MiB, about a quarter second. */
@@ -48,6 +48,8 @@ export function passwordHasher(): PasswordHasher {
       return { salt: salt.toHex(), hash: derived.toHex(), ...COST };
     },
     async verify(password, expected) {
+      // No account has such a password, so its quick answer tells nothing of one.
+      if (!mayBePassword(password)) return false;
       const against = expected ?? DECOY;
       const salt = Uint8Array.fromHex(against.salt);
       const hash = Uint8Array.fromHex(against.hash);

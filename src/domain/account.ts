@@ -13,10 +13,20 @@ const EMAIL =
 
 /** The one spelling of an account's email, or undefined when it is none. */
 export function normalizeEmail(text: string): string | undefined {
+  // With some room for white space around it; what is longer is not looked at.
+  if (text.length > 2 * EMAIL_CHARACTERS_MAX) return undefined;
   const email = text.trim().toLowerCase();
   const local = email.indexOf("@");
   const fits = email.length <= EMAIL_CHARACTERS_MAX && local <= 64;
   return fits && EMAIL.test(email) ? email : undefined;
+}
+
+/**
+ * Whether a text may be the password of an account. Longer ones are turned away before they are
+ * normalized, which takes time that grows with the square of the accents in a row.
+ */
+export function mayBePassword(text: string): boolean {
+  return text.length <= 2 * PASSWORD_CHARACTERS_MAX;
 }
 
 /** One byte form of a password, however its accents were typed (RFC 8265, 4.2.2). */
@@ -26,7 +36,7 @@ export function normalizePassword(password: string): string {
 
 /** What is wrong with a new password, as a sentence; undefined when nothing is. */
 export function explainPassword(password: string): string | undefined {
-  if (password.length <= 2 * PASSWORD_CHARACTERS_MAX) {
+  if (mayBePassword(password)) {
     const characters = [...normalizePassword(password)].length;
     if (characters >= PASSWORD_CHARACTERS_MIN && characters <= PASSWORD_CHARACTERS_MAX) {
       return undefined;

@@ -5,6 +5,7 @@
 
 import { createHash, type Hash } from "node:crypto";
 import type { JsonValue } from "./json.ts";
+import type { Pieces } from "./pieces.ts";
 import { hashText } from "./sha256.ts";
 
 /** Levels written by plain recursion, the fastest; what nests deeper goes over a heap stack. */
@@ -27,6 +28,84 @@ export function canonicalHash(value: JsonValue): string {
   const writer: Writer = { text: "", handOn };
   write(writer, value, 0);
   return hasher === undefined ? hashText(writer.text) : hasher.update(writer.text).digest("hex");
+}
+
+/** The same hash, for a value that may be large: others have the thread between its parts. */
+export async function canonicalHashInPieces(value: JsonValue, pieces: Pieces): Promise<string> {
+  const hasher = createHash("sha256");
+  const writer: Writer = { text: "", handOn: (piece) => hasher.update(piece) };
+  const open: OpenValue[] = [];
+
+  function enter(part: JsonValue): void {
+    if (isScalar(part) || weighUpTo(part, SMALL_WEIGHT) < SMALL_WEIGHT) write(writer, part, 0);
+    else open.push({ value: part, keys: keysOf(part), next: 0 });
+  }
+
+  enter(value);
+  for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
+    const rest = pieces.rest();
+    if (rest !== undefined) await rest;
+    const part = writeNext(writer, top);
+    if (part === undefined) open.pop();
+    else enter(part);
+  }
+  return hasher.update(writer.text).digest("hex");
+}
+
+/** An array or object whose parts are written one by one. */
+interface OpenValue {
+  readonly value: JsonValue[] | { [key: string]: JsonValue };
+  /** In order; undefined for an array. */
+  readonly keys: readonly string[] | undefined;
+  next: number;
+}
+
+/** What weighs less is written at once: so many values, or 16 times as many characters. */
+const SMALL_WEIGHT = 1_000;
+const CHARACTERS_OF_VALUE = 16;
+
+function isScalar(value: JsonValue): value is null | boolean | number | string {
+  return typeof value !== "object" || value === null;
+}
+
+/** Of what a value is heavier than `enough`, no more is looked at. */
+function weighUpTo(value: JsonValue, enough: number): number {
+  if (typeof value === "string") return 1 + value.length / CHARACTERS_OF_VALUE;
+  if (isScalar(value)) return 1;
+  let weight = 1;
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length && weight < enough; index++) {
+      weight += weighUpTo(value[index]!, enough - weight);
+    }
+    return weight;
+  }
+  for (const key in value) {
+    weight += 1 + key.length / CHARACTERS_OF_VALUE + weighUpTo(value[key]!, enough - weight);
+    if (weight >= enough) break;
+  }
+  return weight;
+}
+
+function keysOf(value: OpenValue["value"]): readonly string[] | undefined {
+  return Array.isArray(value) ? undefined : Object.keys(value).sort();
+}
+
+/** Writes up to the next part and gives it; undefined behind the last, which ends the value. */
+function writeNext(writer: Writer, open: OpenValue): JsonValue | undefined {
+  const { value, keys } = open;
+  const isFirst = open.next === 0;
+  const index = open.next++;
+  let part: JsonValue | undefined;
+  if (keys === undefined) {
+    part = (value as JsonValue[])[index];
+    writer.text += part === undefined ? "]" : isFirst ? "[" : ",";
+  } else {
+    const key = keys[index];
+    part = key === undefined ? undefined : (value as { [key: string]: JsonValue })[key];
+    writer.text += key === undefined ? "}" : `${isFirst ? "{" : ","}${quote(key)}:`;
+  }
+  if (writer.text.length >= PIECE_CHARACTERS) handOn(writer);
+  return part;
 }
 
 /** Where text is written to; it ends between two values or names, never within one. */

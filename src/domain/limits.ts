@@ -53,12 +53,33 @@ export const limits = {
   validationUnitsPerByte: 64,
   /** From the headers of a request to the last byte of its body; an import: between its pieces. */
   requestBodySecondsMax: 30,
+  /** A body that needs no key, such as that of a login. */
+  openBodyBytesMax: 4 * KiB,
+  /** Bodies of operator calls, but for those that have a limit of their own. */
+  operatorBodyBytesMax: 64 * KiB,
+  /** A request that deploys a spec, and one that deploys a projection, with their white space. */
+  specBodyBytesMax: 4 * MiB,
+  projectionBodyBytesMax: 256 * KiB,
+  /** A query with its parameters. */
+  queryBodyBytesMax: 1 * MiB,
+  /** Bodies that are being read or worked on, in one process. An instance has a quarter. */
+  bodiesBytesMax: 96 * MiB,
+  /** Answers that their clients have not taken yet, in one process. An instance has a quarter. */
+  answersBytesMax: 192 * MiB,
+  /** A client that takes nothing of a long answer for so long is cut off. */
+  answerStallSecondsMax: 30,
   /** The OpenAPI document of a spec; what would make it longer is left out of it. */
   openApiCharactersMax: 4 * MiB,
   /** Documents of that kind kept by a process, together. */
   openApiKeptCharactersMax: 16 * MiB,
   /** Nesting of a request's JSON. */
   jsonDepthMax: 64,
+  /** Values of a body, arrays and objects counted twice; keys of one object. */
+  jsonNodesMax: 1_500_000,
+  jsonObjectKeysMax: 20_000,
+  /** A string with its escapes, and a number, as a body spells them. */
+  jsonStringCharactersMax: 1 * MiB,
+  jsonNumberCharactersMax: 1_024,
   /** Fault descriptions (`details`, `violations`) listed in one answer. */
   schemaDetailsMax: 10,
   violationsMax: 100,

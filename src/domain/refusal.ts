@@ -114,6 +114,8 @@ export type Refusal =
   }
   /** 503: the process is to end; another one, or the next one, will answer. */
   | { readonly kind: "server_stopping" }
+  /** Others hold the memory that this needs, for a moment: 503. */
+  | { readonly kind: "no_room"; readonly message: string }
   | { readonly kind: "module_invalid"; readonly violation: Violation }
   | { readonly kind: "spec_invalid"; readonly violations: readonly Violation[] }
   | { readonly kind: "spec_incompatible"; readonly violations: readonly Violation[] }

@@ -1,5 +1,7 @@
 /** The one place where an answer becomes a `Response`: JSON text, status and the headers of all. */
 
+import { LONG_ANSWER_BYTES_MIN, longAnswer, type Part } from "./long_answer.ts";
+
 /** Sends JSON text that is ready. Every answer carries the request id and the CORS origin. */
 export function sendText(
   requestId: string,
@@ -7,16 +9,31 @@ export function sendText(
   json: string,
   headers?: Record<string, string>,
 ): Response {
-  return withHeaders(new Response(json, { status }), requestId, headers);
+  const response = json.length < LONG_ANSWER_BYTES_MIN
+    ? new Response(json, { status })
+    : longAnswer([json], status);
+  return withHeaders(response, requestId, headers);
 }
 
-/** Sends JSON text that is ready as bytes, in parts. */
-export function sendBytes(
+/** Sends JSON that is ready in parts, which are never joined where they are long. */
+export function sendParts(
   requestId: string,
-  parts: readonly Uint8Array<ArrayBuffer>[],
+  parts: readonly Part[],
   headers?: Record<string, string>,
 ): Response {
-  return withHeaders(new Response(new Blob([...parts])), requestId, headers);
+  const [first] = parts;
+  if (parts.length === 1 && typeof first === "string") {
+    return sendText(requestId, 200, first, headers);
+  }
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  const response = length < LONG_ANSWER_BYTES_MIN
+    ? new Response(joined(parts))
+    : longAnswer(parts, 200);
+  return withHeaders(response, requestId, headers);
+}
+
+function joined(parts: readonly Part[]): BodyInit {
+  return parts.every((part) => typeof part === "string") ? parts.join("") : new Blob([...parts]);
 }
 
 function withHeaders(
@@ -40,9 +57,8 @@ export function sendOk(requestId: string, body: object, status = 200): Response 
 
 /** The same answer without its body but with its length, for `HEAD`. */
 export async function withoutBody(response: Response): Promise<Response> {
-  const { status, headers } = response;
-  if (response.body !== null) {
-    headers.set("content-length", String((await response.bytes()).length));
-  }
+  const { status, headers, body } = response;
+  if (headers.has("content-length")) await body?.cancel();
+  else if (body !== null) headers.set("content-length", String((await response.bytes()).length));
   return new Response(null, { status, headers });
 }

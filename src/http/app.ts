@@ -11,9 +11,10 @@ import { accept, type Outcome, type Refusal, refuse } from "../domain/refusal.ts
 import { beginWork, endWork, type Work } from "../domain/thread_watch.ts";
 import { withoutBody } from "./answer.ts";
 import type { AppOptions, Call, Connection, Edge, Place } from "./call.ts";
-import { leaveBody } from "./decode/body.ts";
+import { leaveBody } from "./decode/body_bytes.ts";
 import { type Address, parseAddress } from "./decode/path.ts";
 import { answerFailure, answerRefused } from "./failure.ts";
+import { claimAnswer } from "./long_answer.ts";
 import { countRequest, newRequestCounts, NO_ROUTE } from "./metrics/request_counts.ts";
 import { createAddressNet } from "./middleware/address_net.ts";
 import { authenticateCaller, authenticateHolder } from "./middleware/authenticate.ts";
@@ -41,6 +42,11 @@ const ALWAYS_ANSWERED: ReadonlySet<PathRoutes> = new Set(
 
 const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$/;
 const MALFORMED_HOST: Refusal = { kind: "bad_request", message: "Malformed Host header" };
+
+const NO_ROOM: Refusal = {
+  kind: "no_room",
+  message: "Too many long answers wait for their clients to take them; ask again",
+};
 
 /** A request as it came; what Hono hands from the gate to the answer. */
 interface Arrival {
@@ -83,13 +89,15 @@ export function createApp(service: Service, host: Host, options: AppOptions): Ap
     if (!isHost(request.headers.get("host"))) return sendRefusal(requestId, MALFORMED_HOST);
     const found = findRoute(request, address, path, findPlace);
     if (!found.ok) return refuseUnrouted(edge, { request, connection }, requestId, found.refusal);
-    const call = arrival.work.owner = newCall(arrival, requestId, found.value);
+    const call = arrival.work.owner = newCall(arrival, requestId, found.value, host);
     let response: Response;
     try {
       response = await answerCall(edge, call, found.value.handler);
     } catch (error) {
       response = answerFailure(edge, call, error);
     }
+    call.body?.leave();
+    if (!claimAnswer(response, call.owner)) response = answerRefused(edge, call, NO_ROOM);
     setRateHeaders(response, call.rate);
     return response;
   }
@@ -177,7 +185,12 @@ function noSuchPath(segments: readonly string[]) {
 }
 
 /** With room from the start for what is set later: else it would be kept apart from the rest. */
-function newCall({ request, connection }: Arrival, requestId: string, found: Found): Call {
+function newCall(
+  { request, connection }: Arrival,
+  requestId: string,
+  found: Found,
+  host: Host,
+): Call {
   const { params, query, place, route } = found;
   return {
     request,
@@ -187,6 +200,9 @@ function newCall({ request, connection }: Arrival, requestId: string, found: Fou
     place,
     route,
     connection,
+    host,
+    owner: "",
+    body: undefined,
     tenant: undefined,
     tier: undefined,
     rate: undefined,
@@ -228,6 +244,7 @@ async function answerCall(edge: Edge, call: Call, route: Route): Promise<Respons
       const net = limitAddress(edge, call);
       if (!net.ok) return sendRefusal(call.requestId, net.refusal);
       if (!caller.ok) return sendRefusal(call.requestId, caller.refusal);
+      call.owner = caller.value.subject;
       return await route.run(edge, call, caller.value);
     }
     case "read":
@@ -241,6 +258,7 @@ async function answerCall(edge: Edge, call: Call, route: Route): Promise<Respons
       if (!limited.ok) return sendRefusal(call.requestId, limited.refusal);
       if (!holder.ok) return sendRefusal(call.requestId, holder.refusal);
       call.tenant = holder.value.tenant;
+      call.owner = holder.value.tenant.instanceId;
       call.tier = holder.value.instance.tier;
       return await route.run(edge, call, holder.value.tenant);
     }

@@ -6,6 +6,7 @@ import type { Service } from "../service.ts";
 import type { Environment, Tenant } from "../domain/tenant.ts";
 import type { ThreadWatch } from "../domain/thread_watch.ts";
 import type { Tracer } from "../domain/tracer.ts";
+import type { Share } from "./byte_room.ts";
 import type { Drain } from "./drain.ts";
 import type { AddressNet } from "./middleware/address_net.ts";
 import type { LoadGate } from "./middleware/load_gate.ts";
@@ -80,6 +81,11 @@ export interface Call {
   /** `POST /{type}/{id}`, for error records. */
   readonly route: string;
   readonly connection: Connection;
+  readonly host: Host;
+  /** Who answers for the memory that body and answer take: an instance or an operator. */
+  owner: string;
+  /** What its body holds of the memory that all bodies share. */
+  body?: Share;
   /** Set as soon as the key is known, so that a later failure is recorded where it belongs. */
   tenant?: Tenant;
   /** Of the instance that the key belongs to; set with its tenant. */

@@ -138,6 +138,7 @@ const TABLE: Table = {
   sql_not_allowed: ({ message }) => reply(422, "sql_not_allowed", message),
   sql_timeout: ({ message }) => reply(422, "sql_timeout", message),
   sql_unavailable: ({ message, retryAfterMs }) => unavailable(message, retryAfterMs),
+  no_room: ({ message }) => unavailable(message, MS_PER_SECOND),
   server_stopping: () => ({
     ...reply(503, "unavailable", "The server is stopping; ask again"),
     headers: { "retry-after": "1", connection: "close" },

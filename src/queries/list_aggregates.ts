@@ -56,8 +56,8 @@ export async function listAggregates(
 /**
  * Reads each aggregate within what is left of the request's budget; one that no request could read
  * carries its error and the rest go on. A page ends early before what only another page's budget
- * can read, when its states reach the state limit, and when modules have taken what time a request
- * has.
+ * can read, before a state with which it would be longer than a page of events may be, and when
+ * modules have taken what time a request has.
  */
 async function resolveEach(
   host: Host,
@@ -72,16 +72,16 @@ async function resolveEach(
   let characters = 0;
   const endMs = host.monotonicMs() + limits.wasmRequestMsMax;
   for (const id of ids) {
-    if (characters >= limits.stateBytesMax) break;
     if (type.wasmHandlers.size > 0 && entries.length > 0 && host.monotonicMs() > endMs) break;
     const stream = streamKey(type.name, id);
     const options = { synchronous, bytesMax: bytesLeft };
     const read = await reader.readState(tenant.number, stream, type, options);
     if (read.ok) {
       assert(read.value !== undefined, "an id is listed from its first event on");
+      characters += read.value.view.dataJson.length;
+      if (characters > limits.pageBytesMax && entries.length > 0) break;
       entries.push({ id, view: read.value.view });
       bytesLeft -= read.value.bytesRead;
-      characters += read.value.view.dataJson.length;
       continue;
     }
     const { refusal } = read;

@@ -77,3 +77,10 @@ Deno.test("hasRoom() says no while 64 logins wait, and yes again when they are d
   await Promise.all(runs);
   equal(hasher.hasRoom(), true);
 });
+
+Deno.test("verify() turns away a text that is longer than any password, whatever the hash", async () => {
+  const hasher = passwordHasher();
+  const hash = await hasher.hash("a".repeat(256), new Uint8Array(16).fill(1));
+  equal(await hasher.verify("a".repeat(256), hash), true);
+  equal(await hasher.verify("a".repeat(513), hash), false);
+});

@@ -50,6 +50,7 @@ const MARKS: Readonly<Record<Kind, Mark | string>> = {
   blob_incompatible: "as above",
   spec_invalid: ({ errorType }) => errorType === "spec_invalid",
   spec_incompatible: ({ errorType }) => errorType === "spec_incompatible",
+  no_room: "traces hold little memory: `cli/hostile_clients_test.ts` holds much",
   server_stopping: "no trace stops its server: `http/serve_test.ts` does",
   projection_invalid: "traces deploy no projections: `end_to_end/projections_test.ts` does",
   erasure_begun: ({ error }) => error.startsWith("The stream is erased already, or "),

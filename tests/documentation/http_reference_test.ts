@@ -47,6 +47,7 @@ const SAMPLES: Samples = {
   handler_error: { kind: "handler_error", error: { type: "too_late", message } },
   module_failed: { kind: "module_failed", failure: "wasm_trap", message, context: {} },
   modules_unavailable: { kind: "modules_unavailable", message, retryAfterMs: 1_000 },
+  no_room: { kind: "no_room", message },
   server_stopping: { kind: "server_stopping" },
   module_invalid: { kind: "module_invalid", violation },
   blob_incompatible: { kind: "blob_incompatible", violations: [violation] },

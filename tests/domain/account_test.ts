@@ -5,6 +5,7 @@ import fc from "fast-check";
 import {
   attemptsAreOver,
   explainPassword,
+  mayBePassword,
   nextLoginAttempt,
   normalizeEmail,
   normalizePassword,
@@ -79,4 +80,15 @@ Deno.test("attemptsAreOver() holds from a minute after the last", () => {
   equal(attemptsAreOver([0, 5_000], 64_999), false);
   equal(attemptsAreOver([0, 5_000], 65_000), true);
   equal(attemptsAreOver([], 0), true);
+});
+
+Deno.test("mayBePassword() turns away what is longer than any password before it is normalized", () => {
+  equal(mayBePassword("\u{1f600}".repeat(256)), true);
+  equal(mayBePassword("\u{1f600}".repeat(256) + "a"), false);
+  equal(mayBePassword("a" + "\u0301".repeat(160_000) + "\u0334".repeat(160_000)), false);
+});
+
+Deno.test("normalizeEmail() does not look at what is far longer than an address", () => {
+  equal(normalizeEmail(" ".repeat(600) + "ops@example.com"), undefined);
+  equal(normalizeEmail(" ".repeat(100) + "ops@example.com"), "ops@example.com");
 });

@@ -3,7 +3,11 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import fc from "fast-check";
-import { canonicalHash, canonicalJson } from "../../src/domain/canonical_json.ts";
+import {
+  canonicalHash,
+  canonicalHashInPieces,
+  canonicalJson,
+} from "../../src/domain/canonical_json.ts";
 import { isJsonObject, type JsonValue } from "../../src/domain/json.ts";
 
 function reverseKeys(value: JsonValue): JsonValue {
@@ -109,4 +113,22 @@ Deno.test("canonicalHash() is the SHA-256 of the canonical text, also of one in 
     assert.deepEqual(JSON.parse(text), value);
     assert.equal(canonicalHash(value), createHash("sha256").update(text, "utf8").digest("hex"));
   }
+});
+
+Deno.test("canonicalHashInPieces() gives the hash of the same text, for values of any size", async () => {
+  const atOnce = { rest: () => undefined };
+  const check = async (value: JsonValue) =>
+    assert.equal(await canonicalHashInPieces(value, atOnce), canonicalHash(value));
+  await fc.assert(fc.asyncProperty(jsonValue, check));
+  const part = { b: "x".repeat(100), a: [1, null, true], "": {} };
+  const many = Array.from({ length: 2_000 }, () => part);
+  const keys = Object.fromEntries(many.map((_, index) => [`k${(index * 7) % 2_000}`, index]));
+  for (const value of [many, keys, { z: many, a: keys, m: [[many]] }]) await check(value);
+});
+
+Deno.test("canonicalHashInPieces() gives others the thread between the parts of a large value", async () => {
+  let turns = 0;
+  const pieces = { rest: () => void turns++ };
+  await canonicalHashInPieces(Array.from({ length: 5_000 }, (_, index) => ({ index })), pieces);
+  assert.ok(turns > 1_000);
 });

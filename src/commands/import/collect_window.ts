@@ -11,7 +11,8 @@ import { type ImportWindow, openWindow } from "./import_window.ts";
 import type { LineReader } from "./read_lines.ts";
 
 /** JSON text of one line to its object; what the wire allows is the edge's to say. */
-export type ParseLine = (text: string) => Outcome<JsonObject>;
+/** A long line takes more than one turn. */
+export type ParseLine = (text: string) => Outcome<JsonObject> | Promise<Outcome<JsonObject>>;
 
 /** Why an import goes no further. */
 export interface ImportFault {
@@ -65,7 +66,8 @@ export async function collectWindow(
       const rest = pieces.rest();
       if (rest !== undefined) await rest;
       const line = reader.lines + index + 1;
-      const event = checkLine(text(index), parse, spec);
+      const checked = checkLine(text(index), parse, spec);
+      const event = checked instanceof Promise ? await checked : checked;
       if (event === undefined) continue;
       if (!event.ok) {
         take(index);
@@ -89,12 +91,18 @@ export function checkLine(
   text: string | undefined,
   parse: ParseLine,
   spec: CompiledSpec,
-): Outcome<ImportedEvent> | undefined {
+): Outcome<ImportedEvent> | undefined | Promise<Outcome<ImportedEvent>> {
   if (text === undefined) {
     return refuse({ kind: "bad_request", message: "The line is not valid UTF-8" });
   }
   if (text.charCodeAt(0) <= SPACE && text.trim() === "") return undefined;
   const sent = parse(text);
+  return sent instanceof Promise
+    ? sent.then((parsed) => checkParsed(parsed, spec))
+    : checkParsed(sent, spec);
+}
+
+function checkParsed(sent: Outcome<JsonObject>, spec: CompiledSpec): Outcome<ImportedEvent> {
   return sent.ok ? checkImportedEvent(sent.value, spec) : sent;
 }
 

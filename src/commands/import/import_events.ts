@@ -104,7 +104,8 @@ async function checkAll(
     for (let index = 0; index < count; index++) {
       const rest = checking.rest();
       if (rest !== undefined) await rest;
-      const event = checkLine(text(index), parse, spec);
+      const checked = checkLine(text(index), parse, spec);
+      const event = checked instanceof Promise ? await checked : checked;
       if (event?.ok === false) return { ...event, line: reader.lines + index + 1 };
     }
     take(count);

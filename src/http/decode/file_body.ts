@@ -5,7 +5,7 @@
 
 import { limits } from "../../domain/limits.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
-import { deadlinesOf } from "./body.ts";
+import { deadlinesOf, openBody } from "./body_bytes.ts";
 
 const NDJSON_TYPE = "application/x-ndjson";
 
@@ -41,6 +41,7 @@ export async function* readPieces(
 ): AsyncGenerator<Outcome<Uint8Array>> {
   if (body === null) return;
   const reader = openBody(body);
+  let memory = new Uint8Array(PIECE_BYTES);
   let failure: Outcome<never> | undefined;
   const giveUp = (refusal: Outcome<never>) => {
     failure ??= refusal;
@@ -55,44 +56,22 @@ export async function* readPieces(
   try {
     for (;;) {
       const end = deadlinesOf(seconds).start(() => giveUp(refuse({ kind: "body_late", seconds })));
-      const piece = await reader.read().catch(() => undefined);
+      const piece = await reader.read(memory, 0).catch(() => undefined);
       end();
       if (failure !== undefined) return yield failure;
       if (piece === undefined) {
         return yield badRequest("Request body ended before it was complete");
       }
       if (piece.done) return;
-      bytes += piece.value.length;
+      memory = piece.memory;
+      bytes += piece.length;
       if (bytes > limits.importBytesMax) return yield tooLarge();
-      yield accept(piece.value);
+      yield accept(memory.subarray(0, piece.length));
     }
   } finally {
     stopping.removeEventListener("abort", stop);
     await reader.cancel().catch(() => {});
   }
-}
-
-type BodyReader = Pick<ReadableStreamDefaultReader<Uint8Array>, "read" | "cancel">;
-
-/** What comes over a socket is read into memory that is used again and again. */
-function openBody(body: ReadableStream<Uint8Array>): BodyReader {
-  let reader: ReadableStreamBYOBReader;
-  try {
-    reader = body.getReader({ mode: "byob" });
-  } catch {
-    // A request that was made by hand has a body that cannot.
-    return body.getReader();
-  }
-  let memory = new Uint8Array(PIECE_BYTES);
-  return {
-    async read() {
-      const { done, value } = await reader.read(memory);
-      if (done || value === undefined) return { done: true, value: undefined };
-      memory = new Uint8Array(value.buffer);
-      return { done, value };
-    },
-    cancel: (reason) => reader.cancel(reason),
-  };
 }
 
 function badRequest(message: string) {

@@ -1,8 +1,9 @@
 /** The `X-Idempotency-Key` header and the hash of the body it stands for. Spec: exact texts. */
 
-import { canonicalHash } from "../../domain/canonical_json.ts";
+import { canonicalHash, canonicalHashInPieces } from "../../domain/canonical_json.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
+import { openPieces, type Turns } from "../../domain/pieces.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { IdempotencyClaim } from "../../domain/write.ts";
 
@@ -13,10 +14,28 @@ export function decodeIdempotency(
   header: string | null,
   body: JsonObject,
 ): Outcome<IdempotencyClaim | undefined> {
+  const key = decodeKey(header);
+  if (!key.ok || key.value === undefined) return key as Outcome<undefined>;
+  return accept({ key: key.value, bodyHash: canonicalHash(body) });
+}
+
+/** The same for a body that may be long: others have the thread while it is hashed. */
+export async function decodeLongIdempotency(
+  header: string | null,
+  body: JsonObject,
+  turns: Turns,
+): Promise<Outcome<IdempotencyClaim | undefined>> {
+  const key = decodeKey(header);
+  if (!key.ok || key.value === undefined) return key as Outcome<undefined>;
+  const bodyHash = await canonicalHashInPieces(body, openPieces(turns));
+  return accept({ key: key.value, bodyHash });
+}
+
+function decodeKey(header: string | null): Outcome<string | undefined> {
   if (header === null) return accept(undefined);
   const message = findKeyFault(header);
   if (message !== undefined) return refuse({ kind: "idempotency_key_invalid", message });
-  return accept({ key: header, bodyHash: canonicalHash(body) });
+  return accept(header);
 }
 
 function findKeyFault(key: string): string | undefined {

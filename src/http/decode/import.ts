@@ -1,8 +1,10 @@
 /** What an import is asked with: its body or its query. Shapes only; lines are judged as read. */
 
 import { isImportId } from "../../domain/import/progress.ts";
+import type { JsonValue } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import type { JsonSender } from "./body.ts";
 import { readFields } from "./operator.ts";
 import { badQuery, readFlag } from "./query.ts";
 
@@ -28,8 +30,8 @@ export interface ImportBody {
   readonly environment?: string;
   readonly instance_id?: string;
   readonly importId?: string;
-  /** The events as lines of JSON. */
-  readonly file: Uint8Array;
+  /** One for each line of the file that they make. */
+  readonly events: readonly JsonValue[];
 }
 
 const FIELDS = {
@@ -40,10 +42,11 @@ const FIELDS = {
 } as const;
 
 const encoder = new TextEncoder();
+const PIECE_CHARACTERS = 64 * 1024;
 
 /** `{environment?, instance_id?, import_id?, events: [...]}`. */
-export async function readImportBody(request: Request): Promise<Outcome<ImportBody>> {
-  const fields = await readFields(request, FIELDS);
+export async function readImportBody(sender: JsonSender): Promise<Outcome<ImportBody>> {
+  const fields = await readFields(sender, FIELDS, limits.requestBodyBytesMax);
   if (!fields.ok) return fields;
   const { environment, instance_id, import_id: importId, events } = fields.value;
   if (importId !== undefined && !isImportId(importId)) {
@@ -59,6 +62,17 @@ export async function readImportBody(request: Request): Promise<Outcome<ImportBo
       "POST /_admin/import_jsonl takes more";
     return refuse({ kind: "write_invalid", path: "events", message });
   }
-  const file = encoder.encode(events.map((event) => `${JSON.stringify(event)}\n`).join(""));
-  return accept({ environment, instance_id, importId, file });
+  return accept({ environment, instance_id, importId, events });
+}
+
+/** Events as lines of JSON, some at a time. */
+export function* linesOf(events: readonly JsonValue[]): Generator<Outcome<Uint8Array>> {
+  let lines = "";
+  for (const event of events) {
+    lines += `${JSON.stringify(event)}\n`;
+    if (lines.length < PIECE_CHARACTERS) continue;
+    yield accept(encoder.encode(lines));
+    lines = "";
+  }
+  if (lines !== "") yield accept(encoder.encode(lines));
 }

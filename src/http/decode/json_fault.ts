@@ -13,19 +13,32 @@ export interface JsonFault {
   readonly path?: string;
 }
 
+/** Where a text stands that is a part of another one. */
+export interface TextPlace {
+  /** Of its first character. */
+  readonly offset: number;
+  /** Of the container that it is. */
+  readonly path: readonly string[];
+  /** The index of its first element, where it is an array. */
+  readonly firstIndex: number;
+}
+
 interface Reader {
   readonly text: string;
   at: number;
   readonly path: string[];
+  readonly place: TextPlace;
 }
+
+const WHOLE: TextPlace = { offset: 0, path: [], firstIndex: 0 };
 
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 const WORDS = ["true", "false", "null"];
 
 /** The first fault of `text`, or undefined when a double-based reader loses nothing of it. */
-export function findJsonFault(text: string): JsonFault | undefined {
-  const reader: Reader = { text, at: 0, path: [] };
+export function findJsonFault(text: string, place: TextPlace = WHOLE): JsonFault | undefined {
+  const reader: Reader = { text, at: 0, path: [...place.path], place };
   const fault = readValue(reader);
   if (fault !== undefined) return fault;
   skipSpace(reader);
@@ -72,9 +85,9 @@ function readObject(reader: Reader): JsonFault | undefined {
 
 function readArray(reader: Reader): JsonFault | undefined {
   if (reader.path.length >= limits.jsonDepthMax) return tooDeep(reader);
+  let index = reader.at === 0 ? reader.place.firstIndex : 0;
   reader.at++;
   if (takes(reader, "]")) return undefined;
-  let index = 0;
   do {
     reader.path.push(String(index++));
     const inner = readValue(reader);
@@ -138,5 +151,6 @@ function tooDeep(reader: Reader): JsonFault {
 }
 
 function malformed(reader: Reader, reason: string): JsonFault {
-  return { message: `Malformed JSON at position ${reader.at}: ${reason}` };
+  const position = reader.place.offset + reader.at;
+  return { message: `Malformed JSON at position ${position}: ${reason}` };
 }

@@ -6,34 +6,70 @@
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
+import { openPieces, type Turns } from "../../domain/pieces.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import { findJsonFault } from "./json_fault.ts";
+import { openLong, stepLong } from "./json_long.ts";
+import { countKeys, surveyText } from "./json_survey.ts";
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COLON = 0x3a;
 const BYTE_ORDER_MARK = 0xfeff;
-/** Every integer of at most 15 digits is exact, so a shorter literal needs no second look. */
-const SAFE_NUMBER_CHARACTERS = 15;
 
-/** What one pass over a JSON text tells without understanding it. */
-export interface TextSurvey {
-  /** Colons outside strings: the number of keys, repeated ones included. */
-  readonly keys: number;
-  readonly depth: number;
-  /** A number long enough, or with an exponent, that a double may not hold it. */
-  readonly doubtfulNumber: boolean;
+/** Longer texts are read in pieces. */
+export const SHORT_CHARACTERS_MAX = 64 * 1024;
+
+/** What parsing a long text needs beside it. */
+export interface LongParsing {
+  readonly turns: Turns;
+  /** Asks for the memory of so many values more. False: there is none. */
+  hold?(nodes: number): boolean | Promise<boolean>;
 }
 
+/** Memory is asked for by so many values at once. */
+const NODES_AT_ONCE = 50_000;
+
 /**
- * Parses a request's body, or whatever `subject` names. Refuses with 400 and, where it is known,
- * the dotted path.
+ * Parses a request's body, or whatever `subject` names: a long one in pieces. Refuses with 400 and,
+ * where it is known, the dotted path; with 413 what no request needs; with 503 for want of memory.
  */
+export function parseJsonText(
+  text: string,
+  parsing: LongParsing,
+  subject = "Request body",
+): Outcome<JsonObject> | Promise<Outcome<JsonObject>> {
+  return text.length <= SHORT_CHARACTERS_MAX
+    ? parseJsonObject(text, subject)
+    : parseLong(text, parsing, subject);
+}
+
+async function parseLong(
+  text: string,
+  { turns, hold }: LongParsing,
+  subject: string,
+): Promise<Outcome<JsonObject>> {
+  if (text.charCodeAt(0) === BYTE_ORDER_MARK) return refuseByteOrderMark(subject);
+  const reader = openLong(text, subject);
+  const pieces = openPieces(turns);
+  let held = 0;
+  for (;;) {
+    const rest = pieces.rest();
+    if (rest !== undefined) await rest;
+    const more = stepLong(reader);
+    if (more === false) return accept(reader.root!);
+    if (more !== true) return refuse(more);
+    if (hold === undefined || reader.nodes - held < NODES_AT_ONCE) continue;
+    if (!await hold(reader.nodes - held)) return refuseNoRoom();
+    held = reader.nodes;
+  }
+}
+
+function refuseByteOrderMark(subject: string) {
+  return badRequest(`${subject} must not begin with a byte order mark`);
+}
+
+/** Parses a short text at once. */
 export function parseJsonObject(text: string, subject = "Request body"): Outcome<JsonObject> {
   if (text.length === 0) return badRequest(`${subject} is empty`);
-  if (text.charCodeAt(0) === BYTE_ORDER_MARK) {
-    return badRequest(`${subject} must not begin with a byte order mark`);
-  }
+  if (text.charCodeAt(0) === BYTE_ORDER_MARK) return refuseByteOrderMark(subject);
   const survey = surveyText(text);
   // Before parsing, so that nothing below ever recurses deeper than this.
   if (survey.depth > limits.jsonDepthMax) return refuseFault(text, subject);
@@ -56,80 +92,11 @@ function refuseFault(text: string, subject: string) {
   return badRequest(fault?.message ?? `${subject} is not valid JSON`, fault?.path);
 }
 
+function refuseNoRoom() {
+  const message = "Too many large request bodies are being read; send this one again";
+  return refuse({ kind: "no_room", message });
+}
+
 function badRequest(message: string, path?: string) {
   return refuse({ kind: "bad_request", message, path });
-}
-
-/** Exact for valid JSON; for any other text the figures mean nothing, but it still ends. */
-export function surveyText(text: string): TextSurvey {
-  let keys = 0;
-  let open = 0;
-  let depth = 0;
-  let doubtfulNumber = false;
-  const end = text.length;
-  const hasEscapes = text.includes("\\");
-  for (let at = 0; at < end; at++) {
-    const code = text.charCodeAt(at);
-    if (code === QUOTE) {
-      at = hasEscapes ? closingQuote(text, at) : nextQuote(text, at);
-    } else if (code === COLON) {
-      keys++;
-    } else if (isDigit(code)) {
-      const start = at;
-      while (isNumberCharacter(text.charCodeAt(at + 1))) at++;
-      if (at - start >= SAFE_NUMBER_CHARACTERS) doubtfulNumber = true;
-    } else if (code === 0x7b || code === 0x5b) {
-      if (++open > depth) depth = open;
-    } else if (code === 0x7d || code === 0x5d) {
-      open--;
-    } else if (code === 0x65 || code === 0x45) {
-      // An exponent follows a digit; the letter e of `true` and `false` does not.
-      if (isDigit(text.charCodeAt(at - 1))) doubtfulNumber = true;
-    }
-  }
-  return { keys, depth, doubtfulNumber };
-}
-
-function isDigit(code: number): boolean {
-  return code >= 0x30 && code <= 0x39;
-}
-
-/** A digit or a point. */
-function isNumberCharacter(code: number): boolean {
-  return (code >= 0x30 && code <= 0x39) || code === 0x2e;
-}
-
-/** As {@link closingQuote}, in a text without escapes: searching is quicker than looking. */
-function nextQuote(text: string, open: number): number {
-  const at = text.indexOf('"', open + 1);
-  return at < 0 ? text.length : at;
-}
-
-/** Where the string that opens at `open` ends; the end of the text where it never does. */
-function closingQuote(text: string, open: number): number {
-  let at = open + 1;
-  for (; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === QUOTE) return at;
-    if (code === BACKSLASH) at++;
-  }
-  return at;
-}
-
-/** All keys of all objects in `value`, which nests at most `limits.jsonDepthMax` deep. */
-export function countKeys(value: JsonValue): number {
-  if (typeof value !== "object" || value === null) return 0;
-  let count = 0;
-  if (Array.isArray(value)) {
-    for (const element of value) {
-      if (typeof element === "object" && element !== null) count += countKeys(element);
-    }
-    return count;
-  }
-  for (const key in value) {
-    count++;
-    const member = value[key];
-    if (typeof member === "object" && member !== null) count += countKeys(member);
-  }
-  return count;
 }

@@ -5,8 +5,10 @@
 
 import { limits } from "../../domain/limits.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
-import { readRawBody } from "./body.ts";
+import { readBody, type Sender, type Sink } from "./body_bytes.ts";
+import { type FormPart, parseFormParts } from "./multipart_parts.ts";
 
+const decoder = new TextDecoder();
 const MULTIPART = /^multipart\/form-data\s*;/i;
 /** What a form has beside its file: boundaries, names, short texts. */
 const FORM_BYTES_MAX = 64 * 1024;
@@ -22,47 +24,66 @@ export interface UploadForm {
 const TEXT_FIELDS = ["name", "environment", "instance_id"] as const;
 
 /** 400 for what is no such form, 413 for a file or body that is too large. */
-export async function readUploadForm(request: Request): Promise<Outcome<UploadForm>> {
-  const contentType = request.headers.get("content-type") ?? "";
+export async function readUploadForm(sender: Sender): Promise<Outcome<UploadForm>> {
+  const contentType = sender.request.headers.get("content-type") ?? "";
   if (!MULTIPART.test(contentType)) {
     return bad("Content-Type must be multipart/form-data, with the fields name and file");
   }
-  const body = await readRawBody(request, limits.wasmModuleBytesMax + FORM_BYTES_MAX);
+  const body = await readBody(sender, bytesSink(), limits.wasmModuleBytesMax + FORM_BYTES_MAX);
   if (!body.ok) return body;
-  let form: FormData;
-  try {
-    const headers = { "content-type": contentType };
-    form = await new Response(new Uint8Array(body.value), { headers }).formData();
-  } catch {
-    return bad("Request body is not valid multipart/form-data");
-  }
-  return await checkForm(form);
+  const parts = parseFormParts(body.value, contentType);
+  if (parts === undefined) return bad("Request body is not valid multipart/form-data");
+  return checkForm(parts);
 }
 
-async function checkForm(form: FormData): Promise<Outcome<UploadForm>> {
-  const known: readonly string[] = [...TEXT_FIELDS, "file"];
-  const texts: Partial<Record<typeof TEXT_FIELDS[number], string>> = {};
-  for (const key of new Set(form.keys())) {
-    if (!known.includes(key)) return bad(`Unknown field: ${key.slice(0, 100)}`, key.slice(0, 100));
-    if (form.getAll(key).length > 1) return bad(`${key} must be sent once`, key);
+function bytesSink(): Sink<Uint8Array<ArrayBuffer>> {
+  const blocks: Uint8Array<ArrayBuffer>[] = [];
+  return {
+    add(block) {
+      blocks.push(block.slice());
+      return true;
+    },
+    end: () => accept(concatenate(blocks)),
+  };
+}
+
+function concatenate(blocks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const all = new Uint8Array(blocks.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const block of blocks) {
+    all.set(block, at);
+    at += block.length;
   }
+  return all;
+}
+
+function checkForm(parts: readonly FormPart[]): Outcome<UploadForm> {
+  const known: readonly string[] = [...TEXT_FIELDS, "file"];
+  for (const { name } of parts) {
+    const shown = name.slice(0, 100);
+    if (!known.includes(name)) return bad(`Unknown field: ${shown}`, shown);
+    const times = parts.filter((part) => part.name === name).length;
+    if (times > 1) return bad(`${name} must be sent once`, name);
+  }
+  const texts: Partial<Record<typeof TEXT_FIELDS[number], string>> = {};
   for (const field of TEXT_FIELDS) {
-    const value = form.get(field);
-    if (value === null) continue;
-    if (typeof value !== "string") return bad(`${field} must be a text, not a file`, field);
-    texts[field] = value;
+    const part = parts.find(({ name }) => name === field);
+    if (part === undefined) continue;
+    if (part.isFile) return bad(`${field} must be a text, not a file`, field);
+    texts[field] = decoder.decode(part.content);
   }
   const { name, ...place } = texts;
   if (name === undefined) return bad("name is required", "name");
-  const file = form.get("file");
-  if (file === null) return bad("file is required", "file");
-  if (typeof file === "string") return bad("file must be a file, not a text", "file");
+  const file = parts.find((part) => part.name === "file");
+  if (file === undefined) return bad("file is required", "file");
+  if (!file.isFile) return bad("file must be a file, not a text", "file");
   const limit = limits.wasmModuleBytesMax;
-  if (file.size > limit) {
-    const message = `The module has ${file.size} bytes, at most ${limit} are allowed`;
+  const { length } = file.content;
+  if (length > limit) {
+    const message = `The module has ${length} bytes, at most ${limit} are allowed`;
     return refuse({ kind: "payload_too_large", message, limit, path: "file" });
   }
-  return accept({ name, file: await file.bytes(), ...place });
+  return accept({ name, file: file.content.slice(), ...place });
 }
 
 function bad(message: string, path?: string) {

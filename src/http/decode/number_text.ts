@@ -1,5 +1,7 @@
 /** Whether a double holds what a JSON number says: "stored bytes never silently differ". */
 
+import { limits } from "../../domain/limits.ts";
+
 const LITERAL = /^-?([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/;
 /** Integers of so many digits are always exact. */
 const EXACT_DIGITS = 15;
@@ -10,6 +12,8 @@ const ZERO = 0x30;
  * would not. Fractions are rounded by nature and pass; integers must survive to the last digit.
  */
 export function findNumberFault(literal: string): string | undefined {
+  const limit = limits.jsonNumberCharactersMax;
+  if (literal.length > limit) return `Number has more than ${limit} characters`;
   const value = Number(literal);
   if (!Number.isFinite(value)) return "Number is beyond the range of a double";
   const [, whole = "", fraction = "", exponent = "0"] = LITERAL.exec(literal) ?? [];

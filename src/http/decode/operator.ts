@@ -1,9 +1,10 @@
 /** Bodies and queries of operator calls: known fields only, each of its type; the environment. */
 
 import type { JsonObject, JsonValue } from "../../domain/json.ts";
+import { limits } from "../../domain/limits.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import { type Environment, parseEnvironment } from "../../domain/tenant.ts";
-import { readJsonBody } from "./body.ts";
+import { type JsonSender, readJsonBody } from "./body.ts";
 import { findUnknownKey } from "./write.ts";
 
 type FieldType = "string" | "boolean" | "number" | "any";
@@ -21,12 +22,13 @@ export type Fields<T extends FieldTable> =
   & { readonly [K in keyof T as K extends `${string}?` ? never : K]: FieldValue<T[K]> }
   & { readonly [K in keyof T as K extends `${infer N}?` ? N : never]?: FieldValue<T[K]> };
 
-/** Reads the body of `request` as an object with the fields of `table` and no others. */
+/** Reads the body that `sender` sends as an object with the fields of `table` and no others. */
 export async function readFields<const T extends FieldTable>(
-  request: Request,
+  sender: JsonSender,
   table: T,
+  bytesMax: number = limits.operatorBodyBytesMax,
 ): Promise<Outcome<Fields<T>>> {
-  const body = await readJsonBody(request);
+  const body = await readJsonBody(sender, bytesMax);
   return body.ok ? checkFields(body.value, table) : body;
 }
 

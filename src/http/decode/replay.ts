@@ -2,6 +2,7 @@
 
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import { parseUtcTime } from "../../domain/utc_time.ts";
+import type { JsonSender } from "./body.ts";
 import { readFields } from "./operator.ts";
 
 export type ReplayBody =
@@ -11,8 +12,8 @@ export type ReplayBody =
 const FIELDS = { "since?": "string", "start?": "string", "delivery_id?": "string" } as const;
 
 /** Either `{delivery_id}` or `{since, start?}`. */
-export async function decodeReplay(request: Request): Promise<Outcome<ReplayBody>> {
-  const body = await readFields(request, FIELDS);
+export async function decodeReplay(sender: JsonSender): Promise<Outcome<ReplayBody>> {
+  const body = await readFields(sender, FIELDS);
   if (!body.ok) return body;
   const { since, start, delivery_id: deliveryId } = body.value;
   if ((since === undefined) === (deliveryId === undefined)) {

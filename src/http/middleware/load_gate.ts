@@ -13,7 +13,7 @@ import { earnRefusal, newShedPace, tellRefusal } from "../../domain/shed_pace.ts
 import type { Host } from "../../host.ts";
 import type { Service } from "../../service.ts";
 import { sendText } from "../answer.ts";
-import { lateBodies } from "../decode/body.ts";
+import { lateBodies } from "../decode/body_bytes.ts";
 
 export interface LoadGate {
   /** False: to be shed. Else {@link LoadGate.leave} is to be called with the same time. */

@@ -23,7 +23,7 @@ const SECURITY: Partial<Record<Route["access"], readonly JsonObject[]>> = {
   metrics: [{ operatorToken: [] }, {}],
 };
 
-const THROWN: readonly ErrorName[] = ["internal", "store_away", "server_stopping"];
+const THROWN: readonly ErrorName[] = ["internal", "store_away", "server_stopping", "no_room"];
 const CALLERS: readonly ErrorName[] = ["rate_limited", ...THROWN];
 const HOLDERS: readonly ErrorName[] = ["unauthorized", "forbidden", ...CALLERS];
 

@@ -93,6 +93,7 @@ export const ERRORS: Readonly<Record<ErrorName, ErrorForm>> = {
     ...FAULT,
   }, ERROR_ID),
   modules_unavailable: error(503, "unavailable", { ...FAULT, ...IMPORT }, [...RETRY, ...ERROR_ID]),
+  no_room: error(503, "unavailable", FAULT, [...RETRY, ...ERROR_ID]),
   server_stopping: error(503, "unavailable", FAULT, [...RETRY, ...ERROR_ID]),
   module_invalid: error(422, "bad_request", VIOLATIONS),
   spec_invalid: error(422, "spec_invalid", VIOLATIONS),

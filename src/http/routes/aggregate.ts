@@ -1,7 +1,7 @@
 /** Reads of aggregates: state, length, listing. Spec: "GET /{aggregate_type}/{aggregate_id}". */
 
 import type { Tenant } from "../../domain/tenant.ts";
-import { sendText } from "../answer.ts";
+import { sendParts, sendText } from "../answer.ts";
 import type { Call, Edge } from "../call.ts";
 import { decodeAggregateQuery, decodeListQuery } from "../decode/query.ts";
 import { answerRefused } from "../failure.ts";
@@ -16,7 +16,7 @@ export async function readAggregate(edge: Edge, call: Call, tenant: Tenant): Pro
   const request = { aggregateType, id, ...query.value };
   const outcome = await edge.service.data.readAggregate(tenant, request);
   if (!outcome.ok) return answerRefused(edge, call, outcome.refusal);
-  return sendText(requestId, 200, aggregateBody(outcome.value));
+  return sendParts(requestId, aggregateBody(outcome.value));
 }
 
 /** `GET /{type}/{id}/length`. */
@@ -35,5 +35,5 @@ export async function listAggregates(edge: Edge, call: Call, tenant: Tenant): Pr
   const request = { aggregateType, ...query.value };
   const outcome = await edge.service.data.listAggregates(tenant, request);
   if (!outcome.ok) return answerRefused(edge, call, outcome.refusal);
-  return sendText(requestId, 200, aggregatePageBody(outcome.value, query.value.resolve));
+  return sendParts(requestId, aggregatePageBody(outcome.value, query.value.resolve));
 }

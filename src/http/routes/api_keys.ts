@@ -1,11 +1,13 @@
 /** API keys: list, issue, rotate, revoke. Decided in "Operator API". */
 
 import type { Operator } from "../../domain/access.ts";
+import { limits } from "../../domain/limits.ts";
 import { sendOk } from "../answer.ts";
 import type { Call, Edge } from "../call.ts";
 import { readOptionalJsonBody } from "../decode/body.ts";
 import { checkFields, readFields } from "../decode/operator.ts";
 import { decodePageQuery } from "../decode/query.ts";
+import { answerRefused } from "../failure.ts";
 import { pageOf } from "../list_page.ts";
 import { sendOutcome, sendRefusal } from "../reply.ts";
 import { findOperatorTenant } from "./operator_tenant.ts";
@@ -25,8 +27,8 @@ export async function listApiKeys(edge: Edge, call: Call, operator: Operator) {
 /** `POST /api/instances/{id}/keys` `{name, scope, environment}`: the key is shown here once. */
 export async function issueApiKey(edge: Edge, call: Call, operator: Operator) {
   const { requestId } = call;
-  const body = await readFields(call.request, NEW_KEY);
-  if (!body.ok) return sendRefusal(requestId, body.refusal);
+  const body = await readFields(call, NEW_KEY);
+  if (!body.ok) return answerRefused(edge, call, body.refusal);
   const { name, scope, environment } = body.value;
   if (scope !== "read" && scope !== "write") {
     const message = "scope must be read or write";
@@ -41,8 +43,8 @@ export async function issueApiKey(edge: Edge, call: Call, operator: Operator) {
 /** `POST /api/keys/{id}/rotate`: a new key in place of the old one. */
 export async function rotateApiKey(edge: Edge, call: Call, operator: Operator) {
   const [keyId = ""] = call.params;
-  const body = await readOptionalJsonBody(call.request);
-  if (!body.ok) return sendRefusal(call.requestId, body.refusal);
+  const body = await readOptionalJsonBody(call, limits.operatorBodyBytesMax);
+  if (!body.ok) return answerRefused(edge, call, body.refusal);
   const fields = checkFields(body.value, {});
   if (!fields.ok) return sendRefusal(call.requestId, fields.refusal);
   const outcome = await edge.service.access.rotateApiKey(operator, keyId);
@@ -52,8 +54,8 @@ export async function rotateApiKey(edge: Edge, call: Call, operator: Operator) {
 /** `POST /api/keys/{id}/schedule_revocation` `{revoke_at}`. */
 export async function scheduleRevocation(edge: Edge, call: Call, operator: Operator) {
   const [keyId = ""] = call.params;
-  const body = await readFields(call.request, { revoke_at: "string" });
-  if (!body.ok) return sendRefusal(call.requestId, body.refusal);
+  const body = await readFields(call, { revoke_at: "string" });
+  if (!body.ok) return answerRefused(edge, call, body.refusal);
   const { revoke_at: revokeAt } = body.value;
   const outcome = await edge.service.access.scheduleRevocation(operator, keyId, revokeAt);
   return sendOutcome(call.requestId, outcome);

@@ -6,6 +6,7 @@ import { sendOk } from "../answer.ts";
 import type { Call, Edge } from "../call.ts";
 import { decodeEnvironment, readFields } from "../decode/operator.ts";
 import { decodePageQuery, readFlag } from "../decode/query.ts";
+import { answerRefused } from "../failure.ts";
 import { sendOutcome, sendRefusal } from "../reply.ts";
 
 const ALGORITHM = "ed25519";
@@ -66,7 +67,7 @@ export async function readPlatformAnchor(edge: Edge, call: Call): Promise<Respon
 /** `POST /_admin/anchors` `{environment?, instance_id?}`: one now, if something has changed. */
 export async function makeAnchor(edge: Edge, call: Call, operator: Operator): Promise<Response> {
   const tenant = await findTenant(edge, call, operator);
-  if (!tenant.ok) return sendRefusal(call.requestId, tenant.refusal);
+  if (!tenant.ok) return answerRefused(edge, call, tenant.refusal);
   const { isNew, anchor = null } = await edge.service.audit.makeAnchor(tenant.value);
   return sendOk(call.requestId, { anchor }, isNew ? 201 : 200);
 }
@@ -78,13 +79,13 @@ export async function rotateSigningKey(
   operator: Operator,
 ): Promise<Response> {
   const tenant = await findTenant(edge, call, operator);
-  if (!tenant.ok) return sendRefusal(call.requestId, tenant.refusal);
+  if (!tenant.ok) return answerRefused(edge, call, tenant.refusal);
   const key = await edge.service.audit.rotateSigningKey(tenant.value);
   return sendOk(call.requestId, { algorithm: ALGORITHM, ...key }, 201);
 }
 
 async function findTenant(edge: Edge, call: Call, operator: Operator) {
-  const body = await readFields(call.request, PLACE);
+  const body = await readFields(call, PLACE);
   if (!body.ok) return body;
   const environment = decodeEnvironment(
     call.query,

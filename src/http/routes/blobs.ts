@@ -11,8 +11,8 @@ import { findNamedTenant } from "./operator_tenant.ts";
 
 /** `POST /_admin/blobs`, multipart `name`, `file`, `environment?`, `instance_id?`. */
 export async function uploadBlob(edge: Edge, call: Call, operator: Operator) {
-  const form = await readUploadForm(call.request);
-  if (!form.ok) return sendRefusal(call.requestId, form.refusal);
+  const form = await readUploadForm(call);
+  if (!form.ok) return answerRefused(edge, call, form.refusal);
   const tenant = await findNamedTenant(edge, call, operator, form.value);
   if (!tenant.ok) return sendRefusal(call.requestId, tenant.refusal);
   const { name, file } = form.value;

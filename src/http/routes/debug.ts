@@ -7,6 +7,7 @@ import type { Operator } from "../../domain/access.ts";
 import { sendOk } from "../answer.ts";
 import type { Call, Edge } from "../call.ts";
 import { readFields } from "../decode/operator.ts";
+import { answerRefused } from "../failure.ts";
 import { sendRefusal } from "../reply.ts";
 import { findNamedTenant } from "./operator_tenant.ts";
 
@@ -18,8 +19,8 @@ const FIELDS = {
 
 /** `POST /_admin/debug` `{wasm_trace, environment?, instance_id?}`. */
 export async function setDebug(edge: Edge, call: Call, operator: Operator) {
-  const body = await readFields(call.request, FIELDS);
-  if (!body.ok) return sendRefusal(call.requestId, body.refusal);
+  const body = await readFields(call, FIELDS);
+  if (!body.ok) return answerRefused(edge, call, body.refusal);
   const tenant = await findNamedTenant(edge, call, operator, body.value);
   if (!tenant.ok) return sendRefusal(call.requestId, tenant.refusal);
   const { wasm_trace } = body.value;

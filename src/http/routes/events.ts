@@ -1,7 +1,7 @@
 /** The events of one stream, paged. Spec: `GET /{type}/{id}/events`. */
 
 import type { Tenant } from "../../domain/tenant.ts";
-import { sendText } from "../answer.ts";
+import { sendParts } from "../answer.ts";
 import type { Call, Edge } from "../call.ts";
 import { decodeEventsQuery } from "../decode/query.ts";
 import { eventPageBody } from "../read_body.ts";
@@ -14,5 +14,5 @@ export async function readEvents(edge: Edge, call: Call, tenant: Tenant): Promis
   const { raw, ...page } = query.value;
   const outcome = await edge.service.data.readEvents(tenant, { aggregateType, id, ...page });
   if (!outcome.ok) return sendRefusal(requestId, outcome.refusal);
-  return sendText(requestId, 200, eventPageBody(outcome.value, raw));
+  return sendParts(requestId, await eventPageBody(outcome.value, raw, edge.host));
 }

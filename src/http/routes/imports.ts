@@ -3,14 +3,13 @@
 import type { Operator } from "../../domain/access.ts";
 import { type ImportForm, viewImport } from "../../domain/import/progress.ts";
 import type { JsonObject } from "../../domain/json.ts";
-import { accept } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { ImportService } from "../../service/imports.ts";
 import { sendOk, sendText } from "../answer.ts";
 import type { Call, Edge } from "../call.ts";
 import { checkFileHeaders, readPieces } from "../decode/file_body.ts";
-import { decodeImportQuery, readImportBody } from "../decode/import.ts";
-import { parseJsonObject } from "../decode/json_text.ts";
+import { decodeImportQuery, linesOf, readImportBody } from "../decode/import.ts";
+import { parseJsonText } from "../decode/json_text.ts";
 import { decodePageQuery } from "../decode/query.ts";
 import { answerFailure, answerRefused } from "../failure.ts";
 import { describeRefusal, sendOutcome, sendRefusal } from "../reply.ts";
@@ -23,18 +22,18 @@ type Progress = NonNullable<Outcome["progress"]>;
 
 /** `POST /_admin/import` `{environment?, instance_id?, import_id?, events}`. */
 export async function importEvents(edge: Edge, call: Call, operator: Operator): Promise<Response> {
-  const body = await readImportBody(call.request);
-  if (!body.ok) return sendRefusal(call.requestId, body.refusal);
+  const body = await readImportBody(call);
+  if (!body.ok) return answerRefused(edge, call, body.refusal);
   const tenant = await findNamedTenant(edge, call, operator, body.value);
   if (!tenant.ok) return sendRefusal(call.requestId, tenant.refusal);
-  const { importId, file } = body.value;
+  const { importId, events } = body.value;
   const outcome = await edge.service.imports.run(tenant.value, {
     form: "import",
     importId,
     async *pieces() {
-      yield accept(file);
+      yield* linesOf(events);
     },
-    parse: (text) => parseJsonObject(text, "An event"),
+    parse: (text) => parseJsonText(text, { turns: call.host }, "An event"),
   });
   return answer(edge, call, outcome, "import");
 }
@@ -67,7 +66,7 @@ async function importFile(
     form,
     importId,
     pieces: (stopping) => readPieces(request.body, stopping),
-    parse: (text) => parseJsonObject(text, "The line"),
+    parse: (text) => parseJsonText(text, { turns: call.host }, "The line"),
   };
   if (!isTold) return await run(edge, call, tenant.value, asked);
   return await tellProgress(edge.host, requestId, async (tell) => {

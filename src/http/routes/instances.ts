@@ -5,6 +5,7 @@ import { sendOk } from "../answer.ts";
 import type { Call, Edge } from "../call.ts";
 import { readFields } from "../decode/operator.ts";
 import { decodePageQuery } from "../decode/query.ts";
+import { answerRefused } from "../failure.ts";
 import { pageOf } from "../list_page.ts";
 import { sendOutcome, sendRefusal } from "../reply.ts";
 import { checkUnrestricted } from "./accounts.ts";
@@ -15,8 +16,8 @@ const DEFAULT_TIER = "unlimited";
 export async function createInstance(edge: Edge, call: Call, operator: Operator) {
   const allowed = checkUnrestricted(operator);
   if (!allowed.ok) return sendRefusal(call.requestId, allowed.refusal);
-  const body = await readFields(call.request, { slug: "string", "tier?": "string" });
-  if (!body.ok) return sendRefusal(call.requestId, body.refusal);
+  const body = await readFields(call, { slug: "string", "tier?": "string" });
+  if (!body.ok) return answerRefused(edge, call, body.refusal);
   const { slug, tier = DEFAULT_TIER } = body.value;
   return sendOutcome(call.requestId, await edge.service.access.createInstance(slug, tier), 201);
 }
@@ -40,8 +41,8 @@ export async function changeTier(edge: Edge, call: Call, operator: Operator) {
   const allowed = checkUnrestricted(operator);
   if (!allowed.ok) return sendRefusal(call.requestId, allowed.refusal);
   const [id = ""] = call.params;
-  const body = await readFields(call.request, { tier: "string" });
-  if (!body.ok) return sendRefusal(call.requestId, body.refusal);
+  const body = await readFields(call, { tier: "string" });
+  if (!body.ok) return answerRefused(edge, call, body.refusal);
   const outcome = await edge.service.access.changeTier(id, body.value.tier);
   return sendOutcome(call.requestId, outcome);
 }

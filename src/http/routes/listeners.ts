@@ -4,6 +4,7 @@ import type { Tenant } from "../../domain/tenant.ts";
 import type { Call, Edge } from "../call.ts";
 import { decodeReplay } from "../decode/replay.ts";
 import { decodeDeliveriesQuery, decodePageQuery } from "../decode/query.ts";
+import { answerRefused } from "../failure.ts";
 import { sendOutcome, sendRefusal } from "../reply.ts";
 import { sendOk } from "../answer.ts";
 
@@ -26,8 +27,8 @@ export async function listDeliveries(edge: Edge, call: Call, tenant: Tenant): Pr
 /** `POST /_listeners/{name}/replay` `{since, start?}` or `{delivery_id}`. */
 export async function replayDeliveries(edge: Edge, call: Call, tenant: Tenant): Promise<Response> {
   const { requestId, params: [listener = ""] } = call;
-  const body = await decodeReplay(call.request);
-  if (!body.ok) return sendRefusal(requestId, body.refusal);
+  const body = await decodeReplay(call);
+  if (!body.ok) return answerRefused(edge, call, body.refusal);
   const request = { listener, ...body.value };
   return sendOutcome(requestId, await edge.service.data.replayDeliveries(tenant, request), 202);
 }

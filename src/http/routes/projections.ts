@@ -1,6 +1,7 @@
 /** Projections: deploy, list and delete; rows, pages of rows and CSV. Spec: "Projections". */
 
 import type { Operator } from "../../domain/access.ts";
+import { limits } from "../../domain/limits.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import { sendOk } from "../answer.ts";
 import type { Call, Edge } from "../call.ts";
@@ -17,8 +18,8 @@ const STATUS_CREATED = 201;
 /** `POST /api/instances/{id}/projections` `{projection, environment?}`: 200 where it is there. */
 export async function deployProjection(edge: Edge, call: Call, operator: Operator) {
   const { requestId } = call;
-  const body = await readFields(call.request, ENVELOPE);
-  if (!body.ok) return sendRefusal(requestId, body.refusal);
+  const body = await readFields(call, ENVELOPE, limits.projectionBodyBytesMax);
+  if (!body.ok) return answerRefused(edge, call, body.refusal);
   const { projection, environment } = body.value;
   if (typeof projection !== "object" || projection === null || Array.isArray(projection)) {
     const message = "projection must be an object";

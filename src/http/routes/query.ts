@@ -3,7 +3,7 @@
 import { limits } from "../../domain/limits.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Call, Edge } from "../call.ts";
-import { sendBytes } from "../answer.ts";
+import { sendParts } from "../answer.ts";
 import { readJsonBody } from "../decode/body.ts";
 import { decodeQueryBody } from "../decode/sql.ts";
 import { answerRefused } from "../failure.ts";
@@ -16,12 +16,12 @@ const END = encoder.encode("}");
 
 export async function queryViews(edge: Edge, call: Call, tenant: Tenant): Promise<Response> {
   const { requestId } = call;
-  const body = await readJsonBody(call.request, limits.sqlBodyBytesMax);
-  if (!body.ok) return sendRefusal(requestId, body.refusal);
+  const body = await readJsonBody(call, limits.sqlBodyBytesMax);
+  if (!body.ok) return answerRefused(edge, call, body.refusal);
   const request = decodeQueryBody(body.value);
   if (!request.ok) return sendRefusal(requestId, request.refusal);
   const outcome = await edge.service.sql.query(tenant, request.value);
   if (!outcome.ok) return answerRefused(edge, call, outcome.refusal);
   const { fields, lag } = outcome.value;
-  return sendBytes(requestId, [START, fields, END], lagHeader(edge, lag));
+  return sendParts(requestId, [START, fields, END], lagHeader(edge, lag));
 }

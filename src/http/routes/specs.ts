@@ -8,6 +8,7 @@ import { sendOk } from "../answer.ts";
 import type { Call, Edge } from "../call.ts";
 import { readFields } from "../decode/operator.ts";
 import { decodePageQuery } from "../decode/query.ts";
+import { answerRefused } from "../failure.ts";
 import { pageOf } from "../list_page.ts";
 import { sendOutcome, sendRefusal } from "../reply.ts";
 import { findOperatorTenant } from "./operator_tenant.ts";
@@ -24,8 +25,8 @@ const VERSION_DIGITS = 12;
 /** `POST /api/instances/{id}/spec` `{spec, force?, dry_run?, environment?}`. */
 export async function deploySpec(edge: Edge, call: Call, operator: Operator) {
   const { requestId } = call;
-  const body = await readFields(call.request, ENVELOPE);
-  if (!body.ok) return sendRefusal(requestId, body.refusal);
+  const body = await readFields(call, ENVELOPE, limits.specBodyBytesMax);
+  if (!body.ok) return answerRefused(edge, call, body.refusal);
   const { spec, force = false, dry_run: dryRun = false, environment } = body.value;
   // What counts is the spec, not the white space it was sent with.
   if (exceedsSpecLimit(spec)) {

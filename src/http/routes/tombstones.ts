@@ -5,6 +5,7 @@ import { sendOk } from "../answer.ts";
 import type { Call, Edge } from "../call.ts";
 import { readFields } from "../decode/operator.ts";
 import { decodePageQuery } from "../decode/query.ts";
+import { answerRefused } from "../failure.ts";
 import { sendOutcome, sendRefusal } from "../reply.ts";
 import { findNamedTenant } from "./operator_tenant.ts";
 
@@ -19,8 +20,8 @@ const FIELDS = {
 
 /** `POST /_admin/tombstones` `{key, reason, legal_basis?, grace_hours?, environment?}`. */
 export async function requestErasure(edge: Edge, call: Call, operator: Operator) {
-  const body = await readFields(call.request, FIELDS);
-  if (!body.ok) return sendRefusal(call.requestId, body.refusal);
+  const body = await readFields(call, FIELDS);
+  if (!body.ok) return answerRefused(edge, call, body.refusal);
   const tenant = await findNamedTenant(edge, call, operator, body.value);
   if (!tenant.ok) return sendRefusal(call.requestId, tenant.refusal);
   const { key, reason, legal_basis, grace_hours } = body.value;

@@ -2,13 +2,14 @@
 
 import { count } from "../../domain/counters.ts";
 import type { JsonObject } from "../../domain/json.ts";
+import { limits } from "../../domain/limits.ts";
 import { EVENTS_PER_MONTH, isNearLimit, type PlanUsage } from "../../domain/plan.ts";
 import type { Outcome } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { WriteRequest, Written } from "../../domain/write.ts";
 import type { Call, Edge } from "../call.ts";
 import { readJsonBody } from "../decode/body.ts";
-import { decodeIdempotency } from "../decode/idempotency.ts";
+import { decodeIdempotency, decodeLongIdempotency } from "../decode/idempotency.ts";
 import { decodeAtomic, decodeBatch, type DecodedWrite, decodeSingle } from "../decode/write.ts";
 import { answerRefused } from "../failure.ts";
 import { errorTypeOf, PLAN_METRIC } from "../reply.ts";
@@ -37,9 +38,13 @@ async function writeForm(
   decode: (body: JsonObject) => Outcome<DecodedWrite>,
 ): Promise<Response> {
   const { request, requestId } = call;
-  const body = await readJsonBody(request);
+  const body = await readJsonBody(call, limits.requestBodyBytesMax);
   if (!body.ok) return sendWrite(edge, call, body);
-  const idempotency = decodeIdempotency(request.headers.get("x-idempotency-key"), body.value);
+  const header = request.headers.get("x-idempotency-key");
+  // Only what is long holds memory of all bodies.
+  const idempotency = call.body === undefined
+    ? decodeIdempotency(header, body.value)
+    : await decodeLongIdempotency(header, body.value, call.host);
   if (!idempotency.ok) return sendWrite(edge, call, idempotency);
   const decoded = decode(body.value);
   if (!decoded.ok) {

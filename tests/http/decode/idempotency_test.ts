@@ -1,7 +1,8 @@
 /** The `X-Idempotency-Key` header. Spec: exact messages; "keys sorted before hashing". */
 
 import assert from "node:assert/strict";
-import { decodeIdempotency } from "../../../src/http/decode/idempotency.ts";
+import { decodeIdempotency, decodeLongIdempotency } from "../../../src/http/decode/idempotency.ts";
+import { fakeHost } from "../../support/fake_host.ts";
 
 Deno.test("decodeIdempotency() claims nothing without the header", () => {
   assert.deepEqual(decodeIdempotency(null, {}), { ok: true, value: undefined });
@@ -21,4 +22,12 @@ Deno.test("decodeIdempotency() hashes bodies alike when only the order of keys d
   assert.deepEqual(one, same);
   assert.notDeepEqual(one, other);
   assert.ok(one.ok && /^[0-9a-f]{64}$/.test(one.value?.bodyHash ?? ""));
+});
+
+Deno.test("decodeLongIdempotency() gives the claim that decodeIdempotency() gives, or its refusal", async () => {
+  const body = { b: [1, 2], a: Array.from({ length: 5_000 }, (_, index) => ({ index })) };
+  for (const header of ["key-1", null, "", "x".repeat(256)]) {
+    const long = await decodeLongIdempotency(header, body, fakeHost());
+    assert.deepEqual(long, decodeIdempotency(header, body));
+  }
 });

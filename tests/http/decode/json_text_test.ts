@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { countKeys, parseJsonObject, surveyText } from "../../../src/http/decode/json_text.ts";
-import type { JsonObject } from "../../../src/domain/json.ts";
+import { parseJsonObject, parseJsonText } from "../../../src/http/decode/json_text.ts";
+import { fakeHost } from "../../support/fake_host.ts";
 
 function refusalOf(text: string) {
   const outcome = parseJsonObject(text);
@@ -106,19 +106,21 @@ Deno.test("parseJsonObject() gives what JSON.parse gives for every object made b
   );
 });
 
-Deno.test("surveyText() counts the keys and the depth of any JSON that countKeys() and a walk find", () => {
-  fc.assert(
-    fc.property(fc.json({ maxDepth: 8 }), (json) => {
-      const value = { a: JSON.parse(json) };
-      const survey = surveyText(JSON.stringify(value));
-      assert.equal(survey.keys, countKeys(value));
-      assert.equal(survey.depth, depthOf(value));
-    }),
-  );
+Deno.test("parseJsonText() reads short texts at once and long ones in turns, with the same answer", async () => {
+  const host = fakeHost();
+  const events = Array.from({ length: 4_000 }, (_, index) => ({ type: "a", data: { index } }));
+  for (const value of [{ events: [] }, { events }]) {
+    const outcome = parseJsonText(JSON.stringify(value), { turns: host });
+    assert.deepEqual(await outcome, { ok: true, value });
+  }
+  assert.ok(!(await parseJsonText("\ufeff" + JSON.stringify({ events }), { turns: host })).ok);
 });
 
-function depthOf(value: unknown): number {
-  if (typeof value !== "object" || value === null) return 0;
-  const inner = Object.values(value as JsonObject).map(depthOf);
-  return 1 + Math.max(0, ...inner);
-}
+Deno.test("parseJsonText() asks for memory as values come, and stops where there is none", async () => {
+  const text = `{"a":[${"{},".repeat(200_000)}0]}`;
+  let held = 0;
+  const hold = (nodes: number) => (held += nodes) < 150_000;
+  const outcome = await parseJsonText(text, { turns: fakeHost(), hold });
+  assert.ok(!outcome.ok && outcome.refusal.kind === "no_room");
+  assert.ok(held < 300_000, `${held} of 400,000 values were asked for`);
+});

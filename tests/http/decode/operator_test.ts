@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { checkFields, decodeEnvironment, readFields } from "../../../src/http/decode/operator.ts";
+import { fakeHost } from "../../support/fake_host.ts";
 
 const TABLE = { name: "string", "force?": "boolean", "extra?": "any" } as const;
 
@@ -25,7 +26,7 @@ Deno.test("checkFields() refuses missing, mistyped and unknown fields with their
 Deno.test("readFields() refuses a body that is no JSON before it looks at fields", async () => {
   const headers = { "content-type": "text/plain" };
   const request = new Request("http://127.0.0.1/", { method: "POST", headers, body: "{}" });
-  assert.ok(!(await readFields(request, TABLE)).ok);
+  assert.ok(!(await readFields({ request, owner: "test", host: fakeHost() }, TABLE)).ok);
 });
 
 Deno.test("decodeEnvironment() takes the body's, the query's, or the listener's own", () => {

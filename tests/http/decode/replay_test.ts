@@ -2,11 +2,13 @@
 
 import assert from "node:assert/strict";
 import { decodeReplay } from "../../../src/http/decode/replay.ts";
+import { fakeHost } from "../../support/fake_host.ts";
 
 function decode(body: unknown) {
   const headers = { "content-type": "application/json" };
   const init = { method: "POST", headers, body: JSON.stringify(body) };
-  return decodeReplay(new Request("http://localhost/", init));
+  const request = new Request("http://localhost/", init);
+  return decodeReplay({ request, owner: "test", host: fakeHost() });
 }
 
 Deno.test("one delivery by its id, or all since a time, from a cursor on", async () => {

@@ -1,0 +1,92 @@
+/** What a look at each character of a JSON text tells, before or without parsing it. */
+
+import type { JsonValue } from "../../domain/json.ts";
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COLON = 0x3a;
+/** Every integer of at most 15 digits is exact, so a shorter literal needs no second look. */
+const SAFE_NUMBER_CHARACTERS = 15;
+
+/** What one pass over a JSON text tells without understanding it. */
+export interface TextSurvey {
+  /** Colons outside strings: the number of keys, repeated ones included. */
+  readonly keys: number;
+  readonly depth: number;
+  /** A number long enough, or with an exponent, that a double may not hold it. */
+  readonly doubtfulNumber: boolean;
+}
+
+/** Exact for valid JSON; for any other text the figures mean nothing, but it still ends. */
+export function surveyText(text: string): TextSurvey {
+  let keys = 0;
+  let open = 0;
+  let depth = 0;
+  let doubtfulNumber = false;
+  const end = text.length;
+  const hasEscapes = text.includes("\\");
+  for (let at = 0; at < end; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) {
+      at = hasEscapes ? closingQuote(text, at) : nextQuote(text, at);
+    } else if (code === COLON) {
+      keys++;
+    } else if (isDigit(code)) {
+      const start = at;
+      while (isNumberCharacter(text.charCodeAt(at + 1))) at++;
+      if (at - start >= SAFE_NUMBER_CHARACTERS) doubtfulNumber = true;
+    } else if (code === 0x7b || code === 0x5b) {
+      if (++open > depth) depth = open;
+    } else if (code === 0x7d || code === 0x5d) {
+      open--;
+    } else if (code === 0x65 || code === 0x45) {
+      // An exponent follows a digit; the letter e of `true` and `false` does not.
+      if (isDigit(text.charCodeAt(at - 1))) doubtfulNumber = true;
+    }
+  }
+  return { keys, depth, doubtfulNumber };
+}
+
+export function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
+}
+
+/** A digit or a point. */
+export function isNumberCharacter(code: number): boolean {
+  return (code >= 0x30 && code <= 0x39) || code === 0x2e;
+}
+
+/** As {@link closingQuote}, in a text without escapes: searching is quicker than looking. */
+export function nextQuote(text: string, open: number): number {
+  const at = text.indexOf('"', open + 1);
+  return at < 0 ? text.length : at;
+}
+
+/** Where the string that opens at `open` ends; `end` where it does not before. */
+export function closingQuote(text: string, open: number, end: number = text.length): number {
+  let at = open + 1;
+  for (; at < end; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) return at;
+    if (code === BACKSLASH) at++;
+  }
+  return at;
+}
+
+/** All keys of all objects in `value`, which nests at most `limits.jsonDepthMax` deep. */
+export function countKeys(value: JsonValue): number {
+  if (typeof value !== "object" || value === null) return 0;
+  let count = 0;
+  if (Array.isArray(value)) {
+    for (const element of value) {
+      if (typeof element === "object" && element !== null) count += countKeys(element);
+    }
+    return count;
+  }
+  for (const key in value) {
+    count++;
+    const member = value[key];
+    if (typeof member === "object" && member !== null) count += countKeys(member);
+  }
+  return count;
+}

@@ -1,0 +1,70 @@
+/** Memory that requests share: bounded in all, and for each owner. */
+
+import assert from "node:assert/strict";
+import { openByteRoom } from "../../src/http/byte_room.ts";
+
+Deno.test("a room holds no more than its bytes, whoever asks", () => {
+  const room = openByteRoom(100);
+  for (const owner of ["a", "b", "c", "d"]) assert.ok(room.open(owner).take(25));
+  assert.equal(room.open("e").take(1), false);
+  assert.equal(room.heldBytes(), 100);
+});
+
+Deno.test("one owner has a quarter of the room for all its requests together", () => {
+  const room = openByteRoom(100);
+  const first = room.open("a");
+  assert.ok(first.take(20));
+  const second = room.open("a");
+  assert.ok(second.take(5));
+  assert.equal(second.take(1), false);
+  assert.ok(room.open("b").take(25), "others have theirs");
+  first.leave();
+  assert.ok(second.take(20));
+});
+
+Deno.test("the only request of an owner may take more than the quarter, but not more than all", () => {
+  const room = openByteRoom(100);
+  const only = room.open("a");
+  assert.ok(only.take(60));
+  assert.equal(room.open("a").take(1), false);
+  assert.equal(only.take(41), false);
+  assert.ok(only.take(40));
+});
+
+Deno.test("what is given back can be taken again, and leaving twice gives it back once", () => {
+  const room = openByteRoom(100);
+  const share = room.open("a");
+  share.take(30);
+  share.giveBack(10);
+  assert.equal(room.heldBytes(), 20);
+  share.leave();
+  share.leave();
+  assert.equal(room.heldBytes(), 0);
+  assert.ok(room.open("b").take(100));
+});
+
+Deno.test("who waits for room has it as soon as another gives it back, in the order of asking", async () => {
+  const room = openByteRoom(100);
+  const holder = room.open("a");
+  holder.take(100);
+  const order: string[] = [];
+  const waits = ["b", "c"].map(async (owner) => {
+    const isTaken = await room.open(owner).takeSoon(20);
+    order.push(`${owner} ${isTaken}`);
+  });
+  holder.giveBack(20);
+  await waits[0];
+  assert.deepEqual(order, ["b true"]);
+  holder.leave();
+  await waits[1];
+  assert.deepEqual(order, ["b true", "c true"]);
+});
+
+Deno.test("who waits in vain is told so", async () => {
+  const room = openByteRoom(100, 10);
+  const holder = room.open("a");
+  holder.take(100);
+  assert.equal(await room.open("b").takeSoon(20), false);
+  holder.leave();
+  assert.equal(room.heldBytes(), 0, "nothing is kept for who is gone");
+});

@@ -1,0 +1,108 @@
+/** Bytes of bodies: bounded in number, in time and in the memory that they hold. */
+
+import assert from "node:assert/strict";
+import { accept } from "../../../src/domain/refusal.ts";
+import {
+  bodyBytesHeld,
+  holdForBody,
+  leaveBody,
+  readBody,
+  type Sender,
+  type Sink,
+} from "../../../src/http/decode/body_bytes.ts";
+
+const BLOCK = 64 * 1024;
+
+function post(body: BodyInit, headers: Record<string, string> = {}): Request {
+  return new Request("http://127.0.0.1/", { method: "POST", headers, body });
+}
+
+function from(request: Request, owner = "a"): Sender {
+  return { request, owner };
+}
+
+/** Adds the bytes up, and counts the blocks. */
+function counting(): Sink<{ sum: number; length: number; blocks: number }> {
+  const seen = { sum: 0, length: 0, blocks: 0 };
+  return {
+    add(block) {
+      for (const byte of block) seen.sum += byte;
+      seen.length += block.length;
+      seen.blocks++;
+      return true;
+    },
+    end: () => accept(seen),
+  };
+}
+
+/** So many pieces of `bytes` bytes, each with the value 1. */
+function inPieces(count: number, bytes: number): ReadableStream<Uint8Array<ArrayBuffer>> {
+  return new ReadableStream({
+    pull(controller) {
+      if (count-- === 0) controller.close();
+      else controller.enqueue(new Uint8Array(bytes).fill(1));
+    },
+  });
+}
+
+Deno.test("a body in pieces of any size comes in blocks, whole", async () => {
+  for (const bytes of [1_000, 65_536, 100_000]) {
+    const sender = from(post(inPieces(30, bytes)));
+    const outcome = await readBody(sender, counting(), 10_000_000);
+    assert.ok(outcome.ok);
+    const { sum, length, blocks } = outcome.value;
+    assert.deepEqual([sum, length], [30 * bytes, 30 * bytes]);
+    assert.ok(blocks <= 3 + length / BLOCK, `${blocks} blocks`);
+    sender.body?.leave();
+  }
+});
+
+Deno.test("small bodies hold nothing, larger ones what came, until they are given back", async () => {
+  const small = from(post("x".repeat(16_000)));
+  assert.ok((await readBody(small, counting(), 1_000_000)).ok);
+  assert.equal(small.body, undefined);
+  const large = from(post(inPieces(10, BLOCK)));
+  assert.ok((await readBody(large, counting(), 1_000_000)).ok);
+  assert.ok(bodyBytesHeld() >= 10 * BLOCK && bodyBytesHeld() <= 12 * BLOCK);
+  large.body!.leave();
+  assert.equal(bodyBytesHeld(), 0);
+});
+
+Deno.test("where others of its owner hold all that it may, a body is refused with no_room", async () => {
+  const first = from(post(""));
+  const second = from(post(inPieces(10, BLOCK)));
+  assert.equal(await holdForBody(first, 90 * 1024 * 1024), true);
+  const refused = await readBody(second, counting(), 1_000_000);
+  assert.ok(!refused.ok && refused.refusal.kind === "no_room");
+  const others = from(post(inPieces(10, BLOCK)), "b");
+  assert.ok((await readBody(others, counting(), 1_000_000)).ok);
+  for (const sender of [first, second, others]) sender.body?.leave();
+  assert.equal(bodyBytesHeld(), 0);
+});
+
+Deno.test("a sink that cannot go on ends the reading", async () => {
+  let blocks = 0;
+  const sink: Sink<string> = { add: () => ++blocks < 3, end: () => accept("enough") };
+  const sender = from(post(inPieces(100, BLOCK)));
+  assert.deepEqual(await readBody(sender, sink, 10_000_000), { ok: true, value: "enough" });
+  assert.equal(blocks, 3);
+  sender.body?.leave();
+});
+
+Deno.test("a body that is not wanted is read where it is small, and cancelled where it is not", async () => {
+  for (const [length, isRead] of [[4_096, true], [4_097, false]] as const) {
+    let isCancelled = false;
+    const body = new ReadableStream({
+      start(controller) {
+        controller.enqueue(new Uint8Array(length));
+        controller.close();
+      },
+      cancel: () => void (isCancelled = true),
+    });
+    const request = post(body, { "content-length": String(length) });
+    leaveBody(request);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    assert.equal(request.bodyUsed || isCancelled, true);
+    assert.equal(isCancelled && isRead, false);
+  }
+});

@@ -1,0 +1,157 @@
+/** Long texts are read in pieces, and give what reading them at once gives. */
+
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import type { JsonValue } from "../../../src/domain/json.ts";
+import type { Refusal } from "../../../src/domain/refusal.ts";
+import { openLong, stepLong } from "../../../src/http/decode/json_long.ts";
+import { parseJsonObject } from "../../../src/http/decode/json_text.ts";
+
+type Read = { readonly value: JsonValue } | { readonly refusal: Refusal };
+
+/** With groups of a few characters every container becomes one that is filled piece by piece. */
+function readAll(text: string, groupCharacters?: number): Read {
+  const reader = openLong(text, "Request body", groupCharacters);
+  for (;;) {
+    const more = stepLong(reader);
+    if (more === false) return { value: reader.root! };
+    if (more !== true) return { refusal: more };
+  }
+}
+
+function readAtOnce(text: string): Read {
+  const outcome = parseJsonObject(text);
+  return outcome.ok ? { value: outcome.value } : { refusal: outcome.refusal };
+}
+
+function messageOf(read: Read): string | undefined {
+  return "refusal" in read ? (read.refusal as { message: string }).message : undefined;
+}
+
+function pathOf(read: Read): string | undefined {
+  return "refusal" in read ? (read.refusal as { path?: string }).path : undefined;
+}
+
+const object = fc.object({ maxDepth: 6, withNullPrototype: false, maxKeys: 6 });
+
+Deno.test("a text in groups of any size gives the value that JSON.parse gives, keys in order", () => {
+  fc.assert(
+    fc.property(object, fc.integer({ min: 1, max: 40 }), fc.boolean(), (sent, group, isSpaced) => {
+      const text = JSON.stringify(sent, undefined, isSpaced ? 2 : undefined);
+      const read = readAll(text, group);
+      // Doubles above 2^53 print as integers that they do not hold; those are refused.
+      if ("refusal" in read) return /Integer cannot be held/.test(messageOf(read)!);
+      assert.equal(JSON.stringify(read.value), JSON.stringify(JSON.parse(text)));
+      return true;
+    }),
+    { numRuns: 500 },
+  );
+});
+
+Deno.test("a text with any change is refused in groups exactly where it is refused at once", () => {
+  const piece = fc.constantFrom(...'{}[]:,"\\ 019-.eEtfn\u0001', "null", '"a":1,', '"a":', "1e999");
+  const change = fc.record({ at: fc.nat(), cut: fc.nat({ max: 4 }), piece });
+  fc.assert(
+    fc.property(
+      object,
+      fc.integer({ min: 1, max: 40 }),
+      change,
+      (sent, group, { at, cut, piece }) => {
+        const text = JSON.stringify(sent);
+        const place = at % (text.length + 1);
+        const changed = text.slice(0, place) + piece + text.slice(place + cut);
+        if (!/^\s*\{/.test(changed)) return;
+        const [once, grouped] = [readAtOnce(changed), readAll(changed, group)];
+        assert.equal("refusal" in grouped, "refusal" in once, changed);
+        if ("value" in once && "value" in grouped) assert.deepEqual(grouped.value, once.value);
+      },
+    ),
+    { numRuns: 3_000 },
+  );
+});
+
+const FAULTS = [
+  '{"a":[1,2,{"b":3,"c":[4,5,6}]}',
+  '{"a":[1,2,{"b":3,"c":[4,5 6]}]}',
+  '{"a":[{"b":{"c":1}},{"b":1,"b":1}]}',
+  '{"a":{"b":1},"x":[1,2,3],"a":1}',
+  '{"data":{"list":[1,2,3,4,9007199254740993,5,6]}}',
+  '{"a":[[1,2,3,4],[1,2,3,1e400]]}',
+  '{"a":[1,2,3,4,5,6,7,8],}',
+  '{"a":[1,2,3,4,5,6,7,]}',
+  '{"a":{"b":[1,2,3,4,5]"c":1}}',
+  '{"a":{"b":{"c":{"d":"unterminated',
+  '{"aaaaaaaa":{"bbbbbbbb":{"cccccccc":1}}',
+  '{"aaaaaaaa":{"bbbbbbbb":{"cccccccc":1}}} 1',
+  '{"aaaa":[1,2,3,4,5,6],"bbbb" [1,2,3,4,5,6]}',
+];
+
+for (const text of FAULTS) {
+  Deno.test(`the fault of ${text} has the same text and path in groups as at once`, () => {
+    const once = readAtOnce(text);
+    assert.ok("refusal" in once);
+    for (const group of [1, 4, 9]) {
+      const grouped = readAll(text, group);
+      assert.equal(messageOf(grouped), messageOf(once), `groups of ${group}`);
+      assert.equal(pathOf(grouped), pathOf(once), `groups of ${group}`);
+    }
+  });
+}
+
+Deno.test("what is no object is refused by its first character", () => {
+  assert.equal(messageOf(readAll(" ".repeat(70_000) + "[]")), "Request body must be a JSON object");
+  assert.match(messageOf(readAll(" ".repeat(70_000)))!, /^Malformed JSON at position 70000/);
+});
+
+Deno.test("64 levels of nesting are taken and 65 refused, also where they are filled in pieces", () => {
+  const nested = (depth: number) => '{"a":'.repeat(depth - 1) + "{}" + "}".repeat(depth - 1);
+  for (const group of [1, 10, 1_000]) {
+    assert.ok("value" in readAll(nested(64), group));
+    assert.match(messageOf(readAll(nested(65), group))!, /nested deeper than 64 levels/);
+  }
+});
+
+Deno.test("__proto__ is an ordinary key of an object that is filled in pieces", () => {
+  const read = readAll('{"a":1,"__proto__":{"x":1,"y":2},"b":{"__proto__":3,"c":4}}', 4);
+  assert.ok("value" in read);
+  assert.deepEqual(Object.keys(read.value as object), ["a", "__proto__", "b"]);
+  assert.equal(Object.getPrototypeOf(read.value), Object.prototype);
+});
+
+Deno.test("1,500,000 values are taken, more are refused with 413 and the limit", () => {
+  const values = (count: number) => `{"a":[${"0,".repeat(count - 3)}0]}`;
+  assert.ok("value" in readAll(values(1_400_000)));
+  const read = readAll(values(1_600_000));
+  assert.ok("refusal" in read && read.refusal.kind === "payload_too_large");
+  assert.equal(read.refusal.limit, 1_500_000);
+});
+
+Deno.test("20,000 keys of one object are taken and one more refused with its path", () => {
+  const keys = (count: number) =>
+    `{"a":{${Array.from({ length: count }, (_, index) => `"k${index}":0`).join(",")}}}`;
+  assert.ok("value" in readAll(keys(20_000)));
+  const read = readAll(keys(20_001));
+  assert.ok("refusal" in read && read.refusal.kind === "payload_too_large");
+  assert.deepEqual([read.refusal.limit, read.refusal.path], [20_000, "a"]);
+});
+
+Deno.test("a string of 1 MiB is taken and a longer one refused, with and without escapes", () => {
+  const limit = 1_048_576;
+  for (const head of ["", "\\n"]) {
+    const text = (length: number) => `{"a":"${head}${"x".repeat(length - head.length)}"}`;
+    assert.ok("value" in readAll(text(limit)));
+    const read = readAll(text(limit + 1));
+    assert.ok("refusal" in read && read.refusal.kind === "payload_too_large");
+  }
+});
+
+Deno.test("a number of 1,024 characters is taken and a longer one refused with its path", () => {
+  const text = (length: number) =>
+    `{"pad":"${"x".repeat(70_000)}","a":[1,0.${"1".repeat(length - 2)}]}`;
+  assert.ok("value" in readAll(text(1_024)));
+  for (const length of [1_025, 4_000_000]) {
+    const read = readAll(text(length));
+    assert.equal(messageOf(read), "Number has more than 1024 characters");
+    assert.equal(pathOf(read), "a.1");
+  }
+});

@@ -1,0 +1,69 @@
+/** Answers that go out piece by piece, and the memory that they hold meanwhile. */
+
+import assert from "node:assert/strict";
+import { openDeadlines } from "../../src/http/deadlines.ts";
+import { answerBytesHeld, claimAnswer, longAnswer } from "../../src/http/long_answer.ts";
+
+const MiB = 1024 * 1024;
+
+function ofBytes(bytes: number): Response {
+  return longAnswer([new Uint8Array(bytes)], 200);
+}
+
+Deno.test("a long answer tells its length and has all of its parts, to the last character", async () => {
+  const text = "a" + "\u{1f600}é".repeat(50_000);
+  const bytes = new TextEncoder().encode("b".repeat(100_000));
+  const response = longAnswer([text, bytes, "", "end"], 201);
+  assert.ok(claimAnswer(response, "a"));
+  assert.equal(response.status, 201);
+  const body = await response.bytes();
+  assert.equal(response.headers.get("content-length"), String(body.length));
+  assert.equal(new TextDecoder().decode(body), `${text}${"b".repeat(100_000)}end`);
+  assert.equal(answerBytesHeld(), 0);
+});
+
+Deno.test("what an answer holds is given back when it is taken, and when its client goes away", async () => {
+  const taken = ofBytes(MiB);
+  const left = ofBytes(MiB);
+  assert.ok(claimAnswer(taken, "a") && claimAnswer(left, "b"));
+  assert.equal(answerBytesHeld(), 2 * MiB);
+  const reader = left.body!.getReader();
+  await reader.read();
+  await reader.cancel();
+  assert.equal(answerBytesHeld(), MiB);
+  await taken.bytes();
+  assert.equal(answerBytesHeld(), 0);
+});
+
+Deno.test("an owner has a quarter of the memory for its answers; another has its own", async () => {
+  const first = ofBytes(40 * MiB);
+  const second = ofBytes(40 * MiB);
+  const others = ofBytes(40 * MiB);
+  assert.ok(claimAnswer(first, "a"));
+  assert.equal(claimAnswer(second, "a"), false);
+  assert.ok(claimAnswer(others, "b"));
+  await Promise.all([first.body!.cancel(), others.body!.cancel()]);
+  assert.equal(answerBytesHeld(), 0);
+});
+
+Deno.test("an answer of which nothing is taken for a while ends too early, and is given back", async () => {
+  const response = longAnswer(["x".repeat(MiB)], 200, openDeadlines(0.05));
+  assert.ok(claimAnswer(response, "a"));
+  const reader = response.body!.getReader();
+  const { value } = await reader.read();
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  assert.equal(answerBytesHeld(), 0);
+  assert.ok((await reader.read()).done);
+  assert.ok(value!.length < MiB);
+});
+
+Deno.test("an answer that is taken slowly, but taken, comes to its end", async () => {
+  const response = longAnswer(["x".repeat(300_000)], 200, openDeadlines(0.2));
+  assert.ok(claimAnswer(response, "a"));
+  let length = 0;
+  for await (const piece of response.body!) {
+    length += piece.length;
+    await new Promise((resolve) => setTimeout(resolve, 60));
+  }
+  assert.equal(length, 300_000);
+});

@@ -13,10 +13,13 @@ export interface ByteRoom {
 export interface Share {
   /** False: there is no room for so many bytes more. */
   take(bytes: number): boolean;
-  /** The same, but waits a little for others to give back what they hold. */
+  /**
+   * The same, but waits for others to give back what they hold. A request waits a second in all:
+   * else many would hold a part each, and none would come to its end.
+   */
   takeSoon(bytes: number): boolean | Promise<boolean>;
   giveBack(bytes: number): void;
-  /** Gives back all of it. May be called more than once. */
+  /** Gives back all of it, for good: nothing can be taken any more. */
   leave(): void;
 }
 
@@ -30,9 +33,13 @@ interface Owner {
   bytes: number;
   /** Requests of it that hold something. */
   holding: number;
+  /** The one that may pass the share, so that one at a time always comes to its end. */
+  favoured?: Share;
 }
 
 interface Waiting {
+  /** What the request holds already. */
+  readonly own: number;
   readonly retry: () => boolean;
   readonly resolve: (isTaken: boolean) => void;
 }
@@ -40,7 +47,6 @@ interface Waiting {
 export function openByteRoom(bytesMax: number, waitMs: number = WAIT_MS): ByteRoom {
   const shareMax = bytesMax / OWNER_PARTS;
   const owners = new Map<string, Owner>();
-  /** In the order in which they came. */
   const waiting = new Set<Waiting>();
   let held = 0;
 
@@ -53,25 +59,29 @@ export function openByteRoom(bytesMax: number, waitMs: number = WAIT_MS): ByteRo
   }
 
   /** A request that is the only one of its owner may pass the share, else it never could. */
-  function fits(owner: Owner, own: number, bytes: number): boolean {
+  function fits(owner: Owner, share: Share, own: number, bytes: number): boolean {
     if (held + bytes > bytesMax) return false;
-    return owner.bytes + bytes <= shareMax || owner.bytes === own;
+    if (owner.bytes + bytes <= shareMax) return true;
+    return owner.bytes === own || owner.favoured === share;
   }
 
+  /** Who holds most comes first, for it is nearest to its end and to giving it back. */
   function wake(): void {
-    for (const one of waiting) {
-      if (!one.retry()) continue;
-      waiting.delete(one);
-      one.resolve(true);
+    if (waiting.size === 0) return;
+    for (const one of [...waiting].sort((a, b) => b.own - a.own)) {
+      if (one.retry()) one.resolve(true);
     }
   }
 
   function open(name: string): Share {
     let own = 0;
+    let patienceMs = waitMs;
+    let hasLeft = false;
 
     function take(bytes: number): boolean {
+      if (hasLeft) return false;
       const owner = ownerOf(name);
-      if (!fits(owner, own, bytes)) {
+      if (!fits(owner, share, own, bytes)) {
         if (owner.holding === 0) owners.delete(name);
         return false;
       }
@@ -94,11 +104,19 @@ export function openByteRoom(bytesMax: number, waitMs: number = WAIT_MS): ByteRo
 
     function takeSoon(bytes: number): boolean | Promise<boolean> {
       if (take(bytes)) return true;
+      if (patienceMs <= 0 || hasLeft) return false;
       return new Promise((resolve) => {
-        const one = { retry: () => take(bytes), resolve: settle };
-        const timer = setTimeout(() => settle(false), waitMs);
+        const beganMs = performance.now();
+        const one = { own, retry: () => take(bytes), resolve: settle };
+        const timer = setTimeout(giveUp, patienceMs);
+        function giveUp(): void {
+          const owner = owners.get(name);
+          if (owner !== undefined) owner.favoured ??= share;
+          settle(take(bytes));
+        }
         function settle(isTaken: boolean): void {
           clearTimeout(timer);
+          patienceMs -= performance.now() - beganMs;
           waiting.delete(one);
           resolve(isTaken);
         }
@@ -106,7 +124,15 @@ export function openByteRoom(bytesMax: number, waitMs: number = WAIT_MS): ByteRo
       });
     }
 
-    return { take, takeSoon, giveBack, leave: () => giveBack(own) };
+    function leave(): void {
+      hasLeft = true;
+      const owner = owners.get(name);
+      if (owner?.favoured === share) owner.favoured = undefined;
+      giveBack(own);
+    }
+
+    const share: Share = { take, takeSoon, giveBack, leave };
+    return share;
   }
 
   return { open, heldBytes: () => held };

@@ -43,21 +43,23 @@ Deno.test("what is given back can be taken again, and leaving twice gives it bac
   assert.ok(room.open("b").take(100));
 });
 
-Deno.test("who waits for room has it as soon as another gives it back, in the order of asking", async () => {
+Deno.test("who waits for room has it as soon as another gives it back, who holds more first", async () => {
   const room = openByteRoom(100);
   const holder = room.open("a");
-  holder.take(100);
   const order: string[] = [];
-  const waits = ["b", "c"].map(async (owner) => {
-    const isTaken = await room.open(owner).takeSoon(20);
-    order.push(`${owner} ${isTaken}`);
+  const shares = ["b", "c"].map((owner) => room.open(owner));
+  shares[1]!.take(10);
+  holder.take(90);
+  const waits = shares.map(async (share, index) => {
+    await share.takeSoon(20);
+    order.push("bc"[index]!);
   });
   holder.giveBack(20);
-  await waits[0];
-  assert.deepEqual(order, ["b true"]);
-  holder.leave();
   await waits[1];
-  assert.deepEqual(order, ["b true", "c true"]);
+  assert.deepEqual(order, ["c"]);
+  holder.leave();
+  await waits[0];
+  assert.deepEqual(order, ["c", "b"]);
 });
 
 Deno.test("who waits in vain is told so", async () => {
@@ -67,4 +69,48 @@ Deno.test("who waits in vain is told so", async () => {
   assert.equal(await room.open("b").takeSoon(20), false);
   holder.leave();
   assert.equal(room.heldBytes(), 0, "nothing is kept for who is gone");
+});
+
+Deno.test("who has left gets nothing any more, also not what it waited for", async () => {
+  const room = openByteRoom(100, 10);
+  const holder = room.open("a");
+  holder.take(100);
+  const gone = room.open("b");
+  const waiting = gone.takeSoon(20);
+  gone.leave();
+  holder.leave();
+  assert.equal(await waiting, false);
+  assert.equal(gone.take(1), false);
+  assert.equal(room.heldBytes(), 0);
+});
+
+Deno.test("a request waits for so long in all, however often it asks", async () => {
+  const room = openByteRoom(100, 60);
+  const holder = room.open("a");
+  holder.take(100);
+  const share = room.open("b");
+  for (let asked = 0; asked < 2; asked++) {
+    setTimeout(() => holder.giveBack(1), 40);
+    const isTaken = await share.takeSoon(1);
+    assert.equal(isTaken, asked === 0);
+  }
+});
+
+Deno.test("of many requests of one owner that need more than its share, one at a time has it", async () => {
+  const room = openByteRoom(1_000, 30);
+  async function need(bytes: number): Promise<boolean> {
+    const share = room.open("a");
+    for (let taken = 0; taken < bytes; taken += 10) {
+      if (!await share.takeSoon(10)) {
+        share.leave();
+        return false;
+      }
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    share.leave();
+    return true;
+  }
+  const ends = await Promise.all(Array.from({ length: 20 }, () => need(200)));
+  assert.ok(ends.includes(true), "not all of them are in each other's way");
+  assert.equal(room.heldBytes(), 0);
 });

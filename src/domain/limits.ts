@@ -60,8 +60,6 @@ export const limits = {
   /** A request that deploys a spec, and one that deploys a projection, with their white space. */
   specBodyBytesMax: 4 * MiB,
   projectionBodyBytesMax: 256 * KiB,
-  /** A query with its parameters. */
-  queryBodyBytesMax: 1 * MiB,
   /** Bodies that are being read or worked on, in one process. An instance has a quarter. */
   bodiesBytesMax: 96 * MiB,
   /** Answers that their clients have not taken yet, in one process. An instance has a quarter. */

@@ -42,6 +42,7 @@ export async function answerOpenApi(edge: Edge, call: Call): Promise<Response> {
   if (!holder.ok) return sendRefusal(call.requestId, holder.refusal);
   const { tenant, instance } = holder.value;
   call.tenant = tenant;
+  call.owner = tenant.instanceId;
   const limited = await limitInstance(edge, call, instance, "read");
   if (!limited.ok) return sendRefusal(call.requestId, limited.refusal);
   const version = await edge.service.specs.readSpecVersion(tenant);

@@ -8,7 +8,12 @@
 import { count, countErrors, type Counters, newCounters } from "../domain/counters.ts";
 import { decodeEvent, eventId, type StoredEvent } from "../domain/event.ts";
 import { limits } from "../domain/limits.ts";
-import type { OutboxPlace, OutboxWork } from "../domain/reaction/outbox_entry.ts";
+import {
+  entryRoot,
+  type OutboxPlace,
+  type OutboxWork,
+  type SagasEntry,
+} from "../domain/reaction/outbox_entry.ts";
 import type { SagaNews } from "../domain/saga/instance.ts";
 import { sagaIdOf } from "../domain/saga/saga_id.ts";
 import { splitStreamKey, type StreamKey } from "../domain/stream_key.ts";
@@ -181,7 +186,7 @@ async function showEvent(work: SagaWork, shown: OutboxWork): Promise<boolean> {
   if (event?.type === entry.eventType) {
     const arrived = { event, streamId: eventId(place.index) };
     const isShown = await tellWaiting(work, place, { kind: "event", arrived, nowMs });
-    if (!isShown || !await startTriggered(work, place, event, entry.requestId)) return false;
+    if (!isShown || !await startTriggered(work, shown, entry, event)) return false;
   }
   clearEntry(tx, shown);
   return true;
@@ -224,10 +229,11 @@ async function tellFirst(
 
 async function startTriggered(
   work: SagaWork,
-  place: OutboxPlace,
+  { place }: OutboxWork,
+  entry: SagasEntry,
   event: StoredEvent,
-  requestId: string,
 ): Promise<boolean> {
+  const { requestId } = entry;
   const { type } = splitStreamKey(place.stream);
   for (const saga of work.spec.sagas.values()) {
     const { aggregateType, eventType, holds } = saga.trigger;
@@ -240,7 +246,8 @@ async function startTriggered(
       reportDepth(work, saga.name, event, requestId);
       continue;
     }
-    await beginSaga(work, saga, id, { event, streamId: eventId(place.index) }, requestId);
+    const trigger = { event, streamId: eventId(place.index) };
+    await beginSaga(work, saga, id, trigger, requestId, entryRoot(place, entry));
   }
   return true;
 }

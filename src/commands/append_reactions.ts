@@ -9,7 +9,12 @@
 import { eventId } from "../domain/event.ts";
 import { limits } from "../domain/limits.ts";
 import type { CancelRule } from "../domain/reaction/action.ts";
-import type { OutboxPlace, OutboxWork, WaitingEntry } from "../domain/reaction/outbox_entry.ts";
+import type {
+  OutboxPlace,
+  OutboxWork,
+  SagasEntry,
+  WaitingEntry,
+} from "../domain/reaction/outbox_entry.ts";
 import { splitStreamKey } from "../domain/stream_key.ts";
 import type { Transaction } from "../kv/engine.ts";
 import { encodeEntry, putEntry, signalOutbox } from "../store/outbox.ts";
@@ -26,10 +31,12 @@ import { type WatchedTypes, type WatchedTypesReader, watchTypes } from "../store
 import { appendDirect, type DirectStreams } from "./direct_events.ts";
 import type {
   PreparedEntry,
+  PreparedReactions,
   PreparedSchedule,
   PreparedTarget,
   PreparedWrite,
 } from "./prepared_write.ts";
+import { claimReactions, readRootClaims, type RootClaims } from "./root_claims.ts";
 
 /** What one transaction knows; it changes with each event placed. */
 export interface ReactionState {
@@ -44,6 +51,8 @@ export interface ReactionState {
   readonly moved: Set<string>;
   /** How many it has cancelled one by one. */
   cancelled: number;
+  /** Of the roots of its writes; undefined where none of them draws on a budget. */
+  readonly claims: RootClaims | undefined;
 }
 
 /** Reads all that the events of `writes` may touch. Guarded. */
@@ -53,7 +62,10 @@ export async function readReactionState(
   writes: readonly PreparedWrite[],
   reader: WatchedTypesReader,
 ): Promise<ReactionState> {
-  const watched = await reader.read(tx, tenant);
+  const reads = reader.read(tx, tenant);
+  const isDrawing = writes.some(({ root }) => root !== undefined);
+  const claiming = isDrawing ? readRootClaims(tx, tenant, writes) : undefined;
+  const [watched, claims] = await Promise.all([reads, claiming]);
   const state: ReactionState = {
     tenant,
     watched,
@@ -62,6 +74,7 @@ export async function readReactionState(
     gone: new Set(),
     moved: new Set(),
     cancelled: 0,
+    claims,
   };
   const reading: Promise<void>[] = [];
   for (const { targets } of writes) {
@@ -118,9 +131,18 @@ export interface AppendedReactions {
   readonly works: readonly OutboxWork[];
   /** How many implied events were written. */
   readonly direct: number;
+  /** Whether something was left out because its root has nothing left. */
+  readonly isRootSpent: boolean;
+  /** How many events were scheduled. */
+  readonly scheduled: number;
 }
 
-const NO_REACTIONS: AppendedReactions = { works: [], direct: 0 };
+const NO_REACTIONS: AppendedReactions = {
+  works: [],
+  direct: 0,
+  isRootSpent: false,
+  scheduled: 0,
+};
 
 /** Places what the events of one target set off; `direct` are streams that it may append to. */
 export function appendReactions(
@@ -136,10 +158,13 @@ export function appendReactions(
   if (reactions === undefined && cancels.size + sagas.size === 0) return NO_REACTIONS;
   const works: OutboxWork[] = [];
   let directCount = 0;
+  let scheduled = 0;
+  let isRootSpent = false;
   for (const [offset, { type }] of target.events.entries()) {
     const { watched } = state;
     const place = { tenant: state.tenant, stream, index: first + offset, number: 0 };
-    const own = reactions?.get(offset);
+    const own = claimed(state, write, reactions?.get(offset));
+    if (own?.isRootSpent) isRootSpent = true;
     const watchedName = `${target.aggregateType}.${type}`;
     if (watched.cancels.has(watchedName)) {
       cancelPending(tx, state, { key: stream, eventType: type });
@@ -150,9 +175,20 @@ export function appendReactions(
     directCount += (own?.entries.length ?? 0) - entries.length;
     works.push(...putEntries(tx, write, place, entries, watched.sagas.has(watchedName) && type));
     for (const schedule of own?.schedules ?? []) addSchedule(tx, state, schedule, place, type);
+    scheduled += own?.schedules.length ?? 0;
   }
   if (write.ownWaitMs === 0 && works.length > 0) signalOutbox(tx);
-  return { works, direct: directCount };
+  return { works, direct: directCount, isRootSpent, scheduled };
+}
+
+/** A client's write is within its limit as it was prepared. */
+function claimed(
+  { claims }: ReactionState,
+  write: PreparedWrite,
+  own: PreparedReactions | undefined,
+): PreparedReactions & { readonly isRootSpent?: boolean } | undefined {
+  if (own === undefined || write.root === undefined) return own;
+  return claimReactions(claims!, write, own);
 }
 
 /** `sagaType`: the event's type, where sagas are to be shown it. */
@@ -173,7 +209,9 @@ function putEntries(
   }
   if (sagaType === false) return works;
   const { nowMs: sinceMs, ownWaitMs: waitMs, requestId } = write;
-  const entry = { kind: "sagas", eventType: sagaType, requestId } as const;
+  const root = write.kept ?? (write.impliedCount > 1 ? { first: write.impliedCount } : undefined);
+  const plain = { kind: "sagas", eventType: sagaType, requestId } as const;
+  const entry: SagasEntry = root === undefined ? plain : { ...plain, root };
   const waiting: WaitingEntry = { entry, sinceMs, waitMs, tries: 0 };
   const value = encodeEntry(waiting);
   const place = { ...first, number: works.length };

@@ -3,6 +3,7 @@
  * commit with the events. Several writes to one stream may share it, each with its own answer.
  */
 
+import type { ErrorRecord } from "../domain/error_record.ts";
 import { meetsExpectedLength } from "../domain/occ.ts";
 import type { OutboxWork } from "../domain/reaction/outbox_entry.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
@@ -12,6 +13,7 @@ import type { Transaction } from "../kv/engine.ts";
 import { readEpoch } from "../store/audit_cuts.ts";
 import { logCommit, signalCommits } from "../store/commit_log.ts";
 import { storeErrorRecord } from "../store/error_records.ts";
+import { createRoot } from "../store/roots.ts";
 import {
   answerFromEntry,
   type LedgerEntry,
@@ -32,6 +34,7 @@ import {
   type PreparedWrite,
   STREAM_MOVED,
 } from "./prepared_write.ts";
+import { flushRootClaims } from "./root_claims.ts";
 
 const MS_PER_SECOND = 1000;
 
@@ -74,11 +77,22 @@ export async function appendWrites(
   const outcomes = writes.map((write, index) =>
     appendWrite(tx, tenant, write, readings[index], state)
   );
+  const spent = reactions.claims === undefined
+    ? []
+    : await flushRootClaims(tx, reactions.claims, writes[0]!.targets[0]!.key);
   meter.flush(tx);
   for (const stream of opened) stream.flush(epoch);
   const { logged } = reactions.watched;
   if (logged.size > 0) logStreams(tx, tenant, logged, opened);
+  if (spent.length > 0) tellErrors(outcomes, spent);
   return outcomes;
+}
+
+/** To be counted with whichever of them has been written. */
+function tellErrors(outcomes: Outcome<Written>[], rootErrors: readonly ErrorRecord[]): void {
+  const at = outcomes.findIndex((outcome) => outcome.ok && outcome.value.isRootSpent);
+  const outcome = outcomes[Math.max(0, at)];
+  if (outcome?.ok) outcomes[Math.max(0, at)] = accept({ ...outcome.value, rootErrors });
 }
 
 /** Read for one write alone: whether its cause is due, or what the ledger has of its key. */
@@ -185,6 +199,8 @@ function appendWrite(
   if (exceeded !== undefined) return exceeded;
   const outbox: OutboxWork[] = [];
   let directCount = 0;
+  let scheduledCount = 0;
+  let isRootSpent = false;
   const targets = new Array<Written["targets"][number]>(write.targets.length);
   let eventCount = 0;
   for (let index = 0; index < targets.length; index++) {
@@ -194,11 +210,18 @@ function appendWrite(
     const appended = appendReactions(tx, reactions, write, target, first, direct);
     for (const work of appended.works) outbox.push(work);
     directCount += appended.direct;
+    scheduledCount += appended.scheduled;
+    if (appended.isRootSpent) isRootSpent = true;
     appendDeliveries(tx, tenant, target, first, lanes);
     eventCount += events.length;
     targets[index] = { key, first, count: events.length };
   }
   for (const error of write.errors) storeErrorRecord(tx, tenant, error);
+  const { root, kept } = write;
+  if (root === undefined && kept !== undefined && outbox.length + scheduledCount > 0) {
+    const record = { count: impliedCount, changedMs: write.nowMs };
+    createRoot(tx, tenant, kept.of!, record);
+  }
   const written: Written = { form, targets, impliedCount, replayed: false, requestId };
   const plan = meter.note(write, eventCount + directCount);
   if (idempotency !== undefined) recordInLedger(tx, tenant, idempotency, written, now);
@@ -206,12 +229,14 @@ function appendWrite(
     cause.settle(tx, written);
     reactions.gone.add(cause.subject);
   }
-  if (outbox.length + directCount === 0 && plan === undefined) return accept(written);
+  const isPlain = outbox.length + directCount === 0 && !isRootSpent;
+  if (isPlain && plan === undefined) return accept(written);
   return accept({
     ...written,
     plan,
     outbox: outbox.length > 0 ? outbox : undefined,
     direct: directCount > 0 ? directCount : undefined,
+    ...(isRootSpent && { isRootSpent }),
   });
 }
 

@@ -27,6 +27,8 @@ export function countWritten(
     const { direct } = outcome.value;
     if (direct !== undefined) count(counters.eventsWritten, "implied", direct);
     if (errors.length > 0) countErrors(counters, errors);
+    const { rootErrors } = outcome.value;
+    if (rootErrors !== undefined) countErrors(counters, rootErrors);
   }
   if (fromClients > 0) count(counters.eventsWritten, "client", fromClients);
 }

@@ -8,6 +8,7 @@ import { type OthersTaken, takeOthers, TIMER_WINDOW } from "../domain/fair_share
 import { countErrors } from "../domain/counters.ts";
 import { limits } from "../domain/limits.ts";
 import { retryPauseMs } from "../domain/reaction/outbox_entry.ts";
+import { type Root, rootOf } from "../domain/reaction/root.ts";
 import type { Host } from "../host.ts";
 import type { Engine, ReadTransaction, Transaction } from "../kv/engine.ts";
 import type { SpecCache } from "../queries/current_spec.ts";
@@ -149,11 +150,13 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
 
   async function append(tenant: number, record: ScheduleRecord): Promise<void> {
     const spec = await specs.current(tenant);
-    const moment = { nowMs: host.nowMs(), ownWaitMs: outbox.ownWaitMs() };
+    const moment = { nowMs: host.nowMs(), ownWaitMs: outbox.ownWaitMs(tenant) };
     const { id, emission, requestId, fireAtMs } = record;
     const fire_at = new Date(fireAtMs).toISOString();
     const stamp = { actor: SCHEDULER, scheduled: { scheduled_id: id, fire_at } };
-    const request = { emission, stamp, requestId, cause: scheduleCause(tenant, record) };
+    const cause = scheduleCause(tenant, record);
+    const root = scheduleRoot(record);
+    const request = { emission, stamp, requestId, cause, root };
     const prepared = await emitter.write(tenant, spec, request, moment);
     if (!prepared.ok) return await drop(tenant, record, prepared.message, spec.hash);
     const { outbox: left } = prepared.written;
@@ -227,6 +230,10 @@ export function scheduleCause(tenant: number, record: ScheduleRecord): Cause {
     },
     settle: (tx) => removeSchedule(tx, tenant, record),
   };
+}
+
+function scheduleRoot({ root, by }: ScheduleRecord): Root {
+  return rootOf(root, by.key, by.streamId);
 }
 
 function errorOf(host: Host, record: ScheduleRecord, message: string) {

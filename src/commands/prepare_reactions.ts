@@ -20,6 +20,13 @@ import type {
 import type { ModuleAnswers, ModuleQuestion } from "../domain/reaction/module_question.ts";
 import type { EmitEntry } from "../domain/reaction/outbox_entry.ts";
 import type { Steps } from "../domain/pieces.ts";
+import {
+  keptRoot,
+  keptTimerRoot,
+  type Root,
+  rootName,
+  type StoredRoot,
+} from "../domain/reaction/root.ts";
 import { eventTypesOf } from "../domain/saga/definition.ts";
 import type { CompiledSpec } from "../domain/spec/compiled.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
@@ -42,8 +49,16 @@ export interface ReactionPlan {
   readonly depth: number;
   /** Whether what they imply may be written with them. See `direct_events.ts`. */
   readonly isDirect: boolean;
+  /** On whose budget they are: undefined for a client's, which is a root. */
+  readonly root: Root | undefined;
+  /** Whether that budget is known to be spent: then nothing more is made for it. */
+  readonly isRootSpent: boolean;
+  /** Whether the write has several events, which share one budget. */
+  readonly isMany: boolean;
   readonly work: ReactionWork;
   readonly answers: ModuleAnswers;
+  /** What the work of all its events keeps of the root, where that is one for all. */
+  kept: StoredRoot | undefined;
   /** What is still to be asked. */
   readonly questions: ModuleQuestion[];
   /** Bytes that is stored beside the events. */
@@ -59,10 +74,21 @@ export interface ReactionPlan {
 export function openReactionPlan(
   fixed: Pick<
     ReactionPlan,
-    "host" | "spec" | "nowMs" | "ownWaitMs" | "requestId" | "depth" | "isDirect" | "answers"
+    | "host"
+    | "spec"
+    | "nowMs"
+    | "ownWaitMs"
+    | "requestId"
+    | "depth"
+    | "isDirect"
+    | "root"
+    | "isRootSpent"
+    | "isMany"
+    | "answers"
   >,
 ): ReactionPlan {
-  const { host, spec, nowMs, ownWaitMs, requestId, depth, isDirect, answers } = fixed;
+  const { host, spec, nowMs, ownWaitMs, requestId, depth, isDirect, root, answers } = fixed;
+  const { isRootSpent, isMany } = fixed;
   return {
     host,
     spec,
@@ -71,7 +97,11 @@ export function openReactionPlan(
     requestId,
     depth,
     isDirect,
+    root,
+    isRootSpent,
+    isMany,
     answers,
+    kept: root && keptRoot(root),
     work: { bytesLeft: limits.reactionWorkBytesMax },
     questions: [],
     bytes: 0,
@@ -83,6 +113,7 @@ export function openReactionPlan(
 }
 
 const UUID_BYTES = 16;
+const ROOT_ID_BYTES = 8;
 /**
  * Keys count in a transaction as what is written and as what may conflict. Counted twice here, with
  * what they have beside the stream they name, all fits into what a transaction has above the limit.
@@ -91,7 +122,7 @@ const KEY_FACTOR = 2;
 const ENTRY_KEY_BYTES = 24;
 const SAGAS_ENTRY_BYTES = 200;
 /** A record beside its event, with its key and its timer; one of its rules beside its stream. */
-const SCHEDULE_BYTES = 640;
+const SCHEDULE_BYTES = 800;
 const RULE_BYTES = 400;
 const MESSAGE_CHARACTERS_MAX = 500;
 /** Implied events of one write that may be written with it, and the length of their data. */
@@ -115,6 +146,7 @@ export function* prepareReactions(
     const { type, raw } = events[offset]!;
     if (shown?.has(`${aggregateType}.${type}`)) {
       plan.bytes += entryKeyBytes(key) + SAGAS_ENTRY_BYTES;
+      keptBy(plan, key, 1);
     }
     const reactions = types.get(type)?.reactions;
     if (reactions === undefined) continue;
@@ -172,13 +204,18 @@ function prepareActions(
   const schedules: PreparedSchedule[] = [];
   const keyBytes = entryKeyBytes(key);
   let tooDeep = 0;
+  const kept = keptBy(plan, key, actions.length);
+  const isSpent = plan.isRootSpent && !plan.root!.isRecurring;
   for (const action of actions) {
     if (action.kind === "schedule") {
-      const schedule = prepareSchedule(plan, action);
+      const schedule = prepareSchedule(plan, action, kept);
+      if (isSpent && !schedule.root!.isRecurring) continue;
       schedules.push(schedule);
       plan.bytes += scheduleBytes(schedule);
+    } else if (isSpent) {
+      continue;
     } else if (plan.depth < limits.implicationDepthMax) {
-      const entry = prepareEntry(plan, event, action);
+      const entry = prepareEntry(plan, event, action, kept);
       entries.push(entry);
       plan.bytes += keyBytes + (entry.value?.length ?? directBytes(entry));
     } else tooDeep++;
@@ -188,14 +225,25 @@ function prepareActions(
   return { entries, schedules };
 }
 
+/** What the work of one event keeps of its root. */
+function keptBy(plan: ReactionPlan, key: StreamKey, actions: number): StoredRoot | undefined {
+  if (plan.root === undefined && !plan.isMany) {
+    return actions > 1 ? { first: actions } : undefined;
+  }
+  plan.kept ??= { of: rootName(key, `w${plan.host.randomBytes(ROOT_ID_BYTES).toHex()}`) };
+  return plan.kept;
+}
+
 function prepareEntry(
   plan: ReactionPlan,
   { type: eventType, metadata: { actor } }: StoredEvent,
   { emission }: Extract<Action, { readonly kind: "emit" }>,
+  root: StoredRoot | undefined,
 ): PreparedEntry {
   const { nowMs: sinceMs, ownWaitMs: waitMs, requestId } = plan;
   const depth = plan.depth + 1;
-  const entry: EmitEntry = { kind: "emit", emission, actor, eventType, depth, requestId };
+  const plain: EmitEntry = { kind: "emit", emission, actor, eventType, depth, requestId };
+  const entry = root === undefined ? plain : { ...plain, root };
   const waiting = { entry, sinceMs, waitMs, tries: 0 };
   const direct = plan.isDirect && plan.directStreams.length < DIRECT_EVENTS_MAX
     ? checkDirect(plan.spec, emission)
@@ -228,6 +276,7 @@ function directBytes({ entry: { emission }, direct }: PreparedEntry): number {
 function prepareSchedule(
   { host, nowMs, requestId }: ReactionPlan,
   { delayMs, emission, cancelOn }: Extract<Action, { readonly kind: "schedule" }>,
+  kept: StoredRoot | undefined,
 ): PreparedSchedule {
   const id = formatUuid(host.randomBytes(UUID_BYTES));
   const fireAtMs = nowMs + delayMs;
@@ -240,6 +289,7 @@ function prepareSchedule(
     requestId,
     tries: 0,
     timerMs: fireAtMs,
+    root: keptTimerRoot(kept, `${emission.aggregateType}.${emission.eventType}`),
   };
 }
 
@@ -289,7 +339,8 @@ function note(
   text: string,
   more: JsonObject,
 ): void {
-  if (plan.errors.length === limits.implicationErrorsMax) {
+  const errorsMax = plan.root === undefined ? limits.implicationErrorsMax : limits.impliedErrorsMax;
+  if (plan.errors.length === errorsMax) {
     plan.errorsLeftOut++;
     return;
   }
@@ -300,8 +351,8 @@ function note(
 }
 
 /**
- * At most `limits.implicationErrorsMax` records of what was noted. Where that was more, the last
- * one says how many are left out.
+ * At most `limits.implicationErrorsMax` records of what was noted, of an event of the service
+ * itself `limits.impliedErrorsMax`. Where that was more, the last one says how many are left out.
  */
 export function errorRecordsOf(
   { host, errors, errorsLeftOut, requestId }: ReactionPlan,

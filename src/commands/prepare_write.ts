@@ -16,6 +16,7 @@ import {
 import { limits } from "../domain/limits.ts";
 import type { Emission } from "../domain/reaction/action.ts";
 import { type ModuleAnswers, NO_ANSWERS } from "../domain/reaction/module_question.ts";
+import type { Root } from "../domain/reaction/root.ts";
 import { checkEmission } from "../domain/check_emission.ts";
 import { runAtOnce, type Steps } from "../domain/pieces.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
@@ -64,8 +65,20 @@ export function* prepareWriteSteps(
   const { form, requestId, idempotency } = request;
   const { actor, target, timestamp = Math.floor(nowMs / MS_PER_SECOND) } = write.metadata;
   const metadata = { actor, target, timestamp, idempotency_key: idempotency?.key };
-  const fixed = { host, spec, nowMs, ownWaitMs, requestId, depth: 0, isDirect, answers };
-  const plan = openReactionPlan(fixed);
+  const eventCount = write.targets.reduce((sum, { events }) => sum + events.length, 0);
+  const plan = openReactionPlan({
+    host,
+    spec,
+    nowMs,
+    ownWaitMs,
+    requestId,
+    depth: 0,
+    isDirect,
+    root: undefined,
+    isRootSpent: false,
+    isMany: eventCount > 1,
+    answers,
+  });
   const targets: PreparedTarget[] = [];
   for (const valid of write.targets) targets.push(yield* prepareTarget(plan, valid, metadata));
   requireAnswers(plan);
@@ -84,6 +97,7 @@ export function* prepareWriteSteps(
     impliedCount,
     errors: errorRecordsOf(plan),
     ownWaitMs,
+    kept: plan.kept,
     allocation: request.allocation,
     directStreams: plan.directStreams.length > 0 ? plan.directStreams : undefined,
   });
@@ -148,6 +162,10 @@ export interface EmissionRequest {
   /** Of the request that began it all. */
   readonly requestId: string;
   readonly cause?: Cause;
+  /** On whose budget it is. */
+  readonly root: Root;
+  /** Whether that budget is known to be spent. */
+  readonly isRootSpent?: boolean;
 }
 
 export type PreparedEmission =
@@ -163,7 +181,7 @@ export type PreparedEmission =
 export function prepareEmission(
   host: Host,
   spec: CompiledSpec,
-  { emission, stamp, requestId, cause }: EmissionRequest,
+  { emission, stamp, requestId, cause, root, isRootSpent = false }: EmissionRequest,
   { nowMs, ownWaitMs }: WriteMoment,
   answers: ModuleAnswers = NO_ANSWERS,
 ): PreparedEmission {
@@ -172,8 +190,19 @@ export function prepareEmission(
   const timestamp = Math.floor(nowMs / MS_PER_SECOND);
   const { key, aggregateType, id } = emission;
   const depth = stamp.implied_by?.depth ?? 0;
-  const fixed = { host, spec, nowMs, ownWaitMs, requestId, depth, isDirect: false, answers };
-  const plan = openReactionPlan(fixed);
+  const plan = openReactionPlan({
+    host,
+    spec,
+    nowMs,
+    ownWaitMs,
+    requestId,
+    depth,
+    isDirect: false,
+    root,
+    isRootSpent,
+    isMany: false,
+    answers,
+  });
   const valid: ValidTarget = { key, aggregateType, id, expected: "any", events: [checked.event] };
   const target = runAtOnce(prepareTarget(plan, valid, { ...stamp, timestamp }));
   requireAnswers(plan);
@@ -192,6 +221,8 @@ export function prepareEmission(
     errors: errorRecordsOf(plan),
     ownWaitMs,
     cause,
+    root,
+    kept: plan.kept,
   };
   return { ok: true, write };
 }

@@ -8,6 +8,7 @@ import type { EncodedEvent } from "../domain/event.ts";
 import type { ExpectedLength } from "../domain/occ.ts";
 import type { CancelRule } from "../domain/reaction/action.ts";
 import type { EmitEntry, WaitingEntry } from "../domain/reaction/outbox_entry.ts";
+import type { Root, StoredRoot } from "../domain/reaction/root.ts";
 import type { CompiledAggregateType } from "../domain/spec/compiled.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
 import type { ValidEvent } from "../domain/validate_write.ts";
@@ -34,6 +35,10 @@ export interface PreparedWrite {
   readonly ownWaitMs: number;
   /** Why the service itself writes it; absent for a client's write. */
   readonly cause?: Cause;
+  /** On whose budget is what it sets off; absent for a client's write, which is a root. */
+  readonly root?: Root;
+  /** What the work that it leaves keeps of its root, where that is one for all its events. */
+  readonly kept?: StoredRoot;
   /** Events that the environment may store within a month; absent: any number. */
   readonly allocation?: number;
   /** Streams of the implied events that may be written with it; absent where there are none. */

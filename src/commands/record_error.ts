@@ -7,6 +7,7 @@
 import { countErrors, type Counters, newCounters } from "../domain/counters.ts";
 import type { ErrorRecord } from "../domain/error_record.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
+import { hashText } from "../domain/sha256.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type { Host } from "../host.ts";
 import type { Engine } from "../kv/engine.ts";
@@ -65,6 +66,22 @@ export function makeErrorRecord(
     request_id,
     occurred_at: new Date(now).toISOString(),
   };
+}
+
+/**
+ * The one diagnostic about something with a name, whoever makes it and however often: its id is
+ * made of the name. `nowMs` is its time.
+ */
+export function makeNamedErrorRecord(
+  nowMs: number,
+  name: string,
+  error: Omit<ErrorRecord, "error_id" | "occurred_at">,
+): ErrorRecord {
+  const time = nowMs.toString(16).padStart(TIME_DIGITS, "0");
+  const error_id = `err_${time}${hashText(name).slice(0, 2 * RANDOM_BYTES)}`;
+  const { error_type, message, context, request_id } = error;
+  const occurred_at = new Date(nowMs).toISOString();
+  return { error_id, error_type, message, context, request_id, occurred_at };
 }
 
 export function openErrorRecords(

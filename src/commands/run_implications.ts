@@ -13,6 +13,7 @@ import { OUTBOX_TURN } from "../domain/fair_share.ts";
 import { limits } from "../domain/limits.ts";
 import {
   type EmitEntry,
+  entryRoot,
   impliedStamp,
   isEntryDue,
   type OutboxPlace,
@@ -36,6 +37,7 @@ import { isCurrentSpec } from "../store/specs.ts";
 import type { SagaAdvancer } from "./advance_sagas.ts";
 import { isOutage } from "../domain/outage.ts";
 import type { Combiner } from "./combine.ts";
+import { openHeldWorks } from "./held_works.ts";
 import type { Emitter } from "./write_emission.ts";
 import type { Cause } from "./prepared_write.ts";
 import { makeErrorRecord } from "./record_error.ts";
@@ -44,10 +46,10 @@ import { openSagaLanes, type SagaLanes } from "./saga_lanes.ts";
 
 export interface OutboxRunner {
   /**
-   * How long others leave what this process is about to put in; 0 while it has as much of its own
-   * to do as it may keep in memory: then it leaves it to the workers.
+   * How long others leave what this process is about to put in for an environment; 0 while it has
+   * as much of its own to do as it may keep in memory: then it leaves it to the workers.
    */
-  ownWaitMs(): number;
+  ownWaitMs(tenant: number): number;
   /**
    * Does what a write of this process has just left, and all that follows from it; comes back after
    * 250 ms at the latest, while the rest goes on. Never rejects: the write is true already.
@@ -76,8 +78,8 @@ export interface RunnerParts {
   readonly emitter: Emitter;
 }
 
-/** Entries of its own that a process keeps in memory at a time; more are left to the workers. */
-const OWN_WORKS_MAX = 20_000;
+/** What a round reads of all shards together, and again as much of other tenants than the first. */
+const PAGES_BYTES_MAX = 4 * 1024 * 1024;
 /** Entries of one write that are under way at a time. */
 const AT_A_TIME = 500;
 const MESSAGE_CHARACTERS_MAX = 500;
@@ -89,10 +91,9 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
   /** Of each shard with more than a page: the tenant whose first entries were looked at last. */
   const turns = new Map<number, number>();
   const running = new Set<Promise<void>>();
-  let ownWorks = 0;
+  const held = openHeldWorks();
 
-  const isFull = () => ownWorks >= OWN_WORKS_MAX;
-  const ownWaitMs = () => isFull() ? 0 : OWN_WAIT_MS;
+  const ownWaitMs = (tenant: number) => held.isFull(tenant) ? 0 : OWN_WAIT_MS;
   const lanes = openSagaLanes(parts.sagas, ownWaitMs, doAll);
 
   async function drainOwn(works: readonly OutboxWork[]): Promise<void> {
@@ -114,13 +115,16 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
   }
 
   async function doAll(works: readonly OutboxWork[]): Promise<void> {
-    ownWorks += works.length;
+    held.hold(works);
+    let at = 0;
     try {
-      for (let at = 0; at < works.length; at += AT_A_TIME) {
-        await allOf(works.slice(at, at + AT_A_TIME).map(attempt));
+      while (at < works.length) {
+        const some = works.slice(at, at + AT_A_TIME);
+        at += AT_A_TIME;
+        await allOf(some.map(attempt)).finally(() => held.drop(some));
       }
     } finally {
-      ownWorks -= works.length;
+      held.drop(works.slice(at));
     }
   }
 
@@ -139,12 +143,13 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
   async function emit(work: OutboxWork, entry: EmitEntry): Promise<void> {
     const { tenant } = work.place;
     const spec = await specs.current(tenant);
-    const moment = { nowMs: host.nowMs(), ownWaitMs: ownWaitMs() };
+    const moment = { nowMs: host.nowMs(), ownWaitMs: ownWaitMs(tenant) };
     const request = {
       emission: entry.emission,
       stamp: impliedStamp(work.place, entry),
       requestId: entry.requestId,
       cause: causeOf(work),
+      root: entryRoot(work.place, entry),
     };
     const prepared = await parts.emitter.write(tenant, spec, request, moment);
     if (!prepared.ok) return await drop(work, entry, prepared.message, spec.hash);
@@ -210,8 +215,9 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
   async function drain(limit: number, isStopping: () => boolean): Promise<number> {
     const leases = await share.held("outbox");
     const nowMs = host.nowMs();
+    const bytesMax = Math.ceil(PAGES_BYTES_MAX / Math.max(1, leases.length));
     const pages = await engine.snapshot((tx) =>
-      Promise.all(leases.map(({ shard }) => lookAt(tx, shard, limit)))
+      Promise.all(leases.map(({ shard }) => lookAt(tx, shard, limit, bytesMax)))
     );
     for (const [index, { shard }] of leases.entries()) {
       const { next, turn } = pages[index]!;
@@ -219,18 +225,20 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
       else cursors.set(shard, next);
       turns.set(shard, turn);
     }
-    const due = pages.flatMap(({ works }) => works).filter((work) => isEntryDue(work, nowMs));
+    const due = pages.flatMap(({ works }) => works).filter((work) =>
+      isEntryDue(work, nowMs) && !held.has(work.place)
+    );
     if (due.length === 0 || isStopping()) return 0;
     await allOf(due.map(attempt));
     return due.length;
   }
 
   /** The next page of a shard; where that is not all, beside it what other tenants begin with. */
-  async function lookAt(tx: ReadTransaction, shard: number, limit: number) {
-    const { works, next } = await listOutbox(tx, shard, cursors.get(shard), limit);
+  async function lookAt(tx: ReadTransaction, shard: number, limit: number, bytesMax: number) {
+    const { works, next } = await listOutbox(tx, shard, cursors.get(shard), limit, bytesMax);
     const turn = turns.get(shard) ?? 0;
     if (next === undefined && !cursors.has(shard)) return { works, next, turn };
-    const others = await listOutboxTurn(tx, shard, turn, OUTBOX_TURN);
+    const others = await listOutboxTurn(tx, shard, turn, OUTBOX_TURN, bytesMax);
     const served = new Set(works.map(({ place }) => place.tenant));
     const taken = others.works.filter(({ place }) => !served.has(place.tenant));
     return { works: [...works, ...taken], next, turn: others.after };

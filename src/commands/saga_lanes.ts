@@ -30,7 +30,7 @@ interface Waiting {
 /** `follow` does what the sagas' own events have left in the outbox. */
 export function openSagaLanes(
   sagas: SagaAdvancer,
-  ownWaitMs: () => number,
+  ownWaitMs: (tenant: number) => number,
   follow: (works: readonly OutboxWork[]) => Promise<void>,
 ): SagaLanes {
   const lanes = new Map<number, Waiting[]>();
@@ -58,7 +58,7 @@ export function openSagaLanes(
 
   /** Gives those for which there was no room. Never throws. */
   async function moveBatch(tenant: number, batch: readonly Waiting[]): Promise<Waiting[]> {
-    const waitMs = ownWaitMs();
+    const waitMs = ownWaitMs(tenant);
     try {
       const causes = batch.map(({ cause }) => cause);
       const { done, outbox } = await sagas.advance(tenant, causes, waitMs);

@@ -9,6 +9,7 @@ import type { ErrorRecord } from "../domain/error_record.ts";
 import { decodeEvent, eventId } from "../domain/event.ts";
 import { limits } from "../domain/limits.ts";
 import type { OutboxWork } from "../domain/reaction/outbox_entry.ts";
+import { keptRoot, type Root, rootOf } from "../domain/reaction/root.ts";
 import { createRecentMap, type RecentMap } from "../domain/recent_map.ts";
 import type { CompiledSaga } from "../domain/saga/definition.ts";
 import type {
@@ -40,6 +41,7 @@ import { appendWrites } from "./append_writes.ts";
 import { type OutsideAnswers, verdictOf } from "./ask_outside.ts";
 import { type EmissionStamp, prepareEmission, type WriteMoment } from "./prepare_write.ts";
 import { makeErrorRecord } from "./record_error.ts";
+import { claimSaga } from "./root_claims.ts";
 
 /**
  * What one transaction may hold of sagas and their events; the first event has room in any case.
@@ -107,8 +109,10 @@ export async function beginSaga(
   id: string,
   trigger: PlacedEvent,
   requestId: string,
+  root: Root,
 ): Promise<void> {
   const { tx, tenant, moment } = work;
+  if (!await claimSteps(work, saga, trigger, requestId, root)) return;
   await keepSagaDefinition(tx, tenant, saga.hash, saga.kept);
   const transition = startSaga(saga, id, trigger, moment.nowMs);
   const depth = (trigger.event.metadata.implied_by?.depth ?? 0) + 1;
@@ -116,9 +120,24 @@ export async function beginSaga(
     work,
     saga,
     undefined,
-    { instance: transition.instance, depth, requestId },
+    { instance: transition.instance, depth, requestId, root: keptRoot(root) },
     transition,
   );
+}
+
+/** Whether the budget of its root has all that the saga may write. */
+async function claimSteps(
+  work: SagaWork,
+  { name, steps }: CompiledSaga,
+  { event: { key: eventKey, type: eventType } }: PlacedEvent,
+  requestId: string,
+  root: Root,
+): Promise<boolean> {
+  const { tx, tenant, moment: { nowMs } } = work;
+  const start = { nowMs, name, steps: steps.length, requestId, eventKey, eventType };
+  const { isGranted, errors } = await claimSaga(tx, tenant, root, start);
+  work.errors.push(...errors);
+  return isGranted;
 }
 
 /** Tells a saga its news. Gives false, and changes nothing, where that does not concern it. */
@@ -197,7 +216,7 @@ async function settle(
 
 async function writeEvent(
   work: SagaWork,
-  { instance, depth, requestId }: SagaRecord,
+  { instance, depth, requestId, root: stored }: SagaRecord,
   { emission, phase, step }: Extract<SagaEffect, { readonly kind: "emit" }>,
 ): Promise<SagaNews> {
   const { tools, tx, tenant, spec, moment, answers } = work;
@@ -207,7 +226,8 @@ async function writeEvent(
     implied_by: { ...instance.trigger, depth },
     saga: { name: instance.name, saga_id: instance.id, step, phase },
   };
-  const request = { emission, stamp, requestId };
+  const { key, stream_id } = instance.trigger;
+  const request = { emission, stamp, requestId, root: rootOf(stored, key, stream_id) };
   const prepared = prepareEmission(tools.host, spec, request, moment, answers.implications);
   if (!prepared.ok) return { kind: "unwritten", reason: prepared.message, nowMs };
   const { write } = prepared;
@@ -230,7 +250,7 @@ async function writeEvent(
   assert(outcome?.ok === true, "a write without conditions is never refused");
   work.bytes += write.bytes;
   work.events++;
-  work.errors.push(...write.errors);
+  work.errors.push(...write.errors, ...outcome.value.rootErrors ?? []);
   work.outbox.push(...outcome.value.outbox ?? []);
   const event = decodeEvent(write.targets[0]!.events[0]!.raw);
   const streamId = eventId(outcome.value.targets[0]!.first);

@@ -11,6 +11,7 @@ import { type EndedSagaPlace, sweepEndedSagas } from "../store/ended_sagas.ts";
 import { sweepErrorRecords } from "../store/error_records.ts";
 import { sweepLedger } from "../store/idempotency.ts";
 import { readTenantCount } from "../store/instances.ts";
+import { sweepRoots } from "../store/roots.ts";
 import { sweepParked } from "../store/parked.ts";
 import type { WorkShare } from "./share_work.ts";
 import { activateSome } from "./transfer/activate_work.ts";
@@ -55,6 +56,7 @@ export function createSweeper(engine: Engine, host: Host, share: WorkShare): Swe
     const activated = await activateSome(engine);
     const nowMs = host.nowMs();
     let removed = await engine.transact((tx) => sweepErrorRecords(tx, nowMs, limit));
+    removed += await engine.transact((tx) => sweepRoots(tx, nowMs, limit));
     for (const walk of walks) removed += await walk(engine, nowMs, limit);
     return activated + removed;
   }

@@ -82,7 +82,7 @@ export function createWriter(
     const checked = runInPieces(validateWriteSteps(request, spec, tenant.environment), host);
     const valid = checked instanceof Promise ? await checked : checked;
     noteTime(tenant.number, host.monotonicMs() - startedMs);
-    const ownWaitMs = outbox.ownWaitMs();
+    const ownWaitMs = outbox.ownWaitMs(tenant.number);
     const moment = { nowMs, ownWaitMs, isDirect: isDirect && ownWaitMs > 0 };
     const asked = valid.ok ? prepare(tenant, spec, request, valid.value, moment) : valid;
     const prepared = asked instanceof Promise ? await asked : asked;

@@ -78,6 +78,7 @@ export function newCounters(): Counters {
     errorRecords: newTally(
       "implication_failed",
       "implication_depth_exceeded",
+      "reaction_limit_exceeded",
       "internal",
       "unavailable",
       ...WASM_FAILURE_KINDS,

@@ -89,8 +89,20 @@ export const limits = {
   implicationActionsMax: 10_000,
   /** Implied events that follow from each other: a client's event is at depth 0. */
   implicationDepthMax: 8,
-  /** Error records that one write may leave about implications that came to nothing. */
+  /** What one write of a client may set off over all depths, and how long that is counted. */
+  rootEventsMax: 10_000,
+  rootRetentionSeconds: 24 * HOUR_S,
+  /** What timers that set themselves again may set off in one environment within an hour. */
+  recurringEventsPerHourMax: 100_000,
+  /** What events have set off: so much of it a process has in memory, read and prepared. */
+  outboxHeldBytesMax: 32 * MiB,
+  preparedEmissionBytesMax: 2 * MiB,
+  /**
+   * Error records that one write may leave about implications that came to nothing: a client's,
+   * and one of the service itself, of which a client's may set off thousands.
+   */
   implicationErrorsMax: 100,
+  impliedErrorsMax: 2,
   /** A reply waits so long for what its write has set off. */
   drainBeforeReplyMsMax: 250,
   /** Tries of one piece of such work, and the pauses between them: the first, and the longest. */

@@ -1,5 +1,6 @@
 /** A write as asked for, before anything is checked: single, batch and atomic alike. */
 
+import type { ErrorRecord } from "./error_record.ts";
 import type { PlanUsage } from "./plan.ts";
 import type { OutboxWork } from "./reaction/outbox_entry.ts";
 
@@ -52,6 +53,10 @@ export interface Written {
   readonly outbox?: readonly OutboxWork[];
   /** How many implied events were written with it; absent where none was. */
   readonly direct?: number;
+  /** Error records of roots that have reached their limit with it. */
+  readonly rootErrors?: readonly ErrorRecord[];
+  /** Whether something that it would have set off was beyond the limit of its root. */
+  readonly isRootSpent?: true;
   /** How much of the month's events is used with it; absent where there is no limit. */
   readonly plan?: PlanUsage;
 }

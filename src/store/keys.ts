@@ -58,6 +58,8 @@ const kind = {
   usage: 45,
   tombstone: 46,
   tombstoneStream: 47,
+  root: 48,
+  recurring: 49,
 } as const;
 
 /**
@@ -98,6 +100,10 @@ export const keys = {
   errorDue: (hour: number, tenant: number, errorId: string): Bytes =>
     pack([0, "error_due", hour, tenant, errorId]),
   errorDues: (): KeyRange => rangeOf([0, "error_due"]),
+  /** Records of roots that may be over, by hour since 1970; "" is for counters of hours. */
+  rootDue: (hour: number, tenant: number, of: string): Bytes =>
+    pack([0, "root_due", hour, tenant, of]),
+  rootDues: (): KeyRange => rangeOf([0, "root_due"]),
   /** An import under way: which tenant number it fills before that becomes the environment. */
   importMark: (slug: string, environment: string): Bytes => pack([0, "import", slug, environment]),
   /** Environments whose imported work is not in the queues yet, by tenant number. */
@@ -387,6 +393,13 @@ export const keys = {
   tombstones: (tenant: number): KeyRange => rangeOf([tenant, kind.tombstone]),
   tombstoneStream: (tenant: number, stream: string): Bytes =>
     pack([tenant, kind.tombstoneStream, stream]),
+  /** How much one write has set off, over all depths. */
+  root: (tenant: number, of: string): Bytes => pack([tenant, kind.root, of]),
+  /** Counts what recurring timers set off in an hour since 1970. */
+  recurring: (tenant: number, hour: number, shard: number): Bytes =>
+    pack([tenant, kind.recurring, hour, shard]),
+  recurrings: (tenant: number, hour: number): KeyRange => rangeOf([tenant, kind.recurring, hour]),
+  allRecurrings: (tenant: number): KeyRange => rangeOf([tenant, kind.recurring]),
 } as const;
 
 /** The first key after `key`. */

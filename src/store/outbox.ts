@@ -18,7 +18,13 @@ import { unpack } from "../kv/tuple.ts";
 import { clearPage, type ErasedStream } from "./erased_copies.ts";
 import { decodeRecord, encodeRecord } from "./json_record.ts";
 import { keyAfter, keys } from "./keys.ts";
-import { clearLargeValue, setLargeValue, wholeValue } from "./large_value.ts";
+import {
+  clearLargeValue,
+  isInPieces,
+  setLargeValue,
+  wholeBytes,
+  wholeValue,
+} from "./large_value.ts";
 
 export interface OutboxPage {
   readonly works: readonly OutboxWork[];
@@ -77,31 +83,49 @@ export function parkEntry(tx: Transaction, work: OutboxWork): void {
   setLargeValue(tx, work.place.tenant, key, encodeEntry(work));
 }
 
-/** At most `limit` entries of one shard, from `start` on. */
+/**
+ * Entries of one shard, from `start` on: at most `limit`, and about `bytesMax` bytes of them, but
+ * one in any case.
+ */
 export async function listOutbox(
   tx: Pick<ReadTransaction, "getRange">,
   shard: number,
   start: Bytes | undefined,
   limit: number,
+  bytesMax = PAGE_BYTES_MAX,
 ): Promise<OutboxPage> {
   const { begin, end } = keys.outboxes(shard);
   const range = { begin: start ?? begin, end };
-  const pairs = await tx.getRange(range, { limit, bytesMax: PAGE_BYTES_MAX });
-  const works = await Promise.all(pairs.map(async ({ key, value }): Promise<OutboxWork> => {
-    const [tenant, stream, index, number] = unpack(key).slice(-4) as [
-      number,
-      StreamKey,
-      number,
-      number,
-    ];
-    const whole = await wholeValue(tx, tenant, key, value);
-    const waiting = decodeRecord<WaitingEntry>(whole);
-    return { place: { tenant, stream, index, number }, bytes: whole.length, ...waiting };
-  }));
-  const last = pairs.at(-1);
+  const pairs = await tx.getRange(range, { limit, bytesMax });
+  const works: OutboxWork[] = [];
+  let bytes = 0;
+  let last: Bytes | undefined;
+  for (const { key, value } of pairs) {
+    // What is in pieces is small here, and large when it is put together.
+    bytes += wholeBytes(value) + key.length;
+    if (last !== undefined && bytes > bytesMax) return { works, next: keyAfter(last) };
+    works.push(await readWork(tx, key, value));
+    last = key;
+  }
   // Fewer than asked for may also mean that they were large.
-  const isLast = last === undefined || (pairs.length < limit && !isFull(pairs));
-  return { works, next: isLast ? undefined : keyAfter(last.key) };
+  const isLast = last === undefined || (pairs.length < limit && bytes < bytesMax);
+  return { works, next: isLast ? undefined : keyAfter(last!) };
+}
+
+async function readWork(
+  tx: Pick<ReadTransaction, "getRange">,
+  key: Bytes,
+  value: Bytes,
+): Promise<OutboxWork> {
+  const [tenant, stream, index, number] = unpack(key).slice(-4) as [
+    number,
+    StreamKey,
+    number,
+    number,
+  ];
+  const whole = isInPieces(value) ? await wholeValue(tx, tenant, key, value) : value;
+  const waiting = decodeRecord<WaitingEntry>(whole);
+  return { place: { tenant, stream, index, number }, bytes: whole.length, ...waiting };
 }
 
 /** Entries of some tenants of a shard, and after which tenant the next ones come. */
@@ -113,19 +137,21 @@ export interface OutboxTurn {
 
 /**
  * The first entries of tenants after the number `after`: about `each` of each, in at most `reads`
- * reads, however much any of them has.
+ * reads and about `bytesMax` bytes, however much any of them has.
  */
 export async function listOutboxTurn(
   tx: Pick<ReadTransaction, "getRange">,
   shard: number,
   after: number,
   { each, reads }: { readonly each: number; readonly reads: number },
+  bytesMax = PAGE_BYTES_MAX,
 ): Promise<OutboxTurn> {
+  const bytesEach = Math.ceil(bytesMax / reads);
   const works: OutboxWork[] = [];
   let tenant = after;
   for (let read = 0; read < reads; read++) {
     const start = keys.tenantOutbox(shard, tenant + 1).begin;
-    const page = await listOutbox(tx, shard, start, each);
+    const page = await listOutbox(tx, shard, start, each, bytesEach);
     const last = page.works.at(-1);
     if (last === undefined) return { works, after: 0 };
     works.push(...page.works);
@@ -156,11 +182,6 @@ export async function countParked(
 function outboxKey(place: OutboxPlace): Bytes {
   const { tenant, stream, index, number } = place;
   return keys.outbox(outboxShard(place), tenant, stream, index, number);
-}
-
-function isFull(pairs: readonly { readonly key: Bytes; readonly value: Bytes }[]): boolean {
-  const bytes = pairs.reduce((sum, { key, value }) => sum + key.length + value.length, 0);
-  return bytes >= PAGE_BYTES_MAX;
 }
 
 /** Removes what the events of an erased stream have set off and nobody has done yet. */

@@ -13,6 +13,7 @@ import {
   type SagaState,
 } from "../domain/saga/instance.ts";
 import { type SagaSummary, summarizeSaga } from "../domain/saga/view.ts";
+import type { StoredRoot } from "../domain/reaction/root.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
 import { type Bytes, kvLimits, type ReadTransaction, type Transaction } from "../kv/engine.ts";
 import { unpack } from "../kv/tuple.ts";
@@ -33,6 +34,8 @@ export interface SagaRecord {
   readonly depth: number;
   /** Of the request that began it all. */
   readonly requestId: string;
+  /** On whose budget its events are; absent: on that of its trigger. */
+  readonly root?: StoredRoot;
 }
 
 export interface SagaFilter {

@@ -5,6 +5,7 @@
 
 import { parseEventId } from "../domain/event.ts";
 import type { CancelRule, Emission } from "../domain/reaction/action.ts";
+import type { StoredRoot } from "../domain/reaction/root.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
 import { type Bytes, kvLimits, type ReadTransaction, type Transaction } from "../kv/engine.ts";
 import { utf8Of } from "../kv/slab.ts";
@@ -29,6 +30,8 @@ export interface ScheduleRecord {
   /** How often firing has failed, and when it is tried: at first at `fireAtMs`. */
   readonly tries: number;
   readonly timerMs: number;
+  /** On whose budget it is; absent: on that of the event that scheduled it. */
+  readonly root?: StoredRoot;
 }
 
 export interface StoredCancelRule extends CancelRule {

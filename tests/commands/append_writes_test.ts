@@ -22,6 +22,7 @@ import {
 import { readHead } from "../../src/store/streams.ts";
 import { NOTHING_WATCHED, openWatchedTypes, watchTypes } from "../../src/store/watched_types.ts";
 import { fakeHost } from "../support/fake_host.ts";
+import { rootOf } from "../../src/domain/reaction/root.ts";
 import { reactiveSpec } from "../support/reactive_spec.ts";
 import { uuid, valueOf } from "../support/service_fixture.ts";
 import { withTemporaryEngine } from "../support/temporary_engine.ts";
@@ -39,7 +40,8 @@ function emissionOf(id: string, eventType: string): Emission {
 
 function prepared(emission: Emission, cause?: Cause): PreparedWrite {
   const stamp = { actor: { type: "user", id: "global" } };
-  const request = { emission, stamp, requestId: "r", cause };
+  const root = rootOf(undefined, emission.key, "000000000000");
+  const request = { emission, stamp, requestId: "r", cause, root };
   const made = prepareEmission(host, spec, request, { nowMs: host.timeMs, ownWaitMs: 1_000 });
   assert.ok(made.ok);
   return made.write;

@@ -7,6 +7,7 @@ import { eventId, type ImpliedBy, type PartyReference } from "../event.ts";
 import { limits } from "../limits.ts";
 import type { StreamKey } from "../stream_key.ts";
 import type { Emission } from "./action.ts";
+import { type Root, rootOf, type StoredRoot } from "./root.ts";
 
 /** Where an entry is: known as soon as its event has its place. */
 export interface OutboxPlace {
@@ -30,6 +31,8 @@ export interface EmitEntry {
   readonly depth: number;
   /** Of the request that began it all. */
   readonly requestId: string;
+  /** On whose budget it is; absent where the trigger is the root and implies nothing else. */
+  readonly root?: StoredRoot;
 }
 
 /** The event itself is to be shown to the sagas: it may start one, or one may wait for it. */
@@ -37,6 +40,7 @@ export interface SagasEntry {
   readonly kind: "sagas";
   readonly eventType: string;
   readonly requestId: string;
+  readonly root?: StoredRoot;
 }
 
 export type OutboxEntry = EmitEntry | SagasEntry;
@@ -69,6 +73,11 @@ export function impliedStamp(
   { actor, eventType, depth }: EmitEntry,
 ): ImpliedStamp {
   return { actor, implied_by: { key, event_type: eventType, stream_id: eventId(index), depth } };
+}
+
+/** The root of what an entry is about. */
+export function entryRoot({ stream, index }: OutboxPlace, { root }: OutboxEntry): Root {
+  return rootOf(root, stream, eventId(index));
 }
 
 /** Enough for the process that wrote an entry to do it, where that is alive. */

@@ -90,6 +90,14 @@ function eventTypes(value: unknown): boolean {
   return listOf(shortText)(value) && (value as unknown[]).length > 0;
 }
 
+/** Whose budget it is on. */
+const root = objectOf({
+  "of?": shortText,
+  "first?": countFrom1,
+  "timers?": listOf(shortText),
+  "isRecurring?": (value) => value === true,
+});
+
 const entry = anyOf([
   {
     kind: oneOf(["emit"]),
@@ -98,8 +106,9 @@ const entry = anyOf([
     eventType: shortText,
     depth: countFrom1,
     requestId: shortText,
+    "root?": root,
   },
-  { kind: oneOf(["sagas"]), eventType: shortText, requestId: shortText },
+  { kind: oneOf(["sagas"]), eventType: shortText, requestId: shortText, "root?": root },
 ]);
 
 const waiting = anyOf([
@@ -165,6 +174,7 @@ const SHAPES: Readonly<Record<WorkKind, Shape>> = {
     requestId: shortText,
     tries,
     timerMs: count,
+    "root?": root,
   },
   delivery: {
     listener: typeName,
@@ -179,6 +189,7 @@ const SHAPES: Readonly<Record<WorkKind, Shape>> = {
     "timerTries?": tries,
     depth: countFrom1,
     requestId: shortText,
+    "root?": root,
   },
   tombstone: {
     id: (value) => typeof value === "string" && TOMBSTONE_ID.test(value),

@@ -14,10 +14,10 @@ import type { WorkKind } from "./work.ts";
 export const FORMAT = "daybook-environment";
 /**
  * What is written. Version 1 had no pending work, version 2 no blobs, version 3 neither projections
- * nor requests to erase a stream; all are still read.
+ * nor requests to erase a stream, version 4 no roots of pending work; all are still read.
  */
-export const FORMAT_VERSION = 4;
-export const FORMAT_VERSIONS_READ: readonly unknown[] = [1, 2, 3, FORMAT_VERSION];
+export const FORMAT_VERSION = 5;
+export const FORMAT_VERSIONS_READ: readonly unknown[] = [1, 2, 3, 4, FORMAT_VERSION];
 /** No line of ours is longer: an event has 100 KB of data at most. Others are refused unread. */
 export const LINE_BYTES_MAX = 1024 * 1024;
 /** Characters of a spec's document, of a piece of work, or of a blob's file, in one line. */

@@ -7,6 +7,7 @@
 import type { Delivery } from "../listener/delivery.ts";
 import type { CancelRule, Emission } from "../reaction/action.ts";
 import type { OutboxPlace, WaitingEntry } from "../reaction/outbox_entry.ts";
+import type { StoredRoot } from "../reaction/root.ts";
 import type { JsonObject } from "../json.ts";
 import type { KeptSagaDefinition } from "../saga/definition.ts";
 import type { SagaInstance } from "../saga/instance.ts";
@@ -46,6 +47,7 @@ export interface MovedSchedule {
   readonly requestId: string;
   readonly tries: number;
   readonly timerMs: number;
+  readonly root?: StoredRoot;
 }
 
 export interface MovedSaga {
@@ -55,6 +57,7 @@ export interface MovedSaga {
   readonly timerTries?: number;
   readonly depth: number;
   readonly requestId: string;
+  readonly root?: StoredRoot;
 }
 
 /** A delivery that is to be made. Those that are over stay where they were made. */

@@ -1,0 +1,106 @@
+/**
+ * How much roots have set off, and how much recurring timers have in an hour. There is a record
+ * only where a root sets something off at the second depth, or has several events: most never do.
+ *
+ * A record is kept for a day after its last change. What a root sets off later than that counts
+ * from the start again.
+ */
+
+import { limits } from "../domain/limits.ts";
+import { usageShard } from "../domain/work_share.ts";
+import type { ReadTransaction, Transaction } from "../kv/engine.ts";
+import { viewOf } from "../kv/slab.ts";
+import { unpack } from "../kv/tuple.ts";
+import { decodeRecord, encodeRecord } from "./json_record.ts";
+import { keys } from "./keys.ts";
+
+export interface RootRecord {
+  /** Events that it has set off: written, or waiting to be. */
+  readonly count: number;
+  /** Of its last change, in milliseconds since 1970. */
+  readonly changedMs: number;
+  /** Whether an error record says that it has reached its limit. */
+  readonly isReported?: true;
+}
+
+const MS_PER_HOUR = 3_600_000;
+const SECONDS_PER_HOUR = 3_600;
+/** In the place of a root's name, for the counters of an hour. No root is called that. */
+const HOUR = "";
+const PRESENT = new Uint8Array(0);
+
+/** Guarded: what is counted on top of it is exact. */
+export async function readRoot(
+  tx: Pick<ReadTransaction, "get">,
+  tenant: number,
+  of: string,
+): Promise<RootRecord | undefined> {
+  const value = await tx.get(keys.root(tenant, of));
+  return value && decodeRecord<RootRecord>(value);
+}
+
+export function saveRoot(tx: Transaction, tenant: number, of: string, record: RootRecord): void {
+  tx.set(keys.root(tenant, of), encodeRecord(record));
+}
+
+/** The first record of a root, with what has it removed one day. */
+export function createRoot(tx: Transaction, tenant: number, of: string, record: RootRecord): void {
+  saveRoot(tx, tenant, of, record);
+  tx.set(keys.rootDue(dueHour(record.changedMs), tenant, of), PRESENT);
+}
+
+/** How many events recurring timers have set off in an hour, as `tx` sees it. */
+export async function readRecurring(
+  tx: Pick<ReadTransaction, "getRange">,
+  tenant: number,
+  hour: number,
+): Promise<number> {
+  const pairs = await tx.getRange(keys.recurrings(tenant, hour));
+  return pairs.reduce((sum, { value }) => sum + Number(viewOf(value).getBigInt64(0, true)), 0);
+}
+
+/** Adds to that without a conflict. `subject` spreads the additions. */
+export function countRecurring(
+  tx: Transaction,
+  tenant: number,
+  hour: number,
+  events: number,
+  subject: string,
+): void {
+  tx.add(keys.recurring(tenant, hour, usageShard(subject)), BigInt(events));
+  tx.set(keys.rootDue(dueHour(hour * MS_PER_HOUR), tenant, HOUR), PRESENT);
+}
+
+function dueHour(changedMs: number): number {
+  return Math.ceil(changedMs / MS_PER_HOUR + limits.rootRetentionSeconds / SECONDS_PER_HOUR);
+}
+
+/** Removes up to `limit` records that have ended by `nowMs`; gives how many it looked at. */
+export async function sweepRoots(tx: Transaction, nowMs: number, limit: number): Promise<number> {
+  const { begin } = keys.rootDues();
+  const hour = Math.floor(nowMs / MS_PER_HOUR);
+  const due = await tx.getRange({ begin, end: keys.rootDue(hour, 0, "") }, { limit });
+  for (const { key } of due) {
+    tx.clear(key);
+    const [dueIn, tenant, of] = unpack(key).slice(-3) as [number, number, string];
+    if (of === HOUR) removeHours(tx, tenant, dueIn);
+    else await removeRoot(tx, tenant, of, hour);
+  }
+  return due.length;
+}
+
+/** The counters of all hours that were to be removed by then. */
+function removeHours(tx: Transaction, tenant: number, dueIn: number): void {
+  const { begin } = keys.allRecurrings(tenant);
+  const kept = dueIn - limits.rootRetentionSeconds / SECONDS_PER_HOUR + 1;
+  tx.clearRange({ begin, end: keys.recurrings(tenant, kept).begin });
+}
+
+/** One that was changed since has its day from then on. */
+async function removeRoot(tx: Transaction, tenant: number, of: string, hour: number) {
+  const record = await readRoot(tx, tenant, of);
+  if (record === undefined) return;
+  const dueIn = dueHour(record.changedMs);
+  if (dueIn < hour) tx.clear(keys.root(tenant, of));
+  else tx.set(keys.rootDue(dueIn, tenant, of), PRESENT);
+}

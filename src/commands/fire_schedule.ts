@@ -8,7 +8,7 @@ import { type OthersTaken, takeOthers, TIMER_WINDOW } from "../domain/fair_share
 import { countErrors } from "../domain/counters.ts";
 import { limits } from "../domain/limits.ts";
 import { retryPauseMs } from "../domain/reaction/outbox_entry.ts";
-import { type Root, rootOf } from "../domain/reaction/root.ts";
+import { hourOf, momentOfNextHour, type Root, rootOf } from "../domain/reaction/root.ts";
 import type { Host } from "../host.ts";
 import type { Engine, ReadTransaction, Transaction } from "../kv/engine.ts";
 import type { SpecCache } from "../queries/current_spec.ts";
@@ -22,6 +22,7 @@ import {
   type ScheduleRecord,
   storeSchedule,
 } from "../store/schedules.ts";
+import { countRecurring, readRecurring } from "../store/roots.ts";
 import { isCurrentSpec } from "../store/specs.ts";
 import { clearTimer, listDueTimers, readFirstTimer, type Timer } from "../store/timers.ts";
 import type { SagaAdvancer } from "./advance_sagas.ts";
@@ -125,20 +126,39 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
     const { tenant, id } = timer;
     const found = await engine.snapshot(async (tx) => {
       const record = await readSchedule(tx, tenant, id);
-      return record && { record, cancelled: await isCancelled(tx, tenant, record) };
+      if (record === undefined) return undefined;
+      const cancelled = await isCancelled(tx, tenant, record);
+      return { record, cancelled, isEarly: await isHourSpent(tx, tenant, record) };
     });
     if (found === undefined || found.record.timerMs !== timer.dueMs) {
       // The record went, or its timer was moved, after the list was read; or its tenant is no more.
       return await clearStale(timer);
     }
-    const { record, cancelled } = found;
+    const { record, cancelled, isEarly } = found;
     try {
       if (cancelled) await settle(tenant, record, (tx) => removeSchedule(tx, tenant, record));
+      else if (isEarly) await waitForNextHour(tenant, record);
       else await append(tenant, record);
     } catch (error) {
       if (isOutage(error)) throw error;
       await postpone(tenant, record, error);
     }
+  }
+
+  /** A timer that sets itself again, where these have set off all that they may in this hour. */
+  async function isHourSpent(tx: ReadTransaction, tenant: number, record: ScheduleRecord) {
+    if (!record.root?.isRecurring) return false;
+    const count = await readRecurring(tx, tenant, hourOf(host.nowMs()));
+    return count >= limits.recurringEventsPerHourMax;
+  }
+
+  async function waitForNextHour(tenant: number, record: ScheduleRecord): Promise<void> {
+    const share = host.randomBytes(1)[0]! / 256;
+    const after = { ...record, timerMs: momentOfNextHour(host.nowMs(), share) };
+    await settle(tenant, record, (tx) => {
+      removeSchedule(tx, tenant, record);
+      storeSchedule(tx, tenant, after);
+    });
   }
 
   async function clearStale(timer: Timer): Promise<void> {
@@ -154,7 +174,7 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
     const { id, emission, requestId, fireAtMs } = record;
     const fire_at = new Date(fireAtMs).toISOString();
     const stamp = { actor: SCHEDULER, scheduled: { scheduled_id: id, fire_at } };
-    const cause = scheduleCause(tenant, record);
+    const cause = scheduleCause(tenant, record, moment.nowMs);
     const root = scheduleRoot(record);
     const request = { emission, stamp, requestId, cause, root };
     const prepared = await emitter.write(tenant, spec, request, moment);
@@ -215,8 +235,8 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
 }
 
 /** Fires as long as it is there as it was read, and no mark has cancelled it. */
-export function scheduleCause(tenant: number, record: ScheduleRecord): Cause {
-  const { id, cancelOn } = record;
+export function scheduleCause(tenant: number, record: ScheduleRecord, nowMs: number): Cause {
+  const { id, cancelOn, root } = record;
   return {
     origin: "scheduled",
     subject: scheduleSubject(id),
@@ -228,7 +248,10 @@ export function scheduleCause(tenant: number, record: ScheduleRecord): Cause {
       ]);
       return now?.tries === record.tries && !cancelled;
     },
-    settle: (tx) => removeSchedule(tx, tenant, record),
+    settle(tx) {
+      removeSchedule(tx, tenant, record);
+      if (root?.isRecurring) countRecurring(tx, tenant, hourOf(nowMs), 1, id);
+    },
   };
 }
 

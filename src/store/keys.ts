@@ -398,8 +398,8 @@ export const keys = {
   /** Counts what recurring timers set off in an hour since 1970. */
   recurring: (tenant: number, hour: number, shard: number): Bytes =>
     pack([tenant, kind.recurring, hour, shard]),
-  recurrings: (tenant: number, hour: number): KeyRange => rangeOf([tenant, kind.recurring, hour]),
-  allRecurrings: (tenant: number): KeyRange => rangeOf([tenant, kind.recurring]),
+  recurrings: (tenant: number, hour?: number): KeyRange =>
+    rangeOf([tenant, kind.recurring, ...(hour === undefined ? [] : [hour])]),
 } as const;
 
 /** The first key after `key`. */

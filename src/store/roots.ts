@@ -91,7 +91,7 @@ export async function sweepRoots(tx: Transaction, nowMs: number, limit: number):
 
 /** The counters of all hours that were to be removed by then. */
 function removeHours(tx: Transaction, tenant: number, dueIn: number): void {
-  const { begin } = keys.allRecurrings(tenant);
+  const { begin } = keys.recurrings(tenant);
   const kept = dueIn - limits.rootRetentionSeconds / SECONDS_PER_HOUR + 1;
   tx.clearRange({ begin, end: keys.recurrings(tenant, kept).begin });
 }

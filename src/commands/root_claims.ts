@@ -269,7 +269,7 @@ export async function flushRootClaims(
   const { tenant, nowMs, roots, recurring, errors } = claims;
   for (const [of, { before, count, isReported, isChanged }] of roots) {
     if (!isChanged) continue;
-    const record = { count, changedMs: nowMs, ...(isReported && { isReported }) };
+    const record = { ...before, count, changedMs: nowMs, ...(isReported && { isReported }) };
     if (before === undefined) createRoot(tx, tenant, of, record);
     else saveRoot(tx, tenant, of, record);
   }
@@ -283,4 +283,22 @@ export async function flushRootClaims(
     stored.push(error);
   }
   return stored;
+}
+
+/** Stores `error` unless one of that root and spec is stored already. True where it did. */
+export async function noteDropped(
+  tx: Transaction,
+  tenant: number,
+  { of, first }: Root,
+  specHash: string,
+  nowMs: number,
+  error: ErrorRecord,
+): Promise<boolean> {
+  const before = await readRoot(tx, tenant, of);
+  if (before?.droppedUnder === specHash) return false;
+  const record = { ...before, count: before?.count ?? first, changedMs: nowMs };
+  if (before === undefined) createRoot(tx, tenant, of, { ...record, droppedUnder: specHash });
+  else saveRoot(tx, tenant, of, { ...record, droppedUnder: specHash });
+  storeErrorRecord(tx, tenant, error);
+  return true;
 }

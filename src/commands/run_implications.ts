@@ -21,6 +21,9 @@ import {
   OWN_WAIT_MS,
   retryPauseMs,
 } from "../domain/reaction/outbox_entry.ts";
+import { rootKey } from "../domain/reaction/root.ts";
+import type { CompiledSpec } from "../domain/spec/compiled.ts";
+import { splitStreamKey } from "../domain/stream_key.ts";
 import type { Host } from "../host.ts";
 import type { Bytes, Engine, ReadTransaction } from "../kv/engine.ts";
 import type { SpecCache } from "../queries/current_spec.ts";
@@ -41,6 +44,7 @@ import { openHeldWorks } from "./held_works.ts";
 import type { Emitter } from "./write_emission.ts";
 import type { Cause } from "./prepared_write.ts";
 import { makeErrorRecord } from "./record_error.ts";
+import { noteDropped } from "./root_claims.ts";
 import type { WorkShare } from "./share_work.ts";
 import { openSagaLanes, type SagaLanes } from "./saga_lanes.ts";
 
@@ -143,6 +147,7 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
   async function emit(work: OutboxWork, entry: EmitEntry): Promise<void> {
     const { tenant } = work.place;
     const spec = await specs.current(tenant);
+    if (isTakenOut(spec, work, entry)) return await dropTakenOut(work, entry, spec.hash);
     const moment = { nowMs: host.nowMs(), ownWaitMs: ownWaitMs(tenant) };
     const request = {
       emission: entry.emission,
@@ -176,6 +181,27 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
     });
     if (isSettled) countErrors(combiner.counters, [record]);
     else if (isSettled === false) specs.forget(tenant);
+  }
+
+  /** Drops an event that is not implied any more; one record of each root and deploy says so. */
+  async function dropTakenOut(work: OutboxWork, entry: EmitEntry, hash: string): Promise<void> {
+    const { tenant } = work.place;
+    const root = entryRoot(work.place, entry);
+    const record = makeErrorRecord(host, {
+      error_type: "implication_dropped",
+      message: "The current spec does not imply this event any more, so it is not written; " +
+        `nor is what else was implied like it by the write to ${rootKey(root.of)}`,
+      context: { ...contextOf(work.place, entry), root_key: rootKey(root.of) },
+      request_id: entry.requestId,
+    });
+    const outcome = await engine.transact(async (tx) => {
+      if (!await isCurrentSpec(tx, tenant, hash)) return "other_spec";
+      if (!await hasEntry(tx, work.place)) return undefined;
+      clearEntry(tx, work);
+      return await noteDropped(tx, tenant, root, hash, host.nowMs(), record) ? "noted" : undefined;
+    });
+    if (outcome === "noted") countErrors(combiner.counters, [record]);
+    else if (outcome === "other_spec") specs.forget(tenant);
   }
 
   /** Puts an entry behind a pause, or away after the last try. Throws outages alone. */
@@ -249,6 +275,17 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
   }
 
   return { ownWaitMs, drainBeforeReply, drainOwn, drain, sagas: lanes, settle };
+}
+
+/** Whether a deploy has taken out what the event follows from. Types that went are told apart. */
+function isTakenOut(
+  { aggregateTypes }: CompiledSpec,
+  { place }: OutboxWork,
+  { emission, eventType }: EmitEntry,
+): boolean {
+  if (!aggregateTypes.get(emission.aggregateType)?.events.has(emission.eventType)) return false;
+  const trigger = aggregateTypes.get(splitStreamKey(place.stream).type)?.events.get(eventType);
+  return trigger?.mayImply?.(emission) !== true;
 }
 
 function causeOf(work: OutboxWork): Cause {

@@ -79,6 +79,7 @@ export function newCounters(): Counters {
       "implication_failed",
       "implication_depth_exceeded",
       "reaction_limit_exceeded",
+      "implication_dropped",
       "internal",
       "unavailable",
       ...WASM_FAILURE_KINDS,

@@ -1,66 +1,14 @@
 /**
  * Every key of the database, in one table: read it as the schema. A new kind of record starts
- * with a line here. `0` opens what belongs to the whole deployment; a tenant's number (1 and up)
+ * with a line here and in `key_kinds.ts`. `0` opens what belongs to the whole deployment; a tenant's number (1 and up)
  * opens what belongs to one (instance, environment), so no key of one tenant can meet another's.
  */
 
 import type { Bytes, KeyRange } from "../kv/engine.ts";
 import { newBytes } from "../kv/slab.ts";
 import { pack, rangeOf, unpack } from "../kv/tuple.ts";
+import { kind } from "./key_kinds.ts";
 import { fromTreeOrder, inTreeOrder } from "./tree_order.ts";
-
-/** Second part of every tenant key. Numbers, for they are in every key; never reused. */
-const kind = {
-  stream: 1,
-  piece: 2,
-  aggregate: 3,
-  ledger: 4,
-  snapshot: 5,
-  spec: 6,
-  specDocument: 7,
-  currentSpec: 8,
-  errorRecord: 9,
-  apiKey: 10,
-  schedule: 11,
-  cancelRule: 12,
-  cancelMark: 13,
-  watchedTypes: 14,
-  commitLog: 15,
-  cursor: 16,
-  saga: 17,
-  sagaList: 18,
-  sagaWait: 19,
-  sagaDefinition: 20,
-  importedWork: 21,
-  delivery: 22,
-  endedDelivery: 23,
-  blob: 24,
-  blobModule: 25,
-  blobHash: 26,
-  blobFile: 27,
-  auditEpoch: 28,
-  auditChange: 29,
-  auditRewrites: 30,
-  auditState: 31,
-  anchor: 32,
-  anchorId: 33,
-  anchorBlocks: 34,
-  chunk: 35,
-  chunkLeaves: 36,
-  tile: 37,
-  geoPoint: 38,
-  projection: 39,
-  viewRow: 40,
-  viewSource: 41,
-  viewChange: 42,
-  viewWork: 43,
-  importRecord: 44,
-  usage: 45,
-  tombstone: 46,
-  tombstoneStream: 47,
-  root: 48,
-  recurring: 49,
-} as const;
 
 /**
  * What a stream is made of, in this order: an append then changes one page of a tree, not two.

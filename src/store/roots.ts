@@ -21,6 +21,8 @@ export interface RootRecord {
   readonly changedMs: number;
   /** Whether an error record says that it has reached its limit. */
   readonly isReported?: true;
+  /** The hash of a spec under which something that it has set off was dropped, and reported. */
+  readonly droppedUnder?: string;
 }
 
 const MS_PER_HOUR = 3_600_000;

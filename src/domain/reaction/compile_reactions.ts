@@ -18,15 +18,17 @@ import { type CompiledEntry, entryAt } from "./entry.ts";
 import { type Gathering, isOverfull } from "./gathering.ts";
 import { AnswerMissing } from "./module_step.ts";
 import { type ModuleAnswers, type ModuleQuestion, NO_ANSWERS } from "./module_question.ts";
+import { type ImpliedTypes, impliedTypes } from "./implied_types.ts";
 import type { NamedEvent, Terms } from "./terms.ts";
 
 /** What the implications of one event type are compiled with. */
-export type ReactionTerms = Omit<Terms, "named" | "watched" | "moduleCalls">;
+export type ReactionTerms = Omit<Terms, "named" | "isOpen" | "watched" | "moduleCalls">;
 
 export type ReactionCompilation =
   | {
     readonly ok: true;
     readonly reactions: CompiledReactions;
+    readonly mayImply: ImpliedTypes;
     /** The events they write, as far as the spec tells. */
     readonly named: readonly NamedEvent[];
     /** `<aggregate_type>.<event_type>` of each `cancel_on`. */
@@ -49,7 +51,13 @@ export function compileReactions(
   path: string,
   terms: ReactionTerms,
 ): ReactionCompilation {
-  const filled: Terms = { ...terms, named: [], watched: new Set(), moduleCalls: [] };
+  const filled: Terms = {
+    ...terms,
+    named: [],
+    isOpen: false,
+    watched: new Set(),
+    moduleCalls: [],
+  };
   const compiled = compileDefinition(
     definition,
     path,
@@ -66,7 +74,8 @@ export function compileReactions(
     return computeActions(entries, event, work, answers);
   }
   const { named, watched, moduleCalls } = filled;
-  return { ok: true, reactions, named, watched, moduleCalls };
+  const mayImply = impliedTypes(filled);
+  return { ok: true, reactions, mayImply, named, watched, moduleCalls };
 }
 
 /** A full share of work, for all events of one write. */

@@ -49,7 +49,7 @@ export function emitAt(
   if (stream.aggregateType !== undefined && eventType.constant !== undefined) {
     const { aggregateType } = stream;
     terms.named.push({ ...entry, aggregateType, eventType: eventType.constant });
-  }
+  } else if (!entry.scheduled) terms.isOpen = true;
   return emitter({ stream, eventType, data });
 }
 

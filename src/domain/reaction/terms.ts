@@ -31,6 +31,8 @@ export interface Terms {
   readonly singletons: ReadonlySet<string>;
   /** Filled while compiling. */
   readonly named: NamedEvent[];
+  /** Whether an entry may write events at once whose types only an event tells. */
+  isOpen: boolean;
   /** `<aggregate_type>.<event_type>` of each `cancel_on`; filled while compiling. */
   readonly watched: Set<string>;
   /** Calls of modules; filled while compiling. */

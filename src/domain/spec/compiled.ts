@@ -10,6 +10,7 @@ import type { Listener } from "../listener/definition.ts";
 import type { ListenerIndex } from "../listener/patterns.ts";
 import type { CompiledSaga } from "../saga/definition.ts";
 import type { CompiledReactions } from "../reaction/action.ts";
+import type { ImpliedTypes } from "../reaction/implied_types.ts";
 import type { ResolvedBlob } from "../wasm/blob.ts";
 import type { ModuleCall } from "../wasm/module_call.ts";
 
@@ -74,6 +75,8 @@ export interface CompiledEventType {
   readonly hasImplications: boolean;
   /** What an event of this type sets off; absent where it declares no implications. */
   readonly reactions?: CompiledReactions;
+  /** Which events it may imply; absent where that is none. */
+  readonly mayImply?: ImpliedTypes;
   /** Finds its point in valid data; absent where it declares none. */
   readonly locate?: GeoReader;
 }

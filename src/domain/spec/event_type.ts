@@ -48,7 +48,7 @@ export function* compileEventType(
   checkKnownKeys(definition, EVENT_TYPE_KEYS, path, faults);
   checkAllowSkipOcc(definition, path, faults);
   const trigger = { aggregateType, eventType: name, path };
-  const reactions = implications.compile(definition.implications, trigger, faults);
+  const implied = implications.compile(definition.implications, trigger, faults);
   const locate = compileGeo(definition.geo, geoTypes, `${path}.geo`, faults);
   const handler = compileDefinedHandler(definition, isSystemEvent, path, faults);
   const handlerPart = handler && { handler, handlerDefinition: definition.handler! };
@@ -64,7 +64,7 @@ export function* compileEventType(
     prepare: validator.prepare,
     allowSkipOcc: definition.allow_skip_occ === true,
     hasImplications: Array.isArray(definition.implications) && definition.implications.length > 0,
-    ...(reactions && { reactions }),
+    ...implied,
     ...(locate && { locate }),
   };
   return { ...handlerPart, ...(event && { event }) };

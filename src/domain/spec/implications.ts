@@ -3,6 +3,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import type { CompiledReactions } from "../reaction/action.ts";
 import { compileReactions } from "../reaction/compile_reactions.ts";
+import type { ImpliedTypes } from "../reaction/implied_types.ts";
 import type { DeclaredTypes, NamedEvent } from "../reaction/terms.ts";
 import type { ModuleCall } from "../wasm/module_call.ts";
 import type { FaultList } from "./fault_list.ts";
@@ -16,13 +17,19 @@ export interface ImplicationsTrigger {
   readonly path: string;
 }
 
+/** What an event type sets off, in both forms that are asked for. */
+export interface CompiledImplications {
+  readonly reactions: CompiledReactions;
+  readonly mayImply: ImpliedTypes;
+}
+
 export interface ImplicationsCompiler {
   /** Undefined where there are none, or where faults have been reported. */
   compile(
     definition: JsonValue | undefined,
     trigger: ImplicationsTrigger,
     faults: FaultList,
-  ): CompiledReactions | undefined;
+  ): CompiledImplications | undefined;
   /** `<aggregate_type>.<event_type>` of each `cancel_on` compiled so far. */
   readonly watched: ReadonlySet<string>;
   /** Of all compiled so far. */
@@ -46,7 +53,7 @@ export function createImplicationsCompiler(
     definition: JsonValue | undefined,
     { aggregateType, eventType, path }: ImplicationsTrigger,
     faults: FaultList,
-  ): CompiledReactions | undefined {
+  ): CompiledImplications | undefined {
     if (definition === undefined) return undefined;
     const terms = { triggerType: aggregateType, declared, declaredEvents, singletons };
     const place = `${path}.implications`;
@@ -63,7 +70,8 @@ export function createImplicationsCompiler(
     for (const each of compiled.watched) watched.add(each);
     moduleCalls.push(...compiled.moduleCalls);
     named.set(`${aggregateType}.${eventType}`, compiled.named);
-    return compiled.reactions;
+    const { reactions, mayImply } = compiled;
+    return { reactions, mayImply };
   }
 
   return {

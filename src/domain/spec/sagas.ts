@@ -94,6 +94,7 @@ function compileSaga(
     triggerType,
     ...vocabulary,
     named: [],
+    isOpen: false,
     watched: new Set(),
     moduleCalls: [],
   };

@@ -158,7 +158,7 @@ Deno.test("a file with a changed receipt, or a request that cannot be, is refuse
     await write(fixture, 1);
     const { id, receipt } = await erase(fixture, ORDER);
     const text = await exportText(engine, host, test);
-    assert.match(text, /^\{"record":"header","format":"daybook-environment","version":4,/);
+    assert.match(text, /^\{"record":"header","format":"daybook-environment","version":5,/);
     const changes = [
       [receipt!.tip, "0".repeat(64)],
       [receipt!.signature, "0".repeat(128)],

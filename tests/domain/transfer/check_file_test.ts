@@ -79,7 +79,7 @@ function smallFile(): string {
   const b = [event("order:main", "1")];
   const hex = (digit: string) => digit.repeat(64);
   const lines = [
-    '{"record":"header","format":"daybook-environment","version":4,"instance":' +
+    '{"record":"header","format":"daybook-environment","version":5,"instance":' +
     '{"id":"3b2fbda7-fab3-49f2-ad20-916eb86ce916","slug":"shop","tier":"pro",' +
     '"created_at":"2026-01-01T00:00:00.000Z"},"environment":"test",' +
     '"exported_at":"2026-01-01T00:00:00.000Z"}',
@@ -240,7 +240,7 @@ function change(line: number, from: string | RegExp, to: string): string | undef
 
 Deno.test("createFileCheck() names the line and the rule that it breaks", () => {
   assert.equal(change(1, "daybook-environment", "daybook"), "unknown_format@1");
-  assert.equal(change(1, '"version":4', '"version":5'), "unknown_version@1");
+  assert.equal(change(1, '"version":5', '"version":6'), "unknown_version@1");
   assert.equal(change(1, '"environment":"test"', '"environment":"prod"'), "record_fields@1");
   assert.equal(change(2, '"number":1', '"number":0'), "record_fields@2");
   assert.equal(change(3, '"version":1', '"version":2'), "spec_version@3");

@@ -261,11 +261,6 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "a table; each row is used by the test of its own record",
   },
   {
-    place: "src/store/key_kinds.ts",
-    test: "tests/store/streams_test.ts",
-    reason: "the numbers in the keys of the table above",
-  },
-  {
     place: "src/commands/append_deliveries.ts",
     test: "tests/commands/deliver_events_test.ts",
     reason: "what is put in is seen by what is sent",

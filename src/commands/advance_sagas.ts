@@ -14,6 +14,7 @@ import {
   type OutboxWork,
   type SagasEntry,
 } from "../domain/reaction/outbox_entry.ts";
+import { openPieces } from "../domain/pieces.ts";
 import type { SagaNews } from "../domain/saga/instance.ts";
 import { sagaIdOf } from "../domain/saga/saga_id.ts";
 import { splitStreamKey, type StreamKey } from "../domain/stream_key.ts";
@@ -155,8 +156,10 @@ function countAdvanced(counters: Counters, { events, states, errors }: Advanced[
 /** One that is not over ends it, so that the order is kept. */
 async function doCauses(work: SagaWork, causes: readonly SagaCause[]): Promise<Advanced> {
   let done = 0;
+  const pieces = openPieces(work.tools.host);
   for (const cause of causes) {
     if (isFull(work)) break;
+    await pieces.rest();
     const isOver = cause.kind === "event"
       ? await showEvent(work, cause.work)
       : await fireTimer(work, cause.timer);

@@ -4,7 +4,7 @@
  * reads the record and removes it with its timer, so cancelling and firing cannot both happen.
  */
 
-import { type OthersTaken, takeOthers, TIMER_WINDOW } from "../domain/fair_share.ts";
+import { takeOthers, TIMER_WINDOW } from "../domain/fair_share.ts";
 import { countErrors } from "../domain/counters.ts";
 import { limits } from "../domain/limits.ts";
 import { retryPauseMs } from "../domain/reaction/outbox_entry.ts";
@@ -81,17 +81,17 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
     const found = await engine.snapshot((tx) =>
       Promise.all(leases.map(async ({ shard }) => {
         const due = await listDueTimers(tx, shard, nowMs, limitEach);
-        const others = due.length < limitEach ? undefined : await findOthers(tx, shard, nowMs, due);
-        return { shard, due, others, first: due[0] ?? await readFirstTimer(tx, shard) };
+        return { shard, due, first: due[0] ?? await readFirstTimer(tx, shard) };
       }))
     );
-    for (const { shard, others } of found) {
-      if (others?.last === undefined) looked.delete(shard);
-      else looked.set(shard, others.last);
+    const others: Timer[] = [];
+    for (const { shard, due } of found) {
+      if (due.length < limitEach) looked.delete(shard);
+      else others.push(...await findOthers(shard, nowMs, due));
     }
     const firsts = found.flatMap(({ first }) => first === undefined ? [] : [first.dueMs]);
     nextMs = firsts.length === 0 ? undefined : firsts.reduce((a, b) => Math.min(a, b));
-    const due = found.flatMap(({ due, others }) => [...due, ...others?.taken ?? []]);
+    const due = [...found.flatMap(({ due }) => due), ...others];
     if (due.length === 0 || isStopping()) return 0;
     const told = fireSagas(due.filter(({ kind }) => kind === "saga"));
     const fired = due.filter(({ kind }) => kind === "scheduled").map(fire);
@@ -105,15 +105,20 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
 
   /** As many again of the tenants that have none among the first, in a window that goes round. */
   async function findOthers(
-    tx: ReadTransaction,
     shard: number,
     nowMs: number,
     first: readonly Timer[],
-  ): Promise<OthersTaken<Timer>> {
-    const window = await listDueTimers(tx, shard, nowMs, TIMER_WINDOW, looked.get(shard));
-    const others = takeOthers(first, window, first.length);
-    const isRound = window.length < TIMER_WINDOW && others.last === window.at(-1);
-    return isRound ? { taken: others.taken, last: undefined } : others;
+  ): Promise<readonly Timer[]> {
+    const window = await engine.snapshot((tx) =>
+      listDueTimers(tx, shard, nowMs, TIMER_WINDOW, looked.get(shard))
+    );
+    const { taken, last } = takeOthers(first, window, first.length);
+    const isRound = window.length < TIMER_WINDOW && last === window.at(-1);
+    if (isRound || last === undefined) looked.delete(shard);
+    else looked.set(shard, last);
+    // There are up to 16 such windows in a round, of a millisecond or two each.
+    await host.yieldTurn();
+    return taken;
   }
 
   function pauseMs(): number {

@@ -1,7 +1,8 @@
 /**
  * Every key of the database, in one table: read it as the schema. A new kind of record starts
- * with a line here and in `key_kinds.ts`. `0` opens what belongs to the whole deployment; a tenant's number (1 and up)
- * opens what belongs to one (instance, environment), so no key of one tenant can meet another's.
+ * with a line here and in `key_kinds.ts`. `0` opens what belongs to the whole deployment; a
+ * tenant's number (1 and up) opens what belongs to one (instance, environment), so no key of one
+ * tenant can meet another's.
  */
 
 import type { Bytes, KeyRange } from "../kv/engine.ts";

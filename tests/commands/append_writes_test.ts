@@ -75,7 +75,7 @@ function cancelling(): PreparedWrite {
 
 function firing(n: number): PreparedWrite {
   const record = recordOf(n);
-  return prepared(record.emission, scheduleCause(TENANT, record));
+  return prepared(record.emission, scheduleCause(TENANT, record, host.timeMs));
 }
 
 async function append(engine: Engine, writes: readonly PreparedWrite[]): Promise<boolean[]> {

@@ -1,3 +1,5 @@
+/** Events of the service share room and time before their commit. */
+
 import assert from "node:assert/strict";
 import { type EmissionRoom, openEmissionRoom } from "../../src/commands/emission_room.ts";
 
@@ -20,7 +22,9 @@ function openTurns() {
   };
 }
 
-const settle = () => new Promise<void>((resolve) => setTimeout(resolve, 0));
+function settle(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 0));
+}
 
 /** Visits of so many bytes, whose names are noted when they are prepared. */
 function visitor(room: EmissionRoom, names: string[]) {

@@ -1,3 +1,5 @@
+/** Entries in memory have a limit to their number and their bytes. */
+
 import assert from "node:assert/strict";
 import { openHeldWorks } from "../../src/commands/held_works.ts";
 import { limits } from "../../src/domain/limits.ts";

@@ -1,3 +1,5 @@
+/** Shares of one room: there is always some left for another. */
+
 import assert from "node:assert/strict";
 import { openShares } from "../../src/domain/byte_shares.ts";
 

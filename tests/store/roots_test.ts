@@ -1,3 +1,5 @@
+/** Records of roots and counters of hours, from the first write to the sweeper. */
+
 import assert from "node:assert/strict";
 import { limits } from "../../src/domain/limits.ts";
 import type { Engine } from "../../src/kv/engine.ts";

@@ -1,4 +1,4 @@
-/** Which events an event type may imply, by their types: what a deploy has taken out is not done. */
+/** Which events an event type may imply: what a deploy has taken out is not written. */
 
 import type { Emission } from "./action.ts";
 import type { Terms } from "./terms.ts";

@@ -1,3 +1,5 @@
+/** What an event type may imply, as its implications say. */
+
 import assert from "node:assert/strict";
 import type { JsonObject, JsonValue } from "../../../src/domain/json.ts";
 import { compileSpec } from "../../../src/domain/spec/compile.ts";

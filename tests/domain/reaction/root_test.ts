@@ -1,3 +1,5 @@
+/** Roots of pending work, as they are kept and told. */
+
 import assert from "node:assert/strict";
 import {
   hourOf,

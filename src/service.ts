@@ -60,6 +60,7 @@ import { readEventPage } from "./queries/read_events.ts";
 import { readLength } from "./queries/read_length.ts";
 import { type ModuleOperations, type ModuleSettings, openModules } from "./queries/run_modules.ts";
 import type { SqlSettings } from "./queries/sql/query_views.ts";
+import { followPauses } from "./queries/follow_pauses.ts";
 import { openStateCache } from "./queries/state_cache.ts";
 import { openSpecCache, type SpecCache } from "./queries/current_spec.ts";
 
@@ -165,7 +166,9 @@ export function createService(
   const outside = createOutsideAsker(engine, judging, asker);
   const sagas = createSagaAdvancer(engine, host, specs, combiner.watched, outside, counters);
   const emitter = createEmitter(host, combiner, asker);
-  const working = { engine, host, specs, combiner, share, sagas, emitter, lanes: deliveries };
+  const paused = followPauses(engine, host);
+  const reacting = { engine, host, specs, combiner, share, sagas, emitter, paused };
+  const working = { ...reacting, lanes: deliveries };
   const outbox = createOutboxRunner(working);
   const timers = createTimerRunner({ ...working, outbox });
   const writer = createWriter(engine, host, specs, combiner, outbox, asker, options.isDirect);
@@ -184,7 +187,7 @@ export function createService(
     readError: errors.read,
     listErrors: (tenant, page) => listErrors(errors.list, tenant, page),
     ...storedCalls(engine, specs),
-    ...reactionCalls({ engine, host, specs, circuitOf: deliveries.circuitOf }),
+    ...reactionCalls({ ...reacting, counters, circuitOf: deliveries.circuitOf }),
     recordError: errors.record,
   };
   const specService = createSpecService({ engine, host, specs, modules, counters }, webhooks);
@@ -208,7 +211,12 @@ export function createService(
     // What is being sent ends before others take the lanes over.
     const released = deliveries.end().then(share.release);
     const lastWrites = Promise.allSettled([outbox.settle(), errors.settle(), released]);
-    await Promise.all([specs.close(), erasure.close(), within(CLOSE_MS_MAX, lastWrites)]);
+    await Promise.all([
+      specs.close(),
+      paused.close(),
+      erasure.close(),
+      within(CLOSE_MS_MAX, lastWrites),
+    ]);
     await Promise.all([modules.close(), sql.close()]);
   }
 

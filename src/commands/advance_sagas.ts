@@ -15,7 +15,7 @@ import {
   type SagasEntry,
 } from "../domain/reaction/outbox_entry.ts";
 import { openPieces } from "../domain/pieces.ts";
-import type { SagaNews } from "../domain/saga/instance.ts";
+import { isEndState, type SagaNews } from "../domain/saga/instance.ts";
 import { sagaIdOf } from "../domain/saga/saga_id.ts";
 import { splitStreamKey, type StreamKey } from "../domain/stream_key.ts";
 import type { Host } from "../host.ts";
@@ -23,6 +23,7 @@ import type { Engine, Transaction } from "../kv/engine.ts";
 import { EMPTY_SPEC, type SpecCache } from "../queries/current_spec.ts";
 import { storeErrorRecord } from "../store/error_records.ts";
 import { clearEntry, hasEntry } from "../store/outbox.ts";
+import { clearAside } from "../store/paused_reactions.ts";
 import { findArrival } from "../store/saga_arrivals.ts";
 import {
   clearSagaWaits,
@@ -82,6 +83,8 @@ export interface SagaAdvancer {
    * the saga has failed. Gives how often it has failed; undefined where there is no such timer.
    */
   postpone(timer: Timer, reason: string, pauseMs: PauseMs): Promise<number | undefined>;
+  /** Ends a saga as failed because an operator says so. False where it does not run. */
+  discard(tx: Transaction, tenant: number, id: string, by: string, nowMs: number): Promise<boolean>;
 }
 
 /** The pause after so many failures. */
@@ -144,7 +147,23 @@ export function createSagaAdvancer(
     return timerTries;
   }
 
-  return { advance, postpone };
+  async function discard(
+    tx: Transaction,
+    tenant: number,
+    id: string,
+    by: string,
+    nowMs: number,
+  ): Promise<boolean> {
+    const record = await readSaga(tx, tenant, id);
+    if (record === undefined || isEndState(record.instance.state)) return false;
+    const moment = { nowMs, ownWaitMs: 0 };
+    const work = openSagaWork(tools, tx, tenant, EMPTY_SPEC, moment, newOutsideAnswers());
+    await giveUpSaga(work, record, `discarded by '${by}'`, false);
+    if (record.timerMs !== undefined) clearAside(tx, sagaTimer(tenant, id, record.timerMs));
+    return true;
+  }
+
+  return { advance, postpone, discard };
 }
 
 function countAdvanced(counters: Counters, { events, states, errors }: Advanced["work"]): void {

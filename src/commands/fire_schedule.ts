@@ -11,6 +11,7 @@ import { retryPauseMs } from "../domain/reaction/outbox_entry.ts";
 import { hourOf, momentOfNextHour, type Root, rootOf } from "../domain/reaction/root.ts";
 import type { Host } from "../host.ts";
 import type { Engine, ReadTransaction, Transaction } from "../kv/engine.ts";
+import type { PausedReactions } from "../queries/follow_pauses.ts";
 import type { SpecCache } from "../queries/current_spec.ts";
 import { storeErrorRecord } from "../store/error_records.ts";
 import {
@@ -34,6 +35,7 @@ import type { Emitter } from "./write_emission.ts";
 import type { Cause } from "./prepared_write.ts";
 import { makeErrorRecord } from "./record_error.ts";
 import type { OutboxRunner } from "./run_implications.ts";
+import { putTimersAside, returnTimers } from "./set_timers_aside.ts";
 import { fireErasureTimers } from "./erasure/erase_due.ts";
 import { fireDeliveryTimers } from "./fire_delivery_timers.ts";
 import { openSagaTimers } from "./fire_saga_timers.ts";
@@ -59,6 +61,7 @@ export interface TimerParts {
   readonly sagas: SagaAdvancer;
   readonly lanes: OwnLanes;
   readonly emitter: Emitter;
+  readonly paused: PausedReactions;
 }
 
 const SCHEDULER = { type: "system_agent", id: "event_scheduler" } as const;
@@ -68,7 +71,7 @@ const PAUSE_MS_MIN = 5;
 const MESSAGE_CHARACTERS_MAX = 500;
 
 export function createTimerRunner(parts: TimerParts): TimerRunner {
-  const { engine, host, specs, combiner, share, outbox, emitter } = parts;
+  const { engine, host, specs, combiner, share, outbox, emitter, paused } = parts;
   const fireSagas = openSagaTimers(host, parts.sagas, outbox.sagas);
   let nextMs: number | undefined;
   /** Of each shard with more than a round does: up to where others' timers were looked for. */
@@ -76,6 +79,8 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
 
   async function drain(limit: number, isStopping: () => boolean): Promise<number> {
     const leases = await share.held("timer");
+    await paused.ready();
+    const returned = await returnTimers(engine, paused, leases);
     const nowMs = host.nowMs();
     const limitEach = Math.ceil(limit / Math.max(1, leases.length));
     const found = await engine.snapshot((tx) =>
@@ -91,8 +96,10 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
     }
     const firsts = found.flatMap(({ first }) => first === undefined ? [] : [first.dueMs]);
     nextMs = firsts.length === 0 ? undefined : firsts.reduce((a, b) => Math.min(a, b));
-    const due = [...found.flatMap(({ due }) => due), ...others];
-    if (due.length === 0 || isStopping()) return 0;
+    const all = [...found.flatMap(({ due }) => due), ...others];
+    const aside = await putTimersAside(engine, paused, all);
+    const due = all.filter((timer) => !aside.has(timer));
+    if (due.length === 0 || isStopping()) return returned + aside.size;
     const told = fireSagas(due.filter(({ kind }) => kind === "saga"));
     const fired = due.filter(({ kind }) => kind === "scheduled").map(fire);
     const deliveries = due.filter(({ kind }) => kind === "delivery");
@@ -100,7 +107,7 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
     const erasures = fireErasureTimers(engine, due.filter(({ kind }) => kind === "erasure"));
     const results = await Promise.allSettled([told, marked, erasures, ...fired]);
     for (const result of results) if (result.status === "rejected") throw result.reason;
-    return fired.length + await told + await marked + await erasures;
+    return returned + aside.size + fired.length + await told + await marked + await erasures;
   }
 
   /** As many again of the tenants that have none among the first, in a window that goes round. */

@@ -26,6 +26,7 @@ import type { CompiledSpec } from "../domain/spec/compiled.ts";
 import { splitStreamKey } from "../domain/stream_key.ts";
 import type { Host } from "../host.ts";
 import type { Bytes, Engine, ReadTransaction } from "../kv/engine.ts";
+import type { PausedReactions } from "../queries/follow_pauses.ts";
 import type { SpecCache } from "../queries/current_spec.ts";
 import { storeErrorRecord } from "../store/error_records.ts";
 import {
@@ -36,6 +37,7 @@ import {
   parkEntry,
   replaceEntry,
 } from "../store/outbox.ts";
+import { keys } from "../store/keys.ts";
 import { isCurrentSpec } from "../store/specs.ts";
 import type { SagaAdvancer } from "./advance_sagas.ts";
 import { isOutage } from "../domain/outage.ts";
@@ -80,6 +82,7 @@ export interface RunnerParts {
   readonly share: WorkShare;
   readonly sagas: SagaAdvancer;
   readonly emitter: Emitter;
+  readonly paused: PausedReactions;
 }
 
 /** What a round reads of all shards together, and again as much of other tenants than the first. */
@@ -89,7 +92,7 @@ const AT_A_TIME = 500;
 const MESSAGE_CHARACTERS_MAX = 500;
 
 export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
-  const { engine, host, specs, combiner, share } = parts;
+  const { engine, host, specs, combiner, share, paused } = parts;
   /** Where in each shard the next page begins. */
   const cursors = new Map<number, Bytes>();
   /** Of each shard with more than a page: the tenant whose first entries were looked at last. */
@@ -97,7 +100,10 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
   const running = new Set<Promise<void>>();
   const held = openHeldWorks();
 
-  const ownWaitMs = (tenant: number) => held.isFull(tenant) ? 0 : OWN_WAIT_MS;
+  function ownWaitMs(tenant: number): number {
+    return held.isFull(tenant) || paused.isPaused(tenant) ? 0 : OWN_WAIT_MS;
+  }
+
   const lanes = openSagaLanes(parts.sagas, ownWaitMs, doAll);
 
   async function drainOwn(works: readonly OutboxWork[]): Promise<void> {
@@ -134,6 +140,7 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
 
   /** Throws outages alone. */
   async function attempt(work: OutboxWork): Promise<void> {
+    if (paused.isPaused(work.place.tenant)) return;
     try {
       const { entry } = work;
       if (entry.kind === "emit") await emit(work, entry);
@@ -240,6 +247,7 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
 
   async function drain(limit: number, isStopping: () => boolean): Promise<number> {
     const leases = await share.held("outbox");
+    await paused.ready();
     const nowMs = host.nowMs();
     const bytesMax = Math.ceil(PAGES_BYTES_MAX / Math.max(1, leases.length));
     const pages = await engine.snapshot((tx) =>
@@ -252,7 +260,7 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
       turns.set(shard, turn);
     }
     const due = pages.flatMap(({ works }) => works).filter((work) =>
-      isEntryDue(work, nowMs) && !held.has(work.place)
+      isEntryDue(work, nowMs) && !held.has(work.place) && !paused.isPaused(work.place.tenant)
     );
     if (due.length === 0 || isStopping()) return 0;
     await allOf(due.map(attempt));
@@ -261,7 +269,12 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
 
   /** The next page of a shard; where that is not all, beside it what other tenants begin with. */
   async function lookAt(tx: ReadTransaction, shard: number, limit: number, bytesMax: number) {
-    const { works, next } = await listOutbox(tx, shard, cursors.get(shard), limit, bytesMax);
+    const page = await listOutbox(tx, shard, cursors.get(shard), limit, bytesMax);
+    const { works } = page;
+    const last = works.at(-1)?.place.tenant;
+    // However much of it there is: what is paused is passed over.
+    const isPassed = page.next !== undefined && last !== undefined && paused.isPaused(last);
+    const next = isPassed ? keys.tenantOutbox(shard, last).end : page.next;
     const turn = turns.get(shard) ?? 0;
     if (next === undefined && !cursors.has(shard)) return { works, next, turn };
     const others = await listOutboxTurn(tx, shard, turn, OUTBOX_TURN, bytesMax);

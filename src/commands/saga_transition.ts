@@ -153,11 +153,12 @@ export async function advanceSaga(
   return true;
 }
 
-/** Ends a saga that cannot be moved on at all. */
+/** Ends a saga that cannot be moved on at all, or is not to be: then nobody reports it. */
 export async function giveUpSaga(
   work: SagaWork,
   record: SagaRecord,
   reason: string,
+  isReported = true,
 ): Promise<void> {
   const { tx, tenant, moment } = work;
   const { instance } = record;
@@ -168,7 +169,8 @@ export async function giveUpSaga(
   const transition = abandonSaga(instance, step, reason, moment.nowMs);
   let ended: SagaRecord = { ...record, instance: transition.instance };
   for (const effect of transition.effects) {
-    if (effect.kind !== "emit") ended = await applyEffect(work, ended, effect);
+    if (effect.kind === "emit" || (effect.kind === "report" && !isReported)) continue;
+    ended = await applyEffect(work, ended, effect);
   }
   work.bytes += saveSaga(tx, tenant, record, ended);
   work.states.push(ended.instance.state);

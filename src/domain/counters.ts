@@ -80,6 +80,7 @@ export function newCounters(): Counters {
       "implication_depth_exceeded",
       "reaction_limit_exceeded",
       "implication_dropped",
+      "reactions_discarded",
       "internal",
       "unavailable",
       ...WASM_FAILURE_KINDS,

@@ -39,6 +39,7 @@ import {
   readRow,
 } from "./routes/projections.ts";
 import { queryViews } from "./routes/query.ts";
+import { manageReactions, readReactions } from "./routes/reactions.ts";
 import { listSagas, readSaga } from "./routes/sagas.ts";
 import { findNearby } from "./routes/nearby.ts";
 import { cancelScheduled, listScheduled, readScheduled } from "./routes/scheduled.ts";
@@ -88,6 +89,7 @@ export const PATHS: readonly PathRoutes[] = [
   path("/_admin/imports", { GET: operator(listImports) }),
   path("/_admin/imports/{id}", { GET: operator(readImport) }),
   path("/_admin/debug", { GET: operator(readDebug), POST: operator(setDebug) }),
+  path("/_admin/reactions", { GET: operator(readReactions), POST: operator(manageReactions) }),
   path("/_admin/tombstones", {
     GET: operator(listTombstones),
     POST: operator(requestErasure),

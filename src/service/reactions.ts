@@ -2,6 +2,14 @@
 
 import { cancelSchedule } from "../commands/cancel_schedule.ts";
 import type { DeliveryRunner } from "../commands/deliver_events.ts";
+import {
+  type Discarded,
+  discardReactions,
+  type DiscardRequest,
+  type ManageParts,
+  pauseReactions,
+  resumeReactions,
+} from "../commands/manage_reactions.ts";
 import { replayDeliveries, type ReplayRequest } from "../commands/replay_deliveries.ts";
 import type { DeliveryPage, ListenerPage, Replayed } from "../domain/listener/view.ts";
 import type { PageRequest } from "../domain/reading.ts";
@@ -9,13 +17,12 @@ import type { Outcome } from "../domain/refusal.ts";
 import type { SagaPage, SagaView } from "../domain/saga/view.ts";
 import type { ScheduledPage, ScheduledView } from "../domain/scheduled.ts";
 import type { Tenant } from "../domain/tenant.ts";
-import type { Host } from "../host.ts";
-import type { Engine } from "../kv/engine.ts";
 import type { SpecCache } from "../queries/current_spec.ts";
 import { listDeliveries, type ListDeliveriesRequest } from "../queries/list_deliveries.ts";
 import { listListeners } from "../queries/list_listeners.ts";
 import { listSagas, type ListSagasRequest } from "../queries/list_sagas.ts";
 import { listSchedules, readScheduled } from "../queries/list_schedules.ts";
+import { type PendingReactions, readPendingReactions } from "../queries/pending_reactions.ts";
 import { readSaga } from "../queries/read_saga.ts";
 
 export interface ReactionCalls {
@@ -30,11 +37,14 @@ export interface ReactionCalls {
   listDeliveries(tenant: Tenant, request: ListDeliveriesRequest): Promise<Outcome<DeliveryPage>>;
   /** Puts deliveries that are over back into their lanes. */
   replayDeliveries(tenant: Tenant, request: ReplayRequest): Promise<Outcome<Replayed>>;
+  /** How an environment stands, and what is pending in it. For operators, as are the next ones. */
+  readPending(tenant: Tenant, page: PageRequest): Promise<Outcome<PendingReactions>>;
+  pauseReactions(tenant: Tenant, by: string): Promise<void>;
+  resumeReactions(tenant: Tenant): Promise<void>;
+  discardReactions(tenant: Tenant, request: DiscardRequest): Promise<Outcome<Discarded>>;
 }
 
-export interface ReactionParts {
-  readonly engine: Engine;
-  readonly host: Host;
+export interface ReactionParts extends ManageParts {
   readonly specs: SpecCache;
   readonly circuitOf: DeliveryRunner["circuitOf"];
 }
@@ -50,5 +60,9 @@ export function reactionCalls(parts: ReactionParts): ReactionCalls {
     listListeners: (tenant, page) => listListeners(parts, tenant, page),
     listDeliveries: (tenant, request) => listDeliveries(engine, specs, tenant, request),
     replayDeliveries: (tenant, request) => replayDeliveries(engine, host, specs, tenant, request),
+    readPending: (tenant, page) => readPendingReactions(engine, host, tenant, page),
+    pauseReactions: (tenant, by) => pauseReactions(parts, tenant, by),
+    resumeReactions: (tenant) => resumeReactions(parts, tenant),
+    discardReactions: (tenant, request) => discardReactions(parts, tenant, request),
   };
 }

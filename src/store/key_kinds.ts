@@ -51,4 +51,5 @@ export const kind = {
   tombstoneStream: 47,
   root: 48,
   recurring: 49,
+  asideTimer: 50,
 } as const;

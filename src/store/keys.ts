@@ -88,6 +88,10 @@ export const keys = {
     rangeOf([0, "outbox", shard, tenant, stream]),
   /** Counts writes that left entries for others to do; watched. */
   outboxSignal: (): Bytes => pack([0, "outbox_signal"]),
+  /** Environments in which nothing reacts for now; a count of changes of that, watched. */
+  pause: (tenant: number): Bytes => pack([0, "reactions_paused", tenant]),
+  pauses: (): KeyRange => rangeOf([0, "reactions_paused"]),
+  pauseSignal: (): Bytes => pack([0, "reactions_paused_signal"]),
   /** Work that has failed so often that nobody tries it again, under the key it had. */
   parked: (key: Bytes): Bytes => pack([0, "parked", key]),
   parkeds: (): KeyRange => rangeOf([0, "parked"]),
@@ -342,6 +346,10 @@ export const keys = {
   tombstones: (tenant: number): KeyRange => rangeOf([tenant, kind.tombstone]),
   tombstoneStream: (tenant: number, stream: string): Bytes =>
     pack([tenant, kind.tombstoneStream, stream]),
+  /** Timers that are due while their environment is paused. */
+  asideTimer: (tenant: number, dueMs: number, timerKind: string, id: string): Bytes =>
+    pack([tenant, kind.asideTimer, dueMs, timerKind, id]),
+  asideTimers: (tenant: number): KeyRange => rangeOf([tenant, kind.asideTimer]),
   /** How much one write has set off, over all depths. */
   root: (tenant: number, of: string): Bytes => pack([tenant, kind.root, of]),
   /** Counts what recurring timers set off in an hour since 1970. */

@@ -14,20 +14,21 @@ export interface TenantOutboxPage {
 
 /**
  * Entries after the place `after`, ordered by stream, index and number: some of them, and all where
- * `isLast`. Of each shard at most `limit` are read.
+ * `isLast`. Of each shard at most `limit` are read, and about `shardBytesMax` bytes.
  */
 export async function listTenantOutbox(
   tx: Pick<ReadTransaction, "getRange">,
   tenant: number,
   after: OutboxPlace | undefined,
   limit: number,
+  shardBytesMax?: number,
 ): Promise<TenantOutboxPage> {
   const shards = Array.from({ length: QUEUE_SHARDS.outbox }, (_, shard) => shard);
   const pages = await Promise.all(shards.map(async (shard) => {
     const start = after === undefined
       ? keys.tenantOutbox(shard, tenant).begin
       : keyAfter(keys.outbox(shard, tenant, after.stream, after.index, after.number));
-    const { works, next } = await listOutbox(tx, shard, start, limit);
+    const { works, next } = await listOutbox(tx, shard, start, limit, shardBytesMax);
     const own = works.filter(({ place }) => place.tenant === tenant);
     return { own, isLast: next === undefined || own.length < works.length };
   }));

@@ -278,6 +278,13 @@ export const OPERATOR_ROWS: readonly RouteRow[] = [
     body: (shop) => multipart({ ...inTest(shop), name: "judge", file: "\0asm\x01\0\0\0" }),
     rival: 403,
   },
+  { route: "GET /_admin/reactions", path: inQuery("/_admin/reactions"), rival: 403 },
+  {
+    route: "POST /_admin/reactions",
+    path: () => "/_admin/reactions",
+    body: (shop) => ({ ...inTest(shop), action: "pause" }),
+    rival: 403,
+  },
   { route: "GET /_admin/tombstones", path: inQuery("/_admin/tombstones"), rival: 403 },
   {
     route: "POST /_admin/tombstones",

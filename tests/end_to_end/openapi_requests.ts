@@ -129,6 +129,7 @@ function asOperator(path: string, body?: unknown): Ask {
   return ({ operator }) => [path, body, { token: operator }];
 }
 
+const REACTIONS = "/_admin/reactions";
 const TOMBSTONES = "/_admin/tombstones";
 const ERASURE = { key: "order:7KD2M9QXA", reason: "asked for", environment: "test" };
 
@@ -337,6 +338,14 @@ export const REQUESTS: Readonly<Record<string, Producers>> = {
       return await asOperator("/_admin/anchors", { environment: "test" })(world);
     },
     404: asOperator("/_admin/anchors", { instance_id: UNKNOWN }),
+  },
+  "POST /_admin/reactions": {
+    200: asOperator(REACTIONS, { action: "discard", filter: { kind: "saga" } }),
+    404: asOperator(REACTIONS, { action: "resume", instance_id: UNKNOWN }),
+  },
+  "GET /_admin/reactions": {
+    200: asOperator(REACTIONS),
+    404: asOperator(`${REACTIONS}?instance_id=${UNKNOWN}`),
   },
   "POST /_admin/tombstones": {
     202: async (world) => await note(world).then(() => asOperator(TOMBSTONES, ERASURE)(world)),

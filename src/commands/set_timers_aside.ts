@@ -1,0 +1,45 @@
+/** Due timers of paused environments go aside, and come back when these go on. */
+
+import type { Lease } from "../domain/lease.ts";
+import type { Engine } from "../kv/engine.ts";
+import type { PausedReactions } from "../queries/follow_pauses.ts";
+import { putAside, putBack } from "../store/paused_reactions.ts";
+import type { Timer } from "../store/timers.ts";
+
+/** Timers that one transaction moves. */
+const AT_A_TIME = 500;
+const NONE: ReadonlySet<Timer> = new Set();
+
+/** Puts those aside whose environment is paused, and gives them. Others than these go on. */
+export async function putTimersAside(
+  engine: Engine,
+  paused: PausedReactions,
+  due: readonly Timer[],
+): Promise<ReadonlySet<Timer>> {
+  const found = due.filter(({ tenant, kind }) =>
+    (kind === "scheduled" || kind === "saga") && paused.isPaused(tenant)
+  );
+  if (found.length === 0) return NONE;
+  for (const tenant of new Set(found.map(({ tenant }) => tenant))) {
+    const own = found.filter((timer) => timer.tenant === tenant);
+    for (let at = 0; at < own.length; at += AT_A_TIME) {
+      await engine.transact((tx) => putAside(tx, tenant, own.slice(at, at + AT_A_TIME)));
+    }
+  }
+  return new Set(found);
+}
+
+/** Puts the next timers back of each environment that goes on; gives how many. */
+export async function returnTimers(
+  engine: Engine,
+  paused: PausedReactions,
+  leases: readonly Pick<Lease, "shard">[],
+): Promise<number> {
+  let returned = 0;
+  const [first] = leases;
+  if (first === undefined) return 0;
+  for (const tenant of paused.resuming()) {
+    returned += await engine.transact((tx) => putBack(tx, tenant, AT_A_TIME));
+  }
+  return returned;
+}

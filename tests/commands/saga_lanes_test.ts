@@ -32,6 +32,7 @@ function lanesOver(answer: (names: readonly string[]) => number | Error | Partia
   const followed: OutboxWork[] = [];
   let running = 0;
   const advancer = {
+    discard: () => Promise.resolve(false),
     postpone,
     async advance(_tenant: number, causes: readonly SagaCause[]): Promise<Advanced> {
       assert.equal(++running, 1, "one transaction at a time");
@@ -117,6 +118,7 @@ Deno.test("environments do not wait for each other", async () => {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const lanes = openSagaLanes(
     {
+      discard: () => Promise.resolve(false),
       postpone,
       async advance(tenant, causes) {
         started.push(tenant);

@@ -56,7 +56,13 @@ export function ref(name: string): Schema {
 
 /** A list as every call answers it that pages with `limit` and `start`. */
 export function page(items: Schema): Schema {
+  return pageWith(items, {});
+}
+
+/** The same with further fields beside it. */
+export function pageWith(items: Schema, more: FieldSchemas): Schema {
   return answer({
+    ...more,
     data: array(items),
     limit: COUNT,
     truncated: BOOLEAN,

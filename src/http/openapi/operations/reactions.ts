@@ -1,6 +1,7 @@
 /** Errors, sagas, scheduled events and listeners, as the document has it. Reference: "Reading". */
 
 import { DELIVERY_STATES, TRY_FAILURES } from "../../../domain/listener/delivery.ts";
+import { PENDING_KINDS } from "../../../domain/reaction/pending.ts";
 import { SAGA_STATES } from "../../../domain/saga/instance.ts";
 import type { Operations } from "../operation.ts";
 import {
@@ -14,9 +15,11 @@ import {
   INTEGER,
   object,
   page,
+  pageWith,
   PAGING,
   ref,
   SECONDS,
+  TENANT,
   TEXT,
   TIME,
 } from "../schema.ts";
@@ -87,7 +90,66 @@ const DELIVERY = object({
   })),
 });
 
+const PENDING_COUNT = object({ count: COUNT, bytes: COUNT, is_more: BOOLEAN });
+const PENDING = object({
+  kind: choice(PENDING_KINDS),
+  key: TEXT,
+  event_type: TEXT,
+  root_key: TEXT,
+  since: TIME,
+  "fire_at?": TIME,
+  "saga_id?": TEXT,
+  tries: COUNT,
+});
 export const REACTIONS: Operations = {
+  "GET /_admin/reactions": {
+    id: "readPendingReactions",
+    summary: "What events have set off and what is not done yet",
+    query: { ...PAGING, ...TENANT },
+    answers: {
+      200: pageWith(PENDING, {
+        paused: BOOLEAN,
+        "paused_since?": TIME,
+        "paused_by?": TEXT,
+        pending: object({
+          implied: PENDING_COUNT,
+          scheduled: PENDING_COUNT,
+          saga: PENDING_COUNT,
+          delivery: PENDING_COUNT,
+          oldest: { type: ["string", "null"], format: "date-time" },
+        }),
+      }),
+    },
+    errors: ["not_found"],
+  },
+  "POST /_admin/reactions": {
+    id: "manageReactions",
+    summary: "Pauses and resumes what events set off, or discards what is pending of it",
+    query: TENANT,
+    body: input({
+      action: choice(["pause", "resume", "discard"]),
+      "filter?": {
+        ...input({
+          "kind?": choice(PENDING_KINDS),
+          "aggregate_type?": TEXT,
+          "event_type?": TEXT,
+          "root_key?": TEXT,
+        }),
+        description: "For `discard`: only what has all of these. Left out: everything",
+      },
+      "start?": { type: "string", description: "For `discard`: as `next_start` gives it" },
+      ...TENANT,
+    }),
+    answers: {
+      200: answer({
+        "paused?": BOOLEAN,
+        "discarded?": object({ implied: COUNT, scheduled: COUNT, saga: COUNT }),
+        "truncated?": BOOLEAN,
+        "next_start?": TEXT,
+      }),
+    },
+    errors: ["not_found"],
+  },
   "GET /_errors": {
     id: "listErrors",
     summary: "The error records of the last 24 hours, newest first",

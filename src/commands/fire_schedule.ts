@@ -80,7 +80,7 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
   async function drain(limit: number, isStopping: () => boolean): Promise<number> {
     const leases = await share.held("timer");
     await paused.ready();
-    const returned = await returnTimers(engine, paused, leases);
+    const returned = leases.length === 0 ? 0 : await returnTimers(engine, paused);
     const nowMs = host.nowMs();
     const limitEach = Math.ceil(limit / Math.max(1, leases.length));
     const found = await engine.snapshot((tx) =>

@@ -1,6 +1,5 @@
 /** Due timers of paused environments go aside, and come back when these go on. */
 
-import type { Lease } from "../domain/lease.ts";
 import type { Engine } from "../kv/engine.ts";
 import type { PausedReactions } from "../queries/follow_pauses.ts";
 import { putAside, putBack } from "../store/paused_reactions.ts";
@@ -33,11 +32,8 @@ export async function putTimersAside(
 export async function returnTimers(
   engine: Engine,
   paused: PausedReactions,
-  leases: readonly Pick<Lease, "shard">[],
 ): Promise<number> {
   let returned = 0;
-  const [first] = leases;
-  if (first === undefined) return 0;
   for (const tenant of paused.resuming()) {
     returned += await engine.transact((tx) => putBack(tx, tenant, AT_A_TIME));
   }

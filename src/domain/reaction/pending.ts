@@ -2,7 +2,6 @@
 
 import { type EmitEntry, entryRoot, type OutboxWork } from "./outbox_entry.ts";
 import { rootKey, rootOf, type StoredRoot } from "./root.ts";
-import type { SagaInstance } from "../saga/instance.ts";
 import { splitStreamKey, type StreamKey } from "../stream_key.ts";
 import type { Emission } from "./action.ts";
 
@@ -95,7 +94,15 @@ export function viewSchedule(record: PendingSchedule): PendingView {
 }
 
 export interface PendingSaga {
-  readonly instance: SagaInstance;
+  readonly instance: {
+    readonly id: string;
+    readonly startedAt: number;
+    readonly trigger: {
+      readonly key: string;
+      readonly event_type: string;
+      readonly stream_id: string;
+    };
+  };
   readonly timerTries?: number;
   readonly root?: StoredRoot;
 }

@@ -6,6 +6,7 @@ import { PENDING_KINDS, type PendingFilter } from "../../domain/reaction/pending
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import { sendOk } from "../answer.ts";
+import { answerRefused } from "../failure.ts";
 import type { Call, Edge } from "../call.ts";
 import { checkFields, type Fields, readFields } from "../decode/operator.ts";
 import { decodePageQuery } from "../decode/query.ts";
@@ -39,8 +40,8 @@ export async function readReactions(edge: Edge, call: Call, operator: Operator) 
 
 /** EXT `POST /_admin/reactions` `{action, filter?, start?, environment?, instance_id?}`. */
 export async function manageReactions(edge: Edge, call: Call, operator: Operator) {
-  const body = await readFields(call.request, FIELDS);
-  if (!body.ok) return sendRefusal(call.requestId, body.refusal);
+  const body = await readFields(call, FIELDS);
+  if (!body.ok) return answerRefused(edge, call, body.refusal);
   const filter = checkFilter(body.value);
   if (!filter.ok) return sendRefusal(call.requestId, filter.refusal);
   const tenant = await findNamedTenant(edge, call, operator, body.value);

@@ -64,8 +64,9 @@ export async function readReactionState(
 ): Promise<ReactionState> {
   const reads = reader.read(tx, tenant);
   const isDrawing = writes.some(({ root }) => root !== undefined);
-  const claiming = isDrawing ? readRootClaims(tx, tenant, writes) : undefined;
-  const [watched, claims] = await Promise.all([reads, claiming]);
+  const [watched, claims] = isDrawing
+    ? await Promise.all([reads, readRootClaims(tx, tenant, writes)])
+    : [await reads, undefined];
   const state: ReactionState = {
     tenant,
     watched,

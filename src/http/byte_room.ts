@@ -8,6 +8,8 @@ export interface ByteRoom {
   /** The part of one request; what it holds is given back by {@link Share.leave}. */
   open(owner: string): Share;
   heldBytes(): number;
+  /** Whether another request of `owner` could take so many bytes now. */
+  hasRoom(owner: string, bytes: number): boolean;
 }
 
 export interface Share {
@@ -135,5 +137,10 @@ export function openByteRoom(bytesMax: number, waitMs: number = WAIT_MS): ByteRo
     return share;
   }
 
-  return { open, heldBytes: () => held };
+  function hasRoom(name: string, bytes: number): boolean {
+    const ownBytes = owners.get(name)?.bytes ?? 0;
+    return held + bytes <= bytesMax && (ownBytes === 0 || ownBytes + bytes <= shareMax);
+  }
+
+  return { open, heldBytes: () => held, hasRoom };
 }

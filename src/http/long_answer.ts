@@ -5,6 +5,7 @@
 
 import { Buffer } from "node:buffer";
 import { limits } from "../domain/limits.ts";
+import type { Outcome } from "../domain/refusal.ts";
 import { openByteRoom, type Share } from "./byte_room.ts";
 import { type Deadlines, openDeadlines } from "./deadlines.ts";
 
@@ -23,6 +24,11 @@ const room = openByteRoom(limits.answersBytesMax);
 /** What answers hold that nobody has taken yet, in this process. */
 export function answerBytesHeld(): number {
   return room.heldBytes();
+}
+
+/** Whether another answer of so many bytes could be kept for `owner` now. */
+export function hasRoomForAnswer(owner: string, bytes: number): boolean {
+  return room.hasRoom(owner, bytes);
 }
 
 interface LongAnswer {
@@ -89,6 +95,11 @@ export function claimAnswer(response: Response, owner: string): boolean {
   }
   answer.share = share;
   return true;
+}
+
+/** About how long a body of these is; 0 for a refusal. */
+export function lengthOfParts(body: Outcome<readonly Part[]>): number {
+  return body.ok ? body.value.reduce((sum, { length }) => sum + length, 0) : 0;
 }
 
 function byteLength(part: Part): number {

@@ -1,10 +1,13 @@
 /** Reads of aggregates: state, length, listing. Spec: "GET /{aggregate_type}/{aggregate_id}". */
 
+import { accept, type Outcome } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import { sendParts, sendText } from "../answer.ts";
 import type { Call, Edge } from "../call.ts";
 import { decodeAggregateQuery, decodeListQuery } from "../decode/query.ts";
 import { answerRefused } from "../failure.ts";
+import { lengthOfParts, type Part } from "../long_answer.ts";
+import { longReads, NO_TURN } from "../long_reads.ts";
 import { aggregateBody, aggregatePageBody } from "../read_body.ts";
 import { sendRefusal } from "../reply.ts";
 
@@ -33,7 +36,13 @@ export async function listAggregates(edge: Edge, call: Call, tenant: Tenant): Pr
   const query = decodeListQuery(call.query);
   if (!query.ok) return sendRefusal(requestId, query.refusal);
   const request = { aggregateType, ...query.value };
-  const outcome = await edge.service.data.listAggregates(tenant, request);
-  if (!outcome.ok) return answerRefused(edge, call, outcome.refusal);
-  return sendParts(requestId, aggregatePageBody(outcome.value, query.value.resolve));
+  async function read(): Promise<Outcome<Part[]>> {
+    const outcome = await edge.service.data.listAggregates(tenant, request);
+    return outcome.ok ? accept(aggregatePageBody(outcome.value, request.resolve)) : outcome;
+  }
+  const body = request.resolve
+    ? await longReads.run(call.owner, read, lengthOfParts)
+    : await read();
+  if (body === undefined) return answerRefused(edge, call, NO_TURN);
+  return body.ok ? sendParts(requestId, body.value) : answerRefused(edge, call, body.refusal);
 }

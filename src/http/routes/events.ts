@@ -1,9 +1,13 @@
 /** The events of one stream, paged. Spec: `GET /{type}/{id}/events`. */
 
+import { accept, type Outcome } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import { sendParts } from "../answer.ts";
 import type { Call, Edge } from "../call.ts";
 import { decodeEventsQuery } from "../decode/query.ts";
+import { answerRefused } from "../failure.ts";
+import { lengthOfParts, type Part } from "../long_answer.ts";
+import { longReads, NO_TURN } from "../long_reads.ts";
 import { eventPageBody } from "../read_body.ts";
 import { sendRefusal } from "../reply.ts";
 
@@ -12,7 +16,11 @@ export async function readEvents(edge: Edge, call: Call, tenant: Tenant): Promis
   const query = decodeEventsQuery(call.query);
   if (!query.ok) return sendRefusal(requestId, query.refusal);
   const { raw, ...page } = query.value;
-  const outcome = await edge.service.data.readEvents(tenant, { aggregateType, id, ...page });
-  if (!outcome.ok) return sendRefusal(requestId, outcome.refusal);
-  return sendParts(requestId, await eventPageBody(outcome.value, raw, edge.host));
+  async function read(): Promise<Outcome<Part[]>> {
+    const outcome = await edge.service.data.readEvents(tenant, { aggregateType, id, ...page });
+    return outcome.ok ? accept(await eventPageBody(outcome.value, raw, edge.host)) : outcome;
+  }
+  const body = await longReads.run(call.owner, read, lengthOfParts);
+  if (body === undefined) return answerRefused(edge, call, NO_TURN);
+  return body.ok ? sendParts(requestId, body.value) : sendRefusal(requestId, body.refusal);
 }

@@ -1,0 +1,81 @@
+/**
+ * Reads whose answers may be long take turns within their instance: each has megabytes in memory
+ * while it is made, and work that others wait for. An instance whose last one was short has many
+ * at a time, for then they cost little.
+ */
+
+import { limits } from "../domain/limits.ts";
+import type { Refusal } from "../domain/refusal.ts";
+import { hasRoomForAnswer } from "./long_answer.ts";
+
+export const NO_TURN: Refusal = {
+  kind: "no_room",
+  message: "Too many long reads of this instance are under way; take their answers and ask again",
+};
+
+export interface LongReads {
+  /**
+   * Runs `read` when it is its turn; `lengthOf` tells how long the answer has become. Undefined:
+   * too many wait already, or clients of the instance have not taken what they were sent before.
+   */
+  run<T>(
+    owner: string,
+    read: () => Promise<T>,
+    lengthOf: (made: T) => number,
+  ): Promise<T | undefined>;
+}
+
+const AT_ONCE_MAX = 4;
+const LONG_AT_ONCE_MAX = 1;
+const LONG_CHARACTERS = 256 * 1024;
+const WAITING_MAX = 256;
+
+interface Owner {
+  running: number;
+  isLong: boolean;
+  readonly waiting: (() => void)[];
+}
+
+/** `hasRoom` tells whether another long answer of an owner could be kept. */
+export function openLongReads(hasRoom: (owner: string) => boolean): LongReads {
+  const owners = new Map<string, Owner>();
+
+  function hasTurn({ running, isLong }: Owner): boolean {
+    return running < (isLong ? LONG_AT_ONCE_MAX : AT_ONCE_MAX);
+  }
+
+  async function inTurn<T>(
+    name: string,
+    owner: Owner,
+    read: () => Promise<T>,
+    lengthOf: (made: T) => number,
+  ): Promise<T | undefined> {
+    if (hasTurn(owner)) owner.running++;
+    else await new Promise<void>((resolve) => owner.waiting.push(resolve));
+    try {
+      if (owner.isLong && !hasRoom(name)) return undefined;
+      const made = await read();
+      owner.isLong = lengthOf(made) >= LONG_CHARACTERS;
+      return made;
+    } finally {
+      owner.running--;
+      while (owner.waiting.length > 0 && hasTurn(owner)) {
+        owner.running++;
+        owner.waiting.shift()!();
+      }
+      if (owner.running === 0) owners.delete(name);
+    }
+  }
+
+  return {
+    async run(name, read, lengthOf) {
+      let owner = owners.get(name);
+      if (owner === undefined) owners.set(name, owner = { running: 0, isLong: false, waiting: [] });
+      if (owner.waiting.length >= WAITING_MAX) return undefined;
+      return await inTurn(name, owner, read, lengthOf);
+    },
+  };
+}
+
+/** Shared by all listeners of the process. */
+export const longReads = openLongReads((owner) => hasRoomForAnswer(owner, limits.pageBytesMax));

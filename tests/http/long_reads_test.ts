@@ -1,0 +1,86 @@
+/** Reads whose answers may be long take turns within their instance. */
+
+import assert from "node:assert/strict";
+import { openLongReads } from "../../src/http/long_reads.ts";
+
+const LONG = 1_000_000;
+
+/** Reads that end when they are told to, and how many of them run. */
+function controlled() {
+  const ends: (() => void)[] = [];
+  const seen = { running: 0, most: 0 };
+  async function read(): Promise<number> {
+    seen.most = Math.max(seen.most, ++seen.running);
+    await new Promise<void>((resolve) => ends.push(resolve));
+    return seen.running--;
+  }
+  return { ends, seen, read };
+}
+
+async function endAll(ends: (() => void)[]): Promise<void> {
+  while (ends.length > 0) {
+    ends.shift()!();
+    await new Promise((resolve) => setTimeout(resolve, 0));
+  }
+}
+
+Deno.test("four reads of one instance run at a time, and one once one was long", async () => {
+  const reads = openLongReads(() => true);
+  const { ends, seen, read } = controlled();
+  const all = Array.from({ length: 40 }, () => reads.run("a", read, () => LONG)!);
+  assert.equal(seen.running, 4);
+  while (seen.running > 1) {
+    ends.shift()!();
+    await new Promise((resolve) => setTimeout(resolve, 0));
+  }
+  seen.most = 0;
+  await endAll(ends);
+  await Promise.all(all);
+  assert.equal(seen.most, 1);
+});
+
+Deno.test("other instances have their own turns", async () => {
+  const reads = openLongReads(() => true);
+  const first = controlled();
+  const second = controlled();
+  const all = Array.from({ length: 40 }, () => reads.run("a", first.read, () => LONG)!);
+  const others = reads.run("b", second.read, () => 10)!;
+  assert.equal(second.seen.running, 1);
+  await endAll(second.ends);
+  await others;
+  await endAll(first.ends);
+  await Promise.all(all);
+});
+
+Deno.test("a read that throws gives its turn to the next", async () => {
+  const reads = openLongReads(() => true);
+  const failing = () => Promise.reject(new Error("store away"));
+  const all = Array.from({ length: 40 }, () => reads.run("a", failing, () => LONG)!);
+  const ends = await Promise.allSettled(all);
+  assert.ok(ends.every(({ status }) => status === "rejected"));
+  assert.equal(await reads.run("a", () => Promise.resolve(1), () => 1), 1);
+});
+
+Deno.test("256 reads wait at most: the next is not taken", async () => {
+  const reads = openLongReads(() => true);
+  const { ends, read } = controlled();
+  const all = Array.from({ length: 4 + 256 }, () => reads.run("a", read, () => 10)!);
+  assert.equal(await reads.run("a", read, () => 10), undefined);
+  await endAll(ends);
+  await Promise.all(all);
+});
+
+Deno.test("long reads whose answers could not be kept are not begun; short ones are", async () => {
+  let hasRoom = true;
+  const reads = openLongReads(() => hasRoom);
+  const { ends, seen, read } = controlled();
+  const all = Array.from({ length: 10 }, () => reads.run("a", read, () => LONG));
+  hasRoom = false;
+  assert.equal(seen.running, 4);
+  await endAll(ends);
+  const made = await Promise.all(all);
+  assert.equal(made.filter((one) => one !== undefined).length, 4);
+  const short = reads.run("b", read, () => 10);
+  await endAll(ends);
+  assert.notEqual(await short, undefined);
+});

@@ -102,7 +102,7 @@ export function openReactionPlan(
     isMany,
     answers,
     kept: root && keptRoot(root),
-    work: { bytesLeft: limits.reactionWorkBytesMax },
+    work: { left: limits.reactionWorkBytesMax },
     questions: [],
     bytes: 0,
     actions: 0,
@@ -172,12 +172,12 @@ export function* prepareReactions(
 
 /** Each event within its own share, and all of them within that of the write. */
 function computeReactions(plan: ReactionPlan, reactions: CompiledReactions, event: StoredEvent) {
-  const allowed = Math.min(plan.work.bytesLeft, limits.eventReactionWorkBytesMax);
-  const own = { bytesLeft: allowed };
+  const allowed = Math.min(plan.work.left, limits.eventReactionWorkBytesMax);
+  const own = { left: allowed };
   try {
     return reactions(event, own, plan.answers);
   } finally {
-    plan.work.bytesLeft -= allowed - own.bytesLeft;
+    plan.work.left -= allowed - own.left;
   }
 }
 

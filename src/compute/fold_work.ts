@@ -22,7 +22,7 @@ const encoder = new TextEncoder();
 const NOTHING = new Uint8Array(0);
 
 export function foldWork({ foldHash, units, baseBytes }: FoldHead): Work<"fold"> {
-  const budget = { bytesLeft: units };
+  const budget = { left: units };
   let handlers: Handlers | undefined;
   let base: Uint8Array | undefined = new Uint8Array(baseBytes);
   let baseEnd = 0;

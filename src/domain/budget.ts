@@ -20,7 +20,7 @@ export interface Budget {
 
 /** Thrown where a budget does not reach; caught by whoever gave the budget. */
 export class BudgetSpent extends Error {
-  override readonly name = "BudgetSpent";
+  override readonly name: string = "BudgetSpent";
 
   constructor(message = "This takes more work than one request may ask for") {
     super(message);

@@ -3,9 +3,9 @@
  * once, from one moment on: no state is older than the batch.
  */
 
+import { BudgetSpent } from "../domain/budget.ts";
 import { assert } from "../domain/assert.ts";
 import { limits } from "../domain/limits.ts";
-import { StateTooLarge } from "../domain/handler/handler.ts";
 import type { JsonObject, JsonValue } from "../domain/json.ts";
 import { beginRow, bindStep, selectRow, streamsOfStep } from "../domain/projection/row.ts";
 import type { CompiledProjection } from "../domain/projection/definition.ts";
@@ -141,7 +141,7 @@ async function computeRow(
     }
     return finish(projection, key, found, selectRow(draft));
   } catch (error) {
-    if (!(error instanceof StateTooLarge)) throw error;
+    if (!(error instanceof BudgetSpent)) throw error;
     return fail(key, own, asked, projection, tooLarge(error.message));
   }
 }

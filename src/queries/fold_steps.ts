@@ -3,10 +3,10 @@
  * one go, and those that are modules in their processes. A type without modules never waits.
  */
 
+import type { Budget } from "../domain/budget.ts";
 import type { StoredEvent } from "../domain/event.ts";
 import { newFoldBudget } from "../domain/handler/budget.ts";
 import { fold } from "../domain/handler/fold.ts";
-import type { FoldBudget } from "../domain/handler/handler.ts";
 import { encodeState } from "../domain/handler/state_text.ts";
 import type { JsonObject } from "../domain/json.ts";
 import { limits } from "../domain/limits.ts";
@@ -28,7 +28,7 @@ export type Folded =
 
 /** A state while events are folded into it. After a refusal it is of no use. */
 export interface Folding {
-  take(events: FoldEvents, budget?: FoldBudget): Folded | Promise<Folded>;
+  take(events: FoldEvents, budget?: Budget): Folded | Promise<Folded>;
   /** The state as JSON text, refused when it is larger than a state may be. */
   stateJson(): Outcome<string>;
 }
@@ -90,7 +90,7 @@ function foldWithModules(
     return text === undefined ? encodeState(value) : accept(text);
   }
 
-  function takeHere(events: readonly StoredEvent[], budget: FoldBudget): Folded {
+  function takeHere(events: readonly StoredEvent[], budget: Budget): Folded {
     if (text !== undefined) value = JSON.parse(text);
     text = undefined;
     const folded = fold(handlers, value, events, budget);
@@ -110,7 +110,7 @@ function foldWithModules(
 
   async function take(
     { events, stored }: FoldEvents,
-    budget: FoldBudget = newFoldBudget(),
+    budget: Budget = newFoldBudget(),
   ): Promise<Folded> {
     // Events that nothing handles break no run.
     const handled = events.map((event, index) => {

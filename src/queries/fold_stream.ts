@@ -3,9 +3,9 @@
  * nothing), over events read in bounded chunks. Spec: "Synchronous read / rebuild budget".
  */
 
+import type { Budget } from "../domain/budget.ts";
 import { decodeEvent, type StoredEvent } from "../domain/event.ts";
 import { newFoldBudget } from "../domain/handler/budget.ts";
-import type { FoldBudget } from "../domain/handler/handler.ts";
 import { limits } from "../domain/limits.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
 import type { CompiledAggregateType } from "../domain/spec/compiled.ts";
@@ -73,7 +73,7 @@ export interface FoldStep {
 export interface FoldOptions {
   readonly purpose: CallPurpose;
   /** Shared by all steps; left out: a full one for each. */
-  readonly budget?: FoldBudget;
+  readonly budget?: Budget;
   /** Leaves out events that it says no to. */
   readonly isWanted?: (event: StoredEvent) => boolean;
 }

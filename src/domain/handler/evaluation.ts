@@ -3,10 +3,10 @@
  * with its `Scope` and the faults found so far) and what it sees while it runs (`Evaluation`).
  */
 
+import type { Budget } from "../budget.ts";
 import type { StoredEvent } from "../event.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import type { Violation } from "../refusal.ts";
-import type { FoldBudget } from "./handler.ts";
 import type { Template } from "./template.ts";
 
 /**
@@ -35,7 +35,7 @@ export interface Evaluation {
   state: JsonObject;
   readonly event: StoredEvent;
   readonly bindings: (JsonValue | undefined)[];
-  readonly budget: FoldBudget;
+  readonly budget: Budget;
 }
 
 /** A node of the definition: where it is, what it may refer to, and where its faults go. */

@@ -136,7 +136,7 @@ function setPlace(place: Place, template: Template): Operation {
 function mergeState(template: Template): Operation {
   return (evaluation) => {
     const value = template.build(evaluation, 1);
-    if (isObject(value)) moveFields(evaluation.state, value);
+    if (isObject(value)) moveFields(evaluation.state, value, evaluation.budget);
   };
 }
 
@@ -150,7 +150,7 @@ function mergePlace(place: Place, template: Template): Operation {
     if (container === undefined) return;
     const current = readStep(container, segment) ?? null;
     if (current === null) writeStep(evaluation, container, segment, value);
-    else if (isObject(current)) moveFields(current, value);
+    else if (isObject(current)) moveFields(current, value, evaluation.budget);
   };
 }
 
@@ -173,6 +173,7 @@ function removePlace(place: Place): Operation {
   return (evaluation) => {
     const segment = place.segmentOf(evaluation);
     const container = openExisting(evaluation, place);
-    if (segment !== undefined && container !== undefined) removeStep(container, segment);
+    if (segment === undefined || container === undefined) return;
+    removeStep(evaluation, container, segment);
   };
 }

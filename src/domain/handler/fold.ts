@@ -3,18 +3,21 @@
  * enough has been copied for it to have outgrown `limits.stateBytesMax`.
  */
 
+import { type Budget, BudgetSpent, spend } from "../budget.ts";
 import type { StoredEvent } from "../event.ts";
 import type { JsonObject } from "../json.ts";
 import { limits } from "../limits.ts";
 import { accept, type Outcome, refuse } from "../refusal.ts";
-import { type FoldBudget, type Handler, StateTooLarge } from "./handler.ts";
+import { type Handler, StateTooLarge } from "./handler.ts";
 import { isStateWithinLimits, measureState } from "./measure.ts";
 
 /** What may be charged between two measurements, beside a state that is within its limit. */
-const WINDOW_BYTES = 3 * limits.stateBytesMax;
+const WINDOW_UNITS = 3 * limits.stateBytesMax;
 /** Charges after which the state is measured, in mid-fold and at the end of it. */
-const MEASURE_AFTER_BYTES = limits.stateBytesMax;
-const MEASURE_AT_END_AFTER_BYTES = limits.stateBytesMax / 8;
+const MEASURE_AFTER_UNITS = limits.stateBytesMax;
+const MEASURE_AT_END_AFTER_UNITS = limits.stateBytesMax / 8;
+/** What reading a character of JSON text takes, and writing one. */
+const TEXT_UNITS = 2;
 
 /**
  * Folds `events`, in order, into `state`; event types without a handler are skipped.
@@ -32,45 +35,68 @@ export function fold(
   handlers: ReadonlyMap<string, Handler>,
   state: JsonObject,
   events: Iterable<StoredEvent>,
-  budget: FoldBudget,
+  budget: Budget,
 ): Outcome<JsonObject> {
-  const allowed = budget.bytesLeft;
-  let window = openWindow(budget);
-  let opened = window.bytesLeft;
+  const allowed = budget.left;
+  const windows = openWindows(budget);
   let next = state;
   try {
     for (const event of events) {
       const handler = handlers.get(event.type);
       if (handler === undefined) continue;
-      next = handler(next, event, window);
-      if (opened - window.bytesLeft > MEASURE_AFTER_BYTES) {
-        checkSize(next);
-        budget.bytesLeft -= opened - window.bytesLeft;
-        window = openWindow(budget);
-        opened = window.bytesLeft;
+      next = handler(next, event, windows.current());
+      if (windows.spent() > MEASURE_AFTER_UNITS) {
+        windows.close();
+        checkSize(next, budget);
       }
     }
-    if (opened - window.bytesLeft > MEASURE_AT_END_AFTER_BYTES) checkSize(next);
-    budget.bytesLeft -= opened - window.bytesLeft;
+    const isMeasured = windows.spent() > MEASURE_AT_END_AFTER_UNITS;
+    windows.close();
+    if (isMeasured) checkSize(next, budget);
     return accept(next);
   } catch (error) {
-    if (!(error instanceof StateTooLarge)) throw error;
-    budget.bytesLeft -= opened - window.bytesLeft;
-    return refuse({
-      kind: "fold_budget_exceeded",
-      message: error.message,
-      bytes: allowed - budget.bytesLeft,
-      limit: limits.stateBytesMax,
-    });
+    if (!(error instanceof BudgetSpent)) throw error;
+    windows.close();
+    return refuseFold(error, allowed - budget.left);
   }
 }
 
-function openWindow(budget: FoldBudget): FoldBudget {
-  return { bytesLeft: Math.min(budget.bytesLeft, WINDOW_BYTES) };
+/** Charges the text of a state, or of events, that is read or written. */
+export function spendText(budget: Budget, characters: number): void {
+  spend(budget, TEXT_UNITS * characters);
 }
 
-function checkSize(state: JsonObject): void {
-  if (!isStateWithinLimits(measureState(state))) {
+/** `units`: what was spent until then. */
+export function refuseFold(error: BudgetSpent, units: number) {
+  const message = error instanceof StateTooLarge
+    ? error.message
+    : "Folding takes more work than one fold may";
+  const limit = limits.stateBytesMax;
+  return refuse({ kind: "fold_budget_exceeded", message, bytes: units, limit });
+}
+
+/** Shares of the budget: what is charged from one counts when it is closed. */
+function openWindows(budget: Budget) {
+  let window: Budget | undefined;
+  let opened = 0;
+  return {
+    current(): Budget {
+      if (window !== undefined) return window;
+      opened = Math.min(budget.left, WINDOW_UNITS);
+      return window = { left: opened };
+    },
+    spent: () => window === undefined ? 0 : opened - window.left,
+    close(): void {
+      if (window !== undefined) budget.left -= opened - window.left;
+      window = undefined;
+    },
+  };
+}
+
+function checkSize(state: JsonObject, budget: Budget): void {
+  const size = measureState(state);
+  if (!isStateWithinLimits(size)) {
     throw new StateTooLarge(`The state is larger than ${limits.stateBytesMax} bytes of JSON`);
   }
+  spendText(budget, size.bytes);
 }

@@ -1,24 +1,20 @@
 /** What every kind of handler is, once compiled: event in, next state out. */
 
+import { type Budget, BudgetSpent } from "../budget.ts";
 import type { JsonObject } from "../json.ts";
 import type { StoredEvent } from "../event.ts";
 
 /**
- * Bytes that one fold may still copy into the state. Copies are charged as they are made, so a
- * handler that doubles its state with each event is stopped long before memory is.
+ * Applies one event. It owns `state` and may change it in place; the returned object is the next
+ * state. Total: it never throws, except `BudgetSpent` when the budget does not reach
+ * and {@link StateTooLarge} when the state nests too deep.
  */
-export interface FoldBudget {
-  bytesLeft: number;
-}
+export type Handler = (state: JsonObject, event: StoredEvent, budget: Budget) => JsonObject;
 
 /**
- * Applies one event. It owns `state` and may change it in place; the returned object is the next
- * state. Total: it never throws, except {@link StateTooLarge} when the budget is spent or the
- * state nests too deep.
+ * Thrown by handlers where a state outgrows what a state may be, whatever is left of the budget.
+ * Whoever gave the budget catches both.
  */
-export type Handler = (state: JsonObject, event: StoredEvent, budget: FoldBudget) => JsonObject;
-
-/** Thrown by handlers, caught by `fold`, never seen above it. */
-export class StateTooLarge extends Error {
+export class StateTooLarge extends BudgetSpent {
   override readonly name = "StateTooLarge";
 }

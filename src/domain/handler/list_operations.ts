@@ -13,8 +13,9 @@
  * - `update_where` merges an object into a matching object, shallow; all else it replaces.
  */
 
+import { type Budget, spend } from "../budget.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
-import { charge, SLOT_BYTES, STEP_BYTES } from "./budget.ts";
+import { SLOT_UNITS, STEP_UNITS } from "./budget.ts";
 import { childSite, type Evaluation, type Site, withNames } from "./evaluation.ts";
 import { compileRemoveKey, fieldOr, staticPlaceOf, templateOf } from "./field_operations.ts";
 import { bindingNameAt, checkFields, doNothing, type Operation } from "./operation.ts";
@@ -56,7 +57,7 @@ export function compileUpsert(fields: JsonObject, site: Site): Operation {
     if (!isObject(element)) return false;
     const match = list.find((other) => hasSameKey(other, element, key, evaluation));
     if (!isObject(match)) return true;
-    moveFields(match, element);
+    moveFields(match, element, evaluation.budget);
     return false;
   });
 }
@@ -110,13 +111,15 @@ export function compileUpdateWhere(fields: JsonObject, site: Site): Operation {
     if (list === undefined || matches === undefined) return;
     const built = buildEach(list, matches, value, slot, place.level + 1, evaluation);
     if (built === undefined) return;
-    for (const [index, each] of built.entries()) if (each !== undefined) update(list, index, each);
+    for (const [index, each] of built.entries()) {
+      if (each !== undefined) update(list, index, each, evaluation.budget);
+    }
   };
 }
 
-function update(list: JsonValue[], index: number, value: JsonValue): void {
+function update(list: JsonValue[], index: number, value: JsonValue, budget: Budget): void {
   const element = list[index];
-  if (isObject(element) && isObject(value)) moveFields(element, value);
+  if (isObject(element) && isObject(value)) moveFields(element, value, budget);
   else list[index] = value;
 }
 
@@ -146,7 +149,7 @@ function pushing(
     if (list === null) {
       writeStep(evaluation, container, segment, [element]);
     } else if (Array.isArray(list) && isWanted(element, list, evaluation)) {
-      charge(evaluation.budget, SLOT_BYTES);
+      spend(evaluation.budget, SLOT_UNITS);
       list.push(element);
     }
   };
@@ -179,7 +182,7 @@ function buildEach(
 ): readonly (JsonValue | undefined)[] | undefined {
   const built: (JsonValue | undefined)[] = [];
   for (const [index, element] of list.entries()) {
-    charge(evaluation.budget, STEP_BYTES);
+    spend(evaluation.budget, STEP_UNITS);
     if (matches !== undefined && matches[index] !== true) {
       built.push(undefined);
       continue;
@@ -194,7 +197,12 @@ function buildEach(
 
 function keyOfAt(fields: JsonObject, site: Site): KeyOf {
   const key = fieldPathAt(fieldOr(fields, "key", "key"), childSite(site, "key"), "field_invalid");
-  return walker(key ?? []);
+  const walk = walker(key ?? []);
+  const units = STEP_UNITS * (key ?? []).length;
+  return (element, evaluation) => {
+    spend(evaluation.budget, units);
+    return walk(element, evaluation);
+  };
 }
 
 function isSame(
@@ -203,7 +211,7 @@ function isSame(
   key: KeyOf | undefined,
   evaluation: Evaluation,
 ): boolean {
-  charge(evaluation.budget, STEP_BYTES);
+  spend(evaluation.budget, STEP_UNITS);
   if (equalValues(left, right, evaluation.budget)) return true;
   return key !== undefined && hasSameKey(left, right, key, evaluation);
 }
@@ -214,7 +222,7 @@ function hasSameKey(
   key: KeyOf,
   evaluation: Evaluation,
 ): boolean {
-  charge(evaluation.budget, STEP_BYTES);
+  spend(evaluation.budget, STEP_UNITS);
   if (!isObject(left) || !isObject(right)) return false;
   const leftKey = key(left, evaluation);
   const rightKey = key(right, evaluation);

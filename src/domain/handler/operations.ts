@@ -12,9 +12,10 @@
  *   `else` too.
  */
 
+import { spend } from "../budget.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { isJsonObject } from "../json.ts";
-import { charge, STEP_BYTES } from "./budget.ts";
+import { STEP_UNITS } from "./budget.ts";
 import { addFault, childSite, type Site, withNames } from "./evaluation.ts";
 import {
   compileIncrementAt,
@@ -82,7 +83,7 @@ export function operationsAt(definition: JsonValue, site: Site): Operation {
 function operationAt(definition: JsonValue, site: Site): Operation {
   const operation = uncharged(definition, site);
   return (evaluation) => {
-    charge(evaluation.budget, STEP_BYTES);
+    spend(evaluation.budget, STEP_UNITS);
     operation(evaluation);
   };
 }
@@ -158,6 +159,7 @@ function binding(definition: JsonObject, site: Site): Operation {
   if (!complete) return doNothing;
   return (evaluation) => {
     const { bindings } = evaluation;
+    spend(evaluation.budget, STEP_UNITS * bound.length);
     for (const [offset, { template }] of bound.entries()) {
       const value = template.keep(evaluation);
       if (value === undefined) return;

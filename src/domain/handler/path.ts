@@ -15,9 +15,10 @@
  *   missing (inside a further `[*]`, that element adds nothing).
  */
 
+import { spend } from "../budget.ts";
 import type { StoredEvent } from "../event.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
-import { charge, SLOT_BYTES } from "./budget.ts";
+import { SLOT_UNITS, STEP_UNITS } from "./budget.ts";
 import { didYouMean } from "../nearest_name.ts";
 import { addFault, type Evaluation, type Site } from "./evaluation.ts";
 import { parseSegments, type Segment } from "./segments.ts";
@@ -70,12 +71,8 @@ function statePath(text: string, site: Site): ValuePath | undefined {
   }
   const parsed = stepsAt(text, 1, site);
   if (parsed === undefined) return undefined;
-  const walk = walker(parsed.segments);
-  return {
-    read: (evaluation) => walk(evaluation.state, evaluation),
-    optional: parsed.optional,
-    fromState: true,
-  };
+  const { segments, optional } = parsed;
+  return readerOf(segments, (evaluation) => evaluation.state, optional, true);
 }
 
 function eventPath(text: string, site: Site): ValuePath | undefined {
@@ -92,13 +89,8 @@ function eventPath(text: string, site: Site): ValuePath | undefined {
     );
     return undefined;
   }
-  const walk = walker(parsed.segments.slice(1));
   const rootOf = eventRoot(root);
-  return {
-    read: (evaluation) => walk(rootOf(evaluation.event), evaluation),
-    optional: parsed.optional,
-    fromState: false,
-  };
+  return readerOf(parsed.segments.slice(1), ({ event }) => rootOf(event), parsed.optional);
 }
 
 /** Where there is no event: the roots of the scope are the first of its names. */
@@ -119,12 +111,7 @@ function rootPath(
     );
     return undefined;
   }
-  const walk = walker(segments.slice(1));
-  return {
-    read: (evaluation) => walk(evaluation.bindings[slot], evaluation),
-    optional,
-    fromState: false,
-  };
+  return readerOf(segments.slice(1), ({ bindings }) => bindings[slot], optional);
 }
 
 function rootText(root: string): string {
@@ -163,12 +150,22 @@ function namePath(text: string, name: string, site: Site): ValuePath | undefined
   }
   const parsed = stepsAt(text, 1 + name.length, site);
   if (parsed === undefined) return undefined;
-  const walk = walker(parsed.segments);
-  return {
-    read: (evaluation) => walk(evaluation.bindings[slot], evaluation),
-    optional: parsed.optional,
-    fromState: false,
-  };
+  return readerOf(parsed.segments, ({ bindings }) => bindings[slot], parsed.optional);
+}
+
+function readerOf(
+  segments: readonly Segment[],
+  rootOf: Reader,
+  optional: boolean,
+  fromState = false,
+): ValuePath {
+  const walk = walker(segments);
+  const units = STEP_UNITS * segments.length;
+  function read(evaluation: Evaluation): JsonValue | undefined {
+    spend(evaluation.budget, units);
+    return walk(rootOf(evaluation), evaluation);
+  }
+  return { read, optional, fromState };
 }
 
 interface ParsedPath {
@@ -195,7 +192,7 @@ export function excerpt(text: string): string {
 
 type Walk = (from: JsonValue | undefined, evaluation: Evaluation) => JsonValue | undefined;
 
-/** Compiles the steps after a root. */
+/** Compiles the steps after a root. Its caller charges them; what `[*]` walks is charged here. */
 export function walker(segments: readonly Segment[]): Walk {
   const every = segments.findIndex((segment) => segment.every);
   if (every !== -1) return everyWalker(segments, every);
@@ -223,16 +220,20 @@ function everyWalker(segments: readonly Segment[], every: number): Walk {
   const rest = segments.slice(every + 1);
   const nested = rest.some((segment) => segment.every);
   const after = walker(rest);
+  const units = SLOT_UNITS + STEP_UNITS * rest.length;
   return (from, evaluation) => {
     const list = before(from, evaluation);
     if (!Array.isArray(list)) return undefined;
     const found: JsonValue[] = [];
     for (const element of list) {
-      charge(evaluation.budget, SLOT_BYTES);
+      spend(evaluation.budget, units);
       const value = after(element, evaluation);
       // With a further [*] inside, each element gives a list of its own.
       if (!nested) found.push(value ?? null);
-      else if (Array.isArray(value)) { for (const each of value) found.push(each); }
+      else if (Array.isArray(value)) {
+        spend(evaluation.budget, STEP_UNITS * value.length);
+        for (const each of value) found.push(each);
+      }
     }
     return found;
   };

@@ -6,6 +6,7 @@
  * target of a keyed operation is an array, a key of digits is an index.
  */
 
+import { spend } from "../budget.ts";
 import { isJsonObject, type JsonValue } from "../json.ts";
 import { addFault, childSite, type Evaluation, type Site } from "./evaluation.ts";
 import { nameSegment, type Segment } from "./segments.ts";
@@ -57,7 +58,10 @@ function mayGiveString(key: JsonValue): boolean {
 function keySegment(template: Template): Place["segmentOf"] {
   return (evaluation) => {
     const name = template.view(evaluation);
-    return typeof name === "string" ? nameSegment(name) : undefined;
+    if (typeof name !== "string") return undefined;
+    // Looking up a key reads all of it.
+    spend(evaluation.budget, name.length);
+    return nameSegment(name);
   };
 }
 

@@ -11,25 +11,25 @@
  *   predicate is skipped; as a `condition` of its own, that counts as false.
  */
 
+import { type Budget, spend } from "../budget.ts";
 import type { JsonValue } from "../json.ts";
 import { isJsonObject } from "../json.ts";
-import { charge, STEP_BYTES } from "./budget.ts";
+import { STEP_UNITS } from "./budget.ts";
 import { addFault, childSite, type Evaluation, type Site } from "./evaluation.ts";
-import type { FoldBudget } from "./handler.ts";
 import { looksLikePath, valuePathAt } from "./path.ts";
 import { type Template, templateAt } from "./template.ts";
-import { equalValues, isContainer } from "./value.ts";
+import { compareTexts, equalValues, isContainer } from "./value.ts";
 
 /** A compiled predicate. Undefined: an optional path was missing, so skip the operation. */
 export type Predicate = (evaluation: Evaluation) => boolean | undefined;
 
-type Comparison = (left: JsonValue, right: JsonValue, budget: FoldBudget) => boolean;
+type Comparison = (left: JsonValue, right: JsonValue, budget: Budget) => boolean;
 
-function equal(left: JsonValue, right: JsonValue, budget: FoldBudget): boolean {
+function equal(left: JsonValue, right: JsonValue, budget: Budget): boolean {
   return equalValues(left, right, budget);
 }
 
-function unequal(left: JsonValue, right: JsonValue, budget: FoldBudget): boolean {
+function unequal(left: JsonValue, right: JsonValue, budget: Budget): boolean {
   return !equalValues(left, right, budget);
 }
 
@@ -38,10 +38,10 @@ const COMPARISONS: Readonly<Record<string, Comparison>> = {
   equals: equal,
   ne: unequal,
   not_equals: unequal,
-  gt: (left, right) => compareOrder(left, right) > 0,
-  gte: (left, right) => compareOrder(left, right) >= 0,
-  lt: (left, right) => compareOrder(left, right) < 0,
-  lte: (left, right) => compareOrder(left, right) <= 0,
+  gt: (left, right, budget) => compareOrder(left, right, budget) > 0,
+  gte: (left, right, budget) => compareOrder(left, right, budget) >= 0,
+  lt: (left, right, budget) => compareOrder(left, right, budget) < 0,
+  lte: (left, right, budget) => compareOrder(left, right, budget) <= 0,
 };
 
 export const PREDICATE_NAMES = [
@@ -56,10 +56,10 @@ function never(): false {
 const HINT = `Predicates: ${PREDICATE_NAMES.join(", ")}`;
 
 /** -1, 0 or 1; NaN, which every comparison finds false, where the two have no order. */
-function compareOrder(left: JsonValue, right: JsonValue): number {
+function compareOrder(left: JsonValue, right: JsonValue, budget: Budget): number {
   if (typeof left === "number" && typeof right === "number") return Math.sign(left - right);
   if (typeof left !== "string" || typeof right !== "string") return NaN;
-  return left === right ? 0 : left < right ? -1 : 1;
+  return compareTexts(left, right, budget);
 }
 
 /** Compiles one predicate; faults are recorded, and what is faulty compiles to false. */
@@ -126,11 +126,16 @@ function comparisonPredicate(compare: Comparison, operand: JsonValue, site: Site
   const pair = pairAt(operand, site);
   if (pair === undefined) return never;
   const [first, second] = pair;
+  // Equality is symmetric, and its left side is to be the smaller one: a state may be large.
+  const isTurned = (compare === equal || compare === unequal) &&
+    first.fromState && !second.fromState;
   return (evaluation) => {
+    const { budget } = evaluation;
+    spend(budget, STEP_UNITS);
     const left = first.view(evaluation);
     const right = second.view(evaluation);
     if (left === undefined || right === undefined) return undefined;
-    return compare(left, right, evaluation.budget);
+    return isTurned ? compare(right, left, budget) : compare(left, right, budget);
   };
 }
 
@@ -140,9 +145,10 @@ function membership(operand: JsonValue, wanted: boolean, site: Site): Predicate 
   const [first, second] = pair;
   const constants = scalarSet(second.constant);
   return (evaluation) => {
+    spend(evaluation.budget, STEP_UNITS);
     const value = first.view(evaluation);
     if (value === undefined) return undefined;
-    if (constants !== undefined) return constants.has(value) === wanted;
+    if (constants !== undefined) return isListed(value, constants, evaluation.budget) === wanted;
     const list = second.view(evaluation);
     if (list === undefined) return undefined;
     return isElement(value, list, evaluation.budget) === wanted;
@@ -155,10 +161,16 @@ function scalarSet(constant: JsonValue | undefined): ReadonlySet<JsonValue> | un
   return new Set(constant);
 }
 
-function isElement(value: JsonValue, list: JsonValue, budget: FoldBudget): boolean {
+function isListed(value: JsonValue, list: ReadonlySet<JsonValue>, budget: Budget): boolean {
+  // Looking up a text reads all of it.
+  if (typeof value === "string") spend(budget, value.length);
+  return list.has(value);
+}
+
+function isElement(value: JsonValue, list: JsonValue, budget: Budget): boolean {
   if (!Array.isArray(list)) return false;
   for (const element of list) {
-    charge(budget, STEP_BYTES);
+    spend(budget, STEP_UNITS);
     if (equalValues(value, element, budget)) return true;
   }
   return false;
@@ -173,7 +185,11 @@ function existence(operand: JsonValue, site: Site): Predicate {
     return never;
   }
   const path = valuePathAt(text, explicit ? childSite(site, "$") : site);
-  return path === undefined ? never : (evaluation) => path.read(evaluation) !== undefined;
+  if (path === undefined) return never;
+  return (evaluation) => {
+    spend(evaluation.budget, STEP_UNITS);
+    return path.read(evaluation) !== undefined;
+  };
 }
 
 function joined(operand: JsonValue, decisive: boolean, site: Site): Predicate {

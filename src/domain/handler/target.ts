@@ -12,12 +12,13 @@
  *   for an array has no holes.
  */
 
+import { spend } from "../budget.ts";
 import type { JsonValue } from "../json.ts";
-import { charge, CONTAINER_BYTES, SLOT_BYTES, STEP_BYTES } from "./budget.ts";
+import { CONTAINER_UNITS, movedUnits, SLOT_UNITS, STEP_UNITS } from "./budget.ts";
 import { addFault, type Evaluation, type Site } from "./evaluation.ts";
 import { excerpt, readStep } from "./path.ts";
 import { parseSegments, type Segment } from "./segments.ts";
-import { type Container, isContainer, putField } from "./value.ts";
+import { addField, type Container, isContainer, putField, removeField } from "./value.ts";
 
 export interface Target {
   readonly segments: readonly Segment[];
@@ -95,6 +96,7 @@ export function openContainer(
   segments: readonly Segment[],
   next: Segment | undefined,
 ): Container | undefined {
+  spend(evaluation.budget, STEP_UNITS * segments.length);
   let container: Container = evaluation.state;
   for (let index = 0; index < segments.length; index++) {
     const segment = segments[index] as Segment;
@@ -152,20 +154,27 @@ export function writeStep(
   segment: Segment,
   value: JsonValue,
 ): void {
-  charge(evaluation.budget, STEP_BYTES);
+  spend(evaluation.budget, STEP_UNITS);
   const isNew = readStep(container, segment) === undefined;
   if (isNew) {
-    charge(evaluation.budget, CONTAINER_BYTES + SLOT_BYTES + (segment.name?.length ?? 0));
+    spend(evaluation.budget, CONTAINER_UNITS + SLOT_UNITS + (segment.name?.length ?? 0));
   }
   if (Array.isArray(container)) container[segment.index] = value;
+  else if (isNew) addField(container, segment.name as string, value);
   else putField(container, segment.name as string, value);
 }
 
-/** Removes a key of an object or an element of an array; what is not there stays so. */
-export function removeStep(container: Container, segment: Segment): void {
+/** Removes a key of an object or an element of an array; what is not there stays so. Charged. */
+export function removeStep(
+  { budget }: Evaluation,
+  container: Container,
+  segment: Segment,
+): void {
+  spend(budget, SLOT_UNITS);
   if (!Array.isArray(container)) {
-    if (segment.name !== undefined) delete container[segment.name];
+    if (segment.name !== undefined) removeField(container, segment.name);
   } else if (segment.index !== -1 && segment.index < container.length) {
+    spend(budget, movedUnits(container.length - segment.index));
     container.splice(segment.index, 1);
   }
 }

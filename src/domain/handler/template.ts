@@ -12,9 +12,10 @@
  *   the operation around it is skipped.
  */
 
+import { spend } from "../budget.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { isJsonObject } from "../json.ts";
-import { charge, checkLevel, CONTAINER_BYTES, SLOT_BYTES } from "./budget.ts";
+import { checkLevel, CONTAINER_UNITS, SLOT_UNITS } from "./budget.ts";
 import { addFault, childSite, type Evaluation, type Site } from "./evaluation.ts";
 import { looksLikePath, type ValuePath, valuePathAt } from "./path.ts";
 import { copyValue, isObject, moveFields, putField } from "./value.ts";
@@ -30,6 +31,8 @@ export interface Template {
   readonly build: (evaluation: Evaluation, level: number) => JsonValue | undefined;
   /** The value to keep while operations change the state: as `view`, but copied from the state. */
   readonly keep: (evaluation: Evaluation) => JsonValue | undefined;
+  /** Whether `view` gives a part of the state, which may be large. */
+  readonly fromState: boolean;
   /** The value, where it is the same for every event. */
   readonly constant: JsonValue | undefined;
 }
@@ -56,13 +59,13 @@ function scalarTemplate(definition: JsonValue, site: Site): Template {
 
 export function constantTemplate(definition: JsonValue): Template {
   // A definition is checked for depth before it is compiled; its own copy costs no fold anything.
-  const constant = copyValue(definition, 1, { bytesLeft: Infinity });
+  const constant = copyValue(definition, 1, { left: Infinity });
   const view = () => constant;
   const isScalar = typeof constant !== "object" && typeof constant !== "string";
   const build = isScalar
     ? view
     : (evaluation: Evaluation, level: number) => copyValue(constant, level, evaluation.budget);
-  return { view, build, keep: view, constant };
+  return { view, build, keep: view, fromState: false, constant };
 }
 
 function pathTemplate(text: string, site: Site): Template {
@@ -74,7 +77,7 @@ function pathTemplate(text: string, site: Site): Template {
     return value === undefined ? undefined : copyValue(value, level, evaluation.budget);
   }
   const keep = path.fromState ? (evaluation: Evaluation) => build(evaluation, 1) : view;
-  return { view, build, keep, constant: undefined };
+  return { view, build, keep, fromState: path.fromState, constant: undefined };
 }
 
 function viewOf(path: ValuePath): (evaluation: Evaluation) => JsonValue | undefined {
@@ -92,7 +95,7 @@ function arrayTemplate(definition: readonly JsonValue[], site: Site): Template {
   }
   return builtTemplate((evaluation, level) => {
     checkLevel(level);
-    charge(evaluation.budget, CONTAINER_BYTES + SLOT_BYTES * children.length);
+    spend(evaluation.budget, CONTAINER_UNITS + SLOT_UNITS * children.length);
     const built: JsonValue[] = [];
     for (const child of children) {
       const value = child.build(evaluation, level + 1);
@@ -114,10 +117,10 @@ function objectTemplate(definition: JsonObject, site: Site): Template {
     return constantTemplate(constant);
   }
   const text = fields.reduce((sum, field) => sum + field.name.length, 0);
-  const bytes = CONTAINER_BYTES + SLOT_BYTES * fields.length + text;
+  const bytes = CONTAINER_UNITS + SLOT_UNITS * fields.length + text;
   return builtTemplate((evaluation, level) => {
     checkLevel(level);
-    charge(evaluation.budget, bytes);
+    spend(evaluation.budget, bytes);
     const built: JsonObject = {};
     for (const { name, child } of fields) {
       const value = child.build(evaluation, level + 1);
@@ -131,7 +134,7 @@ function objectTemplate(definition: JsonObject, site: Site): Template {
 /** A template that makes a new value each time; looking at it means making it. */
 export function builtTemplate(build: Template["build"]): Template {
   const view = (evaluation: Evaluation) => build(evaluation, 1);
-  return { view, build, keep: view, constant: undefined };
+  return { view, build, keep: view, fromState: false, constant: undefined };
 }
 
 function operatorTemplate(definition: JsonObject, operator: string, site: Site): Template {
@@ -180,12 +183,12 @@ function mergeTemplate(operand: JsonValue, site: Site): Template {
   const parts = operand.map((each, index) => templateAt(each, childSite(site, index)));
   return builtTemplate((evaluation, level) => {
     checkLevel(level);
-    charge(evaluation.budget, CONTAINER_BYTES);
+    spend(evaluation.budget, CONTAINER_UNITS);
     const merged: JsonObject = {};
     for (const part of parts) {
       const value = part.build(evaluation, level);
       if (value === undefined) return undefined;
-      if (isObject(value)) moveFields(merged, value);
+      if (isObject(value)) moveFields(merged, value, evaluation.budget);
     }
     return merged;
   });

@@ -9,9 +9,10 @@
  * - `{}` is refused: it would mean every element, hardly ever by intent.
  */
 
+import { spend } from "../budget.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { isJsonObject } from "../json.ts";
-import { charge, STEP_BYTES } from "./budget.ts";
+import { STEP_UNITS } from "./budget.ts";
 import { addFault, childSite, type Evaluation, type Site, withNames } from "./evaluation.ts";
 import { walker } from "./path.ts";
 import { type Predicate, PREDICATE_NAMES, predicateAt } from "./predicate.ts";
@@ -35,7 +36,7 @@ export function whereAt(definition: JsonValue, site: Site): Matcher {
   return (list, evaluation) => {
     const results: boolean[] = [];
     for (const element of list) {
-      charge(evaluation.budget, STEP_BYTES);
+      spend(evaluation.budget, STEP_UNITS);
       evaluation.bindings[slot] = element;
       const result = matches(evaluation);
       if (result === undefined) return undefined;
@@ -63,12 +64,16 @@ function elementTest(definition: JsonValue, site: Site, slot: number): Predicate
 }
 
 function fieldsTest(definition: JsonObject, site: Site, slot: number): Predicate {
+  let steps = 0;
   const fields = Object.keys(definition).map((name) => {
     const inside = childSite(site, name);
-    const read = walker(fieldPathAt(name, inside, "field_invalid") ?? []);
-    return { read, template: templateAt(definition[name] as JsonValue, inside) };
+    const segments = fieldPathAt(name, inside, "field_invalid") ?? [];
+    steps += segments.length;
+    return { read: walker(segments), template: templateAt(definition[name] as JsonValue, inside) };
   });
+  const units = STEP_UNITS * steps;
   return (evaluation) => {
+    spend(evaluation.budget, units);
     const element = evaluation.bindings[slot];
     let all = isObject(element);
     for (const { read, template } of fields) {

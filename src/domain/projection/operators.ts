@@ -10,7 +10,8 @@
  * - `{"$sum": list or number}`: the sum of what is a number; null where it is too large for one.
  */
 
-import { charge, checkLevel, CONTAINER_BYTES, SLOT_BYTES, STEP_BYTES } from "../handler/budget.ts";
+import { spend } from "../budget.ts";
+import { checkLevel, CONTAINER_UNITS, SLOT_UNITS, STEP_UNITS } from "../handler/budget.ts";
 import { addFault, childSite, type Site, withNames } from "../handler/evaluation.ts";
 import { bindingNameAt } from "../handler/operation.ts";
 import { builtTemplate, constantTemplate, type Template, templateAt } from "../handler/template.ts";
@@ -37,7 +38,7 @@ function mapTemplate(definition: JsonObject, site: Site): Template {
     const elements = list.view(evaluation);
     if (!Array.isArray(elements)) return elements === undefined ? undefined : null;
     checkLevel(level);
-    charge(evaluation.budget, CONTAINER_BYTES + SLOT_BYTES * elements.length);
+    spend(evaluation.budget, CONTAINER_UNITS + SLOT_UNITS * elements.length);
     const mapped: JsonValue[] = [];
     for (const element of elements) {
       evaluation.bindings[slot] = element;
@@ -83,7 +84,7 @@ function sumTemplate(definition: JsonObject, site: Site): Template {
   return builtTemplate((evaluation) => {
     const found = list.view(evaluation);
     const elements = Array.isArray(found) ? found : [found];
-    charge(evaluation.budget, STEP_BYTES * elements.length);
+    spend(evaluation.budget, STEP_UNITS * elements.length);
     let sum = 0;
     for (const element of elements) if (typeof element === "number") sum += element;
     // A negative zero has no word in JSON.

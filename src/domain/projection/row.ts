@@ -3,7 +3,8 @@
  * byte for byte. What it reads is found step by step: the state of one source may name the next.
  */
 
-import { charge, newFoldBudget } from "../handler/budget.ts";
+import { spend } from "../budget.ts";
+import { newFoldBudget } from "../handler/budget.ts";
 import type { Evaluation } from "../handler/evaluation.ts";
 import { StateTooLarge } from "../handler/handler.ts";
 import { putField } from "../handler/value.ts";
@@ -63,7 +64,7 @@ export function bindStep(draft: RowDraft, step: readonly CompiledSource[], state
   const { bindings, budget } = draft.evaluation;
   for (const source of step) {
     const values = streamsOf(draft, source).map((stream) => stream ? states(stream) : null);
-    charge(budget, values.length);
+    spend(budget, values.length);
     bindings[source.slot] = source.kind === "array" ? values : values[0] ?? null;
   }
 }

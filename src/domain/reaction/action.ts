@@ -3,6 +3,7 @@
  * before the event is stored, and commits with it. Decisions 11 and 12.
  */
 
+import type { Budget } from "../budget.ts";
 import type { StoredEvent } from "../event.ts";
 import type { JsonObject } from "../json.ts";
 import type { StreamKey } from "../stream_key.ts";
@@ -50,9 +51,7 @@ export interface Reactions {
 }
 
 /** What the events of one write may still spend on computing their actions; they share it. */
-export interface ReactionWork {
-  bytesLeft: number;
-}
+export type ReactionWork = Budget;
 
 /**
  * The `implications` of one event type, compiled. Total and bounded; never throws. Without `work`

@@ -6,7 +6,8 @@
  * types any pending schedule may wait for, and writes of all others need not look.
  */
 
-import { charge, STEP_BYTES } from "../handler/budget.ts";
+import { spend } from "../budget.ts";
+import { STEP_UNITS } from "../handler/budget.ts";
 import { addFault, childSite, type Evaluation, type Site } from "../handler/evaluation.ts";
 import { describeKind, type JsonValue } from "../json.ts";
 import { limits } from "../limits.ts";
@@ -83,7 +84,7 @@ function resolveRules(
 ): Resolved<readonly CancelRule[]> {
   const found: CancelRule[] = [];
   for (const [index, { stream, eventType }] of rules.entries()) {
-    charge(evaluation.budget, STEP_BYTES);
+    spend(evaluation.budget, STEP_UNITS);
     const place = stream.resolve(evaluation);
     if (place.kind === "failure") return failed(`cancel_on[${index}].${place.message}`);
     if (place.kind === "value") found.push({ key: place.value.key, eventType });

@@ -4,10 +4,10 @@
  * total: a failing entry is a value, and the other entries go on.
  */
 
-import { charge, CONTAINER_BYTES } from "../handler/budget.ts";
+import { BudgetSpent, spend } from "../budget.ts";
+import { CONTAINER_UNITS } from "../handler/budget.ts";
 import { compileDefinition } from "../handler/compile_handler.ts";
 import { addFault, childSite, type Evaluation, type Site } from "../handler/evaluation.ts";
-import { StateTooLarge } from "../handler/handler.ts";
 import { describeKind, type JsonValue } from "../json.ts";
 import { limits } from "../limits.ts";
 import type { Violation } from "../refusal.ts";
@@ -80,7 +80,7 @@ export function compileReactions(
 
 /** A full share of work, for all events of one write. */
 export function newReactionWork(): ReactionWork {
-  return { bytesLeft: limits.reactionWorkBytesMax };
+  return { left: limits.reactionWorkBytesMax };
 }
 
 function entriesAt(definition: JsonValue, site: Site, terms: Terms): readonly PlacedEntry[] {
@@ -142,11 +142,11 @@ function runEntry(
   gathering: Gathering,
 ): string | ModuleQuestion | undefined {
   try {
-    charge(evaluation.budget, CONTAINER_BYTES);
+    spend(evaluation.budget, CONTAINER_UNITS);
     return run(evaluation, gathering);
   } catch (error) {
     if (error instanceof AnswerMissing) return error.question;
-    if (!(error instanceof StateTooLarge)) throw error;
+    if (!(error instanceof BudgetSpent)) throw error;
     return "Computing it takes more than the implications of one write may take";
   }
 }

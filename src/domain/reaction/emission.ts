@@ -3,7 +3,8 @@
  * the spec when it is written; here only that it could be stored at all.
  */
 
-import { charge, CONTAINER_BYTES } from "../handler/budget.ts";
+import { spend } from "../budget.ts";
+import { CONTAINER_UNITS } from "../handler/budget.ts";
 import { addFault, childSite, type Evaluation, type Site } from "../handler/evaluation.ts";
 import { measureState } from "../handler/measure.ts";
 import { type Template, templateAt } from "../handler/template.ts";
@@ -69,7 +70,7 @@ function dataAt(fields: JsonObject, site: Site): Template | undefined {
 
 function emitter({ stream, eventType, data }: EmitParts): CompiledEmit {
   return (evaluation) => {
-    charge(evaluation.budget, CONTAINER_BYTES);
+    spend(evaluation.budget, CONTAINER_UNITS);
     const place = stream.resolve(evaluation);
     if (place.kind !== "value") return place;
     const type = resolveTypeName(eventType, "event_type", evaluation);

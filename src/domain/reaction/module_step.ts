@@ -4,7 +4,8 @@
  * they come to still depends on the event alone. Decisions, section 11.
  */
 
-import { charge, CONTAINER_BYTES } from "../handler/budget.ts";
+import { spend } from "../budget.ts";
+import { CONTAINER_UNITS } from "../handler/budget.ts";
 import { addFault, childSite, type Evaluation, type Site } from "../handler/evaluation.ts";
 import { excerpt } from "../handler/path.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
@@ -70,7 +71,7 @@ function answerOf(
   gathering: Gathering,
 ): string | { readonly message: string } {
   const inputJson = implicationInput(JSON.stringify(event), JSON.stringify(context));
-  charge(budget, CONTAINER_BYTES + inputJson.length);
+  spend(budget, CONTAINER_UNITS + inputJson.length);
   const output = call.mode === "emit" ? "actions" : "context";
   const question: ModuleQuestion = { call, output, inputJson };
   const answer = gathering.answers.get(questionKey(question));
@@ -79,7 +80,7 @@ function answerOf(
     gathering.cause = answer.cause;
     return answer;
   }
-  charge(budget, answer.json.length);
+  spend(budget, answer.json.length);
   return answer.json;
 }
 

@@ -3,10 +3,10 @@
  * and implications, over the trigger (`$.`), `$prev` and `$steps`. Decisions, section 13, "Paths".
  */
 
+import { BudgetSpent } from "../budget.ts";
 import type { StoredEvent } from "../event.ts";
 import { compileDefinition, compilePredicate } from "../handler/compile_handler.ts";
 import type { Evaluation, Scope, Site } from "../handler/evaluation.ts";
-import { StateTooLarge } from "../handler/handler.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { limits } from "../limits.ts";
 import type { Emission } from "../reaction/action.ts";
@@ -145,7 +145,7 @@ function evaluationOf({ trigger, prev, steps }: SagaSight): Evaluation {
   const ended: JsonObject = {};
   for (const [name, event] of steps) ended[name] = viewOf(event);
   const bindings = [ended, prev && viewOf(prev)];
-  return { state: {}, event: trigger, bindings, budget: { bytesLeft: BUDGET_BYTES } };
+  return { state: {}, event: trigger, bindings, budget: { left: BUDGET_BYTES } };
 }
 
 /** An event as `$prev` and `$steps.<name>` show it: like `$`, with the id of its stream. */
@@ -159,7 +159,7 @@ function attempt<T>(evaluate: () => T, otherwise: T): T {
   try {
     return evaluate();
   } catch (error) {
-    if (error instanceof StateTooLarge) return otherwise;
+    if (error instanceof BudgetSpent) return otherwise;
     throw error;
   }
 }

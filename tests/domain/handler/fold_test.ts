@@ -36,7 +36,7 @@ function foldMany(
   const compiled = compileHandler(definition, "handler");
   ok(compiled.ok, JSON.stringify(compiled));
   const handlers = new Map([["happened", compiled.handler]]);
-  return fold(handlers, state, repeated(eventOf(data), count), { bytesLeft: budgetBytes });
+  return fold(handlers, state, repeated(eventOf(data), count), { left: budgetBytes });
 }
 
 function isRefused(outcome: Outcome<JsonObject>): boolean {
@@ -175,6 +175,6 @@ Deno.test("fold() takes its charges from the budget, so that several folds can s
   const handlers = new Map([["happened", compiled.handler]]);
   const budget = newFoldBudget();
   ok(fold(handlers, {}, [eventOf({ text: "x".repeat(1_000) })], budget).ok);
-  ok(budget.bytesLeft <= FOLD_UNITS - 1_000);
-  ok(isRefused(fold(handlers, {}, [eventOf({ text: "x" })], { bytesLeft: 10 })));
+  ok(budget.left <= FOLD_UNITS - 1_000);
+  ok(isRefused(fold(handlers, {}, [eventOf({ text: "x" })], { left: 10 })));
 });

@@ -58,6 +58,7 @@ import { openStoreMeasures } from "./queries/measure_store.ts";
 import { createAggregateReader } from "./queries/read_aggregate.ts";
 import { readEventPage } from "./queries/read_events.ts";
 import { readLength } from "./queries/read_length.ts";
+import { type ComputeSettings, openCompute } from "./queries/run_compute.ts";
 import { type ModuleOperations, type ModuleSettings, openModules } from "./queries/run_modules.ts";
 import type { SqlSettings } from "./queries/sql/query_views.ts";
 import { followPauses } from "./queries/follow_pauses.ts";
@@ -129,10 +130,13 @@ export interface ServiceOptions {
   readonly tracer?: Tracer;
   /** How modules are run. */
   readonly wasm?: ModuleSettings;
+  /** How what is heavy is computed. */
+  readonly compute?: ComputeSettings;
   /** How queries are run, and where the copies of views for them are. Left out: there are none. */
   readonly sql?: SqlSettings;
 }
 
+const COMPUTE_DEFAULTS = { runners: 2 };
 const WASM_DEFAULTS = { runners: 3, stackKilobytes: limits.wasmStackKilobytesDefault };
 
 /** A store that is there answers sooner; see `EngineUnavailable`. */
@@ -152,15 +156,17 @@ export function createService(
   const keeper = createSnapshotKeeper(engine, host, specs);
   const states = openStateCache();
   const modules = openModules(engine, host, counters, options.wasm ?? WASM_DEFAULTS);
-  const reader = createAggregateReader(engine, host, specs, states, keeper.add, modules, counters);
+  const compute = openCompute(engine, host, options.compute ?? COMPUTE_DEFAULTS);
+  const runners = { modules, compute };
+  const reader = createAggregateReader(engine, host, specs, states, keeper.add, runners, counters);
   const errors = openErrorRecords(engine, host, counters);
   const share = isStoreShared ? shareWork(engine, host) : ownAllWork();
-  const rebuilder = createRebuilder({ engine, host, modules }, specs, share);
+  const rebuilder = createRebuilder({ engine, host, ...runners }, specs, share);
   const deliveries = webhooks === undefined
     ? NO_DELIVERIES
     : createDeliveryRunner({ engine, host, specs, share, counters, ...webhooks });
   const asker = createModuleAsker(host, modules);
-  const judging = { engine, host, modules, reader };
+  const judging = { engine, host, ...runners, reader };
   const judge = createJudge(judging, createCombiner(engine, host, counters, deliveries));
   const combiner = traceCommits(judge, tracer);
   const outside = createOutsideAsker(engine, judging, asker);
@@ -217,7 +223,7 @@ export function createService(
       erasure.close(),
       within(CLOSE_MS_MAX, lastWrites),
     ]);
-    await Promise.all([modules.close(), sql.close()]);
+    await Promise.all([modules.close(), compute.close(), sql.close()]);
   }
 
   const limiting = createLimits({ engine, host, counters, isStoreShared });

@@ -194,7 +194,9 @@ function classFault(source: Source, node: ts.Node): [string, string] | undefined
     return undefined;
   }
   const parent = node.heritageClauses?.find((c) => c.token === ts.SyntaxKind.ExtendsKeyword);
-  if (/(Error|Exception)$/.test(parent?.types[0]?.expression.getText() ?? "")) return undefined;
+  if (/(Error|Exception|BudgetSpent)$/.test(parent?.types[0]?.expression.getText() ?? "")) {
+    return undefined;
+  }
   return ["class", "classes are for errors and engines"];
 }
 

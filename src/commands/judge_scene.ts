@@ -12,17 +12,15 @@ import type { CompiledAggregateType } from "../domain/spec/compiled.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
 import type { Host } from "../host.ts";
 import type { Engine } from "../kv/engine.ts";
-import { beginFold, refuseSlowModules } from "../queries/fold_steps.ts";
+import { beginFold, type HandlerRunners, refuseSlowModules } from "../queries/fold_steps.ts";
 import type { FoldedState } from "../queries/fold_stream.ts";
 import type { AggregateReader } from "../queries/read_aggregate.ts";
-import type { ModuleRunner } from "../queries/run_modules.ts";
 import { answerFromEntry, readLedger } from "../store/idempotency.ts";
 import type { PreparedTarget, PreparedWrite, StreamTip } from "./prepared_write.ts";
 
-export interface SceneParts {
+export interface SceneParts extends HandlerRunners {
   readonly engine: Engine;
   readonly host: Host;
-  readonly modules: ModuleRunner;
   readonly reader: AggregateReader;
 }
 
@@ -137,14 +135,14 @@ export async function readStreamState(
 
 /** The stream behind the events of `target`, or why its handlers do not take them. */
 export async function foldTarget(
-  { host, modules }: Pick<SceneParts, "host" | "modules">,
+  { host, ...runners }: Pick<SceneParts, "host" | "modules" | "compute">,
   tenant: number,
-  { events, judgedAs }: PreparedTarget,
+  { key, events, judgedAs }: PreparedTarget,
   before: StreamState,
   endMs: number,
   place: (eventIndex?: number) => FaultPlace,
 ): Promise<Outcome<StreamState>> {
-  const folding = beginFold(modules, tenant, judgedAs!, before.stateJson, "write");
+  const folding = beginFold(runners, tenant, key, judgedAs!, before.stateJson, "write");
   for (let at = 0; at < events.length; at += SLICE_EVENTS) {
     if (host.monotonicMs() > endMs) return refuseSlowModules(before.bytes);
     const stored = events.slice(at, at + SLICE_EVENTS);

@@ -33,6 +33,8 @@ import type { WorkShare } from "./share_work.ts";
 
 /** A rebuild is saved each time it has folded so many stored bytes: a crash loses no more. */
 const SAVE_EVERY_BYTES = 16 * 1024 * 1024;
+/** Stored bytes that a process folds at a time: others of the instance have it in between. */
+const STEP_BYTES = 4 * 1024 * 1024;
 /** Streams below this need no snapshot: folding them is as quick as reading one. */
 const STREAM_BYTES_MIN = 64 * 1024;
 /** Ids of a type looked at in one step. */
@@ -185,7 +187,8 @@ async function* foldToSave(
 ): AsyncGenerator<Outcome<FoldedState>> {
   const { head, base } = work;
   let saved = base?.bytes ?? 0;
-  for await (const step of foldInSteps(tools, work, { purpose: "rebuild" })) {
+  const options = { purpose: "rebuild", stepBytes: STEP_BYTES } as const;
+  for await (const step of foldInSteps(tools, work, options)) {
     if (!step.ok) return yield step;
     if (isStopping()) return;
     const { length, bytes, stateJson } = step.value;

@@ -5,6 +5,7 @@
  */
 
 import type { Refusal } from "../domain/refusal.ts";
+import type { StreamKey } from "../domain/stream_key.ts";
 import type { AnswerMessage } from "../runners/runner_process.ts";
 
 /**
@@ -13,6 +14,7 @@ import type { AnswerMessage } from "../runners/runner_process.ts";
  */
 export interface ComputeKinds {
   readonly fold: { readonly head: FoldHead; readonly result: FoldResult };
+  readonly row: { readonly head: RowHead; readonly result: RowResult };
 }
 
 export type ComputeKind = keyof ComputeKinds;
@@ -38,6 +40,25 @@ export interface FoldHead {
 export type FoldResult =
   | { readonly ok: true }
   | { readonly ok: false; readonly refusal: Refusal };
+
+/**
+ * Computes a row as far as the states that are known allow. Pieces of the input: `definition`, an
+ * object with the document of the projection, and with the aggregate types and the singletons that
+ * it knows; `states`, one after the other in their order.
+ */
+export interface RowHead {
+  readonly kind: "row";
+  readonly key: string;
+  /** Streams, and the bytes of their states; 0 for a stream without events. */
+  readonly states: readonly (readonly [stream: StreamKey, bytes: number])[];
+}
+
+/** Bytes, of a row that is computed: its columns as JSON text. */
+export type RowResult =
+  | { readonly kind: "data" }
+  /** All streams of the next step, known or not. */
+  | { readonly kind: "wanted"; readonly streams: readonly StreamKey[] }
+  | { readonly kind: "refused"; readonly refusal: Refusal };
 
 export type ComputeRequest =
   /** A new job; what is left of the one before is forgotten. */

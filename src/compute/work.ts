@@ -2,6 +2,7 @@
 
 import { foldWork } from "./fold_work.ts";
 import type { ComputeKind, HeadOf, ResultOf } from "./messages.ts";
+import { rowWork } from "./row_work.ts";
 
 /** One job, as the process that computes sees it. */
 export interface Work<K extends ComputeKind = ComputeKind> {
@@ -23,5 +24,7 @@ export function beginWork(head: HeadOf<ComputeKind>): Work {
   switch (head.kind) {
     case "fold":
       return foldWork(head);
+    case "row":
+      return rowWork(head);
   }
 }

@@ -228,6 +228,8 @@ export const limits = {
   /** Aggregates that one row may show, and the row as JSON text. */
   rowSourcesMax: 1_000,
   rowBytesMax: 1 * MiB,
+  /** States of all aggregates that one row shows, as JSON text together. */
+  rowSourcesBytesMax: 64 * MiB,
   /** Tries of a row that cannot be computed: the first and the longest pause between them. */
   rowRetryMsMin: 1_000,
   rowRetryMsMax: 5 * 60 * 1000,

@@ -95,6 +95,8 @@ export type Refusal =
     readonly message: string;
     readonly bytes: number;
     readonly limit: number;
+    /** It was late: the same work may do another time. */
+    readonly isOfTheMoment?: true;
   }
   /** A handler has refused the event: 422 with its own object. */
   | ({ readonly kind: "handler_error"; readonly error: HandlerError } & FaultPlace)
@@ -106,7 +108,7 @@ export type Refusal =
     /** For the error record: which module, in which phase. */
     readonly context: JsonObject;
   } & FaultPlace)
-  /** Modules could not be run, for no reason of their own: 503. */
+  /** Modules, or other processes, could not be run, for no reason of their own: 503. */
   | {
     readonly kind: "modules_unavailable";
     readonly message: string;

@@ -3,13 +3,14 @@
  * once, from one moment on: no state is older than the batch.
  */
 
-import { BudgetSpent } from "../domain/budget.ts";
 import { assert } from "../domain/assert.ts";
+import { BudgetSpent, newBudget, PIECE_UNITS } from "../domain/budget.ts";
+import { StateTooLarge } from "../domain/handler/handler.ts";
 import { limits } from "../domain/limits.ts";
 import type { JsonObject, JsonValue } from "../domain/json.ts";
-import { beginRow, bindStep, selectRow, streamsOfStep } from "../domain/projection/row.ts";
+import { advanceRow, refuseRow, type RowStep } from "../domain/projection/row.ts";
 import type { CompiledProjection } from "../domain/projection/definition.ts";
-import { accept, type Outcome, type Refusal, refuse } from "../domain/refusal.ts";
+import { accept, type Outcome, type Refusal } from "../domain/refusal.ts";
 import type { CompiledAggregateType, CompiledSpec } from "../domain/spec/compiled.ts";
 import { splitStreamKey, type StreamKey, streamKey } from "../domain/stream_key.ts";
 import type { ReadTransaction } from "../kv/engine.ts";
@@ -17,6 +18,7 @@ import type { StreamHead } from "../store/stream_head.ts";
 import type { EncodedRow, SourceMark, StoredRow } from "../store/view_rows.ts";
 import { encodeRow } from "../store/view_rows.ts";
 import type { AggregateReader } from "./read_aggregate.ts";
+import type { ComputeRunner } from "./run_compute.ts";
 
 /** A row as its sources say it is; without `row`, its aggregate has no events. */
 export interface ComputedRow {
@@ -53,24 +55,39 @@ export interface RowBatchOptions {
 
 interface SourceState {
   readonly head: StreamHead;
-  readonly state: JsonValue;
+  /** The state, where it was small enough to be read here; null without events. */
+  readonly state?: JsonValue;
+  /** Its text, where it is that of a state. */
+  readonly text?: string;
 }
 
+/** What all states of one row may have, where it is computed here. */
+const ROW_CHARACTERS_HERE_MAX = 256 * 1024;
+/** States that rows of a batch share. */
+const SHARED_CHARACTERS_MAX = 64 * 1024;
+
 /** For rows that are computed together. */
-export function openRowBatch(reader: AggregateReader, options: RowBatchOptions): RowBatch {
+export function openRowBatch(
+  reader: AggregateReader,
+  options: RowBatchOptions,
+): RowBatch {
   const { tenant, spec, synchronous } = options;
-  const read = once(async (stream): Promise<Outcome<SourceState>> => {
+  const reads = once(async (stream): Promise<Outcome<SourceState>> => {
     const type = typeOf(spec, stream);
     const bytesMax = limits.foldBytesMax;
     const folded = await reader.readFolded(tenant, stream, type, { synchronous, bytesMax });
     if (!folded.ok) return folded;
     const { head, stateJson } = folded.value;
-    const state = head.length === 0 ? null : JSON.parse(stateJson) as JsonObject;
-    return accept({ head, state });
+    if (head.length === 0) return accept({ head, state: null });
+    if (stateJson.length > SHARED_CHARACTERS_MAX) reads.forget(stream);
+    return accept({ head, text: stateJson });
   });
   return {
     async compute(projection, key) {
-      const row = await computeRow(projection, key, read);
+      const advance: Advance = async (found) =>
+        advanceHere(projection, key, found) ??
+          await advanceElsewhere(reader.compute, tenant, projection, key, found);
+      const row = await computeRow(projection, key, reads.read, advance);
       assert(row !== undefined, "a state that may take its time is read");
       return row;
     },
@@ -88,61 +105,113 @@ export function openSmallRowBatch(
   tx: ReadTransaction,
   { tenant, spec, remembersOwn }: SmallRowBatchOptions,
 ): SmallRowBatch {
-  const read = once(async (stream, isOwn): Promise<Outcome<SourceState> | undefined> => {
+  const reads = once(async (stream, isOwn): Promise<Outcome<SourceState> | undefined> => {
     const options = { remembers: remembersOwn || !isOwn };
     const found = await reader.readSmall(tx, tenant, stream, typeOf(spec, stream), options);
     return found && accept(found);
   });
-  return { compute: (projection, key) => computeRow(projection, key, read) };
+  return {
+    compute: (projection, key) =>
+      computeRow(projection, key, reads.read, (found) => advanceHere(projection, key, found)),
+  };
 }
 
 /** `isOwn`: whether it is the stream of the row itself. */
 type ReadSource<T> = (stream: StreamKey, isOwn: boolean) => Promise<T>;
 
 /** Reads each stream once. */
-function once<T>(readNow: ReadSource<T>): ReadSource<T> {
+function once<T>(readNow: ReadSource<T>) {
   const reads = new Map<StreamKey, Promise<T>>();
-  return (stream, isOwn) => {
+  const read: ReadSource<T> = (stream, isOwn) => {
     const known = reads.get(stream);
     if (known !== undefined) return known;
     const started = readNow(stream, isOwn);
     reads.set(stream, started);
     return started;
   };
+  return { read, forget: (stream: StreamKey) => void reads.delete(stream) };
+}
+
+type Found = ReadonlyMap<StreamKey, SourceState>;
+
+/** The next step of a row; undefined where that takes more than is done here. */
+type Advance = (found: Found) => Awaitable<Outcome<RowStep> | undefined>;
+type Awaitable<T> = T | Promise<T>;
+
+function advanceHere(
+  projection: CompiledProjection,
+  key: string,
+  found: Found,
+): Outcome<RowStep> | undefined {
+  if (charactersOf(found) > ROW_CHARACTERS_HERE_MAX) return undefined;
+  const states = new Map<StreamKey, JsonValue>();
+  for (const [stream, { state, text }] of found) {
+    states.set(stream, text === undefined ? state ?? null : JSON.parse(text));
+  }
+  try {
+    return accept(
+      advanceRow(projection, key, (stream) => states.get(stream), newBudget(PIECE_UNITS)),
+    );
+  } catch (error) {
+    if (error instanceof StateTooLarge) return { ok: false, refusal: refuseRow(error.message) };
+    if (error instanceof BudgetSpent) return undefined;
+    throw error;
+  }
+}
+
+async function advanceElsewhere(
+  compute: ComputeRunner,
+  tenant: number,
+  projection: CompiledProjection,
+  key: string,
+  found: Found,
+): Promise<Outcome<RowStep>> {
+  const { rowSourcesBytesMax: limit } = limits;
+  if (charactersOf(found) > limit) {
+    const message = `The row would read states of more than ${limit} characters`;
+    return { ok: false, refusal: refuseRow(message) };
+  }
+  const states = new Map<StreamKey, string | null>();
+  for (const [stream, { head, text }] of found) {
+    states.set(stream, head.length === 0 ? null : text!);
+  }
+  return await compute.advanceRow(tenant, { projection, key, states });
+}
+
+function charactersOf(found: Found): number {
+  let characters = 0;
+  for (const { text } of found.values()) characters += text?.length ?? 0;
+  return characters;
 }
 
 function typeOf({ aggregateTypes }: CompiledSpec, stream: StreamKey): CompiledAggregateType {
   return aggregateTypes.get(splitStreamKey(stream).type)!;
 }
 
-/** Undefined where a state that it takes was not read. */
+/** Undefined where a state that it takes was not read, or computing it takes more than a piece. */
 async function computeRow(
   projection: CompiledProjection,
   key: string,
   read: ReadSource<Outcome<SourceState> | undefined>,
+  advance: Advance,
 ): Promise<RowOutcome | undefined> {
   const own = streamKey(projection.forEach, key);
-  const draft = beginRow(projection, key);
   const found = new Map<StreamKey, SourceState>();
   const asked = new Set<StreamKey>();
-  try {
-    for (const [index, step] of projection.steps.entries()) {
-      const streams = new Set(streamsOfStep(draft, step));
-      if (index === 0) streams.add(own);
-      const missing = [...streams].filter((stream) => !found.has(stream));
-      for (const stream of missing) asked.add(stream);
-      const outcomes = await Promise.all(missing.map((stream) => read(stream, stream === own)));
-      for (const [at, outcome] of outcomes.entries()) {
-        if (outcome === undefined) return undefined;
-        if (!outcome.ok) return fail(key, own, asked, projection, outcome.refusal);
-        found.set(missing[at]!, outcome.value);
-      }
-      bindStep(draft, step, (stream) => found.get(stream)?.state ?? null);
+  for (;;) {
+    const advanced = advance(found);
+    const step = advanced instanceof Promise ? await advanced : advanced;
+    if (step === undefined) return undefined;
+    if (!step.ok) return fail(key, own, asked, projection, step.refusal);
+    if (step.value.kind === "data") return finish(projection, key, found, step.value.data);
+    const missing = step.value.streams.filter((stream) => !found.has(stream));
+    for (const stream of missing) asked.add(stream);
+    const outcomes = await Promise.all(missing.map((stream) => read(stream, stream === own)));
+    for (const [at, outcome] of outcomes.entries()) {
+      if (outcome === undefined) return undefined;
+      if (!outcome.ok) return fail(key, own, asked, projection, outcome.refusal);
+      found.set(missing[at]!, outcome.value);
     }
-    return finish(projection, key, found, selectRow(draft));
-  } catch (error) {
-    if (!(error instanceof BudgetSpent)) throw error;
-    return fail(key, own, asked, projection, tooLarge(error.message));
   }
 }
 
@@ -167,7 +236,7 @@ function finish(
   if (encoded.value.length <= limits.rowBytesMax) return { key, row, encoded };
   const message = `The row has ${encoded.value.length} bytes, more than the ` +
     `${limits.rowBytesMax} that a row may have`;
-  return { key, failure: tooLarge(message), sources: sources.map(([stream]) => stream) };
+  return { key, failure: refuseRow(message), sources: sources.map(([stream]) => stream) };
 }
 
 function fail(
@@ -192,9 +261,4 @@ function newest(found: Iterable<SourceState>): number | null {
     if (length > 0 && updatedAt > (time ?? -1)) time = updatedAt;
   }
   return time;
-}
-
-function tooLarge(message: string): Refusal {
-  const { rowBytesMax: limit } = limits;
-  return refuse({ kind: "fold_budget_exceeded", message, bytes: limit, limit }).refusal;
 }

@@ -1,18 +1,20 @@
 /**
- * Folds events step by step, with the handlers of a type: those of the spec's own language here, in
- * one go, and those that are modules in their processes. A type without modules never waits.
+ * Folds events with the handlers of a type: those of the spec's own language here, as far as that
+ * takes no longer than a piece, else in a process; and those that are modules in their processes.
  */
 
-import type { Budget } from "../domain/budget.ts";
+import { Buffer } from "node:buffer";
+import { newBudget, PIECE_UNITS } from "../domain/budget.ts";
 import type { StoredEvent } from "../domain/event.ts";
-import { newFoldBudget } from "../domain/handler/budget.ts";
 import { fold } from "../domain/handler/fold.ts";
 import { encodeState } from "../domain/handler/state_text.ts";
 import type { JsonObject } from "../domain/json.ts";
 import { limits } from "../domain/limits.ts";
 import { accept, type Outcome, type Refusal, refuse } from "../domain/refusal.ts";
 import type { CompiledAggregateType } from "../domain/spec/compiled.ts";
+import type { StreamKey } from "../domain/stream_key.ts";
 import type { CallPurpose } from "../domain/wasm/trace.ts";
+import type { ComputeRunner } from "./run_compute.ts";
 import type { ModuleEvent, ModuleRunner } from "./run_modules.ts";
 
 /** Events, and beside them the texts they were decoded from. */
@@ -28,90 +30,84 @@ export type Folded =
 
 /** A state while events are folded into it. After a refusal it is of no use. */
 export interface Folding {
-  take(events: FoldEvents, budget?: Budget): Folded | Promise<Folded>;
+  take(events: FoldEvents): Promise<Folded>;
   /** The state as JSON text, refused when it is larger than a state may be. */
   stateJson(): Outcome<string>;
 }
 
-const FOLDED: Folded = { ok: true };
-
-/** `base`: the state to begin with, as JSON text; undefined: the empty one. */
-export function beginFold(
-  modules: ModuleRunner,
-  tenant: number,
-  type: CompiledAggregateType,
-  base: string | undefined,
-  purpose: CallPurpose,
-): Folding {
-  return type.wasmHandlers.size === 0
-    ? foldHere(type, base)
-    : foldWithModules(modules, tenant, type, base, purpose);
+/** Where handlers are run that are not run here. */
+export interface HandlerRunners {
+  readonly modules: ModuleRunner;
+  readonly compute: ComputeRunner;
 }
 
-function foldHere({ handlers }: CompiledAggregateType, base: string | undefined): Folding {
+/** A state that is begun with here, and events that are folded here; what is larger: elsewhere. */
+export const STATE_CHARACTERS_HERE_MAX = 256 * 1024;
+export const EVENT_BYTES_HERE_MAX = 1024 * 1024;
+
+const FOLDED: Folded = { ok: true };
+
+/** A fold that is made here while it takes no more than a piece. */
+export interface QuickFold {
+  /** Undefined where it would take more: then it is for a process, from its beginning. */
+  take(events: readonly StoredEvent[]): Outcome<JsonObject> | undefined;
+  stateJson(): Outcome<string>;
+}
+
+/** `base`: at most {@link STATE_CHARACTERS_HERE_MAX}; undefined: the empty state. */
+export function openQuickFold(
+  { handlers }: CompiledAggregateType,
+  base: string | undefined,
+): QuickFold {
+  const budget = newBudget(PIECE_UNITS);
   let state: JsonObject = base === undefined ? {} : JSON.parse(base);
   return {
-    take({ events }, budget = newFoldBudget()) {
+    take(events) {
       const folded = fold(handlers, state, events, budget);
-      if (!folded.ok) return folded;
-      state = folded.value;
-      return FOLDED;
+      if (folded.ok) state = folded.value;
+      else if (budget.left < 0) return undefined;
+      return folded;
     },
     stateJson: () => encodeState(state),
   };
 }
 
-/** Folds events of a type without modules in one go; gives the state as a value and as its text. */
-export function foldAtOnce(
-  { handlers }: CompiledAggregateType,
-  base: string | undefined,
-  events: readonly StoredEvent[],
-): Outcome<{ readonly state: JsonObject; readonly stateJson: string }> {
-  const before: JsonObject = base === undefined ? {} : JSON.parse(base);
-  const folded = fold(handlers, before, events, newFoldBudget());
-  if (!folded.ok) return folded;
-  const state = folded.value;
-  const text = encodeState(state);
-  return text.ok ? accept({ state, stateJson: text.value }) : text;
-}
-
-/** The state is a text while modules have it and a value while handlers of the language do. */
-function foldWithModules(
-  modules: ModuleRunner,
+/** A fold of a type that has modules; `base`: the state to begin with, undefined: the empty one. */
+export function beginFold(
+  { modules, compute }: HandlerRunners,
   tenant: number,
-  { handlers, wasmHandlers, blobs }: CompiledAggregateType,
+  stream: StreamKey,
+  type: CompiledAggregateType,
   base: string | undefined,
   purpose: CallPurpose,
 ): Folding {
-  let text: string | undefined = base ?? "{}";
-  let value: JsonObject = {};
+  const { wasmHandlers, handlers, blobs } = type;
+  let text = base ?? "{}";
 
-  function stateJson(): Outcome<string> {
-    return text === undefined ? encodeState(value) : accept(text);
-  }
-
-  function takeHere(events: readonly StoredEvent[], budget: Budget): Folded {
-    if (text !== undefined) value = JSON.parse(text);
-    text = undefined;
-    const folded = fold(handlers, value, events, budget);
+  async function takeHere(events: readonly StoredEvent[], texts: readonly string[]) {
+    const folded = foldQuickly(type, text, events) ??
+      await compute.fold(tenant, {
+        stream,
+        type,
+        base: text,
+        events: async function* () {
+          yield texts;
+        },
+        bytes: texts.reduce((sum, each) => sum + Buffer.byteLength(each), 0),
+      });
     if (!folded.ok) return folded;
-    value = folded.value;
+    text = folded.value;
     return FOLDED;
   }
 
   async function takeThere(events: readonly ModuleEvent[]): Promise<Folded> {
-    const state = stateJson();
-    if (!state.ok) return state;
-    const folded = await modules.fold(tenant, purpose, blobs, state.value, events);
+    const folded = await modules.fold(tenant, purpose, blobs, text, events);
     if (!folded.ok) return { ok: false, refusal: folded.refusal, index: folded.eventIndex };
     text = folded.value;
     return FOLDED;
   }
 
-  async function take(
-    { events, stored }: FoldEvents,
-    budget: Budget = newFoldBudget(),
-  ): Promise<Folded> {
+  async function take({ events, stored }: FoldEvents): Promise<Folded> {
     // Events that nothing handles break no run.
     const handled = events.map((event, index) => {
       return { event, raw: stored[index]!.raw, index, call: wasmHandlers.get(event.type) };
@@ -120,9 +116,9 @@ function foldWithModules(
       const isThere = handled[at]!.call !== undefined;
       while (end < handled.length && (handled[end]!.call !== undefined) === isThere) end++;
       const run = handled.slice(at, end);
-      const folded = isThere
+      const folded: Folded = isThere
         ? await takeThere(run.map(({ event: { type }, raw, call }) => ({ call: call!, type, raw })))
-        : takeHere(run.map(({ event }) => event), budget);
+        : await takeHere(run.map(({ event }) => event), run.map(({ raw }) => raw));
       if (folded.ok) continue;
       const { refusal, index } = folded;
       return index === undefined ? folded : { ok: false, ...describe(refusal, run[index]!) };
@@ -130,7 +126,33 @@ function foldWithModules(
     return FOLDED;
   }
 
-  return { take, stateJson };
+  return { take, stateJson: () => accept(text) };
+}
+
+/** Undefined where it takes more than a piece. */
+function foldQuickly(
+  type: CompiledAggregateType,
+  base: string,
+  events: readonly StoredEvent[],
+): Outcome<string> | undefined {
+  if (base.length > STATE_CHARACTERS_HERE_MAX) return undefined;
+  const quick = openQuickFold(type, base);
+  const folded = quick.take(events);
+  return folded?.ok ? quick.stateJson() : folded;
+}
+
+/** Folds events of a type without modules in one go; refused where it takes more than a piece. */
+export function foldAtOnce(
+  { handlers }: CompiledAggregateType,
+  base: string | undefined,
+  events: readonly StoredEvent[],
+): Outcome<{ readonly state: JsonObject; readonly stateJson: string }> {
+  const before: JsonObject = base === undefined ? {} : JSON.parse(base);
+  const folded = fold(handlers, before, events, newBudget(PIECE_UNITS));
+  if (!folded.ok) return folded;
+  const state = folded.value;
+  const text = encodeState(state);
+  return text.ok ? accept({ state, stateJson: text.value }) : text;
 }
 
 /** Says at which event a module was stopped. */

@@ -3,10 +3,9 @@
  * nothing), over events read in bounded chunks. Spec: "Synchronous read / rebuild budget".
  */
 
-import type { Budget } from "../domain/budget.ts";
 import { decodeEvent, type StoredEvent } from "../domain/event.ts";
-import { newFoldBudget } from "../domain/handler/budget.ts";
 import { limits } from "../domain/limits.ts";
+import { openPieces } from "../domain/pieces.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
 import type { CompiledAggregateType } from "../domain/spec/compiled.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
@@ -16,8 +15,15 @@ import type { Engine } from "../kv/engine.ts";
 import type { StreamHead } from "../store/stream_head.ts";
 import { type IndexedEvent, readEvents } from "../store/stream_events.ts";
 import { readHead } from "../store/streams.ts";
-import { beginFold, refuseSlowModules } from "./fold_steps.ts";
-import type { ModuleRunner } from "./run_modules.ts";
+import {
+  beginFold,
+  EVENT_BYTES_HERE_MAX,
+  type HandlerRunners,
+  openQuickFold,
+  refuseSlowModules,
+  STATE_CHARACTERS_HERE_MAX,
+} from "./fold_steps.ts";
+import type { FoldOrder } from "./run_compute.ts";
 
 /** A state and how far into its stream it is. */
 export interface FoldedState {
@@ -39,8 +45,8 @@ export interface FoldWork {
 
 /** Stored bytes decoded and folded at a time. */
 const CHUNK_BYTES = 64 * 1024;
-/** After so long a fold lets others in; handlers that search long lists take that long. */
-const TURN_MS_MAX = 10;
+/** The same, where a process folds them. */
+const JOB_CHUNK_BYTES = 192 * 1024;
 /** What modules are given at a time: by the time it takes them, and at most so many events. */
 const SLICE_MS = 100;
 const SLICE_EVENTS_MAX = 512;
@@ -56,11 +62,10 @@ export function refuseBudget(bytes: number, limit: number) {
   return refuse({ kind: "fold_budget_exceeded", message, bytes, limit });
 }
 
-/** What folding takes beside the work: where events are, and what runs modules. */
-export interface FoldTools {
+/** What folding takes beside the work: where events are, and what runs handlers. */
+export interface FoldTools extends HandlerRunners {
   readonly engine: Engine;
   readonly host: Host;
-  readonly modules: ModuleRunner;
 }
 
 /** A state on its way to the head. */
@@ -72,40 +77,138 @@ export interface FoldStep {
 
 export interface FoldOptions {
   readonly purpose: CallPurpose;
-  /** Shared by all steps; left out: a full one for each. */
-  readonly budget?: Budget;
-  /** Leaves out events that it says no to. */
-  readonly isWanted?: (event: StoredEvent) => boolean;
+  /** Stored bytes of a step, where it is made in a process; left out: one step to the head. */
+  readonly stepBytes?: number;
+  /** Makes what leaves out events that it says no to. A fold may begin again, with a new one. */
+  readonly filter?: () => (event: StoredEvent) => boolean;
 }
 
-/** Folds on to the head and gives the state after each step; ends with a refusal, if any. */
+/**
+ * Folds on to the head and gives the state after each step; ends with a refusal, if any. What is
+ * small is folded here, and again from its beginning in a process where that was too much.
+ */
 export async function* foldInSteps(
   tools: FoldTools,
   work: FoldWork,
-  { purpose, budget, isWanted }: FoldOptions,
+  options: FoldOptions,
 ): AsyncGenerator<Outcome<FoldStep>> {
-  const { type, tenant, base } = work;
-  const { stateJson, take } = beginFold(tools.modules, tenant, type, base?.stateJson, purpose);
-  const size = type.wasmHandlers.size === 0 ? undefined : openSliceSize(tools.host);
-  let length = base?.length ?? 0;
-  let bytes = base?.bytes ?? 0;
-  for await (const chunk of eventChunks(tools.engine, tools.host, work)) {
-    for (const slice of size === undefined ? [chunk] : slicesOf(chunk, size)) {
-      const taken = take(isWanted === undefined ? slice : filter(slice, isWanted), budget);
-      const folded = taken instanceof Promise ? await taken : taken;
+  if (work.type.wasmHandlers.size > 0) return yield* foldWithModules(tools, work, options);
+  if (isQuick(work)) {
+    const quick = await foldHere(tools, work, options);
+    if (quick !== undefined) return yield quick;
+  }
+  yield* foldElsewhere(tools, work, options);
+}
+
+function isQuick(work: FoldWork): boolean {
+  const { base } = work;
+  if (base !== undefined && base.stateJson.length > STATE_CHARACTERS_HERE_MAX) return false;
+  return bytesToFold(work) <= EVENT_BYTES_HERE_MAX;
+}
+
+/** Undefined where it takes more than a piece. */
+async function foldHere(
+  { engine, host }: FoldTools,
+  work: FoldWork,
+  { filter = keepAll }: FoldOptions,
+): Promise<Outcome<FoldStep> | undefined> {
+  const { type, base } = work;
+  const isWanted = filter();
+  const { take, stateJson } = openQuickFold(type, base?.stateJson);
+  const reached = openCount(base);
+  for await (const { stored, events } of eventChunks(engine, host, work, CHUNK_BYTES)) {
+    const folded = take(events.filter(isWanted));
+    if (!folded?.ok) return folded;
+    reached.add(stored);
+  }
+  return accept({ ...reached.now(), stateJson });
+}
+
+/** One job of a process after the other, each from the state that the one before has left. */
+async function* foldElsewhere(
+  tools: FoldTools,
+  work: FoldWork,
+  options: FoldOptions,
+): AsyncGenerator<Outcome<FoldStep>> {
+  const { tenant, head } = work;
+  for (let base = work.base; (base?.length ?? 0) < head.length;) {
+    const job = openFoldJob(tools, { ...work, base }, options);
+    const folded = await tools.compute.fold(tenant, job.order);
+    if (!folded.ok) return yield folded;
+    const now = job.reached();
+    if (now.length === (base?.length ?? 0)) return;
+    base = { ...now, generation: head.generation, stateJson: folded.value };
+    yield accept({ ...now, stateJson: () => folded });
+  }
+}
+
+/** The events from the base on, as many as go into one step. */
+function openFoldJob(
+  { engine, host }: FoldTools,
+  work: FoldWork,
+  { filter = keepAll, stepBytes = Infinity }: FoldOptions,
+) {
+  const { stream, type, base } = work;
+  let count = openCount(base);
+
+  async function* events(): AsyncGenerator<string[]> {
+    const isWanted = filter();
+    // It may be read more than once.
+    count = openCount(base);
+    for await (const { stored, events } of eventChunks(engine, host, work, JOB_CHUNK_BYTES)) {
+      yield stored.filter((_, index) => isWanted(events[index]!)).map(({ raw }) => raw);
+      count.add(stored);
+      if (count.now().bytes - (base?.bytes ?? 0) >= stepBytes) return;
+    }
+  }
+
+  const bytes = Math.min(stepBytes, bytesToFold(work));
+  const order: FoldOrder = { stream, type, base: base?.stateJson, events, bytes };
+  return { order, reached: () => count.now() };
+}
+
+async function* foldWithModules(
+  tools: FoldTools,
+  work: FoldWork,
+  { purpose, filter = keepAll }: FoldOptions,
+): AsyncGenerator<Outcome<FoldStep>> {
+  const { type, tenant, stream, base } = work;
+  const { stateJson, take } = beginFold(tools, tenant, stream, type, base?.stateJson, purpose);
+  const size = openSliceSize(tools.host);
+  const isWanted = filter();
+  const reached = openCount(base);
+  for await (const chunk of eventChunks(tools.engine, tools.host, work, CHUNK_BYTES)) {
+    for (const slice of slicesOf(chunk, size)) {
+      const folded = await take(keepWanted(slice, isWanted));
       if (!folded.ok) return yield folded;
-      length += slice.stored.length;
-      for (const event of slice.stored) bytes += event.bytes;
-      yield accept({ length, bytes, stateJson });
+      reached.add(slice.stored);
+      yield accept({ ...reached.now(), stateJson });
     }
   }
 }
 
-function filter({ stored, events }: EventChunk, isWanted: (event: StoredEvent) => boolean) {
+function keepAll() {
+  return () => true;
+}
+
+function keepWanted({ stored, events }: EventChunk, isWanted: (event: StoredEvent) => boolean) {
   // Each is asked once: who is asked may count.
   const isKept = events.map(isWanted);
   const keep = (_: unknown, index: number) => isKept[index]!;
   return { stored: stored.filter(keep), events: events.filter(keep) };
+}
+
+/** How far a fold has come. */
+function openCount(base: FoldedState | undefined) {
+  let length = base?.length ?? 0;
+  let bytes = base?.bytes ?? 0;
+  return {
+    now: () => ({ length, bytes }),
+    add(stored: readonly IndexedEvent[]): void {
+      length += stored.length;
+      for (const event of stored) bytes += event.bytes;
+    },
+  };
 }
 
 function* slicesOf({ stored, events }: EventChunk, size: SliceSize): Generator<EventChunk> {
@@ -154,7 +257,7 @@ export async function foldStream(
     : host.monotonicMs() + limits.wasmRequestMsMax;
   let last: FoldStep | undefined;
   let isLate = false;
-  for await (const step of foldInSteps(tools, work, { purpose: "read", budget: newFoldBudget() })) {
+  for await (const step of foldInSteps(tools, work, { purpose: "read" })) {
     if (!step.ok) return step;
     last = step.value;
     isLate = endMs < Infinity && last.length < head.length && host.monotonicMs() > endMs;
@@ -193,24 +296,24 @@ interface EventChunk {
   readonly events: readonly StoredEvent[];
 }
 
-/** The decoded events between base and head, about {@link CHUNK_BYTES} at a time; takes turns. */
+/** The decoded events between base and head, about `bytesMax` at a time; takes turns. */
 async function* eventChunks(
   engine: Engine,
   host: Host,
   { tenant, stream, head, base }: FoldWork,
+  bytesMax: number,
 ): AsyncGenerator<EventChunk> {
   let from = base?.length ?? 0;
-  let turnBeganMs = host.nowMs();
+  const pieces = openPieces(host);
   while (from < head.length) {
     const { length: to, generation } = head;
-    const window = { from, to, bytesMax: CHUNK_BYTES, generation };
+    const window = { from, to, bytesMax, generation };
     const stored = await engine.snapshot((tx) => readEvents(tx, tenant, stream, window));
     if (stored.length === 0) return;
     yield { stored, events: stored.map(({ raw }) => decodeEvent(raw)) };
     from = stored.at(-1)!.index + 1;
-    if (host.nowMs() - turnBeganMs < TURN_MS_MAX) continue;
-    await host.yieldTurn();
-    turnBeganMs = host.nowMs();
+    const rest = pieces.rest();
+    if (rest !== undefined) await rest;
   }
 }
 

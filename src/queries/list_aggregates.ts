@@ -57,7 +57,7 @@ export async function listAggregates(
  * Reads each aggregate within what is left of the request's budget; one that no request could read
  * carries its error and the rest go on. A page ends early before what only another page's budget
  * can read, before a state with which it would be longer than a page of events may be, and when
- * modules have taken what time a request has.
+ * folding has taken what time a request has.
  */
 async function resolveEach(
   host: Host,
@@ -72,7 +72,7 @@ async function resolveEach(
   let characters = 0;
   const endMs = host.monotonicMs() + limits.wasmRequestMsMax;
   for (const id of ids) {
-    if (type.wasmHandlers.size > 0 && entries.length > 0 && host.monotonicMs() > endMs) break;
+    if (entries.length > 0 && host.monotonicMs() > endMs) break;
     const stream = streamKey(type.name, id);
     const options = { synchronous, bytesMax: bytesLeft };
     const read = await reader.readState(tenant.number, stream, type, options);

@@ -5,10 +5,9 @@
 
 import { count, type Counters, newCounters } from "../domain/counters.ts";
 import type { StoredEvent } from "../domain/event.ts";
-import { newFoldBudget } from "../domain/handler/budget.ts";
 import { limits } from "../domain/limits.ts";
 import type { AggregateView, ReadAggregateRequest } from "../domain/reading.ts";
-import { accept, type Outcome, refuse } from "../domain/refusal.ts";
+import { accept, type Outcome, type Refusal, refuse } from "../domain/refusal.ts";
 import type { CompiledAggregateType } from "../domain/spec/compiled.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
 import type { Tenant } from "../domain/tenant.ts";
@@ -28,10 +27,10 @@ import {
   shareFolds,
   wasRewritten,
 } from "./fold_stream.ts";
-import { refuseSlowModules } from "./fold_steps.ts";
+import { type HandlerRunners, refuseSlowModules } from "./fold_steps.ts";
 import { locateStream } from "./locate_stream.ts";
-import type { ModuleRunner } from "./run_modules.ts";
 import { openSmallReader, type SmallReader } from "./read_small.ts";
+import type { ComputeRunner } from "./run_compute.ts";
 import type { CachedState, StateCache } from "./state_cache.ts";
 
 /** Times a read starts again because its stream was rewritten under it. */
@@ -40,6 +39,8 @@ const RESTARTS_MAX = 5;
 const SNAPSHOT_BYTES_MIN = 64 * 1024;
 
 export interface AggregateReader {
+  /** Where it folds what is heavy, and where rows of it are computed. */
+  readonly compute: ComputeRunner;
   readAggregate(tenant: Tenant, request: ReadAggregateRequest): Promise<Outcome<AggregateView>>;
   /** The state of one stream, reading at most `bytesMax` of events; undefined without events. */
   readState(
@@ -86,10 +87,10 @@ export function createAggregateReader(
   specs: SpecCache,
   cache: StateCache,
   onSnapshotDue: (tenant: number, stream: StreamKey, foldHash: string, state: FoldedState) => void,
-  modules: ModuleRunner,
+  runners: HandlerRunners,
   counters: Counters = newCounters(),
 ): AggregateReader {
-  const tools = { engine, host, modules };
+  const tools = { engine, host, ...runners };
   const foldShared = shareFolds(tools);
 
   async function readAggregate(
@@ -162,7 +163,9 @@ export function createAggregateReader(
       if (folded === undefined) return undefined;
       if (!folded.ok) {
         // What modules do may depend on the moment.
-        if (type.wasmHandlers.size === 0) cache.refuse(fold, folded.refusal);
+        if (type.wasmHandlers.size === 0 && isFinal(folded.refusal)) {
+          cache.refuse(fold, folded.refusal);
+        }
         return folded;
       }
       if (caching) remember(work, folded.value);
@@ -253,8 +256,12 @@ export function createAggregateReader(
         seen = { length: seen.length + 1, createdAt, updatedAt: timestamp };
         return true;
       }
+      function filter() {
+        seen = { length: 0, createdAt: 0, updatedAt: 0 };
+        return isWanted;
+      }
       const endMs = host.monotonicMs() + limits.wasmRequestMsMax;
-      const options = { purpose: "read", budget: newFoldBudget(), isWanted } as const;
+      const options = { purpose: "read", filter } as const;
       let dataJson: Outcome<string> = accept("{}");
       for await (const step of foldInSteps(tools, work, options)) {
         if (!step.ok) return step;
@@ -272,7 +279,8 @@ export function createAggregateReader(
   }
 
   const readSmall = openSmallReader(cache, counters);
-  return { readAggregate, readState, readFolded, readSmall, keepState };
+  const { compute } = runners;
+  return { compute, readAggregate, readState, readFolded, readSmall, keepState };
 }
 
 /** Spec: a singleton without events is read as an empty object. */
@@ -285,6 +293,11 @@ const EMPTY_SINGLETON: AggregateView = {
 
 function foldRead(head: StreamHead, stateJson: string, bytesRead: number): FoldRead {
   return { head, stateJson, bytesRead };
+}
+
+/** Whether the same fold would end with it again. */
+function isFinal(refusal: Refusal): boolean {
+  return refusal.kind === "fold_budget_exceeded" && refusal.isOfTheMoment === undefined;
 }
 
 function isUsable(state: FoldedState, head: StreamHead): boolean {

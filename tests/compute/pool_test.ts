@@ -128,7 +128,7 @@ Deno.test("a fold that is refused is refused there, and the rest of its events a
         }
       },
     };
-    const outcome = await pool.run("instance", counted);
+    const outcome = await pool.run<"fold">("instance", counted);
     assert.ok(outcome.kind === "done" && !outcome.result.ok);
     assert.equal(outcome.result.refusal.kind, "fold_budget_exceeded");
     assert.ok(sent < 20, `${sent} pieces`);

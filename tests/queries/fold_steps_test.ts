@@ -10,7 +10,7 @@ import { type FoldedState, foldStream, type FoldWork } from "../../src/queries/f
 import { openSpecCache } from "../../src/queries/current_spec.ts";
 import type { ModuleRunner } from "../../src/queries/run_modules.ts";
 import { readHead } from "../../src/store/streams.ts";
-import { noModules } from "../support/no_modules.ts";
+import { noModules, noRunners } from "../support/no_modules.ts";
 import { valueOf } from "../support/service_fixture.ts";
 import { digest, type ModuleWorld, withModules } from "../support/wasm/module_world.ts";
 
@@ -53,7 +53,7 @@ Deno.test("a fold counts each event of a module once, whatever its steps", async
   await withStream(async (work, world) => {
     // From the largest steps to small ones.
     for (const msEach of [0, 1, 4]) {
-      const tools = { ...world, modules: counting(world, 0, msEach) };
+      const tools = { ...world, ...noRunners, modules: counting(world, 0, msEach) };
       const folded = await foldStream(tools, work);
       assert(folded !== undefined);
       const { stateJson, length, bytes } = valueOf(folded);
@@ -65,7 +65,7 @@ Deno.test("a fold counts each event of a module once, whatever its steps", async
 
 Deno.test("a fold that takes modules too long is refused, and the next one goes on where it was", async () => {
   await withStream(async (work, world) => {
-    const tools = { ...world, modules: counting(world, limits.wasmRequestMsMax / 2) };
+    const tools = { ...world, ...noRunners, modules: counting(world, limits.wasmRequestMsMax / 2) };
     let base: FoldedState | undefined;
     for (let tries = 0;; tries++) {
       assert(tries < 2_000, "it ends");

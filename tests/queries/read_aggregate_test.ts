@@ -1,6 +1,7 @@
 /** Spec: "GET /{aggregate_type}/{aggregate_id}"; decided: caches, budget, `?at=`. */
 
 import assert from "node:assert/strict";
+import type { JsonValue } from "../../src/domain/json.ts";
 import { limits } from "../../src/domain/limits.ts";
 import type { ReadAggregateRequest } from "../../src/domain/reading.ts";
 import type { Tenant } from "../../src/domain/tenant.ts";
@@ -208,7 +209,10 @@ Deno.test("readAggregate() finds out once, not each time, that a fold is too muc
   const spec = copyOfExampleSpec();
   // deno-lint-ignore no-explicit-any
   const order = (spec.aggregate_types as any).order;
-  order.events.was_viewed.handler = { set: { target: "", value: { left: "@", right: "@" } } };
+  // Twenty levels more with each event.
+  let value: JsonValue = "@";
+  for (let level = 0; level < 20; level++) value = { inner: value };
+  order.events.was_viewed.handler = { set: { target: "", value } };
   let snapshots = 0;
   const wrap = (engine: Engine): Engine => ({
     transact: (body) => engine.transact(body),
@@ -220,7 +224,10 @@ Deno.test("readAggregate() finds out once, not each time, that a fold is too muc
     close: () => engine.close(),
   });
   await withService(async ({ service, tenants: { test } }) => {
-    const events = Array.from({ length: 60 }, () => ({ type: "was_viewed", data: {} }));
+    const events = Array.from(
+      { length: 60 },
+      () => ({ type: "was_viewed", data: {} }),
+    );
     valueOf(await service.data.writeEvents(test, orderWrite(uuid(1), events)));
     const first = refusalOf(await read(service, test));
     const counts: number[] = [];

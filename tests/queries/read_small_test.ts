@@ -10,7 +10,7 @@ import { type AggregateReader, createAggregateReader } from "../../src/queries/r
 import type { SmallRead } from "../../src/queries/read_small.ts";
 import { openStateCache } from "../../src/queries/state_cache.ts";
 import { erase } from "../support/erasure_fixtures.ts";
-import { noModules } from "../support/no_modules.ts";
+import { noRunners } from "../support/no_modules.ts";
 import { type ServiceFixture, uuid, withService } from "../support/service_fixture.ts";
 import { writeShop } from "../support/shop_views.ts";
 import { shopSpec } from "../support/view_shop.ts";
@@ -38,7 +38,7 @@ async function withReader(body: (reading: Reading) => Promise<void>): Promise<vo
     const counters = newCounters();
     const cache = openStateCache();
     const keep = () => {};
-    const reader = createAggregateReader(engine, host, specs, cache, keep, noModules, counters);
+    const reader = createAggregateReader(engine, host, specs, cache, keep, noRunners, counters);
     const type = (await specs.current(test.number)).aggregateTypes.get("order")!;
     const write = (event: string, data: JsonObject) =>
       writeShop(service, test, new Map(), ["order", uuid(1)], { type: event, data }, host.timeMs);

@@ -2,6 +2,7 @@
 
 import type { ModuleAsker } from "../../src/commands/ask_modules.ts";
 import { newOutsideAnswers, type OutsideAsker } from "../../src/commands/ask_outside.ts";
+import type { HandlerRunners } from "../../src/queries/fold_steps.ts";
 import type { ModuleRunner } from "../../src/queries/run_modules.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 
@@ -14,6 +15,16 @@ export const noModules: ModuleRunner = {
   ask: refuseToRun,
   check: refuseToRun,
 };
+
+/** For folds that are small: whoever needs a process for one has gone wrong. */
+export const noRunners: HandlerRunners = {
+  modules: noModules,
+  compute: { fold: refuseToCompute, advanceRow: refuseToCompute },
+};
+
+function refuseToCompute(): never {
+  throw new Error("this test needs no process");
+}
 
 export const noAsker: ModuleAsker = { prepare: refuseToRun, answer: refuseToRun };
 

@@ -68,10 +68,12 @@ async function computeSome(
   const quick = await computeQuickly(parts, set, left, isBuild);
   const { tenant, spec } = set;
   const batch = openRowBatch(parts.reader, { tenant, spec, synchronous: false });
-  const computed = await Promise.all(quick.map(async (row, at) => {
+  const computed: RowWork[] = [];
+  // One after the other, for their states may be large.
+  for (const [at, row] of quick.entries()) {
     const { view, key } = left[at]!;
-    return { view, row: row ?? await batch.compute(view.projection, key) };
-  }));
+    computed.push({ view, row: row ?? await batch.compute(view.projection, key) });
+  }
   let bytes = 0;
   let count = 0;
   for (const { row } of computed) {

@@ -163,6 +163,15 @@ function copyObject(object: JsonObject, level: number, budget: Budget): JsonObje
   return copy;
 }
 
+/** Charges all of a value, which is to be read or written as a whole. */
+export function spendValue(value: JsonValue, budget: Budget): void {
+  if (typeof value === "string") return spend(budget, value.length);
+  if (!isContainer(value)) return;
+  const children = Array.isArray(value) ? value : Object.values(value);
+  spend(budget, CONTAINER_UNITS + KEY_UNITS * children.length);
+  for (const child of children) spendValue(child, budget);
+}
+
 /**
  * Deep equality: arrays by element in order, objects by key whatever the order, scalars by value.
  * Containers nested deeper than a state may be are not equal. What is compared is charged: nodes,

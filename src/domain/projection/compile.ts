@@ -7,7 +7,7 @@ import { Buffer } from "node:buffer";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { limits } from "../limits.ts";
 import type { Violation } from "../refusal.ts";
-import type { CompiledSpec } from "../spec/compiled.ts";
+import type { KnownNames } from "./definition.ts";
 import { createFaultList, type FaultList } from "../spec/fault_list.ts";
 import { checkKnownKeys, isWithinDepth } from "../spec/shape.ts";
 import { isTypeName, TYPE_NAME_HINT } from "../type_name.ts";
@@ -36,7 +36,7 @@ const RESERVED_PREFIX = "sqlite_";
 /** Reports every fault, up to `limits.violationsMax`; never throws. The document is kept. */
 export function compileProjection(
   document: JsonObject,
-  spec: CompiledSpec,
+  spec: KnownNames,
 ): ProjectionCompilation {
   const faults = createFaultList();
   const tooLarge = checkSize(document);
@@ -87,7 +87,7 @@ function compileName(value: JsonValue | undefined, faults: FaultList): string {
 
 function compileForEach(
   value: JsonValue | undefined,
-  spec: CompiledSpec,
+  spec: KnownNames,
   faults: FaultList,
 ): string {
   const name = typeof value === "string" ? value : "";

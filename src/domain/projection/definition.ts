@@ -22,6 +22,12 @@ export interface CompiledColumn extends Column {
   readonly read: (evaluation: Evaluation) => JsonValue | undefined;
 }
 
+/** What of a spec a projection is checked against. */
+export interface KnownNames {
+  readonly aggregateTypes: ReadonlyMap<string, unknown>;
+  readonly singletons: ReadonlySet<string>;
+}
+
 export interface CompiledProjection {
   readonly name: string;
   readonly document: JsonObject;

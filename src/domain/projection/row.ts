@@ -3,35 +3,70 @@
  * byte for byte. What it reads is found step by step: the state of one source may name the next.
  */
 
-import { spend } from "../budget.ts";
-import { newFoldBudget } from "../handler/budget.ts";
+import { type Budget, spend } from "../budget.ts";
 import type { Evaluation } from "../handler/evaluation.ts";
 import { StateTooLarge } from "../handler/handler.ts";
-import { putField } from "../handler/value.ts";
+import { putField, spendValue } from "../handler/value.ts";
 import { parseIdentifier } from "../identifier.ts";
 import type { StoredEvent } from "../event.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { limits } from "../limits.ts";
+import type { Refusal } from "../refusal.ts";
 import { splitStreamKey, type StreamKey, streamKey } from "../stream_key.ts";
 import type { CompiledProjection, CompiledSource } from "./definition.ts";
 
+/** How far a row comes with the states that are known. */
+export type RowStep =
+  /** All streams of the next step, known or not. */
+  | { readonly kind: "wanted"; readonly streams: readonly StreamKey[] }
+  /** Its columns. */
+  | { readonly kind: "data"; readonly data: JsonObject };
+
 /** What is known of a row so far. */
-export interface RowDraft {
+interface RowDraft {
   readonly projection: CompiledProjection;
   readonly key: string;
   readonly evaluation: Evaluation;
 }
 
-/** The states that were asked for; null for a stream without events. */
-export type StatesOf = (stream: StreamKey) => JsonValue;
+/** Null for a stream without events; undefined where the state is not known yet. */
+export type StatesOf = (stream: StreamKey) => JsonValue | undefined;
 
 /** Paths of projections begin with sources; none reads an event. */
 const NO_EVENT = {} as StoredEvent;
 
-export function beginRow(projection: CompiledProjection, key: string): RowDraft {
-  const bindings = [key, key];
-  const evaluation = { state: {}, event: NO_EVENT, bindings, budget: newFoldBudget() };
-  return { projection, key, evaluation };
+/** Charged for an id of a source, which is read and looked up. */
+const ID_UNITS = 64;
+
+/**
+ * Computes a row from its beginning with the states that are known: either all columns, or which
+ * streams it needs next. @throws {BudgetSpent} where it takes more than the budget has, and
+ * `StateTooLarge` where it would show too much.
+ */
+export function advanceRow(
+  projection: CompiledProjection,
+  key: string,
+  states: StatesOf,
+  budget: Budget,
+): RowStep {
+  const evaluation = { state: {}, event: NO_EVENT, bindings: [key, key], budget };
+  const draft: RowDraft = { projection, key, evaluation };
+  const own = streamKey(projection.forEach, key);
+  for (const [index, step] of projection.steps.entries()) {
+    const streams = new Set(streamsOfStep(draft, step));
+    if (index === 0) streams.add(own);
+    for (const stream of streams) {
+      if (states(stream) === undefined) return { kind: "wanted", streams: [...streams] };
+    }
+    bindStep(draft, step, states);
+  }
+  return { kind: "data", data: selectRow(draft) };
+}
+
+/** Why there is no row, in the words of what was thrown. */
+export function refuseRow(message: string): Refusal {
+  const { rowBytesMax: limit } = limits;
+  return { kind: "fold_budget_exceeded", message, bytes: limit, limit };
 }
 
 /** Whether an aggregate of the type has a row. */
@@ -53,26 +88,31 @@ export function mayShow({ steps, includes }: CompiledProjection, stream: StreamK
 }
 
 /** The streams of one step. Throws `StateTooLarge` where they are too many. */
-export function streamsOfStep(draft: RowDraft, step: readonly CompiledSource[]): StreamKey[] {
+function streamsOfStep(draft: RowDraft, step: readonly CompiledSource[]): StreamKey[] {
   const streams = step.flatMap((source) => streamsOf(draft, source).filter(isStream));
   if (streams.length <= limits.rowSourcesMax) return streams;
   throw new StateTooLarge(`The row would show more than ${limits.rowSourcesMax} aggregates`);
 }
 
 /** Binds what a step has found. */
-export function bindStep(draft: RowDraft, step: readonly CompiledSource[], states: StatesOf): void {
+function bindStep(draft: RowDraft, step: readonly CompiledSource[], states: StatesOf): void {
   const { bindings, budget } = draft.evaluation;
   for (const source of step) {
-    const values = streamsOf(draft, source).map((stream) => stream ? states(stream) : null);
+    const values = streamsOf(draft, source).map((stream) => stream ? states(stream) ?? null : null);
     spend(budget, values.length);
     bindings[source.slot] = source.kind === "array" ? values : values[0] ?? null;
   }
 }
 
 /** The columns; what is missing is null. Throws `StateTooLarge`. */
-export function selectRow({ projection, evaluation }: RowDraft): JsonObject {
+function selectRow({ projection, evaluation }: RowDraft): JsonObject {
   const data: JsonObject = {};
-  for (const { name, read } of projection.columns) putField(data, name, read(evaluation) ?? null);
+  for (const { name, read } of projection.columns) {
+    const value = read(evaluation) ?? null;
+    // Not a copy, but it becomes text.
+    spendValue(value, evaluation.budget);
+    putField(data, name, value);
+  }
   return data;
 }
 
@@ -85,6 +125,7 @@ function streamsOf(
   if (source.kind === "include") return [source.stream];
   const found = source.readIds(evaluation);
   const ids = source.kind === "one" ? [found] : Array.isArray(found) ? found : [];
+  spend(evaluation.budget, ID_UNITS * ids.length);
   return ids.map((id) => {
     const identifier = typeof id === "string" && parseIdentifier(id, projection.singletons);
     return identifier ? streamKey(source.type, identifier.value) : undefined;

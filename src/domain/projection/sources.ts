@@ -11,7 +11,7 @@ import { templateAt } from "../handler/template.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { limits } from "../limits.ts";
 import { didYouMean } from "../nearest_name.ts";
-import type { CompiledSpec } from "../spec/compiled.ts";
+import type { KnownNames } from "./definition.ts";
 import { type FaultList, joinKey, shorten } from "../spec/fault_list.ts";
 import { checkKnownKeys, requireObject } from "../spec/shape.ts";
 import { type StreamKey, streamKey } from "../stream_key.ts";
@@ -41,7 +41,7 @@ interface Needing {
 
 export function compileSources(
   document: JsonObject,
-  spec: CompiledSpec,
+  spec: KnownNames,
   faults: FaultList,
 ): CompiledSources {
   const sources = requireObject(document.sources, "sources", SOURCES_HINT, faults) ?? {};
@@ -97,7 +97,7 @@ function compileInclude(
   value: JsonValue,
   path: string,
   slot: number,
-  spec: CompiledSpec,
+  spec: KnownNames,
   faults: FaultList,
 ): (CompiledSource & { readonly kind: "include" }) | undefined {
   const [type = "", id = "", ...rest] = typeof value === "string" ? value.split(":") : [];
@@ -125,7 +125,7 @@ function compileSource(
   value: JsonValue,
   { alias, path, slot }: SourcePlace,
   scope: Scope,
-  spec: CompiledSpec,
+  spec: KnownNames,
   faults: FaultList,
 ): Needing | undefined {
   if (value === "$key") return { alias, source: { kind: "key", slot }, needs: undefined };
@@ -204,7 +204,7 @@ function reportCircle(left: readonly Needing[], faults: FaultList): void {
 export function addUnknownType(
   type: string,
   path: string,
-  spec: CompiledSpec,
+  spec: KnownNames,
   faults: FaultList,
 ): void {
   const message = `Aggregate type '${shorten(type)}' not found in spec.`;
@@ -212,7 +212,7 @@ export function addUnknownType(
   faults.add("aggregate_type_unknown", path, message, hint);
 }
 
-export function describeTypes({ aggregateTypes }: CompiledSpec): string {
+export function describeTypes({ aggregateTypes }: KnownNames): string {
   if (aggregateTypes.size === 0) return "No spec is deployed yet: deploy one first.";
   return `The spec has ${shorten([...aggregateTypes.keys()].join(", "))}.`;
 }

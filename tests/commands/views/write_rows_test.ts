@@ -12,7 +12,7 @@ import { openSpecCache } from "../../../src/queries/current_spec.ts";
 import { createAggregateReader } from "../../../src/queries/read_aggregate.ts";
 import { openStateCache } from "../../../src/queries/state_cache.ts";
 import { openViewSets } from "../../../src/queries/view_definitions.ts";
-import { noModules } from "../../support/no_modules.ts";
+import { noRunners } from "../../support/no_modules.ts";
 import { type ServiceFixture, uuid, valueOf, withService } from "../../support/service_fixture.ts";
 import { settleViews } from "../../support/settle_views.ts";
 import {
@@ -44,7 +44,7 @@ async function withSlowProcess(body: (slow: Slow) => Promise<void>): Promise<voi
     await settleViews(service);
     const specs = openSpecCache(engine, host);
     const keep = () => {};
-    const reader = createAggregateReader(engine, host, specs, openStateCache(), keep, noModules);
+    const reader = createAggregateReader(engine, host, specs, openStateCache(), keep, noRunners);
     const sets = openViewSets(engine, specs);
     const { views: [view], spec } = await sets.current(test.number);
     await body({

@@ -1,21 +1,16 @@
 /** What a row is, given the states of its sources. */
 
 import assert from "node:assert/strict";
+import { BudgetSpent, newBudget } from "../../../src/domain/budget.ts";
+import { newFoldBudget } from "../../../src/domain/handler/budget.ts";
 import { StateTooLarge } from "../../../src/domain/handler/handler.ts";
 import type { JsonObject, JsonValue } from "../../../src/domain/json.ts";
 import { limits } from "../../../src/domain/limits.ts";
 import { compileProjection } from "../../../src/domain/projection/compile.ts";
 import type { CompiledProjection } from "../../../src/domain/projection/definition.ts";
-import {
-  beginRow,
-  bindStep,
-  hasRow,
-  ownRowOf,
-  selectRow,
-  streamsOfStep,
-} from "../../../src/domain/projection/row.ts";
+import { advanceRow, hasRow, ownRowOf } from "../../../src/domain/projection/row.ts";
 import { compileSpec } from "../../../src/domain/spec/compile.ts";
-import { streamKey } from "../../../src/domain/stream_key.ts";
+import { type StreamKey, streamKey } from "../../../src/domain/stream_key.ts";
 import { readGolden } from "../../support/golden_cases.ts";
 import { shopSpec } from "../../support/view_shop.ts";
 
@@ -64,37 +59,54 @@ function compile(select: JsonObject, change: JsonObject = {}): CompiledProjectio
 }
 
 function rowOf(projection: CompiledProjection, states: Readonly<Record<string, JsonValue>>) {
-  const draft = beginRow(projection, ORDER);
-  for (const step of projection.steps) {
-    streamsOfStep(draft, step);
-    bindStep(draft, step, (stream) => states[stream] ?? null);
-  }
-  return selectRow(draft);
+  const step = advanceRow(projection, ORDER, (stream) => states[stream] ?? null, newFoldBudget());
+  assert.ok(step.kind === "data");
+  return step.data;
 }
 
 for (const { name, order, select, row } of readGolden<RowCase>("projections/rows.json")) {
-  Deno.test(`selectRow(): ${name}`, () => {
+  Deno.test(`advanceRow(): ${name}`, () => {
     const own = { ...STATES[`order:${ORDER}`] as JsonObject, ...order };
     const data = rowOf(compile(select), { ...STATES, [`order:${ORDER}`]: own });
     assert.equal(JSON.stringify(data), JSON.stringify(row), "fields in the order of select, too");
   });
 }
 
-Deno.test("streamsOfStep() tells all that a row reads, also what has no events", () => {
+Deno.test("advanceRow() tells step by step what a row reads, also what has no events", () => {
   const projection = compile({ a: "$.key" });
-  const draft = beginRow(projection, ORDER);
-  const streams: string[] = [];
-  for (const step of projection.steps) {
-    streams.push(...streamsOfStep(draft, step));
-    bindStep(draft, step, (stream) => stream === "customer:CV5T0MERA" ? null : STATES[stream]!);
+  const known = new Map<StreamKey, JsonValue>();
+  const streams = new Set<StreamKey>();
+  for (let steps = 0; steps < 5; steps++) {
+    const step = advanceRow(projection, ORDER, (stream) => known.get(stream), newFoldBudget());
+    if (step.kind === "data") break;
+    for (const stream of step.streams) {
+      streams.add(stream);
+      known.set(stream, stream === "customer:CV5T0MERA" ? null : STATES[stream]!);
+    }
   }
-  assert.deepEqual(streams.sort(), [
+  assert.deepEqual([...streams].sort(), [
     "customer:CV5T0MERA",
     `order:${ORDER}`,
     "product:PR0DVCTA1",
     "product:PR0DVCTB1",
     "settings:main",
   ]);
+});
+
+Deno.test("a row that takes more than its budget is not computed", () => {
+  const projection = compile({ a: { $map: "$.order.lines", to: "$item" } });
+  const states = (stream: StreamKey) => STATES[stream] ?? null;
+  assert.throws(() => advanceRow(projection, ORDER, states, newBudget(500)), BudgetSpent);
+});
+
+Deno.test("columns are charged by what they show, though they are no copies", () => {
+  const columns = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`c${n}`, "$.order"]));
+  const budgets = [compile({ a: "$.order" }), compile(columns)].map((projection) => {
+    const budget = newFoldBudget();
+    advanceRow(projection, ORDER, (stream) => STATES[stream] ?? null, budget);
+    return newFoldBudget().left - budget.left;
+  });
+  assert.ok(budgets[1]! > 20 * budgets[0]!, `${budgets}`);
 });
 
 Deno.test("a row of more aggregates than the limit is refused", () => {

@@ -112,13 +112,13 @@ export function createCombiner(
   function schedule(): void {
     if (isScheduled) return;
     isScheduled = true;
-    host.yieldTurn().then(look);
+    host.yieldBriefly().then(look);
   }
 
   function look(): void {
     const next = gathering.look(sumWaiting(queues));
     if (next === "next_turn") {
-      host.yieldTurn().then(look);
+      host.yieldBriefly().then(look);
       return;
     }
     isScheduled = false;

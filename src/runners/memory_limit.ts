@@ -1,7 +1,9 @@
 /**
  * A limit on the memory of a process, kept by the operating system: engine, native code and buffers
  * together. At the limit an allocation fails: SQLite and buffers say so, and the engine ends its
- * process. Needs Linux and `prlimit` of util-linux, which then becomes the process itself.
+ * process. And no runner outlives the process that started it, whatever it does at that moment: the
+ * system ends it. Needs Linux, and `prlimit` and `setpriv` of util-linux, which become the process
+ * itself one after the other.
  */
 
 /** What to start. */
@@ -14,6 +16,8 @@ export interface RunnerCommand {
 
 /** Named among the permissions of the server (`deno.json`, `Dockerfile`). */
 export const LIMITER_PATH = "/usr/bin/prlimit";
+/** Has the system end a process with its parent. The other starts it: it needs no permission. */
+const BINDER = ["/usr/bin/setpriv", "--pdeathsig", "KILL"];
 
 const MEBIBYTE = 1024 * 1024;
 /**
@@ -28,13 +32,13 @@ let isFound: boolean | undefined;
 
 /** Whether processes can be limited here. Looked at once. */
 export function canLimitMemory(): boolean {
-  return isFound ??= Deno.build.os === "linux" && answers(LIMITER_PATH);
+  return isFound ??= Deno.build.os === "linux" && answers(LIMITER_PATH, BINDER);
 }
 
-function answers(path: string): boolean {
+function answers(path: string, next: readonly string[]): boolean {
   try {
     const command = new Deno.Command(path, {
-      args: ["--version"],
+      args: ["--core=0", ...next, path, "--version"],
       stdout: "null",
       stderr: "null",
     });
@@ -52,7 +56,8 @@ function answers(path: string): boolean {
 export function limitMemory(command: RunnerCommand, bytesMax: number): RunnerCommand {
   if (!canLimitMemory()) return command;
   const dataBytes = bytesMax + reservedBytes(navigator.hardwareConcurrency);
-  const args = [`--data=${dataBytes}`, "--core=0", command.path, ...command.args];
+  const limits = [`--data=${dataBytes}`, "--core=0"];
+  const args = [...limits, ...BINDER, command.path, ...command.args];
   return { ...command, path: LIMITER_PATH, args };
 }
 

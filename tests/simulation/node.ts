@@ -107,6 +107,7 @@ export function startNode(machine: Machine, around: Surroundings, number: number
     randomBytes: (length) => Uint8Array.from({ length }, () => around.random.below(256)),
     startTimer,
     yieldTurn: () => new Promise((resolve) => void startTimer(0, resolve)),
+    yieldBriefly: () => new Promise((resolve) => void startTimer(0, resolve)),
     log(level, message, { reason } = {}) {
       if (isAlive && level === "error") errors.push(`${message}: ${reason}`);
     },

@@ -40,6 +40,7 @@ export function fakeHost(seed = "daybook"): FakeHost {
       return () => void timers.delete(timer);
     },
     yieldTurn: () => new Promise((resolve) => setImmediate(resolve)),
+    yieldBriefly: () => new Promise((resolve) => setImmediate(resolve)),
     randomBytes(length) {
       const bytes = new Uint8Array(length);
       for (let at = 0; at < length; at += 32) {

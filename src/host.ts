@@ -33,17 +33,8 @@ export interface Host {
    * ready to run, and what has come in over the network meanwhile.
    */
   yieldTurn(): Promise<void>;
-<<<<<<< HEAD
-  /**
-   * The same, but the loop comes to rest for a moment. While it never does, as with one immediate
-   * after another, the runtime looks at the network once in 61 turns only: with turns of some
-   * milliseconds, a request that comes meanwhile waits for a third of a second.
-   */
-  yieldToNetwork?(): Promise<void>;
-=======
   /** Lets run what is ready now, and nothing else: for what is to be done in some microseconds. */
   yieldBriefly(): Promise<void>;
->>>>>>> 878e141 (Who yields its turn lets in what came over the network: immediates alone never look at sockets)
   /** What is under way, as `traceparent`; left out where nobody traces. */
   traceparent?(): string | undefined;
   /** One structured line. Fields never hold secrets: no keys, tokens, passwords or bodies. */
@@ -72,16 +63,15 @@ function yieldBriefly(): Promise<void> {
 const NETWORK_MS = 8;
 
 /**
- * Turns that end with `setImmediate` follow each other without a look at sockets, however many they
- * are; one that ends with a timer, which takes a millisecond, has that look. With 3 s of work in
- * pieces of 4 ms, a neighbour's requests took 2.6 s at worst by immediates alone, 36 ms with a timer
- * now and then.
+ * While the loop never comes to rest, as with one immediate after another, the runtime looks at the
+ * network once in 61 turns only; a timer, which takes a millisecond, lets it rest. With 3 s of work
+ * in pieces of 4 ms, a neighbour's requests took 2.6 s at worst by immediates alone, 36 ms with a
+ * timer now and then.
  */
 function turnsWithNetwork(): () => Promise<void> {
   let lookedMs = -Infinity;
   return () => {
-    const nowMs = performance.now();
-    if (nowMs - lookedMs < NETWORK_MS) return yieldBriefly();
+    if (performance.now() - lookedMs < NETWORK_MS) return yieldBriefly();
     return new Promise((resolve) =>
       setTimeout(() => {
         lookedMs = performance.now();
@@ -111,13 +101,8 @@ export function systemHost(tracer?: Tracer): Host {
       const timer = setTimeout(run, milliseconds);
       return () => clearTimeout(timer);
     },
-<<<<<<< HEAD
-    yieldTurn: () => new Promise((resolve) => setImmediate(resolve)),
-    yieldToNetwork: () => new Promise((resolve) => setTimeout(resolve, 0)),
-=======
     yieldTurn: turnsWithNetwork(),
     yieldBriefly,
->>>>>>> 878e141 (Who yields its turn lets in what came over the network: immediates alone never look at sockets)
     log(level, message, fields = {}) {
       const head = { time: new Date().toISOString(), level, message };
       // What a field is called never decides what the line is.

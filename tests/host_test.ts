@@ -118,27 +118,3 @@ Deno.test("systemHost() lets no field take the place of level, message or time",
   assert.deepEqual(rest, { level: "error", message: "This one", request_id: "r" });
   assert.ok(!Number.isNaN(Date.parse(time)));
 });
-
-Deno.test("yieldToNetwork() lets requests in between pieces of work, however many there are", async () => {
-  const host = systemHost();
-  let isWorking = true;
-  const server = Deno.serve(
-    { port: 0, hostname: "127.0.0.1", onListen() {} },
-    () => new Response(),
-  );
-  const url = `http://127.0.0.1:${server.addr.port}/`;
-  // The client has a thread of its own, as clients have.
-  const program = `await fetch("${url}"); await fetch("${url}"); console.log("answered");`;
-  const client = new Deno.Command(Deno.execPath(), { args: ["eval", program] }).output()
-    .finally(() => isWorking = false);
-  let pieces = 0;
-  while (isWorking) {
-    const end = performance.now() + 4;
-    while (performance.now() < end);
-    pieces++;
-    await host.yieldToNetwork!();
-  }
-  assert.match(new TextDecoder().decode((await client).stdout), /answered/);
-  assert.ok(pieces > 0);
-  await server.shutdown();
-});

@@ -18,8 +18,6 @@
 export interface Turns {
   monotonicMs(): number;
   yieldTurn(): Promise<void>;
-  /** Ends the turn so that the network is looked at too; where it is left out, the above does. */
-  yieldToNetwork?(): Promise<void>;
 }
 
 export interface Pieces {
@@ -39,7 +37,7 @@ const lines = new WeakMap<Turns, Promise<void>>();
  */
 export function waitForTurn(turns: Turns): Promise<void> {
   const before = lines.get(turns) ?? Promise.resolve();
-  const turn = before.then(() => turns.yieldToNetwork?.() ?? turns.yieldTurn());
+  const turn = before.then(() => turns.yieldTurn());
   lines.set(turns, turn.catch(() => {}));
   return turn;
 }

@@ -81,10 +81,3 @@ Deno.test("waitForTurn() lets one of many go on in each turn, in the order in wh
   await Promise.all(waiting);
   assert.deepEqual(order, ["a", "b", "c"]);
 });
-
-Deno.test("waitForTurn() has the network looked at where the host can", async () => {
-  const turns = newTurns();
-  let looks = 0;
-  await waitForTurn({ ...turns, yieldToNetwork: () => Promise.resolve(void looks++) });
-  assert.deepEqual([looks, turns.given], [1, 0]);
-});

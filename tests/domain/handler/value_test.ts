@@ -3,7 +3,14 @@
 import { deepStrictEqual, notStrictEqual, ok, strictEqual } from "node:assert/strict";
 import fc from "fast-check";
 import { newFoldBudget } from "../../../src/domain/handler/budget.ts";
-import { copyValue, equalValues, ownField, putField } from "../../../src/domain/handler/value.ts";
+import {
+  addField,
+  copyValue,
+  equalValues,
+  ownField,
+  putField,
+  removeField,
+} from "../../../src/domain/handler/value.ts";
 import type { JsonObject, JsonValue } from "../../../src/domain/json.ts";
 import { state } from "./random_handler.ts";
 
@@ -52,4 +59,41 @@ Deno.test("putField() and ownField() know own properties only, __proto__ too", (
   strictEqual(Object.getPrototypeOf(object), Object.prototype);
   deepStrictEqual(Object.keys(object), ["__proto__", "constructor", "toString"]);
   strictEqual((object as { polluted?: boolean }).polluted, undefined);
+});
+
+/** How long `work` takes on an object with so many keys. */
+function msOf(work: (object: JsonObject) => void, object: JsonObject): number {
+  const startedMs = performance.now();
+  work(object);
+  return performance.now() - startedMs;
+}
+
+Deno.test("a key that is removed and added again and again does not become slow to find", () => {
+  const many = Object.fromEntries(Array.from({ length: 100_000 }, (_, n) => [`k${n}`, n]));
+  const object = JSON.parse(JSON.stringify(many)) as JsonObject;
+  const tookMs = msOf((object) => {
+    for (let n = 0; n < 20_000; n++) {
+      removeField(object, "k5");
+      addField(object, "k5", n);
+    }
+  }, object);
+  strictEqual(Object.keys(object).at(-1), "k5");
+  // Seconds where each place that it has had is looked at.
+  ok(tookMs < 1_000, `${tookMs} ms`);
+});
+
+Deno.test("keys that are numbers far from the others do not copy all of them each time", () => {
+  const size = 100_000;
+  const many = Object.fromEntries(Array.from({ length: size }, (_, n) => [`${n}`, n]));
+  const object = JSON.parse(JSON.stringify(many)) as JsonObject;
+  const tookMs = msOf((object) => {
+    for (let n = 1; n < 300; n++) {
+      addField(object, `${size + 1_100 * n}`, n);
+      addField(object, `${size + 1_100 * n + 1}`, n);
+      removeField(object, `${size + 1_100 * n + 1}`);
+    }
+  }, object);
+  strictEqual(Object.keys(object).length, size + 299);
+  strictEqual(JSON.stringify(object).length, JSON.stringify({ ...object }).length);
+  ok(tookMs < 1_000, `${tookMs} ms`);
 });

@@ -181,7 +181,9 @@ function endOfString(reader: LongReader, open: number): number {
 
 function endOfNumber(reader: LongReader, start: number): number {
   let at = start;
-  while (isNumberCharacter(reader.text.charCodeAt(at + 1))) at++;
+  // A longer one is refused, so the rest of it is not looked at.
+  const last = start + limits.jsonNumberCharactersMax;
+  while (at < last && isNumberCharacter(reader.text.charCodeAt(at + 1))) at++;
   if (at - start >= SAFE_NUMBER_CHARACTERS) reader.doubtfulAt = start;
   if (at - start >= limits.jsonNumberCharactersMax) {
     refuseGroup(reader, reader.text.slice(reader.groupStart, at + 1));

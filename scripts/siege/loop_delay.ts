@@ -1,0 +1,46 @@
+/**
+ * The delay of the server's event loop: the highest bucket of the histogram in `/metrics` that has
+ * grown meanwhile. Undefined where the server does not have that histogram.
+ */
+
+import type { ServerProcess } from "../../tests/support/server_process.ts";
+
+const NAME = "daybook_event_loop_delay_seconds_bucket";
+const ASK_MS_MAX = 30_000;
+
+type Buckets = readonly (readonly [milliseconds: number, count: number])[];
+
+export function longestDelay(server: ServerProcess): { end(): Promise<number | undefined> } {
+  const before = readBuckets(server);
+  return {
+    async end() {
+      const [first, last] = [await before, await readBuckets(server)];
+      if (first === undefined || last === undefined) return undefined;
+      return highestGrown(first, last);
+    },
+  };
+}
+
+/** Buckets hold what is at most as large as they are; so the highest that differs from the next. */
+export function highestGrown(before: Buckets, after: Buckets): number | undefined {
+  const grown = after.map(([limit, count], at) => [limit, count - (before[at]?.[1] ?? 0)] as const);
+  const total = grown.at(-1)?.[1] ?? 0;
+  return grown.find(([, count]) => count === total)?.[0];
+}
+
+async function readBuckets(server: ServerProcess): Promise<Buckets | undefined> {
+  try {
+    const reply = await fetch(`${server.baseUrls.test}/metrics`, {
+      headers: { authorization: `Bearer ${server.credentials.operator_token}` },
+      signal: AbortSignal.timeout(ASK_MS_MAX),
+    });
+    const lines = (await reply.text()).split("\n").filter((line) => line.startsWith(NAME));
+    if (lines.length === 0) return undefined;
+    return lines.map((line) => {
+      const [, limit, count] = /le="([^"]+)"[^}]*\} (\S+)/.exec(line)!;
+      return [limit === "+Inf" ? Infinity : Number(limit) * 1000, Number(count)] as const;
+    });
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,256 @@
+/** Bodies that are slow to read, and answers that are slow to make or that nobody takes. */
+
+import type { AttackGroup, HostileRequest, Json } from "../attack.ts";
+import {
+  ACTOR,
+  eventType,
+  fields,
+  idOf,
+  importEvents,
+  read,
+  repeat,
+  specOf,
+  times,
+  write,
+  writeMany,
+} from "../documents.ts";
+
+const MiB = 2 ** 20;
+const ID = idOf(1);
+const METADATA = JSON.stringify({ actor: ACTOR });
+const SPEC = () => specOf({ thing: { was_seen: eventType() } });
+const APPENDING = () =>
+  specOf({ thing: { was_seen: eventType({ append: { target: "list", value: "$.data" } }) } });
+
+function raw(body: string, more: Partial<HostileRequest> = {}): HostileRequest {
+  return { path: `/thing/${ID}/was_seen`, body, ...more };
+}
+
+function data(text: string): HostileRequest {
+  return raw(`{"data":{"v":${text}},"metadata":${METADATA}}`);
+}
+
+/** 40 events of 95 KB each, in one stream. */
+function* longStream(): Iterable<HostileRequest> {
+  for (let i = 0; i < 320; i += 40) {
+    yield writeMany(
+      "thing",
+      ID,
+      repeat(40, (k) => ({ type: "was_seen", data: { t: `${i + k}${"a".repeat(95_000)}` } })),
+    );
+  }
+}
+
+interface Body {
+  readonly name: string;
+  readonly does: string;
+  readonly body: () => HostileRequest;
+  readonly clients?: number;
+}
+
+const BODIES: readonly Body[] = [
+  {
+    name: "body of empty objects",
+    does: "8 MiB of {} in a batch",
+    body: () => ({ path: `/thing/${ID}`, body: `{"events":[${"{},".repeat(2_790_000)}{}]}` }),
+  },
+  {
+    name: "body of brackets",
+    does: "8 MiB of opening brackets",
+    body: () => raw("[".repeat(8 * MiB)),
+  },
+  {
+    name: "body of digits",
+    does: "a number of 8 million digits",
+    body: () => data("1".repeat(8_000_000)),
+  },
+  {
+    name: "body of fractions",
+    does: "700,000 numbers of many digits behind the point",
+    body: () => data(`[${"0.1234567,".repeat(800_000)}1]`),
+  },
+  {
+    name: "body of escapes",
+    does: "1.3 million escaped characters in one text",
+    body: () => data(`"${"\\u0041".repeat(1_300_000)}"`),
+  },
+  {
+    name: "body of keys",
+    does: "600,000 different keys in one object",
+    body: () => data(`{${repeat(600_000, (i) => `"k${i}":0`).join(",")}}`),
+  },
+  {
+    name: "body of equal keys",
+    does: "a key of 4 MB twice",
+    body: () => data(`{"${"a".repeat(4_000_000)}":0,"${"a".repeat(4_000_000)}":1}`),
+  },
+  {
+    name: "body of index keys",
+    does: "500,000 keys that are numbers, from high to low",
+    body: () => data(`{${repeat(500_000, (i) => `"${4_000_000 - i * 7}":0`).join(",")}}`),
+  },
+  {
+    name: "body of lone surrogates",
+    does: "halves of characters, a million of them",
+    body: () => data(`"${"\\ud800".repeat(1_200_000)}"`),
+  },
+  {
+    name: "body of white space",
+    does: "8 MiB of line ends around nothing",
+    body: () => raw(`${"\n".repeat(8 * MiB - 10)}{}`),
+  },
+  {
+    name: "body that is no UTF-8",
+    does: "8 MiB of bytes that no text has",
+    body: () => raw("", { body: new Uint8Array(8 * MiB - 1).fill(0xff) }),
+  },
+  {
+    name: "body of unknown fields",
+    does: "500,000 fields beside data and metadata",
+    body: () =>
+      raw(`{${repeat(500_000, (i) => `"k${i}":0`).join(",")},"data":{},"metadata":${METADATA}}`),
+  },
+  {
+    name: "batch of 10,000 events",
+    does: "10,000 events of 780 bytes in one request",
+    body: () => writeMany("thing", ID, times(10_000, "was_seen", { t: "a".repeat(680) })),
+  },
+  {
+    name: "batch of 80 large events",
+    does: "80 events of 95 KB in one request",
+    body: () => writeMany("thing", ID, times(80, "was_seen", { t: "a".repeat(95_000) })),
+  },
+  {
+    name: "atomic write of 10,000 events",
+    does: "ten aggregates, a thousand events each",
+    body: () => ({
+      path: "/_atomic-write",
+      body: JSON.stringify({
+        targets: repeat(
+          10,
+          (i) => ({
+            aggregate_type: "thing",
+            id: idOf(i),
+            events: times(1_000, "was_seen", { t: "a".repeat(600) }),
+          }),
+        ),
+        metadata: { actor: ACTOR },
+      }),
+    }),
+  },
+  {
+    name: "idempotent batch of many keys",
+    does: "a body of 8 MB whose 80,000 keys are sorted to be recognized",
+    body: () => ({
+      ...writeMany(
+        "thing",
+        ID,
+        repeat(80, (k) => ({ type: "was_seen", data: fields(7_000, (i) => (i * 7919 + k) % 10) })),
+      ),
+      headers: { "X-Idempotency-Key": "the same each time" },
+    }),
+  },
+];
+
+export const BODIES_AND_ANSWERS: AttackGroup = {
+  title: "bodies and answers",
+  attacks: [
+    ...BODIES.map(({ name, does, body, clients = 3 }) => {
+      let made: HostileRequest | undefined;
+      const needs = "write key";
+      return {
+        name,
+        does,
+        needs,
+        spec: SPEC,
+        waves: [{ request: () => made ??= body(), clients }],
+      };
+    }),
+    {
+      name: "new keys of idempotency without a pause",
+      does: "64 connections write, each time with another key of 255 characters",
+      needs: "write key",
+      spec: SPEC,
+      waves: [{
+        request: (turn) => ({
+          ...write("thing", ID, "was_seen", {}),
+          headers: { "X-Idempotency-Key": String(turn).padStart(255, "k") },
+        }),
+        clients: 64,
+      }],
+    },
+    {
+      name: "pages of events without a pause",
+      does: "16 readers of pages of 4 MiB",
+      needs: "read key",
+      spec: SPEC,
+      prepare: longStream,
+      waves: [{ request: read(`/thing/${ID}/events?count=5000`), clients: 16 }],
+    },
+    {
+      name: "pages of events that nobody reads",
+      does: "100 connections ask for 4 MiB, ten times each, and read nothing",
+      needs: "read key",
+      spec: SPEC,
+      prepare: longStream,
+      waves: [{
+        request: read(`/thing/${ID}/events?count=5000`),
+        manner: "never_read",
+        clients: 100,
+        pipelined: 10,
+      }],
+    },
+    {
+      name: "pages of small events",
+      does: "16 readers of pages of 5,000 events, parsed one by one",
+      needs: "read key",
+      spec: SPEC,
+      prepare: () => [writeMany("thing", ID, times(10_000, "was_seen", { a: 1 }))],
+      waves: [{ request: read(`/thing/${ID}/events?count=5000`), clients: 16 }],
+    },
+    {
+      name: "states of 30 MB that nobody reads",
+      does: "32 connections ask for a state of 30 MB and read nothing",
+      needs: "read key",
+      spec: APPENDING,
+      prepare: longStream,
+      waves: [{ request: read(`/thing/${ID}`), manner: "never_read", clients: 32 }],
+    },
+    {
+      name: "states of 30 MB of small values",
+      does: "readers of a state of 2.5 million numbers",
+      needs: "read key",
+      spec: APPENDING,
+      prepare: () =>
+        repeat(150, (i) => write("thing", ID, "was_seen", { v: repeat(16_000, (k) => i + k) })),
+      waves: [{ request: read(`/thing/${ID}`), clients: 6 }],
+    },
+    {
+      name: "lists of many ids",
+      does: "32 readers of pages of 200 ids, of 20,000",
+      needs: "read key",
+      spec: SPEC,
+      prepare:
+        () => [importEvents(repeat(20_000, (i) => ["thing", idOf(i), "was_seen", {}] as const))],
+      waves: [{
+        request: (turn) => read(`/thing?limit=200&start=${idOf(turn % 19_000)}`),
+        clients: 32,
+      }],
+    },
+    {
+      name: "many environments of answers",
+      does: "64 readers of states of 100 KB, each of another aggregate",
+      needs: "read key",
+      spec: APPENDING,
+      prepare: () => [
+        importEvents(
+          repeat(
+            500,
+            (i) => ["thing", idOf(i), "was_seen", { t: "a".repeat(95_000) } as Json] as const,
+          ),
+        ),
+      ],
+      waves: [{ request: (turn) => read(`/thing/${idOf(turn % 500)}`), clients: 64 }],
+    },
+  ],
+};

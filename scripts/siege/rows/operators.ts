@@ -1,0 +1,440 @@
+/** Imports, modules, listeners, erasures, anchors, points, and what an operator may ask for. */
+
+import { framed, handler } from "../../../tests/support/wasm/build_module.ts";
+import type { AttackGroup, HostileRequest, Json, Step } from "../attack.ts";
+import { blobUpload } from "../besieged.ts";
+import {
+  ACTOR,
+  eventType,
+  idOf,
+  importEvents,
+  importLines,
+  read,
+  repeat,
+  specOf,
+  times,
+  write,
+  writeMany,
+} from "../documents.ts";
+
+const MiB = 2 ** 20;
+const ID = idOf(1);
+const NEEDS = "operator of one instance";
+const SPEC = () => specOf({ thing: { was_seen: eventType({ increment: { target: "n" } }) } });
+const AT = "?environment=test&instance_id={instance}";
+
+function line(number: number, data: Json = {}): string {
+  const metadata = { actor: ACTOR, timestamp: 1_000_000_000 };
+  return `${JSON.stringify({ key: `thing:${idOf(number)}`, type: "was_seen", data, metadata })}\n`;
+}
+
+function admin(path: string, body: Json): HostileRequest {
+  return { path: `${path}${AT}`, body: JSON.stringify(body), as: "operator" };
+}
+
+function seen(path: string): HostileRequest {
+  return { path, as: "operator" };
+}
+
+/** A module whose handler does this, and a type that it folds. */
+async function* moduleSteps(body: string): AsyncIterable<Step> {
+  yield blobUpload("hostile", await framed(handler(body)));
+  const handled = { schema: true, handler: { wasm: { blob_name: "hostile", timeout_ms: 5_000 } } };
+  yield {
+    path: "/api/instances/{instance}/spec?environment=test",
+    body: JSON.stringify({ spec: specOf({ thing: { was_seen: handled } }) }),
+    as: "operator",
+  };
+}
+
+/** A spec with so many listeners that all hear the same event. */
+function listening(count: number, url: (index: number) => string): Json {
+  const listeners = Object.fromEntries(repeat(count, (i) => [
+    `l${i}`,
+    { url: url(i), secret: "a secret of sixteen", events: ["*"] },
+  ]));
+  return specOf({ thing: { was_seen: eventType() } }, { modules: { listeners } });
+}
+
+/** A receiver that lasts as long as the siege: it answers as its first path segment says. */
+let receiver: number | undefined;
+function receiverPort(): number {
+  receiver ??= Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
+    const path = new URL(request.url).pathname;
+    await request.body?.cancel();
+    if (path.startsWith("/slow")) await new Promise((resolve) => setTimeout(resolve, 14_000));
+    if (path.startsWith("/fail")) return new Response(null, { status: 500 });
+    if (path.startsWith("/away")) {
+      return new Response(null, { status: 302, headers: { location: "/away" } });
+    }
+    if (path.startsWith("/huge")) return new Response("a".repeat(10 * MiB));
+    return new Response();
+  }).addr.port;
+  return receiver;
+}
+
+function* pointsInOnePlace(count: number, lat: number): Iterable<Step> {
+  yield importEvents(
+    repeat(
+      count,
+      (i) => ["thing", idOf(i), "was_seen", { at: { lat, lng: 13 + i / 1e7 } }] as const,
+    ),
+  );
+}
+
+const GEO_SPEC = () =>
+  specOf({ thing: { was_seen: { ...eventType(), geo: { type: "point", path: "$.data.at" } } } });
+
+function listenerRow(name: string, does: string, kind: string, count = 100) {
+  return {
+    name,
+    does,
+    needs: "spec + write key",
+    watch: ["delivery"] as const,
+    spec: () => listening(count, (i) => `http://127.0.0.1:${receiverPort()}/${kind}/${i}`),
+    waves: [{
+      request: (turn: number) => write("thing", idOf(turn % 500), "was_seen", {}),
+      clients: 4,
+      pauseMs: 20,
+    }],
+    seconds: 12,
+  };
+}
+
+export const OPERATORS: AttackGroup = {
+  title: "operators",
+  attacks: [
+    {
+      name: "own tier lifted",
+      does: "a token limited to one instance asks for the tier unlimited",
+      needs: "token limited to one instance",
+      waves: [{
+        request: {
+          method: "PATCH",
+          path: "/api/instances/{instance}",
+          body: '{"tier":"unlimited"}',
+          as: "operator",
+        },
+        clients: 1,
+        pauseMs: 200,
+      }],
+      mayHear: [403],
+    },
+    {
+      name: "instances made by the limited",
+      does: "the same token asks for new instances",
+      needs: "token limited to one instance",
+      waves: [{
+        request: (turn) => ({
+          path: "/api/instances",
+          body: JSON.stringify({ slug: `more-${turn}` }),
+          as: "operator",
+        }),
+        clients: 1,
+        pauseMs: 200,
+      }],
+      mayHear: [403],
+    },
+    {
+      name: "four imports that drip",
+      does: "imports of which a byte comes each half second, while a neighbour imports",
+      needs: NEEDS,
+      watch: ["import"],
+      spec: SPEC,
+      waves: [{
+        request: importLines(repeat(1_000, (i) => line(i)).join("")),
+        manner: "drip",
+        clients: 8,
+      }],
+    },
+    {
+      name: "imports without a pause",
+      does: "eight imports of 7 MB each, again and again",
+      needs: NEEDS,
+      watch: ["import"],
+      spec: SPEC,
+      waves: [{ request: importLines(repeat(50_000, (i) => line(i)).join("")), clients: 8 }],
+    },
+    {
+      name: "import of long lines",
+      does: "lines of 1 MiB that are no JSON to their last character",
+      needs: NEEDS,
+      spec: SPEC,
+      waves: [{
+        request: importLines(`${`{"a":"${"a".repeat(MiB - 20)}\n`.repeat(30)}`),
+        clients: 3,
+      }],
+    },
+    {
+      name: "import of empty lines",
+      does: "20 million lines with nothing in them",
+      needs: NEEDS,
+      spec: SPEC,
+      waves: [{ request: importLines("\n".repeat(20 * MiB)), clients: 3 }],
+    },
+    {
+      name: "import of one stream",
+      does: "100,000 events of one stream in an order that goes back and forth",
+      needs: NEEDS,
+      spec: SPEC,
+      waves: [{
+        request: () => importLines(repeat(100_000, (i) => line(i % 2)).join("")),
+        clients: 2,
+      }],
+    },
+    {
+      name: "import of large events",
+      does: "40 MB of events of 95 KB",
+      needs: NEEDS,
+      spec: SPEC,
+      waves: [{
+        request: importLines(repeat(400, (i) => line(i, { t: "a".repeat(95_000) })).join("")),
+        clients: 4,
+      }],
+    },
+    {
+      name: "import that judges much",
+      does: "10,000 events in one JSON body, each with faults in 200 items",
+      needs: NEEDS,
+      spec: () =>
+        specOf({
+          thing: {
+            was_seen: { schema: { properties: { v: { items: { type: "number" } } } }, handler: [] },
+          },
+        }),
+      waves: [{
+        request: () =>
+          admin("/_admin/import", {
+            events: repeat(8_000, (i) => JSON.parse(line(i, { v: repeat(200, (k) => k) }))),
+          }),
+        clients: 2,
+      }],
+    },
+    {
+      name: "module that loops",
+      does: "a handler that never ends, with the longest time that it may ask for",
+      needs: "spec, blob + write key",
+      watch: ["module"],
+      prepare: () => moduleSteps("(loop (br 0)) (i64.const 0)"),
+      waves: [{ request: (turn) => write("thing", idOf(turn), "was_seen", {}), clients: 32 }],
+      mayHear: [500, 503, 422, 429, 408],
+      seconds: 12,
+    },
+    {
+      name: "module that grows",
+      does: "a handler that takes all the memory that it may have, and writes to it",
+      needs: "spec, blob + write key",
+      watch: ["module"],
+      prepare: () =>
+        moduleSteps(`(drop (memory.grow (i32.const 1022)))
+          (memory.fill (i32.const 0) (i32.const 1) (i32.const 66000000)) (i64.const 0)`),
+      waves: [{ request: (turn) => write("thing", idOf(turn), "was_seen", {}), clients: 32 }],
+      mayHear: [500, 503, 422, 429, 408],
+    },
+    {
+      name: "module that calls itself",
+      does: "a handler that runs out of its stack",
+      needs: "spec, blob + write key",
+      watch: ["module"],
+      prepare: () =>
+        moduleSteps(
+          "(i64.add (i64.const 1) (call $handler (local.get $pointer) (local.get $length)))",
+        ),
+      waves: [{ request: (turn) => write("thing", idOf(turn), "was_seen", {}), clients: 32 }],
+      mayHear: [500, 503, 422, 429, 408],
+    },
+    {
+      name: "modules uploaded without a pause",
+      does: "modules of 4 MB that are no modules, and small ones that are",
+      needs: NEEDS,
+      waves: [
+        { request: () => blobUpload("zeros", new Uint8Array(4 * MiB - 8)), clients: 2 },
+        {
+          request: () =>
+            blobUpload(
+              "magic",
+              Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0, ...new Uint8Array(1_000)),
+            ),
+          clients: 2,
+        },
+      ],
+    },
+    {
+      name: "multipart of 10,000 parts",
+      does: "an upload whose body is nothing but boundaries",
+      needs: NEEDS,
+      waves: [{
+        request: () => ({
+          path: `/_admin/blobs${AT}`,
+          body: `${
+            '--x\r\nContent-Disposition: form-data; name="name"\r\n\r\na\r\n'.repeat(70_000)
+          }--x--\r\n`,
+          contentType: "multipart/form-data; boundary=x",
+          as: "operator",
+        }),
+        clients: 3,
+      }],
+    },
+    {
+      name: "multipart of half boundaries",
+      does: "4 MB of what nearly is a boundary",
+      needs: NEEDS,
+      waves: [{
+        request: () => ({
+          path: `/_admin/blobs${AT}`,
+          body: `--${
+            "-".repeat(60)
+          }x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n${
+            `\r\n--${"-".repeat(60)}`.repeat(60_000)
+          }`,
+          contentType: `multipart/form-data; boundary=${"-".repeat(60)}x`,
+          as: "operator",
+        }),
+        clients: 3,
+      }],
+    },
+    listenerRow("listeners that are slow", "100 listeners that answer after 14 s", "slow"),
+    listenerRow("listeners that fail", "100 listeners that answer 500", "fail"),
+    listenerRow("listeners that send away", "100 listeners that redirect to themselves", "away"),
+    listenerRow("listeners with huge answers", "100 listeners that answer with 10 MB", "huge", 40),
+    {
+      name: "listeners without a name",
+      does: "100 listeners whose host names nobody knows",
+      needs: "spec + write key",
+      watch: ["delivery"],
+      spec: () => listening(100, (i) => `http://nobody-${i}.invalid/`),
+      waves: [{
+        request: (turn) => write("thing", idOf(turn % 500), "was_seen", {}),
+        clients: 4,
+        pauseMs: 20,
+      }],
+      seconds: 12,
+    },
+    {
+      name: "listeners of large events",
+      does: "events of 95 KB for 40 listeners that are slow",
+      needs: "spec + write key",
+      watch: ["delivery"],
+      spec: () => listening(40, (i) => `http://127.0.0.1:${receiverPort()}/slow/${i}`),
+      waves: [{
+        request: (turn) => write("thing", idOf(turn % 500), "was_seen", { t: "a".repeat(95_000) }),
+        clients: 4,
+      }],
+    },
+    {
+      name: "nearby among many in one place",
+      does: "20,000 points within metres, asked for with the largest radius",
+      needs: "spec + write key",
+      spec: GEO_SPEC,
+      prepare: () => pointsInOnePlace(20_000, 52),
+      waves: [{ request: read("/thing/nearby?lat=52&lng=13&radius=100000&limit=200"), clients: 8 }],
+    },
+    {
+      name: "nearby at a pole",
+      does: "20,000 points at the pole, where all meridians meet",
+      needs: "spec + write key",
+      spec: GEO_SPEC,
+      prepare: () => pointsInOnePlace(20_000, 89.9999),
+      waves: [{ request: read("/thing/nearby?lat=90&lng=0&radius=100000&limit=200"), clients: 8 }],
+    },
+    {
+      name: "anchors without a pause",
+      does: "an anchor over 30,000 streams after each write",
+      needs: NEEDS,
+      spec: SPEC,
+      prepare:
+        () => [importEvents(repeat(30_000, (i) => ["thing", idOf(i), "was_seen", {}] as const))],
+      waves: [
+        { request: admin("/_admin/anchors", {}), clients: 2 },
+        { request: (turn) => write("thing", idOf(turn % 30_000), "was_seen", {}), clients: 4 },
+      ],
+    },
+    {
+      name: "proofs of a long stream",
+      does: "proofs of events of a stream of 50,000",
+      needs: "read key",
+      spec: SPEC,
+      *prepare() {
+        for (let i = 0; i < 5; i++) yield writeMany("thing", ID, times(10_000, "was_seen"));
+        yield admin("/_admin/anchors", {});
+      },
+      waves: [{
+        request: (turn) => read(`/thing/${ID}/audit/attestation/${turn * 7 % 50_000}`),
+        clients: 16,
+      }],
+    },
+    {
+      name: "erasure of a long stream",
+      does: "a stream of 100,000 events is erased, and others after it",
+      needs: NEEDS,
+      spec: SPEC,
+      prepare: () => repeat(10, () => writeMany("thing", ID, times(10_000, "was_seen"))),
+      waves: [{
+        request: admin("/_admin/tombstones", {
+          key: `thing:${ID}`,
+          reason: "a siege",
+          grace_hours: 0,
+        }),
+        clients: 1,
+        pauseMs: 500,
+      }],
+    },
+    {
+      name: "signing keys without a pause",
+      does: "new signing keys, as many as can be made",
+      needs: NEEDS,
+      waves: [{ request: admin("/_admin/signing-keys", {}), clients: 8 }],
+    },
+    {
+      name: "API keys without a pause",
+      does: "new API keys, and the list of them",
+      needs: NEEDS,
+      waves: [
+        {
+          request: (turn) => ({
+            path: "/api/instances/{instance}/keys?environment=test",
+            body: JSON.stringify({ name: `key ${turn}`, scope: "read" }),
+            as: "operator",
+          }),
+          clients: 8,
+        },
+        { request: seen("/api/instances/{instance}/keys?environment=test&limit=200"), clients: 8 },
+      ],
+    },
+    {
+      name: "lists of operators without a pause",
+      does: "every list that an operator may ask for",
+      needs: NEEDS,
+      spec: SPEC,
+      waves: [
+        "/api/instances",
+        "/api/instances/{instance}/specs?environment=test",
+        "/api/instances/{instance}/usage?environment=test",
+        "/api/instances/{instance}/projections?environment=test",
+        `/_admin/imports${AT}`,
+        `/_admin/tombstones${AT}`,
+        `/_admin/blobs${AT}`,
+        `/_admin/debug${AT}`,
+      ].map((path) => ({ request: seen(path), clients: 4 })),
+    },
+    {
+      name: "error records without a pause",
+      does: "writes whose implications fail a hundred times, and the list of the records",
+      needs: "spec + write key",
+      spec: () =>
+        specOf({
+          thing: {
+            was_seen: eventType([], {
+              implications: repeat(100, () => ({
+                emit: { aggregate_type: "thing", id: "$.data.id", event_type: "was_seen" },
+              })),
+            }),
+          },
+        }),
+      waves: [
+        { request: write("thing", ID, "was_seen", { id: "no id at all" }), clients: 8 },
+        { request: read("/_errors?limit=200"), clients: 8 },
+      ],
+    },
+  ],
+};

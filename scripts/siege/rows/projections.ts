@@ -1,0 +1,266 @@
+/** Projections whose rows are slow to compute, or are computed again and again. */
+
+import type { Attack, AttackGroup, Json, Step } from "../attack.ts";
+import {
+  deleteProjection,
+  deployProjection,
+  deploySpec,
+  eventType,
+  idOf,
+  importEvents,
+  read,
+  repeat,
+  specOf,
+  untilReady,
+  write,
+  writeMany,
+} from "../documents.ts";
+
+const NEEDS = "operator of one instance";
+const MERGE = eventType({ merge: { target: "", value: "$.data" } });
+const SPEC = () =>
+  specOf({ thing: { was_seen: MERGE }, part: { was_seen: MERGE }, setting: { was_seen: MERGE } });
+
+interface View {
+  readonly name: string;
+  readonly does: string;
+  readonly fill: () => Iterable<Step>;
+  readonly select: () => Json;
+  readonly sources?: Json;
+  readonly include?: Json;
+  /** What keeps the rows changing, beside reads that compute a row anew. */
+  readonly touch: (turn: number) => ReturnType<typeof write>;
+}
+
+const DEFINITION = ({ sources, include, select }: View, version = 0) => ({
+  name: "things",
+  for_each: "thing",
+  sources: { thing: "$key", ...sources },
+  ...(include === undefined ? {} : { include }),
+  select: { version: { $count: "$.thing.list" }, ...select(), [`v${version}`]: "$.thing.n" },
+});
+
+function view(row: View): Attack {
+  return {
+    name: row.name,
+    does: row.does,
+    needs: NEEDS,
+    spec: SPEC,
+    *prepare(): Iterable<Step> {
+      yield* row.fill();
+      yield deployProjection(DEFINITION(row));
+    },
+    waves: [
+      { request: row.touch, clients: 2, pauseMs: 50 },
+      { request: read(`/_projections/things/${idOf(0)}?synchronous=true`), clients: 2 },
+    ],
+  };
+}
+
+function* many(count: number, make: (index: number) => Json, type = "thing"): Iterable<Step> {
+  yield importEvents(repeat(count, (i) => [type, idOf(i), "was_seen", make(i)] as const));
+}
+
+/** One state of several MB: 80 keys of 90 KB each. */
+function* large(make: (index: number) => Json): Iterable<Step> {
+  for (let i = 0; i < 80; i++) yield write("thing", idOf(0), "was_seen", { [`t${i}`]: make(i) });
+}
+
+const NUMBERS = (from: number) => repeat(9_000, (i) => ({ n: from * 9_000 + i }));
+
+export const PROJECTIONS: AttackGroup = {
+  title: "projections",
+  attacks: [
+    view({
+      name: "view of lookups in maps",
+      does: "each of 9,000 elements is looked up among 9,000 others",
+      fill: () => [
+        write("thing", idOf(0), "was_seen", { list: repeat(9_000, (i) => -i) }),
+        write("thing", idOf(0), "was_seen", { all: NUMBERS(0) }),
+      ],
+      select: () => ({
+        found: {
+          $map: "$.thing.list",
+          as: "each",
+          to: { $lookup: "$.thing.all", where: { n: "$each" }, select: "$item.n" },
+        },
+      }),
+      touch: (turn) => write("thing", idOf(0), "was_seen", { n: turn }),
+    }),
+    view({
+      name: "view of sums in maps",
+      does: "the sum of 9,000 numbers, for each of 9,000 elements",
+      fill: () => [
+        write("thing", idOf(0), "was_seen", { list: repeat(9_000, (i) => i) }),
+        write("thing", idOf(0), "was_seen", { all: NUMBERS(0) }),
+      ],
+      select: () => ({ sums: { $map: "$.thing.list", to: { $sum: "$.thing.all[*].n" } } }),
+      touch: (turn) => write("thing", idOf(0), "was_seen", { n: turn }),
+    }),
+    view({
+      name: "view of 199 walks",
+      does: "199 columns that each walk over 9,000 elements",
+      fill: () => [write("thing", idOf(0), "was_seen", { list: NUMBERS(0) })],
+      select: () =>
+        Object.fromEntries(repeat(190, (i) => [`c${i}`, { $sum: "$.thing.list[*].n" }])),
+      touch: (turn) => write("thing", idOf(0), "was_seen", { n: turn }),
+    }),
+    view({
+      name: "view of a state of 7 MB",
+      does: "rows of a large state, which changes all the time",
+      fill: () => large((i) => `${i}${"a".repeat(90_000)}`),
+      select: () => ({ a: "$.thing.t1" }),
+      touch: (turn) => write("thing", idOf(0), "was_seen", { n: turn }),
+    }),
+    view({
+      name: "view of 1,000 sources",
+      does: "each row shows 900 other aggregates of 10 KB",
+      fill: function* () {
+        yield* many(900, (i) => ({ t: `${i}${"a".repeat(10_000)}` }), "part");
+        yield* many(20, () => ({ parts: repeat(900, idOf) }));
+      },
+      sources: { parts: { type: "part", id: "$.thing.parts", mode: "array" } },
+      select: () => ({ count: { $count: "$.parts" }, n: { $sum: "$.parts[*].n" } }),
+      touch: (turn) => write("part", idOf(turn % 900), "was_seen", { n: turn }),
+    }),
+    view({
+      name: "view that one write changes everywhere",
+      does: "10,000 rows include one singleton, which is written without a pause",
+      fill: function* () {
+        yield write("setting", "global", "was_seen", { n: 0 });
+        yield* many(10_000, (i) => ({ n: i }));
+      },
+      include: { setting: "setting:global" },
+      select: () => ({ n: "$.setting.n" }),
+      touch: (turn) => write("setting", "global", "was_seen", { n: turn }),
+    }),
+    view({
+      name: "view of rows of 1 MB",
+      does: "rows that are as large as they may be, or a little larger",
+      fill: () =>
+        [0, 1].flatMap((k) =>
+          repeat(
+            6,
+            (i) => write("thing", idOf(k), "was_seen", { [`t${i}`]: `${i}${"a".repeat(95_000)}` }),
+          )
+        ),
+      select: () => Object.fromEntries(repeat(12, (i) => [`c${i}`, `$.thing.t${i % 6}`])),
+      touch: (turn) => write("thing", idOf(turn % 2), "was_seen", { n: turn }),
+    }),
+    {
+      name: "projections deployed and deleted",
+      does: "a projection over 5,000 rows is deployed, changed and deleted without a pause",
+      needs: NEEDS,
+      spec: SPEC,
+      prepare: () => many(5_000, (i) => ({ n: i, t: "a".repeat(500) })),
+      waves: [
+        {
+          request: (turn) =>
+            turn % 3 === 2 ? deleteProjection("things") : deployProjection({
+              name: "things",
+              for_each: "thing",
+              sources: { thing: "$key" },
+              select: { [`n${turn}`]: "$.thing.n" },
+            }),
+          clients: 2,
+        },
+      ],
+    },
+    {
+      name: "100 projections built at once",
+      does: "as many projections as there may be, over 2,000 rows",
+      needs: NEEDS,
+      spec: SPEC,
+      prepare: () => many(2_000, (i) => ({ n: i })),
+      waves: [{
+        request: (turn) =>
+          deployProjection({
+            name: `things${turn}`,
+            for_each: "thing",
+            sources: { thing: "$key" },
+            select: { n: "$.thing.n" },
+          }),
+        clients: 1,
+        times: 100,
+      }],
+      seconds: 10,
+    },
+    {
+      name: "rebuilds after deploys",
+      does: "a handler changes again and again under a projection of large states",
+      needs: NEEDS,
+      spec: SPEC,
+      *prepare() {
+        yield* large((i) => `${i}${"a".repeat(90_000)}`);
+        yield* many(2_000, (i) => ({ n: i }));
+        yield deployProjection({
+          name: "things",
+          for_each: "thing",
+          sources: { thing: "$key" },
+          select: { n: "$.thing.n" },
+        });
+        yield untilReady();
+      },
+      waves: [{
+        request: (turn) => {
+          const handler = { merge: { target: "", value: { $merge: ["$.data", { turn }] } } };
+          const spec = SPEC();
+          spec.aggregate_types.thing.events.was_seen = eventType(handler);
+          return deploySpec(spec);
+        },
+        clients: 1,
+        pauseMs: 300,
+      }],
+    },
+    {
+      name: "rebuild of states that are slow to fold",
+      does: "the projection of a state whose fold compares 320,000 keys 1,500 times",
+      needs: NEEDS,
+      spec: () => {
+        const judged = repeat(1_500, () => ({
+          if: { eq: ["@.big", { zz: 1 }] },
+          then: { set: { target: "a", value: 1 } },
+        }));
+        const grown = eventType({ merge: { target: "big", value: "$.data" } });
+        return specOf({ thing: { had_grown: grown, was_seen: eventType(judged) } });
+      },
+      *prepare() {
+        for (let event = 0; event < 40; event++) {
+          const keys = repeat(8_000, (i) => [`k${event * 8_000 + i}`, 0]);
+          yield write("thing", idOf(0), "had_grown", Object.fromEntries(keys));
+        }
+        yield write("thing", idOf(0), "was_seen", {});
+      },
+      waves: [
+        {
+          request: deployProjection({
+            name: "things",
+            for_each: "thing",
+            sources: { thing: "$key" },
+            select: { n: "$.thing.a" },
+          }),
+          clients: 1,
+          times: 1,
+        },
+        { request: write("thing", idOf(0), "was_seen", {}), clients: 1, pauseMs: 200 },
+      ],
+    },
+    {
+      name: "rows without a pause",
+      does: "16 readers compute the same row anew, of a state of 10,000 events",
+      needs: "read key",
+      spec: () =>
+        specOf({ thing: { was_seen: eventType({ append: { target: "list", value: 1 } }) } }),
+      *prepare() {
+        yield writeMany("thing", idOf(0), repeat(10_000, () => ({ type: "was_seen" })));
+        yield deployProjection({
+          name: "things",
+          for_each: "thing",
+          sources: { thing: "$key" },
+          select: { n: { $count: "$.thing.list" } },
+        });
+      },
+      waves: [{ request: read(`/_projections/things/${idOf(0)}?synchronous=true`), clients: 16 }],
+    },
+  ],
+};

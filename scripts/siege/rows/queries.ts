@@ -1,0 +1,251 @@
+/** SQL over projections: texts that are slow to read, and statements that are slow to run. */
+
+import type { Attack, AttackGroup, HostileRequest, Json, Step } from "../attack.ts";
+import {
+  deployProjection,
+  deploySpec,
+  eventType,
+  idOf,
+  importEvents,
+  query,
+  repeat,
+  specOf,
+  untilReady,
+} from "../documents.ts";
+
+const NEEDS = "read key";
+const SPEC = () =>
+  specOf({ thing: { was_seen: eventType({ merge: { target: "", value: "$.data" } }) } });
+const PROJECTION = {
+  name: "things",
+  for_each: "thing",
+  sources: { thing: "$key" },
+  select: { n: { path: "$.thing.n", type: "integer" }, t: { path: "$.thing.t", type: "string" } },
+};
+
+/** So many rows, each with a number and a text. */
+function* things(rows: number, textLength: number): Iterable<Step> {
+  yield importEvents(
+    repeat(
+      rows,
+      (i) => ["thing", idOf(i), "was_seen", { n: i, t: "a".repeat(textLength) }] as const,
+    ),
+  );
+  yield deployProjection(PROJECTION);
+  yield untilReady();
+  yield query("select count(*) as n from things");
+}
+
+interface Statement {
+  readonly name: string;
+  readonly does: string;
+  readonly sql: () => string;
+  readonly params?: () => Json;
+  readonly rows?: number;
+  readonly textLength?: number;
+  readonly clients?: number;
+}
+
+/** An attack by one statement, while the neighbour has queries of its own. */
+function statement(row: Statement): Attack {
+  const { name, does, rows = 1_000, textLength = 20, clients = 8 } = row;
+  let made: HostileRequest | undefined;
+  const params = row.params ?? (() => []);
+  return {
+    name,
+    does,
+    needs: NEEDS,
+    watch: ["query"],
+    spec: SPEC,
+    prepare: () => things(rows, textLength),
+    waves: [{ request: () => made ??= query(row.sql(), params()), clients }],
+  };
+}
+
+const ENDLESS =
+  "with recursive c(x) as (select 1 union all select x + 1 from c) select count(*) as n from c, things";
+
+export const QUERIES: AttackGroup = {
+  title: "queries",
+  attacks: [
+    statement({
+      name: "sql of 50,000 parameters",
+      does: "a statement of as many question marks as its text can hold",
+      sql: () => `select ${"?,".repeat(49_900)}1 as n from things`,
+      params: () => repeat(49_900, () => 1),
+      clients: 2,
+    }),
+    statement({
+      name: "sql of named parameters",
+      does: "12,000 names, each with a value",
+      sql: () => `select ${repeat(12_000, (i) => `:p${i}`).join(",")} from things`,
+      params: () => Object.fromEntries(repeat(12_000, (i) => [`p${i}`, 1])),
+      clients: 2,
+    }),
+    statement({
+      name: "sql of open brackets",
+      does: ":(a repeated 33,000 times",
+      sql: () => `select 1 as n from things where ${":(a".repeat(33_000)}`,
+      clients: 2,
+    }),
+    statement({
+      name: "sql of brackets in brackets",
+      does: "50,000 opening brackets",
+      sql: () => `select ${"(".repeat(49_000)}1${")".repeat(49_000)} as n from things`,
+      clients: 2,
+    }),
+    statement({
+      name: "sql of quotes and comments",
+      does: "alternating quotes, comments and dollar signs to the end of the text",
+      sql: () => `select 1 as n from things where ${"'/*'$x(--\n".repeat(9_000)}`,
+      clients: 2,
+    }),
+    statement({
+      name: "sql of dollar names",
+      does: "names with :: and brackets, of which SQLite has a form",
+      sql: () => `select ${"$a::b(c)::".repeat(9_900)} from things`,
+      clients: 2,
+    }),
+    statement({
+      name: "sql of 400 selects",
+      does: "a compound of as many selects as SQLite takes",
+      sql: () => repeat(400, (i) => `select n + ${i} as n from things`).join(" union "),
+    }),
+    statement({
+      name: "sql of a huge IN list",
+      does: "16,000 values in one list, for each of 1,000 rows",
+      sql: () =>
+        `select n from things where n not in (${repeat(16_000, (i) => i + 5_000).join(",")})`,
+    }),
+    statement({
+      name: "sql endless recursion",
+      does: "a recursive table without an end",
+      sql: () => ENDLESS,
+    }),
+    statement({
+      name: "sql cross joins",
+      does: "a thousand rows, joined four times with themselves",
+      sql: () =>
+        "select count(*) as n from things a, things b, things c, things d where a.n + b.n + c.n + d.n = 7",
+    }),
+    statement({
+      name: "sql like with many wildcards",
+      does: "%a%a%a... over texts of 8,000 letters",
+      sql: () => `select count(*) as n from things where t like '${"%a".repeat(40)}%b'`,
+      textLength: 8_000,
+    }),
+    statement({
+      name: "sql glob with many stars",
+      does: "*a*a*a... over texts of 8,000 letters",
+      sql: () => `select count(*) as n from things where t glob '${"*a".repeat(40)}*b'`,
+      textLength: 8_000,
+    }),
+    statement({
+      name: "sql replace that grows",
+      does: "replacements that make 60 letters 8 MB",
+      sql: () => {
+        const grow = (inner: string) => `replace(${inner},'a','aaaaaaaa')`;
+        return `select length(${grow(grow(grow(grow(grow(grow("t"))))))}) as n from things`;
+      },
+    }),
+    statement({
+      name: "sql printf padding",
+      does: "texts of 8 MB by the width of a format, for each row",
+      sql: () => "select length(printf('%8000000d', n)) as n from things",
+    }),
+    statement({
+      name: "sql group_concat",
+      does: "all texts joined, for each pair of rows",
+      sql: () =>
+        "select a.n as n, length(group_concat(a.t || b.t)) as m from things a, things b group by a.n",
+    }),
+    statement({
+      name: "sql zeroblob and hex",
+      does: "blobs of 4 MB as texts of 8 MB",
+      sql: () => "select length(hex(zeroblob(4000000))) as n from things",
+    }),
+    statement({
+      name: "sql json functions",
+      does: "a JSON text of 6 MB, taken apart for each row",
+      sql: () =>
+        "select (select count(*) from json_each('[' || replace(hex(zeroblob(1000000)),'00','1,') || '1]')) as n from things",
+    }),
+    statement({
+      name: "sql cast of a parameter as blob",
+      does: "a parameter of 7.9 MB, as a blob for each of 400 rows",
+      sql: () => "select cast(?1 as blob) || n as n from things limit 400",
+      params: () => ["a".repeat(7_900_000)],
+      clients: 3,
+    }),
+    statement({
+      name: "sql cast in a sort",
+      does: "the same parameter in what is sorted and grouped",
+      sql: () =>
+        "select n, length(v) as m from (select n, cast(?1 as blob) || n as v from things order by v) group by v",
+      params: () => ["a".repeat(7_900_000)],
+      clients: 3,
+    }),
+    statement({
+      name: "sql answers of 8 MiB",
+      does: "eight readers of answers that are as large as they may be",
+      sql: () => "select a.n as n, a.t as t, b.t as u from things a, things b",
+      textLength: 2_000,
+    }),
+    statement({
+      name: "sql of 2,000 columns",
+      does: "as many columns as SQLite takes, of each row",
+      sql: () => `select ${repeat(1_990, (i) => `n + ${i} as c${i}`).join(",")} from things`,
+    }),
+    {
+      name: "sql endless in two environments",
+      does: "endless statements from two environments of one instance",
+      needs: "two read keys of one instance",
+      watch: ["query"],
+      spec: SPEC,
+      *prepare() {
+        yield* things(1_000, 20);
+        const spec = deploySpec(SPEC());
+        yield { ...spec, path: spec.path.replace("=test", "=staging") };
+        const projection = deployProjection(PROJECTION);
+        yield { ...projection, path: projection.path.replace("=test", "=staging") };
+      },
+      waves: [
+        { request: query(ENDLESS), clients: 8 },
+        { request: { ...query(ENDLESS), as: "staging" }, clients: 8 },
+      ],
+      seconds: 12,
+    },
+    {
+      name: "sql answers that nobody reads",
+      does: "24 connections ask for 8 MiB and read nothing",
+      needs: NEEDS,
+      spec: SPEC,
+      prepare: () => things(1_000, 2_000),
+      waves: [{
+        request: query("select a.n as n, a.t as t, b.t as u from things a, things b"),
+        manner: "never_read",
+        clients: 24,
+      }],
+    },
+    {
+      name: "csv that nobody reads",
+      does: "40 connections ask for an export of 20 MB and read nothing",
+      needs: NEEDS,
+      spec: SPEC,
+      prepare: () => things(10_000, 2_000),
+      waves: [{
+        request: { path: "/_projections/things/export.csv", as: "read" },
+        manner: "never_read",
+        clients: 40,
+      }],
+    },
+    {
+      name: "csv without a pause",
+      does: "eight readers of an export of 20 MB",
+      needs: NEEDS,
+      spec: SPEC,
+      prepare: () => things(10_000, 2_000),
+      waves: [{ request: { path: "/_projections/things/export.csv", as: "read" }, clients: 8 }],
+    },
+  ],
+};

@@ -1,0 +1,290 @@
+/** Events that set off events: loops, storms, timers, sagas, and what is left of them. */
+
+import type { Attack, AttackGroup, Json } from "../attack.ts";
+import { eventType, fields, idOf, repeat, specOf, times, write, writeMany } from "../documents.ts";
+
+const ID = idOf(1);
+const NEEDS = "spec + write key, one POST";
+const START = write("loop", ID, "was_looped", { n: 1 });
+
+function emit(type: string, event: string, id = "$.id", data: Json = "$.data"): Json {
+  return { emit: { aggregate_type: type, id, event_type: event, data } };
+}
+
+/** One POST of a type with these implications. */
+function reaction(
+  name: string,
+  does: string,
+  implications: () => Json,
+  rest: Partial<Attack> = {},
+) {
+  return {
+    name,
+    does,
+    needs: NEEDS,
+    spec: () =>
+      specOf({
+        loop: { was_looped: eventType([], { implications: implications() }) },
+        other: { was_looped: eventType([], { implications: [emit("loop", "was_looped")] }) },
+        end: { was_met: eventType({ append: { target: "list", value: 1 } }) },
+      }),
+    waves: [{ request: START, clients: 1, times: 1 }],
+    seconds: 10,
+    ...rest,
+  };
+}
+
+const TICK: Json = (delay: string) => ({
+  schedule: { delay, emit: { aggregate_type: "loop", id: "$.id", event_type: "was_looped" } },
+});
+
+function sagaOf(steps: Json, trigger = "was_begun"): Json {
+  return { trigger: { aggregate_type: "work", event_type: trigger }, steps };
+}
+
+function step(name: string, event: string): Json {
+  return { name, emit: { aggregate_type: "work", id: "$.id", event_type: event } };
+}
+
+function workSpec(sagas: Json): Json {
+  const work = { was_begun: eventType(), was_done: eventType(), was_undone: eventType() };
+  return specOf({ work }, { modules: { sagas } });
+}
+
+export const REACTIONS: AttackGroup = {
+  title: "reactions",
+  attacks: [
+    reaction(
+      "self-implying type of 100",
+      "an event type whose 100 implications emit the same type",
+      () => repeat(100, () => emit("loop", "was_looped")),
+    ),
+    reaction(
+      "self-implying type of 10",
+      "the same with 10 implications",
+      () => repeat(10, () => emit("loop", "was_looped")),
+    ),
+    reaction(
+      "self-implying type of 2",
+      "the same with 2 implications, again and again",
+      () => repeat(2, () => emit("loop", "was_looped")),
+      { waves: [{ request: START, clients: 8 }] },
+    ),
+    reaction(
+      "self-implying type of 1",
+      "the same with one implication, again and again",
+      () => [emit("loop", "was_looped")],
+      { waves: [{ request: START, clients: 8 }] },
+    ),
+    reaction(
+      "ping-pong of two types",
+      "two types of 10 implications that emit each other",
+      () => repeat(10, () => emit("other", "was_looped")),
+    ),
+    reaction(
+      "self-implying type with large data",
+      "ten implications that hand 90 KB on",
+      () => repeat(10, () => emit("loop", "was_looped")),
+      {
+        waves: [{
+          request: write("loop", ID, "was_looped", { t: "a".repeat(90_000) }),
+          clients: 1,
+          times: 1,
+        }],
+      },
+    ),
+    reaction(
+      "self-implying type over many streams",
+      "a map over 50 ids in the event, each of which gets the whole list",
+      () => [{
+        map: {
+          in: "$.data.ids",
+          emit: { aggregate_type: "loop", id: "$item", event_type: "was_looped", data: "$.data" },
+        },
+      }],
+      {
+        waves: [{
+          request: write("loop", ID, "was_looped", { ids: repeat(50, idOf) }),
+          clients: 1,
+          times: 1,
+        }],
+      },
+    ),
+    reaction(
+      "fan-out of 9,000",
+      "a map over 9,000 ids, in each of many writes",
+      () => [{
+        map: {
+          in: "$.data.ids",
+          emit: { aggregate_type: "end", id: "$item", event_type: "was_met" },
+        },
+      }],
+      {
+        waves: [{
+          request: write("loop", ID, "was_looped", { ids: repeat(9_000, idOf) }),
+          clients: 4,
+        }],
+      },
+    ),
+    reaction(
+      "fan-out into one stream",
+      "9,000 events into one stream, in each of many writes",
+      () => [{
+        map: {
+          in: "$.data.n",
+          emit: { aggregate_type: "end", id: "global", event_type: "was_met" },
+        },
+      }],
+      {
+        waves: [{
+          request: write("loop", ID, "was_looped", { n: repeat(9_000, () => 1) }),
+          clients: 4,
+        }],
+      },
+    ),
+    reaction(
+      "batch of events that imply",
+      "batches of 100 events with 100 implications each",
+      () => repeat(100, () => emit("end", "was_met", "global", { a: 1 })),
+      { waves: [{ request: writeMany("loop", ID, times(100, "was_looped")), clients: 4 }] },
+    ),
+    reaction(
+      "implications that fail",
+      "100 implications to ids that are none, in each event of a batch",
+      () => repeat(100, () => emit("end", "was_met", "$.data.id")),
+      {
+        waves: [{
+          request: writeMany("loop", ID, times(100, "was_looped", { id: "no id" })),
+          clients: 4,
+        }],
+      },
+    ),
+    reaction(
+      "implications that compute much",
+      "100 implications that copy 90 KB of data ten times each",
+      () => repeat(100, () => emit("end", "was_met", "global", fields(10, () => "$.data.small"))),
+      {
+        waves: [{
+          request: write("loop", ID, "was_looped", { small: fields(700, (i) => i) }),
+          clients: 4,
+        }],
+      },
+    ),
+    reaction(
+      "conditions that compare much",
+      "100 implications whose conditions compare texts of 45 KB a hundred times",
+      () =>
+        repeat(100, () => ({
+          condition: { or: repeat(100, () => ({ eq: ["$.data.a", "$.data.b"] })) },
+          ...emit("end", "was_met", "global"),
+        })),
+      {
+        waves: [{
+          request: write("loop", ID, "was_looped", {
+            a: `${"a".repeat(45_000)}x`,
+            b: `${"a".repeat(45_000)}y`,
+          }),
+          clients: 4,
+        }],
+      },
+    ),
+    reaction(
+      "timer that sets itself again",
+      "100 timers of one second, each of which sets two",
+      () => [TICK("1s"), TICK("1s")],
+      {
+        seconds: 15,
+        waves: [{ request: writeMany("loop", ID, times(100, "was_looped")), clients: 1, times: 1 }],
+      },
+    ),
+    reaction(
+      "many timers due at once",
+      "50,000 scheduled events that are due in the same second",
+      () =>
+        repeat(100, () => ({
+          schedule: {
+            delay: "4s",
+            emit: { aggregate_type: "end", id: "global", event_type: "was_met" },
+          },
+        })),
+      {
+        waves: [{ request: writeMany("loop", ID, times(50, "was_looped")), clients: 2, times: 5 }],
+      },
+    ),
+    {
+      name: "cancellations of many timers",
+      does: "20,000 scheduled events, cancelled by one event, over and over",
+      needs: "spec + write key",
+      spec: () =>
+        specOf({
+          loop: {
+            was_looped: eventType([], {
+              implications: repeat(20, () => ({
+                schedule: {
+                  delay: "1h",
+                  emit: { aggregate_type: "loop", id: "$.id", event_type: "was_late" },
+                  cancel_on: [{ aggregate_type: "loop", id: "$.id", event_type: "was_stopped" }],
+                },
+              })),
+            }),
+            was_late: eventType(),
+            was_stopped: eventType(),
+          },
+        }),
+      waves: [
+        { request: writeMany("loop", ID, times(200, "was_looped")), clients: 2 },
+        { request: write("loop", ID, "was_stopped", {}), clients: 2, pauseMs: 500 },
+      ],
+    },
+    {
+      name: "sagas that start sagas",
+      does: "a saga of 50 steps, each of which starts it again",
+      needs: NEEDS,
+      spec: () => workSpec({ spin: sagaOf(repeat(50, (i) => step(`s${i}`, "was_begun"))) }),
+      waves: [{ request: write("work", ID, "was_begun", {}), clients: 1, times: 1 }],
+      seconds: 10,
+    },
+    {
+      name: "200 sagas for one event",
+      does: "200 sagas of 20 steps that one event starts, again and again",
+      needs: "spec + write key",
+      spec: () => workSpec(fields(200, () => sagaOf(repeat(20, (i) => step(`s${i}`, "was_done"))))),
+      waves: [{ request: write("work", ID, "was_begun", {}), clients: 4 }],
+      seconds: 10,
+    },
+    {
+      name: "sagas that are undone",
+      does: "sagas of 25 steps whose last one fails, so that all are compensated",
+      needs: "spec + write key",
+      spec: () => {
+        const back = { aggregate_type: "work", id: "$.id", event_type: "was_undone" };
+        const steps = repeat(25, (i) => ({ ...step(`s${i}`, "was_done"), compensate: back }));
+        const last = {
+          name: "last",
+          emit: { aggregate_type: "work", id: "$.data.nothing?", event_type: "was_done" },
+        };
+        return workSpec({ back: sagaOf([...steps, last]) });
+      },
+      waves: [{ request: writeMany("work", ID, times(50, "was_begun")), clients: 2 }],
+      seconds: 10,
+    },
+    {
+      name: "sagas that wait for one stream",
+      does: "5,000 sagas wait for the same event, which comes again and again",
+      needs: "spec + write key",
+      spec: () => {
+        const waiting = {
+          ...step("wait", "was_done"),
+          await: { aggregate_type: "work", id: "global", event_types: ["was_undone"] },
+          timeout_ms: 600_000,
+        };
+        return workSpec({
+          wait: sagaOf([waiting, waiting].map((each, i) => ({ ...each, name: `s${i}` }))),
+        });
+      },
+      prepare: () => repeat(50, (i) => writeMany("work", idOf(i), times(100, "was_begun"))),
+      waves: [{ request: write("work", "global", "was_undone", {}), clients: 2 }],
+      seconds: 10,
+    },
+  ],
+};

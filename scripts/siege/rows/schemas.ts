@@ -1,0 +1,196 @@
+/** Writes whose data is slow to validate: every keyword, and every format, in its worst form. */
+
+import type { Attack, AttackGroup, Json } from "../attack.ts";
+import { fields, idOf, judgedBy, nest, repeat, specOf, write, writeMany } from "../documents.ts";
+
+const ID = idOf(1);
+
+interface Validation {
+  readonly name: string;
+  readonly does: string;
+  /** Of one property, `v`. */
+  readonly schema: () => Json;
+  readonly value: () => Json;
+  /** So many events in one batch; default: 1. */
+  readonly events?: number;
+}
+
+function validation({ name, does, schema, value, events = 1 }: Validation): Attack {
+  return {
+    name,
+    does,
+    needs: "spec + write key",
+    spec: () =>
+      specOf({ thing: { was_seen: judgedBy({ type: "object", properties: { v: schema() } }) } }),
+    waves: [{
+      request: () => {
+        const data = { v: value() };
+        if (events === 1) return write("thing", ID, "was_seen", data);
+        return writeMany("thing", ID, repeat(events, () => ({ type: "was_seen", data })));
+      },
+      clients: 4,
+    }],
+  };
+}
+
+/** A text for each format that is slow to judge by a careless expression. */
+const FORMATS: readonly (readonly [format: string, value: string, what: string])[] = [
+  ["regex", "[\\p{L}\\p{M}]".repeat(650), "650 classes of Unicode"],
+  ["regex", "(a{1,50}){1,50}".repeat(30), "counted repetitions in each other"],
+  ["uri", `http://a.bc/${":".repeat(60_000)}`, "60,000 colons"],
+  ["url", `http://a.bc/${":".repeat(2_030)}`, "2,030 colons"],
+  ["iri", `http://a.bc/${"%".repeat(60_000)}`, "60,000 percent signs"],
+  ["email", `${"a.".repeat(40_000)}@b`, "80,000 characters of parts"],
+  ["hostname", `${"a-".repeat(40_000)}!`, "80,000 characters of hyphens"],
+  ["date-time", "1".repeat(90_000), "90,000 digits"],
+  ["duration", `P${"1Y".repeat(40_000)}`, "40,000 years"],
+  ["ipv6", `${":".repeat(80_000)}1`, "80,000 colons"],
+  ["json-pointer", "/~".repeat(45_000), "45,000 tildes"],
+  ["uri-template", "{a".repeat(45_000), "45,000 opened braces"],
+  ["byte", "A".repeat(90_001), "90,001 letters of Base64"],
+];
+
+export const SCHEMAS: AttackGroup = {
+  title: "schemas",
+  attacks: [
+    ...FORMATS.map(([format, value, what], at) =>
+      validation({
+        name: `format ${format}: ${what}`,
+        does: `a text of ${what} where the schema asks for ${format}, in batches of 8`,
+        schema: () => ({ type: "string", format }),
+        value: () => `${value}${at}`,
+        events: 8,
+      })
+    ),
+    validation({
+      name: "pattern with counted repetitions",
+      does: "(a{1,30}){1,30}b over 90 KB of a",
+      schema: () => ({ type: "string", pattern: "^((a{1,30}){1,30})*b$" }),
+      value: () => "a".repeat(90_000),
+      events: 8,
+    }),
+    validation({
+      name: "pattern with many alternatives",
+      does: "1,000 alternatives that begin alike, over 90 KB",
+      schema: () => ({ type: "string", pattern: repeat(1_000, (i) => `a*b{1,9}c${i}`).join("|") }),
+      value: () => "ab".repeat(45_000),
+      events: 8,
+    }),
+    validation({
+      name: "patterns of many properties",
+      does: "200 patterns of property names against 4,000 keys",
+      schema: () => ({
+        patternProperties: Object.fromEntries(repeat(200, (i) => [`(a|b|k)+.*x${i}$`, true])),
+      }),
+      value: () => fields(4_000, () => 0),
+      events: 8,
+    }),
+    validation({
+      name: "faults in each of 20,000 items",
+      does: "every item is of the wrong type, and all faults are gathered",
+      schema: () => ({ type: "array", items: { type: "string" } }),
+      value: () => repeat(20_000, () => 1),
+      events: 50,
+    }),
+    validation({
+      name: "faults in each of 50,000 items",
+      does: "the most items that one event can hold, each with a fault",
+      schema: () => ({ type: "array", items: { type: "string" } }),
+      value: () => repeat(50_000, () => 1),
+    }),
+    validation({
+      name: "unique items of 5,000 objects",
+      does: "objects that differ in their last key alone",
+      schema: () => ({ type: "array", uniqueItems: true }),
+      value: () => repeat(5_000, (i) => ({ a: 1, b: i })),
+      events: 8,
+    }),
+    validation({
+      name: "unique items of long texts",
+      does: "40 texts of 2 KB, alike but for the end, as unique items of 50 events",
+      schema: () => ({ type: "array", uniqueItems: true }),
+      value: () => repeat(40, (i) => `${"a".repeat(2_000)}${i}`),
+      events: 50,
+    }),
+    validation({
+      name: "recursive anyOf",
+      does: "a schema of two branches that are both itself, over 40 levels of data",
+      schema: () => ({
+        $defs: {
+          node: {
+            anyOf: [{
+              type: "object",
+              properties: { a: { $ref: "#/$defs/node" } },
+              required: ["b"],
+            }, { type: "object", properties: { a: { $ref: "#/$defs/node" } }, required: ["c"] }],
+          },
+        },
+        $ref: "#/$defs/node",
+      }),
+      value: () => nest(40, (inner) => ({ a: inner }), {}),
+    }),
+    validation({
+      name: "oneOf in oneOf",
+      does: "six layers of eight alternatives each",
+      schema: () =>
+        nest(
+          4,
+          (inner) => ({ oneOf: repeat(8, (i) => ({ allOf: [inner, { minProperties: i }] })) }),
+          {
+            type: "object",
+          },
+        ),
+      value: () => fields(1_000, () => 0),
+    }),
+    validation({
+      name: "unevaluated properties",
+      does: "unevaluatedProperties over 200 branches and 5,000 keys",
+      schema: () => ({
+        anyOf: repeat(200, (i) => ({ properties: { [`f${i}`]: { type: "number" } } })),
+        unevaluatedProperties: { type: "number" },
+      }),
+      value: () => fields(5_000, () => 0),
+      events: 8,
+    }),
+    validation({
+      name: "contains and propertyNames",
+      does: "each of 10,000 items is looked at by 100 contains",
+      schema: () => ({ allOf: repeat(100, (i) => ({ contains: { const: -i - 1 } })) }),
+      value: () => repeat(10_000, (i) => i),
+    }),
+    validation({
+      name: "enum of large values",
+      does: "1,000 objects of 40 keys, none of which is the one that came",
+      schema: () => ({ items: { enum: repeat(200, (i) => ({ ...fields(40, () => 0), z: i })) } }),
+      value: () => repeat(100, () => ({ ...fields(40, () => 0), z: -1 })),
+      events: 8,
+    }),
+    validation({
+      name: "multipleOf small decimals",
+      does: "40,000 numbers against 20 decimals",
+      schema: () => ({ items: { allOf: repeat(20, (i) => ({ multipleOf: 0.0001 * (i + 1) })) } }),
+      value: () => repeat(15_000, (i) => i + 0.1234),
+    }),
+    validation({
+      name: "dynamic references",
+      does: "a tree by $dynamicRef, as deep as JSON may be and 400 wide",
+      schema: () => ({
+        $dynamicAnchor: "node",
+        type: "object",
+        additionalProperties: { anyOf: [{ $dynamicRef: "#node" }, { type: "null" }] },
+      }),
+      value: () => nest(50, (inner) => ({ ...fields(40, () => null), z: inner }), {}),
+      events: 8,
+    }),
+    validation({
+      name: "dependent schemas",
+      does: "2,000 keys, each of which calls for another",
+      schema: () => ({
+        dependentSchemas: fields(1_000, (i) => ({ required: [`f${i + 1}`], minProperties: i })),
+        dependentRequired: fields(1_000, (i) => [`f${i + 1}`]),
+      }),
+      value: () => fields(2_000, () => 0),
+      events: 8,
+    }),
+  ],
+};

@@ -1,0 +1,308 @@
+/** Documents of a megabyte for an operator's deploy or dry run. */
+
+import type { Attack, AttackGroup, Json } from "../attack.ts";
+import {
+  deploySpec,
+  eventType,
+  fields,
+  idOf,
+  judgedBy,
+  nest,
+  read,
+  repeat,
+  specOf,
+  write,
+} from "../documents.ts";
+
+const NEEDS = "operator of one instance";
+
+interface Deploy {
+  readonly name: string;
+  readonly does: string;
+  /** `turn` makes each document another one. */
+  readonly next: (turn: number) => Json;
+  /** Deployed before; default: the first of `next`. */
+  readonly current?: () => Json;
+  /** Default: a dry run. */
+  readonly isReal?: boolean;
+  readonly clients?: number;
+}
+
+function deployed({ name, does, next, current, isReal = false, clients = 2 }: Deploy): Attack {
+  const made = new Map<number, Json>();
+  const document = (turn: number) => {
+    const at = turn % 4;
+    if (!made.has(at)) made.set(at, next(at));
+    return made.get(at);
+  };
+  return {
+    name,
+    does,
+    needs: NEEDS,
+    spec: current,
+    waves: [{
+      request: (turn) => deploySpec(document(turn), isReal ? { force: true } : { dry_run: true }),
+      clients,
+    }],
+  };
+}
+
+/** An object schema with so many properties. */
+function wide(count: number, type: string): Json {
+  return { type: "object", properties: fields(count, () => ({ type })) };
+}
+
+function branches(count: number, properties: number, more: Json = {}): Json {
+  return {
+    $defs: { all: { ...wide(properties, "string"), ...more } },
+    type: "object",
+    anyOf: repeat(count, () => ({ $ref: "#/$defs/all" })),
+  };
+}
+
+function one(schema: Json): Json {
+  return specOf({ thing: { was_seen: judgedBy(schema) } });
+}
+
+/** A spec of some 760 KB, and what it takes to read its document. */
+function largeSpec(): Json {
+  return specOf(
+    Object.fromEntries(repeat(100, (i) => [
+      `thing${i}`,
+      fields(40, () => judgedBy(wide(5, "string"))),
+    ])),
+  );
+}
+
+export const SPECS: AttackGroup = {
+  title: "specs",
+  attacks: [
+    deployed({
+      name: "dry run of 100 references to 6,000 properties",
+      does: "100 branches of anyOf that each refer to one definition of 6,000 properties",
+      current: () => one(branches(100, 6_000)),
+      next: (turn) => one(branches(100, 6_000, { minProperties: turn })),
+    }),
+    deployed({
+      name: "dry run of chained references",
+      does: "12 definitions, each of which refers eight times to the next",
+      current: () => one(chain(12, 8, 1)),
+      next: (turn) => one(chain(12, 8, 2 + turn)),
+    }),
+    deployed({
+      name: "dry run of recursive references",
+      does: "60 definitions that all refer to all",
+      current: () => one(mesh(60, "string")),
+      next: (turn) => one(mesh(60, turn % 2 === 0 ? "number" : "string")),
+    }),
+    deployed({
+      name: "dry run of many types",
+      does: "10,000 event types in 100 aggregate types",
+      next: (turn) =>
+        specOf(
+          fields(100, () => fields(80, () => ({ schema: { minProperties: turn }, handler: [] }))),
+        ),
+    }),
+    deployed({
+      name: "dry run of one wide schema",
+      does: "25,000 properties in one schema",
+      current: () => one(wide(25_000, "string")),
+      next: (turn) => one({ ...wide(25_000, "string"), minProperties: turn + 1 }),
+    }),
+    deployed({
+      name: "dry run of a deep schema",
+      does: "20 levels in each of 500 properties",
+      next: (turn) =>
+        one({
+          type: "object",
+          minProperties: turn,
+          properties: fields(
+            300,
+            () => nest(20, (inner) => ({ type: "object", properties: { a: inner } }), {}),
+          ),
+        }),
+    }),
+    deployed({
+      name: "dry run of large patterns",
+      does: "2,000 patterns with counted repetitions of classes",
+      next: (turn) =>
+        one({
+          properties: fields(
+            2_000,
+            (i) => ({ pattern: `([\\p{L}\\p{M}]{1,900}){1,${turn + 2}}x${i}` }),
+          ),
+        }),
+    }),
+    deployed({
+      name: "dry run of 100 listeners of 100 patterns",
+      does: "10,000 patterns of events, against 4,000 event types",
+      next: (turn) =>
+        specOf(
+          Object.fromEntries(repeat(100, (i) => [`thing${i}`, fields(40, () => eventType())])),
+          {
+            modules: {
+              listeners: fields(100, (i) => ({
+                url: `https://a${i}.example.com/${turn}`,
+                secret: "a secret of sixteen",
+                events: repeat(100, (k) => `thing${k}.*`),
+              })),
+            },
+          },
+        ),
+    }),
+    deployed({
+      name: "dry run of 200 sagas of 50 steps",
+      does: "10,000 steps, each of which refers to all before it",
+      next: (turn) =>
+        specOf({ work: { was_begun: eventType(), was_done: eventType() } }, {
+          modules: { sagas: fields(140, () => longSaga(turn)) },
+        }),
+    }),
+    deployed({
+      name: "dry run of a graph of implications",
+      does: "80 types that each imply all 80",
+      next: (turn) =>
+        specOf({
+          loop: fields(80, () =>
+            eventType([], {
+              implications: repeat(80, (i) => implied(i, turn)),
+            })),
+        }),
+    }),
+    deployed({
+      name: "dry run of 60,000 singletons",
+      does: "as many names as the document can hold",
+      next: (turn) =>
+        specOf({ thing: { was_seen: eventType() } }, {
+          singletons: repeat(60_000, (i) => `s${turn}_${i}`),
+        }),
+    }),
+    deployed({
+      name: "dry run of long descriptions",
+      does: "a megabyte of text that nobody reads",
+      next: (turn) =>
+        specOf({
+          thing: { was_seen: eventType([], { description: `${turn}${"a".repeat(900_000)}` }) },
+        }),
+    }),
+    deployed({
+      name: "dry run of large handlers",
+      does: "40 handlers of 6,000 values each",
+      next: (turn) =>
+        specOf({
+          thing: fields(40, () =>
+            eventType(
+              repeat(
+                300,
+                (i) => ({ set: { target: `a.b${i}`, value: ["$.data.x", turn, "@.y[*].z"] } }),
+              ),
+            )),
+        }),
+    }),
+    deployed({
+      name: "dry run of many faults",
+      does: "a spec with 30,000 faults",
+      next: (turn) =>
+        specOf({
+          thing: fields(300, () => eventType(repeat(100, () => ({ sett: { tarrget: turn } })))),
+        }),
+    }),
+    deployed({
+      name: "dry run of misspelt names",
+      does: "an unknown name of 100 KB, for which a near one is looked for",
+      next: (turn) =>
+        specOf({ thing: { was_seen: eventType({ [`se${"t".repeat(100_000 + turn)}`]: {} }) } }),
+    }),
+    deployed({
+      name: "dry run of large enums and constants",
+      does: "20,000 objects as the values of an enum",
+      next: (turn) =>
+        one({ properties: { a: { enum: repeat(20_000, (i) => ({ a: i, b: [turn] })) } } }),
+    }),
+    deployed({
+      name: "deploys without a pause",
+      does: "a spec of 760 KB is deployed again and again, each time another",
+      next: (turn) => ({ ...largeSpec(), description: `number ${turn}` }),
+      isReal: true,
+    }),
+    {
+      name: "deploys under a writer",
+      does: "handlers change every moment, while an aggregate of 10,000 events is read",
+      needs: NEEDS,
+      spec: () => specOf({ thing: { was_seen: eventType({ increment: { target: "n" } }) } }),
+      prepare: () => repeat(100, (i) => write("thing", idOf(i), "was_seen", {})),
+      waves: [
+        {
+          request: (turn) =>
+            deploySpec(
+              specOf({ thing: { was_seen: eventType({ increment: { target: `n${turn}` } }) } }),
+            ),
+          clients: 2,
+        },
+        { request: read("/thing?resolve=true&limit=200"), clients: 4 },
+      ],
+    },
+    {
+      name: "openapi of a large spec",
+      does: "the document of a spec of 760 KB, again and again",
+      needs: "read key",
+      spec: largeSpec,
+      waves: [{ request: read("/openapi.json"), clients: 4 }],
+    },
+    {
+      name: "openapi that nobody reads",
+      does: "the same document, asked for by 24 connections that read nothing",
+      needs: "read key",
+      spec: largeSpec,
+      waves: [{ request: read("/openapi.json"), manner: "never_read", clients: 24 }],
+    },
+    {
+      name: "openapi of wide schemas",
+      does: "the document of a spec whose one schema has 25,000 properties",
+      needs: "read key",
+      spec: () => one(wide(25_000, "string")),
+      waves: [{ request: read("/openapi.json"), clients: 4 }],
+    },
+  ],
+};
+
+/** Definitions in a chain, each of which refers so often to the next. */
+function chain(length: number, references: number, least: number): Json {
+  const $defs = fields(length, (i) => ({
+    type: "object",
+    properties: i === length - 1
+      ? { a: { type: "string", minLength: least } }
+      : fields(references, () => ({ $ref: `#/$defs/f${i + 1}` })),
+  }));
+  return { $defs, type: "object", properties: { a: { $ref: "#/$defs/f0" } } };
+}
+
+/** Definitions that all refer to all. */
+function mesh(count: number, type: string): Json {
+  const $defs = fields(count, () => ({
+    type: "object",
+    properties: { ...fields(count, (i) => ({ $ref: `#/$defs/f${i}` })), leaf: { type } },
+  }));
+  return { $defs, type: "object", properties: { a: { $ref: "#/$defs/f0" } } };
+}
+
+function implied(to: number, turn: number): Json {
+  return {
+    emit: { aggregate_type: "loop", id: "$.id", event_type: `f${to}`, data: { n: turn } },
+  };
+}
+
+function longSaga(turn: number): Json {
+  return {
+    trigger: { aggregate_type: "work", event_type: "was_begun" },
+    steps: repeat(50, (i) => ({
+      name: `s${i}`,
+      emit: {
+        aggregate_type: "work",
+        id: "$.id",
+        event_type: "was_done",
+        data: i === 0 ? { turn } : `$steps.s${i - 1}.data`,
+      },
+    })),
+  };
+}

@@ -17,6 +17,7 @@ import type { Attack } from "./siege/attack.ts";
 import { ATTACK_GROUPS } from "./siege/attacks.ts";
 import { NOISY_BARS, QUIET_BARS } from "./siege/bars.ts";
 import type { EngineName } from "./siege/besieged.ts";
+import { runFuzz } from "./siege/fuzz/run_fuzz.ts";
 import { startNeighbour } from "./siege/neighbour.ts";
 import { type Outcome, runAttack, tryAttack } from "./siege/run_attack.ts";
 import { describeOutcome, markdownTable } from "./siege/table.ts";
@@ -30,6 +31,10 @@ interface Options {
   readonly markdown?: string;
   readonly list?: boolean;
   readonly once?: boolean;
+  readonly fuzz?: number;
+  readonly kills: number;
+  readonly seed: number;
+  readonly findings: string;
   readonly server?: string;
 }
 
@@ -46,9 +51,18 @@ const options = readOptions<Options>(
     .option("--short", "without the kill, the restart and the stop")
     .option("--markdown <file>", "writes the table there, anew after each attack")
     .option("--server <folder>", "besieges the server of another checkout, for figures of before")
+    .option("--fuzz <number>", "so many random cases instead of the attacks", wholeNumber)
+    .option("--kills <number>", "of the fuzz: so many kills and stops in the middle", Number, 0)
+    .option(
+      "--findings <folder>",
+      "of the fuzz: where guilty cases are written",
+      "./siege_findings",
+    )
+    .addOption(seedOption())
     .option("--once", "sends each request once and prints the answer; no neighbour, no bars")
     .option("--list", "prints the attacks and ends"),
 );
+const bars = options.noisy === true ? NOISY_BARS : QUIET_BARS;
 const chosen = chooseAttacks(options.only);
 if (options.list === true) {
   listAttacks();
@@ -60,6 +74,7 @@ if (options.once === true) {
   }
   Deno.exit(0);
 }
+if (options.fuzz !== undefined) Deno.exit(await fuzz(options.fuzz));
 const outcomes = await runAll(chosen, enginesOf(options.engine));
 const failed = outcomes.filter(({ faults }) => faults.length > 0);
 console.log(`\n${markdownTable(outcomes)}\n`);
@@ -70,7 +85,6 @@ async function runAll(
   attacks: readonly Attack[],
   engines: readonly EngineName[],
 ): Promise<Outcome[]> {
-  const bars = options.noisy === true ? NOISY_BARS : QUIET_BARS;
   const { seconds, short: isShort, server: folder } = options;
   const outcomes: Outcome[] = [];
   const neighbour = await startNeighbour();
@@ -92,6 +106,17 @@ async function runAll(
   }
   await neighbour.stop();
   return outcomes;
+}
+
+async function fuzz(cases: number): Promise<number> {
+  const { seed, kills, findings, server: folder } = options;
+  const [engine] = enginesOf(options.engine ?? "sqlite");
+  console.log(`${cases} cases, seed ${seed}, ${engine}`);
+  const run = { engine: engine!, cases, seed, kills, bars, folder, findings };
+  const report = await runFuzz(run, (line) => console.log(line));
+  for (const [answer, times] of [...report.answers].sort()) console.log(`    ${answer} x${times}`);
+  console.log(`${report.cases} cases, ${report.kills} kills, ${report.findings.length} found`);
+  return report.findings.length === 0 ? 0 : 1;
 }
 
 function chooseAttacks(words: readonly string[] | undefined): readonly Attack[] {

@@ -115,7 +115,7 @@ export async function tryAttack(attack: Attack, folder?: string): Promise<string
     }
     return told.join("\n    ");
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return (error instanceof Error ? error.message : String(error)).slice(0, 600);
   } finally {
     await besieged?.remove();
   }

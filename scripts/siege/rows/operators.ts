@@ -260,7 +260,7 @@ export const OPERATORS: AttackGroup = {
       ],
     },
     {
-      name: "multipart of 10,000 parts",
+      name: "multipart of 10000 parts",
       does: "an upload whose body is nothing but boundaries",
       needs: NEEDS,
       waves: [{

@@ -113,7 +113,7 @@ export const PROJECTIONS: AttackGroup = {
       touch: (turn) => write("thing", idOf(0), "was_seen", { n: turn }),
     }),
     view({
-      name: "view of 1,000 sources",
+      name: "view of 1000 sources",
       does: "each row shows 900 other aggregates of 10 KB",
       fill: function* () {
         yield* many(900, (i) => ({ t: `${i}${"a".repeat(10_000)}` }), "part");

@@ -69,7 +69,7 @@ export const QUERIES: AttackGroup = {
   title: "queries",
   attacks: [
     statement({
-      name: "sql of 50,000 parameters",
+      name: "sql of 50000 parameters",
       does: "a statement of as many question marks as its text can hold",
       sql: () => `select ${"?,".repeat(49_900)}1 as n from things`,
       params: () => repeat(49_900, () => 1),
@@ -192,7 +192,7 @@ export const QUERIES: AttackGroup = {
       textLength: 2_000,
     }),
     statement({
-      name: "sql of 2,000 columns",
+      name: "sql of 2000 columns",
       does: "as many columns as SQLite takes, of each row",
       sql: () => `select ${repeat(1_990, (i) => `n + ${i} as c${i}`).join(",")} from things`,
     }),

@@ -111,8 +111,8 @@ export const REACTIONS: AttackGroup = {
       },
     ),
     reaction(
-      "fan-out of 9,000",
-      "a map over 9,000 ids, in each of many writes",
+      "fan-out of 8000",
+      "a map over 8,000 ids, in each of many writes",
       () => [{
         map: {
           in: "$.data.ids",
@@ -121,7 +121,7 @@ export const REACTIONS: AttackGroup = {
       }],
       {
         waves: [{
-          request: write("loop", ID, "was_looped", { ids: repeat(9_000, idOf) }),
+          request: write("loop", ID, "was_looped", { ids: repeat(8_000, idOf) }),
           clients: 4,
         }],
       },
@@ -172,10 +172,10 @@ export const REACTIONS: AttackGroup = {
     ),
     reaction(
       "conditions that compare much",
-      "100 implications whose conditions compare texts of 45 KB a hundred times",
+      "100 implications whose conditions compare texts of 45 KB thirty times",
       () =>
         repeat(100, () => ({
-          condition: { or: repeat(100, () => ({ eq: ["$.data.a", "$.data.b"] })) },
+          condition: { or: repeat(30, () => ({ eq: ["$.data.a", "$.data.b"] })) },
           ...emit("end", "was_met", "global"),
         })),
       {

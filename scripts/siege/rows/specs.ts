@@ -78,7 +78,7 @@ export const SPECS: AttackGroup = {
   title: "specs",
   attacks: [
     deployed({
-      name: "dry run of 100 references to 6,000 properties",
+      name: "dry run of 100 references to 6000 properties",
       does: "100 branches of anyOf that each refer to one definition of 6,000 properties",
       current: () => one(branches(100, 6_000)),
       next: (turn) => one(branches(100, 6_000, { minProperties: turn })),
@@ -170,7 +170,7 @@ export const SPECS: AttackGroup = {
         }),
     }),
     deployed({
-      name: "dry run of 60,000 singletons",
+      name: "dry run of 60000 singletons",
       does: "as many names as the document can hold",
       next: (turn) =>
         specOf({ thing: { was_seen: eventType() } }, {

@@ -1,0 +1,283 @@
+/**
+ * The fuzz against one server that lives long: batches of cases beside the neighbour, whose worst
+ * answer and the event loop's delay are the judges. A batch that is found guilty is tried again
+ * case by case; a guilty case is made smaller as long as it stays guilty, and written to a file.
+ */
+
+import type { HostileRequest, Json } from "../attack.ts";
+import { askOnce, besiege, type Besieged, type EngineName, take } from "../besieged.ts";
+import type { Bars } from "../bars.ts";
+import {
+  deployProjection,
+  deploySpec,
+  eventType,
+  idOf,
+  importEvents,
+  repeat,
+  specOf,
+  untilReady,
+} from "../documents.ts";
+import { longestDelay } from "../loop_delay.ts";
+import { startNeighbour } from "../neighbour.ts";
+import { ORDINARY_PROBES } from "../probes.ts";
+import { forgetPeak, peakMemory, residentMemory } from "../process_memory.ts";
+import { count, pause } from "../send.ts";
+import { type FuzzCase, makeCase, typeOf } from "./cases.ts";
+import { type Random, randomFrom } from "./random.ts";
+
+export interface FuzzOptions {
+  readonly engine: EngineName;
+  readonly cases: number;
+  readonly seed: number;
+  /** How often the server is killed or stopped at a random moment, and started again. */
+  readonly kills: number;
+  readonly bars: Bars;
+  readonly folder?: string;
+  /** Where findings are written. */
+  readonly findings: string;
+}
+
+export interface FuzzReport {
+  readonly cases: number;
+  readonly findings: readonly Finding[];
+  readonly answers: ReadonlyMap<string, number>;
+  readonly kills: number;
+}
+
+export interface Finding {
+  readonly fuzzCase: FuzzCase;
+  readonly verdict: string;
+  readonly file: string;
+}
+
+const BATCH = 12;
+const CLIENTS = 4;
+const CASE_MS_MAX = 20_000;
+const SETTLE_MS = 300;
+const ROWS = 300;
+const SHRINKS_MAX = 8;
+const SEEDS_MAX = 2 ** 31;
+
+/** Of one batch or one case. */
+interface Judgement {
+  readonly worstMs: number;
+  readonly serverMiB: number;
+  readonly verdict: string | undefined;
+}
+
+export async function runFuzz(
+  options: FuzzOptions,
+  tell: (line: string) => void,
+): Promise<FuzzReport> {
+  const random = randomFrom(options.seed);
+  const neighbour = await startNeighbour();
+  const { engine, folder } = options;
+  const watch = { watch: [], receiverPort: neighbour.receiverPort };
+  const besieged = await besiege({ engine, folder, ...watch });
+  const answers = new Map<string, number>();
+  const findings: Finding[] = [];
+  const batches = Math.ceil(options.cases / BATCH);
+  const killed = new Set(repeat(options.kills, () => random.below(batches)));
+  let kills = 0;
+  try {
+    await besieged.prepare(baseSpec([]), baseSteps());
+    const fuzz: Fuzz = {
+      besieged,
+      neighbour,
+      options,
+      answers,
+      startMiB: residentMemory(besieged.server.pid)!,
+    };
+    for (let batch = 0; batch < batches; batch++) {
+      const seeds = repeat(BATCH, () => 1 + random.below(SEEDS_MAX - 1));
+      const judgement = await judge(fuzz, seeds.map((seed, number) => makeCase(seed, number)));
+      if (batch % 10 === 0) {
+        tell(
+          `${batch * BATCH} cases, worst ${Math.round(judgement.worstMs)} ms, +${
+            Math.round(judgement.serverMiB)
+          } MiB`,
+        );
+      }
+      if (judgement.verdict !== undefined) {
+        tell(`guilty batch: ${judgement.verdict}`);
+        findings.push(...await findGuilty(fuzz, seeds, tell));
+      }
+      if (killed.has(batch)) {
+        kills++;
+        await killAmid(fuzz, random, seeds, tell);
+      }
+    }
+  } finally {
+    await besieged.remove();
+    await neighbour.stop();
+  }
+  return { cases: batches * BATCH, findings, answers, kills };
+}
+
+interface Fuzz {
+  readonly besieged: Besieged;
+  readonly neighbour: Awaited<ReturnType<typeof startNeighbour>>;
+  readonly options: FuzzOptions;
+  readonly answers: Map<string, number>;
+  startMiB: number;
+}
+
+/** Sends cases, and says what the neighbour felt. */
+async function judge(fuzz: Fuzz, cases: readonly FuzzCase[]): Promise<Judgement> {
+  const { besieged, neighbour, options: { bars } } = fuzz;
+  const { server } = besieged;
+  forgetPeak(server.pid);
+  await neighbour.aim(besieged.aim);
+  const delays = longestDelay(server);
+  await neighbour.begin();
+  await sendCases(fuzz, cases);
+  await pause(SETTLE_MS);
+  const seen = await neighbour.end();
+  const delayMs = await delays.end() ?? 0;
+  const worstMs = Math.max(...ORDINARY_PROBES.map((probe) => seen.probes[probe]!.worst));
+  const serverMiB = (peakMemory(server.pid) ?? 0) - fuzz.startMiB;
+  const ended = server.howItEnded();
+  const verdict = ended !== undefined
+    ? `the server ended: ${ended}`
+    : worstMs - seen.ownDelayMs > bars.worstMs
+    ? `the neighbour waited for ${Math.round(worstMs)} ms`
+    : delayMs > bars.loopDelayMs && delayMs < Infinity
+    ? `the event loop waited for up to ${Math.round(delayMs)} ms`
+    : serverMiB > bars.serverMiB
+    ? `${Math.round(serverMiB)} MiB above the start`
+    : undefined;
+  return { worstMs, serverMiB, verdict };
+}
+
+async function sendCases(fuzz: Fuzz, cases: readonly FuzzCase[]): Promise<void> {
+  await send(fuzz, { ...deploySpec(baseSpec(cases), { force: true }) }, "deploy");
+  const waiting = [...cases];
+  await Promise.all(repeat(CLIENTS, async () => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      for (const request of next.requests) await send(fuzz, request, next.kind);
+    }
+  }));
+}
+
+async function send(
+  { besieged, answers }: Fuzz,
+  request: HostileRequest,
+  kind: string,
+): Promise<void> {
+  try {
+    const signal = AbortSignal.timeout(CASE_MS_MAX);
+    const { status, text } = await askOnce(besieged.target, request, signal);
+    count(answers, `${kind} ${status}`);
+    if (status === 500) count(answers, `500: ${text.slice(0, 200)}`);
+  } catch {
+    count(answers, `${kind}: no answer`);
+  }
+}
+
+/** The types of all cases of a batch in one spec, and what statements are about. */
+function baseSpec(cases: readonly FuzzCase[]): Json {
+  const merged = eventType({ merge: { target: "", value: "$.data" } });
+  const types = cases.map(({ events }, number) =>
+    [typeOf(number), events ?? { was_seen: merged }] as const
+  );
+  return specOf({ thing: { was_seen: merged }, ...Object.fromEntries(types) });
+}
+
+function baseSteps() {
+  const row = (i: number) =>
+    ["thing", idOf(i), "was_seen", { n: i, t: "a".repeat(20 + i) }] as const;
+  const select = {
+    n: { path: "$.own.n", type: "integer" },
+    t: { path: "$.own.t", type: "string" },
+  };
+  return [
+    importEvents(repeat(ROWS, row)),
+    deployProjection({ name: "t", for_each: "thing", sources: { own: "$key" }, select }),
+    untilReady(),
+  ];
+}
+
+async function findGuilty(
+  fuzz: Fuzz,
+  seeds: readonly number[],
+  tell: (line: string) => void,
+): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const [number, seed] of seeds.entries()) {
+    await revive(fuzz);
+    const alone = (scale: number) => judge(fuzz, padded(makeCase(seed, number, scale), number));
+    let { verdict } = await alone(1);
+    // Once more: what the machine did, it does not do again.
+    if (verdict !== undefined) verdict = (await alone(1)).verdict;
+    if (verdict === undefined) continue;
+    let scale = 1;
+    for (let i = 0; i < SHRINKS_MAX; i++) {
+      await revive(fuzz);
+      const smaller = (await alone(scale / 2)).verdict;
+      if (smaller === undefined) break;
+      scale /= 2;
+      verdict = smaller;
+    }
+    const finding = await keep(fuzz, makeCase(seed, number, scale), verdict, number);
+    tell(
+      `FOUND: seed ${seed}, ${finding.fuzzCase.kind}, scale ${scale}: ${verdict}: ${finding.file}`,
+    );
+    findings.push(finding);
+  }
+  return findings;
+}
+
+/** A case at its place in a batch, with cases that do nothing before it. */
+function padded(fuzzCase: FuzzCase, number: number): FuzzCase[] {
+  const idle = { seed: 0, kind: "path", scale: 0, requests: [] } as const;
+  return [...repeat(number, () => idle), fuzzCase];
+}
+
+async function keep(
+  fuzz: Fuzz,
+  fuzzCase: FuzzCase,
+  verdict: string,
+  number: number,
+): Promise<Finding> {
+  const folder = fuzz.options.findings;
+  await Deno.mkdir(folder, { recursive: true });
+  const file = `${folder}/${fuzzCase.kind}_${fuzzCase.seed}.json`;
+  const spec = baseSpec(padded(fuzzCase, number));
+  await Deno.writeTextFile(file, JSON.stringify({ verdict, ...fuzzCase, spec }, null, 1));
+  return { fuzzCase, verdict, file };
+}
+
+/** After a case that has ended the server. */
+async function revive(fuzz: Fuzz): Promise<void> {
+  const { server } = fuzz.besieged;
+  const isGone = server.howItEnded() !== undefined;
+  const hasGrown =
+    (residentMemory(server.pid) ?? 0) - fuzz.startMiB > fuzz.options.bars.serverMiB / 2;
+  if (!isGone && !hasGrown) return;
+  await fuzz.besieged.restart();
+  fuzz.startMiB = residentMemory(fuzz.besieged.server.pid) ?? 0;
+}
+
+/** The same batch again, and in the middle of it SIGKILL or SIGTERM; then a start. */
+async function killAmid(
+  fuzz: Fuzz,
+  random: Random,
+  seeds: readonly number[],
+  tell: (line: string) => void,
+): Promise<void> {
+  const { besieged } = fuzz;
+  const sending = sendCases(fuzz, seeds.map((seed, number) => makeCase(seed, number)));
+  await pause(random.below(1_500));
+  if (random.chance(50)) {
+    const beganMs = performance.now();
+    const code = await besieged.server.stop();
+    const took = performance.now() - beganMs;
+    if (code !== 0 || took > fuzz.options.bars.stopMs) {
+      tell(`FOUND: stopped with ${code} after ${Math.round(took)} ms`);
+    }
+  }
+  await besieged.restart();
+  fuzz.startMiB = residentMemory(besieged.server.pid) ?? 0;
+  await sending;
+  await take(besieged.target, { path: "/health/ready" });
+}

@@ -45,6 +45,7 @@ export function blame(outcome: Omit<Outcome, "faults">, bars: Bars): string[] {
   if (outcome.stopCode !== undefined && outcome.stopCode !== 0) {
     faults.push(`stopped with ${outcome.stopCode}`);
   }
+  if ((outcome.orphans ?? 0) > 0) faults.push(`orphans ${outcome.orphans}`);
   return [...faults, ...outcome.silent, ...wrongAnswers(outcome)];
 }
 

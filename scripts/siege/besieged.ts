@@ -9,6 +9,7 @@ import { type ServerProcess, startServer } from "../../tests/support/server_proc
 import { framed, handler, packed } from "../../tests/support/wasm/build_module.ts";
 import type { HostileRequest, Json, Step } from "./attack.ts";
 import { type Aim, NEIGHBOUR, neighbourId, ORDINARY_PROBES, type ProbeName } from "./probes.ts";
+import { descendants, endOrphans } from "./process_memory.ts";
 import { type Answers, pause, portFor, sendWaves, type Target } from "./send.ts";
 
 export type EngineName = "sqlite" | "foundationdb";
@@ -17,8 +18,11 @@ export interface Besieged {
   readonly server: ServerProcess;
   readonly target: Target;
   readonly aim: Aim;
-  /** SIGKILL, then a start on the same data. @throws when it is not ready in time. */
-  restart(): Promise<void>;
+  /**
+   * SIGKILL, then a start on the same data. Gives how many children have outlived the server.
+   * @throws when it is not ready in time.
+   */
+  restart(): Promise<number>;
   /** Deploys a spec to the attacker's instance, and takes the steps. */
   prepare(spec: Json | undefined, steps: Iterable<Step> | AsyncIterable<Step>): Promise<void>;
   remove(): Promise<void>;
@@ -36,6 +40,8 @@ export interface SiegeOptions {
 const DATA_BYTES_MAX = 10 * 2 ** 30;
 const READY_MS_MAX = 60_000;
 const WAIT_MS_MAX = 60_000;
+/** A child whose server is gone has so long to see it. */
+const ORPHAN_MS = 500;
 const ENVIRONMENT = "test";
 
 export async function besiege(options: SiegeOptions): Promise<Besieged> {
@@ -43,7 +49,10 @@ export async function besiege(options: SiegeOptions): Promise<Besieged> {
   const dataDir = await Deno.makeTempDir({ prefix: "siege_" });
   const start = () => startServer(serverOptions(options, dataDir, cluster));
   const remove = async (server: ServerProcess) => {
+    const children = descendants(server.pid);
     await server.remove();
+    await pause(ORPHAN_MS);
+    endOrphans(children);
     await cluster?.stop();
     await Deno.remove(dataDir, { recursive: true });
   };
@@ -67,8 +76,12 @@ export async function besiege(options: SiegeOptions): Promise<Besieged> {
       return { port: port(), ...parties.neighbour };
     },
     async restart() {
+      const children = descendants(server.pid);
       await server.kill();
+      await pause(ORPHAN_MS);
+      const orphans = endOrphans(children);
       server = await start();
+      return orphans;
     },
     async prepare(spec, steps) {
       const target = { port: port(), ...parties.attacker };

@@ -47,6 +47,20 @@ export function descendants(pid: number): number[] {
   return [...parents.keys()].filter(isBelow);
 }
 
+/**
+ * Ends what is left of these processes of a server that is gone, and says how many that were: a
+ * child must not outlive its parent.
+ */
+export function endOrphans(pids: readonly number[]): number {
+  let count = 0;
+  for (const pid of pids) {
+    if (residentMemory(pid) === undefined) continue;
+    count++;
+    Deno.kill(pid, "SIGKILL");
+  }
+  return count;
+}
+
 export interface MemoryWatch {
   /** Peaks of the server itself, and of the child that had most. */
   end(): { readonly serverMiB: number; readonly childMiB: number };

@@ -43,6 +43,8 @@ export interface Outcome {
   readonly silent: readonly string[];
   /** How the server ended in the attack, where it did not live through it. */
   readonly died?: string;
+  /** Children of the server that went on after it was killed. */
+  readonly orphans?: number;
   readonly readyMs?: number;
   readonly stopMs?: number;
   readonly stopCode?: number;
@@ -181,7 +183,7 @@ async function startAgain(
   besieged: Besieged,
   neighbour: Neighbour,
 ): Promise<void> {
-  await besieged.restart();
+  found.orphans = await strikeAmid(found.attack, besieged);
   found.readyMs = besieged.server.startMs;
   const { server } = besieged;
   const startMiB = residentMemory(server.pid) ?? 0;
@@ -192,6 +194,17 @@ async function startAgain(
   const ended = server.howItEnded();
   if (ended !== undefined) throw new Error(`the server ended after the restart: ${ended}`);
   await askForLife(found, besieged, "after the restart");
+}
+
+/** The kill comes in the middle of the attack, too. */
+async function strikeAmid({ waves }: Attack, besieged: Besieged): Promise<number> {
+  const over = new AbortController();
+  const sending = sendWaves(waves, besieged.target, over.signal, new Map());
+  await pause(BEFORE_STOP_MS);
+  const orphans = await besieged.restart();
+  over.abort();
+  await sending;
+  return orphans;
 }
 
 async function stopMidway(found: Findings, besieged: Besieged): Promise<void> {

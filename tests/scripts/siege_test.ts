@@ -75,6 +75,7 @@ Deno.test("a row fails by each bar that it is beyond, and by no bar that it just
     [{ childMiB: 301 }, "runner 301 MiB"],
     [{ readyMs: 10_001 }, "ready 10001 ms"],
     [{ stopMs: 10_001 }, "stop 10001 ms"],
+    [{ orphans: 1 }, "orphans 1"],
     [{ stopCode: 1 }, "stopped with 1"],
     [{ died: "SIGKILL" }, "died: SIGKILL"],
     [{ silent: ["after the attack: /health/ready: 503"] }, "after the attack: /health/ready: 503"],

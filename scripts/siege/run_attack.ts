@@ -1,7 +1,7 @@
 /**
- * The course of one attack: a quiet window, the attack beside the neighbour, a sign of life, SIGKILL
- * and a start on the same data, some seconds in which backlogs may show, and SIGTERM in the middle
- * of the attack once more.
+ * The course of one attack: a quiet window, the attack beside the neighbour, a sign of life. Then
+ * SIGKILL amid the attack and a start on the same data, with some seconds in which backlogs may
+ * show, and SIGTERM amid the attack once more.
  */
 
 import type { Attack } from "./attack.ts";

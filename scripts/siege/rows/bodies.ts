@@ -18,9 +18,16 @@ import {
 const MiB = 2 ** 20;
 const ID = idOf(1);
 const METADATA = JSON.stringify({ actor: ACTOR });
-const SPEC = () => specOf({ thing: { was_seen: eventType() } });
-const APPENDING = () =>
-  specOf({ thing: { was_seen: eventType({ append: { target: "list", value: "$.data" } }) } });
+
+function plainSpec(): Json {
+  return specOf({ thing: { was_seen: eventType() } });
+}
+
+function appendingSpec(): Json {
+  return specOf({
+    thing: { was_seen: eventType({ append: { target: "list", value: "$.data" } }) },
+  });
+}
 
 function raw(body: string, more: Partial<HostileRequest> = {}): HostileRequest {
   return { path: `/thing/${ID}/was_seen`, body, ...more };
@@ -162,7 +169,7 @@ export const BODIES_AND_ANSWERS: AttackGroup = {
         name,
         does,
         needs,
-        spec: SPEC,
+        spec: plainSpec,
         waves: [{ request: () => made ??= body(), clients }],
       };
     }),
@@ -170,7 +177,7 @@ export const BODIES_AND_ANSWERS: AttackGroup = {
       name: "new keys of idempotency without a pause",
       does: "64 connections write, each time with another key of 255 characters",
       needs: "write key",
-      spec: SPEC,
+      spec: plainSpec,
       waves: [{
         request: (turn) => ({
           ...write("thing", ID, "was_seen", {}),
@@ -183,7 +190,7 @@ export const BODIES_AND_ANSWERS: AttackGroup = {
       name: "pages of events without a pause",
       does: "16 readers of pages of 4 MiB",
       needs: "read key",
-      spec: SPEC,
+      spec: plainSpec,
       prepare: longStream,
       waves: [{ request: read(`/thing/${ID}/events?count=5000`), clients: 16 }],
     },
@@ -191,7 +198,7 @@ export const BODIES_AND_ANSWERS: AttackGroup = {
       name: "pages of events that nobody reads",
       does: "100 connections ask for 4 MiB, ten times each, and read nothing",
       needs: "read key",
-      spec: SPEC,
+      spec: plainSpec,
       prepare: longStream,
       waves: [{
         request: read(`/thing/${ID}/events?count=5000`),
@@ -204,7 +211,7 @@ export const BODIES_AND_ANSWERS: AttackGroup = {
       name: "pages of small events",
       does: "16 readers of pages of 5,000 events, parsed one by one",
       needs: "read key",
-      spec: SPEC,
+      spec: plainSpec,
       prepare: () => [writeMany("thing", ID, times(10_000, "was_seen", { a: 1 }))],
       waves: [{ request: read(`/thing/${ID}/events?count=5000`), clients: 16 }],
     },
@@ -212,7 +219,7 @@ export const BODIES_AND_ANSWERS: AttackGroup = {
       name: "states of 30 MB that nobody reads",
       does: "32 connections ask for a state of 30 MB and read nothing",
       needs: "read key",
-      spec: APPENDING,
+      spec: appendingSpec,
       prepare: longStream,
       waves: [{ request: read(`/thing/${ID}`), manner: "never_read", clients: 32 }],
     },
@@ -220,7 +227,7 @@ export const BODIES_AND_ANSWERS: AttackGroup = {
       name: "states of 30 MB of small values",
       does: "readers of a state of 2.5 million numbers",
       needs: "read key",
-      spec: APPENDING,
+      spec: appendingSpec,
       prepare: () =>
         repeat(150, (i) => write("thing", ID, "was_seen", { v: repeat(16_000, (k) => i + k) })),
       waves: [{ request: read(`/thing/${ID}`), clients: 6 }],
@@ -229,7 +236,7 @@ export const BODIES_AND_ANSWERS: AttackGroup = {
       name: "lists of many ids",
       does: "32 readers of pages of 200 ids, of 20,000",
       needs: "read key",
-      spec: SPEC,
+      spec: plainSpec,
       prepare:
         () => [importEvents(repeat(20_000, (i) => ["thing", idOf(i), "was_seen", {}] as const))],
       waves: [{
@@ -241,7 +248,7 @@ export const BODIES_AND_ANSWERS: AttackGroup = {
       name: "many environments of answers",
       does: "64 readers of states of 100 KB, each of another aggregate",
       needs: "read key",
-      spec: APPENDING,
+      spec: appendingSpec,
       prepare: () => [
         importEvents(
           repeat(

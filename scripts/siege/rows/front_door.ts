@@ -13,7 +13,9 @@ function loginBody(body: string): HostileRequest {
   return { path: "/api/login", body, as: "nobody" };
 }
 
-const SHOP = () => specOf({ thing: { was_seen: eventType({ increment: { target: "n" } }) } });
+function countingSpec(): Json {
+  return specOf({ thing: { was_seen: eventType({ increment: { target: "n" } }) } });
+}
 
 /** Combining marks in two classes, which normalizing sorts against each other. */
 const MARKS = `a${"\u0301".repeat(160_000)}${"\u0334".repeat(160_000)}`;
@@ -141,7 +143,7 @@ export const FRONT_DOOR: AttackGroup = {
       name: "long queries",
       does: "10,000 parameters in the query",
       needs: "read key",
-      spec: SHOP,
+      spec: countingSpec,
       waves: [{
         request: () => read(`/thing?${repeat(10_000, (i) => `a${i}=1`).join("&")}`),
         clients: 8,
@@ -183,7 +185,7 @@ export const FRONT_DOOR: AttackGroup = {
       name: "HEAD of a state",
       does: "64 connections ask for heads only",
       needs: "read key",
-      spec: SHOP,
+      spec: countingSpec,
       prepare: () => [write("thing", idOf(1), "was_seen", {})],
       waves: [{ request: { method: "HEAD", path: `/thing/${idOf(1)}`, as: "read" }, clients: 64 }],
     },
@@ -197,7 +199,7 @@ export const FRONT_DOOR: AttackGroup = {
       name: "bodies byte by byte",
       does: "200 connections send the body of a write one byte at a time",
       needs: "write key",
-      spec: SHOP,
+      spec: countingSpec,
       waves: [{
         request: write("thing", idOf(1), "was_seen", {}),
         manner: "drip",
@@ -209,7 +211,7 @@ export const FRONT_DOOR: AttackGroup = {
       name: "chunks of one byte",
       does: "100 connections send a body of 3 KB in chunks of one byte, as fast as they can",
       needs: "write key",
-      spec: SHOP,
+      spec: countingSpec,
       waves: [{
         request: write("thing", idOf(1), "was_seen", { a: "a".repeat(3_000) }),
         manner: "drip_chunks",
@@ -221,7 +223,7 @@ export const FRONT_DOOR: AttackGroup = {
       name: "write bodies that never end",
       does: "100 connections stop a few bytes before the end of a batch of 8 MiB",
       needs: "write key",
-      spec: SHOP,
+      spec: countingSpec,
       waves: [{
         request: () => ({
           path: `/thing/${idOf(1)}`,
@@ -235,7 +237,7 @@ export const FRONT_DOOR: AttackGroup = {
       name: "connections closed at once",
       does: "100 connections write and are gone before the answer",
       needs: "write key",
-      spec: SHOP,
+      spec: countingSpec,
       waves: [{
         request: (turn) => write("thing", idOf(turn % 100), "was_seen", {}),
         manner: "hang_up",
@@ -246,21 +248,21 @@ export const FRONT_DOOR: AttackGroup = {
       name: "half closed connections",
       does: "64 connections close their side as soon as the request is sent",
       needs: "read key",
-      spec: SHOP,
+      spec: countingSpec,
       waves: [{ request: read("/thing"), manner: "half_close", clients: 64 }],
     },
     {
       name: "requests in a pipe",
       does: "16 connections send 200 requests each before they read an answer",
       needs: "read key",
-      spec: SHOP,
+      spec: countingSpec,
       waves: [{ request: read("/thing"), clients: 16, pipelined: 200 }],
     },
     {
       name: "reads without a pause",
       does: "128 connections of an unlimited instance read one state",
       needs: "read key",
-      spec: SHOP,
+      spec: countingSpec,
       prepare: () => [write("thing", idOf(1), "was_seen", {})],
       waves: [{ request: read(`/thing/${idOf(1)}`), clients: 128 }],
     },
@@ -268,14 +270,14 @@ export const FRONT_DOOR: AttackGroup = {
       name: "writes without a pause",
       does: "128 connections of an unlimited instance write to one stream",
       needs: "write key",
-      spec: SHOP,
+      spec: countingSpec,
       waves: [{ request: write("thing", idOf(1), "was_seen", {}), clients: 128 }],
     },
     {
       name: "conflicts without a pause",
       does: "64 connections write to one stream with a length that is wrong",
       needs: "write key",
-      spec: SHOP,
+      spec: countingSpec,
       waves: [{
         request: {
           path: `/thing/${idOf(1)}/was_seen`,

@@ -20,7 +20,10 @@ import {
 const MiB = 2 ** 20;
 const ID = idOf(1);
 const NEEDS = "operator of one instance";
-const SPEC = () => specOf({ thing: { was_seen: eventType({ increment: { target: "n" } }) } });
+
+function plainSpec(): Json {
+  return specOf({ thing: { was_seen: eventType({ increment: { target: "n" } }) } });
+}
 const AT = "?environment=test&instance_id={instance}";
 
 function line(number: number, data: Json = {}): string {
@@ -58,6 +61,7 @@ function listening(count: number, url: (index: number) => string): Json {
 
 /** A receiver that lasts as long as the siege: it answers as its first path segment says. */
 let receiver: number | undefined;
+
 function receiverPort(): number {
   receiver ??= Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
     const path = new URL(request.url).pathname;
@@ -82,8 +86,11 @@ function* pointsInOnePlace(count: number, lat: number): Iterable<Step> {
   );
 }
 
-const GEO_SPEC = () =>
-  specOf({ thing: { was_seen: { ...eventType(), geo: { type: "point", path: "$.data.at" } } } });
+function geoSpec(): Json {
+  return specOf({
+    thing: { was_seen: { ...eventType(), geo: { type: "point", path: "$.data.at" } } },
+  });
+}
 
 function listenerRow(name: string, does: string, kind: string, count = 100) {
   return {
@@ -140,7 +147,7 @@ export const OPERATORS: AttackGroup = {
       does: "imports of which a byte comes each half second, while a neighbour imports",
       needs: NEEDS,
       watch: ["import"],
-      spec: SPEC,
+      spec: plainSpec,
       waves: [{
         request: importLines(repeat(1_000, (i) => line(i)).join("")),
         manner: "drip",
@@ -152,14 +159,14 @@ export const OPERATORS: AttackGroup = {
       does: "eight imports of 7 MB each, again and again",
       needs: NEEDS,
       watch: ["import"],
-      spec: SPEC,
+      spec: plainSpec,
       waves: [{ request: importLines(repeat(50_000, (i) => line(i)).join("")), clients: 8 }],
     },
     {
       name: "import of long lines",
       does: "lines of 1 MiB that are no JSON to their last character",
       needs: NEEDS,
-      spec: SPEC,
+      spec: plainSpec,
       waves: [{
         request: importLines(`${`{"a":"${"a".repeat(MiB - 20)}\n`.repeat(30)}`),
         clients: 3,
@@ -169,14 +176,14 @@ export const OPERATORS: AttackGroup = {
       name: "import of empty lines",
       does: "20 million lines with nothing in them",
       needs: NEEDS,
-      spec: SPEC,
+      spec: plainSpec,
       waves: [{ request: importLines("\n".repeat(20 * MiB)), clients: 3 }],
     },
     {
       name: "import of one stream",
       does: "100,000 events of one stream in an order that goes back and forth",
       needs: NEEDS,
-      spec: SPEC,
+      spec: plainSpec,
       waves: [{
         request: () => importLines(repeat(100_000, (i) => line(i % 2)).join("")),
         clients: 2,
@@ -186,7 +193,7 @@ export const OPERATORS: AttackGroup = {
       name: "import of large events",
       does: "40 MB of events of 95 KB",
       needs: NEEDS,
-      spec: SPEC,
+      spec: plainSpec,
       waves: [{
         request: importLines(repeat(400, (i) => line(i, { t: "a".repeat(95_000) })).join("")),
         clients: 4,
@@ -325,7 +332,7 @@ export const OPERATORS: AttackGroup = {
       name: "nearby among many in one place",
       does: "20,000 points within metres, asked for with the largest radius",
       needs: "spec + write key",
-      spec: GEO_SPEC,
+      spec: geoSpec,
       prepare: () => pointsInOnePlace(20_000, 52),
       waves: [{ request: read("/thing/nearby?lat=52&lng=13&radius=100000&limit=200"), clients: 8 }],
     },
@@ -333,7 +340,7 @@ export const OPERATORS: AttackGroup = {
       name: "nearby at a pole",
       does: "20,000 points at the pole, where all meridians meet",
       needs: "spec + write key",
-      spec: GEO_SPEC,
+      spec: geoSpec,
       prepare: () => pointsInOnePlace(20_000, 89.9999),
       waves: [{ request: read("/thing/nearby?lat=90&lng=0&radius=100000&limit=200"), clients: 8 }],
     },
@@ -341,7 +348,7 @@ export const OPERATORS: AttackGroup = {
       name: "anchors without a pause",
       does: "an anchor over 30,000 streams after each write",
       needs: NEEDS,
-      spec: SPEC,
+      spec: plainSpec,
       prepare:
         () => [importEvents(repeat(30_000, (i) => ["thing", idOf(i), "was_seen", {}] as const))],
       waves: [
@@ -353,7 +360,7 @@ export const OPERATORS: AttackGroup = {
       name: "proofs of a long stream",
       does: "proofs of events of a stream of 50,000",
       needs: "read key",
-      spec: SPEC,
+      spec: plainSpec,
       *prepare() {
         for (let i = 0; i < 5; i++) yield writeMany("thing", ID, times(10_000, "was_seen"));
         yield admin("/_admin/anchors", {});
@@ -367,7 +374,7 @@ export const OPERATORS: AttackGroup = {
       name: "erasure of a long stream",
       does: "a stream of 100,000 events is erased, and others after it",
       needs: NEEDS,
-      spec: SPEC,
+      spec: plainSpec,
       prepare: () => repeat(10, () => writeMany("thing", ID, times(10_000, "was_seen"))),
       waves: [{
         request: admin("/_admin/tombstones", {
@@ -405,7 +412,7 @@ export const OPERATORS: AttackGroup = {
       name: "lists of operators without a pause",
       does: "every list that an operator may ask for",
       needs: NEEDS,
-      spec: SPEC,
+      spec: plainSpec,
       waves: [
         "/api/instances",
         "/api/instances/{instance}/specs?environment=test",

@@ -18,8 +18,14 @@ import {
 
 const NEEDS = "operator of one instance";
 const MERGE = eventType({ merge: { target: "", value: "$.data" } });
-const SPEC = () =>
-  specOf({ thing: { was_seen: MERGE }, part: { was_seen: MERGE }, setting: { was_seen: MERGE } });
+
+function plainSpec(): Json {
+  return specOf({
+    thing: { was_seen: MERGE },
+    part: { was_seen: MERGE },
+    setting: { was_seen: MERGE },
+  });
+}
 
 interface View {
   readonly name: string;
@@ -32,23 +38,25 @@ interface View {
   readonly touch: (turn: number) => ReturnType<typeof write>;
 }
 
-const DEFINITION = ({ sources, include, select }: View, version = 0) => ({
-  name: "things",
-  for_each: "thing",
-  sources: { thing: "$key", ...sources },
-  ...(include === undefined ? {} : { include }),
-  select: { version: { $count: "$.thing.list" }, ...select(), [`v${version}`]: "$.thing.n" },
-});
+function definition({ sources, include, select }: View, version = 0): Json {
+  return {
+    name: "things",
+    for_each: "thing",
+    sources: { thing: "$key", ...sources },
+    ...(include === undefined ? {} : { include }),
+    select: { version: { $count: "$.thing.list" }, ...select(), [`v${version}`]: "$.thing.n" },
+  };
+}
 
 function view(row: View): Attack {
   return {
     name: row.name,
     does: row.does,
     needs: NEEDS,
-    spec: SPEC,
+    spec: plainSpec,
     *prepare(): Iterable<Step> {
       yield* row.fill();
-      yield deployProjection(DEFINITION(row));
+      yield deployProjection(definition(row));
     },
     waves: [
       { request: row.touch, clients: 2, pauseMs: 50 },
@@ -66,7 +74,9 @@ function* large(make: (index: number) => Json): Iterable<Step> {
   for (let i = 0; i < 80; i++) yield write("thing", idOf(0), "was_seen", { [`t${i}`]: make(i) });
 }
 
-const NUMBERS = (from: number) => repeat(9_000, (i) => ({ n: from * 9_000 + i }));
+function numbersFrom(from: number): Json {
+  return repeat(9_000, (i) => ({ n: from * 9_000 + i }));
+}
 
 export const PROJECTIONS: AttackGroup = {
   title: "projections",
@@ -76,7 +86,7 @@ export const PROJECTIONS: AttackGroup = {
       does: "each of 9,000 elements is looked up among 9,000 others",
       fill: () => [
         write("thing", idOf(0), "was_seen", { list: repeat(9_000, (i) => -i) }),
-        write("thing", idOf(0), "was_seen", { all: NUMBERS(0) }),
+        write("thing", idOf(0), "was_seen", { all: numbersFrom(0) }),
       ],
       select: () => ({
         found: {
@@ -92,7 +102,7 @@ export const PROJECTIONS: AttackGroup = {
       does: "the sum of 9,000 numbers, for each of 9,000 elements",
       fill: () => [
         write("thing", idOf(0), "was_seen", { list: repeat(9_000, (i) => i) }),
-        write("thing", idOf(0), "was_seen", { all: NUMBERS(0) }),
+        write("thing", idOf(0), "was_seen", { all: numbersFrom(0) }),
       ],
       select: () => ({ sums: { $map: "$.thing.list", to: { $sum: "$.thing.all[*].n" } } }),
       touch: (turn) => write("thing", idOf(0), "was_seen", { n: turn }),
@@ -100,7 +110,7 @@ export const PROJECTIONS: AttackGroup = {
     view({
       name: "view of 199 walks",
       does: "199 columns that each walk over 9,000 elements",
-      fill: () => [write("thing", idOf(0), "was_seen", { list: NUMBERS(0) })],
+      fill: () => [write("thing", idOf(0), "was_seen", { list: numbersFrom(0) })],
       select: () =>
         Object.fromEntries(repeat(190, (i) => [`c${i}`, { $sum: "$.thing.list[*].n" }])),
       touch: (turn) => write("thing", idOf(0), "was_seen", { n: turn }),
@@ -151,7 +161,7 @@ export const PROJECTIONS: AttackGroup = {
       name: "projections deployed and deleted",
       does: "a projection over 5,000 rows is deployed, changed and deleted without a pause",
       needs: NEEDS,
-      spec: SPEC,
+      spec: plainSpec,
       prepare: () => many(5_000, (i) => ({ n: i, t: "a".repeat(500) })),
       waves: [
         {
@@ -170,7 +180,7 @@ export const PROJECTIONS: AttackGroup = {
       name: "100 projections built at once",
       does: "as many projections as there may be, over 2,000 rows",
       needs: NEEDS,
-      spec: SPEC,
+      spec: plainSpec,
       prepare: () => many(2_000, (i) => ({ n: i })),
       waves: [{
         request: (turn) =>
@@ -189,7 +199,7 @@ export const PROJECTIONS: AttackGroup = {
       name: "rebuilds after deploys",
       does: "a handler changes again and again under a projection of large states",
       needs: NEEDS,
-      spec: SPEC,
+      spec: plainSpec,
       *prepare() {
         yield* large((i) => `${i}${"a".repeat(90_000)}`);
         yield* many(2_000, (i) => ({ n: i }));
@@ -204,7 +214,7 @@ export const PROJECTIONS: AttackGroup = {
       waves: [{
         request: (turn) => {
           const handler = { merge: { target: "", value: { $merge: ["$.data", { turn }] } } };
-          const spec = SPEC();
+          const spec = plainSpec();
           spec.aggregate_types.thing.events.was_seen = eventType(handler);
           return deploySpec(spec);
         },

@@ -14,8 +14,10 @@ import {
 } from "../documents.ts";
 
 const NEEDS = "read key";
-const SPEC = () =>
-  specOf({ thing: { was_seen: eventType({ merge: { target: "", value: "$.data" } }) } });
+
+function plainSpec(): Json {
+  return specOf({ thing: { was_seen: eventType({ merge: { target: "", value: "$.data" } }) } });
+}
 const PROJECTION = {
   name: "things",
   for_each: "thing",
@@ -56,7 +58,7 @@ function statement(row: Statement): Attack {
     does,
     needs: NEEDS,
     watch: ["query"],
-    spec: SPEC,
+    spec: plainSpec,
     prepare: () => things(rows, textLength),
     waves: [{ request: () => made ??= query(row.sql(), params()), clients }],
   };
@@ -201,10 +203,10 @@ export const QUERIES: AttackGroup = {
       does: "endless statements from two environments of one instance",
       needs: "two read keys of one instance",
       watch: ["query"],
-      spec: SPEC,
+      spec: plainSpec,
       *prepare() {
         yield* things(1_000, 20);
-        const spec = deploySpec(SPEC());
+        const spec = deploySpec(plainSpec());
         yield { ...spec, path: spec.path.replace("=test", "=staging") };
         const projection = deployProjection(PROJECTION);
         yield { ...projection, path: projection.path.replace("=test", "=staging") };
@@ -219,7 +221,7 @@ export const QUERIES: AttackGroup = {
       name: "sql answers that nobody reads",
       does: "24 connections ask for 8 MiB and read nothing",
       needs: NEEDS,
-      spec: SPEC,
+      spec: plainSpec,
       prepare: () => things(1_000, 2_000),
       waves: [{
         request: query("select a.n as n, a.t as t, b.t as u from things a, things b"),
@@ -231,7 +233,7 @@ export const QUERIES: AttackGroup = {
       name: "csv that nobody reads",
       does: "40 connections ask for an export of 20 MB and read nothing",
       needs: NEEDS,
-      spec: SPEC,
+      spec: plainSpec,
       prepare: () => things(10_000, 2_000),
       waves: [{
         request: { path: "/_projections/things/export.csv", as: "read" },
@@ -243,7 +245,7 @@ export const QUERIES: AttackGroup = {
       name: "csv without a pause",
       does: "eight readers of an export of 20 MB",
       needs: NEEDS,
-      spec: SPEC,
+      spec: plainSpec,
       prepare: () => things(10_000, 2_000),
       waves: [{ request: { path: "/_projections/things/export.csv", as: "read" }, clients: 8 }],
     },

@@ -34,9 +34,11 @@ function reaction(
   };
 }
 
-const TICK: Json = (delay: string) => ({
-  schedule: { delay, emit: { aggregate_type: "loop", id: "$.id", event_type: "was_looped" } },
-});
+function timerOf(delay: string): Json {
+  return {
+    schedule: { delay, emit: { aggregate_type: "loop", id: "$.id", event_type: "was_looped" } },
+  };
+}
 
 function sagaOf(steps: Json, trigger = "was_begun"): Json {
   return { trigger: { aggregate_type: "work", event_type: trigger }, steps };
@@ -191,7 +193,7 @@ export const REACTIONS: AttackGroup = {
     reaction(
       "timer that sets itself again",
       "100 timers of one second, each of which sets two",
-      () => [TICK("1s"), TICK("1s")],
+      () => [timerOf("1s"), timerOf("1s")],
       {
         seconds: 15,
         waves: [{ request: writeMany("loop", ID, times(100, "was_looped")), clients: 1, times: 1 }],

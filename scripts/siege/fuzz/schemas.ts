@@ -41,9 +41,9 @@ const PATTERNS = [
 
 /** Of the data of an event. */
 export function randomSchema(random: Random, scale: number): Json {
-  const depth = 1 + random.below(4);
+  const depth = 1 + random.below(3);
   const schema = {
-    $defs: { tree: treeSchema(random), part: randomPart(random, 1, scale) },
+    $defs: { tree: treeSchema(random), part: randomPart(random, 0, scale) },
     type: "object",
     properties: Object.fromEntries(FIELDS.map((name) => [name, randomPart(random, depth, scale)])),
   };
@@ -67,7 +67,8 @@ function treeSchema(random: Random): Json {
 }
 
 function randomPart(random: Random, depth: number, scale: number): Json {
-  const inner = () => randomPart(random, depth - 1, scale);
+  // Narrower with each level, or a schema would be larger than a spec.
+  const inner = () => randomPart(random, depth - 1, scale / 8);
   const many = (limit: number) => random.size(Math.max(1, Math.floor(limit * scale)));
   const leaves: (() => Json)[] = [
     () => ({ type: random.pick(["string", "number", "object", "array", "boolean"]) }),
@@ -78,12 +79,12 @@ function randomPart(random: Random, depth: number, scale: number): Json {
     () => ({ multipleOf: random.pick([0.01, 0.0001, 3, 1e-7]) }),
     () => ({ uniqueItems: true }),
     () => ({ maxLength: 1, minProperties: 9 }),
-    () => ({ $ref: "#/$defs/tree" }),
-    () => ({ $ref: "#/$defs/part" }),
     () => ({ required: repeat(1 + many(300), (i) => `f${i}`) }),
   ];
-  if (depth <= 0) return random.pick(leaves.filter((leaf) => !("$ref" in leaf())))();
+  if (depth <= 0) return random.pick(leaves)();
   const nests: (() => Json)[] = [
+    () => ({ $ref: "#/$defs/tree" }),
+    () => ({ $ref: "#/$defs/part" }),
     () => ({ items: inner() }),
     () => ({ contains: inner(), minContains: random.size(50) }),
     () => ({ additionalProperties: inner() }),
@@ -95,7 +96,7 @@ function randomPart(random: Random, depth: number, scale: number): Json {
     () => ({
       patternProperties: Object.fromEntries(repeat(many(40), (i) => [`f.*${i}$`, inner()])),
     }),
-    () => ({ [random.pick(["anyOf", "oneOf", "allOf"])]: repeat(1 + random.size(8), inner) }),
+    () => ({ [random.pick(["anyOf", "oneOf", "allOf"])]: repeat(1 + random.size(6), inner) }),
     () => ({ not: inner() }),
     () => ({ if: inner(), then: inner(), else: inner() }),
     () => ({ prefixItems: repeat(1 + many(50), inner) }),

@@ -15,13 +15,18 @@ interface Validation {
   readonly events?: number;
 }
 
+/** Definitions stand at the root, where references find them. */
+function rooted({ $defs, ...schema }: Json): Json {
+  const properties = { v: schema };
+  return { type: "object", properties, ...($defs === undefined ? {} : { $defs }) };
+}
+
 function validation({ name, does, schema, value, events = 1 }: Validation): Attack {
   return {
     name,
     does,
     needs: "spec + write key",
-    spec: () =>
-      specOf({ thing: { was_seen: judgedBy({ type: "object", properties: { v: schema() } }) } }),
+    spec: () => specOf({ thing: { was_seen: judgedBy(rooted(schema())) } }),
     waves: [{
       request: () => {
         const data = { v: value() };

@@ -44,7 +44,7 @@ const FORMATS: readonly (readonly [format: string, value: string, what: string])
   ["regex", "(a{1,50}){1,50}".repeat(30), "counted repetitions in each other"],
   ["uri", `http://a.bc/${":".repeat(60_000)}`, "60000 colons"],
   ["url", `http://a.bc/${":".repeat(2_030)}`, "2030 colons"],
-  ["iri", `http://a.bc/${"%".repeat(60_000)}`, "60000 percent signs"],
+  ["uri-reference", `http://a.bc/${"%".repeat(60_000)}`, "60000 percent signs"],
   ["email", `${"a.".repeat(40_000)}@b`, "80000 characters of parts"],
   ["hostname", `${"a-".repeat(40_000)}!`, "80000 characters of hyphens"],
   ["date-time", "1".repeat(90_000), "90000 digits"],
@@ -76,8 +76,8 @@ export const SCHEMAS: AttackGroup = {
     }),
     validation({
       name: "pattern with many alternatives",
-      does: "1,000 alternatives that begin alike, over 90 KB",
-      schema: () => ({ type: "string", pattern: repeat(1_000, (i) => `a*b{1,9}c${i}`).join("|") }),
+      does: "120 alternatives that begin alike, over 90 KB",
+      schema: () => ({ type: "string", pattern: repeat(120, (i) => `a*b{1,9}c${i}`).join("|") }),
       value: () => "ab".repeat(45_000),
       events: 8,
     }),
@@ -136,7 +136,7 @@ export const SCHEMAS: AttackGroup = {
     }),
     validation({
       name: "oneOf in oneOf",
-      does: "six layers of eight alternatives each",
+      does: "three layers of six alternatives each",
       schema: () =>
         nest(
           4,

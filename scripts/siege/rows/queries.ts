@@ -175,7 +175,7 @@ export const QUERIES: AttackGroup = {
     statement({
       name: "sql cast of a parameter as blob",
       does: "a parameter of 7.9 MB, as a blob for each of 400 rows",
-      sql: () => "select cast(?1 as blob) || n as n from things limit 400",
+      sql: () => "select cast(?1 as blob) as b from things limit 400",
       params: () => ["a".repeat(7_900_000)],
       clients: 3,
     }),

@@ -139,8 +139,8 @@ export const SCHEMAS: AttackGroup = {
       does: "three layers of six alternatives each",
       schema: () =>
         nest(
-          4,
-          (inner) => ({ oneOf: repeat(8, (i) => ({ allOf: [inner, { minProperties: i }] })) }),
+          3,
+          (inner) => ({ oneOf: repeat(6, (i) => ({ allOf: [inner, { minProperties: i }] })) }),
           {
             type: "object",
           },

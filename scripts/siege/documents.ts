@@ -48,6 +48,19 @@ export function writeMany(
   return { path: `/${type}/${id}`, body: JSON.stringify({ events, metadata: { actor: ACTOR } }) };
 }
 
+/** The same event so often in one request; quicker to make than a list of them. */
+export function writeRepeated(
+  type: string,
+  id: string,
+  count: number,
+  event: { readonly type: string; readonly data?: Json },
+): HostileRequest {
+  const one = JSON.stringify(event);
+  const events = `${`${one},`.repeat(count - 1)}${one}`;
+  const body = `{"events":[${events}],"metadata":${JSON.stringify({ actor: ACTOR })}}`;
+  return { path: `/${type}/${id}`, body };
+}
+
 /** The same event so often. */
 export function times(
   count: number,

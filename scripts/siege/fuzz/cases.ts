@@ -14,7 +14,7 @@ import {
   repeat,
   specOf,
   write,
-  writeMany,
+  writeRepeated,
 } from "../documents.ts";
 import { randomHandler, randomPredicate } from "./handlers.ts";
 import { type Random, randomFrom } from "./random.ts";
@@ -82,7 +82,7 @@ const MAKERS: Readonly<Record<CaseKind, Maker>> = {
     const data = randomData(random, random.chance(80) ? 0.0003 : scale * 0.5);
     const room = Math.floor(7_000_000 / (JSON.stringify(data).length + 250));
     const count = Math.min(room, random.size(Math.max(1, Math.floor(10_000 * scale))));
-    const judged = writeMany(type, id, repeat(count, () => ({ type: "was_judged", data })));
+    const judged = writeRepeated(type, id, count, { type: "was_judged", data });
     const events = { had_grown: GROW, was_judged: eventType(randomHandler(random, scale)) };
     return {
       events,
@@ -100,7 +100,7 @@ const MAKERS: Readonly<Record<CaseKind, Maker>> = {
       events,
       requests: [
         write(type, idOf(seed), "was_seen", data),
-        writeMany(type, idOf(seed), repeat(count, () => ({ type: "was_seen", data }))),
+        writeRepeated(type, idOf(seed), count, { type: "was_seen", data }),
       ],
     };
   },

@@ -10,11 +10,15 @@ const ASK_MS_MAX = 30_000;
 
 type Buckets = readonly (readonly [milliseconds: number, count: number])[];
 
-export function longestDelay(server: ServerProcess): { end(): Promise<number | undefined> } {
-  const before = readBuckets(server);
+export interface DelayWatch {
+  end(): Promise<number | undefined>;
+}
+
+export async function longestDelay(server: ServerProcess): Promise<DelayWatch> {
+  const first = await readBuckets(server);
   return {
     async end() {
-      const [first, last] = [await before, await readBuckets(server)];
+      const last = await readBuckets(server);
       if (first === undefined || last === undefined) return undefined;
       return highestGrown(first, last);
     },

@@ -141,7 +141,7 @@ async function standAttack(
     found.died = `killed: more than ${MEMORY_MIB_MAX} MiB above its start`;
     void server.kill();
   });
-  const delays = longestDelay(server);
+  const delays = await longestDelay(server);
   found.beside = await observe(neighbour, async () => {
     const over = AbortSignal.timeout((found.attack.seconds ?? seconds) * 1000);
     await Promise.all([

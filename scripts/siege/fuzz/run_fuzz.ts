@@ -128,7 +128,7 @@ async function judge(fuzz: Fuzz, cases: readonly FuzzCase[]): Promise<Judgement>
   const { server } = besieged;
   forgetPeak(server.pid);
   await neighbour.aim(besieged.aim);
-  const delays = longestDelay(server);
+  const delays = await longestDelay(server);
   await neighbour.begin();
   await sendCases(fuzz, cases);
   await pause(SETTLE_MS);

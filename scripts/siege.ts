@@ -62,6 +62,10 @@ const options = readOptions<Options>(
     .option("--once", "sends each request once and prints the answer; no neighbour, no bars")
     .option("--list", "prints the attacks and ends"),
 );
+// So that the servers end with the siege, whoever ends it.
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  Deno.addSignalListener(signal, () => Deno.exit(130));
+}
 const bars = options.noisy === true ? NOISY_BARS : QUIET_BARS;
 const chosen = chooseAttacks(options.only);
 if (options.list === true) {

@@ -26,7 +26,7 @@ export const QUIET_BARS: Bars = {
 };
 
 /** Where others work on the machine: what fails here fails anywhere. */
-export const NOISY_BARS: Bars = { ...QUIET_BARS, p99Ms: 200, worstMs: 500, loopDelayMs: 500 };
+export const NOISY_BARS: Bars = { ...QUIET_BARS, p99Ms: 400, worstMs: 500, loopDelayMs: 500 };
 
 /** Each fault in a few words; none: the row has held. */
 export function blame(outcome: Omit<Outcome, "faults">, bars: Bars): string[] {

@@ -16,21 +16,16 @@ const WIDE_BARS: Bars = { ...QUIET_BARS, p99Ms: 1_500, worstMs: 2_000, loopDelay
 const SECONDS = 1.5;
 
 /** With kill, restart and stop. */
-const WHOLE = ["self-implying type of 100"];
+const WHOLE = ["format url: 2030 colons"];
 const SHORT = [
   "login password of combining marks",
   "login body of empty objects",
   "login bodies that never end",
   "own tier lifted",
-  "fold eq of a large object",
-  "fold gt of long texts",
-  "fold of removals from the front",
   "sql of 50000 parameters",
   "sql of open brackets",
-  "dry run of 100 references to 6000 properties",
   "openapi of a large spec",
   "format regex: 650 classes of Unicode",
-  "format url: 2030 colons",
 ];
 
 let neighbour: Neighbour;

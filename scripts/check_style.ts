@@ -4,6 +4,7 @@
  * are data in `checks/style_tables.ts`. Prints `file:line: [rule] message`; exits 1.
  */
 
+import { chargedLoops } from "./checks/charged_loops.ts";
 import { type Fault, readSources, reportAndExit, type Source } from "./checks/source_tree.ts";
 import * as rules from "./checks/style_rules.ts";
 import { COVERED_BY_NEIGHBOUR, type Neighbour } from "./checks/style_tables.ts";
@@ -19,6 +20,7 @@ const RULES: readonly rules.Rule[] = [
   rules.testAlone,
   rules.exportForms,
   rules.declarationForms,
+  chargedLoops,
 ];
 
 export function checkStyle(

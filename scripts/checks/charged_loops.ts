@@ -1,0 +1,89 @@
+/**
+ * The rule that nobody forgets a charge. In folders that run what clients size, every loop draws on
+ * a budget, or runs while a definition is compiled, or says what bounds it:
+ *
+ * - It is charged where its body names the budget, or passes on what holds it.
+ * - It runs while a definition is compiled where its function is handed a `site` or the `faults`.
+ * - Else a comment on the line above it begins with "Bounded:" and names what bounds it.
+ */
+
+import ts from "typescript";
+import { type Fault, lineOf, type Source, walk } from "./source_tree.ts";
+
+/** Folders in which each loop is judged. */
+const CHARGED_FOLDERS: readonly string[] = [
+  "src/domain/handler/",
+  "src/domain/projection/",
+  "src/domain/reaction/",
+  "src/domain/saga/",
+];
+/** Folders that mostly compile: only loops of functions that are handed a budget are judged. */
+const COMPILING_FOLDERS: readonly string[] = ["src/domain/spec/"];
+
+/** Parameters that are a budget, or hold one, by the names they have everywhere. */
+const BUDGET_NAMES: ReadonlySet<string> = new Set(["budget", "evaluation", "pieces"]);
+/** Parameters of functions that compile a definition, whose size the limits of a spec bound. */
+const COMPILING_NAMES: ReadonlySet<string> = new Set(["site", "faults"]);
+
+/** Methods that do something for each element. */
+const WALKS: ReadonlySet<string> = new Set([
+  "every",
+  "filter",
+  "find",
+  "findIndex",
+  "findLast",
+  "findLastIndex",
+  "flatMap",
+  "forEach",
+  "map",
+  "reduce",
+  "some",
+  "sort",
+  "toSorted",
+]);
+
+const EXCUSE = /^\s*(?:\/\/|\*) Bounded: \S/;
+const MESSAGE = "this loop draws on no budget: charge it, pass the budget on, or say what bounds " +
+  'it in a comment on the line above: "// Bounded: ..."';
+
+export function chargedLoops(source: Source): Fault[] {
+  const { path } = source;
+  const isStrict = CHARGED_FOLDERS.some((folder) => path.startsWith(folder));
+  if (!isStrict && !COMPILING_FOLDERS.some((folder) => path.startsWith(folder))) return [];
+  const lines = source.text.split("\n");
+  const faults: Fault[] = [];
+  walk(source, (node) => {
+    const body = bodyOfLoop(node);
+    if (body === undefined || names(body, BUDGET_NAMES)) return;
+    const handed = nearestHanded(node);
+    if (handed === "compiles" || (handed === undefined && !isStrict)) return;
+    const line = lineOf(source, node.getStart(source.tree));
+    if (EXCUSE.test(lines[line - 2] ?? "")) return;
+    faults.push({ path, line, rule: "uncharged_loop", message: MESSAGE });
+  });
+  return faults;
+}
+
+/** What is done for each element; undefined where the node is no loop. */
+function bodyOfLoop(node: ts.Node): ts.Node | undefined {
+  if (ts.isIterationStatement(node, false)) return node.statement;
+  if (!ts.isCallExpression(node)) return undefined;
+  const { expression } = node;
+  if (!ts.isPropertyAccessExpression(expression)) return undefined;
+  return WALKS.has(expression.name.text) ? node.arguments[0] : undefined;
+}
+
+/** Which kind of function is the nearest around the node that is handed a budget or a site. */
+function nearestHanded(node: ts.Node): "budget" | "compiles" | undefined {
+  for (let at: ts.Node | undefined = node.parent; at !== undefined; at = at.parent) {
+    if (!ts.isFunctionLike(at)) continue;
+    if (at.parameters.some(({ name }) => names(name, BUDGET_NAMES))) return "budget";
+    if (at.parameters.some(({ name }) => names(name, COMPILING_NAMES))) return "compiles";
+  }
+  return undefined;
+}
+
+function names(node: ts.Node, wanted: ReadonlySet<string>): boolean {
+  if (ts.isIdentifier(node)) return wanted.has(node.text);
+  return ts.forEachChild(node, (child) => names(child, wanted) || undefined) ?? false;
+}

@@ -34,6 +34,8 @@ export interface Config {
   readonly headerPrefix: string;
   /** What a call of a WebAssembly module has of the stack, in KiB. */
   readonly wasmStackKilobytes: number;
+  /** Where the runtime has its packages, if it was told: `DENO_DIR`, under its own name. */
+  readonly runtimeFolder?: string;
   /** The runtime traces: `OTEL_DENO`, under its own name. */
   readonly tracing: boolean;
   /** Make an instance and its keys on an empty store. */
@@ -65,6 +67,7 @@ const EXAMPLES = {
   DAYBOOK_ALLOW_PRIVATE_WEBHOOKS: "false",
   DAYBOOK_HEADER_PREFIX: "SVC",
   DAYBOOK_WASM_STACK_KB: "64",
+  DENO_DIR: "/deno-dir",
   OTEL_DENO: "true",
   DAYBOOK_BOOTSTRAP: "true",
 } as const;
@@ -150,6 +153,7 @@ export function parseConfig(env: Env): ParsedConfig {
       `a number from ${limits.wasmStackKilobytesMin} to ${limits.wasmStackKilobytesMax}`,
       integer(limits.wasmStackKilobytesMin, limits.wasmStackKilobytesMax),
     ),
+    runtimeFolder: read("DENO_DIR", undefined, "a folder", (text) => text),
     tracing: read("OTEL_DENO", false, "true or false", parseFlag),
     bootstrap: read("DAYBOOK_BOOTSTRAP", true, "true or false", parseFlag),
   };

@@ -36,6 +36,7 @@ Deno.test("parseConfig() has the documented default for everything", () => {
     allowPrivateWebhooks: false,
     headerPrefix: "SVC",
     wasmStackKilobytes: 64,
+    runtimeFolder: undefined,
     tracing: false,
     bootstrap: true,
   });
@@ -62,6 +63,7 @@ Deno.test("parseConfig() reads every variable", () => {
     DAYBOOK_ALLOW_PRIVATE_WEBHOOKS: "true",
     DAYBOOK_HEADER_PREFIX: "Daybook",
     DAYBOOK_WASM_STACK_KB: "128",
+    DENO_DIR: "/deno-dir",
     OTEL_DENO: "1",
     DAYBOOK_BOOTSTRAP: "false",
   });
@@ -82,6 +84,7 @@ Deno.test("parseConfig() reads every variable", () => {
     allowPrivateWebhooks: true,
     headerPrefix: "Daybook",
     wasmStackKilobytes: 128,
+    runtimeFolder: "/deno-dir",
     tracing: true,
     bootstrap: false,
   });

@@ -4,7 +4,8 @@
  *
  * - It is charged where its body names the budget, or passes on what holds it.
  * - It runs while a definition is compiled where its function is handed a `site` or the `faults`.
- * - Else a comment on the line above it begins with "Bounded:" and names what bounds it.
+ * - Else a comment on the line above it begins with "Bounded:" and names what bounds it; a line in
+ *   the header of the file does so for all of its loops.
  */
 
 import ts from "typescript";
@@ -17,8 +18,6 @@ const CHARGED_FOLDERS: readonly string[] = [
   "src/domain/reaction/",
   "src/domain/saga/",
 ];
-/** Folders that mostly compile: only loops of functions that are handed a budget are judged. */
-const COMPILING_FOLDERS: readonly string[] = ["src/domain/spec/"];
 
 /** Parameters that are a budget, or hold one, by the names they have everywhere. */
 const BUDGET_NAMES: ReadonlySet<string> = new Set(["budget", "evaluation", "pieces"]);
@@ -48,15 +47,15 @@ const MESSAGE = "this loop draws on no budget: charge it, pass the budget on, or
 
 export function chargedLoops(source: Source): Fault[] {
   const { path } = source;
-  const isStrict = CHARGED_FOLDERS.some((folder) => path.startsWith(folder));
-  if (!isStrict && !COMPILING_FOLDERS.some((folder) => path.startsWith(folder))) return [];
+  if (!CHARGED_FOLDERS.some((folder) => path.startsWith(folder))) return [];
   const lines = source.text.split("\n");
+  const header = lines.slice(0, lines.indexOf(" */"));
+  if (header.some((line) => EXCUSE.test(line))) return [];
   const faults: Fault[] = [];
   walk(source, (node) => {
     const body = bodyOfLoop(node);
     if (body === undefined || names(body, BUDGET_NAMES)) return;
-    const handed = nearestHanded(node);
-    if (handed === "compiles" || (handed === undefined && !isStrict)) return;
+    if (isCompiling(node)) return;
     const line = lineOf(source, node.getStart(source.tree));
     if (EXCUSE.test(lines[line - 2] ?? "")) return;
     faults.push({ path, line, rule: "uncharged_loop", message: MESSAGE });
@@ -73,14 +72,14 @@ function bodyOfLoop(node: ts.Node): ts.Node | undefined {
   return WALKS.has(expression.name.text) ? node.arguments[0] : undefined;
 }
 
-/** Which kind of function is the nearest around the node that is handed a budget or a site. */
-function nearestHanded(node: ts.Node): "budget" | "compiles" | undefined {
+/** Whether the nearest function around it that is handed a budget or a site compiles. */
+function isCompiling(node: ts.Node): boolean {
   for (let at: ts.Node | undefined = node.parent; at !== undefined; at = at.parent) {
     if (!ts.isFunctionLike(at)) continue;
-    if (at.parameters.some(({ name }) => names(name, BUDGET_NAMES))) return "budget";
-    if (at.parameters.some(({ name }) => names(name, COMPILING_NAMES))) return "compiles";
+    if (at.parameters.some(({ name }) => names(name, BUDGET_NAMES))) return false;
+    if (at.parameters.some(({ name }) => names(name, COMPILING_NAMES))) return true;
   }
-  return undefined;
+  return false;
 }
 
 function names(node: ts.Node, wanted: ReadonlySet<string>): boolean {

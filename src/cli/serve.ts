@@ -35,6 +35,8 @@ import { EXIT_FAILED, exitWith, reasonOf, settingsOrExit, tokenSecret } from "./
 
 /** Processes for SQL: each may take a core and some hundred MiB for its five seconds. */
 const SQL_RUNNERS = Math.max(2, Math.ceil(navigator.hardwareConcurrency / 2));
+/** Processes for what is heavy to compute: what a client sizes is never all that they do. */
+const COMPUTE_RUNNERS = 2;
 /** Requests, and work of the workers, under way when the stop begins have so long to end. */
 const STOP_GRACE_MS = 4_000;
 /** After this the process ends whatever still runs. Decided: exit within 10 s. */
@@ -103,6 +105,7 @@ async function start(config: Config, host: Host, tracer?: Tracer): Promise<Runni
     },
     // One for each core, and one that begins while another waits for its module.
     wasm: { runners: navigator.hardwareConcurrency + 1, stackKilobytes: config.wasmStackKilobytes },
+    compute: { runners: COMPUTE_RUNNERS, cacheFolder: config.runtimeFolder },
     // One more than one environment may have at a time.
     sql: config.roles.api ? { runners: SQL_RUNNERS, folder: viewsFolder(config) } : undefined,
   });

@@ -5,7 +5,6 @@ import { chargedLoops } from "../../scripts/checks/charged_loops.ts";
 import { parseSource } from "../../scripts/checks/source_tree.ts";
 
 const STRICT = "src/domain/handler/example.ts";
-const COMPILING = "src/domain/spec/schema/example.ts";
 
 /** The lines of the faults found in a file of this text. */
 function faultLines(path: string, text: string): number[] {
@@ -48,6 +47,13 @@ Deno.test("chargedLoops() takes a loop that says what bounds it, and no excuse t
   assert.deepEqual(faultLines(STRICT, run("// It is short.")), [3]);
 });
 
+Deno.test("chargedLoops() takes all loops of a file whose header says what bounds them", () => {
+  const loop = "function run(list) {\n  for (const each of list) step(each);\n}\n";
+  const header = (line: string) => `/**\n * Owns an example.\n * ${line}\n */\n\n`;
+  assert.deepEqual(faultLines(STRICT, header("Bounded: the text of one query.") + loop), []);
+  assert.deepEqual(faultLines(STRICT, header("It is short.") + loop), [7]);
+});
+
 Deno.test("chargedLoops() takes loops that compile, but not those of what they make", () => {
   const loop = "for (const each of list) step(each);";
   assert.deepEqual(faultLines(STRICT, `function at(list, site) {\n  ${loop}\n}\n`), []);
@@ -55,9 +61,9 @@ Deno.test("chargedLoops() takes loops that compile, but not those of what they m
   assert.deepEqual(faultLines(STRICT, made), [3]);
 });
 
-Deno.test("chargedLoops() judges the compiling folders only where a budget is at hand", () => {
-  const loop = "for (const each of list) step(each);";
-  assert.deepEqual(faultLines(COMPILING, `function run(list) {\n  ${loop}\n}\n`), []);
-  assert.deepEqual(faultLines(COMPILING, `function run(list, budget) {\n  ${loop}\n}\n`), [2]);
-  assert.deepEqual(faultLines("src/http/example.ts", `function run(list) {\n  ${loop}\n}\n`), []);
+Deno.test("chargedLoops() judges folders that run what clients size, and no others", () => {
+  const text = "function run(list) {\n  for (const each of list) step(each);\n}\n";
+  assert.deepEqual(faultLines("src/domain/saga/example.ts", text), [2]);
+  assert.deepEqual(faultLines("src/domain/spec/example.ts", text), []);
+  assert.deepEqual(faultLines("src/http/example.ts", text), []);
 });

@@ -101,6 +101,7 @@ export function compileDefinition<T>(
 function checkDefinitionSize(definition: JsonValue, path: string): Violation | undefined {
   const waiting: { value: JsonValue; depth: number }[] = [{ value: definition, depth: 1 }];
   let nodes = 0;
+  // Bounded: the nodes of one handler in a spec.
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     nodes++;
     const { value, depth } = next;
@@ -121,6 +122,7 @@ function checkDefinitionSize(definition: JsonValue, path: string): Violation | u
         hint: "Split the event type, or move data out of the spec into events",
       };
     }
+    // Bounded: the nodes of one handler in a spec.
     for (const child of children) waiting.push({ value: child, depth: depth + 1 });
   }
   return undefined;

@@ -92,6 +92,7 @@ export function compileMap(fields: JsonObject, site: Site): Operation {
     if (list === undefined) return;
     const built = buildEach(list, undefined, value, slot, place.level + 1, evaluation);
     if (built === undefined) return;
+    // Bounded: `buildEach` has charged each element.
     for (const [index, each] of built.entries()) list[index] = each as JsonValue;
   };
 }
@@ -164,6 +165,7 @@ function keeping(place: Place, where: Matcher, wanted: boolean): Operation {
     const matches = list && where(list, evaluation);
     if (list === undefined || matches === undefined) return;
     let kept = 0;
+    // Bounded: `where` has charged each element.
     for (let index = 0; index < matches.length; index++) {
       if (matches[index] === wanted) list[kept++] = list[index] as JsonValue;
     }

@@ -30,10 +30,12 @@ function measure(value: JsonValue, level: number, size: { bytes: number; depth: 
   if (size.bytes > limits.stateBytesMax) return;
   if (Array.isArray(value)) {
     if (!enter(level, value.length, size)) return;
+    // Bounded: what is beyond `limits.stateBytesMax` is not measured.
     for (const element of value) measure(element, level + 1, size);
   } else if (isJsonObject(value)) {
     const names = Object.keys(value);
     if (!enter(level, names.length, size)) return;
+    // Bounded: what is beyond `limits.stateBytesMax` is not measured.
     for (const name of names) {
       size.bytes += textBytes(name) + 1;
       measure(value[name] as JsonValue, level + 1, size);
@@ -53,6 +55,7 @@ function enter(level: number, count: number, size: { bytes: number; depth: numbe
 /** Bytes of a string in JSON text, quotes and escapes included. */
 function textBytes(text: string): number {
   let bytes = 2;
+  // Bounded: a text of a state, which its caller charges or bounds.
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index);
     if (unit >= 0x20 && unit < 0x80) bytes += unit === 0x22 || unit === 0x5c ? 2 : 1;

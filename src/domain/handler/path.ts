@@ -194,6 +194,7 @@ type Walk = (from: JsonValue | undefined, evaluation: Evaluation) => JsonValue |
 
 /** Compiles the steps after a root. Its caller charges them; what `[*]` walks is charged here. */
 export function walker(segments: readonly Segment[]): Walk {
+  // Bounded: the segments of one path in a definition.
   const every = segments.findIndex((segment) => segment.every);
   if (every !== -1) return everyWalker(segments, every);
   const [first, second] = segments;
@@ -202,6 +203,7 @@ export function walker(segments: readonly Segment[]): Walk {
   if (segments.length === 2) return (from) => readStep(readStep(from, first), second);
   return (from) => {
     let value = from;
+    // Bounded: the segments of one path in a definition.
     for (const segment of segments) value = readStep(value, segment);
     return value;
   };
@@ -218,6 +220,7 @@ export function readStep(value: JsonValue | undefined, segment: Segment): JsonVa
 function everyWalker(segments: readonly Segment[], every: number): Walk {
   const before = walker(segments.slice(0, every));
   const rest = segments.slice(every + 1);
+  // Bounded: the segments of one path in a definition.
   const nested = rest.some((segment) => segment.every);
   const after = walker(rest);
   const units = SLOT_UNITS + STEP_UNITS * rest.length;
@@ -232,6 +235,7 @@ function everyWalker(segments: readonly Segment[], every: number): Walk {
       if (!nested) found.push(value ?? null);
       else if (Array.isArray(value)) {
         spend(evaluation.budget, STEP_UNITS * value.length);
+        // Bounded: charged on the line above.
         for (const each of value) found.push(each);
       }
     }

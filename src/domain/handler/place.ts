@@ -51,6 +51,7 @@ export function keyedPlace(target: Target, key: JsonValue, site: Site): Place {
 
 /** A path, a text or an operator; false for what is another kind of value whatever the event. */
 function mayGiveString(key: JsonValue): boolean {
+  // Bounded: the keys of one template in a definition.
   if (isJsonObject(key)) return Object.keys(key).some((name) => name.startsWith("$"));
   return typeof key === "string";
 }

@@ -157,6 +157,7 @@ function membership(operand: JsonValue, wanted: boolean, site: Site): Predicate 
 
 /** A constant list of scalars is looked up, however long it is. */
 function scalarSet(constant: JsonValue | undefined): ReadonlySet<JsonValue> | undefined {
+  // Bounded: a list in a definition.
   if (!Array.isArray(constant) || constant.some(isContainer)) return undefined;
   return new Set(constant);
 }

@@ -7,6 +7,8 @@
  * - `.0` is a key of an object and an index of an array; `[0]` is an index only. Indices count from
  *   0 and have no sign.
  * - A path has at most 64 steps.
+ *
+ * Bounded: the text of one path in a definition.
  */
 
 export interface Segment {

@@ -77,6 +77,7 @@ function parseFieldPath(text: string): readonly Segment[] | Fault {
   if (parsed.optional) {
     return { message: 'a "?" has no meaning here', hint: "Put it behind the path of the value" };
   }
+  // Bounded: the segments of one path in a definition.
   if (parsed.segments.some((segment) => segment.every)) {
     return {
       message: '"[*]" has no meaning here',
@@ -122,6 +123,7 @@ function createPath(
   evaluation: Evaluation,
   steps: readonly Segment[],
 ): { top: Container; bottom: Container } | undefined {
+  // Bounded: the segments of one path in a definition.
   if (steps.some((step) => step.name === undefined && step.index > 0)) return undefined;
   const [first, ...rest] = steps;
   const top = emptyFor(first);

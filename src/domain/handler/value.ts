@@ -97,6 +97,7 @@ function keepSparse(object: JsonObject): void {
 
 /** Moves each field of `from`, which nothing else refers to, into `into`. */
 export function moveFields(into: JsonObject, from: JsonObject, budget: Budget): void {
+  // Bounded: `namesOf` has charged each field.
   for (const name of namesOf(from, budget)) {
     const value = from[name] as JsonValue;
     if (Object.hasOwn(into, name)) putField(into, name, value);

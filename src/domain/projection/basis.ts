@@ -10,6 +10,7 @@ import type { CompiledProjection } from "./definition.ts";
 
 export function basisOf({ types }: CompiledProjection, spec: CompiledSpec): string {
   const folds = Object.fromEntries(
+    // Bounded: the types that one projection shows.
     [...types].map((name) => {
       const type = spec.aggregateTypes.get(name);
       assert(type !== undefined, "a projection that compiles reads types of the spec");

@@ -95,6 +95,7 @@ function compileColumn(
 }
 
 function isOperator(definition: JsonObject): boolean {
+  // Bounded: the keys of one column in a definition.
   return Object.keys(definition).some((key) => key.startsWith("$"));
 }
 

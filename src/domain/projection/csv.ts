@@ -2,6 +2,9 @@
  * CSV as RFC 4180 has it: lines end with CR LF; fields with a comma, a quote, a line break or space
  * at an end stand in quotes; quotes are doubled. Null is empty, an empty text is `""`; what is
  * nested is JSON. A text that begins with `=` stays what it is, whatever spreadsheets make of it.
+ *
+ * Bounded: the columns of a row, `limits.projectionColumnsMax`, and its bytes,
+ * `limits.rowBytesMax`.
  */
 
 import type { JsonValue } from "../json.ts";

@@ -86,6 +86,7 @@ function sumTemplate(definition: JsonObject, site: Site): Template {
     const elements = Array.isArray(found) ? found : [found];
     spend(evaluation.budget, STEP_UNITS * elements.length);
     let sum = 0;
+    // Bounded: charged two lines above.
     for (const element of elements) if (typeof element === "number") sum += element;
     // A negative zero has no word in JSON.
     return Number.isFinite(sum) ? sum + 0 : null;

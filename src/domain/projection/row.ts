@@ -52,9 +52,11 @@ export function advanceRow(
   const evaluation = { state: {}, event: NO_EVENT, bindings: [key, key], budget };
   const draft: RowDraft = { projection, key, evaluation };
   const own = streamKey(projection.forEach, key);
+  // Bounded: `limits.projectionSourcesMax`.
   for (const [index, step] of projection.steps.entries()) {
     const streams = new Set(streamsOfStep(draft, step));
     if (index === 0) streams.add(own);
+    // Bounded: `limits.rowSourcesMax`.
     for (const stream of streams) {
       if (states(stream) === undefined) return { kind: "wanted", streams: [...streams] };
     }
@@ -84,11 +86,13 @@ export function ownRowOf(projection: CompiledProjection, stream: StreamKey): str
 export function mayShow({ steps, includes }: CompiledProjection, stream: StreamKey): boolean {
   const { type } = splitStreamKey(stream);
   return includes.has(stream) ||
+    // Bounded: `limits.projectionSourcesMax`.
     steps.some((step) => step.some((source) => "type" in source && source.type === type));
 }
 
 /** The streams of one step. Throws `StateTooLarge` where they are too many. */
 function streamsOfStep(draft: RowDraft, step: readonly CompiledSource[]): StreamKey[] {
+  // Bounded: `limits.projectionSourcesMax` sources, whose ids are charged.
   const streams = step.flatMap((source) => streamsOf(draft, source).filter(isStream));
   if (streams.length <= limits.rowSourcesMax) return streams;
   throw new StateTooLarge(`The row would show more than ${limits.rowSourcesMax} aggregates`);
@@ -98,6 +102,7 @@ function streamsOfStep(draft: RowDraft, step: readonly CompiledSource[]): Stream
 function bindStep(draft: RowDraft, step: readonly CompiledSource[], states: StatesOf): void {
   const { bindings, budget } = draft.evaluation;
   for (const source of step) {
+    // Bounded: ids that `streamsOf` has charged.
     const values = streamsOf(draft, source).map((stream) => stream ? states(stream) ?? null : null);
     spend(budget, values.length);
     bindings[source.slot] = source.kind === "array" ? values : values[0] ?? null;
@@ -126,6 +131,7 @@ function streamsOf(
   const found = source.readIds(evaluation);
   const ids = source.kind === "one" ? [found] : Array.isArray(found) ? found : [];
   spend(evaluation.budget, ID_UNITS * ids.length);
+  // Bounded: charged on the line above.
   return ids.map((id) => {
     const identifier = typeof id === "string" && parseIdentifier(id, projection.singletons);
     return identifier ? streamKey(source.type, identifier.value) : undefined;

@@ -2,6 +2,8 @@
  * Values for the parameters of a query: an array for `?` and `?7`, an object for `:name`, `@name`
  * and `$name`. Each parameter has a value and each value a parameter, for what is left out by
  * mistake would be NULL and give wrong answers.
+ *
+ * Bounded: `limits.sqlParametersMax` parameters.
  */
 
 import { limits } from "../limits.ts";

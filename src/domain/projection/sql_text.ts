@@ -2,6 +2,8 @@
  * The text of a query, read as SQLite reads it, as far as it must be known before anything runs:
  * which statement it is, that it is only one, the names in it, and its parameters. What it may do
  * is not decided by this reading but by SQLite itself (`sql/authorizer.ts`).
+ *
+ * Bounded: each token is looked at once, of a text of `limits.sqlTextCharactersMax`.
  */
 
 import { limits } from "../limits.ts";

@@ -1,6 +1,8 @@
 /**
  * The tokens of a statement, cut as SQLite cuts them. Each character is looked at a few times at
  * most, whatever the text is: what is not closed ends the text, and nothing is tried twice.
+ *
+ * Bounded: each character is looked at once, of a text of `limits.sqlTextCharactersMax`.
  */
 
 export type SqlTokenKind = "word" | "quoted" | "parameter" | "end" | "other";

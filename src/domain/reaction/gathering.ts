@@ -31,6 +31,7 @@ export function gatherSchedule(
   bytes: number,
 ): void {
   gathering.actions.push(action);
+  // Bounded: `limits.cancelRulesMax`.
   const rules = action.cancelOn.reduce((sum, each) => sum + each.key.length, 0);
   gathering.bytes += bytes + rules;
 }

@@ -10,6 +10,7 @@ export type ImpliedTypes = (emission: Pick<Emission, "aggregateType" | "eventTyp
 export function impliedTypes({ named, isOpen, moduleCalls }: Terms): ImpliedTypes {
   if (isOpen || moduleCalls.length > 0) return () => true;
   const names = new Set<string>();
+  // Bounded: the implications of one type in a spec.
   for (const { aggregateType, eventType, scheduled } of named) {
     if (!scheduled) names.add(`${aggregateType}.${eventType}`);
   }

@@ -89,6 +89,7 @@ function emitAll(
   gathering: Gathering,
   terms: Terms,
 ): string | undefined {
+  // Bounded: `isOverfull` ends it at `limits.implicationActionsMax`.
   for (const [index, action] of actions.entries()) {
     if (isOverfull(gathering)) return undefined;
     const emission = emissionOf(action, terms);
@@ -101,6 +102,7 @@ function emissionOf(
   { aggregate_type: type, id, event_type: eventType, data }: ModuleAction,
   terms: Terms,
 ): Resolved<SizedEmission> {
+  // Bounded: two.
   for (const [key, name] of [["aggregate_type", type], ["event_type", eventType]] as const) {
     if (!isTypeName(name)) return failed(`${key} "${excerpt(name)}" is not the name of a type`);
   }

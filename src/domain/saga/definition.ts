@@ -2,6 +2,8 @@
  * A saga as declared under `modules.sagas`, checked and ready to be stepped. Decisions, section 13.
  *
  * Every function here is pure and total: what cannot be computed comes back as a reason.
+ *
+ * Bounded: `limits.sagaStepsMax` steps of one saga and the types that each awaits.
  */
 
 import type { StoredEvent } from "../event.ts";

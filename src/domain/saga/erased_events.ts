@@ -1,6 +1,8 @@
 /**
  * What becomes of a saga that holds events of a stream that was erased: it goes on with markers in
  * their place. Templates find nothing in these but key, type and time. Decisions, section 18.
+ *
+ * Bounded: `limits.sagaStepsMax` steps of one saga, each with a few entries of its history.
  */
 
 import { ERASED_TYPE, markerOf } from "../erasure/marker.ts";

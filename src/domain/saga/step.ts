@@ -188,6 +188,7 @@ function onTimeout(course: Course, waiting: Waiting<"event" | "pause">): true {
 
 /** Begins the first step from `step` on that is not skipped, or completes the saga. */
 function begin(course: Course, step: number): void {
+  // Bounded: `limits.sagaStepsMax`.
   for (let next = step; next < course.saga.steps.length; next++) {
     const definition = stepAt(course, next);
     const sight = sightOf(course, next);
@@ -248,6 +249,7 @@ function failLastCompleted(course: Course, step: number): void {
 
 /** Undoes the last completed step that is not yet undone and can be, or ends. */
 function compensate(course: Course, tries: number): void {
+  // Bounded: `limits.sagaStepsMax`: each turn undoes one.
   for (;;) {
     const last = course.completed.at(-1);
     if (last === undefined) return end(course, "compensated");
@@ -325,6 +327,7 @@ function close(course: Course): SagaTransition {
 function sightOf({ saga, before, completed }: Course, step: number): SagaSight {
   const steps = new Map<string, StoredEvent>();
   let prev: StoredEvent | undefined;
+  // Bounded: `limits.sagaStepsMax`.
   for (const { step: index, event } of completed) {
     if (index > step) break;
     steps.set(saga.steps[index]!.name, event);

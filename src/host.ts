@@ -59,8 +59,11 @@ function yieldBriefly(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** From one turn in which the network is looked at to the next, while something yields its turns. */
-const NETWORK_MS = 8;
+/**
+ * From one turn in which the network is looked at to the next, while something yields its turns:
+ * less than a piece of work, for a request needs several such turns.
+ */
+const NETWORK_MS = 2;
 
 /**
  * While the loop never comes to rest, as with one immediate after another, the runtime looks at the

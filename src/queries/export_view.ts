@@ -7,6 +7,7 @@ import { assert } from "../domain/assert.ts";
 import type { JsonValue } from "../domain/json.ts";
 import { limits } from "../domain/limits.ts";
 import type { Lines } from "../domain/lines.ts";
+import { waitForTurn } from "../domain/pieces.ts";
 import { csvLine } from "../domain/projection/csv.ts";
 import type { View } from "../domain/projection/view.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
@@ -59,7 +60,11 @@ export async function exportView(
   return accept({ lag, pages: csvPages(readPage, view.value, columns) });
 
   function readPage<T>(read: (tx: ReadTransaction) => Promise<T>): Promise<T> {
-    return lines.inLine(instanceId, () => engine.snapshot(read));
+    return lines.inLine(instanceId, async () => {
+      // A page is a piece of work: between two of them others have the thread.
+      await waitForTurn(host);
+      return await engine.snapshot(read);
+    });
   }
 }
 

@@ -12,7 +12,7 @@ import { changesSteps, compatibilitySteps } from "../domain/spec/compatibility.t
 import { eventTypesOf } from "../domain/saga/definition.ts";
 import { bindBlobs, checkBlobs } from "../domain/spec/bind_blobs.ts";
 import { checkListenersFor } from "../domain/spec/listeners.ts";
-import { compileSpec, compileSpecSteps } from "../domain/spec/compile.ts";
+import { compileSpecSteps } from "../domain/spec/compile.ts";
 import type { CompiledSpec } from "../domain/spec/compiled.ts";
 import type { DeployedSpec, DeploySpecRequest } from "../domain/spec/deployment.ts";
 import type { Tenant } from "../domain/tenant.ts";
@@ -97,7 +97,7 @@ async function compare(
   let old = specs.known(number, before.spec_hash);
   if (old === undefined) {
     // Not compiled only where an earlier version of the service took it and this one would not.
-    const compiled = await runInPieces(compileSpecSteps(before.spec), host);
+    const compiled = await runInPieces(compileSpecSteps(before.spec, "store"), host);
     if (compiled.ok) old = compiled.spec;
   }
   return accept({ before, changes, changedTypes: changedTypes(old, spec) });
@@ -156,24 +156,11 @@ function describe(
 }
 
 /** From this commit on, events that start sagas or end their waits are put into the outbox. */
-async function showToSagas(tx: Transaction, tenant: number, spec: CompiledSpec) {
+export async function showToSagas(tx: Transaction, tenant: number, spec: CompiledSpec) {
   if (spec.sagas.size === 0) return;
   const types = [...spec.sagas.values()].flatMap(eventTypesOf);
   const sagas = types.map(({ aggregateType, eventType }) => `${aggregateType}.${eventType}`);
   watchTypes(tx, tenant, await openWatchedTypes().read(tx, tenant), { sagas });
-}
-
-/** The same for the spec that is current, however it came to be. */
-export async function showCurrentToSagas(tx: Transaction, tenant: number): Promise<void> {
-  const stored = await readCurrentSpec(tx, tenant);
-  const spec = stored && compileStored(stored);
-  if (spec !== undefined) await showToSagas(tx, tenant, spec);
-}
-
-/** Undefined only for one that an earlier version of the service took and this one would not. */
-export function compileStored({ spec }: StoredSpec): CompiledSpec | undefined {
-  const compiled = compileSpec(spec);
-  return compiled.ok ? compiled.spec : undefined;
 }
 
 /** Spec: "Aggregates are rebuilt in the background": those folded anew or in another way. */

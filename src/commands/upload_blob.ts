@@ -19,8 +19,7 @@ import type { ModuleRunner } from "../queries/run_modules.ts";
 import { findBlobByHash, readNewestBlob, storeBlob } from "../store/blobs.ts";
 import { readTenantNumber } from "../store/instances.ts";
 import { enqueueTypeRebuild } from "../store/rebuilds.ts";
-import { readCurrentSpec, tellSpecChange } from "../store/specs.ts";
-import { compileStored } from "./deploy_spec.ts";
+import { readCurrentHash, tellSpecChange } from "../store/specs.ts";
 
 export interface UploadParts {
   readonly engine: Engine;
@@ -52,27 +51,49 @@ export async function uploadBlob(
   const { module } = check;
   const sha256 = hash("sha256", file, "hex");
   const created_at = new Date(host.nowMs()).toISOString();
-  // So that the transaction finds it compiled, however large it is.
-  await specs.current(tenant.number);
+  const upload = { name, sha256, exports: module.entrypoints, bytes: file.length, created_at };
+  let { number } = tenant;
   try {
-    return await engine.transact(async (tx) => {
-      const number = await readTenantNumber(tx, tenant);
-      const known = await findBlobByHash(tx, number, name, sha256);
-      if (known !== undefined) return accept(known);
-      const version = ((await readNewestBlob(tx, number, name))?.version ?? 0) + 1;
-      const { entrypoints: exports } = module;
-      const blob = { name, version, sha256, exports, bytes: file.length, created_at };
-      const spec = await readCompiled(tx, number, specs);
-      const violations = spec === undefined ? [] : checkTakeOver(spec, blob);
-      if (violations.length > 0) return refuse({ kind: "blob_incompatible", violations });
-      storeBlob(tx, number, blob, file, module.bytes);
-      if (spec !== undefined) takeOver(tx, number, spec, name);
-      return accept(blob);
-    });
+    for (let tries = 0; tries < TRIES_MAX; tries++) {
+      // Compiled before the transaction, however large it is.
+      const spec = await specs.current(number);
+      const outcome = await engine.transact(async (tx) => {
+        number = await readTenantNumber(tx, tenant);
+        if (await readCurrentHash(tx, number) !== spec.hash) return undefined;
+        return await keepBlob(tx, number, spec, upload, file, module.bytes);
+      });
+      if (outcome !== undefined) return outcome;
+      specs.forget(number);
+    }
   } finally {
     // Also where it may have landed although its reply was lost.
-    specs.forget(tenant.number);
+    specs.forget(number);
   }
+  throw new Error("Specs were deployed again and again while a module was uploaded");
+}
+
+/** How often an upload begins anew because a spec was deployed meanwhile. */
+const TRIES_MAX = 5;
+
+async function keepBlob(
+  tx: Transaction,
+  tenant: number,
+  spec: CompiledSpec,
+  upload: Omit<BlobVersion, "version">,
+  file: Bytes,
+  module: Bytes,
+): Promise<Outcome<BlobVersion>> {
+  const { name, sha256 } = upload;
+  const known = await findBlobByHash(tx, tenant, name, sha256);
+  if (known !== undefined) return accept(known);
+  const version = ((await readNewestBlob(tx, tenant, name))?.version ?? 0) + 1;
+  const { exports, bytes, created_at } = upload;
+  const blob = { name, version, sha256, exports, bytes, created_at };
+  const violations = checkTakeOver(spec, blob);
+  if (violations.length > 0) return refuse({ kind: "blob_incompatible", violations });
+  storeBlob(tx, tenant, blob, file, module);
+  takeOver(tx, tenant, spec, name);
+  return accept(blob);
 }
 
 /** A file whose check takes longer than any ordinary module's. */
@@ -82,15 +103,6 @@ const TOO_MUCH = {
   message: "Checking the module takes too long",
   hint: "Build it smaller, or split it",
 };
-
-async function readCompiled(
-  tx: Transaction,
-  tenant: number,
-  specs: SpecCache,
-): Promise<CompiledSpec | undefined> {
-  const stored = await readCurrentSpec(tx, tenant);
-  return stored && (specs.known(tenant, stored.spec_hash) ?? compileStored(stored));
-}
 
 /** Tells the nodes, and has the states folded anew that the blob's handlers have made. */
 function takeOver(tx: Transaction, tenant: number, spec: CompiledSpec, name: string): void {

@@ -9,7 +9,7 @@ import { assert } from "../domain/assert.ts";
 import { indexListeners } from "../domain/listener/patterns.ts";
 import { runInPieces } from "../domain/pieces.ts";
 import { createRecentMapBySize } from "../domain/recent_map.ts";
-import { prepareSpecSteps, type SpecCompilation } from "../domain/spec/compile.ts";
+import { prepareSpecSteps, type SpecCompilation, type SpecOrigin } from "../domain/spec/compile.ts";
 import { bindBlobs, isSameBinding } from "../domain/spec/bind_blobs.ts";
 import type { CompiledSpec } from "../domain/spec/compiled.ts";
 import type { Host } from "../host.ts";
@@ -82,14 +82,17 @@ export function openSpecCache(engine: Engine, host: Host): SpecCache {
     });
     if (stored === undefined) return EMPTY_SPEC;
     if (!("spec_hash" in stored)) return await bind(tenant, stored);
-    const result = await loads(() => compileInPieces(stored.spec));
+    const result = await loads(() => compileInPieces(stored.spec, "store"));
     assert(result.ok, "a deployed spec compiles");
     // The hash as stored names the spec on all nodes, also on one whose build hashes otherwise.
     return await bind(tenant, { ...result.spec, hash: stored.spec_hash });
   }
 
-  async function compileInPieces(document: unknown): Promise<SpecCompilation> {
-    return await runInPieces(prepareSpecSteps(document), host);
+  async function compileInPieces(
+    document: unknown,
+    origin: SpecOrigin,
+  ): Promise<SpecCompilation> {
+    return await runInPieces(prepareSpecSteps(document, origin), host);
   }
 
   /** With the blobs of now, which may be newer than those that are known. */
@@ -141,7 +144,7 @@ export function openSpecCache(engine: Engine, host: Host): SpecCache {
     return spec?.hash === hash ? spec : undefined;
   }
 
-  const compile = (document: unknown) => checks(() => compileInPieces(document));
+  const compile = (document: unknown) => checks(() => compileInPieces(document, "deploy"));
 
   return { current, forget, learn, known, compile, close: follower.close };
 }

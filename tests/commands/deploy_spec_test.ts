@@ -5,7 +5,15 @@ import type { JsonObject } from "../../src/domain/json.ts";
 import type { Tenant } from "../../src/domain/tenant.ts";
 import type { Service } from "../../src/service.ts";
 import { copyOfExampleSpec, exampleSpec } from "../support/example_spec.ts";
-import { noteWrite, refusalOf, uuid, valueOf, withService } from "../support/service_fixture.ts";
+import { OLDER_SCHEMAS, olderSpec, storeOlderSpec } from "../support/older_spec.ts";
+import {
+  noteWrite,
+  orderWrite,
+  refusalOf,
+  uuid,
+  valueOf,
+  withService,
+} from "../support/service_fixture.ts";
 
 function deploy(service: Service, tenant: Tenant, spec: unknown, change = {}) {
   return service.specs.deploySpec(tenant, { spec, force: false, dryRun: false, ...change });
@@ -116,4 +124,22 @@ Deno.test("readSpec() of an environment without a spec is not found, and its typ
     const refusal = refusalOf(await service.data.writeEvents(tenant, noteWrite(uuid(1), "a")));
     assert.equal(refusal.kind, "aggregate_type_unknown");
   });
+});
+
+Deno.test("a spec that an older version took goes on working but for the types that are too large", async () => {
+  for (const [schema, reason] of Object.values(OLDER_SCHEMAS)) {
+    await withService(async ({ service, engine, tenants: { test } }) => {
+      await storeOlderSpec(engine, test.number, olderSpec(schema));
+      const boxed = orderWrite(uuid(1), [{ type: "was_boxed", data: {} }]);
+      const refusal = refusalOf(await service.data.writeEvents(test, boxed));
+      assert.ok(refusal.kind === "schema_validation");
+      assert.match(refusal.faults[0]!.message, reason);
+      valueOf(await service.data.writeEvents(test, noteWrite(uuid(1), "n")));
+      assert.equal(valueOf(await service.specs.readSpec(test)).version, 2);
+      // The same document again is a deploy, and a deploy obeys the limits.
+      assert.equal(refusalOf(await deploy(service, test, olderSpec(schema))).kind, "spec_invalid");
+      assert.equal(valueOf(await deploy(service, test, olderSpec({}))).version, 3);
+      valueOf(await service.data.writeEvents(test, boxed));
+    });
+  }
 });

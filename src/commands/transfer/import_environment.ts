@@ -8,7 +8,9 @@
 import { limits } from "../../domain/limits.ts";
 import { checkBlobs } from "../../domain/spec/bind_blobs.ts";
 import { publicKeyOf } from "../../domain/audit/signing_key.ts";
-import { compileSpec } from "../../domain/spec/compile.ts";
+import { runInPieces } from "../../domain/pieces.ts";
+import { compileSpecSteps } from "../../domain/spec/compile.ts";
+import type { CompiledSpec } from "../../domain/spec/compiled.ts";
 import {
   createFileCheck,
   type FileFault,
@@ -60,6 +62,7 @@ interface Gathered {
   readonly signingKeys: SigningKeyRecord[];
   header?: HeaderRecord;
   stage?: Stage;
+  currentSpec?: CompiledSpec;
   counts?: FileCounts;
 }
 
@@ -179,8 +182,10 @@ export async function importEnvironment(
     const unstored = await stage.flush();
     if (unstored !== undefined) return unstored;
     const text = await engine.snapshot((tx) => readSpecText(tx, stage.tenant, version));
-    const reason = await explainSpec(engine, stage.tenant, text);
-    return reason === undefined ? undefined : fault("spec_invalid", reason);
+    const checked = await checkSpec(engine, host, stage.tenant, text);
+    if (typeof checked === "string") return fault("spec_invalid", checked);
+    gathered.currentSpec = checked;
+    return undefined;
   }
 
   function fault(rule: string, message: string, ahead = 0): FileFault {
@@ -200,6 +205,7 @@ export async function importEnvironment(
       apiKeys,
       signingKeys,
       freshSigningKey: signingKey,
+      currentSpec: gathered.currentSpec,
       rebuildTypes: stage!.longTypes,
     });
     if (!published.ok) return { ok: false, fault: { line: 1, ...published.breach } };
@@ -227,25 +233,26 @@ function withoutName({ record: _, ...key }: SigningKeyLine): SigningKeyRecord {
   return key;
 }
 
-/** What keeps this build from running a spec, as a sentence. */
-async function explainSpec(
+/** The spec, checked in pieces; or what keeps this build from running it, as a sentence. */
+async function checkSpec(
   engine: Engine,
+  host: Host,
   tenant: number,
   text: string,
-): Promise<string | undefined> {
+): Promise<CompiledSpec | string> {
   let document: unknown;
   try {
     document = JSON.parse(text);
   } catch {
     return "the current spec is not JSON";
   }
-  const compiled = compileSpec(document);
+  const compiled = await runInPieces(compileSpecSteps(document, "store"), host);
   const calls = compiled.ok ? compiled.spec.moduleCalls : [];
   const references = calls.map(({ blob }) => blob);
   const found = await engine.snapshot((tx) => findBlobs(tx, tenant, references));
   const [violation] = compiled.ok ? checkBlobs(calls, found) : compiled.violations;
-  if (violation === undefined) return undefined;
-  const { path, message } = violation;
+  if (compiled.ok && violation === undefined) return compiled.spec;
+  const { path, message } = violation!;
   return `this build cannot run the current spec: ${path}: ${message}`;
 }
 

@@ -5,6 +5,7 @@
  */
 
 import type { ApiKeyLine, HeaderRecord } from "../../domain/transfer/record.ts";
+import type { CompiledSpec } from "../../domain/spec/compiled.ts";
 import type { Engine, Transaction } from "../../kv/engine.ts";
 import {
   listStoredApiKeys,
@@ -20,7 +21,7 @@ import {
   type SigningKeyRecord,
   storeSigningKey,
 } from "../../store/signing_keys.ts";
-import { showCurrentToSagas } from "../deploy_spec.ts";
+import { showToSagas } from "../deploy_spec.ts";
 import { beginImportedProjections } from "../views/import_projections.ts";
 import { beginActivation } from "./activate_work.ts";
 import { type ImportTarget, type ImportWish, type Judged, judgeTarget } from "./import_target.ts";
@@ -39,6 +40,8 @@ export interface Publication {
   readonly signingKeys: readonly SigningKeyRecord[];
   /** For an instance that has none and gets none from the file. */
   readonly freshSigningKey: SigningKeyRecord;
+  /** As it was compiled when the file had been read so far; undefined where it has none. */
+  readonly currentSpec: CompiledSpec | undefined;
   /** Aggregate types whose snapshots are to be made in the background. */
   readonly rebuildTypes: ReadonlySet<string>;
 }
@@ -59,7 +62,7 @@ export async function publishImport(
   engine: Engine,
   publication: Publication,
 ): Promise<Judged<Published>> {
-  const { place, tenant, header, wish, spareId, rebuildTypes } = publication;
+  const { place, tenant, header, wish, spareId, currentSpec, rebuildTypes } = publication;
   return await engine.transact(async (tx): Promise<Judged<Published>> => {
     await requireImportMark(tx, place, tenant);
     const judged = await judgeTarget(tx, header, wish, spareId);
@@ -75,7 +78,7 @@ export async function publishImport(
     await moveApiKeys(tx, instance, target, tenant);
     if (target.takesApiKeys) placeApiKeys(tx, instance, target, publication);
     replaceTenant(tx, instance, target.environment, tenant);
-    await showCurrentToSagas(tx, tenant);
+    if (currentSpec !== undefined) await showToSagas(tx, tenant, currentSpec);
     await beginActivation(tx, tenant);
     await beginImportedProjections(tx, tenant);
     for (const type of rebuildTypes) enqueueTypeRebuild(tx, tenant, type);

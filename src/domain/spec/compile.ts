@@ -22,10 +22,18 @@ import { compileAgentTypes, compileTargetTypes } from "./party_types.ts";
 import { compileSagas } from "./sagas.ts";
 import { checkKnownKeys, isWithinDepth, requireObject } from "./shape.ts";
 import { compileSingletons } from "./singletons.ts";
+import { acceptStored } from "./stored_schema.ts";
 
 export type SpecCompilation =
   | { readonly ok: true; readonly spec: CompiledSpec; readonly warnings: readonly Violation[] }
   | { readonly ok: false; readonly violations: readonly Violation[] };
+
+/**
+ * Where a document is from. What is stored was checked when it was deployed, maybe by an older
+ * version of the service: what only this one refuses in a schema is no fault of the spec then, but
+ * keeps events of that type from being written (`stored_schema.ts`).
+ */
+export type SpecOrigin = "deploy" | "store";
 
 /**
  * Checks the inner `spec` object, as parsed from JSON, and makes it ready for writes and reads.
@@ -37,19 +45,25 @@ export function compileSpec(document: unknown): SpecCompilation {
 }
 
 /** The same, for documents that may be large. */
-export function* compileSpecSteps(document: unknown): Steps<SpecCompilation> {
+export function* compileSpecSteps(
+  document: unknown,
+  origin: SpecOrigin = "deploy",
+): Steps<SpecCompilation> {
   const faults = createFaultList();
   const warnings = createFaultList();
   if (!isJsonObject(document)) return { ok: false, violations: [notAnObject(document)] };
   if (!isWithinDepth(document, limits.jsonDepthMax)) return { ok: false, violations: [tooDeep()] };
-  const spec = yield* compileDocument(document, faults, warnings);
+  const spec = yield* compileDocument(document, origin, faults, warnings);
   if (faults.faults.length > 0) return { ok: false, violations: faults.faults };
   return { ok: true, spec, warnings: warnings.faults };
 }
 
 /** Checked, and made ready for its events: so none of them has to wait for it. */
-export function* prepareSpecSteps(document: unknown): Steps<SpecCompilation> {
-  const compiled = yield* compileSpecSteps(document);
+export function* prepareSpecSteps(
+  document: unknown,
+  origin: SpecOrigin = "deploy",
+): Steps<SpecCompilation> {
+  const compiled = yield* compileSpecSteps(document, origin);
   if (!compiled.ok) return compiled;
   for (const [name, { events }] of compiled.spec.aggregateTypes) {
     for (const { name: event, prepare } of events.values()) {
@@ -76,6 +90,7 @@ function notCompiled(path: string, message: string): Violation {
 
 function* compileDocument(
   document: JsonObject,
+  origin: SpecOrigin,
   faults: FaultList,
   warnings: FaultList,
 ): Steps<CompiledSpec> {
@@ -84,7 +99,7 @@ function* compileDocument(
   const targetTypes = compileTargetTypes(document, faults);
   const singletons = compileSingletons(document, faults, warnings);
   const implications = createImplicationsCompiler(document, singletons);
-  const aggregateTypes = yield* compileAggregateTypes(document, implications, faults);
+  const aggregateTypes = yield* compileAggregateTypes(document, origin, implications, faults);
   const handlerCalls = [...aggregateTypes.values()].flatMap((type) => [
     ...type.wasmHandlers.values(),
   ]);
@@ -110,6 +125,7 @@ function* compileDocument(
 
 function* compileAggregateTypes(
   document: JsonObject,
+  origin: SpecOrigin,
   implications: ImplicationsCompiler,
   faults: FaultList,
 ): Steps<ReadonlyMap<string, CompiledAggregateType>> {
@@ -117,7 +133,9 @@ function* compileAggregateTypes(
   const types = requireObject(document.aggregate_types, "aggregate_types", hint, faults) ?? {};
   const neverCached = compileModules(document, Object.keys(types), faults);
   const geoTypes = compileGeoTypes(document, faults);
-  const compilers = { schemas: createSchemaCompiler(), implications, geoTypes };
+  const strict = createSchemaCompiler();
+  const schemas = origin === "store" ? acceptStored(strict) : strict;
+  const compilers = { schemas, implications, geoTypes };
   const compiled = new Map<string, CompiledAggregateType>();
   for (const [name, definition] of Object.entries(types)) {
     if (faults.isFull()) break;

@@ -16,7 +16,15 @@ import { makeKey } from "../../support/access_fixtures.ts";
 import { memoryDatabase } from "../../support/memory_foundationdb.ts";
 import { HISTORY_IDS, type HistoryStep, randomHistory } from "../../support/random_history.ts";
 import { copyOfExampleSpec } from "../../support/example_spec.ts";
-import { uuid, valueOf, withService } from "../../support/service_fixture.ts";
+import { OLDER_SCHEMAS, olderSpec, storeOlderSpec } from "../../support/older_spec.ts";
+import {
+  noteWrite,
+  orderWrite,
+  refusalOf,
+  uuid,
+  valueOf,
+  withService,
+} from "../../support/service_fixture.ts";
 import { withTemporaryEngine } from "../../support/temporary_engine.ts";
 import {
   exportText,
@@ -179,5 +187,22 @@ Deno.test("an environment moved to FoundationDB and back is the same file to the
     await before.close();
     await after.close();
     await cluster.close();
+  });
+});
+
+Deno.test("an environment moves with a spec that an older version took, and works but for one type", async () => {
+  await withService(async ({ engine, host, tenants }) => {
+    const [schema, reason] = Object.values(OLDER_SCHEMAS)[0]!;
+    await storeOlderSpec(engine, tenants.test.number, olderSpec(schema));
+    await withTemporaryEngine(async (other) => {
+      const tenant = await moved(other, host, engine, tenants.test);
+      const { service, close } = openService(other, host, "test");
+      const boxed = orderWrite(uuid(1), [{ type: "was_boxed", data: {} }]);
+      const refusal = refusalOf(await service.data.writeEvents(tenant, boxed));
+      assert.ok(refusal.kind === "schema_validation");
+      assert.match(refusal.faults[0]!.message, reason);
+      valueOf(await service.data.writeEvents(tenant, noteWrite(uuid(1), "n")));
+      await close();
+    });
   });
 });

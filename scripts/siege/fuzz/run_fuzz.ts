@@ -18,7 +18,7 @@ import {
   untilReady,
 } from "../documents.ts";
 import { longestDelay } from "../loop_delay.ts";
-import { startNeighbour } from "../neighbour.ts";
+import { type Neighbour, startNeighbour } from "../neighbour.ts";
 import { ORDINARY_PROBES } from "../probes.ts";
 import { forgetPeak, peakMemory, residentMemory } from "../process_memory.ts";
 import { count, pause } from "../send.ts";
@@ -53,6 +53,7 @@ export interface Finding {
 const BATCH = 12;
 const CLIENTS = 4;
 const CASE_MS_MAX = 20_000;
+const DEPLOYS_MAX = 4;
 const SETTLE_MS = 300;
 const ROWS = 300;
 const SHRINKS_MAX = 8;
@@ -71,23 +72,16 @@ export async function runFuzz(
 ): Promise<FuzzReport> {
   const random = randomFrom(options.seed);
   const neighbour = await startNeighbour();
-  const { engine, folder } = options;
-  const watch = { watch: [], receiverPort: neighbour.receiverPort };
-  const besieged = await besiege({ engine, folder, ...watch });
   const answers = new Map<string, number>();
   const findings: Finding[] = [];
   const batches = Math.ceil(options.cases / BATCH);
-  const killed = new Set(repeat(options.kills, () => random.below(batches)));
+  const killed = new Set<number>();
+  while (killed.size < Math.min(options.kills, batches)) killed.add(random.below(batches));
   let kills = 0;
+  const besieged = await settled(options, neighbour);
+  const startMiB = residentMemory(besieged.server.pid) ?? 0;
+  const fuzz: Fuzz = { besieged, neighbour, options, answers, startMiB };
   try {
-    await besieged.prepare(baseSpec([]), baseSteps());
-    const fuzz: Fuzz = {
-      besieged,
-      neighbour,
-      options,
-      answers,
-      startMiB: residentMemory(besieged.server.pid)!,
-    };
     for (let batch = 0; batch < batches; batch++) {
       const seeds = repeat(BATCH, () => 1 + random.below(SEEDS_MAX - 1));
       const judgement = await judge(fuzz, seeds.map((seed, number) => makeCase(seed, number)));
@@ -108,15 +102,28 @@ export async function runFuzz(
       }
     }
   } finally {
-    await besieged.remove();
+    await fuzz.besieged.remove();
     await neighbour.stop();
   }
   return { cases: batches * BATCH, findings, answers, kills };
 }
 
+/** A server with what the cases need. */
+async function settled(options: FuzzOptions, { receiverPort }: Neighbour): Promise<Besieged> {
+  const { engine, folder } = options;
+  const besieged = await besiege({ engine, folder, watch: [], receiverPort });
+  try {
+    await besieged.prepare(baseSpec([]), baseSteps());
+  } catch (error) {
+    await besieged.remove();
+    throw error;
+  }
+  return besieged;
+}
+
 interface Fuzz {
-  readonly besieged: Besieged;
-  readonly neighbour: Awaited<ReturnType<typeof startNeighbour>>;
+  besieged: Besieged;
+  readonly neighbour: Neighbour;
   readonly options: FuzzOptions;
   readonly answers: Map<string, number>;
   startMiB: number;
@@ -150,7 +157,7 @@ async function judge(fuzz: Fuzz, cases: readonly FuzzCase[]): Promise<Judgement>
 }
 
 async function sendCases(fuzz: Fuzz, cases: readonly FuzzCase[]): Promise<void> {
-  await send(fuzz, { ...deploySpec(baseSpec(cases), { force: true }) }, "deploy");
+  await deployTypes(fuzz, cases);
   const waiting = [...cases];
   await Promise.all(repeat(CLIENTS, async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
@@ -159,16 +166,31 @@ async function sendCases(fuzz: Fuzz, cases: readonly FuzzCase[]): Promise<void> 
   }));
 }
 
+/** Without the types that are refused, for a case is not to take the others of its batch along. */
+async function deployTypes(fuzz: Fuzz, cases: readonly FuzzCase[]): Promise<void> {
+  let accepted = [...cases];
+  for (let attempt = 0; attempt < DEPLOYS_MAX; attempt++) {
+    const request = deploySpec(baseSpec(accepted), { force: true });
+    const reply = await send(fuzz, request, "deploy of types");
+    if (reply === undefined || reply.status !== 422) return;
+    const { violations = [] } = JSON.parse(reply.text) as { violations?: { path: string }[] };
+    const refused = new Set(violations.map(({ path }) => path.split(".")[1]));
+    accepted = accepted.map((each, number) =>
+      refused.has(typeOf(number)) ? { ...each, events: undefined } : each
+    );
+  }
+}
+
 async function send(
   { besieged, answers }: Fuzz,
   request: HostileRequest,
   kind: string,
-): Promise<void> {
+): Promise<{ readonly status: number; readonly text: string } | undefined> {
   try {
-    const signal = AbortSignal.timeout(CASE_MS_MAX);
-    const { status, text } = await askOnce(besieged.target, request, signal);
-    count(answers, `${kind} ${status}`);
-    if (status === 500) count(answers, `500: ${text.slice(0, 200)}`);
+    const reply = await askOnce(besieged.target, request, AbortSignal.timeout(CASE_MS_MAX));
+    count(answers, `${kind} ${reply.status}`);
+    if (reply.status === 500) count(answers, `500: ${reply.text.slice(0, 200)}`);
+    return reply;
   } catch {
     count(answers, `${kind}: no answer`);
   }
@@ -203,17 +225,21 @@ async function findGuilty(
   tell: (line: string) => void,
 ): Promise<Finding[]> {
   const findings: Finding[] = [];
+  const alone = async (seed: number, number: number, scale: number) => {
+    const { verdict } = await judge(fuzz, padded(makeCase(seed, number, scale), number));
+    const isSpoilt = verdict !== undefined || makeCase(seed, number, scale).kind === "reaction";
+    if (isSpoilt) await renew(fuzz);
+    return verdict;
+  };
+  await renew(fuzz);
   for (const [number, seed] of seeds.entries()) {
-    await revive(fuzz);
-    const alone = (scale: number) => judge(fuzz, padded(makeCase(seed, number, scale), number));
-    let { verdict } = await alone(1);
+    let verdict = await alone(seed, number, 1);
     // Once more: what the machine did, it does not do again.
-    if (verdict !== undefined) verdict = (await alone(1)).verdict;
+    if (verdict !== undefined) verdict = await alone(seed, number, 1);
     if (verdict === undefined) continue;
     let scale = 1;
     for (let i = 0; i < SHRINKS_MAX; i++) {
-      await revive(fuzz);
-      const smaller = (await alone(scale / 2)).verdict;
+      const smaller = await alone(seed, number, scale / 2);
       if (smaller === undefined) break;
       scale /= 2;
       verdict = smaller;
@@ -247,14 +273,10 @@ async function keep(
   return { fuzzCase, verdict, file };
 }
 
-/** After a case that has ended the server. */
-async function revive(fuzz: Fuzz): Promise<void> {
-  const { server } = fuzz.besieged;
-  const isGone = server.howItEnded() !== undefined;
-  const hasGrown =
-    (residentMemory(server.pid) ?? 0) - fuzz.startMiB > fuzz.options.bars.serverMiB / 2;
-  if (!isGone && !hasGrown) return;
-  await fuzz.besieged.restart();
+/** An empty store: what other cases have set off is not to be felt in the next one. */
+async function renew(fuzz: Fuzz): Promise<void> {
+  await fuzz.besieged.remove();
+  fuzz.besieged = await settled(fuzz.options, fuzz.neighbour);
   fuzz.startMiB = residentMemory(fuzz.besieged.server.pid) ?? 0;
 }
 

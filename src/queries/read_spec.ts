@@ -1,6 +1,8 @@
 /** The current spec of an environment, and the history of its versions. */
 
 import type { JsonObject } from "../domain/json.ts";
+import { cutPage, type ListPage, pageLimit } from "../domain/list_page.ts";
+import type { PageRequest } from "../domain/reading.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
 import type { SpecVersion } from "../domain/spec/deployment.ts";
 import type { Tenant } from "../domain/tenant.ts";
@@ -25,10 +27,26 @@ export async function readSpecVersion(
   return await engine.snapshot((tx) => readCurrentSpecVersion(tx, tenant.number));
 }
 
-/** Oldest first; empty before the first deploy. */
+/** Versions in cursors sort as their numbers do. */
+const VERSION_DIGITS = 12;
+
+/** Oldest first; empty before the first deploy. `start` is a version in twelve digits. */
 export async function listSpecs(
   engine: Engine,
   tenant: Tenant,
-): Promise<Outcome<readonly SpecVersion[]>> {
-  return accept(await engine.snapshot((tx) => listSpecVersions(tx, tenant.number)));
+  { limit, start }: PageRequest,
+): Promise<Outcome<ListPage<SpecVersion>>> {
+  if (start !== undefined && !/^\d{12}$/.test(start)) {
+    const message = "start must be the next_start of a page: a version in twelve digits";
+    return refuse({ kind: "bad_request", path: "start", message });
+  }
+  const after = start === undefined ? undefined : Number(start);
+  const found = await engine.snapshot((tx) =>
+    listSpecVersions(tx, tenant.number, pageLimit(limit) + 1, after)
+  );
+  return accept(cutPage(found, limit, versionCursor));
+}
+
+function versionCursor({ version }: SpecVersion): string {
+  return String(version).padStart(VERSION_DIGITS, "0");
 }

@@ -5,6 +5,7 @@ import { uploadBlob, type UploadParts } from "../commands/upload_blob.ts";
 import { count, type Counters } from "../domain/counters.ts";
 import type { JsonObject } from "../domain/json.ts";
 import type { WebhookSettings } from "../domain/listener/sender.ts";
+import type { ListPage } from "../domain/list_page.ts";
 import type { PageRequest } from "../domain/reading.ts";
 import type { Outcome } from "../domain/refusal.ts";
 import type { DeployedSpec, DeploySpecRequest, SpecVersion } from "../domain/spec/deployment.ts";
@@ -20,7 +21,7 @@ export interface SpecService {
   readSpec(tenant: Tenant): Promise<Outcome<SpecVersion & { readonly spec: JsonObject }>>;
   /** Which spec is current; undefined before the first deploy. */
   readSpecVersion(tenant: Tenant): Promise<SpecVersion | undefined>;
-  listSpecs(tenant: Tenant): Promise<Outcome<readonly SpecVersion[]>>;
+  listSpecs(tenant: Tenant, page?: PageRequest): Promise<Outcome<ListPage<SpecVersion>>>;
   /** Keeps a WebAssembly module as the next version of the blob `name`. */
   uploadBlob(tenant: Tenant, name: string, file: Bytes): Promise<Outcome<BlobVersion>>;
   listBlobs(tenant: Tenant, page: PageRequest): Promise<Outcome<BlobPage>>;
@@ -40,7 +41,7 @@ export function createSpecService(
     },
     readSpec: (tenant) => readSpec(engine, tenant),
     readSpecVersion: (tenant) => readSpecVersion(engine, tenant),
-    listSpecs: (tenant) => listSpecs(engine, tenant),
+    listSpecs: (tenant, page = {}) => listSpecs(engine, tenant, page),
     uploadBlob: (tenant, name, file) => uploadBlob(parts, tenant, name, file),
     listBlobs: (tenant, page) => listBlobs(engine, tenant, page),
   };

@@ -4,7 +4,7 @@ import { assert } from "../domain/assert.ts";
 import type { JsonObject } from "../domain/json.ts";
 import type { SpecVersion } from "../domain/spec/deployment.ts";
 import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
-import { keys } from "./keys.ts";
+import { keyAfter, keys } from "./keys.ts";
 import { setLargeValue, wholeValue } from "./large_value.ts";
 
 export interface StoredSpec extends SpecVersion {
@@ -68,9 +68,16 @@ export async function readSpecText(tx: Reads, tenant: number, version: number): 
   return decoder.decode(await wholeValue(tx, tenant, key, document));
 }
 
-/** All versions, oldest first. */
-export async function listSpecVersions(tx: Reads, tenant: number): Promise<SpecVersion[]> {
-  const pairs = await tx.getRange(keys.specs(tenant));
+/** Versions, oldest first: at most `limit` of them, after the version `after`. */
+export async function listSpecVersions(
+  tx: Reads,
+  tenant: number,
+  limit?: number,
+  after?: number,
+): Promise<SpecVersion[]> {
+  const { begin, end } = keys.specs(tenant);
+  const start = after === undefined ? begin : keyAfter(keys.spec(tenant, after));
+  const pairs = await tx.getRange({ begin: start, end }, limit ? { limit } : {});
   return pairs.map(({ value }) => decodeVersion(value));
 }
 

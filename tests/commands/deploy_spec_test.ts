@@ -33,7 +33,7 @@ Deno.test("deploySpec() numbers versions and lists them, oldest first", async ()
     const deployed = valueOf(await deploy(service, test, second));
     assert.equal(deployed.version, 2);
     assert.ok(deployed.changes.length > 0);
-    const versions = valueOf(await service.specs.listSpecs(test));
+    const versions = valueOf(await service.specs.listSpecs(test)).data;
     assert.deepEqual(versions.map(({ version }) => version), [1, 2]);
     const current = valueOf(await service.specs.readSpec(test));
     assert.deepEqual([current.spec, current.spec_hash], [second, deployed.spec_hash]);
@@ -45,7 +45,7 @@ Deno.test("deploySpec() of the current spec changes nothing, also with its keys 
     const reordered = Object.fromEntries(Object.entries(exampleSpec).reverse());
     const deployed = valueOf(await deploy(service, test, reordered));
     assert.deepEqual([deployed.version, deployed.changes], [1, []]);
-    assert.equal(valueOf(await service.specs.listSpecs(test)).length, 1);
+    assert.equal(valueOf(await service.specs.listSpecs(test)).data.length, 1);
   });
 });
 
@@ -120,7 +120,7 @@ Deno.test("readSpec() of an environment without a spec is not found, and its typ
     const operator = { subject: "test" };
     const tenant = valueOf(await access.resolveTenant(operator, instance.id, "test"));
     assert.equal(refusalOf(await service.specs.readSpec(tenant)).kind, "not_found");
-    assert.deepEqual(valueOf(await service.specs.listSpecs(tenant)), []);
+    assert.deepEqual(valueOf(await service.specs.listSpecs(tenant)).data, []);
     const refusal = refusalOf(await service.data.writeEvents(tenant, noteWrite(uuid(1), "a")));
     assert.equal(refusal.kind, "aggregate_type_unknown");
   });

@@ -33,6 +33,8 @@ Deno.test("listSpecVersions() gives the history, oldest first", async () => {
       Array.from({ length: 12 }, (_, index) => index + 1),
     );
     assert.equal("spec" in versions[0]!, false);
+    const page = await engine.snapshot((tx) => listSpecVersions(tx, 1, 3, 8));
+    assert.deepEqual(page.map(({ version }) => version), [9, 10, 11]);
   });
 });
 

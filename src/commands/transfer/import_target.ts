@@ -9,7 +9,7 @@ import type { ReadTransaction } from "../../kv/engine.ts";
 import { listStreams } from "../../store/aggregates.ts";
 import { listBlobs } from "../../store/blobs.ts";
 import { type InstanceRecord, readInstance, readInstanceBySlug } from "../../store/instances.ts";
-import { listSpecVersions } from "../../store/specs.ts";
+import { listSpecVersions, readCurrentVersion } from "../../store/specs.ts";
 
 /** What the caller wants otherwise than the file says. */
 export interface ImportWish {
@@ -68,11 +68,14 @@ export async function judgeTarget(
 
 /** What an environment holds, or undefined for an empty one. Guarded, so that it stays empty. */
 async function describeContents(tx: ReadTransaction, tenant: number): Promise<string | undefined> {
-  const versions = (await listSpecVersions(tx, tenant)).length;
+  const [version] = await listSpecVersions(tx, tenant, 1);
+  const versions = version && (await readCurrentVersion(tx, tenant) ?? 1);
   const [stream] = await listStreams(tx, tenant, { limit: 1 });
   const [blob] = await listBlobs(tx, tenant, 1);
   const parts: string[] = [];
-  if (versions > 0) parts.push(versions === 1 ? "a spec" : `${versions} versions of a spec`);
+  if (versions !== undefined) {
+    parts.push(versions === 1 ? "a spec" : `${versions} versions of a spec`);
+  }
   if (blob !== undefined) parts.push(`blobs (the first is ${blob.name})`);
   if (stream !== undefined) parts.push(`streams (the first is ${stream})`);
   return parts.length === 0 ? undefined : parts.join(" and ");

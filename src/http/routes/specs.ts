@@ -4,12 +4,10 @@ import { Buffer } from "node:buffer";
 import type { Operator } from "../../domain/access.ts";
 import type { JsonValue } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
-import { sendOk } from "../answer.ts";
 import type { Call, Edge } from "../call.ts";
 import { readFields } from "../decode/operator.ts";
 import { decodePageQuery } from "../decode/query.ts";
 import { answerRefused } from "../failure.ts";
-import { pageOf } from "../list_page.ts";
 import { sendOutcome, sendRefusal } from "../reply.ts";
 import { findOperatorTenant } from "./operator_tenant.ts";
 
@@ -19,8 +17,6 @@ const ENVELOPE = {
   "dry_run?": "boolean",
   "environment?": "string",
 } as const;
-/** Versions in cursors sort as their numbers do. */
-const VERSION_DIGITS = 12;
 
 /** `POST /api/instances/{id}/spec` `{spec, force?, dry_run?, environment?}`. */
 export async function deploySpec(edge: Edge, call: Call, operator: Operator) {
@@ -55,17 +51,11 @@ export async function readSpec(edge: Edge, call: Call, operator: Operator) {
   return sendOutcome(call.requestId, await edge.service.specs.readSpec(tenant.value));
 }
 
-/** `GET /api/instances/{id}/specs?environment=`: all versions, oldest first. */
+/** `GET /api/instances/{id}/specs?environment=`: versions, oldest first. */
 export async function listSpecs(edge: Edge, call: Call, operator: Operator) {
   const query = decodePageQuery(new URLSearchParams(call.query));
   if (!query.ok) return sendRefusal(call.requestId, query.refusal);
   const tenant = await findOperatorTenant(edge, call, operator);
   if (!tenant.ok) return sendRefusal(call.requestId, tenant.refusal);
-  const outcome = await edge.service.specs.listSpecs(tenant.value);
-  if (!outcome.ok) return sendRefusal(call.requestId, outcome.refusal);
-  return sendOk(call.requestId, pageOf(outcome.value, versionCursor, query.value));
-}
-
-function versionCursor({ version }: { readonly version: number }): string {
-  return String(version).padStart(VERSION_DIGITS, "0");
+  return sendOutcome(call.requestId, await edge.service.specs.listSpecs(tenant.value, query.value));
 }

@@ -191,8 +191,8 @@ Deno.test("exportEnvironment() has streams and specs that came up in the middle 
       assert.equal(valueOf(await data.readLength(tenant, "order", uuid(0xa0))), 1);
       assert.equal(valueOf(await data.readLength(tenant, "order", "other")), 0);
       assert.deepEqual(
-        valueOf(await specs.listSpecs(tenant)),
-        valueOf(await service.specs.listSpecs(tenants.test)),
+        valueOf(await specs.listSpecs(tenant)).data,
+        valueOf(await service.specs.listSpecs(tenants.test)).data,
       );
       await opened.close();
     });

@@ -86,8 +86,8 @@ Deno.test("a moved environment answers everything as before: reads, replays, con
           const after = openService(other, host, "test");
           const expected = await askEverything(before, key, history);
           assert.deepEqual(await askEverything(after, key, history), expected);
-          const [were, are] = [valueOf(await before.service.specs.listSpecs(tenants.test))]
-            .concat([valueOf(await after.service.specs.listSpecs(tenant))]);
+          const [were, are] = [valueOf(await before.service.specs.listSpecs(tenants.test)).data]
+            .concat([valueOf(await after.service.specs.listSpecs(tenant)).data]);
           assert.deepEqual(are, were);
           assert.deepEqual(
             await after.service.access.listApiKeys(tenant),

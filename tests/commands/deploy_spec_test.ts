@@ -143,3 +143,18 @@ Deno.test("a spec that an older version took goes on working but for the types t
     });
   }
 });
+
+Deno.test("listSpecs() reads a page from behind its start, and refuses a start that is no version", async () => {
+  await withService(async ({ service, tenants: { test } }) => {
+    for (const title of ["a", "b"]) await deploy(service, test, { ...copyOfExampleSpec(), title });
+    const first = valueOf(await service.specs.listSpecs(test, { limit: 2 }));
+    assert.deepEqual(first.data.map(({ version }) => version), [1, 2]);
+    assert.deepEqual([first.truncated, first.next_start], [true, "000000000002"]);
+    const rest = valueOf(await service.specs.listSpecs(test, { start: first.next_start! }));
+    assert.deepEqual(rest.data.map(({ version }) => version), [3]);
+    assert.deepEqual([rest.truncated, rest.next_start], [false, undefined]);
+    for (const start of ["2", "x", "0000000000002"]) {
+      assert.equal(refusalOf(await service.specs.listSpecs(test, { start })).kind, "bad_request");
+    }
+  });
+});

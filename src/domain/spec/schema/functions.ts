@@ -11,6 +11,8 @@ import { LEFT_OUT, subschemasOf } from "./vocabulary.ts";
 
 /** Parts of one function, where its schema can be divided. */
 const FUNCTION_PARTS = 200;
+/** Parts that a call of one takes in its caller. */
+const CALL_PARTS = 2;
 /** Characters of the path from the function to a schema in it. */
 const PATH_CHARACTERS = 160;
 
@@ -37,10 +39,20 @@ function measure(pointer: string, start: number, choosing: Choosing): number {
   if (pointer.length - start > PATH_CHARACTERS) functions.add(pointer);
   const own = functions.has(pointer) ? pointer.length : start;
   let parts = partsOf(schema);
+  const children: { readonly pointer: string; readonly parts: number }[] = [];
   for (const child of subschemasOf(schema)) {
-    const inner = measure(pointer + child.pointer, own, choosing);
-    if (!LEFT_OUT.has(child.keyword)) parts += inner;
+    const place = pointer + child.pointer;
+    const inner = measure(place, own, choosing);
+    if (LEFT_OUT.has(child.keyword)) continue;
+    parts += inner;
+    children.push({ pointer: place, parts: inner });
   }
-  if (parts > FUNCTION_PARTS && pointer !== "") functions.add(pointer);
-  return functions.has(pointer) ? 1 : parts;
+  // The largest first: so few are enough.
+  children.sort((a, b) => b.parts - a.parts);
+  for (const child of children) {
+    if (parts <= FUNCTION_PARTS || child.parts <= CALL_PARTS) break;
+    functions.add(child.pointer);
+    parts -= child.parts - CALL_PARTS;
+  }
+  return functions.has(pointer) ? CALL_PARTS : parts;
 }

@@ -96,7 +96,7 @@ export const limits = {
   recurringEventsPerHourMax: 100_000,
   /** What events have set off: so much of it a process has in memory, read and prepared. */
   outboxHeldBytesMax: 32 * MiB,
-  preparedEmissionBytesMax: 2 * MiB,
+  preparedEmissionBytesMax: 256 * KiB,
   /**
    * Error records that one write may leave about implications that came to nothing: a client's,
    * and one of the service itself, of which a client's may set off thousands.

@@ -37,6 +37,8 @@ export interface EngineHost {
   /** Milliseconds since 1970. */
   nowMs(): number;
   randomBytes(length: number): Bytes;
+  /** Lets in what has come in over the network. */
+  yieldTurn?(): Promise<void>;
 }
 
 export interface FoundationdbEngineOptions {

@@ -27,7 +27,9 @@ export async function openEngine(
   host: EngineHost,
 ): Promise<Engine> {
   drawKeyHash((length) => host.randomBytes(length));
-  if (store === "sqlite") return openSqliteEngine({ path: sqlitePath(dataDir) });
+  if (store === "sqlite") {
+    return openSqliteEngine({ path: sqlitePath(dataDir), yieldTurn: host.yieldTurn });
+  }
   // Loaded only when chosen: it needs a native library that is not everywhere.
   const { openFoundationdbEngine } = await import("./foundationdb.ts");
   return await openFoundationdbEngine({ clusterFile: fdbClusterFile, host });

@@ -35,6 +35,8 @@ import { openWatches } from "./watches.ts";
 export interface SqliteEngineOptions extends SqliteFileOptions {
   /** A clock that only goes forward, in milliseconds. */
   readonly nowMs?: () => number;
+  /** Lets in what has come in over the network, after a group that took long. */
+  readonly yieldTurn?: () => Promise<void>;
 }
 
 /** Where a commit conflicts: the text of a key. Undefined when it took place. */
@@ -51,6 +53,8 @@ interface Waiting {
 const conflictsMaxMs = 10_000;
 /** Bodies that take longer than a transaction may last are run so often. */
 const expirationsMax = 3;
+/** A group that holds the thread for longer is followed by a turn with a look at the network. */
+const longGroupMs = 8;
 /** The stamp has two bytes for the order within a group. */
 const groupTransactionsMax = 10_000;
 /**
@@ -58,7 +62,12 @@ const groupTransactionsMax = 10_000;
  * @throws {StoreInUse} when another process or engine has it open.
  */
 export function openSqliteEngine(options: SqliteEngineOptions): Engine {
-  return new SqliteEngine(openSqliteFile(options), options.nowMs ?? (() => performance.now()));
+  const { nowMs = () => performance.now(), yieldTurn = nextTimer } = options;
+  return new SqliteEngine(openSqliteFile(options), nowMs, yieldTurn);
+}
+
+function nextTimer(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 0));
 }
 
 class SqliteEngine implements Engine {
@@ -67,6 +76,7 @@ class SqliteEngine implements Engine {
   readonly #checkpoints: Checkpoints;
   readonly #home: TransactionHome;
   readonly #nowMs: () => number;
+  readonly #yieldTurn: () => Promise<void>;
   readonly #watches = openWatches();
   readonly #turns = openTurns();
   readonly #calls = openCalls(() => this.#refuseClosed());
@@ -81,13 +91,16 @@ class SqliteEngine implements Engine {
   #broken: EngineUnavailable | undefined;
   #queue: Waiting[] = [];
   #isScheduled = false;
+  /** How long the last group held the thread. */
+  #groupMs = 0;
   #conflicts = 0;
   #closing: Promise<void> | undefined;
   #isClosed = false;
 
-  constructor(file: SqliteFile, nowMs: () => number) {
+  constructor(file: SqliteFile, nowMs: () => number, yieldTurn: () => Promise<void>) {
     this.#file = file;
     this.#nowMs = nowMs;
+    this.#yieldTurn = yieldTurn;
     this.#version = file.readVersion();
     this.#durableVersion = this.#version;
     this.#log.floor = this.#version;
@@ -223,13 +236,23 @@ class SqliteEngine implements Engine {
     if (this.#syncing !== undefined || this.#checkpoints.isHeld()) return;
     this.#isScheduled = true;
     const delayMs = this.#checkpoints.delayMs();
+    // After a long group the network is looked at, which immediates alone do not do.
+    const isLong = this.#groupMs > longGroupMs;
     if (delayMs > 0) setTimeout(() => this.#commitGroup(), delayMs);
+    else if (isLong) this.#yieldTurn().then(() => this.#commitGroup());
     else setImmediate(() => this.#commitGroup());
   }
 
   #commitGroup(): void {
     this.#isScheduled = false;
     if (this.#checkpoints.isHeld()) return;
+    const beganMs = this.#nowMs();
+    this.#commitWaiting();
+    this.#groupMs = this.#nowMs() - beganMs;
+    this.#schedule();
+  }
+
+  #commitWaiting(): void {
     if (this.#isClosed || this.#broken !== undefined) {
       const refusal = this.#broken ?? new EngineClosed("The engine is closed");
       for (const { reject } of this.#queue.splice(0)) reject(refusal);
@@ -253,7 +276,6 @@ class SqliteEngine implements Engine {
       accepted.push(one);
     }
     if (accepted.length > 0) this.#store(version, accepted, written);
-    this.#schedule();
   }
 
   /** Writes a group and has it synced and acknowledged, or rejects all of it. */

@@ -142,9 +142,10 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "cursor before effect: an entry is removed, and then its event is written",
     path: "src/commands/run_implications.ts",
-    find: "      cause: causeOf(work),\n    };\n",
+    find: "      cause: causeOf(work),\n      root: entryRoot(work.place, entry),\n    };\n",
     put:
       "      cause: { ...causeOf(work), isDue: () => Promise.resolve(true), settle: () => {} },\n" +
+      "      root: entryRoot(work.place, entry),\n" +
       "    };\n    await engine.transact((tx) => Promise.resolve(clearEntry(tx, work)));\n",
     suite: SIMULATION,
     env: SHORT,
@@ -159,8 +160,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "a scheduled event fires twice",
     path: "src/commands/fire_schedule.ts",
-    find: "settle: (tx) => removeSchedule(tx, tenant, record),",
-    put: "settle: () => {},",
+    find: "    settle(tx) {\n      removeSchedule(tx, tenant, record);\n",
+    put: "    settle(tx) {\n",
     suite: SIMULATION,
     env: SHORT,
   },

@@ -59,7 +59,12 @@ async function keepAll(engine: Engine, texts: readonly string[]): Promise<void> 
 async function queued(engine: Engine) {
   const shards = Array.from({ length: QUEUE_SHARDS.timer }, (_, shard) => shard);
   return await engine.snapshot(async (tx) => {
-    const { works } = await listTenantOutbox(tx, TENANT, undefined, 100);
+    const works = [];
+    for (let isLast = false; !isLast;) {
+      const page = await listTenantOutbox(tx, TENANT, works.at(-1)?.place, 100);
+      works.push(...page.works);
+      ({ isLast } = page);
+    }
     const timers = await Promise.all(shards.map((shard) => listDueTimers(tx, shard, 1_000, 100)));
     const texts = works.map(({ entry }) => (entry as EmitEntry).emission.data.text as string);
     return { texts, works, timers: timers.flat().sort((a, b) => a.dueMs - b.dueMs) };

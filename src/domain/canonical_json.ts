@@ -5,7 +5,7 @@
 
 import { createHash, type Hash } from "node:crypto";
 import type { JsonValue } from "./json.ts";
-import type { Pieces } from "./pieces.ts";
+import type { Pieces, Steps } from "./pieces.ts";
 import { hashText } from "./sha256.ts";
 
 /** Levels written by plain recursion, the fastest; what nests deeper goes over a heap stack. */
@@ -32,6 +32,17 @@ export function canonicalHash(value: JsonValue): string {
 
 /** The same hash, for a value that may be large: others have the thread between its parts. */
 export async function canonicalHashInPieces(value: JsonValue, pieces: Pieces): Promise<string> {
+  const steps = canonicalHashSteps(value);
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+    const rest = pieces.rest();
+    if (rest !== undefined) await rest;
+  }
+}
+
+/** The same hash; it may rest between the parts of the value. */
+export function* canonicalHashSteps(value: JsonValue): Steps<string> {
   const hasher = createHash("sha256");
   const writer: Writer = { text: "", handOn: (piece) => hasher.update(piece) };
   const open: OpenValue[] = [];
@@ -43,8 +54,7 @@ export async function canonicalHashInPieces(value: JsonValue, pieces: Pieces): P
 
   enter(value);
   for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
-    const rest = pieces.rest();
-    if (rest !== undefined) await rest;
+    yield;
     const part = writeNext(writer, top);
     if (part === undefined) open.pop();
     else enter(part);

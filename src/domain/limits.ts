@@ -51,6 +51,8 @@ export const limits = {
    */
   validationUnitsMax: 5_000_000,
   validationUnitsPerByte: 64,
+  /** Values of one `enum` or `const` of a deployed schema, with all that are within them. */
+  allowedValuesMax: 10_000,
   /** From the headers of a request to the last byte of its body; an import: between its pieces. */
   requestBodySecondsMax: 30,
   /** A body that needs no key, such as that of a login. */

@@ -19,6 +19,14 @@ export const OLDER_SCHEMAS: Readonly<Record<string, readonly [JsonObject, RegExp
     { properties: { code: { type: "string", pattern: "^(?:[a-z][0-9]){1,999}$" } } },
     /is too large once its repeats are unrolled/,
   ],
+  "too many values of enum": [
+    { properties: { code: { enum: Array.from({ length: 10_001 }, (_, index) => index) } } },
+    /enum has more than 10000 values/,
+  ],
+  "a constant that is too large": [
+    { const: { list: Array.from({ length: 5_001 }, (_, index) => [index]) } },
+    /const has more than 10000 values/,
+  ],
   "an $id that is too long": [
     { $id: `https://example.org/${"a".repeat(2_000)}` },
     /an \$id has at most 2000 characters/,

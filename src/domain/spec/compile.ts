@@ -3,7 +3,7 @@
  * (deployed by the operator)".
  */
 
-import { canonicalHash } from "../canonical_json.ts";
+import { canonicalHashSteps } from "../canonical_json.ts";
 import { describeKind, isJsonObject, type JsonObject } from "../json.ts";
 import { limits } from "../limits.ts";
 import { runAtOnce, type Steps } from "../pieces.ts";
@@ -20,7 +20,7 @@ import { compileListeners } from "./listeners.ts";
 import { compileModules } from "./modules.ts";
 import { compileAgentTypes, compileTargetTypes } from "./party_types.ts";
 import { compileSagas } from "./sagas.ts";
-import { checkKnownKeys, isWithinDepth, requireObject } from "./shape.ts";
+import { checkKnownKeys, isWithinDepthSteps, requireObject } from "./shape.ts";
 import { compileSingletons } from "./singletons.ts";
 import { acceptStored } from "./stored_schema.ts";
 
@@ -52,7 +52,9 @@ export function* compileSpecSteps(
   const faults = createFaultList();
   const warnings = createFaultList();
   if (!isJsonObject(document)) return { ok: false, violations: [notAnObject(document)] };
-  if (!isWithinDepth(document, limits.jsonDepthMax)) return { ok: false, violations: [tooDeep()] };
+  if (!(yield* isWithinDepthSteps(document, limits.jsonDepthMax))) {
+    return { ok: false, violations: [tooDeep()] };
+  }
   const spec = yield* compileDocument(document, origin, faults, warnings);
   if (faults.faults.length > 0) return { ok: false, violations: faults.faults };
   return { ok: true, spec, warnings: warnings.faults };
@@ -96,7 +98,9 @@ function* compileDocument(
 ): Steps<CompiledSpec> {
   checkRootKeys(document, faults);
   const agentTypes = compileAgentTypes(document, faults);
+  yield;
   const targetTypes = compileTargetTypes(document, faults);
+  yield;
   const singletons = compileSingletons(document, faults, warnings);
   const implications = createImplicationsCompiler(document, singletons);
   const aggregateTypes = yield* compileAggregateTypes(document, origin, implications, faults);
@@ -107,8 +111,10 @@ function* compileDocument(
   implications.warnOfCycles(warnings);
   yield;
   const listeners = compileListeners(document, faults);
+  yield;
+  const hash = yield* canonicalHashSteps(document);
   return {
-    hash: canonicalHash(document),
+    hash,
     document,
     aggregateTypes,
     agentTypes,
@@ -131,6 +137,7 @@ function* compileAggregateTypes(
 ): Steps<ReadonlyMap<string, CompiledAggregateType>> {
   const hint = 'For example {"order": {"events": {...}}}.';
   const types = requireObject(document.aggregate_types, "aggregate_types", hint, faults) ?? {};
+  yield;
   const neverCached = compileModules(document, Object.keys(types), faults);
   const geoTypes = compileGeoTypes(document, faults);
   const strict = createSchemaCompiler();

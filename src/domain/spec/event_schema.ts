@@ -5,7 +5,7 @@
 
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { type Budget, BudgetSpent, newBudget } from "../budget.ts";
-import { canonicalHash } from "../canonical_json.ts";
+import { canonicalHashSteps } from "../canonical_json.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { limits } from "../limits.ts";
 import { runAtOnce, type Steps } from "../pieces.ts";
@@ -114,8 +114,7 @@ function* compileSchema(
   faults: FaultList,
   compiling: Compiling,
 ): Steps<EventValidator | undefined> {
-  const hash = canonicalHash(schema);
-  yield;
+  const hash = yield* canonicalHashSteps(schema);
   const shared = compiling.validators.get(hash);
   if (shared !== undefined) return shared;
   const references = yield* checkSchema(schema, path, compiling.patterns, faults);
@@ -144,7 +143,7 @@ function createValidator(references: References, compiling: Compiling): EventVal
 
   function* prepare(): Steps<void> {
     if (source === undefined) return;
-    const functions = rewriteSchema(source);
+    const functions = yield* rewriteSchema(source);
     const unevaluated = usesUnevaluated(source);
     for (const [number, schema] of functions.entries()) {
       // Others may have compiled this one, or another one, while this one was resting.

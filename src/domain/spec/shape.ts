@@ -2,6 +2,7 @@
 
 import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { type FaultList, joinIndex, joinKey, shorten } from "./fault_list.ts";
+import { runAtOnce, type Steps } from "../pieces.ts";
 import { didYouMean } from "../nearest_name.ts";
 
 /** Reports each key of `object` that is not in `known`; `version` has its own rule at the root. */
@@ -87,13 +88,21 @@ export function requireUniqueStrings(
 
 /** True when `value` nests at most `depthMax` arrays and objects. Needs no recursion itself. */
 export function isWithinDepth(value: unknown, depthMax: number): boolean {
+  return runAtOnce(isWithinDepthSteps(value, depthMax));
+}
+
+/** The same, for values that may be large. */
+export function* isWithinDepthSteps(value: unknown, depthMax: number): Steps<boolean> {
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth++) {
     const next: unknown[] = [];
     for (const item of level) {
       if (typeof item !== "object" || item === null) continue;
       if (depth >= depthMax) return false;
-      for (const child of Object.values(item)) next.push(child);
+      for (const child of Object.values(item)) {
+        if (typeof child === "object" && child !== null) next.push(child);
+      }
+      yield;
     }
     level = next;
   }

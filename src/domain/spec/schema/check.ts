@@ -6,13 +6,14 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { describeKind } from "../../json.ts";
 import { type FaultList, joinIndex, joinKey, shorten } from "../fault_list.ts";
+import { limits } from "../../limits.ts";
 import { didYouMean } from "../../nearest_name.ts";
 import { FORMAT_NAMES } from "./formats.ts";
 import { checkLoops } from "./loops.ts";
 import { checkUnevaluatedItems } from "./unevaluated_items.ts";
 import type { Steps } from "../../pieces.ts";
 import type { PatternSet } from "./pattern_set.ts";
-import { findReferences, LENGTHS, type References } from "./references.ts";
+import { findReferencesSteps, LENGTHS, type References } from "./references.ts";
 import { countParts, PARTS } from "./schema_size.ts";
 import { FOREIGN_KEYWORDS, KEYWORDS, unescapePointer } from "./vocabulary.ts";
 
@@ -47,7 +48,7 @@ export function* checkSchema(
 ): Steps<References | undefined> {
   const before = faults.faults.length;
   if (faults.isFull()) return undefined;
-  const references = findReferences(root);
+  const references = yield* findReferencesSteps(root);
   if (references.isTooLong) {
     faults.add(
       "schema_too_large",
@@ -84,11 +85,9 @@ export function* checkSchema(
     );
   }
   if (faults.faults.length > before) return undefined;
-  yield;
-  checkLoops(references, (pointer) => pathOf(path, pointer), faults);
+  yield* checkLoops(references, (pointer) => pathOf(path, pointer), faults);
   if (faults.faults.length > before) return undefined;
-  yield;
-  checkUnevaluatedItems(references, (pointer) => pathOf(path, pointer), faults);
+  yield* checkUnevaluatedItems(references, (pointer) => pathOf(path, pointer), faults);
   return faults.faults.length > before ? undefined : references;
 }
 
@@ -182,6 +181,7 @@ function* checkSchemaMap(
 
 function checkValue(keyword: string, value: JsonValue, path: string, place: Place): void {
   const { faults } = place;
+  if (keyword === "enum" || keyword === "const") return checkAllowed(keyword, value, path, faults);
   if (keyword === "$ref" || keyword === "$dynamicRef") {
     checkReference(keyword, value as string, path, place);
   } else if (keyword === "pattern") checkPattern(value as string, path, place.patterns, faults);
@@ -204,6 +204,31 @@ function checkValue(keyword: string, value: JsonValue, path: string, place: Plac
   } else if (keyword === "dependentRequired" && Object.hasOwn(value as object, "__proto__")) {
     invalid(path, `"__proto__" cannot have dependent properties.`, faults);
   }
+}
+
+/** All of them are written out at a deploy, in one piece. */
+function checkAllowed(keyword: string, value: JsonValue, path: string, faults: FaultList): void {
+  const { allowedValuesMax: max } = limits;
+  if (!hasMoreValues(value, max)) return;
+  faults.add(
+    "schema_too_large",
+    path,
+    `${keyword} has more than ${max} values, counted with all that are within them.`,
+    "Describe what they have in common, or keep the list where it is written from.",
+  );
+}
+
+function hasMoreValues(value: JsonValue, max: number): boolean {
+  const pending = [value];
+  for (let count = 0; count <= max; count++) {
+    const next = pending.pop();
+    if (next === undefined) return false;
+    if (typeof next !== "object" || next === null) continue;
+    const within = Object.values(next);
+    if (count + pending.length + within.length > max) return true;
+    pending.push(...within);
+  }
+  return true;
 }
 
 function checkPattern(

@@ -5,6 +5,7 @@
  */
 
 import { isJsonObject } from "../../json.ts";
+import type { Steps } from "../../pieces.ts";
 import type { References } from "./references.ts";
 import { partsOf } from "./schema_size.ts";
 import { LEFT_OUT, subschemasOf } from "./vocabulary.ts";
@@ -17,12 +18,12 @@ const CALL_PARTS = 2;
 const PATH_CHARACTERS = 160;
 
 /** The pointers of schemas that become functions, with `targets`, which some reference means. */
-export function chooseFunctions(
+export function* chooseFunctions(
   references: References,
   targets: ReadonlySet<string>,
-): ReadonlySet<string> {
+): Steps<ReadonlySet<string>> {
   const functions = new Set(targets);
-  measure("", 0, { references, functions });
+  yield* measure("", 0, { references, functions });
   return functions;
 }
 
@@ -32,7 +33,7 @@ interface Choosing {
 }
 
 /** Parts of the schema at `pointer` that stay in the function around it. */
-function measure(pointer: string, start: number, choosing: Choosing): number {
+function* measure(pointer: string, start: number, choosing: Choosing): Steps<number> {
   const { references, functions } = choosing;
   const { schema } = references.places.get(pointer)!;
   if (!isJsonObject(schema)) return 1;
@@ -42,7 +43,8 @@ function measure(pointer: string, start: number, choosing: Choosing): number {
   const children: { readonly pointer: string; readonly parts: number }[] = [];
   for (const child of subschemasOf(schema)) {
     const place = pointer + child.pointer;
-    const inner = measure(place, own, choosing);
+    const inner = yield* measure(place, own, choosing);
+    yield;
     if (LEFT_OUT.has(child.keyword)) continue;
     parts += inner;
     children.push({ pointer: place, parts: inner });

@@ -5,20 +5,22 @@
 
 import { isJsonObject } from "../../json.ts";
 import type { FaultList } from "../fault_list.ts";
-import type { References } from "./references.ts";
+import type { Steps } from "../../pieces.ts";
+import { type References, referencesIn } from "./references.ts";
 import { KEYWORDS, subschemasOf } from "./vocabulary.ts";
 
 /** Schemas that may look at one value, each inside or behind the one before. */
 const CHAIN_MAX = 100;
 
 /** Reports the first loop, or the first chain that is too long. */
-export function checkLoops(
+export function* checkLoops(
   references: References,
   pathOf: (pointer: string) => string,
   faults: FaultList,
-): void {
+): Steps<void> {
   const heights = new Map<string, number>();
   for (const pointer of references.places.keys()) {
+    yield;
     const height = heightOf(pointer, references, heights, 0);
     if (height <= CHAIN_MAX) continue;
     const isLoop = height === Infinity;
@@ -62,9 +64,7 @@ export function sameValue(pointer: string, references: References): string[] {
   const schema = references.places.get(pointer)?.schema;
   if (!isJsonObject(schema)) return [];
   const next: string[] = [];
-  for (const reference of [schema.$ref, schema.$dynamicRef]) {
-    if (typeof reference === "string") next.push(references.resolve(reference, pointer)!);
-  }
+  for (const reference of referencesIn(schema)) next.push(references.resolve(reference, pointer)!);
   for (const child of subschemasOf(schema)) {
     if (KEYWORDS.get(child.keyword)?.inPlace) next.push(pointer + child.pointer);
   }

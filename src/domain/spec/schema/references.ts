@@ -7,6 +7,7 @@
  */
 
 import { isJsonObject, type JsonValue } from "../../json.ts";
+import { runAtOnce, type Steps } from "../../pieces.ts";
 import { escapePointer, subschemasOf, unescapePointer } from "./vocabulary.ts";
 
 /** Base of a schema without `$id`. Never fetched, never shown. */
@@ -49,10 +50,17 @@ interface Found {
   /** How many resources have this dynamic anchor. */
   readonly dynamicAnchors: Map<string, number>;
   readonly duplicates: Map<string, string>;
+  /** What references mean, by the base that they are read from: a long URI is parsed once. */
+  readonly known: Map<string, Map<string, string | undefined>>;
 }
 
-/** Walks the schema once. It must nest no deeper than `limits.jsonDepthMax`. */
+/** Walks the schema once. */
 export function findReferences(root: JsonValue): References {
+  return runAtOnce(findReferencesSteps(root));
+}
+
+/** The same, for schemas that may be large. What each reference means is then known. */
+export function* findReferencesSteps(root: JsonValue): Steps<References> {
   const found: Found = {
     pointerCharactersLeft: POINTER_CHARACTERS_MAX,
     isTooLong: false,
@@ -61,8 +69,21 @@ export function findReferences(root: JsonValue): References {
     anchors: new Map(),
     dynamicAnchors: new Map(),
     duplicates: new Map(),
+    known: new Map(),
   };
-  visit(root, "", ROOT_URI, found);
+  const pending: Pending[] = [{ schema: root, pointer: "", base: ROOT_URI }];
+  for (let next = pending.pop(); next !== undefined && !found.isTooLong; next = pending.pop()) {
+    visit(next, pending, found);
+    yield;
+  }
+  if (!found.isTooLong) {
+    for (const [pointer, { schema }] of found.places) {
+      for (const reference of referencesIn(schema)) {
+        resolve(reference, pointer, found);
+        yield;
+      }
+    }
+  }
   return {
     isTooLong: found.isTooLong,
     places: found.places,
@@ -80,9 +101,7 @@ export function findReferences(root: JsonValue): References {
 export function findTargets(references: References): ReadonlySet<string> {
   const targets = new Set<string>();
   for (const [pointer, { schema }] of references.places) {
-    if (!isJsonObject(schema)) continue;
-    for (const reference of [schema.$ref, schema.$dynamicRef]) {
-      if (typeof reference !== "string") continue;
+    for (const reference of referencesIn(schema)) {
       const target = references.resolve(reference, pointer);
       if (target !== undefined) targets.add(target);
     }
@@ -90,7 +109,22 @@ export function findTargets(references: References): ReadonlySet<string> {
   return targets;
 }
 
-function visit(schema: JsonValue, pointer: string, outerBase: string, found: Found): void {
+/** `$ref` and `$dynamicRef` of one schema, without those that it holds. */
+export function referencesIn(schema: JsonValue): string[] {
+  if (!isJsonObject(schema)) return [];
+  return [schema.$ref, schema.$dynamicRef].filter((reference) => typeof reference === "string");
+}
+
+/** A schema still to be visited, and the base of the one around it. */
+interface Pending extends Place {
+  readonly pointer: string;
+}
+
+function visit(
+  { schema, pointer, base: outerBase }: Pending,
+  pending: Pending[],
+  found: Found,
+): void {
   found.pointerCharactersLeft -= pointer.length;
   if (found.pointerCharactersLeft < 0) found.isTooLong = true;
   if (found.isTooLong) return;
@@ -115,8 +149,11 @@ function visit(schema: JsonValue, pointer: string, outerBase: string, found: Fou
     const count = found.dynamicAnchors.get($dynamicAnchor) ?? 0;
     found.dynamicAnchors.set($dynamicAnchor, count + 1);
   }
-  for (const child of subschemasOf(schema)) {
-    visit(child.schema, pointer + child.pointer, base, found);
+  const children = [...subschemasOf(schema)];
+  // Last first, so that the first is visited next.
+  for (let index = children.length - 1; index >= 0; index--) {
+    const child = children[index]!;
+    pending.push({ schema: child.schema, pointer: pointer + child.pointer, base });
   }
 }
 
@@ -127,7 +164,15 @@ function claim(names: Map<string, string>, name: string, pointer: string, found:
 }
 
 function resolve(reference: string, from: string, found: Found): string | undefined {
-  const uri = absoluteUri(reference, found.places.get(from)?.base ?? ROOT_URI);
+  const base = found.places.get(from)?.base ?? ROOT_URI;
+  const known = found.known.get(base) ?? new Map<string, string | undefined>();
+  found.known.set(base, known);
+  if (!known.has(reference)) known.set(reference, resolveFrom(base, reference, found));
+  return known.get(reference);
+}
+
+function resolveFrom(base: string, reference: string, found: Found): string | undefined {
+  const uri = absoluteUri(reference, base);
   if (uri === undefined) return undefined;
   const resource = found.resources.get(withoutFragment(uri));
   if (resource === undefined) return undefined;

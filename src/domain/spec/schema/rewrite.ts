@@ -6,10 +6,11 @@
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
+import type { Steps } from "../../pieces.ts";
 import { CONDITION_MARK } from "./choice.ts";
 import { FAULTS_MARK, VISIT_MARK, visitUnits } from "./charges.ts";
 import { chooseFunctions } from "./functions.ts";
-import { findTargets, type References } from "./references.ts";
+import { findTargets, type References, referencesIn } from "./references.ts";
 import { escapePointer, type Holds, KEYWORDS, LEFT_OUT } from "./vocabulary.ts";
 
 /** In each schema that is made here. */
@@ -30,10 +31,10 @@ interface Rewriting {
  * The schema for ajv, as functions that call each other by their numbers; the first one is the
  * schema itself. `references` must come from a schema without faults.
  */
-export function rewriteSchema(references: References): (JsonObject | boolean)[] {
+export function* rewriteSchema(references: References): Steps<(JsonObject | boolean)[]> {
   const rewriting: Rewriting = {
     references,
-    functions: chooseFunctions(references, findTargets(references)),
+    functions: yield* chooseFunctions(references, findTargets(references)),
     numbers: new Map([["", 0]]),
     rewritten: [""],
     hasUnevaluated: usesUnevaluated(references),
@@ -41,7 +42,7 @@ export function rewriteSchema(references: References): (JsonObject | boolean)[] 
   const { rewritten } = rewriting;
   for (let number = 0; number < rewritten.length; number++) {
     const next = rewritten[number]!;
-    if (typeof next === "string") rewritten[number] = rewriteAt(next, rewriting);
+    if (typeof next === "string") rewritten[number] = yield* rewriteAt(next, rewriting);
   }
   return rewritten as (JsonObject | boolean)[];
 }
@@ -58,14 +59,15 @@ export function usesUnevaluated(references: References): boolean {
  * The schema itself, or its name where one is needed anyway: so that each schema is compiled once,
  * however many references lead into the schemas around it.
  */
-function rewriteChild(pointer: string, rewriting: Rewriting): JsonObject | boolean {
+function* rewriteChild(pointer: string, rewriting: Rewriting): Steps<JsonObject | boolean> {
+  yield;
   const isFunction = rewriting.functions.has(pointer);
   return isFunction
     ? { ...MARKS, $ref: nameOf(pointer, rewriting) }
-    : rewriteAt(pointer, rewriting);
+    : yield* rewriteAt(pointer, rewriting);
 }
 
-function rewriteAt(pointer: string, rewriting: Rewriting): JsonObject | boolean {
+function* rewriteAt(pointer: string, rewriting: Rewriting): Steps<JsonObject | boolean> {
   const { schema } = rewriting.references.places.get(pointer)!;
   if (!isJsonObject(schema)) return schema === true;
   const result: JsonObject = { [VISIT_MARK]: visitUnits(schema), [FAULTS_MARK]: true };
@@ -74,16 +76,17 @@ function rewriteAt(pointer: string, rewriting: Rewriting): JsonObject | boolean 
     if (keyword === "$ref" || keyword === "$dynamicRef") continue;
     const holds = KEYWORDS.get(keyword)?.holds;
     const place = `${pointer}/${keyword}`;
-    result[keyword] = holds === undefined ? value : rewriteHeld(holds, value, place, rewriting);
+    result[keyword] = holds === undefined
+      ? value
+      : yield* rewriteHeld(holds, value, place, rewriting);
   }
-  for (const reference of [schema.$ref, schema.$dynamicRef]) {
-    if (typeof reference !== "string") continue;
+  for (const reference of referencesIn(schema)) {
     addReference(nameOf(rewriting.references.resolve(reference, pointer)!, rewriting), result);
   }
   replaceCondition(result, pointer, rewriting);
   moveProtoProperty(result);
   boundContains(result);
-  divideProperties(result, rewriting);
+  divide(result, rewriting);
   return result;
 }
 
@@ -93,23 +96,26 @@ function addReference(target: string, result: JsonObject): void {
   else result.allOf = [...(result.allOf as JsonValue[] ?? []), { ...MARKS, $ref: target }];
 }
 
-function rewriteHeld(
+function* rewriteHeld(
   holds: Holds,
   value: JsonValue,
   place: string,
   rewriting: Rewriting,
-): JsonValue {
-  if (holds === "schema") return rewriteChild(place, rewriting);
+): Steps<JsonValue> {
+  if (holds === "schema") return yield* rewriteChild(place, rewriting);
   if (holds === "list") {
-    return (value as JsonValue[]).map((_, index) => rewriteChild(`${place}/${index}`, rewriting));
+    const list: JsonValue[] = [];
+    for (const index of (value as JsonValue[]).keys()) {
+      list.push(yield* rewriteChild(`${place}/${index}`, rewriting));
+    }
+    return list;
+  }
+  const entries: [string, JsonValue][] = [];
+  for (const key of Object.keys(value as JsonObject)) {
+    entries.push([key, yield* rewriteChild(`${place}/${escapePointer(key)}`, rewriting)]);
   }
   // Entries, not assignments: a key may be `__proto__`.
-  return Object.fromEntries(
-    Object.keys(value as JsonObject).map((key) => [
-      key,
-      rewriteChild(`${place}/${escapePointer(key)}`, rewriting),
-    ]),
-  );
+  return Object.fromEntries(entries);
 }
 
 /** The number of a function, as a text. */
@@ -164,24 +170,49 @@ function moveProtoProperty(schema: JsonObject): void {
   schema.patternProperties = { ...patterns, "^(?:__proto__)$": proto };
 }
 
-/** Properties checked by one function, where a schema has many. */
+/** Properties and patterns checked by one function, where a schema has many, and calls of one. */
 const PROPERTIES_OF_FUNCTION = 100;
+const PATTERNS_OF_FUNCTION = 25;
+const CALLS_OF_FUNCTION = 50;
 
-/** Many properties become several functions; the schema itself keeps their names if they matter. */
-function divideProperties(schema: JsonObject, { rewritten, hasUnevaluated }: Rewriting): void {
-  const { properties } = schema;
-  if (!isJsonObject(properties)) return;
-  const checked = Object.entries(properties).filter(([, value]) => value !== true);
-  if (checked.length <= PROPERTIES_OF_FUNCTION) return;
-  const isAsked = hasUnevaluated || schema.additionalProperties !== undefined;
-  if (isAsked) {
-    schema.properties = Object.fromEntries(Object.keys(properties).map((name) => [name, true]));
-  } else delete schema.properties;
-  const calls: JsonValue[] = [];
-  for (let first = 0; first < checked.length; first += PROPERTIES_OF_FUNCTION) {
-    const part = checked.slice(first, first + PROPERTIES_OF_FUNCTION);
-    const number = rewritten.push({ ...MARKS, properties: Object.fromEntries(part) }) - 1;
-    calls.push({ ...MARKS, $ref: `${number}` });
-  }
+/** What there is much of becomes several functions. */
+function divide(schema: JsonObject, rewriting: Rewriting): void {
+  divideMap(schema, "properties", PROPERTIES_OF_FUNCTION, rewriting);
+  divideMap(schema, "patternProperties", PATTERNS_OF_FUNCTION, rewriting);
+  const { allOf } = schema;
+  if (!Array.isArray(allOf) || allOf.length <= CALLS_OF_FUNCTION) return;
+  const parts = partsOf(allOf, CALLS_OF_FUNCTION);
+  schema.allOf = parts.map((part) => callOf({ ...MARKS, allOf: part }, rewriting));
+}
+
+/** The schema itself keeps the names if they matter. */
+function divideMap(
+  schema: JsonObject,
+  keyword: "properties" | "patternProperties",
+  count: number,
+  rewriting: Rewriting,
+): void {
+  const map = schema[keyword];
+  if (!isJsonObject(map)) return;
+  const checked = Object.entries(map).filter(([, value]) => value !== true);
+  if (checked.length <= count) return;
+  const isAsked = rewriting.hasUnevaluated || schema.additionalProperties !== undefined;
+  if (isAsked) schema[keyword] = Object.fromEntries(Object.keys(map).map((name) => [name, true]));
+  else delete schema[keyword];
+  const calls = partsOf(checked, count).map((part) =>
+    callOf({ ...MARKS, [keyword]: Object.fromEntries(part) }, rewriting)
+  );
   schema.allOf = [...(schema.allOf as JsonValue[] ?? []), ...calls];
+}
+
+function partsOf<T>(list: readonly T[], count: number): T[][] {
+  const parts: T[][] = [];
+  for (let first = 0; first < list.length; first += count) {
+    parts.push(list.slice(first, first + count));
+  }
+  return parts;
+}
+
+function callOf(schema: JsonObject, { rewritten }: Rewriting): JsonObject {
+  return { ...MARKS, $ref: `${rewritten.push(schema) - 1}` };
 }

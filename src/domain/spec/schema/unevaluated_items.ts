@@ -6,23 +6,25 @@
 
 import { type Budget, BudgetSpent, newBudget, spend } from "../../budget.ts";
 import { isJsonObject } from "../../json.ts";
+import type { Steps } from "../../pieces.ts";
 import type { FaultList } from "../fault_list.ts";
 import { sameValue } from "./loops.ts";
-import type { References } from "./references.ts";
+import { type References, referencesIn } from "./references.ts";
 import { subschemasOf } from "./vocabulary.ts";
 
 const CONDITIONAL = /\/(?:anyOf|oneOf|if|then|else|dependentSchemas)(?:\/[^/]*)?$/;
 
 /** Reports each `unevaluatedItems` that cannot be relied on. The schema must have no loops. */
-export function checkUnevaluatedItems(
+export function* checkUnevaluatedItems(
   references: References,
   pathOf: (pointer: string) => string,
   faults: FaultList,
-): void {
+): Steps<void> {
   const search = { references, budget: newBudget(SEARCH_UNITS), recursive: new Map() };
   for (const [pointer, { schema }] of references.places) {
+    yield;
     if (!isJsonObject(schema) || schema.unevaluatedItems === undefined) continue;
-    const keyword = searchWithin(pointer, search);
+    const keyword = yield* searchWithin(pointer, search);
     if (keyword === undefined) continue;
     faults.add(
       "not_available",
@@ -44,20 +46,21 @@ interface Search {
   readonly recursive: Map<string, boolean>;
 }
 
-function searchWithin(pointer: string, search: Search): string | undefined {
+function* searchWithin(pointer: string, search: Search): Steps<string | undefined> {
   try {
-    return findUnreliable(pointer, search);
+    return yield* findUnreliable(pointer, search);
   } catch (error) {
     if (error instanceof BudgetSpent) return "so many other schemas";
     throw error;
   }
 }
 
-function findUnreliable(start: string, search: Search): string | undefined {
+function* findUnreliable(start: string, search: Search): Steps<string | undefined> {
   const { references, budget } = search;
   const pending: [string, boolean][] = [[start, false]];
   const seen = new Set<string>();
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    yield;
     spend(budget, UNITS_PER_SCHEMA);
     const [pointer, isConditional] = next;
     if (seen.has(`${isConditional} ${pointer}`)) continue;
@@ -68,8 +71,8 @@ function findUnreliable(start: string, search: Search): string | undefined {
     if (isConditional && (schema.items ?? schema.prefixItems) !== undefined) {
       return "items or prefixItems in a branch";
     }
-    if (isConditional && targetsOf(pointer, references).some((at) => isRecursive(at, search))) {
-      return "a recursive schema in a branch";
+    for (const target of isConditional ? targetsOf(pointer, references) : []) {
+      if (yield* isRecursive(target, search)) return "a recursive schema in a branch";
     }
     for (const child of sameValue(pointer, references)) {
       pending.push([child, isConditional || CONDITIONAL.test(child)]);
@@ -80,24 +83,25 @@ function findUnreliable(start: string, search: Search): string | undefined {
 
 function targetsOf(pointer: string, references: References): string[] {
   const schema = references.places.get(pointer)?.schema;
-  if (!isJsonObject(schema)) return [];
-  return [schema.$ref, schema.$dynamicRef].filter((reference) => typeof reference === "string")
-    .map((reference) => references.resolve(reference, pointer)!);
+  return schema === undefined
+    ? []
+    : referencesIn(schema).map((reference) => references.resolve(reference, pointer)!);
 }
 
 /** Whether a schema leads back to itself, be it by way of the data that it looks into. */
-function isRecursive(start: string, search: Search): boolean {
+function* isRecursive(start: string, search: Search): Steps<boolean> {
   const known = search.recursive.get(start);
   if (known !== undefined) return known;
-  const found = leadsBack(start, search);
+  const found = yield* leadsBack(start, search);
   search.recursive.set(start, found);
   return found;
 }
 
-function leadsBack(start: string, { references, budget }: Search): boolean {
+function* leadsBack(start: string, { references, budget }: Search): Steps<boolean> {
   const pending = [start];
   const seen = new Set<string>();
   for (let pointer = pending.pop(); pointer !== undefined; pointer = pending.pop()) {
+    yield;
     spend(budget, UNITS_PER_SCHEMA);
     const schema = references.places.get(pointer)?.schema;
     if (!isJsonObject(schema)) continue;

@@ -77,5 +77,13 @@ export function openLongReads(hasRoom: (owner: string) => boolean): LongReads {
   };
 }
 
-/** Shared by all listeners of the process. */
-export const longReads = openLongReads((owner) => hasRoomForAnswer(owner, limits.pageBytesMax));
+const readsOf = new WeakMap<object, LongReads>();
+
+/** Those of a service, shared by all of its listeners. */
+export function longReadsOf(service: object): LongReads {
+  const known = readsOf.get(service);
+  if (known !== undefined) return known;
+  const opened = openLongReads((owner) => hasRoomForAnswer(owner, limits.pageBytesMax));
+  readsOf.set(service, opened);
+  return opened;
+}

@@ -7,7 +7,7 @@ import type { Call, Edge } from "../call.ts";
 import { decodeAggregateQuery, decodeListQuery } from "../decode/query.ts";
 import { answerRefused } from "../failure.ts";
 import { lengthOfParts, type Part } from "../long_answer.ts";
-import { longReads, NO_TURN } from "../long_reads.ts";
+import { longReadsOf, NO_TURN } from "../long_reads.ts";
 import { aggregateBody, aggregatePageBody } from "../read_body.ts";
 import { sendRefusal } from "../reply.ts";
 
@@ -41,7 +41,7 @@ export async function listAggregates(edge: Edge, call: Call, tenant: Tenant): Pr
     return outcome.ok ? accept(aggregatePageBody(outcome.value, request.resolve)) : outcome;
   }
   const body = request.resolve
-    ? await longReads.run(call.owner, read, lengthOfParts)
+    ? await longReadsOf(edge.service).run(call.owner, read, lengthOfParts)
     : await read();
   if (body === undefined) return answerRefused(edge, call, NO_TURN);
   return body.ok ? sendParts(requestId, body.value) : answerRefused(edge, call, body.refusal);

@@ -7,7 +7,7 @@ import type { Call, Edge } from "../call.ts";
 import { decodeEventsQuery } from "../decode/query.ts";
 import { answerRefused } from "../failure.ts";
 import { lengthOfParts, type Part } from "../long_answer.ts";
-import { longReads, NO_TURN } from "../long_reads.ts";
+import { longReadsOf, NO_TURN } from "../long_reads.ts";
 import { eventPageBody } from "../read_body.ts";
 import { sendRefusal } from "../reply.ts";
 
@@ -20,7 +20,7 @@ export async function readEvents(edge: Edge, call: Call, tenant: Tenant): Promis
     const outcome = await edge.service.data.readEvents(tenant, { aggregateType, id, ...page });
     return outcome.ok ? accept(await eventPageBody(outcome.value, raw, edge.host)) : outcome;
   }
-  const body = await longReads.run(call.owner, read, lengthOfParts);
+  const body = await longReadsOf(edge.service).run(call.owner, read, lengthOfParts);
   if (body === undefined) return answerRefused(edge, call, NO_TURN);
   return body.ok ? sendParts(requestId, body.value) : sendRefusal(requestId, body.refusal);
 }

@@ -15,6 +15,7 @@ import type {
   CompiledReactions,
   Emission,
   ReactionFailure,
+  Reactions,
   ReactionWork,
 } from "../domain/reaction/action.ts";
 import type { ModuleAnswers, ModuleQuestion } from "../domain/reaction/module_question.ts";
@@ -131,6 +132,8 @@ const DIRECT_DATA_LENGTH_MAX = 2048;
 /** What one of them stores beside its data and its keys: metadata, its head. */
 const DIRECT_EVENT_BYTES = 640;
 const UTF8_BYTES_MAX = 3;
+/** Actions of one event that are put into their form between two rests. */
+const ACTIONS_OF_PIECE = 32;
 
 /** What `events` of one stream set off, by their place; undefined where that is nothing. */
 export function* prepareReactions(
@@ -152,14 +155,14 @@ export function* prepareReactions(
     if (reactions === undefined) continue;
     if (offset > 0) yield;
     const event = decodeEvent(raw);
-    const { actions, failures, questions } = computeReactions(plan, reactions, event);
+    const { actions, failures, questions } = yield* computeReactions(plan, reactions, event);
     if (questions !== undefined) {
       plan.questions.push(...questions);
       continue;
     }
     for (const failure of failures) noteFailure(plan, event, failure);
     if (actions.length === 0) continue;
-    const own = prepareActions(plan, key, event, actions);
+    const own = yield* prepareActions(plan, key, event, actions);
     if (own.entries.length + own.schedules.length === 0) continue;
     prepared ??= new Map();
     prepared.set(offset, own);
@@ -171,11 +174,15 @@ export function* prepareReactions(
 }
 
 /** Each event within its own share, and all of them within that of the write. */
-function computeReactions(plan: ReactionPlan, reactions: CompiledReactions, event: StoredEvent) {
+function* computeReactions(
+  plan: ReactionPlan,
+  reactions: CompiledReactions,
+  event: StoredEvent,
+): Steps<Reactions> {
   const allowed = Math.min(plan.work.left, limits.eventReactionWorkBytesMax);
   const own = { left: allowed };
   try {
-    return reactions(event, own, plan.answers);
+    return yield* reactions.steps(event, own, plan.answers);
   } finally {
     plan.work.left -= allowed - own.left;
   }
@@ -194,19 +201,20 @@ export function requireAnswers({ questions }: ReactionPlan): void {
   if (questions.length > 0) throw new ModulesToAsk(questions);
 }
 
-function prepareActions(
+function* prepareActions(
   plan: ReactionPlan,
   key: StreamKey,
   event: StoredEvent,
   actions: readonly Action[],
-): PreparedReactions {
+): Steps<PreparedReactions> {
   const entries: PreparedEntry[] = [];
   const schedules: PreparedSchedule[] = [];
   const keyBytes = entryKeyBytes(key);
   let tooDeep = 0;
   const kept = keptBy(plan, key, actions.length);
   const isSpent = plan.isRootSpent && !plan.root!.isRecurring;
-  for (const action of actions) {
+  for (const [index, action] of actions.entries()) {
+    if (index % ACTIONS_OF_PIECE === ACTIONS_OF_PIECE - 1) yield;
     if (action.kind === "schedule") {
       const schedule = prepareSchedule(plan, action, kept);
       if (isSpent && !schedule.root!.isRecurring) continue;

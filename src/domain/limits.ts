@@ -113,9 +113,13 @@ export const limits = {
   reactionRetryMsMax: 60_000,
   /** Scheduled events that one event cancels one by one; more are cancelled by a mark. */
   cancelledOneByOneMax: 500,
-  /** What computing the actions of one write may charge, and of one event of it. */
+  /**
+   * What computing the actions of one write may charge, of one event of it, and of one template or
+   * condition, which is computed in one piece.
+   */
   reactionWorkBytesMax: 128 * MiB,
   eventReactionWorkBytesMax: 16 * MiB,
+  pieceReactionWorkBytesMax: 2 * MiB,
   /** From a schedule to its event. */
   scheduleDelayMsMin: 1_000,
   scheduleDelayMsMax: 366 * DAY_MS,

@@ -6,6 +6,7 @@
 import type { Budget } from "../budget.ts";
 import type { StoredEvent } from "../event.ts";
 import type { JsonObject } from "../json.ts";
+import type { Steps } from "../pieces.ts";
 import type { StreamKey } from "../stream_key.ts";
 import type { ModuleAnswers, ModuleQuestion } from "./module_question.ts";
 
@@ -63,8 +64,12 @@ export type ReactionWork = Budget;
  *
  * Where it gives questions it is to be called again, with the answers added to those it was given.
  */
-export type CompiledReactions = (
-  event: StoredEvent,
-  work?: ReactionWork,
-  answers?: ModuleAnswers,
-) => Reactions;
+export interface CompiledReactions {
+  (event: StoredEvent, work?: ReactionWork, answers?: ModuleAnswers): Reactions;
+  /** The same; it may rest where it computes much. */
+  readonly steps: (
+    event: StoredEvent,
+    work?: ReactionWork,
+    answers?: ModuleAnswers,
+  ) => Steps<Reactions>;
+}

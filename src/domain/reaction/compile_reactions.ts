@@ -4,12 +4,13 @@
  * total: a failing entry is a value, and the other entries go on.
  */
 
-import { BudgetSpent, spend } from "../budget.ts";
+import { BudgetSpent, PIECE_UNITS, spend } from "../budget.ts";
 import { CONTAINER_UNITS } from "../handler/budget.ts";
 import { compileDefinition } from "../handler/compile_handler.ts";
 import { addFault, childSite, type Evaluation, type Site } from "../handler/evaluation.ts";
 import { describeKind, type JsonValue } from "../json.ts";
 import { limits } from "../limits.ts";
+import { runAtOnce, type Steps } from "../pieces.ts";
 import type { Violation } from "../refusal.ts";
 import type { StoredEvent } from "../event.ts";
 import type { ModuleCall } from "../wasm/module_call.ts";
@@ -66,13 +67,17 @@ export function compileReactions(
   );
   if (!compiled.ok) return compiled;
   const entries = compiled.value;
-  function reactions(
+  function steps(
     event: StoredEvent,
     work: ReactionWork = newReactionWork(),
     answers: ModuleAnswers = NO_ANSWERS,
-  ): Reactions {
+  ): Steps<Reactions> {
     return computeActions(entries, event, work, answers);
   }
+  const reactions = Object.assign(
+    (...given: Parameters<typeof steps>) => runAtOnce(steps(...given)),
+    { steps },
+  );
   const { named, watched, moduleCalls } = filled;
   const mayImply = impliedTypes(filled);
   return { ok: true, reactions, mayImply, named, watched, moduleCalls };
@@ -103,20 +108,28 @@ function entriesAt(definition: JsonValue, site: Site, terms: Terms): readonly Pl
   return entries;
 }
 
-function computeActions(
+function* computeActions(
   entries: readonly PlacedEntry[],
   event: StoredEvent,
   budget: ReactionWork,
   answers: ModuleAnswers,
-): Reactions {
-  const gathering: Gathering = { actions: [], bytes: 0, answers };
+): Steps<Reactions> {
+  const restBelow = budget.left - PIECE_UNITS;
+  const gathering: Gathering = { actions: [], bytes: 0, answers, restBelow };
   const questions: ModuleQuestion[] = [];
   const failures: ReactionFailure[] = [];
   const evaluation: Evaluation = { state: {}, event, bindings: [], budget };
   for (const { path, run } of entries) {
     const count = gathering.actions.length;
     const { bytes } = gathering;
-    const stopped = runEntry(run, evaluation, gathering);
+    let stopped: Stop;
+    do {
+      if (gathering.next !== undefined || budget.left < gathering.restBelow) {
+        yield;
+        gathering.restBelow = budget.left - PIECE_UNITS;
+      }
+      stopped = runEntry(run, evaluation, gathering);
+    } while (gathering.next !== undefined);
     if (isOverfull(gathering)) break;
     if (stopped === undefined) continue;
     // All or nothing: half of what belongs together would be harder to repair than none.
@@ -135,18 +148,16 @@ function describeFailure(path: string, message: string, gathering: Gathering): R
   return cause === undefined ? { path, message } : { path, message, cause };
 }
 
-/** Why the entry failed, or what it has to ask first. */
-function runEntry(
-  run: CompiledEntry,
-  evaluation: Evaluation,
-  gathering: Gathering,
-): string | ModuleQuestion | undefined {
+/** Why an entry failed, or what it has to ask first. */
+type Stop = string | ModuleQuestion | undefined;
+
+function runEntry(run: CompiledEntry, evaluation: Evaluation, gathering: Gathering): Stop {
   try {
     spend(evaluation.budget, CONTAINER_UNITS);
     return run(evaluation, gathering);
   } catch (error) {
     if (error instanceof AnswerMissing) return error.question;
     if (!(error instanceof BudgetSpent)) throw error;
-    return "Computing it takes more than the implications of one write may take";
+    return "Computing it takes more work than a template, an event or a write may";
   }
 }

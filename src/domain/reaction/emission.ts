@@ -13,6 +13,7 @@ import { limits } from "../limits.ts";
 import type { Emission } from "./action.ts";
 import { fieldsAt, textAt, type TextField } from "./form.ts";
 import { failed, type Resolved, resolved, SKIPPED } from "./resolved.ts";
+import { withinShare } from "./share.ts";
 import { type NamedStream, resolveTypeName, streamAt, type StreamField } from "./stream.ts";
 import { checkEventType, type Terms } from "./terms.ts";
 
@@ -51,7 +52,7 @@ export function emitAt(
     const { aggregateType } = stream;
     terms.named.push({ ...entry, aggregateType, eventType: eventType.constant });
   } else if (!entry.scheduled) terms.isOpen = true;
-  return emitter({ stream, eventType, data });
+  return withinShare(emitter({ stream, eventType, data }));
 }
 
 function dataAt(fields: JsonObject, site: Site): Template | undefined {

@@ -19,13 +19,15 @@ import { cancelRulesAt } from "./cancel_rules.ts";
 import { delayAt } from "./delay.ts";
 import { emitAt } from "./emission.ts";
 import { fieldsAt } from "./form.ts";
-import { gatherEmit, type Gathering, gatherSchedule, isOverfull } from "./gathering.ts";
+import { gatherEmit, type Gathering, gatherSchedule, isOverfull, mayRest } from "./gathering.ts";
 import { CONTEXT_NAME, moduleStepAt } from "./module_step.ts";
+import { withinShare } from "./share.ts";
 import type { Terms } from "./terms.ts";
 
 /**
  * Adds the actions of the entry for one trigger; gives why it failed, and then what it added is of
- * no use. May throw `StateTooLarge` when the budget is spent, and `AnswerMissing`.
+ * no use. May throw `BudgetSpent`, and `AnswerMissing`. Where it has computed much, it leaves in
+ * `gathering.next` where it is to go on when it is called again.
  */
 export type CompiledEntry = (evaluation: Evaluation, gathering: Gathering) => string | undefined;
 
@@ -76,9 +78,12 @@ function kindAt<Kind extends string>(
 
 function conditional(fields: JsonObject, run: CompiledEntry, site: Site): CompiledEntry {
   if (!Object.hasOwn(fields, "condition")) return run;
-  const holds = predicateAt(fields["condition"] as JsonValue, childSite(site, "condition"));
+  const condition = predicateAt(fields["condition"] as JsonValue, childSite(site, "condition"));
+  const holds = withinShare(condition);
   return (evaluation, gathering) => {
-    return holds(evaluation) === true ? run(evaluation, gathering) : undefined;
+    // What goes on has passed it already.
+    const goesOn = gathering.next !== undefined || holds(evaluation) === true;
+    return goesOn ? run(evaluation, gathering) : undefined;
   };
 }
 
@@ -107,12 +112,15 @@ function compileMap(definition: JsonValue, site: Site, terms: Terms): CompiledEn
   const emit = emitAt(fields["emit"] as JsonValue, childSite(named, "emit"), terms, entry);
   if (list === undefined) return doNothing;
   return (evaluation, gathering) => {
+    const { next = 0 } = gathering;
+    gathering.next = undefined;
     const elements = list.read(evaluation) ?? null;
     if (elements === null) return undefined;
     if (!Array.isArray(elements)) return `map.in is ${describeKind(elements)}, not a list`;
-    for (const [index, element] of elements.entries()) {
+    for (let index = next; index < elements.length; index++) {
       if (isOverfull(gathering)) return undefined;
-      evaluation.bindings[slot] = element;
+      if (mayRest(gathering, evaluation.budget, index, index - next)) return undefined;
+      evaluation.bindings[slot] = elements[index];
       const emitted = emit(evaluation);
       if (emitted.kind === "failure") return `element ${index}: map.emit.${emitted.message}`;
       if (emitted.kind === "value") gatherEmit(gathering, emitted.value);
@@ -132,10 +140,10 @@ function compileSchedule(definition: JsonValue, site: Site, terms: Terms): Compi
   const inside = childSite(site, "schedule");
   const fields = fieldsAt(definition, ["emit"], ["delay", "delay_ms", "cancel_on"], inside);
   if (fields === undefined) return doNothing;
-  const delay = delayAt(fields, inside);
+  const delay = withinShare(delayAt(fields, inside));
   const cancelSite = childSite(inside, "cancel_on");
   const rules = Object.hasOwn(fields, "cancel_on") ? fields["cancel_on"] as JsonValue : [];
-  const cancelRules = cancelRulesAt(rules, cancelSite, terms);
+  const cancelRules = withinShare(cancelRulesAt(rules, cancelSite, terms));
   if (!Object.hasOwn(fields, "emit")) return doNothing;
   const entry = { path: site.path, scheduled: true };
   const emit = emitAt(fields["emit"] as JsonValue, childSite(inside, "emit"), terms, entry);
@@ -181,9 +189,14 @@ function compilePipeline(definition: JsonValue, site: Site, terms: Terms): Compi
     return conditional(fields, run, step);
   });
   return (evaluation, gathering) => {
-    evaluation.bindings[slot] = {};
-    for (const [index, step] of steps.entries()) {
-      const failure = step(evaluation, gathering);
+    const { next = 0 } = gathering;
+    gathering.next = undefined;
+    if (next === 0) evaluation.bindings[slot] = {};
+    for (let index = next; index < steps.length; index++) {
+      if (index > next && mayRest(gathering, evaluation.budget, index, index - next)) {
+        return undefined;
+      }
+      const failure = steps[index]!(evaluation, gathering);
       if (failure !== undefined) return `pipeline[${index}].${failure}`;
     }
   };

@@ -26,7 +26,7 @@ export interface SagaPlace extends StepNames {
 }
 
 /** What making one event may copy: well above the largest one. */
-const BUDGET_BYTES = 64 * limits.eventDataBytesMax;
+const BUDGET_BYTES = limits.pieceReactionWorkBytesMax;
 
 /** A condition; one that cannot be evaluated does not hold. */
 export function compileCondition(

@@ -13,7 +13,7 @@ import { canonicalJson } from "../canonical_json.ts";
 import type { JsonValue } from "../json.ts";
 import type { Steps } from "../pieces.ts";
 import { createFaultList, type FaultList, joinIndex, joinKey } from "./fault_list.ts";
-import { findReferences, type References } from "./schema/references.ts";
+import { findReferences, findReferencesSteps, type References } from "./schema/references.ts";
 import { type SchemaAt, type SchemaView, viewSchema, withoutDetour } from "./schema/view.ts";
 
 /** What comparing two versions of one schema may cost, in the coin of `budget.ts`. */
@@ -55,9 +55,8 @@ export function* compareEventSchemas(
     trials: new Map(),
     assumptions: 0,
   };
-  const was = { references: findReferences(before), pointer: "" };
-  yield;
-  const is = { references: findReferences(after), pointer: "" };
+  const was = { references: yield* findReferencesSteps(before), pointer: "" };
+  const is = { references: yield* findReferencesSteps(after), pointer: "" };
   yield;
   try {
     compareWhole(was, is, path, faults, work);

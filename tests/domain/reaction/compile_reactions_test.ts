@@ -93,7 +93,30 @@ Deno.test("an entry that would copy without end fails; what came before it stays
   const { actions, failures } = reactions(completeEvent({ data: dataOf(100_000) }));
   strictEqual(actions.length, 1);
   deepStrictEqual(failures.map(({ path }) => path), ["implications[1]"]);
-  ok(failures[0]!.message.includes("more than the implications of one write may take"));
+  ok(failures[0]!.message.includes("more work than a template, an event or a write may"));
+});
+
+Deno.test("what computes much rests between its parts, and gives what it gives at once", () => {
+  const ids = Array.from({ length: 30_000 }, (_, index) => index % 100 === 0 ? { x: index } : 0);
+  const map = { map: { in: "$.data.ids", emit: emit({ x: "$item.x?" }) } };
+  const pipeline = Array.from({ length: 20 }, () => ({ emit: emit("$.data") }));
+  const reactions = mustCompile([map, { condition: { eq: [1, 1] }, pipeline }]);
+  const event = completeEvent({ data: { ids } });
+  const steps = reactions.steps(event);
+  let rests = 0;
+  let step = steps.next();
+  for (; !step.done; step = steps.next()) rests++;
+  ok(rests > 1, `${rests} rests`);
+  deepStrictEqual(step.value, reactions(event));
+  const { actions, failures } = step.value;
+  deepStrictEqual([actions.length, failures], [300 + 20, []]);
+  const found = actions.slice(0, 300).map((each) => each.kind === "emit" && each.emission.data.x);
+  deepStrictEqual(found, Array.from({ length: 300 }, (_, index) => 100 * index));
+});
+
+Deno.test("what computes little never rests", () => {
+  const steps = mustCompile([{ emit: emit("$.data") }]).steps(completeEvent({}));
+  strictEqual(steps.next().done, true);
 });
 
 Deno.test("the events of one write share their work: when it is spent, the rest fails", () => {

@@ -65,3 +65,41 @@ Deno.test("a divided schema that leads back to itself is followed as deep as the
     "data.next.next.p1",
   ]);
 });
+
+const MORE: readonly JsonObject[] = [{}, { unevaluatedProperties: false }];
+
+Deno.test("a choice of hundreds of branches, and hundreds of patterns, mean what they meant", () => {
+  const branches = Array.from({ length: 250 }, (_, index): JsonObject => ({
+    properties: { kind: { const: index, minimum: 0, maximum: 1_000 }, [`b${index}`]: true },
+    required: ["kind", `b${index}`],
+  }));
+  for (const keyword of ["anyOf", "oneOf"]) {
+    for (const more of MORE) {
+      const schema = { [keyword]: branches, ...more };
+      assert.deepEqual(pathsOf(schema, { kind: 249, b249: 1 }), []);
+      assert.notDeepEqual(pathsOf(schema, { kind: 249, b248: 1 }), []);
+      const others = pathsOf(schema, { kind: 1, b1: 1, other: 1 });
+      assert.deepEqual(others, "unevaluatedProperties" in more ? ["data.other"] : []);
+    }
+  }
+  const patterns = Array.from(
+    { length: 250 },
+    (_, index) => [`^p${index}_`, { const: index }] as const,
+  );
+  const patternProperties = Object.fromEntries(patterns);
+  for (const keyword of ["additionalProperties", "unevaluatedProperties"]) {
+    const schema = { patternProperties, [keyword]: false };
+    assert.deepEqual(pathsOf(schema, { p0_a: 0, p249_a: 249 }), []);
+    assert.deepEqual(pathsOf(schema, { p0_a: 1 }), ["data.p0_a"]);
+    assert.deepEqual(pathsOf(schema, { p249_a: 249, q: 1 }), ["data.q"]);
+  }
+  const all: JsonObject = {
+    allOf: patterns.map(([, value], index) => ({ properties: { [`k${index}`]: value } })),
+  };
+  for (const more of MORE) {
+    assert.deepEqual(pathsOf({ ...all, ...more }, { k0: 0, k249: 249 }), []);
+    // A schema that does not hold has evaluated nothing: where that is asked, it is a second fault.
+    const paths = pathsOf({ ...all, ...more }, { k0: 0, k249: 248 });
+    assert.deepEqual([...new Set(paths)], ["data.k249"]);
+  }
+});

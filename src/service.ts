@@ -113,6 +113,8 @@ export interface Service {
   readonly limits: LimitsService;
   /** Resolves when the store answers a read; rejects when it does not. For `/health/ready`. */
   ping(): Promise<void>;
+  /** Why this process must be started again: its store is broken. For `/health/live`. */
+  failure(): Error | undefined;
   /** Lets go of watches and waits for what is still being written; the engine stays open. */
   close(): Promise<void>;
 }
@@ -230,7 +232,8 @@ export function createService(
   const evidence = { audit, erasure, projections };
   const calls = { data, specs: specService, access, imports, ...evidence };
   const parts = traceParts({ ...calls, background, operations }, tracer);
-  return { ...parts, limits: limiting, sql, ping, close };
+  const failure = () => engine.failure?.();
+  return { ...parts, limits: limiting, sql, ping, failure, close };
 }
 
 function storedCalls(

@@ -39,6 +39,8 @@ const SQL_RUNNERS = Math.max(2, Math.ceil(navigator.hardwareConcurrency / 2));
 const COMPUTE_RUNNERS = 2;
 /** Requests, and work of the workers, under way when the stop begins have so long to end. */
 const STOP_GRACE_MS = 4_000;
+/** How long a server with a broken store goes on to say so. */
+const BROKEN_GRACE_MS = 1_000;
 /** After this the process ends whatever still runs. Decided: exit within 10 s. */
 const STOP_DEADLINE_MS = 9_500;
 
@@ -62,22 +64,40 @@ export async function serve(): Promise<void> {
       reason: `${LIMITER_PATH} of util-linux is not there, or may not be run`,
     });
   }
+  // From before "ready" is said: who starts a server may stop it at once.
+  const signal = stopSignal();
   let running: Running;
   try {
     running = await start(config, host, tracer);
   } catch (error) {
     exitWith(EXIT_FAILED, `Daybook cannot start: ${reasonOf(error)}`);
   }
-  const signal = await stopSignal();
-  host.log("info", `Stopping on ${signal}`);
+  const failure = await Promise.race([brokenStore(running.engine), signal]);
+  if (failure instanceof Error) {
+    // Meanwhile whoever asks is told, so that no answer is missing.
+    host.log("error", "The store is broken; ending, for a new start puts it in order", {
+      reason: failure.message,
+      cause: String(failure.cause),
+    });
+    await new Promise((resolve) => setTimeout(resolve, BROKEN_GRACE_MS));
+  } else host.log("info", `Stopping on ${failure}`);
   const deadline = setTimeout(() => {
     host.log("error", "Stopping took too long; ending now");
     Deno.exit(EXIT_FAILED);
   }, STOP_DEADLINE_MS);
   await stop(running);
   clearTimeout(deadline);
+  if (running.engine.failure?.() !== undefined) {
+    host.log("error", "Stopped; the store is as it was, for the next start to put in order");
+    Deno.exit(EXIT_FAILED);
+  }
   host.log("info", "Stopped");
   Deno.exit(0);
+}
+
+/** Rejects never; waits for ever where the store is elsewhere. */
+function brokenStore(engine: Engine): Promise<Error> {
+  return engine.untilBroken?.() ?? new Promise(() => {});
 }
 
 async function start(config: Config, host: Host, tracer?: Tracer): Promise<Running> {

@@ -18,7 +18,7 @@ const { path } = workerData as { path: string };
 // Opened once and never closed: closing it would take away the locks that SQLite has on it here.
 const file = Deno.openSync(path, { read: true, write: true });
 const db = new DatabaseSync(path);
-db.exec("PRAGMA synchronous = FULL; PRAGMA cache_size = -1024");
+db.exec("PRAGMA cache_size = -1024");
 const checkpoint = db.prepare("PRAGMA wal_checkpoint(PASSIVE)");
 
 function pass(): PassAnswer {
@@ -37,14 +37,14 @@ function pass(): PassAnswer {
 }
 
 function finish(): PassAnswer {
+  // Pages of the database are synced below; till then nobody may begin SQLite's log anew.
   db.exec("PRAGMA synchronous = OFF");
-  try {
-    return pass();
-  } finally {
-    db.exec("PRAGMA synchronous = FULL");
-  }
+  return pass();
 }
 
 port.on("message", (request: PassRequest) => {
-  port.postMessage(request === "finish" ? finish() : pass());
+  if (request === "finish") return port.postMessage(finish());
+  // SQLite must sync what it moves before it counts it, for commits go on meanwhile.
+  db.exec("PRAGMA synchronous = FULL");
+  port.postMessage(pass());
 });

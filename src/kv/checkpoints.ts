@@ -22,8 +22,11 @@ export interface Checkpoints {
    * reads at old versions. Rejects where the log could not be emptied.
    */
   empty(): Promise<void>;
-  /** Waits for the pass that runs and ends the worker. */
-  close(): Promise<void>;
+  /**
+   * Waits for the pass that runs, a while, and ends the worker. False where it still runs: what it
+   * moves is not known to be on the disk, so nothing of the log may be cut.
+   */
+  close(): Promise<boolean>;
 }
 
 /** Pages in the log from which on a pass is worth it: 24 MB, four times as many at most. */
@@ -39,7 +42,7 @@ const finishFrames = 200;
 /** From here on commits wait for the passes: many short pauses instead of a long one. */
 const slowFrames = 10_000;
 const delayMsMax = 10;
-/** A pass that takes longer is not waited for when closing: SQLite can be stopped anywhere. */
+/** A pass that takes longer is not waited for when closing. */
 const passMsMax = 1_000;
 /** So long a log waits for the pass under way; then all is moved, and old versions are given up. */
 const logFramesMax = 16_000;
@@ -110,11 +113,17 @@ export function openCheckpoints(file: SqliteFile, home: CheckpointHome): Checkpo
       if ("unsynced" in answer) home.onBroken(answer.unsynced);
       endPass("moved" in answer ? answer.moved : undefined);
     });
-    // A worker that cannot start is tried again with the next pass.
-    opened.on("error", () => {
+    const lose = (cause: unknown) => {
+      // Heard twice: of its error, and of its end.
+      if (worker !== opened) return;
       worker = undefined;
-      endPass(undefined);
-    });
+      // What it moved in a finish counts as moved, and nobody knows whether it is on the disk.
+      if (isHeld) home.onBroken(cause);
+      // One that cannot start is tried again with the next pass.
+      if (isBusy) endPass(undefined);
+    };
+    opened.on("error", lose);
+    opened.on("exit", () => lose(new Error("The thread of the checkpoints ended")));
     return opened;
   }
 
@@ -189,7 +198,11 @@ export function openCheckpoints(file: SqliteFile, home: CheckpointHome): Checkpo
       isClosed = true;
       if (isBusy) await passEnd();
       clearInterval(alive);
-      await worker?.terminate();
+      if (isBusy) return false;
+      const ended = worker;
+      worker = undefined;
+      await ended?.terminate();
+      return true;
     },
   };
 }

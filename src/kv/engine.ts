@@ -89,7 +89,17 @@ export interface Engine {
    * as an engine can tell. Absent where the files are elsewhere.
    */
   forget?(): Promise<void>;
-  /** Waits for running transactions, then refuses everything with {@link EngineClosed}. */
+  /**
+   * Why everything is refused until the process is started again: what is on the disk is not known.
+   * Absent where the store is elsewhere.
+   */
+  failure?(): Error | undefined;
+  /** Resolves when {@link Engine.failure} is there; else never. */
+  untilBroken?(): Promise<Error>;
+  /**
+   * Waits for running transactions, then refuses everything with {@link EngineClosed}. A store with
+   * a failure is left as it is, for the next start to read.
+   */
   close(): Promise<void>;
 }
 

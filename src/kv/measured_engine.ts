@@ -37,6 +37,8 @@ export function measureEngine(
     watch: (key) => engine.watch(key),
     measure: engine.measure?.bind(engine),
     forget: engine.forget?.bind(engine),
+    failure: engine.failure?.bind(engine),
+    untilBroken: engine.untilBroken?.bind(engine),
     close: () => engine.close(),
   };
 }

@@ -17,7 +17,7 @@ export function rowChecksum(key: Bytes, value: Bytes): number {
 /** The tables of a store, in the order of their making, as SQLite keeps their text. */
 export const STORE_TABLES = [
   "store (id INTEGER PRIMARY KEY CHECK (id = 1), format INTEGER NOT NULL, " +
-  "version INTEGER NOT NULL, version_again INTEGER NOT NULL)",
+  "version INTEGER NOT NULL, version_again INTEGER NOT NULL, redo BLOB)",
   "kv (k BLOB PRIMARY KEY, v BLOB, c INTEGER)",
 ] as const;
 

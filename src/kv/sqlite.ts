@@ -89,6 +89,7 @@ class SqliteEngine implements Engine {
   #behind: Promise<void> | undefined;
   /** Set when a sync failed: what is on the disk is not known any more, so nothing goes on. */
   #broken: EngineUnavailable | undefined;
+  readonly #breaking = Promise.withResolvers<Error>();
   #queue: Waiting[] = [];
   #isScheduled = false;
   /** How long the last group held the thread. */
@@ -171,10 +172,12 @@ class SqliteEngine implements Engine {
     this.#isClosed = true;
     await this.#syncing;
     await this.#behind;
-    await this.#checkpoints.close();
+    const isAtRest = await this.#checkpoints.close();
     this.#watches.close();
     this.#views.close();
-    this.#file.close();
+    // The logs may be the only good copy: the next start reads them.
+    if (this.#broken !== undefined || !isAtRest) return this.#file.abandon();
+    await this.#file.close().catch((cause) => this.#break(cause));
   }
 
   async #transact<T>(body: (tx: Transaction) => Promise<T>): Promise<T> {
@@ -355,9 +358,19 @@ class SqliteEngine implements Engine {
       .finally(() => this.#behind = undefined);
   }
 
+  failure(): Error | undefined {
+    return this.#broken;
+  }
+
+  untilBroken(): Promise<Error> {
+    return this.#breaking.promise;
+  }
+
   #break(cause: unknown): void {
+    if (this.#broken !== undefined) return;
     const message = "The disk did not confirm a write; restart the server to see what is kept";
     this.#broken = new EngineUnavailable(message, { cause });
+    this.#breaking.resolve(this.#broken);
   }
 
   /** What was read of a commit that is still being synced must not be told before it is kept. */

@@ -12,13 +12,9 @@ import { prepareChange } from "./sqlite_change.ts";
 import { lockStore } from "./sqlite_lock.ts";
 import { preparePairs, type StoredPairs } from "./sqlite_pairs.ts";
 import { openSqliteWriter, type SqliteWriter } from "./sqlite_writer.ts";
+import { makeFolder } from "./synced_folder.ts";
+import { FORMAT, upgradeStore } from "./upgrade_store.ts";
 
-/**
- * Raised when stores of this build could not be read by the build before. 2 has checksums; beside a
- * store of 3 there may be a redo log; in one of 4 heads of streams may have events.
- */
-const formatVersion = 4;
-const formatVersionMin = 2;
 /** Chosen by measurement, as the sizes below; see `README.md`. */
 const pageBytes = 4096;
 const writerCacheKiB = 16 * 1024;
@@ -34,8 +30,13 @@ export interface SqliteReader extends StoredPairs {
   close(): void;
 }
 
-export interface SqliteFile extends StoredPairs, SqliteWriter {
+export interface SqliteFile extends StoredPairs, Omit<SqliteWriter, "close"> {
   readonly path: string;
+  /**
+   * Leaves one file where nothing fails; else what a kill leaves, which the next start reads.
+   * Rejects where the disk did not confirm a write.
+   */
+  close(): Promise<void>;
   /** Version of the last commit, as stored. */
   readVersion(): number;
   /** Another connection; it sees what was flushed. */
@@ -62,7 +63,7 @@ export interface SqliteFileOptions {
  */
 export function openSqliteFile(options: SqliteFileOptions): SqliteFile {
   const { path, pagesMax } = options;
-  Deno.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(path));
   const lock = lockStore(path);
   try {
     makePrivately(path);
@@ -114,19 +115,9 @@ function prepareSchema(db: DatabaseSync, path: string): void {
     PRAGMA cache_size = -${writerCacheKiB};
     BEGIN IMMEDIATE;
     ${STORE_TABLES.map((table) => `CREATE TABLE IF NOT EXISTS ${table}`).join("; ")};
-    INSERT OR IGNORE INTO store VALUES (1, ${formatVersion}, 0, 0);
+    INSERT OR IGNORE INTO store (id, format, version, version_again) VALUES (1, ${FORMAT}, 0, 0);
     COMMIT`);
-  const row = db.prepare("SELECT format FROM store").get() as { format: number };
-  if (row.format < formatVersionMin) {
-    throw new Error(`The store ${path} has format ${row.format}, which no release has written`);
-  }
-  if (row.format > formatVersion) {
-    throw new Error(
-      `The store ${path} has format ${row.format}; this build reads up to ${formatVersion}. ` +
-        "A newer build wrote it: run that build, or restore a copy made before the upgrade",
-    );
-  }
-  if (row.format < formatVersion) db.exec(`UPDATE store SET format = ${formatVersion}`);
+  upgradeStore(db, path);
 }
 
 function buildFile(
@@ -161,16 +152,29 @@ function buildFile(
       const [database, ...sizes] = await Promise.all([path, ...logs].map(fileSize));
       return { database: database!, log: sizes.reduce((sum, size) => sum + size, 0) };
     },
-    close() {
+    async close() {
+      let isClean = false;
       try {
-        writer.close();
+        isClean = await writer.close();
       } finally {
-        db.close();
+        if (isClean) db.close();
+        else LEFT_OPEN.push(db);
         lock.release();
       }
     },
+    abandon() {
+      writer.abandon();
+      LEFT_OPEN.push(db);
+      lock.release();
+    },
   };
 }
+
+/**
+ * Connections of stores that were left as they are. Closed, also by the garbage collector, they
+ * would move what is in SQLite's log and remove it.
+ */
+const LEFT_OPEN: DatabaseSync[] = [];
 
 async function fileSize(path: string): Promise<number> {
   return (await Deno.stat(path)).size;

@@ -7,7 +7,14 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import type { Bytes } from "./engine.ts";
-import { openRedoLog, recordBytes, type RedoRecord } from "./redo_log.ts";
+import {
+  createRedoLog,
+  readRedoLog,
+  type RedoLog,
+  redoPathsOf,
+  removeRedoLog,
+} from "./redo_log.ts";
+import { recordBytes, REDO_ID_BYTES, type RedoRecord } from "./redo_record.ts";
 import type { StoreChange } from "./sqlite_change.ts";
 
 /** Pages that the end of a transaction of SQLite is to write: that takes 4 us each. */
@@ -50,7 +57,14 @@ export interface SqliteWriter {
   truncateLog(): boolean;
   /** The process before was killed and left commits in a log, which nobody may have synced. */
   readonly hasLeftLog: boolean;
-  close(): void;
+  /**
+   * Puts everything into the database, syncs it and removes both logs. Gives false where SQLite
+   * cannot, and rejects where the disk does not confirm it. All files are then left as after a kill,
+   * and the database must not be closed, for SQLite would remove its log.
+   */
+  close(): Promise<boolean>;
+  /** Lets go of the files and leaves them as they are. */
+  abandon(): void;
 }
 
 export interface SqliteWriterOptions {
@@ -74,10 +88,15 @@ export function openSqliteWriter(
   const beginWrite = db.prepare("BEGIN IMMEDIATE");
   const commit = db.prepare("COMMIT");
   const countFrames = db.prepare("PRAGMA wal_checkpoint(NOOP)");
+  const moveAll = db.prepare("PRAGMA wal_checkpoint(PASSIVE)");
   const truncate = db.prepare("PRAGMA wal_checkpoint(TRUNCATE)");
   const setVersion = db.prepare("UPDATE store SET version = ?1, version_again = ?1");
-  const redo = openRedoLog(path);
+  const readRedoId = db.prepare("SELECT redo FROM store");
+  const setRedoId = db.prepare("UPDATE store SET redo = ?");
+  const drawId = db.prepare(`SELECT randomblob(${REDO_ID_BYTES}) AS id`);
   const log = Deno.openSync(`${path}-wal`, { read: true, write: true });
+  /** Absent while the disk has no room for it: then each commit ends a transaction of SQLite. */
+  let redo: RedoLog | undefined;
   /** Of commits and, where the process before was killed, of what it left. */
   let frames = 0;
   /** A transaction of SQLite is open in which there are commits. */
@@ -85,8 +104,6 @@ export function openSqliteWriter(
   /** The next sync is that of SQLite's log: the last commit is there alone, or may be. */
   let isLogNext = hasLeftLog;
   let windowBytes = windowBytesAtFirst;
-  /** After a start on a full disk nothing more goes to the redo log before SQLite has all of it. */
-  let isFull = false;
   /** Of the redo log, since the last commit that went there. */
   let syncing: Promise<void> | undefined;
 
@@ -120,7 +137,7 @@ export function openSqliteWriter(
   }
 
   /** The more commits meet the same pages, the longer a transaction. */
-  function endWindow(): void {
+  function endWindow(redo: RedoLog): void {
     const before = frames;
     endWriting();
     // SQLite may have started its log anew.
@@ -130,9 +147,15 @@ export function openSqliteWriter(
     redo.turn();
   }
 
+  /** The log that the store names: it has commits that no ended transaction has. */
+  function namedLog(): Bytes | undefined {
+    return (readRedoId.get() as { redo: Bytes | null }).redo ?? undefined;
+  }
+
   /** Brings back what no ended transaction has; without any, reading goes on. */
   function replay(): boolean {
-    const records = redo.readAfter(readVersion());
+    const id = namedLog();
+    const records = id === undefined ? [] : readRedoLog(path, id, readVersion());
     if (records.length === 0) {
       begin.run();
       return false;
@@ -146,26 +169,66 @@ export function openSqliteWriter(
     return true;
   }
 
-  /** After a kill. @returns whether there was anything. */
+  /**
+   * After a kill, puts what the redo log has into SQLite's. On a full disk all that was kept can be
+   * read all the same: the log stays until there is room, and what it has is told to nobody before
+   * it is known to be on the disk.
+   * @returns whether there was anything.
+   */
   function recover(): boolean {
-    try {
-      if (!replay()) return false;
+    const isLeft = replay();
+    if (isLeft) {
       try {
         endWriting();
-        isLogNext = true;
       } catch {
-        // On a full disk all that was kept can be read. The redo log stays as it is until there is
-        // room, and what it has is told to nobody before it is known to be on the disk.
         rollBack(false);
-        isFull = true;
-        for (const file of redo.files) syncing = joinSyncs(syncing, syncLog(file));
+        for (const one of redoPathsOf(path)) syncing = joinSyncs(syncing, syncFile(one));
+        return true;
       }
-      return true;
-    } catch (error) {
-      redo.close(true);
-      log.close();
-      throw error;
+      isLogNext = true;
     }
+    beginLog();
+    return isLeft;
+  }
+
+  async function syncFile(path: string): Promise<void> {
+    using file = Deno.openSync(path, { read: true, write: true });
+    await syncLog(file);
+  }
+
+  /**
+   * Begins a redo log in the place of one that has nothing of its own any more. Where the disk has
+   * no room for it there is none until the next try.
+   * @throws {Error} when the disk does not confirm SQLite's log.
+   */
+  function beginLog(): void {
+    const isNamed = namedLog() !== undefined;
+    // What an older log had must be on the disk in SQLite's before that is written over.
+    if (isNamed) log.syncDataSync();
+    if (isNamed && !nameLog(null)) return;
+    const { id } = drawId.get() as { id: Bytes };
+    let begun: RedoLog;
+    try {
+      begun = createRedoLog(path, id);
+    } catch {
+      return;
+    }
+    if (nameLog(id)) redo = begun;
+    else begun.close();
+  }
+
+  /** On the disk when this returns. False where SQLite could not write it. */
+  function nameLog(id: Bytes | null): boolean {
+    try {
+      startWriting();
+      setRedoId.run(id);
+      endWriting();
+    } catch {
+      rollBack(false);
+      return false;
+    }
+    log.syncDataSync();
+    return true;
   }
 
   /** What is in no ended transaction goes with the one that failed, and is brought back. */
@@ -174,7 +237,7 @@ export function openSqliteWriter(
     // SQLite may have done what it said that it had not.
     isLogNext = true;
     try {
-      if (isAppended) redo.takeBack();
+      if (isAppended) redo!.takeBack();
       if (db.isTransaction) db.exec("ROLLBACK");
       isOpen = false;
       replay();
@@ -201,12 +264,12 @@ export function openSqliteWriter(
     if (!isOfLog) return;
     await syncLog(log);
     if (isOpen) return;
-    redo.restart();
-    isFull = false;
+    if (redo === undefined) beginLog();
+    else redo.restart();
   }
 
   /** Tells the redo log, and has it synced, before the rows are set. */
-  function logged(version: number, onAppend: () => void): StoreChange {
+  function logged(into: RedoLog, version: number, onAppend: () => void): StoreChange {
     const cleared: Bytes[] = [];
     return {
       ...change,
@@ -217,20 +280,93 @@ export function openSqliteWriter(
       setAll(pairs) {
         const record: RedoRecord = { version, cleared, pairs };
         if (recordBytes(record) <= recordBytesMax) {
-          redo.append(record);
+          into.append(record);
           onAppend();
-          syncing = joinSyncs(syncing, syncLog(redo.file));
+          syncing = joinSyncs(syncing, syncLog(into.file));
         }
         change.setAll(pairs);
       },
     };
   }
 
+  /** Whether the log, all of which was moved, is empty now. Reading has ended. */
+  function truncateWholly(): boolean {
+    try {
+      const { busy, log: left } = truncate.get() as { busy: number; log: number };
+      if (busy !== 0 || left > 0) return false;
+      frames = 0;
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  function truncateLog(): boolean {
+    if (isOpen) return false;
+    endReading();
+    const isEmpty = truncateWholly();
+    begin.run();
+    if (!isEmpty) return false;
+    // One that was left on a full disk still has what was cleared since.
+    if (redo === undefined) beginLog();
+    else redo.empty();
+    return redo !== undefined;
+  }
+
+  async function close(): Promise<boolean> {
+    const database = Deno.openSync(path, { read: true, write: true });
+    try {
+      if (!unnameLog()) return false;
+      await syncLog(log);
+      if (!moveWholly()) return false;
+      // SQLite takes pages for moved that another connection moved, and does not sync them again.
+      await database.syncData();
+      if (!truncateWholly()) return false;
+      redo?.close();
+      removeRedoLog(path);
+      return true;
+    } finally {
+      // Only now, for closing it takes away the locks that SQLite has on the file in this process.
+      database.close();
+      log.close();
+    }
+  }
+
+  /** With all that was committed, in SQLite's log. */
+  function unnameLog(): boolean {
+    try {
+      if (!isOpen) startWriting();
+      setRedoId.run(null);
+      endWriting();
+      endReading();
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Whether all of SQLite's log is in the database now. */
+  function moveWholly(): boolean {
+    try {
+      db.exec("PRAGMA synchronous = FULL");
+      const { log: all, checkpointed } = moveAll.get() as { log: number; checkpointed: number };
+      return checkpointed === all;
+    } catch {
+      return false;
+    }
+  }
+
   // Commits leave the fsync of the log to `sync`; checkpoints sync on their own connection.
   // What is cleared is overwritten with zeros, in free pages too: it may have been erased by law.
   db.exec("PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON");
   frames = countLogFrames();
-  const hasRecovered = recover();
+  let hasRecovered: boolean;
+  try {
+    hasRecovered = recover();
+  } catch (error) {
+    log.close();
+    throw error;
+  }
 
   return {
     hasLeftLog: hasLeftLog || hasRecovered,
@@ -238,14 +374,16 @@ export function openSqliteWriter(
       let isAppended = false;
       try {
         if (!isOpen) startWriting();
-        const isLogged = isBySingleKeys && !isFull && redo.bytes < redoBytesMax;
-        apply(isLogged ? logged(version, () => isAppended = true) : change);
+        const into = isBySingleKeys && redo !== undefined && redo.bytes < redoBytesMax
+          ? redo
+          : undefined;
+        apply(into === undefined ? change : logged(into, version, () => isAppended = true));
         setVersion.run(version);
         if (!isAppended) {
           endWriting();
           isLogNext = true;
-        } else if (redo.bytes >= windowBytes && redo.isOtherFree) {
-          endWindow();
+        } else if (into!.bytes >= windowBytes && into!.isOtherFree) {
+          endWindow(into!);
         }
       } catch (error) {
         rollBack(isAppended);
@@ -259,38 +397,16 @@ export function openSqliteWriter(
       return sync();
     },
     syncBehind() {
-      if (redo.isOtherFree) return undefined;
-      const { turns } = redo;
-      return syncLog(log).then(() => redo.release(turns));
+      if (redo === undefined || redo.isOtherFree) return undefined;
+      const [behind, { turns }] = [redo, redo];
+      return syncLog(log).then(() => behind.release(turns));
     },
     logFrames: () => frames,
-    truncateLog() {
-      if (isOpen) return false;
-      endReading();
-      try {
-        const { busy, log: left } = truncate.get() as { busy: number; log: number };
-        if (busy !== 0 || left > 0) return false;
-        frames = 0;
-        redo.empty();
-        return true;
-      } catch {
-        return false;
-      } finally {
-        begin.run();
-      }
-    },
-    close() {
-      let isNeeded = true;
-      try {
-        flush();
-        endReading();
-        isNeeded = (truncate.get() as { busy: number }).busy !== 0;
-      } catch {
-        // The logs are as durable as the database; the next start reads them.
-      } finally {
-        redo.close(isNeeded);
-        log.close();
-      }
+    truncateLog,
+    close,
+    abandon() {
+      redo?.close();
+      log.close();
     },
   };
 }

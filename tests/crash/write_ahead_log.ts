@@ -1,16 +1,18 @@
 /**
  * The logs beside the store as they lie on disk, by their file formats. SQLite's: a header of 32
  * bytes, then frames of 24 bytes and a page; a frame belongs to the log while its salts are those
- * of the header, and one with a size of the database in it ends a commit. The redo log: records of
- * the length of what follows the 16 bytes of their header, its CRC-32, and their version, which
- * grows by one from record to record.
+ * of the header, and one with a size of the database in it ends a commit. The redo log: a head of
+ * 28 bytes with an id of 16 from the ninth on, and records: the first four bytes of the id, the
+ * length of what follows 20 bytes, the CRC-32 of the id and of all from the version on, and the
+ * version, which grows by one from record to record.
  */
 
 import { crc32 } from "node:zlib";
 
 const HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
-const REDO_HEADER_BYTES = 16;
+const REDO_FILE_HEAD_BYTES = 28;
+const REDO_HEADER_BYTES = 20;
 
 /** Where the last whole commit ends; 0 where there is none. */
 export function endOfLastCommit(log: Uint8Array): number {
@@ -26,15 +28,16 @@ export function endOfLastCommit(log: Uint8Array): number {
   return end;
 }
 
-/** Where the last whole record of the newest ones ends; 0 where there is none. */
+/** Where the last whole record of the newest ones ends; without any, the head of the file. */
 export function endOfLastRecord(log: Uint8Array): number {
   const view = new DataView(log.buffer, log.byteOffset, log.byteLength);
-  let [end, version] = [0, 0n];
+  const seed = crc32(log.subarray(8, 24));
+  let [end, version] = [REDO_FILE_HEAD_BYTES, 0n];
   while (end + REDO_HEADER_BYTES < log.length) {
-    const next = end + REDO_HEADER_BYTES + view.getUint32(end, true);
-    const own = view.getBigUint64(end + 8, true);
-    if (next > log.length || (end > 0 && own !== version + 1n)) break;
-    if (crc32(log.subarray(end + 8, next)) !== view.getUint32(end + 4, true)) break;
+    const next = end + REDO_HEADER_BYTES + view.getUint32(end + 4, true);
+    const own = view.getBigUint64(end + 12, true);
+    if (next > log.length || (end > REDO_FILE_HEAD_BYTES && own !== version + 1n)) break;
+    if (crc32(log.subarray(end + 12, next), seed) !== view.getUint32(end + 8, true)) break;
     version = own;
     end = next;
   }

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
-import { openRedoLog, redoPathsOf } from "../../src/kv/redo_log.ts";
+import { createRedoLog, redoPathsOf } from "../../src/kv/redo_log.ts";
 import { endOfLastCommit, endOfLastRecord, isLonger, tearLog, TEARS } from "./write_ahead_log.ts";
 
 async function withLog(body: (path: string, database: DatabaseSync) => Promise<void>) {
@@ -71,21 +71,22 @@ for (const tear of TEARS) {
 
 Deno.test("endOfLastRecord() is where each record of the redo log has just ended, whatever lies behind it", async () => {
   const folder = await Deno.makeTempDir({ prefix: "daybook_log_" });
-  const log = openRedoLog(`${folder}/store`);
+  const head = 28;
+  const log = createRedoLog(`${folder}/store`, crypto.getRandomValues(new Uint8Array(16)));
   const [path] = redoPathsOf(`${folder}/store`);
   try {
-    assert.equal(endOfLastRecord(await Deno.readFile(path)), 0);
+    assert.equal(endOfLastRecord(await Deno.readFile(path)), head);
     for (let version = 1; version <= 5; version++) {
       log.append({ version, cleared: [], pairs: [new Uint8Array(10), new Uint8Array(500)] });
       const whole = await Deno.readFile(path);
-      assert.equal(endOfLastRecord(whole), log.bytes);
-      assert.ok(endOfLastRecord(whole.slice(0, log.bytes - 1)) < log.bytes);
+      assert.equal(endOfLastRecord(whole), head + log.bytes);
+      assert.ok(endOfLastRecord(whole.slice(0, -1)) < head + log.bytes);
     }
     log.restart();
     log.append({ version: 6, cleared: [], pairs: [] });
-    assert.equal(endOfLastRecord(await Deno.readFile(path)), log.bytes);
+    assert.equal(endOfLastRecord(await Deno.readFile(path)), head + log.bytes);
   } finally {
-    log.close(false);
+    log.close();
     await Deno.remove(folder, { recursive: true });
   }
 });

@@ -69,7 +69,8 @@ export function scriptService(script: Script = {}): ScriptedService {
     },
   });
   const { ping } = half as Service;
-  return { service: { data: half, specs: half, access: half, ping } as Service, calls };
+  const failure = () => undefined;
+  return { service: { data: half, specs: half, access: half, ping, failure } as Service, calls };
 }
 
 function holderOf(token: string, environment: Environment, slug?: string) {

@@ -281,7 +281,7 @@ Deno.test("a store of the format before has no redo log, and gets one", async ()
     await write(before, 1);
     await before.close();
     const db = new DatabaseSync(path);
-    db.exec("UPDATE store SET format = 2");
+    db.exec("ALTER TABLE store DROP COLUMN redo; UPDATE store SET format = 2");
     db.close();
     const engine = openSqliteEngine({ path });
     await write(engine, 2);
@@ -304,7 +304,9 @@ Deno.test("a redo log of a later moment than the store is refused, and both stay
     await withFolder(async (mixed) => {
       Deno.writeFileSync(join(mixed, STORE), old);
       Deno.writeFileSync(join(mixed, `${STORE}-wal`), oldLog);
-      Deno.copyFileSync(`${path}-redo1`, join(mixed, `${STORE}-redo1`));
+      for (const end of ["-redo1", "-redo2"]) {
+        Deno.copyFileSync(path + end, join(mixed, STORE + end));
+      }
       const redo = Deno.readFileSync(join(mixed, `${STORE}-redo1`));
       for (let attempt = 0; attempt < 2; attempt++) {
         assert.throws(() => openSqliteEngine({ path: join(mixed, STORE) }), /not of one moment/);

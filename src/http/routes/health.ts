@@ -4,8 +4,10 @@ import { sendOk } from "../answer.ts";
 import type { Call, Edge } from "../call.ts";
 import { answerRefused } from "../failure.ts";
 
-/** `GET /health/live`: the process answers. */
-export function answerLive(_edge: Edge, call: Call): Response {
+/** `GET /health/live`: the process answers, and need not be started again for its store. */
+export function answerLive(edge: Edge, call: Call): Response {
+  const failure = edge.service.failure();
+  if (failure !== undefined) throw failure;
   return sendOk(call.requestId, {});
 }
 

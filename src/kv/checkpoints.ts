@@ -9,6 +9,7 @@
 import { Worker } from "node:worker_threads";
 import { EngineUnavailable } from "./engine.ts";
 import type { SqliteFile } from "./sqlite_file.ts";
+import { SQLITE_SIZES } from "./sqlite_sizes.ts";
 
 export interface Checkpoints {
   /** Starts a pass if the log is long enough. */
@@ -29,23 +30,15 @@ export interface Checkpoints {
   close(): Promise<boolean>;
 }
 
-/** Pages in the log from which on a pass is worth it: 24 MB, four times as many at most. */
-const startFrames = 6000;
 /**
  * Pages of the database for which the log is as short as that. In a larger one the next write of a
  * page is farther away, and each pass moves it again: so all bounds of the log grow with it.
  */
-const databasePages = 8 * startFrames;
+const databasePages = 8 * SQLITE_SIZES.startFrames;
 const growthMax = 4;
-/** Commits are held while so many are moved and synced: 1 to 10 ms. */
-const finishFrames = 200;
-/** From here on commits wait for the passes: many short pauses instead of a long one. */
-const slowFrames = 10_000;
 const delayMsMax = 10;
-/** A pass that takes longer is not waited for when closing. */
-const passMsMax = 1_000;
-/** So long a log waits for the pass under way; then all is moved, and old versions are given up. */
-const logFramesMax = 16_000;
+/** How often a process that waits for a pass is kept from ending. */
+const aliveMs = 1_000;
 
 export interface CheckpointHome {
   /** Ends what reads at old versions: while it does, no log can end. */
@@ -81,6 +74,7 @@ export type PassAnswer =
   | { readonly unsynced: string };
 
 export function openCheckpoints(file: SqliteFile, home: CheckpointHome): Checkpoints {
+  const { startFrames, finishFrames, slowFrames, logFramesMax, passMsMax } = file.bounds;
   let worker: Worker | undefined;
   let isBusy = false;
   let isHeld = false;
@@ -101,7 +95,7 @@ export function openCheckpoints(file: SqliteFile, home: CheckpointHome): Checkpo
 
   /** The worker alone does not keep a process from ending that waits for it; a timer does. */
   function stayAlive(): void {
-    alive ??= setInterval(() => {}, passMsMax);
+    alive ??= setInterval(() => {}, aliveMs);
   }
 
   function openWorker(): Worker {

@@ -11,8 +11,9 @@ import { STORE_TABLES } from "./row_checksum.ts";
 import { prepareChange } from "./sqlite_change.ts";
 import { lockStore } from "./sqlite_lock.ts";
 import { preparePairs, type StoredPairs } from "./sqlite_pairs.ts";
+import { SQLITE_SIZES, type SqliteSizes } from "./sqlite_sizes.ts";
 import { openSqliteWriter, type SqliteWriter } from "./sqlite_writer.ts";
-import { makeFolder } from "./synced_folder.ts";
+import { makeFolder, syncFolder } from "./synced_folder.ts";
 import { FORMAT, upgradeStore } from "./upgrade_store.ts";
 
 /** Chosen by measurement, as the sizes below; see `README.md`. */
@@ -32,6 +33,7 @@ export interface SqliteReader extends StoredPairs {
 
 export interface SqliteFile extends StoredPairs, Omit<SqliteWriter, "close"> {
   readonly path: string;
+  readonly bounds: SqliteSizes;
   /**
    * Leaves one file where nothing fails; else what a kill leaves, which the next start reads.
    * Rejects where the disk did not confirm a write.
@@ -52,6 +54,8 @@ export interface SqliteFileOptions {
   readonly path: string;
   /** Largest size of the database file, in pages. For tests of a full disk. */
   readonly pagesMax?: number;
+  /** Other sizes than {@link SQLITE_SIZES}. For tests. */
+  readonly sizes?: Partial<SqliteSizes>;
   /** Syncs the log in the place of the disk. For tests of a slow and of a failing one. */
   readonly syncLog?: (log: Deno.FsFile) => Promise<void>;
 }
@@ -71,6 +75,8 @@ export function openSqliteFile(options: SqliteFileOptions): SqliteFile {
     const db = new DatabaseSync(path, { timeout: busyTimeoutMs });
     try {
       prepareSchema(db, path);
+      // SQLite goes on where it cannot sync the names of new files.
+      syncFolder(dirname(path));
       if (pagesMax !== undefined) db.exec(`PRAGMA max_page_count = ${pagesMax}`);
       return buildFile(db, options, hasLeftLog, lock);
     } catch (error) {
@@ -122,7 +128,7 @@ function prepareSchema(db: DatabaseSync, path: string): void {
 
 function buildFile(
   db: DatabaseSync,
-  { path, syncLog = (log) => log.syncData() }: SqliteFileOptions,
+  { path, sizes, syncLog = (log) => log.syncData() }: SqliteFileOptions,
   hasLeftLog: boolean,
   lock: { release(): void },
 ): SqliteFile {
@@ -131,8 +137,10 @@ function buildFile(
   const pages = db.prepare("PRAGMA page_count");
   const recent = openRecentValues();
   const readVersion = () => (version.get() as { version: number }).version;
+  const bounds = { ...SQLITE_SIZES, ...sizes };
   const writer = openSqliteWriter(db, {
     path,
+    sizes: bounds,
     hasLeftLog,
     change: prepareChange(db, pairs, recent),
     readVersion,
@@ -142,6 +150,7 @@ function buildFile(
   return {
     ...writer,
     path,
+    bounds,
     scan: pairs.scan,
     get: (key, hash) => recent.get(key, hash) ?? recent.keep(key, hash, pairs.get(key, hash)),
     readVersion,

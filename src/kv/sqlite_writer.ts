@@ -16,17 +16,7 @@ import {
 } from "./redo_log.ts";
 import { recordBytes, REDO_ID_BYTES, type RedoRecord } from "./redo_record.ts";
 import type { StoreChange } from "./sqlite_change.ts";
-
-/** Pages that the end of a transaction of SQLite is to write: that takes 4 us each. */
-const pagesWanted = 2500;
-/** It ends when its commits have so much in the redo log, at first, at least and at most. */
-const windowBytesAtFirst = 2 * 1024 * 1024;
-const windowBytesMin = 1024 * 1024;
-const windowBytesMax = 8 * 1024 * 1024;
-/** Where the disk has not confirmed the transaction before, others wait from so much on. */
-const redoBytesMax = 2 * windowBytesMax;
-/** What is larger would be written twice for nothing: with it the transaction of SQLite ends. */
-const recordBytesMax = 512 * 1024;
+import type { SqliteSizes } from "./sqlite_sizes.ts";
 
 /** What was committed is not all in the store any more: nothing may be read or written. */
 export class CommitsLost extends Error {
@@ -75,6 +65,7 @@ export interface SqliteWriterOptions {
   /** Version of the last commit, as stored. */
   readonly readVersion: () => number;
   readonly syncLog: (log: Deno.FsFile) => Promise<void>;
+  readonly sizes: SqliteSizes;
   /** What was read lately may have been taken back. */
   readonly onRollback: () => void;
 }
@@ -82,7 +73,7 @@ export interface SqliteWriterOptions {
 /** @throws {Error} when the redo log does not go with the store. */
 export function openSqliteWriter(
   db: DatabaseSync,
-  { path, hasLeftLog, change, readVersion, syncLog, onRollback }: SqliteWriterOptions,
+  { path, hasLeftLog, change, readVersion, syncLog, sizes, onRollback }: SqliteWriterOptions,
 ): SqliteWriter {
   const begin = db.prepare("BEGIN");
   const beginWrite = db.prepare("BEGIN IMMEDIATE");
@@ -103,7 +94,9 @@ export function openSqliteWriter(
   let isOpen = false;
   /** The next sync is that of SQLite's log: the last commit is there alone, or may be. */
   let isLogNext = hasLeftLog;
-  let windowBytes = windowBytesAtFirst;
+  let windowBytes = sizes.windowBytesAtFirst;
+  /** Where the disk has not confirmed the transaction before, others wait from so much on. */
+  const redoBytesMax = 2 * sizes.windowBytesMax;
   /** Of the redo log, since the last commit that went there. */
   let syncing: Promise<void> | undefined;
 
@@ -142,8 +135,8 @@ export function openSqliteWriter(
     endWriting();
     // SQLite may have started its log anew.
     const pages = frames > before ? frames - before : frames;
-    const fitting = redo.bytes * pagesWanted / Math.max(1, pages);
-    windowBytes = Math.min(Math.max(windowBytesMin, fitting), windowBytesMax);
+    const fitting = redo.bytes * sizes.pagesWanted / Math.max(1, pages);
+    windowBytes = Math.min(Math.max(sizes.windowBytesMin, fitting), sizes.windowBytesMax);
     redo.turn();
   }
 
@@ -279,7 +272,7 @@ export function openSqliteWriter(
       },
       setAll(pairs) {
         const record: RedoRecord = { version, cleared, pairs };
-        if (recordBytes(record) <= recordBytesMax) {
+        if (recordBytes(record) <= sizes.recordBytesMax) {
           into.append(record);
           onAppend();
           syncing = joinSyncs(syncing, syncLog(into.file));
@@ -405,6 +398,12 @@ export function openSqliteWriter(
     truncateLog,
     close,
     abandon() {
+      try {
+        // Gives the lock of writers back, and writes nothing.
+        if (db.isTransaction) db.exec("ROLLBACK");
+      } catch {
+        // It ends with the process.
+      }
       redo?.close();
       log.close();
     },

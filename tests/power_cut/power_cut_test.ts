@@ -1,0 +1,150 @@
+/**
+ * Power cuts of the embedded engine, from recordings of what it really did: every write, sync,
+ * truncation and name, and every acknowledgement. From each recording many disks are made that a
+ * cut may leave; each is opened, judged, written to and closed. `POWER_CUTS=2000` makes more of them,
+ * `POWER_CUT_SEED` repeats a run.
+ */
+
+import assert from "node:assert/strict";
+import { createRandom, type Random } from "../crash/random.ts";
+import { checkState } from "./check_state.ts";
+import { type Fate, stateAfterCut } from "./disk_states.ts";
+import { type Plan, record, type Recording, whyNotRecorded } from "./record_disk.ts";
+
+const STATES = Number(Deno.env.get("POWER_CUTS") ?? 160);
+const SEED = Number(Deno.env.get("POWER_CUT_SEED") ?? Math.floor(Math.random() * 2 ** 31));
+const TRANSACTIONS = 900;
+const RECOVERED_TRANSACTIONS = 40;
+/** Transactions that are under way at the same time. */
+const AT_ONCE = [1, 3, 8];
+const FATES: readonly Fate[] = ["lost", "mixed", "kept"];
+const ENDS = ["close", "kill", "forget"] as const;
+
+const reason = await whyNotRecorded();
+if (reason !== undefined) console.log(`power cuts are not recorded: ${reason}`);
+else console.log(`power cut seed ${SEED}`);
+
+function test(name: string, fn: () => Promise<void>): void {
+  Deno.test({ name, ignore: reason !== undefined, fn });
+}
+
+/** What is left where the line of the cut and the fates of sectors are drawn. */
+function cut({ trace, acknowledged }: Recording, seed: number, begun: number, random: Random) {
+  const line = random.below(trace.lines + 1);
+  const fate = random.pick(FATES);
+  const files = stateAfterCut(trace, line, fate, random);
+  const told = acknowledged.filter((one) => one.line < line).map(({ number }) => number);
+  const expected = { seed, acknowledged: Math.max(0, ...told), begun };
+  return { files, expected, name: `seed ${SEED}, line ${line} of ${trace.lines}, ${fate}` };
+}
+
+async function judge(one: ReturnType<typeof cut>, more = ""): Promise<number> {
+  try {
+    return await checkState(one.files, one.expected);
+  } catch (error) {
+    throw new Error(`${one.name}${more}: ${error instanceof Error ? error.message : error}`, {
+      cause: error,
+    });
+  }
+}
+
+/** Recordings without a fault, each ended in its own way. */
+async function recordings(random: Random): Promise<{ plan: Plan; recording: Recording }[]> {
+  const all: { plan: Plan; recording: Recording }[] = [];
+  for (const end of ENDS) {
+    const atOnce = random.pick(AT_ONCE);
+    const plan = { seed: random.below(2 ** 31), first: 1, count: TRANSACTIONS, atOnce, end };
+    const recording = await record(plan);
+    assert.equal(recording.exitCode, 0);
+    assert.equal(recording.acknowledged.length, TRANSACTIONS, "the trace shows every one");
+    all.push({ plan, recording });
+  }
+  return all;
+}
+
+test("after a power cut at any moment all that was acknowledged is there, and nothing by half", async () => {
+  const random = createRandom(SEED);
+  for (const { plan, recording } of await recordings(random)) {
+    assertTurns(recording);
+    for (let state = 0; state < STATES / 2 / ENDS.length; state++) {
+      await judge(cut(recording, plan.seed, plan.count, random), `, ${plan.end}`);
+    }
+  }
+});
+
+/** A run in which the files of the redo log hardly turn shows little. */
+function assertTurns({ trace }: Recording): void {
+  const redo = trace.names.filter(({ name, file }) => /-redo\d$/.test(name) && file !== undefined);
+  for (const { file } of redo) {
+    const places = file!.changes.flatMap((change) => change.kind === "write" ? [change.at] : []);
+    const restarts = places.filter((at, index) => index > 0 && at < places[index - 1]!).length;
+    assert.ok(restarts >= 4, `a file of the redo log began anew ${restarts} times`);
+  }
+}
+
+test("a power cut during the start after a power cut loses nothing either", async () => {
+  const random = createRandom(SEED).fork(1);
+  const [{ plan, recording }] = await recordings(random) as [{ plan: Plan; recording: Recording }];
+  for (let round = 0; round < Math.max(2, STATES / 60); round++) {
+    const first = cut(recording, plan.seed, plan.count, random);
+    const there = await judge(first);
+    const end = random.pick(ENDS);
+    const count = RECOVERED_TRANSACTIONS;
+    const next: Plan = { ...plan, first: there + 1, count, end, atOnce: random.pick(AT_ONCE) };
+    const again = await record(next, first.files);
+    assert.equal(again.acknowledged.length, count, `${first.name}: what the next start wrote`);
+    for (let state = 0; state < 15; state++) {
+      const second = cut(again, plan.seed, there + count, random);
+      const expected = {
+        ...second.expected,
+        acknowledged: Math.max(first.expected.acknowledged, second.expected.acknowledged),
+      };
+      await judge({ ...second, expected }, ` after ${first.name}`);
+    }
+  }
+});
+
+/** Where the disk, or the system, does not do what it is told. `when`: the how manieth call. */
+const FAULTS: readonly ((when: number) => string)[] = [
+  (when) => `fdatasync:error=EIO:when=${when}`,
+  (when) => `fsync:error=EIO:when=${1 + when % 12}`,
+  (when) => `pwrite64:error=EIO:when=${when}`,
+  (when) => `pwrite64:error=ENOSPC:when=${when}..${when + 6}`,
+  (when) => `write:error=ENOSPC:when=${when}..${when + 3}`,
+  (when) => `write:error=EIO:when=${when}`,
+  (when) => `ftruncate:error=EIO:when=${1 + when % 12}`,
+  (when) => `fdatasync:delay_enter=150000:when=${when}+9`,
+  (when) => `fsync:delay_enter=400000:when=${1 + when % 9}+5`,
+];
+
+test("whatever call of the disk fails or is slow, a cut at any moment loses nothing, and a broken store keeps its files", async () => {
+  const random = createRandom(SEED).fork(2);
+  const codes = new Map<number, number>();
+  for (let round = 0; round < Math.max(FAULTS.length, STATES / 10); round++) {
+    const fault = FAULTS[round % FAULTS.length]!(2 + random.below(120));
+    const end = random.pick(ENDS);
+    const plan: Plan = {
+      seed: random.below(2 ** 31),
+      first: 1,
+      count: RECOVERED_TRANSACTIONS * 3,
+      atOnce: 1,
+      end,
+      faults: [fault],
+    };
+    const recording = await record(plan);
+    codes.set(recording.exitCode, 1 + (codes.get(recording.exitCode) ?? 0));
+    const why = `, ${fault}, ${end}, exit code ${recording.exitCode}`;
+    for (let state = 0; state < 6; state++) {
+      await judge(cut(recording, plan.seed, plan.count, random), why);
+    }
+    await judge(atEnd(recording, plan, random), why);
+  }
+  assert.deepEqual([...codes.keys()].sort(), [0, 1], "runs that broke, and runs that did not");
+});
+
+/** After the end of the program, with nothing there that was not synced. */
+function atEnd({ trace, acknowledged }: Recording, { seed, count }: Plan, random: Random) {
+  const files = stateAfterCut(trace, trace.lines, "lost", random);
+  const expected = { seed, acknowledged: acknowledged.at(-1)?.number ?? 0, begun: count };
+  return { files, expected, name: `seed ${SEED}, at the end` };
+}

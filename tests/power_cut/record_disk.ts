@@ -1,0 +1,100 @@
+/** Runs the program that is cut off under `strace`, which records it, and may put faults in. */
+
+import { type DiskTrace, readDiskTrace, TRACED_CALLS } from "./disk_trace.ts";
+
+/** What the program is to do; see `store_program.ts`. */
+export interface Plan {
+  readonly seed: number;
+  readonly first: number;
+  readonly count: number;
+  readonly atOnce: number;
+  readonly end: "close" | "kill" | "forget";
+  /** As `strace -e inject=` takes them, e.g. `fdatasync:error=EIO:when=7`. */
+  readonly faults?: readonly string[];
+}
+
+export interface Recording {
+  readonly trace: DiskTrace;
+  /** The numbers of the transactions that were acknowledged, and when. */
+  readonly acknowledged: readonly { readonly line: number; readonly number: number }[];
+  readonly exitCode: number;
+  /** The files as the program left them. */
+  readonly left: ReadonlyMap<string, Uint8Array>;
+}
+
+export const STORE = "store.sqlite";
+const PROGRAM = new URL("./store_program.ts", import.meta.url).pathname;
+/** More than any call of the program writes. */
+const STRING_BYTES_MAX = 4_000_000;
+
+/** Undefined when strace is here and may be used. */
+export async function whyNotRecorded(): Promise<string | undefined> {
+  try {
+    const { success, stderr } = await new Deno.Command("strace", {
+      args: ["-f", "--seccomp-bpf", "-o", "/dev/null", "true"],
+      stdout: "null",
+      stderr: "piped",
+    }).output();
+    return success ? undefined : `strace: ${new TextDecoder().decode(stderr).trim()}`;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return "strace is not installed";
+    throw error;
+  }
+}
+
+/** @param before the files that the program finds. */
+export async function record(
+  plan: Plan,
+  before: ReadonlyMap<string, Uint8Array> = new Map(),
+): Promise<Recording> {
+  const folder = await Deno.realPath(await Deno.makeTempDir({ prefix: "daybook_cut_" }));
+  const output = await Deno.makeTempFile({ prefix: "daybook_trace_" });
+  try {
+    writeFiles(folder, before);
+    const { code } = await runTraced(plan, folder, output);
+    const trace = readDiskTrace(await Deno.readTextFile(output), folder, before);
+    const acknowledged = trace.told.flatMap(({ line, text }) =>
+      text.startsWith("ack ") ? [{ line, number: Number(text.slice(4)) }] : []
+    );
+    return { trace, acknowledged, exitCode: code, left: readFiles(folder) };
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(output);
+  }
+}
+
+async function runTraced(plan: Plan, folder: string, output: string) {
+  const { seed, first, count, atOnce, end, faults = [] } = plan;
+  const numbers = [seed, first, count, atOnce].map(String);
+  const options = ["-f", "-y", "-xx", "-s", String(STRING_BYTES_MAX), "-o", output];
+  const traced = ["-e", `trace=${TRACED_CALLS.join(",")}`, "-e", "signal=none"];
+  // With a filter in the kernel what is put in would not be met.
+  const fast = faults.length === 0 ? ["--seccomp-bpf"] : [];
+  const injected = faults.flatMap((fault) => ["-e", `inject=${fault}`]);
+  const onlyThere = faults.length === 0 ? [] : storePaths(folder).flatMap((path) => ["-P", path]);
+  return await new Deno.Command("strace", {
+    args: [...options, ...fast, ...traced, ...injected, ...onlyThere, Deno.execPath()]
+      .concat(["run", "-A", "--no-lock", PROGRAM, `${folder}/${STORE}`, ...numbers, end]),
+    env: { DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1" },
+    stdout: "null",
+    stderr: "null",
+  }).output();
+}
+
+/** Faults meet the files of the store alone; what the program says is to be seen all the same. */
+function storePaths(folder: string): string[] {
+  const ends = ["", "-wal", "-redo1", "-redo2"];
+  return [folder, ...ends.map((end) => `${folder}/${STORE}${end}`), "/dev/null"];
+}
+
+export function writeFiles(folder: string, files: ReadonlyMap<string, Uint8Array>): void {
+  for (const [name, bytes] of files) Deno.writeFileSync(`${folder}/${name}`, bytes);
+}
+
+export function readFiles(folder: string): Map<string, Uint8Array> {
+  const names = [...Deno.readDirSync(folder)].map(({ name }) => name);
+  return new Map(
+    names.filter((name) => !/-shm$|\.lock$/.test(name))
+      .map((name) => [name, Deno.readFileSync(`${folder}/${name}`)]),
+  );
+}

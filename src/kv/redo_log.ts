@@ -5,9 +5,10 @@
  * thousands of writes, which touch the same pages. Whoever opens the store after a kill finds here
  * what that transaction had.
  *
- * Records are written one behind the other into one file. When that transaction has ended the next
- * ones go to the other file, from its beginning, while SQLite's own log is synced; then the first is
- * free. Behind the newest records of a file there may be older ones, of versions that the store has.
+ * Records are written one behind the other into one file. When that transaction has ended the
+ * next ones go to the other file, from its beginning, while SQLite's own log is synced; then the
+ * first is free. Behind the newest records of a file there may be older ones, of versions that the
+ * store has.
  *
  * No record is written before the one before it is on the disk. So only the newest may be torn, and
  * that was acknowledged to nobody. A bad record with a whole one of a later version behind it is

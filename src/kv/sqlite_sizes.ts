@@ -19,7 +19,7 @@ export interface SqliteSizes {
   readonly finishFrames: number;
   /** From here on commits wait for the passes: many short pauses instead of a long one. */
   readonly slowFrames: number;
-  /** So long a log waits for the pass under way; then all is moved, and old versions are given up. */
+  /** So long a log waits for the pass under way; then all is moved, and old versions given up. */
   readonly logFramesMax: number;
   /** How long a close waits for the pass under way, in milliseconds. */
   readonly passMsMax: number;

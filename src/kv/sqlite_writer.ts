@@ -16,6 +16,7 @@ import {
 } from "./redo_log.ts";
 import { recordBytes, REDO_ID_BYTES, type RedoRecord } from "./redo_record.ts";
 import type { StoreChange } from "./sqlite_change.ts";
+import { openSqliteLog, type SqliteLog } from "./sqlite_log.ts";
 import type { SqliteSizes } from "./sqlite_sizes.ts";
 
 /** What was committed is not all in the store any more: nothing may be read or written. */
@@ -49,8 +50,8 @@ export interface SqliteWriter {
   readonly hasLeftLog: boolean;
   /**
    * Puts everything into the database, syncs it and removes both logs. Gives false where SQLite
-   * cannot, and rejects where the disk does not confirm it. All files are then left as after a kill,
-   * and the database must not be closed, for SQLite would remove its log.
+   * cannot, and rejects where the disk does not confirm it. All files are then left as after a
+   * kill, and the database must not be closed, for SQLite would remove its log.
    */
   close(): Promise<boolean>;
   /** Lets go of the files and leaves them as they are. */
@@ -71,92 +72,47 @@ export interface SqliteWriterOptions {
 }
 
 /** @throws {Error} when the redo log does not go with the store. */
-export function openSqliteWriter(
-  db: DatabaseSync,
-  { path, hasLeftLog, change, readVersion, syncLog, sizes, onRollback }: SqliteWriterOptions,
-): SqliteWriter {
-  const begin = db.prepare("BEGIN");
-  const beginWrite = db.prepare("BEGIN IMMEDIATE");
-  const commit = db.prepare("COMMIT");
-  const countFrames = db.prepare("PRAGMA wal_checkpoint(NOOP)");
-  const moveAll = db.prepare("PRAGMA wal_checkpoint(PASSIVE)");
-  const truncate = db.prepare("PRAGMA wal_checkpoint(TRUNCATE)");
+export function openSqliteWriter(db: DatabaseSync, options: SqliteWriterOptions): SqliteWriter {
+  const { path, sizes, readVersion } = options;
+  // Commits leave the fsync of the log to `sync`; checkpoints sync on their own connection.
+  // What is cleared is overwritten with zeros, in free pages too: it may have been erased by law.
+  db.exec("PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON");
+  const log = openSqliteLog(db, path);
   const setVersion = db.prepare("UPDATE store SET version = ?1, version_again = ?1");
-  const readRedoId = db.prepare("SELECT redo FROM store");
-  const setRedoId = db.prepare("UPDATE store SET redo = ?");
-  const drawId = db.prepare(`SELECT randomblob(${REDO_ID_BYTES}) AS id`);
-  const log = Deno.openSync(`${path}-wal`, { read: true, write: true });
+  const name = prepareName(db, log);
   /** Absent while the disk has no room for it: then each commit ends a transaction of SQLite. */
   let redo: RedoLog | undefined;
-  /** Of commits and, where the process before was killed, of what it left. */
-  let frames = 0;
-  /** A transaction of SQLite is open in which there are commits. */
-  let isOpen = false;
   /** The next sync is that of SQLite's log: the last commit is there alone, or may be. */
-  let isLogNext = hasLeftLog;
+  let isLogNext = options.hasLeftLog;
   let windowBytes = sizes.windowBytesAtFirst;
   /** Where the disk has not confirmed the transaction before, others wait from so much on. */
   const redoBytesMax = 2 * sizes.windowBytesMax;
   /** Of the redo log, since the last commit that went there. */
   let syncing: Promise<void> | undefined;
 
-  /** Between commits a read transaction stays open: each read saves taking and giving a lock. */
-  function endReading(): void {
-    if (db.isTransaction) commit.run();
-  }
-
-  function startWriting(): void {
-    // A new transaction sees whether all of the log was moved and may then start it anew.
-    endReading();
-    beginWrite.run();
-    isOpen = true;
-  }
-
-  function endWriting(): void {
-    commit.run();
-    isOpen = false;
-    // Before the next read: in the middle of reading SQLite does not tell.
-    frames = countLogFrames();
-    begin.run();
-  }
-
-  function countLogFrames(): number {
-    try {
-      return (countFrames.get() as { log: number }).log;
-    } catch {
-      // The commit before is done whatever this says, and the next one counts again.
-      return frames;
-    }
-  }
-
   /** The more commits meet the same pages, the longer a transaction. */
   function endWindow(redo: RedoLog): void {
-    const before = frames;
-    endWriting();
+    const before = log.frames;
+    log.endWriting();
     // SQLite may have started its log anew.
-    const pages = frames > before ? frames - before : frames;
+    const pages = log.frames > before ? log.frames - before : log.frames;
     const fitting = redo.bytes * sizes.pagesWanted / Math.max(1, pages);
     windowBytes = Math.min(Math.max(sizes.windowBytesMin, fitting), sizes.windowBytesMax);
     redo.turn();
   }
 
-  /** The log that the store names: it has commits that no ended transaction has. */
-  function namedLog(): Bytes | undefined {
-    return (readRedoId.get() as { redo: Bytes | null }).redo ?? undefined;
-  }
-
   /** Brings back what no ended transaction has; without any, reading goes on. */
   function replay(): boolean {
-    const id = namedLog();
+    const id = name.read();
     const records = id === undefined ? [] : readRedoLog(path, id, readVersion());
     if (records.length === 0) {
-      begin.run();
+      log.beginReading();
       return false;
     }
-    startWriting();
+    log.startWriting();
     for (const { version, cleared, pairs } of records) {
-      for (const key of cleared) change.clear(key);
-      change.setAll(pairs as Bytes[]);
+      for (const key of cleared) options.change.clear(key);
+      options.change.setAll(pairs as Bytes[]);
       setVersion.run(version);
     }
     return true;
@@ -172,10 +128,12 @@ export function openSqliteWriter(
     const isLeft = replay();
     if (isLeft) {
       try {
-        endWriting();
+        log.endWriting();
       } catch {
         rollBack(false);
-        for (const one of redoPathsOf(path)) syncing = joinSyncs(syncing, syncFile(one));
+        for (const one of redoPathsOf(path)) {
+          syncing = joinSyncs(syncing, syncFile(one, options.syncLog));
+        }
         return true;
       }
       isLogNext = true;
@@ -184,22 +142,17 @@ export function openSqliteWriter(
     return isLeft;
   }
 
-  async function syncFile(path: string): Promise<void> {
-    using file = Deno.openSync(path, { read: true, write: true });
-    await syncLog(file);
-  }
-
   /**
    * Begins a redo log in the place of one that has nothing of its own any more. Where the disk has
    * no room for it there is none until the next try.
    * @throws {Error} when the disk does not confirm SQLite's log.
    */
   function beginLog(): void {
-    const isNamed = namedLog() !== undefined;
+    const isNamed = name.read() !== undefined;
     // What an older log had must be on the disk in SQLite's before that is written over.
-    if (isNamed) log.syncDataSync();
+    if (isNamed) log.file.syncDataSync();
     if (isNamed && !nameLog(null)) return;
-    const { id } = drawId.get() as { id: Bytes };
+    const id = name.draw();
     let begun: RedoLog;
     try {
       begun = createRedoLog(path, id);
@@ -213,26 +166,23 @@ export function openSqliteWriter(
   /** On the disk when this returns. False where SQLite could not write it. */
   function nameLog(id: Bytes | null): boolean {
     try {
-      startWriting();
-      setRedoId.run(id);
-      endWriting();
+      name.write(id);
     } catch {
       rollBack(false);
       return false;
     }
-    log.syncDataSync();
+    log.file.syncDataSync();
     return true;
   }
 
   /** What is in no ended transaction goes with the one that failed, and is brought back. */
   function rollBack(isAppended: boolean): void {
-    onRollback();
+    options.onRollback();
     // SQLite may have done what it said that it had not.
     isLogNext = true;
     try {
       if (isAppended) redo!.takeBack();
-      if (db.isTransaction) db.exec("ROLLBACK");
-      isOpen = false;
+      log.rollBack();
       replay();
     } catch (cause) {
       throw new CommitsLost("What was committed could not be read again", { cause });
@@ -240,9 +190,9 @@ export function openSqliteWriter(
   }
 
   function flush(): void {
-    if (!isOpen) return;
+    if (!log.isOpen) return;
     try {
-      endWriting();
+      log.endWriting();
     } catch (error) {
       rollBack(false);
       throw error;
@@ -255,50 +205,50 @@ export function openSqliteWriter(
     isLogNext = false;
     await redoing;
     if (!isOfLog) return;
-    await syncLog(log);
-    if (isOpen) return;
+    await options.syncLog(log.file);
+    if (log.isOpen) return;
     if (redo === undefined) beginLog();
     else redo.restart();
   }
 
-  /** Tells the redo log, and has it synced, before the rows are set. */
+  /** Has the record synced while its rows are set. */
   function logged(into: RedoLog, version: number, onAppend: () => void): StoreChange {
-    const cleared: Bytes[] = [];
-    return {
-      ...change,
-      clear(key) {
-        cleared.push(key);
-        change.clear(key);
-      },
-      setAll(pairs) {
-        const record: RedoRecord = { version, cleared, pairs };
-        if (recordBytes(record) <= sizes.recordBytesMax) {
-          into.append(record);
-          onAppend();
-          syncing = joinSyncs(syncing, syncLog(into.file));
-        }
-        change.setAll(pairs);
-      },
-    };
+    return appendingChange(options.change, version, (record) => {
+      if (recordBytes(record) > sizes.recordBytesMax) return;
+      into.append(record);
+      onAppend();
+      syncing = joinSyncs(syncing, options.syncLog(into.file));
+    });
   }
 
-  /** Whether the log, all of which was moved, is empty now. Reading has ended. */
-  function truncateWholly(): boolean {
+  function commit(
+    ...[version, apply, isBySingleKeys]: Parameters<SqliteWriter["commit"]>
+  ): void {
+    let isAppended = false;
     try {
-      const { busy, log: left } = truncate.get() as { busy: number; log: number };
-      if (busy !== 0 || left > 0) return false;
-      frames = 0;
-      return true;
-    } catch {
-      return false;
+      if (!log.isOpen) log.startWriting();
+      const into = isBySingleKeys && redo !== undefined && redo.bytes < redoBytesMax
+        ? redo
+        : undefined;
+      apply(into === undefined ? options.change : logged(into, version, () => isAppended = true));
+      setVersion.run(version);
+      if (!isAppended) {
+        log.endWriting();
+        isLogNext = true;
+      } else if (into!.bytes >= windowBytes && into!.isOtherFree) {
+        endWindow(into!);
+      }
+    } catch (error) {
+      rollBack(isAppended);
+      throw error;
     }
   }
 
   function truncateLog(): boolean {
-    if (isOpen) return false;
-    endReading();
-    const isEmpty = truncateWholly();
-    begin.run();
+    if (log.isOpen) return false;
+    log.endReading();
+    const isEmpty = log.truncate();
+    log.beginReading();
     if (!isEmpty) return false;
     // One that was left on a full disk still has what was cleared since.
     if (redo === undefined) beginLog();
@@ -309,80 +259,33 @@ export function openSqliteWriter(
   async function close(): Promise<boolean> {
     const database = Deno.openSync(path, { read: true, write: true });
     try {
-      if (!unnameLog()) return false;
-      await syncLog(log);
-      if (!moveWholly()) return false;
+      if (!tryAll(() => name.write(null), log.endReading)) return false;
+      await options.syncLog(log.file);
+      db.exec("PRAGMA synchronous = FULL");
+      if (!log.moveAll()) return false;
       // SQLite takes pages for moved that another connection moved, and does not sync them again.
       await database.syncData();
-      if (!truncateWholly()) return false;
+      if (!log.truncate()) return false;
       redo?.close();
       removeRedoLog(path);
       return true;
     } finally {
       // Only now, for closing it takes away the locks that SQLite has on the file in this process.
       database.close();
-      log.close();
+      log.file.close();
     }
   }
 
-  /** With all that was committed, in SQLite's log. */
-  function unnameLog(): boolean {
-    try {
-      if (!isOpen) startWriting();
-      setRedoId.run(null);
-      endWriting();
-      endReading();
-      return true;
-    } catch {
-      return false;
-    }
-  }
-
-  /** Whether all of SQLite's log is in the database now. */
-  function moveWholly(): boolean {
-    try {
-      db.exec("PRAGMA synchronous = FULL");
-      const { log: all, checkpointed } = moveAll.get() as { log: number; checkpointed: number };
-      return checkpointed === all;
-    } catch {
-      return false;
-    }
-  }
-
-  // Commits leave the fsync of the log to `sync`; checkpoints sync on their own connection.
-  // What is cleared is overwritten with zeros, in free pages too: it may have been erased by law.
-  db.exec("PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON");
-  frames = countLogFrames();
   let hasRecovered: boolean;
   try {
     hasRecovered = recover();
   } catch (error) {
-    log.close();
+    log.file.close();
     throw error;
   }
-
   return {
-    hasLeftLog: hasLeftLog || hasRecovered,
-    commit(version, apply, isBySingleKeys) {
-      let isAppended = false;
-      try {
-        if (!isOpen) startWriting();
-        const into = isBySingleKeys && redo !== undefined && redo.bytes < redoBytesMax
-          ? redo
-          : undefined;
-        apply(into === undefined ? change : logged(into, version, () => isAppended = true));
-        setVersion.run(version);
-        if (!isAppended) {
-          endWriting();
-          isLogNext = true;
-        } else if (into!.bytes >= windowBytes && into!.isOtherFree) {
-          endWindow(into!);
-        }
-      } catch (error) {
-        rollBack(isAppended);
-        throw error;
-      }
-    },
+    hasLeftLog: options.hasLeftLog || hasRecovered,
+    commit,
     flush,
     sync,
     syncAll() {
@@ -392,22 +295,70 @@ export function openSqliteWriter(
     syncBehind() {
       if (redo === undefined || redo.isOtherFree) return undefined;
       const [behind, { turns }] = [redo, redo];
-      return syncLog(log).then(() => behind.release(turns));
+      return options.syncLog(log.file).then(() => behind.release(turns));
     },
-    logFrames: () => frames,
+    logFrames: () => log.frames,
     truncateLog,
     close,
     abandon() {
-      try {
-        // Gives the lock of writers back, and writes nothing.
-        if (db.isTransaction) db.exec("ROLLBACK");
-      } catch {
-        // It ends with the process.
-      }
+      // Gives the lock of writers back, and writes nothing.
+      tryAll(log.rollBack);
       redo?.close();
-      log.close();
+      log.file.close();
     },
   };
+}
+
+/** A change whose record is told before the rows are set. */
+function appendingChange(
+  change: StoreChange,
+  version: number,
+  append: (record: RedoRecord) => void,
+): StoreChange {
+  const cleared: Bytes[] = [];
+  return {
+    ...change,
+    clear(key) {
+      cleared.push(key);
+      change.clear(key);
+    },
+    setAll(pairs) {
+      append({ version, cleared, pairs });
+      change.setAll(pairs);
+    },
+  };
+}
+
+async function syncFile(path: string, sync: SqliteWriterOptions["syncLog"]): Promise<void> {
+  using file = Deno.openSync(path, { read: true, write: true });
+  await sync(file);
+}
+
+/** The name of the redo log that belongs to a store, which is its id. */
+function prepareName(db: DatabaseSync, log: SqliteLog) {
+  const read = db.prepare("SELECT redo FROM store");
+  const write = db.prepare("UPDATE store SET redo = ?");
+  const draw = db.prepare(`SELECT randomblob(${REDO_ID_BYTES}) AS id`);
+  return {
+    read: () => (read.get() as { redo: Bytes | null }).redo ?? undefined,
+    /** Ends a transaction of SQLite. Null: none belongs to it. */
+    write(id: Bytes | null) {
+      if (!log.isOpen) log.startWriting();
+      write.run(id);
+      log.endWriting();
+    },
+    draw: () => (draw.get() as { id: Bytes }).id,
+  };
+}
+
+/** Whether all of it went well. */
+function tryAll(...steps: readonly (() => void)[]): boolean {
+  try {
+    for (const step of steps) step();
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** A sync that nobody has waited for must have done its work too. */

@@ -1,6 +1,6 @@
 /**
- * Brings a store of an earlier format to that of this build, in place and in one transaction. What a
- * killed process left in a redo log of the earlier form goes into the store with it.
+ * Brings a store of an earlier format to that of this build, in place and in one transaction. What
+ * a killed process left in a redo log of the earlier form goes into the store with it.
  *
  * Formats: 2 has checksums of rows; beside a store of 3 there may be a redo log; in one of 4 heads
  * of streams may have events; a store of 5 names its redo log.

@@ -195,7 +195,7 @@ Deno.test("a log without one of its files, or with one of another log, is refuse
 });
 
 Deno.test("a stored value that holds a record of another log is not taken for one", async () => {
-  // The newest record is torn inside of a value, in which a whole record of the next version stands.
+  // The newest record is torn, and inside of a value of it stands a whole one of another log.
   const inner = record(2, [], ["forged", "forged"]);
   const forged = new Uint8Array(recordBytes(inner));
   encodeRecord(inner, seedOf(OTHER_ID), forged, forged.length);

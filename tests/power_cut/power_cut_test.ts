@@ -1,8 +1,8 @@
 /**
  * Power cuts of the embedded engine, from recordings of what it really did: every write, sync,
  * truncation and name, and every acknowledgement. From each recording many disks are made that a
- * cut may leave; each is opened, judged, written to and closed. `POWER_CUTS=2000` makes more of them,
- * `POWER_CUT_SEED` repeats a run.
+ * cut may leave; each is opened, judged, written to and closed. `POWER_CUTS=2000` makes more of
+ * them, `POWER_CUT_SEED` repeats a run.
  */
 
 import assert from "node:assert/strict";

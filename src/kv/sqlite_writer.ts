@@ -90,14 +90,8 @@ export function openSqliteWriter(db: DatabaseSync, options: SqliteWriterOptions)
   /** Of the redo log, since the last commit that went there. */
   let syncing: Promise<void> | undefined;
 
-  /** The more commits meet the same pages, the longer a transaction. */
   function endWindow(redo: RedoLog): void {
-    const before = log.frames;
-    log.endWriting();
-    // SQLite may have started its log anew.
-    const pages = log.frames > before ? log.frames - before : log.frames;
-    const fitting = redo.bytes * sizes.pagesWanted / Math.max(1, pages);
-    windowBytes = Math.min(Math.max(sizes.windowBytesMin, fitting), sizes.windowBytesMax);
+    windowBytes = nextWindow(redo.bytes, log, sizes);
     redo.turn();
   }
 
@@ -256,26 +250,6 @@ export function openSqliteWriter(db: DatabaseSync, options: SqliteWriterOptions)
     return redo !== undefined;
   }
 
-  async function close(): Promise<boolean> {
-    const database = Deno.openSync(path, { read: true, write: true });
-    try {
-      if (!tryAll(() => name.write(null), log.endReading)) return false;
-      await options.syncLog(log.file);
-      db.exec("PRAGMA synchronous = FULL");
-      if (!log.moveAll()) return false;
-      // SQLite takes pages for moved that another connection moved, and does not sync them again.
-      await database.syncData();
-      if (!log.truncate()) return false;
-      redo?.close();
-      removeRedoLog(path);
-      return true;
-    } finally {
-      // Only now, for closing it takes away the locks that SQLite has on the file in this process.
-      database.close();
-      log.file.close();
-    }
-  }
-
   let hasRecovered: boolean;
   try {
     hasRecovered = recover();
@@ -299,7 +273,12 @@ export function openSqliteWriter(db: DatabaseSync, options: SqliteWriterOptions)
     },
     logFrames: () => log.frames,
     truncateLog,
-    close,
+    async close() {
+      const isClean = await closeWholly(db, log, name, options);
+      redo?.close();
+      if (isClean) removeRedoLog(path);
+      return isClean;
+    },
     abandon() {
       // Gives the lock of writers back, and writes nothing.
       tryAll(log.rollBack);
@@ -307,6 +286,42 @@ export function openSqliteWriter(db: DatabaseSync, options: SqliteWriterOptions)
       log.file.close();
     },
   };
+}
+
+/**
+ * Ends a transaction of SQLite whose commits have `bytes` in the redo log. The more of them met the
+ * same pages, the longer the next one: gives how much that is to have.
+ */
+function nextWindow(bytes: number, log: SqliteLog, sizes: SqliteSizes): number {
+  const before = log.frames;
+  log.endWriting();
+  // SQLite may have started its log anew.
+  const pages = log.frames > before ? log.frames - before : log.frames;
+  const fitting = bytes * sizes.pagesWanted / Math.max(1, pages);
+  return Math.min(Math.max(sizes.windowBytesMin, fitting), sizes.windowBytesMax);
+}
+
+/** Moves all that was committed to the database, which is then on the disk, and cuts the log. */
+async function closeWholly(
+  db: DatabaseSync,
+  log: SqliteLog,
+  name: ReturnType<typeof prepareName>,
+  { path, syncLog }: SqliteWriterOptions,
+): Promise<boolean> {
+  const database = Deno.openSync(path, { read: true, write: true });
+  try {
+    if (!tryAll(() => name.write(null), log.endReading)) return false;
+    await syncLog(log.file);
+    db.exec("PRAGMA synchronous = FULL");
+    if (!log.moveAll()) return false;
+    // SQLite takes pages for moved that another connection moved, and does not sync them again.
+    await database.syncData();
+    return log.truncate();
+  } finally {
+    // Only now, for closing it takes away the locks that SQLite has on the file in this process.
+    database.close();
+    log.file.close();
+  }
 }
 
 /** A change whose record is told before the rows are set. */

@@ -104,10 +104,9 @@ export function openSqliteWriter(db: DatabaseSync, options: SqliteWriterOptions)
       return false;
     }
     log.startWriting();
-    for (const { version, cleared, pairs } of records) {
-      for (const key of cleared) options.change.clear(key);
-      options.change.setAll(pairs as Bytes[]);
-      setVersion.run(version);
+    for (const record of records) {
+      putBack(record, options.change);
+      setVersion.run(record.version);
     }
     return true;
   }
@@ -250,13 +249,7 @@ export function openSqliteWriter(db: DatabaseSync, options: SqliteWriterOptions)
     return redo !== undefined;
   }
 
-  let hasRecovered: boolean;
-  try {
-    hasRecovered = recover();
-  } catch (error) {
-    log.file.close();
-    throw error;
-  }
+  const hasRecovered = orClose(log.file, recover);
   return {
     hasLeftLog: options.hasLeftLog || hasRecovered,
     commit,
@@ -321,6 +314,20 @@ async function closeWholly(
     // Only now, for closing it takes away the locks that SQLite has on the file in this process.
     database.close();
     log.file.close();
+  }
+}
+
+function putBack({ cleared, pairs }: RedoRecord, change: StoreChange): void {
+  for (const key of cleared) change.clear(key);
+  change.setAll(pairs as Bytes[]);
+}
+
+function orClose<T>(file: Deno.FsFile, open: () => T): T {
+  try {
+    return open();
+  } catch (error) {
+    file.close();
+    throw error;
   }
 }
 

@@ -23,6 +23,7 @@ import {
   encodeRecord,
   FILE_HEAD_BYTES,
   findRecords,
+  idOfFile,
   isFileOf,
   recordBytes,
   type RedoRecord,
@@ -183,11 +184,8 @@ const WHAT_TO_DO =
   "and start again";
 
 function readLogFile(storePath: string, path: string, id: Bytes): Uint8Array {
-  let file: Uint8Array;
-  try {
-    file = Deno.readFileSync(path);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  const file = readIfThere(path);
+  if (file === undefined) {
     throw new Error(
       `The store ${storePath} was not closed, and ${path}, a part of its redo log, is missing: ` +
         `the newest commits would be lost. ${WHAT_TO_DO}`,
@@ -198,6 +196,48 @@ function readLogFile(storePath: string, path: string, id: Bytes): Uint8Array {
     `The store ${storePath} was not closed, and ${path} is not its redo log: it is damaged or of ` +
       `another store. ${WHAT_TO_DO}`,
   );
+}
+
+function readIfThere(path: string): Uint8Array | undefined {
+  try {
+    return Deno.readFileSync(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Looks at files of a log that the store does not name: a clean close that was cut off leaves them,
+ * with nothing that the store has not. More in them means that the store is not the newest one.
+ * @throws {Error} then.
+ */
+export function refuseNewerLog(storePath: string, version: number): void {
+  for (const path of redoPathsOf(storePath)) {
+    const file = readIfThere(path);
+    const id = file && idOfFile(file);
+    if (file === undefined || id === undefined) continue;
+    for (const record of findRecords(file, seedOf(id))) {
+      if (record.version <= version) continue;
+      throw new Error(
+        `The store ${storePath} has commits up to ${version} and names no redo log, but ${path} ` +
+          `has commit ${record.version}: the files are not of one moment. ${WHAT_TO_DO}`,
+      );
+    }
+  }
+}
+
+/**
+ * @throws {Error} where a store is to be made beside a log of one: its other files are missing.
+ */
+export function refuseLogAlone(storePath: string): void {
+  for (const path of redoPathsOf(storePath)) {
+    if ((readIfThere(path)?.length ?? 0) === 0) continue;
+    throw new Error(
+      `There is no store in ${storePath}, but ${path} belongs to one: its files are missing. ` +
+        WHAT_TO_DO,
+    );
+  }
 }
 
 /** Removes the files of a log that the store does not name any more. */

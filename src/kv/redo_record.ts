@@ -53,6 +53,12 @@ export function isFileOf(id: Bytes, file: Uint8Array): boolean {
   return Buffer.compare(file.subarray(0, FILE_HEAD_BYTES), encodeFileHead(id)) === 0;
 }
 
+/** The id of the log that a file is of; undefined where it is of none. */
+export function idOfFile(file: Uint8Array): Bytes | undefined {
+  const id = file.slice(MAGIC.length, MAGIC.length + REDO_ID_BYTES) as Bytes;
+  return id.length === REDO_ID_BYTES && isFileOf(id, file) ? id : undefined;
+}
+
 /** How long a record is. */
 export function recordBytes({ cleared, pairs }: RedoRecord): number {
   let length = RECORD_BYTES_MIN;

@@ -6,7 +6,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { dirname } from "node:path";
 import { openRecentValues } from "./recent_values.ts";
-import { redoPathsOf } from "./redo_log.ts";
+import { redoPathsOf, refuseLogAlone } from "./redo_log.ts";
 import { STORE_TABLES } from "./row_checksum.ts";
 import { prepareChange } from "./sqlite_change.ts";
 import { lockStore } from "./sqlite_lock.ts";
@@ -74,6 +74,7 @@ export function openSqliteFile(options: SqliteFileOptions): SqliteFile {
     const hasLeftLog = sizeOf(`${path}-wal`) > 0;
     const db = new DatabaseSync(path, { timeout: busyTimeoutMs });
     try {
+      if (isEmpty(db)) refuseLogAlone(path);
       prepareSchema(db, path);
       // SQLite goes on where it cannot sync the names of new files.
       syncFolder(dirname(path));
@@ -95,6 +96,10 @@ export function openSqliteFile(options: SqliteFileOptions): SqliteFile {
  */
 function makePrivately(path: string): void {
   Deno.openSync(path, { create: true, append: true, mode: 0o600 }).close();
+}
+
+function isEmpty(db: DatabaseSync): boolean {
+  return (db.prepare("SELECT count(*) AS n FROM sqlite_schema").get() as { n: number }).n === 0;
 }
 
 /** In bytes; nothing where there is no file. */

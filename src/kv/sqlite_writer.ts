@@ -12,6 +12,7 @@ import {
   readRedoLog,
   type RedoLog,
   redoPathsOf,
+  refuseNewerLog,
   removeRedoLog,
 } from "./redo_log.ts";
 import { recordBytes, REDO_ID_BYTES, type RedoRecord } from "./redo_record.ts";
@@ -118,6 +119,7 @@ export function openSqliteWriter(db: DatabaseSync, options: SqliteWriterOptions)
    * @returns whether there was anything.
    */
   function recover(): boolean {
+    if (name.read() === undefined) refuseNewerLog(path, readVersion());
     const isLeft = replay();
     if (isLeft) {
       try {

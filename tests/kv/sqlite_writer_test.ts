@@ -291,6 +291,29 @@ Deno.test("a store of the format before has no redo log, and gets one", async ()
   });
 });
 
+Deno.test("a store without its log of SQLite is refused where the redo log is newer", async () => {
+  await withFolder(async (folder) => {
+    const path = join(folder, STORE);
+    const first = openSqliteEngine({ path });
+    await write(first, 1);
+    await first.close();
+    // As closed: it names no redo log, and all that comes is in the two logs alone.
+    const closed = Deno.readFileSync(path);
+    const engine = openSqliteEngine({ path });
+    await write(engine, 2);
+    await withFolder(async (copy) => {
+      for (const end of ["-redo1", "-redo2"]) {
+        Deno.copyFileSync(path + end, join(copy, STORE + end));
+      }
+      Deno.writeFileSync(join(copy, STORE), closed);
+      const open = () => openSqliteEngine({ path: join(copy, STORE) });
+      assert.throws(open, /has commits up to 1 and names no redo log, but .* has commit 2/);
+      await Promise.resolve();
+    });
+    await engine.close();
+  });
+});
+
 Deno.test("a redo log of a later moment than the store is refused, and both stay as they are", async () => {
   await withFolder(async (folder) => {
     const path = join(folder, STORE);

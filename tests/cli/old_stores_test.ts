@@ -1,0 +1,98 @@
+/** Stores of earlier builds: today's server takes each as it is, and loses nothing of it. */
+
+import assert from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
+import { FORMAT } from "../../src/kv/upgrade_store.ts";
+import { type ServerProcess, startServer } from "../support/server_process.ts";
+
+const STORES = new URL("../golden/stores/", import.meta.url);
+const ORDERS = 10;
+const EVENTS_OF_EACH = 4;
+
+/** A data folder of its own with the files of the store. */
+async function unpack(name: string): Promise<string> {
+  const folder = await Deno.makeTempDir({ prefix: "daybook_old_" });
+  for await (const { name: file } of Deno.readDir(new URL(`${name}/`, STORES))) {
+    const packed = await Deno.open(new URL(`${name}/${file}`, STORES));
+    const unpacked = packed.readable.pipeThrough(new DecompressionStream("gzip"));
+    await Deno.writeFile(`${folder}/${file.replace(/\.gz$/, "")}`, unpacked, { mode: 0o600 });
+  }
+  return folder;
+}
+
+function orderId(number: number): string {
+  return `00000000-0000-4000-8000-0000000000${String(number).padStart(2, "0")}`;
+}
+
+async function ask(server: ServerProcess, path: string, body?: unknown) {
+  const { read, write } = server.credentials.keys.test;
+  const response = await fetch(`${server.baseUrls.test}${path}`, {
+    method: body === undefined ? "GET" : "POST",
+    headers: {
+      authorization: `Bearer ${body === undefined ? read : write}`,
+      "content-type": "application/json",
+    },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  });
+  return { status: response.status, body: await response.json() };
+}
+
+async function checkOrders(server: ServerProcess): Promise<void> {
+  for (let number = 0; number < ORDERS; number++) {
+    const { status, body } = await ask(server, `/order/${orderId(number)}`);
+    assert.equal(status, 200);
+    assert.deepEqual(body.data, { total: number + ORDERS * (EVENTS_OF_EACH - 1) });
+    assert.equal(body.metadata.length, EVENTS_OF_EACH);
+    // What the anchor covers can still be proven.
+    const proof = await ask(server, `/order/${orderId(number)}/audit/attestation/2`);
+    assert.equal(proof.status, 200);
+    assert.equal(proof.body.stream.event_count, EVENTS_OF_EACH - 1);
+  }
+}
+
+async function findFaults(dataDir: string): Promise<string> {
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "main.ts", "fsck"],
+    cwd: new URL("../../", import.meta.url),
+    env: { DAYBOOK_DATA_DIR: dataDir, NO_COLOR: "1" },
+  }).output();
+  const text = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
+  return code === 0 ? "" : text;
+}
+
+function formatOf(dataDir: string): unknown {
+  const db = new DatabaseSync(`${dataDir}/daybook.sqlite`, { readOnly: true });
+  try {
+    return db.prepare("SELECT format FROM store").get()!.format;
+  } finally {
+    db.close();
+  }
+}
+
+for (const name of ["format_4_closed", "format_4_killed"]) {
+  Deno.test(`a store of ${name} is brought to today's format, with all that it holds`, async () => {
+    const dataDir = await unpack(name);
+    try {
+      for (let start = 0; start < 2; start++) {
+        const server = await startServer({ dataDir });
+        try {
+          await checkOrders(server);
+          const data = { total: 7 };
+          const metadata = { actor: { type: "clerk", id: "global" } };
+          const written = await ask(server, "/order/global/was_placed", { data, metadata });
+          assert.equal(written.status, 201);
+          const read = await ask(server, "/order/global");
+          assert.equal(read.body.metadata.length, start + 1);
+        } finally {
+          // The first life ends as by a power cut of the machine, the second politely.
+          if (start === 0) await server.kill();
+          else assert.equal(await server.stop(), 0);
+        }
+      }
+      assert.equal(formatOf(dataDir), FORMAT);
+      assert.equal(await findFaults(dataDir), "");
+    } finally {
+      await Deno.remove(dataDir, { recursive: true });
+    }
+  });
+}

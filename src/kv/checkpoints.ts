@@ -73,7 +73,14 @@ export type PassAnswer =
   /** Pages were moved, and nobody knows whether they are on the disk. */
   | { readonly unsynced: string };
 
-export function openCheckpoints(file: SqliteFile, home: CheckpointHome): Checkpoints {
+/** What the worker runs; another one for tests of a worker that dies. */
+const WORKER_PROGRAM = new URL("./checkpoint_worker.ts", import.meta.url);
+
+export function openCheckpoints(
+  file: SqliteFile,
+  home: CheckpointHome,
+  program: URL = WORKER_PROGRAM,
+): Checkpoints {
   const { startFrames, finishFrames, slowFrames, logFramesMax, passMsMax } = file.bounds;
   let worker: Worker | undefined;
   let isBusy = false;
@@ -99,9 +106,7 @@ export function openCheckpoints(file: SqliteFile, home: CheckpointHome): Checkpo
   }
 
   function openWorker(): Worker {
-    const opened = new Worker(new URL("./checkpoint_worker.ts", import.meta.url), {
-      workerData: { path: file.path },
-    });
+    const opened = new Worker(program, { workerData: { path: file.path } });
     opened.unref();
     opened.on("message", (answer: PassAnswer) => {
       if ("unsynced" in answer) home.onBroken(answer.unsynced);

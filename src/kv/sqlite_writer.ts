@@ -143,10 +143,8 @@ export function openSqliteWriter(db: DatabaseSync, options: SqliteWriterOptions)
    * @throws {Error} when the disk does not confirm SQLite's log.
    */
   function beginLog(): void {
-    const isNamed = name.read() !== undefined;
-    // What an older log had must be on the disk in SQLite's before that is written over.
-    if (isNamed) log.file.syncDataSync();
-    if (isNamed && !nameLog(null)) return;
+    // What an older log had is on the disk in SQLite's before that is written over.
+    if (name.read() !== undefined && !nameLog(null)) return;
     const id = name.draw();
     let begun: RedoLog;
     try {

@@ -3,7 +3,9 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { join } from "node:path";
-import { growthOf } from "../../src/kv/checkpoints.ts";
+import { growthOf, openCheckpoints } from "../../src/kv/checkpoints.ts";
+import type { SqliteFile } from "../../src/kv/sqlite_file.ts";
+import { SQLITE_SIZES } from "../../src/kv/sqlite_sizes.ts";
 import { pack, rangeOf } from "../../src/kv/tuple.ts";
 import { type TemporarySqlite, temporarySqlite } from "../support/temporary_engine.ts";
 
@@ -144,4 +146,45 @@ Deno.test("the log may be an eighth of the database, from 24 MB to four times th
   assert.deepEqual([0, 1, 48_000].map(growthAt), [1, 1, 1]);
   assert.deepEqual([72_000, 96_000, 192_000].map(growthAt), [1.5, 2, 4]);
   assert.deepEqual([192_001, 2_000_000_000].map(growthAt), [4, 4]);
+});
+
+/** A worker that answers passes as if all was moved, and dies when it is to finish. */
+const DYING_WORKER = new URL(
+  "data:text/javascript," + encodeURIComponent(`
+    import { parentPort } from "node:worker_threads";
+    parentPort.on("message", (request) => {
+      if (request === "finish") throw new Error("out of memory");
+      parentPort.postMessage({ moved: 1_000_000 });
+    });
+  `),
+);
+
+Deno.test("a worker that dies within a finish breaks the engine, before commits may begin the log anew", async () => {
+  const told: string[] = [];
+  const released = Promise.withResolvers<void>();
+  const file = {
+    path: "unused",
+    bounds: SQLITE_SIZES,
+    logFrames: () => 1_000_000,
+    databasePages: () => 1,
+    truncateLog: () => false,
+  } as unknown as SqliteFile;
+  const checkpoints = openCheckpoints(file, {
+    giveUpOldVersions() {},
+    flush: () => true,
+    untilFlushed: () => Promise.resolve(true),
+    onBroken: (cause) => void told.push(`broken: ${(cause as Error).message}`),
+    onRelease() {
+      told.push("released");
+      released.resolve();
+    },
+  }, DYING_WORKER);
+  // A worker alone keeps no process from ending.
+  const alive = setInterval(() => {}, 1_000);
+  checkpoints.afterCommit();
+  await released.promise;
+  clearInterval(alive);
+  assert.match(told[0]!, /^broken: .*out of memory/);
+  assert.equal(told[1], "released");
+  await checkpoints.close();
 });

@@ -328,3 +328,24 @@ Deno.test("createRedoLog() leaves nothing of a log that was there, and removeRed
     }
   });
 });
+
+Deno.test("after a write that failed half-way the next record takes its place", async () => {
+  await withLog(({ log, store }) => {
+    const [first, second, third] = records(1, 3);
+    log.append(first!);
+    const whole = Deno.FsFile.prototype.writeSync;
+    Deno.FsFile.prototype.writeSync = function (bytes: Uint8Array): number {
+      whole.call(this, bytes.subarray(0, bytes.length / 2));
+      throw new Error("No space left on device");
+    };
+    try {
+      assert.throws(() => log.append(second!), /No space left/);
+    } finally {
+      Deno.FsFile.prototype.writeSync = whole;
+    }
+    assert.deepEqual(read(store, 0), [first]);
+    const instead = { ...third!, version: 2 };
+    log.append(instead);
+    assert.deepEqual(read(store, 0), [first, instead]);
+  });
+});

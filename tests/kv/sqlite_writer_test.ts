@@ -218,6 +218,48 @@ Deno.test("what SQLite's own log lost in a power cut, for nobody had synced it, 
   });
 });
 
+Deno.test("while SQLite's own log is not confirmed, no file of the redo log that has its commits is written over", async () => {
+  await withFolder(async (folder) => {
+    const path = join(folder, STORE);
+    let isHeld = false;
+    const engine = openSqliteEngine({
+      path,
+      sizes: {
+        pagesWanted: 4,
+        windowBytesAtFirst: 2_000,
+        windowBytesMin: 2_000,
+        windowBytesMax: 4_000,
+      },
+      syncLog(log) {
+        const isSqlites = log.statSync().ino === Deno.statSync(`${path}-wal`).ino;
+        return isSqlites && isHeld ? new Promise(() => {}) : Promise.resolve();
+      },
+    });
+    for (let number = 0; number < 5; number++) await write(engine, number);
+    const synced = Deno.readFileSync(`${path}-wal`);
+    isHeld = true;
+    // Enough for each file to be full many times, were it not for what it has.
+    const value = "v".repeat(200);
+    const told: number[] = [];
+    for (let number = 0; number < 30; number++) {
+      await Promise.race([
+        write(engine, number, `${number}${value}`).then(() => told.push(number)),
+        new Promise((resolve) => setTimeout(resolve, 200)),
+      ]);
+      if (told.length <= number) break;
+    }
+    assert.ok(told.length > 12, "both files were written");
+    await withCopy(
+      folder,
+      async (killed) => {
+        const content = await contentOf(killed);
+        for (const number of told) assert.equal(content.get(key(number)), `${number}${value}`);
+      },
+      (copy) => Deno.writeFileSync(join(copy, `${STORE}-wal`), synced),
+    );
+  });
+});
+
 Deno.test("a record that a power cut has torn was acknowledged to nobody, and those before it are there", async () => {
   await withFolder(async (folder) => {
     const engine = openSqliteEngine({ path: join(folder, STORE) });

@@ -11,6 +11,8 @@ export interface Plan {
   readonly end: "close" | "kill" | "forget";
   /** As `strace -e inject=` takes them, e.g. `fdatasync:error=EIO:when=7`. */
   readonly faults?: readonly string[];
+  /** Which files the faults meet, by the ends of their names; all of the store's without it. */
+  readonly faulty?: readonly string[];
 }
 
 export interface Recording {
@@ -23,6 +25,7 @@ export interface Recording {
 }
 
 export const STORE = "store.sqlite";
+const STORE_ENDS = ["", "-wal", "-redo1", "-redo2"];
 const PROGRAM = new URL("./store_program.ts", import.meta.url).pathname;
 /** More than any call of the program writes. */
 const STRING_BYTES_MAX = 4_000_000;
@@ -64,14 +67,16 @@ export async function record(
 }
 
 async function runTraced(plan: Plan, folder: string, output: string) {
-  const { seed, first, count, atOnce, end, faults = [] } = plan;
+  const { seed, first, count, atOnce, end, faults = [], faulty = STORE_ENDS } = plan;
   const numbers = [seed, first, count, atOnce].map(String);
   const options = ["-f", "-y", "-xx", "-s", String(STRING_BYTES_MAX), "-o", output];
   const traced = ["-e", `trace=${TRACED_CALLS.join(",")}`, "-e", "signal=none"];
   // With a filter in the kernel what is put in would not be met.
   const fast = faults.length === 0 ? ["--seccomp-bpf"] : [];
   const injected = faults.flatMap((fault) => ["-e", `inject=${fault}`]);
-  const onlyThere = faults.length === 0 ? [] : storePaths(folder).flatMap((path) => ["-P", path]);
+  const onlyThere = faults.length === 0
+    ? []
+    : storePaths(folder, faulty).flatMap((path) => ["-P", path]);
   return await new Deno.Command("strace", {
     args: [...options, ...fast, ...traced, ...injected, ...onlyThere, Deno.execPath()]
       .concat(["run", "-A", "--no-lock", PROGRAM, `${folder}/${STORE}`, ...numbers, end]),
@@ -82,9 +87,9 @@ async function runTraced(plan: Plan, folder: string, output: string) {
 }
 
 /** Faults meet the files of the store alone; what the program says is to be seen all the same. */
-function storePaths(folder: string): string[] {
-  const ends = ["", "-wal", "-redo1", "-redo2"];
-  return [folder, ...ends.map((end) => `${folder}/${STORE}${end}`), "/dev/null"];
+function storePaths(folder: string, ends: readonly string[]): string[] {
+  const folders = ends === STORE_ENDS ? [folder] : [];
+  return [...folders, ...ends.map((end) => `${folder}/${STORE}${end}`), "/dev/null"];
 }
 
 export function writeFiles(folder: string, files: ReadonlyMap<string, Uint8Array>): void {

@@ -1,6 +1,7 @@
 /**
  * The program that is cut off: opens a store, tells the transactions of a story to it, some at a
- * time, and says `ack <number>` for each that is acknowledged. One that fails is told again, until
+ * time, and says `ack <number>` for each that is acknowledged, and for what it finds at the start,
+ * which it has told with that. One that fails is told again, until
  * the store is broken or does not get well. The sizes of the engine are small, so that its two logs
  * turn, are moved and begin anew many times in a second.
  *
@@ -13,7 +14,7 @@
 import type { Engine } from "../../src/kv/engine.ts";
 import { openSqliteEngine } from "../../src/kv/sqlite.ts";
 import type { SqliteSizes } from "../../src/kv/sqlite_sizes.ts";
-import { stepsOf } from "./story.ts";
+import { LAST, stepsOf } from "./story.ts";
 
 export const SMALL_SIZES: SqliteSizes = {
   pagesWanted: 12,
@@ -63,6 +64,10 @@ async function run(
   [path, seed, first, count, atOnce, end]: [string, number, number, number, number, string],
 ): Promise<number> {
   const engine = openSqliteEngine({ path, sizes: SMALL_SIZES });
+  const found = await engine.snapshot((tx) => tx.get(encoder.encode(LAST))).catch(() => undefined);
+  if (found !== undefined) {
+    Deno.stdout.writeSync(encoder.encode(`ack ${new TextDecoder().decode(found)}\n`));
+  }
   const underWay = new Set<Promise<void>>();
   for (let number = first; number < first + count; number++) {
     const told: Promise<void> = tellUntilHeard(engine, seed, number)

@@ -94,13 +94,14 @@ export function openCheckpoints(
 
   function start(): void {
     isBusy = true;
+    stayAlive();
     // Made when first needed: most processes that open a store are tests and commands.
     worker ??= openWorker();
     const request: PassRequest = isHeld ? "finish" : "pass";
     worker.postMessage(request);
   }
 
-  /** The worker alone does not keep a process from ending that waits for it; a timer does. */
+  /** The worker alone keeps no process from ending whose commits wait for it; a timer does. */
   function stayAlive(): void {
     alive ??= setInterval(() => {}, aliveMs);
   }
@@ -139,7 +140,6 @@ export function openCheckpoints(
       // Who comes later has the next turn: old versions may not have been given up in this one.
       isEmptying = emptying.length > 0;
       isHeld = true;
-      stayAlive();
       // Pages of a log that may be lost must not be moved.
       home.untilFlushed().then((isSynced) => isSynced ? start() : endPass(undefined));
       return;

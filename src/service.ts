@@ -232,8 +232,7 @@ export function createService(
   const evidence = { audit, erasure, projections };
   const calls = { data, specs: specService, access, imports, ...evidence };
   const parts = traceParts({ ...calls, background, operations }, tracer);
-  const failure = () => engine.failure?.();
-  return { ...parts, limits: limiting, sql, ping, failure, close };
+  return { ...parts, limits: limiting, sql, ping, failure: () => engine.failure?.(), close };
 }
 
 function storedCalls(

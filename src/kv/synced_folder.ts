@@ -13,20 +13,23 @@ export function syncFolder(path: string): void {
   }
 }
 
-/** Makes a folder for its owner alone, with those above it, and syncs the name of each new one. */
+/**
+ * Makes a folder for its owner alone, with those above it, and syncs the name of each new one where
+ * this process may read the folder that has it.
+ */
 export function makeFolder(path: string): void {
   const full = resolve(path);
-  const missing: string[] = [];
-  for (let at = full; !isThere(at); at = dirname(at)) missing.push(at);
-  Deno.mkdirSync(full, { recursive: true, mode: 0o700 });
-  for (const one of missing.reverse()) syncFolder(dirname(one));
-}
-
-function isThere(path: string): boolean {
   try {
-    return Deno.statSync(path).isDirectory;
+    Deno.mkdirSync(full, { mode: 0o700 });
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw error;
+    if (error instanceof Deno.errors.AlreadyExists) return;
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    makeFolder(dirname(full));
+    Deno.mkdirSync(full, { mode: 0o700 });
+  }
+  try {
+    syncFolder(dirname(full));
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotCapable)) throw error;
   }
 }

@@ -8,7 +8,6 @@
  */
 
 import { countErrors } from "../domain/counters.ts";
-import { eventId } from "../domain/event.ts";
 import { OUTBOX_TURN } from "../domain/fair_share.ts";
 import { limits } from "../domain/limits.ts";
 import {
@@ -16,12 +15,10 @@ import {
   entryRoot,
   impliedStamp,
   isEntryDue,
-  type OutboxPlace,
   type OutboxWork,
   OWN_WAIT_MS,
   retryPauseMs,
 } from "../domain/reaction/outbox_entry.ts";
-import { rootKey } from "../domain/reaction/root.ts";
 import type { CompiledSpec } from "../domain/spec/compiled.ts";
 import { splitStreamKey } from "../domain/stream_key.ts";
 import type { Host } from "../host.ts";
@@ -45,8 +42,8 @@ import type { Combiner } from "./combine.ts";
 import { openHeldWorks } from "./held_works.ts";
 import type { Emitter } from "./write_emission.ts";
 import type { Cause } from "./prepared_write.ts";
+import { contextOf, openDropper } from "./drop_implied.ts";
 import { makeErrorRecord } from "./record_error.ts";
-import { noteDropped } from "./root_claims.ts";
 import type { WorkShare } from "./share_work.ts";
 import { openSagaLanes, type SagaLanes } from "./saga_lanes.ts";
 
@@ -104,6 +101,7 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
     return held.isFull(tenant) || paused.isPaused(tenant) ? 0 : OWN_WAIT_MS;
   }
 
+  const dropper = openDropper({ engine, host, specs, counters: combiner.counters });
   const lanes = openSagaLanes(parts.sagas, ownWaitMs, doAll);
 
   async function drainOwn(works: readonly OutboxWork[]): Promise<void> {
@@ -154,7 +152,7 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
   async function emit(work: OutboxWork, entry: EmitEntry): Promise<void> {
     const { tenant } = work.place;
     const spec = await specs.current(tenant);
-    if (isTakenOut(spec, work, entry)) return await dropTakenOut(work, entry, spec.hash);
+    if (isTakenOut(spec, work, entry)) return await dropper.drop({ work, entry }, spec.hash);
     const moment = { nowMs: host.nowMs(), ownWaitMs: ownWaitMs(tenant) };
     const request = {
       emission: entry.emission,
@@ -188,27 +186,6 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
     });
     if (isSettled) countErrors(combiner.counters, [record]);
     else if (isSettled === false) specs.forget(tenant);
-  }
-
-  /** Drops an event that is not implied any more; one record of each root and deploy says so. */
-  async function dropTakenOut(work: OutboxWork, entry: EmitEntry, hash: string): Promise<void> {
-    const { tenant } = work.place;
-    const root = entryRoot(work.place, entry);
-    const record = makeErrorRecord(host, {
-      error_type: "implication_dropped",
-      message: "The current spec does not imply this event any more, so it is not written; " +
-        `nor is what else was implied like it by the write to ${rootKey(root.of)}`,
-      context: { ...contextOf(work.place, entry), root_key: rootKey(root.of) },
-      request_id: entry.requestId,
-    });
-    const outcome = await engine.transact(async (tx) => {
-      if (!await isCurrentSpec(tx, tenant, hash)) return "other_spec";
-      if (!await hasEntry(tx, work.place)) return undefined;
-      clearEntry(tx, work);
-      return await noteDropped(tx, tenant, root, hash, host.nowMs(), record) ? "noted" : undefined;
-    });
-    if (outcome === "noted") countErrors(combiner.counters, [record]);
-    else if (outcome === "other_spec") specs.forget(tenant);
   }
 
   /** Puts an entry behind a pause, or away after the last try. Throws outages alone. */
@@ -309,18 +286,6 @@ function causeOf(work: OutboxWork): Cause {
     isDue: (tx) => hasEntry(tx, work.place),
     settle: (tx) => clearEntry(tx, work),
   };
-}
-
-/** For people who look for what was not written, and why. */
-function contextOf({ stream, index }: OutboxPlace, entry: OutboxWork["entry"]) {
-  const trigger = {
-    event_key: stream,
-    event_type: entry.eventType,
-    stream_id: eventId(index),
-  };
-  if (entry.kind === "sagas") return { operation: "show_to_sagas", ...trigger };
-  const { key, eventType } = entry.emission;
-  return { operation: "imply", ...trigger, implied_key: key, implied_event_type: eventType };
 }
 
 /** Waits for all, and only then throws what the first of them threw. */

@@ -41,8 +41,8 @@ Deno.test("a record goes a day after its last change, not after its first", asyn
   await withTemporaryEngine(async (engine) => {
     const later = BEGIN_MS + 20 * HOUR_MS;
     await write(engine, (tx) => {
-      for (const  of of["order:1/0", "order:2/0"]) {
-        createRoot(tx, TENANT, of, { count: 5, changedMs: BEGIN_MS });
+      for (const name of ["order:1/0", "order:2/0"]) {
+        createRoot(tx, TENANT, name, { count: 5, changedMs: BEGIN_MS });
       }
     });
     const changed = { count: 6, changedMs: later };

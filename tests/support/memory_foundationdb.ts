@@ -14,6 +14,7 @@ import type {
 } from "../../src/kv/foundationdb_client.ts";
 import { textAfter, textOf } from "../../src/kv/byte_text.ts";
 import { addToCounter } from "../../src/kv/write_buffer.ts";
+import { type VersionedPairs, versionedPairs } from "./versioned_pairs.ts";
 
 /** What happens to one call. */
 export type ClientFault =
@@ -35,14 +36,19 @@ export interface MemoryDatabase extends ClientDatabase {
   plan: ClientPlan;
 }
 
+interface Touched {
+  readonly begin: string;
+  readonly end: string;
+}
+
 interface Commit {
   readonly version: bigint;
-  readonly ranges: readonly { readonly begin: string; readonly end: string }[];
-  readonly pairs: ReadonlyMap<string, Bytes>;
+  readonly ranges: readonly Touched[];
 }
 
 interface Store {
-  /** The newest last. */
+  readonly pairs: VersionedPairs;
+  /** What later commits are compared with, the newest last: `COMMITS_KEPT` at most. */
   readonly commits: Commit[];
   readonly watches: Set<MemoryWatch>;
   readonly late: (() => void)[];
@@ -57,6 +63,12 @@ interface MemoryWatch {
 /** What a real one gives for every read and commit at once. */
 const versionsPerCommit = 1000n;
 
+/** Views older than this many commits are refused, as a real one refuses them after seconds. */
+const COMMITS_KEPT = 2_000;
+
+const TRANSACTION_TOO_OLD = 1007;
+const NOT_COMMITTED = 1020;
+
 export class ClientError extends Error {
   override readonly name = "FDBError";
   readonly code: number;
@@ -68,7 +80,8 @@ export class ClientError extends Error {
 
 export function memoryDatabase(plan: ClientPlan = () => undefined): MemoryDatabase {
   const store: Store = {
-    commits: [{ version: 1000n, ranges: [], pairs: new Map() }],
+    pairs: versionedPairs(),
+    commits: [{ version: 1000n, ranges: [] }],
     watches: new Set(),
     late: [],
   };
@@ -87,11 +100,11 @@ export function memoryDatabase(plan: ClientPlan = () => undefined): MemoryDataba
 
 function memoryTransaction(store: Store, database: MemoryDatabase): ClientTransaction {
   const guards: { begin: string; end: string }[] = [];
-  const writes: ((pairs: Map<string, Bytes>, stamp: Bytes) => string | [string, string])[] = [];
+  const writes: ((version: bigint, stamp: Bytes) => Touched)[] = [];
   const cancelled = Promise.withResolvers<never>();
   cancelled.promise.catch(() => {});
   const watches: { key: Bytes; end: PromiseWithResolvers<boolean> }[] = [];
-  let view: Commit | undefined;
+  let view: bigint | undefined;
   let conflicting: string | undefined;
 
   /** Fails or hangs as planned; `late` is what a commit that hangs does afterwards. */
@@ -108,95 +121,88 @@ function memoryTransaction(store: Store, database: MemoryDatabase): ClientTransa
     }
   }
 
-  async function see(): Promise<Commit> {
+  async function see(): Promise<bigint> {
     if (view === undefined) {
       await answer("version");
-      view ??= store.commits.at(-1)!;
+      view ??= store.commits.at(-1)!.version;
     }
     return view;
   }
 
-  function land(): void {
-    const newest = store.commits.at(-1)!;
-    const changed = store.commits.filter(({ version }) =>
-      view !== undefined && version > view.version
-    );
-    for (const guard of guards) {
-      const hit = changed.some(({ ranges }) =>
-        ranges.some(({ begin, end }) => begin < guard.end && guard.begin < end)
-      );
-      if (!hit) continue;
-      conflicting = guard.begin;
-      throw new ClientError(1020);
-    }
-    if (writes.length === 0) return;
-    const version = newest.version + versionsPerCommit;
-    const stamp = new Uint8Array(10);
-    new DataView(stamp.buffer).setBigUint64(0, version);
-    const pairs = new Map(newest.pairs);
-    const ranges = writes.map((write) => {
-      const touched = write(pairs, stamp);
-      const [begin, end] = typeof touched === "string" ? [touched, textAfter(touched)] : touched;
-      return { begin, end };
-    });
-    store.commits.push({ version, ranges, pairs });
-    for (const watch of [...store.watches]) {
-      if (valueText(pairs, watch.text) !== watch.value) watch.end(true);
+  async function read<T>(look: (version: bigint) => T): Promise<T> {
+    const version = await see();
+    await answer("read");
+    if (version < store.commits[0]!.version) throw new ClientError(TRANSACTION_TOO_OLD);
+    return look(version);
+  }
+
+  function refuseConflicts(): void {
+    if (view === undefined || guards.length === 0) return;
+    if (view < store.commits[0]!.version) throw new ClientError(TRANSACTION_TOO_OLD);
+    for (let i = store.commits.length - 1; store.commits[i]!.version > view; i--) {
+      for (const { begin, end } of store.commits[i]!.ranges) {
+        const guard = guards.find((guard) => begin < guard.end && guard.begin < end);
+        if (guard === undefined) continue;
+        conflicting = guard.begin;
+        throw new ClientError(NOT_COMMITTED);
+      }
     }
   }
 
-  function put(key: Bytes, change: (before: Bytes | undefined) => Bytes | undefined): void {
-    const text = textOf(key);
-    writes.push((pairs) => {
-      const value = change(pairs.get(text));
-      if (value === undefined) pairs.delete(text);
-      else pairs.set(text, value);
-      return text;
-    });
+  function land(): void {
+    refuseConflicts();
+    if (writes.length === 0) return;
+    const version = store.commits.at(-1)!.version + versionsPerCommit;
+    const stamp = new Uint8Array(10);
+    new DataView(stamp.buffer).setBigUint64(0, version);
+    const ranges = writes.map((write) => write(version, stamp));
+    store.commits.push({ version, ranges });
+    if (store.commits.length > COMMITS_KEPT) {
+      store.commits.splice(0, COMMITS_KEPT / 2);
+      store.pairs.forget(store.commits[0]!.version);
+    }
+    for (const watch of [...store.watches]) {
+      if (valueText(store.pairs, version, watch.text) !== watch.value) watch.end(true);
+    }
+  }
+
+  function put(text: string, version: bigint, value: Bytes | undefined): Touched {
+    store.pairs.set(text, version, value);
+    return { begin: text, end: textAfter(text) };
   }
 
   return {
-    readVersion: async () => (await see()).version,
-    startAt(version) {
-      view = store.commits.findLast((commit) => commit.version <= version);
-    },
-    async get(key) {
-      const { pairs } = await see();
-      await answer("read");
-      return pairs.get(textOf(key))?.slice();
-    },
-    async getRange(range, size) {
-      const { pairs } = await see();
-      await answer("read");
-      return pageOf(pairs, range, size);
-    },
+    readVersion: see,
+    startAt: (version) => void (view = version),
+    get: (key) => read((version) => store.pairs.get(textOf(key), version)?.slice()),
+    getRange: (range, size) => read((version) => pageOf(store.pairs, version, range, size)),
     guard: ({ begin, end }) => void guards.push({ begin: textOf(begin), end: textOf(end) }),
-    set: (key, value) => put(key, () => value),
-    clear: (key) => put(key, () => undefined),
-    add: (key, operand) =>
-      put(key, (before) => {
-        const delta = new DataView(operand.buffer).getBigInt64(operand.byteOffset, true);
-        return addToCounter(before, delta);
-      }),
+    set: (key, value) => void writes.push((version) => put(textOf(key), version, value)),
+    clear: (key) => void writes.push((version) => put(textOf(key), version, undefined)),
+    add(key, operand) {
+      const delta = new DataView(operand.buffer).getBigInt64(operand.byteOffset, true);
+      const text = textOf(key);
+      writes.push((version) =>
+        put(text, version, addToCounter(store.pairs.get(text, version), delta))
+      );
+    },
     clearRange(range) {
-      const [begin, end] = [textOf(range.begin), textOf(range.end)];
-      writes.push((pairs) => {
-        for (const text of pairs.keys()) if (begin <= text && text < end) pairs.delete(text);
-        return [begin, end];
+      const touched = { begin: textOf(range.begin), end: textOf(range.end) };
+      writes.push((version) => {
+        for (const text of store.pairs.between(touched)) store.pairs.set(text, version, undefined);
+        return touched;
       });
     },
     setStamped(prefix, suffix, value) {
-      writes.push((pairs, stamp) => {
-        const text = textOf(prefix) + textOf(stamp) + textOf(suffix);
-        pairs.set(text, value);
-        return text;
-      });
+      writes.push((version, stamp) =>
+        put(textOf(prefix) + textOf(stamp) + textOf(suffix), version, value)
+      );
     },
     async commit() {
       if (watches.length > 0) {
-        const { pairs } = await see();
+        const version = await see();
         await answer("watch");
-        for (const { key, end } of watches) setWatch(store, pairs, key, end);
+        for (const { key, end } of watches) setWatch(store, version, key, end);
         return;
       }
       await answer("commit", land);
@@ -219,39 +225,42 @@ function memoryTransaction(store: Store, database: MemoryDatabase): ClientTransa
 
 function setWatch(
   store: Store,
-  pairs: ReadonlyMap<string, Bytes>,
+  version: bigint,
   key: Bytes,
   { promise, resolve }: PromiseWithResolvers<boolean>,
 ): void {
   const text = textOf(key);
-  const watch: MemoryWatch = { text, value: valueText(pairs, text), end: resolve };
+  const value = valueText(store.pairs, version, text);
+  const watch: MemoryWatch = { text, value, end: resolve };
   store.watches.add(watch);
   promise.then(() => store.watches.delete(watch));
-  if (valueText(store.commits.at(-1)!.pairs, text) !== watch.value) resolve(true);
+  const now = store.commits.at(-1)!.version;
+  if (valueText(store.pairs, now, text) !== value) resolve(true);
 }
 
 function pageOf(
-  pairs: ReadonlyMap<string, Bytes>,
+  pairs: VersionedPairs,
+  version: bigint,
   range: KeyRange,
   { limit, bytesMax, reverse }: PageSize,
 ): ClientPage {
-  const [begin, end] = [textOf(range.begin), textOf(range.end)];
-  const texts = [...pairs.keys()].filter((text) => begin <= text && text < end).sort();
+  const texts = pairs.between({ begin: textOf(range.begin), end: textOf(range.end) });
   if (reverse) texts.reverse();
   const page: KeyValue[] = [];
   let bytes = 0;
   for (const text of texts) {
+    const value = pairs.get(text, version);
+    if (value === undefined) continue;
     if (page.length >= limit || bytes >= bytesMax) return { pairs: page, more: true };
-    const value = pairs.get(text)!.slice();
-    page.push({ key: toBytes(text), value });
+    page.push({ key: toBytes(text), value: value.slice() });
     // The real one counts some bytes for each pair too, and so gives less than was asked for.
     bytes += text.length + value.length + 16;
   }
   return { pairs: page, more: false };
 }
 
-function valueText(pairs: ReadonlyMap<string, Bytes>, text: string): string | undefined {
-  const value = pairs.get(text);
+function valueText(pairs: VersionedPairs, version: bigint, text: string): string | undefined {
+  const value = pairs.get(text, version);
   return value && textOf(value);
 }
 

@@ -301,7 +301,7 @@ export const FOLDS: AttackGroup = {
       does: "conditions in each other to the limit, over 10,000 events",
       grown: () => numbers(1),
       handler: () =>
-        repeat(300, () =>
+        repeat(100, () =>
           nest(28, (inner) => ({ if: { ne: ["@.v", [1]] }, then: inner }), {
             set: { target: "c", value: 1 },
           })),

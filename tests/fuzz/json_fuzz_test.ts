@@ -70,19 +70,23 @@ function loss(text: string, value: JsonValue): string | undefined {
   return numbers.find((literal) => !isHeld(literal));
 }
 
-/** By exact arithmetic: an integer is the double, and nothing becomes infinite or zero. */
+/** By exact arithmetic: the value of what is written for its double, or a fraction below 2^53. */
 function isHeld(literal: string): boolean {
   const value = Number(literal);
-  const [, sign, whole, fraction = "", exponent = "0"] =
-    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(literal)!;
-  if (/^0*$/.test(whole! + fraction)) return true;
-  if (!Number.isFinite(value) || value === 0) return false;
-  const shift = Number(exponent) - fraction.length;
-  const digits = BigInt(whole! + fraction);
+  if (!Number.isFinite(value)) return false;
+  const [top, bottom] = ratioOf(literal);
+  const [keptTop, keptBottom] = ratioOf(JSON.stringify(value));
+  if (top * keptBottom === keptTop * bottom) return true;
+  return top % bottom !== 0n && (top < 0n ? -top : top) < 2n ** 53n * bottom;
+}
+
+function ratioOf(literal: string): readonly [bigint, bigint] {
+  const [, mantissa, fraction = "", exponent = "0"] = /^(-?\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
+    .exec(literal)!;
+  const top = BigInt(mantissa + fraction);
+  const shift = top === 0n ? 0 : Number(exponent) - fraction.length;
   const scale = 10n ** BigInt(Math.abs(shift));
-  if (shift < 0 && digits % scale !== 0n) return true;
-  const integer = shift < 0 ? digits / scale : digits * scale;
-  return BigInt(value) === (sign === "-" ? -integer : integer);
+  return shift < 0 ? [top, scale] : [top * scale, 1n];
 }
 
 function keysOf(value: JsonValue): number {

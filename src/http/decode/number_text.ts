@@ -1,32 +1,50 @@
-/** Whether a double holds what a JSON number says: "stored bytes never silently differ". */
+/** Whether a JSON number says the same once a double has held it: stored bytes never differ. */
 
 import { limits } from "../../domain/limits.ts";
 
-const LITERAL = /^-?([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/;
-/** Integers of so many digits are always exact. */
-const EXACT_DIGITS = 15;
+const LITERAL = /^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/;
+/** From here on doubles have no fractions. */
+const FRACTIONS_END = 2 ** 53;
 const ZERO = 0x30;
 
+/** The value of a decimal text: `digits` (without zeros at their ends) times 10 to `exponent`. */
+interface Decimal {
+  readonly sign: string;
+  readonly digits: string;
+  readonly exponent: number;
+}
+
 /**
- * Why `literal`, a well-formed JSON number, would change when read as a double; undefined when it
- * would not. Fractions are rounded by nature and pass; integers must survive to the last digit.
+ * Why `literal`, a well-formed JSON number, would change on its way through a double; undefined
+ * where it would not. It must have the value of the text that `JSON.stringify` writes for it; a
+ * fraction below 2^53 in size need not, for every reader of JSON rounds it.
  */
 export function findNumberFault(literal: string): string | undefined {
   const limit = limits.jsonNumberCharactersMax;
   if (literal.length > limit) return `Number has more than ${limit} characters`;
   const value = Number(literal);
   if (!Number.isFinite(value)) return "Number is beyond the range of a double";
-  const [, whole = "", fraction = "", exponent = "0"] = LITERAL.exec(literal) ?? [];
+  const sent = decimalOf(literal);
+  const kept = decimalOf(String(value));
+  if (isSame(sent, kept) || isSmallFraction(sent)) return undefined;
+  return `Number cannot be held by a double, the nearest is ${value}: send that, or a string`;
+}
+
+function decimalOf(literal: string): Decimal {
+  const [, sign = "", whole = "", fraction = "", exponent = "0"] = LITERAL.exec(literal) ?? [];
   const { digits, trailingZeros } = trimZeros(whole + fraction);
-  if (digits === "") return undefined;
-  if (value === 0) return "Number is too small for a double";
-  const zeros = Number(exponent) - fraction.length + trailingZeros;
-  if (zeros < 0) return undefined;
-  if (digits.length + zeros <= EXACT_DIGITS) return undefined;
-  // The value is finite, so there are at most 309 digits here.
-  const sent = BigInt(digits + "0".repeat(zeros));
-  if (sent === BigInt(Math.abs(value))) return undefined;
-  return "Integer cannot be held exactly by a double; send it as a string";
+  if (digits === "") return { sign: "", digits, exponent: 0 };
+  return { sign, digits, exponent: Number(exponent) - fraction.length + trailingZeros };
+}
+
+function isSame(one: Decimal, other: Decimal): boolean {
+  return one.digits === other.digits && one.exponent === other.exponent && one.sign === other.sign;
+}
+
+function isSmallFraction({ digits, exponent }: Decimal): boolean {
+  if (exponent >= 0) return false;
+  // Rounding the whole part keeps its order to 2^53, which is a double.
+  return Number(digits.slice(0, Math.max(0, digits.length + exponent))) < FRACTIONS_END;
 }
 
 /** By hand: a regular expression for trailing zeros takes quadratic time on hostile digits. */

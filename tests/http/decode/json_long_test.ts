@@ -39,10 +39,8 @@ Deno.test("a text in groups of any size gives the value that JSON.parse gives, k
     fc.property(object, fc.integer({ min: 1, max: 40 }), fc.boolean(), (sent, group, isSpaced) => {
       const text = JSON.stringify(sent, undefined, isSpaced ? 2 : undefined);
       const read = readAll(text, group);
-      // Doubles above 2^53 print as integers that they do not hold; those are refused.
-      if ("refusal" in read) return /Integer cannot be held/.test(messageOf(read)!);
+      assert.ok(!("refusal" in read), messageOf(read));
       assert.equal(JSON.stringify(read.value), JSON.stringify(JSON.parse(text)));
-      return true;
     }),
     { numRuns: 500 },
   );

@@ -36,13 +36,16 @@ const REFUSED: readonly (readonly [text: string, message: string, path?: string]
   ["{} {}", "Malformed JSON at position 3: end of the text expected"],
   ['{"a":1e400}', "Number is beyond the range of a double", "a"],
   ['{"a":{"b":[0,-1e999]}}', "Number is beyond the range of a double", "a.b.1"],
-  ['{"a":1e-400}', "Number is too small for a double", "a"],
   [
     '{"data":{"n":9007199254740993}}',
-    "Integer cannot be held exactly by a double; send it as a string",
+    "Number cannot be held by a double, the nearest is 9007199254740992: send that, or a string",
     "data.n",
   ],
-  ['{"n":1e23}', "Integer cannot be held exactly by a double; send it as a string", "n"],
+  [
+    '{"n":[1.5,12345678901234567890.5]}',
+    "Number cannot be held by a double, the nearest is 12345678901234567000: send that, or a string",
+    "n.1",
+  ],
   ['{"a":1,"a":2}', "Duplicate key in JSON object: a", "a"],
   ['{"a":1,"\\u0061":1}', "Duplicate key in JSON object: a", "a"],
   ['{"x":[{"b":{"c":1}},{"b":1,"b":1}]}', "Duplicate key in JSON object: b", "x.1.b"],
@@ -98,10 +101,8 @@ Deno.test("parseJsonObject() gives what JSON.parse gives for every object made b
     fc.property(fc.object({ maxDepth: 6, withNullPrototype: false }), (object) => {
       const text = JSON.stringify(object);
       const outcome = parseJsonObject(text);
-      // Doubles above 2^53 print as integers that they do not hold; those are refused.
-      if (!outcome.ok) return /Integer cannot be held/.test(JSON.stringify(outcome.refusal));
+      assert.ok(outcome.ok, JSON.stringify(outcome));
       assert.deepEqual(outcome.value, JSON.parse(text));
-      return true;
     }),
   );
 });

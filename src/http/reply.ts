@@ -7,13 +7,14 @@ import type { FaultPlace, Outcome, Refusal, Violation } from "../domain/refusal.
 import type { WasmFailureKind } from "../domain/wasm/failure.ts";
 import { sendOk, sendText } from "./answer.ts";
 
-/** A refusal in the words of HTTP. `body` follows `ok: false`; undefined fields are left out. */
+/**
+ * A refusal in the words of HTTP. `body` follows `ok: false`; undefined fields are left out. Every
+ * body says its `error_type`, those too that the contract shows without one.
+ */
 export interface RefusalReply {
   readonly status: number;
-  readonly body: Record<string, unknown>;
+  readonly body: Record<string, unknown> & { readonly error_type: string };
   readonly headers?: Record<string, string>;
-  /** Where the contract spells the body out without it. */
-  readonly errorType?: string;
 }
 
 /** Answers with `refusal` and `more` fields. */
@@ -100,16 +101,15 @@ const TABLE: Table = {
     const lengths = { current_length: length, expected_length: expected };
     return reply(409, "occ_conflict", text, lengths);
   },
-  // The contract spells these two bodies out whole.
   occ_conflict_atomic({ key, length, expected }) {
     const lengths = { current_length: length, expected_length: expected };
-    return { status: 409, body: { error: "occ_conflict", key, ...lengths } };
+    return reply(409, "occ_conflict", "occ_conflict", { key, ...lengths });
   },
   implications_in_multi_write({ targetIndex }) {
     const message = "An event whose definition declares implications cannot be written " +
       "atomically with other aggregates";
     const error = "implications_in_multi_write";
-    return { status: 422, body: { error, target_index: targetIndex, message } };
+    return reply(422, error, error, { target_index: targetIndex, message });
   },
   idempotency_key_invalid: ({ message }) => reply(422, "bad_request", message),
   idempotency_mismatch() {
@@ -165,26 +165,20 @@ const TABLE: Table = {
     ...reply(503, "unavailable", message),
     headers: { "retry-after": String(retryAfterSeconds) },
   }),
-  // The contract spells this body out whole.
   rate_limited: ({ scope, limit, tier, retryAfterMs }) => ({
-    status: 429,
-    body: { error: "Rate limit exceeded", scope, limit, window: "1m", tier },
+    ...reply(429, "rate_limited", "Rate limit exceeded", { scope, limit, window: "1m", tier }),
     headers: { "retry-after": String(Math.ceil(retryAfterMs / MS_PER_SECOND)) },
-    errorType: "rate_limited",
   }),
-  // The contract spells this body out whole.
-  plan_limit: ({ usage, limit, events, resetsAt }) => ({
-    status: 429,
-    body: {
-      error: "Limit exceeded",
+  plan_limit({ usage, limit, events, resetsAt }) {
+    const message = `${usage} of the ${limit} events of this month are used, and this write has ` +
+      `${events}; the count begins again at ${resetsAt}`;
+    return reply(429, "plan_limit", "Limit exceeded", {
       metric: PLAN_METRIC,
       usage,
       limit,
-      message: `${usage} of the ${limit} events of this month are used, and this write has ` +
-        `${events}; the count begins again at ${resetsAt}`,
-    },
-    errorType: "plan_limit",
-  }),
+      message,
+    });
+  },
   login_locked: ({ retryAfterSeconds }) => ({
     ...reply(429, "rate_limited", "Too many failed logins; try again later"),
     headers: { "retry-after": String(retryAfterSeconds) },
@@ -224,10 +218,9 @@ export function describeRefusal(refusal: Refusal): RefusalReply {
   return (TABLE[refusal.kind] as (refusal: Refusal) => RefusalReply)(refusal);
 }
 
-/** The name of a refusal for programs; some bodies of the contract have it in `error`, or not. */
+/** The name of a refusal for programs. */
 export function errorTypeOf(refusal: Refusal): string {
-  const { body: { error_type, error }, errorType } = describeRefusal(refusal);
-  return String(error_type ?? errorType ?? error);
+  return describeRefusal(refusal).body.error_type;
 }
 
 function reply(

@@ -115,7 +115,7 @@ Deno.test("the API reference has every refusal with its status, error_type and t
     assert.ok(row !== undefined, `the table of errors has a row for ${kind}`);
     const { status, body } = describeRefusal(refusal);
     assert.ok(row[1]!.startsWith(String(status)), `${kind}: status ${status}`);
-    assert.equal(codeOf(row[2]) ?? row[2], body.error_type ?? "none", `${kind}: error_type`);
+    assert.equal(codeOf(row[2]) ?? row[2], body.error_type, `${kind}: error_type`);
     // One has the object of a module there.
     const error = typeof body.error === "object" ? "the handler's own object" : body.error;
     assert.equal(codeOf(row[3]) ?? row[3], error, `${kind}: error`);

@@ -70,7 +70,7 @@ testCases("an atomic write", [
     status: 201,
   },
   {
-    name: "with a conflict is 409 with exactly the contract's fields",
+    name: "with a conflict is 409 with the contract's fields and error_type",
     after: [{ call: "POST /note/main/was_written", body: noteBody("a") }],
     call: CALL,
     body: atomic([
@@ -81,6 +81,7 @@ testCases("an atomic write", [
     answer: {
       ok: false,
       error: "occ_conflict",
+      error_type: "occ_conflict",
       key: "note:main",
       current_length: 1,
       expected_length: 4,

@@ -61,6 +61,7 @@ Deno.test("from 80% a write warns, at 100% it is written, beyond it is refused w
     assert.deepEqual(refused.body, {
       ok: false,
       error: "Limit exceeded",
+      error_type: "plan_limit",
       metric: "events_written",
       usage: 10_000,
       limit: 10_000,

@@ -93,6 +93,7 @@ Deno.test("beyond the limit: 429 with the contract's body, until a minute has pa
     assert.deepEqual(refused.body, {
       ok: false,
       error: "Rate limit exceeded",
+      error_type: "rate_limited",
       scope: "instance",
       limit: 600,
       window: "1m",
@@ -175,6 +176,7 @@ Deno.test("beyond the net everything from the address is 429, but keys of instan
     assert.deepEqual(refused.body, {
       ok: false,
       error: "Rate limit exceeded",
+      error_type: "rate_limited",
       scope: "ip",
       limit: 5,
       window: "1m",

@@ -66,8 +66,12 @@ export const ERRORS: Readonly<Record<ErrorName, ErrorForm>> = {
     details: array(object({ path: TEXT, message: TEXT })),
   }),
   occ_conflict: error(409, "occ_conflict", LENGTHS),
-  occ_conflict_atomic: form(409, { error: { const: "occ_conflict" }, key: TEXT, ...LENGTHS }),
-  implications_in_multi_write: form(422, {
+  occ_conflict_atomic: error(409, "occ_conflict", {
+    error: { const: "occ_conflict" },
+    key: TEXT,
+    ...LENGTHS,
+  }),
+  implications_in_multi_write: error(422, "implications_in_multi_write", {
     error: { const: "implications_in_multi_write" },
     target_index: COUNT,
     message: TEXT,
@@ -111,14 +115,14 @@ export const ERRORS: Readonly<Record<ErrorName, ErrorForm>> = {
     ...IMPORT,
   }),
   import_unavailable: error(503, "unavailable", { ...FAULT, ...IMPORT }, [...RETRY, ...ERROR_ID]),
-  rate_limited: form(429, {
+  rate_limited: error(429, "rate_limited", {
     error: { const: "Rate limit exceeded" },
     scope: choice(["instance", "ip"]),
     limit: COUNT,
     window: { const: "1m" },
     "tier?": choice(TIERS),
   }, [...RATE, ...RETRY]),
-  plan_limit: form(429, {
+  plan_limit: error(429, "plan_limit", {
     error: { const: "Limit exceeded" },
     metric: { const: "events_written" },
     usage: COUNT,

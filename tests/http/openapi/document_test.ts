@@ -28,6 +28,19 @@ const DOCUMENTS: readonly (readonly [name: string, document: JsonObject])[] = [
   ["of the example spec", documentOf(exampleSpec)],
 ];
 
+Deno.test("every refusal of the document has an error_type", () => {
+  const { schemas } = GENERIC.components as Record<string, JsonObject>;
+  const refusals = Object.entries(schemas as Record<string, JsonObject>)
+    .filter(([, schema]) => (schema.properties as JsonObject)?.ok !== undefined)
+    .filter(([, schema]) => ((schema.properties as JsonObject).ok as JsonObject).const === false);
+  assert.ok(refusals.length > 50, String(refusals.length));
+  for (const [name, { required, properties }] of refusals) {
+    assert.ok((required as string[]).includes("error_type"), name);
+    const { const: only, enum: some } = (properties as JsonObject).error_type as JsonObject;
+    assert.ok(typeof only === "string" || Array.isArray(some), name);
+  }
+});
+
 for (const [name, document] of DOCUMENTS) {
   Deno.test(`the document (${name}) is valid OpenAPI 3.1`, async () => {
     const validator = new Validator();

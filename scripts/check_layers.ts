@@ -125,6 +125,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
       "prom-client": ["src/http/metrics"],
       "node:crypto": ["src/http"],
       "node:buffer": ["src/http"],
+      "node:zlib": ["src/http/compress.ts", "src/http/conditional.ts"],
     },
   },
   // Composition: what each command line starts, and with what.

@@ -29,6 +29,8 @@ export interface Config {
   readonly ipLimitPerMinute: number;
   /** Address ranges in CIDR form. */
   readonly trustedProxies: readonly string[];
+  /** Origins whose pages may use every method and header of the API. */
+  readonly corsOrigins: readonly string[];
   readonly allowPrivateWebhooks: boolean;
   /** What stands for `SVC` in header names. */
   readonly headerPrefix: string;
@@ -64,6 +66,7 @@ const EXAMPLES = {
   DAYBOOK_ANCHOR_INTERVAL_S: "3600",
   DAYBOOK_IP_LIMIT: "30000",
   DAYBOOK_TRUSTED_PROXIES: "10.0.0.0/8,192.168.1.7",
+  DAYBOOK_CORS_ORIGINS: "https://app.example.com,http://localhost:5173",
   DAYBOOK_ALLOW_PRIVATE_WEBHOOKS: "false",
   DAYBOOK_HEADER_PREFIX: "SVC",
   DAYBOOK_WASM_STACK_KB: "64",
@@ -72,6 +75,9 @@ const EXAMPLES = {
   DAYBOOK_BOOTSTRAP: "true",
 } as const;
 type Name = keyof typeof EXAMPLES;
+
+/** Of every variable that is read. */
+export const SETTING_NAMES: readonly string[] = Object.keys(EXAMPLES);
 
 /** Their values are never printed. */
 const SECRET_NAMES: ReadonlySet<Name> = new Set<Name>(["DAYBOOK_JWT_SECRET"]);
@@ -128,18 +134,7 @@ export function parseConfig(env: Env): ParsedConfig {
       `a number of seconds from 1 to ${INTERVAL_SECONDS_MAX}`,
       integer(1, INTERVAL_SECONDS_MAX),
     ),
-    ipLimitPerMinute: read(
-      "DAYBOOK_IP_LIMIT",
-      limits.addressRequestsPerMinuteDefault,
-      `a number from 1 to ${COUNT_MAX}`,
-      integer(1, COUNT_MAX),
-    ),
-    trustedProxies: read(
-      "DAYBOOK_TRUSTED_PROXIES",
-      [],
-      "a list of addresses and address ranges",
-      parseRanges,
-    ),
+    ...readCallers(read),
     allowPrivateWebhooks: read("DAYBOOK_ALLOW_PRIVATE_WEBHOOKS", false, "true or false", parseFlag),
     headerPrefix: read(
       "DAYBOOK_HEADER_PREFIX",
@@ -158,6 +153,30 @@ export function parseConfig(env: Env): ParsedConfig {
     bootstrap: read("DAYBOOK_BOOTSTRAP", true, "true or false", parseFlag),
   };
   return problems.length === 0 ? { ok: true, config } : { ok: false, problems };
+}
+
+/** Who may call, from where. */
+function readCallers(read: ReturnType<typeof reader>) {
+  return {
+    ipLimitPerMinute: read(
+      "DAYBOOK_IP_LIMIT",
+      limits.addressRequestsPerMinuteDefault,
+      `a number from 1 to ${COUNT_MAX}`,
+      integer(1, COUNT_MAX),
+    ),
+    trustedProxies: read(
+      "DAYBOOK_TRUSTED_PROXIES",
+      [],
+      "a list of addresses and address ranges",
+      parseRanges,
+    ),
+    corsOrigins: read(
+      "DAYBOOK_CORS_ORIGINS",
+      [],
+      "a list of origins, each with scheme and host and without a path",
+      parseOrigins,
+    ),
+  };
 }
 
 /** Reads one setting, or notes what is wrong with it and goes on with the fallback. */
@@ -243,7 +262,7 @@ function readTls(env: Env, problems: string[]): Config["tls"] {
 
 /** One problem for each variable that looks like ours and is not: most likely a typing error. */
 function unknownNames(env: Env): string[] {
-  const known = Object.keys(EXAMPLES);
+  const known = SETTING_NAMES;
   const unknown = Object.keys(env).filter((name) =>
     name.startsWith("DAYBOOK_") && !known.includes(name)
   );
@@ -342,6 +361,16 @@ function parseRanges(text: string): readonly string[] | undefined {
   const ranges = text.split(",").map((part) => part.trim()).filter((part) => part !== "")
     .map(parseRange);
   return ranges.every((range) => range !== undefined) ? ranges : undefined;
+}
+
+function parseOrigins(text: string): readonly string[] | undefined {
+  const origins = text.split(",").map((part) => part.trim()).filter((part) => part !== "");
+  return origins.every(isOrigin) ? origins : undefined;
+}
+
+/** As browsers send it: in lower case, without the usual port, without a slash at its end. */
+function isOrigin(text: string): boolean {
+  return /^https?:/.test(text) && URL.parse(text)?.origin === text;
 }
 
 function parseRange(text: string): string | undefined {

@@ -47,8 +47,11 @@ export function openTelemetry(): Tracer {
   return {
     nameRequest(method, route, requestId) {
       const span = trace.getActiveSpan();
-      span?.updateName(`${method} ${route}`);
-      span?.setAttributes({ "http.route": route, "daybook.request_id": requestId });
+      span?.updateName(route === undefined ? method : `${method} ${route}`);
+      span?.setAttributes({
+        ...(route !== undefined && { "http.route": route }),
+        "daybook.request_id": requestId,
+      });
     },
     span(name, attributes, work, describe) {
       return tracer.startActiveSpan(

@@ -3,7 +3,7 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import { createPublicKey } from "node:crypto";
 import { baseUrls, type Config, parseConfig, plainTextWarning, readConfig } from "../src/config.ts";
-import { opensMetricsLocally } from "../src/config.ts";
+import { opensMetricsLocally, SETTING_NAMES } from "../src/config.ts";
 
 type Env = Record<string, string>;
 
@@ -33,6 +33,7 @@ Deno.test("parseConfig() has the documented default for everything", () => {
     anchorIntervalSeconds: 3600,
     ipLimitPerMinute: 30000,
     trustedProxies: [],
+    corsOrigins: [],
     allowPrivateWebhooks: false,
     headerPrefix: "SVC",
     wasmStackKilobytes: 64,
@@ -60,6 +61,7 @@ Deno.test("parseConfig() reads every variable", () => {
     DAYBOOK_ANCHOR_INTERVAL_S: "60",
     DAYBOOK_IP_LIMIT: "100",
     DAYBOOK_TRUSTED_PROXIES: "10.0.0.0/8, 192.168.1.7,fd00::/8",
+    DAYBOOK_CORS_ORIGINS: "https://app.example.com, http://localhost:5173",
     DAYBOOK_ALLOW_PRIVATE_WEBHOOKS: "true",
     DAYBOOK_HEADER_PREFIX: "Daybook",
     DAYBOOK_WASM_STACK_KB: "128",
@@ -81,6 +83,7 @@ Deno.test("parseConfig() reads every variable", () => {
     anchorIntervalSeconds: 60,
     ipLimitPerMinute: 100,
     trustedProxies: ["10.0.0.0/8", "192.168.1.7/32", "fd00::/8"],
+    corsOrigins: ["https://app.example.com", "http://localhost:5173"],
     allowPrivateWebhooks: true,
     headerPrefix: "Daybook",
     wasmStackKilobytes: 128,
@@ -124,6 +127,15 @@ const BAD: Record<string, readonly string[]> = {
     "loopback",
     "::/129",
     "1.2.3.4/8/8",
+  ],
+  DAYBOOK_CORS_ORIGINS: [
+    "*",
+    "app.example.com",
+    "https://app.example.com/",
+    "https://App.example.com",
+    "https://app.example.com:443",
+    "ftp://app.example.com",
+    "null",
   ],
   DAYBOOK_ALLOW_PRIVATE_WEBHOOKS: ["yes", "TRUE"],
   DAYBOOK_HEADER_PREFIX: ["X-", "-X", "a b", "x".repeat(41), "1X", "X:Y"],
@@ -177,6 +189,15 @@ Deno.test("parseConfig() leaves room for two more ports unless there is a base d
   equal(config({ DAYBOOK_PORT: "65533" }).port, 65533);
   equal(problems({ DAYBOOK_PORT: "65534" }).length, 1);
   equal(config({ DAYBOOK_PORT: "65535", DAYBOOK_BASE_DOMAIN: "localhost" }).port, 65535);
+});
+
+Deno.test("the table of settings in the README has every variable, and no other", async () => {
+  const readme = await Deno.readTextFile(new URL("../README.md", import.meta.url));
+  const [, section] = readme.split("\n## Settings\n");
+  const cells = section!.split("\n## ")[0]!.split("\n").filter((line) => line.startsWith("| `"));
+  const named = cells.flatMap((line) => line.split("|")[1]!.match(/`([A-Z_]+)`/g) ?? []);
+  const names = named.map((name) => name.slice(1, -1)).filter((name) => !name.startsWith("OTEL_S"));
+  deepEqual(names.toSorted(), SETTING_NAMES.toSorted());
 });
 
 Deno.test("parseConfig() counts the secret's bytes, not its characters", () => {

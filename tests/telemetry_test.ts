@@ -15,6 +15,8 @@ const CLIENT_KIND = 3;
 interface Traced {
   readonly server: ServerProcess;
   readonly receiver: OtlpReceiver;
+  /** Where the listener is. */
+  readonly hookUrl: string;
   /** Headers of the deliveries so far. */
   readonly delivered: Headers[];
   send(path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
@@ -55,7 +57,7 @@ async function withTracedServer(isOn: boolean, body: (traced: Traced) => Promise
     const path = `/api/instances/${credentials.instance_id}/spec`;
     const deployed = await send(path, { environment: "test", spec });
     assert.equal(deployed.status, 200, await deployed.text());
-    await body({ server, receiver, delivered, send });
+    await body({ server, receiver, hookUrl: url, delivered, send });
     assert.equal(await server.stop(), 0);
   } finally {
     await server.remove();
@@ -73,7 +75,7 @@ async function until(holds: () => boolean): Promise<void> {
 }
 
 Deno.test("a write is one trace: the caller's, request, command, commit, delivery and its receiver", () =>
-  withTracedServer(true, async ({ receiver, delivered, send, server }) => {
+  withTracedServer(true, async ({ receiver, hookUrl, delivered, send, server }) => {
     const answer = await send("/order/global/was_placed", WRITE, {
       traceparent: `00-${TRACE}-${CALLER}-01`,
       "x-request-id": "request-of-the-test",
@@ -97,8 +99,12 @@ Deno.test("a write is one trace: the caller's, request, command, commit, deliver
     assert.deepEqual(commit.attributes, { "daybook.streams": 1, "daybook.events": 1 });
     const delivery = await ofTrace("deliver");
     assert.deepEqual([delivery.parentSpanId, delivery.kind], [command.spanId, CLIENT_KIND]);
+    const { port } = new URL(hookUrl);
     assert.deepEqual(delivery.attributes, {
+      "http.request.method": "POST",
       "server.address": "127.0.0.1",
+      "server.port": Number(port),
+      "url.full": `http://127.0.0.1:${port}/REDACTED`,
       "http.response.status_code": 200,
     });
     const told = delivered.map((headers) => headers.get("traceparent"));
@@ -117,6 +123,14 @@ Deno.test("a write without a caller's trace begins one, and another's delivery i
     for (const trace of traces) {
       await receiver.waitFor(({ name, traceId }) => name === "writeEvents" && traceId === trace);
     }
+  }));
+
+Deno.test("a path that no route has names the span by its method alone", () =>
+  withTracedServer(true, async ({ receiver, send }) => {
+    await (await send("/_nothing/of/this")).body?.cancel();
+    const request = await receiver.waitFor(({ name }) => name === "GET");
+    assert.equal(request.attributes["http.route"], undefined);
+    assert.equal(String(request.attributes["http.response.status_code"]), "404");
   }));
 
 Deno.test("a refusal is no failure: its kind is on the command", () =>

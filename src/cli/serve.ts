@@ -201,6 +201,7 @@ function listen(
     ...settings,
     headerPrefix: config.headerPrefix,
     ipLimitPerMinute: config.ipLimitPerMinute,
+    corsOrigins: config.corsOrigins,
     opensMetricsLocally: opensMetricsLocally(config),
     clientAddress: (peer, forwardedFor) => clientAddress(peer, forwardedFor, trusted),
   });

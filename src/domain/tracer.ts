@@ -8,7 +8,7 @@ export type SpanAttributes = Readonly<Record<string, string | number | boolean>>
 
 export interface Tracer {
   /** Says what the request under way is: its route and id, beside what the runtime knows. */
-  nameRequest(method: string, route: string, requestId: string): void;
+  nameRequest(method: string, route: string | undefined, requestId: string): void;
   /** Runs `work` as a part of what is under way. `describe` tells of its result. */
   span<T>(
     name: string,

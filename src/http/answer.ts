@@ -1,5 +1,7 @@
 /** The one place where an answer becomes a `Response`: JSON text, status and the headers of all. */
 
+import { Buffer } from "node:buffer";
+import { COMPRESS_BYTES_MIN, mayCompress } from "./compress.ts";
 import { LONG_ANSWER_BYTES_MIN, longAnswer, type Part } from "./long_answer.ts";
 
 /** Sends JSON text that is ready. Every answer carries the request id and the CORS origin. */
@@ -10,8 +12,8 @@ export function sendText(
   headers?: Record<string, string>,
 ): Response {
   const response = json.length < LONG_ANSWER_BYTES_MIN
-    ? new Response(json, { status })
-    : longAnswer([json], status);
+    ? shortAnswer(json, status)
+    : mayCompress(longAnswer([json], status));
   return withHeaders(response, requestId, headers);
 }
 
@@ -27,13 +29,19 @@ export function sendParts(
   }
   const length = parts.reduce((sum, part) => sum + part.length, 0);
   const response = length < LONG_ANSWER_BYTES_MIN
-    ? new Response(joined(parts))
-    : longAnswer(parts, 200);
+    ? shortAnswer(joined(parts), 200)
+    : mayCompress(longAnswer(parts, 200));
   return withHeaders(response, requestId, headers);
 }
 
-function joined(parts: readonly Part[]): BodyInit {
-  return parts.every((part) => typeof part === "string") ? parts.join("") : new Blob([...parts]);
+function shortAnswer(body: Part, status: number): Response {
+  const response = new Response(body, { status });
+  return body.length < COMPRESS_BYTES_MIN ? response : mayCompress(response, body);
+}
+
+function joined(parts: readonly Part[]): Part {
+  if (parts.every((part) => typeof part === "string")) return parts.join("");
+  return Buffer.concat(parts.map((part) => typeof part === "string" ? Buffer.from(part) : part));
 }
 
 function withHeaders(

@@ -18,7 +18,8 @@ import { claimAnswer } from "./long_answer.ts";
 import { countRequest, newRequestCounts, NO_ROUTE } from "./metrics/request_counts.ts";
 import { createAddressNet } from "./middleware/address_net.ts";
 import { authenticateCaller, authenticateHolder } from "./middleware/authenticate.ts";
-import { answerPreflight } from "./middleware/cors.ts";
+import { compress } from "./compress.ts";
+import { createCors } from "./middleware/cors.ts";
 import { createLoadGate, SHED_STATUS } from "./middleware/load_gate.ts";
 import { createPlaces } from "./middleware/place.ts";
 import {
@@ -79,12 +80,15 @@ export function createApp(service: Service, host: Host, options: AppOptions): Ap
   const edge: Edge = { service, host, options, requests, addressNet, loadGate, paths: PATHS };
   const nextRequestId = createRequestIds(host);
   const findPlace = createPlaces(options.environment);
+  const cors = createCors(options.corsOrigins ?? [], options.headerPrefix);
 
   async function answer(arrival: Arrival): Promise<Response> {
     const { request, connection, address, path } = arrival;
     const requestId = nextRequestId(request.headers.get("x-request-id"));
-    options.tracer?.nameRequest(request.method, path?.path.pattern ?? NO_ROUTE, requestId);
-    if (request.method === "OPTIONS") return answerPreflight(requestId);
+    options.tracer?.nameRequest(request.method, path?.path.pattern, requestId);
+    if (request.method === "OPTIONS") {
+      return cors.answerPreflight(requestId, request.headers.get("origin"));
+    }
     // The runtime puts the Host header before the path, so what is no host would become a path.
     if (!isHost(request.headers.get("host"))) return sendRefusal(requestId, MALFORMED_HOST);
     const found = findRoute(request, address, path, findPlace);
@@ -98,6 +102,7 @@ export function createApp(service: Service, host: Host, options: AppOptions): Ap
     }
     call.body?.leave();
     if (!claimAnswer(response, call.owner)) response = answerRefused(edge, call, NO_ROOM);
+    response = compress(response, request);
     setRateHeaders(response, call.rate);
     return response;
   }
@@ -124,6 +129,7 @@ export function createApp(service: Service, host: Host, options: AppOptions): Ap
     let endedMs: number | undefined;
     try {
       const response = await carry(request, { request, connection, address, path, work });
+      if (request.method !== "OPTIONS") cors.expose(response, request.headers.get("origin"));
       if (response.status >= 400) leaveBody(request);
       endedMs = host.monotonicMs();
       const seconds = (endedMs - beganMs) / MS_PER_SECOND;

@@ -27,6 +27,8 @@ export interface AppOptions {
   readonly environment: EnvironmentSource;
   /** The caller's address, given that of the peer and the `X-Forwarded-For` header. */
   readonly clientAddress: (peer: string, forwardedFor: string | null) => string;
+  /** Origins whose pages may use every method and header of the API. Left out: none. */
+  readonly corsOrigins?: readonly string[];
   /** Whether programs on this machine read `/metrics` without a token. Left out: no. */
   readonly opensMetricsLocally?: boolean;
   /** Left out: nobody traces. */

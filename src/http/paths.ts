@@ -40,6 +40,7 @@ import {
 } from "./routes/projections.ts";
 import { queryViews } from "./routes/query.ts";
 import { manageReactions, readReactions } from "./routes/reactions.ts";
+import { answerRoot } from "./routes/root.ts";
 import { listSagas, readSaga } from "./routes/sagas.ts";
 import { findNearby } from "./routes/nearby.ts";
 import { cancelScheduled, listScheduled, readScheduled } from "./routes/scheduled.ts";
@@ -58,8 +59,10 @@ const ready: Route = { access: "health", run: answerReady };
 const metrics: Route = { access: "metrics", run: answerMetrics };
 const openApi: Route = { access: "open", run: answerOpenApi };
 const login: Route = { access: "open", run: logIn };
+const root: Route = { access: "health", run: answerRoot };
 
 export const PATHS: readonly PathRoutes[] = [
+  path("/", { GET: root }),
   path("/health/live", { GET: live }),
   path("/health/ready", { GET: ready }),
   path("/metrics", { GET: metrics }),

@@ -12,8 +12,8 @@ type DataHandler = (edge: Edge, call: Call, tenant: Tenant) => Answer;
 type OperatorHandler = (edge: Edge, call: Call, operator: Operator) => Answer;
 
 /**
- * `health`: no key, on any host. `metrics`: on any host, and judges the caller itself. `open`: no
- * key. `read`, `write`: API key. `operator`: JWT.
+ * `health`: of the process itself, no key, on any host. `metrics`: on any host, and judges the
+ * caller itself. `open`: no key. `read`, `write`: API key. `operator`: JWT.
  */
 export type Route =
   | {

@@ -24,6 +24,8 @@ export interface CsvRequest {
   readonly name: string;
   /** Without it all, in the order of the definition. */
   readonly columns?: readonly string[];
+  /** Whether texts that spreadsheets would take for formulas are marked as texts. */
+  readonly formulasAsText?: boolean;
 }
 
 export interface CsvExport {
@@ -43,7 +45,7 @@ export async function exportView(
   engine: Engine,
   host: Host,
   { number: tenant, instanceId }: Tenant,
-  { name, columns: asked }: CsvRequest,
+  { name, columns: asked, formulasAsText = false }: CsvRequest,
   lines: Lines,
 ): Promise<Outcome<CsvExport>> {
   const { commits: lag } = await waitForViews(engine, host, tenant, limits.viewWaitMsMax, [name]);
@@ -57,7 +59,7 @@ export async function exportView(
     return refuse({ kind: "bad_request", message, path: "columns" });
   }
   const columns = [...new Set(asked ?? known)].filter((column) => column !== KEY);
-  return accept({ lag, pages: csvPages(readPage, view.value, columns) });
+  return accept({ lag, pages: csvPages(readPage, view.value, columns, formulasAsText) });
 
   function readPage<T>(read: (tx: ReadTransaction) => Promise<T>): Promise<T> {
     return lines.inLine(instanceId, async () => {
@@ -72,10 +74,11 @@ async function* csvPages(
   readPage: <T>(read: (tx: ReadTransaction) => Promise<T>) => Promise<T>,
   first: View,
   columns: readonly string[],
+  formulasAsText: boolean,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   let view = first;
   let after: string | undefined;
-  let text = csvLine([KEY, ...columns]);
+  let text = csvLine([KEY, ...columns], formulasAsText);
   for (let count = PAGE_ROWS; count > 0;) {
     const page = await readPage(async (tx) => {
       const now = await readView(tx, view.tenant, view.name);
@@ -86,7 +89,9 @@ async function* csvPages(
     // Half an export must not look like a whole one.
     if (page === undefined) throw new Error("The projection was changed while it was exported");
     view = page.now;
-    for (const row of page.rows) text += csvLine([row.key, ...valuesOf(row, columns)]);
+    for (const row of page.rows) {
+      text += csvLine([row.key, ...valuesOf(row, columns)], formulasAsText);
+    }
     count = page.rows.length;
     after = page.rows.at(-1)?.key;
     if (text !== "") yield encoder.encode(text);

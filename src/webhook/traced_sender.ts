@@ -1,6 +1,6 @@
 /**
  * Deliveries with a span for each try, in the trace of the write that they tell of. Receivers get
- * its `traceparent`. The span names the receiver's host, never the whole URL: it may hold a secret.
+ * its `traceparent`. The span names the receiver's host, never its path: that may hold a secret.
  */
 
 import type { TryAnswer } from "../domain/listener/delivery.ts";
@@ -10,13 +10,25 @@ import type { SpanAttributes, Tracer } from "../domain/tracer.ts";
 export function traceSender(sender: WebhookSender, tracer: Tracer): WebhookSender {
   return {
     send(webhook) {
-      const attributes = { "server.address": new URL(webhook.url).hostname };
+      const attributes = describeRequest(new URL(webhook.url));
       return tracer.outgoing("deliver", attributes, webhook.cause, (traceparent) => {
         const headers = { ...webhook.headers, traceparent };
         return sender.send({ ...webhook, headers });
       }, describeAnswer);
     },
     close: () => sender.close(),
+  };
+}
+
+const PORTS: Readonly<Record<string, number>> = { "http:": 80, "https:": 443 };
+
+/** As the conventions of OpenTelemetry for HTTP clients have it, version 1.23. */
+function describeRequest({ protocol, hostname, port, origin }: URL): SpanAttributes {
+  return {
+    "http.request.method": "POST",
+    "server.address": hostname,
+    "server.port": port === "" ? PORTS[protocol]! : Number(port),
+    "url.full": `${origin}/REDACTED`,
   };
 }
 

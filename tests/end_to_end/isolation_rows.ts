@@ -328,6 +328,7 @@ export const OPERATOR_ROWS: readonly RouteRow[] = [
 
 /** These know no instance: what they answer is nobody's, or for operators of everything. */
 export const SHARED_ROUTES: Readonly<Record<string, string>> = {
+  "GET /": "tells what is here, and nothing of whose",
   "GET /health/live": "tells that the process runs, and nothing else",
   "GET /health/ready": "tells whether the store answers, and nothing else",
   "GET /metrics": "counts; for operators, or on loopback",

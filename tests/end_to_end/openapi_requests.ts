@@ -580,6 +580,7 @@ export const REQUESTS: Readonly<Record<string, Producers>> = {
     },
     404: asOperator("/_admin/imports/b"),
   },
+  "GET /": { 200: get("/") },
   "GET /health/live": { 200: get("/health/live") },
   "GET /health/ready": { 200: get("/health/ready") },
   "GET /metrics": {

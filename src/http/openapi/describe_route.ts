@@ -45,6 +45,10 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   index: "Place of the event in its stream, from 0",
 };
 
+const KNOWN_TAG: FieldSchemas = {
+  "If-None-Match?": { type: "string", description: "The ETag of what the client has" },
+};
+
 /** Everything that the call may be refused for: what its row says, its access, body and query. */
 export function errorsOf(access: Route["access"], operation: Operation): ReadonlySet<ErrorName> {
   const { body, query = {}, errors = [] } = operation;
@@ -70,6 +74,7 @@ export function describeRoute(
     ...pathParameters(pattern),
     ...parametersIn("query", operation.query ?? {}),
     ...parametersIn("header", operation.headers ?? {}),
+    ...(operation.isTagged ? parametersIn("header", KNOWN_TAG) : []),
   ];
   return {
     operationId: operation.id,
@@ -79,6 +84,7 @@ export function describeRoute(
     ...(operation.body !== undefined && { requestBody: describeBody(operation) }),
     responses: {
       ...describeAnswers(access, operation),
+      ...(operation.isTagged && { 304: UNCHANGED }),
       ...describeErrors(errorsOf(access, operation)),
     },
     security: [...SECURITY[access] ?? []],
@@ -114,12 +120,13 @@ const RATE_HEADERS = ["Limit", "Remaining", "Scope", "Tier"].map((name) => `X-Ra
 
 function describeAnswers(
   access: Route["access"],
-  { answers, headers }: Operation,
+  { answers, headers, isTagged }: Operation,
 ): JsonObject {
   const rates = access === "read" || access === "write" ? RATE_HEADERS : [];
   const names = [
     ...rates,
     ...(headers === undefined ? [] : ["X-Idempotency-Replayed", "X-SVC-Limit-Warning"]),
+    ...(isTagged ? ["ETag"] : []),
   ];
   return Object.fromEntries(
     Object.entries(answers).map(([status, schema]) => [
@@ -128,6 +135,11 @@ function describeAnswers(
     ]),
   );
 }
+
+const UNCHANGED: JsonObject = {
+  description: "The client has what it would be sent",
+  headers: { ETag: { $ref: "#/components/headers/ETag" } },
+};
 
 function describeAnswer(description: string, schema: Schema | string, headers: readonly string[]) {
   const content: JsonObject = typeof schema === "string"

@@ -163,6 +163,7 @@ export const HEADERS: Readonly<Record<string, { description: string; schema: Sch
     description: "`events_written: <usage>/<limit>`, from 80% of the month's events",
     schema: TEXT,
   },
+  "ETag": { description: "Of what is told, for `If-None-Match`", schema: TEXT },
   "Retry-After": { description: "Seconds", schema: WHOLE },
   "WWW-Authenticate": { description: "The scheme", schema: { const: "Bearer" } },
   "Allow": { description: "The methods of the path", schema: TEXT },

@@ -17,6 +17,8 @@ export interface Operation {
   readonly body?: Schema;
   /** Default: `json`. */
   readonly bodyForm?: BodyForm;
+  /** Whether its answers carry an `ETag`, and 304 says that the client has the newest one. */
+  readonly isTagged?: true;
   /** Success: status to schema. A text names a media type that is not JSON. */
   readonly answers: Readonly<Record<number, Schema | string>>;
   /**

@@ -4,6 +4,7 @@ import { accept, type Outcome } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import { sendParts, sendText } from "../answer.ts";
 import type { Call, Edge } from "../call.ts";
+import { sendTagged } from "../conditional.ts";
 import { decodeAggregateQuery, decodeListQuery } from "../decode/query.ts";
 import { answerRefused } from "../failure.ts";
 import { lengthOfParts, type Part } from "../long_answer.ts";
@@ -19,7 +20,7 @@ export async function readAggregate(edge: Edge, call: Call, tenant: Tenant): Pro
   const request = { aggregateType, id, ...query.value };
   const outcome = await edge.service.data.readAggregate(tenant, request);
   if (!outcome.ok) return answerRefused(edge, call, outcome.refusal);
-  return sendParts(requestId, aggregateBody(outcome.value));
+  return await sendTagged(call, aggregateBody(outcome.value));
 }
 
 /** `GET /{type}/{id}/length`. */

@@ -2,8 +2,8 @@
 
 import { accept, type Outcome } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
-import { sendParts } from "../answer.ts";
 import type { Call, Edge } from "../call.ts";
+import { sendTagged } from "../conditional.ts";
 import { decodeEventsQuery } from "../decode/query.ts";
 import { answerRefused } from "../failure.ts";
 import { lengthOfParts, type Part } from "../long_answer.ts";
@@ -22,5 +22,5 @@ export async function readEvents(edge: Edge, call: Call, tenant: Tenant): Promis
   }
   const body = await longReadsOf(edge.service).run(call.owner, read, lengthOfParts);
   if (body === undefined) return answerRefused(edge, call, NO_TURN);
-  return body.ok ? sendParts(requestId, body.value) : sendRefusal(requestId, body.refusal);
+  return body.ok ? await sendTagged(call, body.value) : sendRefusal(requestId, body.refusal);
 }

@@ -7,8 +7,8 @@ import { createRecentMapBySize, type RecentMap } from "../../domain/recent_map.t
 import { limits } from "../../domain/limits.ts";
 import { limitInstance } from "../middleware/rate_limit.ts";
 import { sendRefusal } from "../reply.ts";
-import { sendText } from "../answer.ts";
 import type { Call, Edge } from "../call.ts";
+import { sendTagged } from "../conditional.ts";
 import { authenticateHolder } from "../middleware/authenticate.ts";
 import { openApiSteps } from "../openapi/document.ts";
 
@@ -37,7 +37,7 @@ function openDocuments(edge: Edge): Documents {
 
 export async function answerOpenApi(edge: Edge, call: Call): Promise<Response> {
   const header = call.request.headers.get("authorization");
-  if (header === null) return sendGeneric(edge, call);
+  if (header === null) return await sendGeneric(edge, call);
   const holder = await authenticateHolder(edge.service.access, header, call.place, "read");
   if (!holder.ok) return sendRefusal(call.requestId, holder.refusal);
   const { tenant, instance } = holder.value;
@@ -47,9 +47,9 @@ export async function answerOpenApi(edge: Edge, call: Call): Promise<Response> {
   if (!limited.ok) return sendRefusal(call.requestId, limited.refusal);
   const version = await edge.service.specs.readSpecVersion(tenant);
   // Before the first deploy there are no types, and only the generic document is true.
-  if (version === undefined) return sendGeneric(edge, call);
+  if (version === undefined) return await sendGeneric(edge, call);
   const text = await documentOf(edge, tenant, version);
-  return text === undefined ? sendGeneric(edge, call) : sendText(call.requestId, 200, text);
+  return text === undefined ? await sendGeneric(edge, call) : await sendTagged(call, [text]);
 }
 
 /** Made once for a spec, in pieces, however many ask for it at a time. */
@@ -83,8 +83,8 @@ function nameOf({ spec_hash, version }: SpecVersion): string {
   return `${spec_hash} ${version}`;
 }
 
-function sendGeneric(edge: Edge, call: Call): Response {
+function sendGeneric(edge: Edge, call: Call): Response | Promise<Response> {
   const documents = openDocuments(edge);
   documents.generic ??= runAtOnce(openApiSteps(edge.paths));
-  return sendText(call.requestId, 200, documents.generic);
+  return sendTagged(call, [documents.generic]);
 }

@@ -5,6 +5,7 @@ import { limits } from "../../domain/limits.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import { sendOk } from "../answer.ts";
 import type { Call, Edge } from "../call.ts";
+import { mayCompress } from "../compress.ts";
 import { readFields } from "../decode/operator.ts";
 import { decodePageQuery, readFlag } from "../decode/query.ts";
 import { answerRefused } from "../failure.ts";
@@ -76,11 +77,18 @@ export async function listRows(edge: Edge, call: Call, tenant: Tenant): Promise<
   );
 }
 
-/** `GET /_projections/{name}/export.csv?columns=a,b`. */
+/** `GET /_projections/{name}/export.csv?columns=a,b&formulas=text`. */
 export async function exportCsv(edge: Edge, call: Call, tenant: Tenant): Promise<Response> {
   const { requestId, request, params: [name = ""] } = call;
-  const columns = new URLSearchParams(call.query).get("columns")?.split(",");
-  const outcome = await edge.service.projections.exportCsv(tenant, { name, columns });
+  const query = new URLSearchParams(call.query);
+  const columns = query.get("columns")?.split(",");
+  const formulas = query.get("formulas") ?? "keep";
+  if (formulas !== "keep" && formulas !== "text") {
+    const message = `formulas must be keep or text, not ${JSON.stringify(formulas)}`;
+    return sendRefusal(requestId, { kind: "bad_request", message, path: "formulas" });
+  }
+  const wanted = { name, columns, formulasAsText: formulas === "text" };
+  const outcome = await edge.service.projections.exportCsv(tenant, wanted);
   if (!outcome.ok) return sendRefusal(requestId, outcome.refusal);
   const { lag, pages } = outcome.value;
   const headers: Record<string, string> = {
@@ -92,7 +100,7 @@ export async function exportCsv(edge: Edge, call: Call, tenant: Tenant): Promise
   };
   // Nothing is read for it: how long it would be is not known before its end.
   if (request.method === "HEAD") return new Response(null, { headers });
-  return new Response(ReadableStream.from(pages), { headers });
+  return mayCompress(new Response(ReadableStream.from(pages), { headers }));
 }
 
 /** Says that an answer may lack the latest writes, and how many commits those are. */

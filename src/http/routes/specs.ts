@@ -5,6 +5,7 @@ import type { Operator } from "../../domain/access.ts";
 import type { JsonValue } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
 import type { Call, Edge } from "../call.ts";
+import { sendTagged } from "../conditional.ts";
 import { readFields } from "../decode/operator.ts";
 import { decodePageQuery } from "../decode/query.ts";
 import { answerRefused } from "../failure.ts";
@@ -48,7 +49,9 @@ function exceedsSpecLimit(spec: JsonValue): boolean {
 export async function readSpec(edge: Edge, call: Call, operator: Operator) {
   const tenant = await findOperatorTenant(edge, call, operator);
   if (!tenant.ok) return sendRefusal(call.requestId, tenant.refusal);
-  return sendOutcome(call.requestId, await edge.service.specs.readSpec(tenant.value));
+  const spec = await edge.service.specs.readSpec(tenant.value);
+  if (!spec.ok) return sendRefusal(call.requestId, spec.refusal);
+  return await sendTagged(call, [JSON.stringify({ ok: true, ...spec.value })]);
 }
 
 /** `GET /api/instances/{id}/specs?environment=`: versions, oldest first. */

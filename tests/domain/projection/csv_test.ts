@@ -15,6 +15,12 @@ Deno.test("csvLine() changes no text that a spreadsheet takes for a formula", ()
   assert.equal(csvLine(["=1+1", "+x", "-2", "@a"]), "=1+1,+x,-2,@a\r\n");
 });
 
+Deno.test("csvLine() marks as text what spreadsheets take for a formula, where that is asked for", () => {
+  const values = ["=1+1", "+x", "-2", "@a", " =1", "\tx", "a=1", "1-2", "", -2, null, ["=1"]];
+  const line = `'=1+1,'+x,'-2,'@a,' =1,'\tx,a=1,1-2,"",-2,,"[""=1""]"\r\n`;
+  assert.equal(csvLine(values, true), line);
+});
+
 /** What a reader gets for a value. */
 function textOf(value: JsonValue): string {
   if (value === null) return "";

@@ -105,6 +105,7 @@ export const DATA: Operations = {
   "GET /{type}/{id}": {
     id: "readAggregate",
     summary: "The state of an aggregate",
+    isTagged: true,
     query: { "synchronous?": FLAG, "at?": SECONDS },
     answers: { 200: answer({ data: FREE_OBJECT, metadata: ref("AggregateMetadata") }) },
     errors: [...FOLD, "aggregate_type_unknown", "aggregate_missing"],
@@ -118,6 +119,7 @@ export const DATA: Operations = {
   "GET /{type}/{id}/events": {
     id: "readEvents",
     summary: "The events of an aggregate, paged, oldest first",
+    isTagged: true,
     query: {
       "start?": TEXT,
       "count?": { type: "integer", minimum: 1, default: limits.eventsPageDefault },

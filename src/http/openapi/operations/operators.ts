@@ -103,6 +103,7 @@ export const OPERATORS: Operations = {
   "GET /api/instances/{id}/spec": {
     id: "readSpec",
     summary: "The current spec of an environment",
+    isTagged: true,
     query: ENVIRONMENT,
     answers: { 200: answer({ ...VERSION, spec: FREE_OBJECT }) },
     errors: ["not_found"],

@@ -1,9 +1,23 @@
 /** What the process says of itself, as the document has it. Reference: "Health", "Metrics". */
 
 import type { Operations } from "../operation.ts";
-import { answer, FREE_OBJECT } from "../schema.ts";
+import { ENVIRONMENTS } from "../../../domain/tenant.ts";
+import { answer, choice, FREE_OBJECT, TEXT } from "../schema.ts";
 
 export const PLATFORM: Operations = {
+  "GET /": {
+    id: "readRoot",
+    summary: "What this address is, and where it is described",
+    answers: {
+      200: answer({
+        name: TEXT,
+        version: TEXT,
+        environment: choice(ENVIRONMENTS),
+        openapi: TEXT,
+        health: TEXT,
+      }),
+    },
+  },
   "GET /health/live": {
     id: "answerLive",
     summary: "The process answers",
@@ -23,6 +37,7 @@ export const PLATFORM: Operations = {
   },
   "GET /openapi.json": {
     id: "readOpenApi",
+    isTagged: true,
     summary: "This document; with an API key for the spec that is deployed to its environment",
     answers: { 200: FREE_OBJECT },
     errors: ["unauthorized", "forbidden", "internal", "store_away"],

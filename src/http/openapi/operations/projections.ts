@@ -92,7 +92,10 @@ export const PROJECTIONS: Operations = {
   "GET /_projections/{name}/export.csv": {
     id: "exportProjection",
     summary: "All rows of a projection as CSV",
-    query: { "columns?": { ...TEXT, description: "Names with commas between them" } },
+    query: {
+      "columns?": { ...TEXT, description: "Names with commas between them" },
+      "formulas?": { ...choice(["keep", "text"]), default: "keep" },
+    },
     answers: { 200: "text/csv" },
     errors: ["not_found", "bad_request"],
   },

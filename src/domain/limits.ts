@@ -11,7 +11,7 @@ export const limits = {
   /** Spec: "Events per batch request"; also all events of one atomic write together. */
   batchEventsMax: 10_000,
   /** Spec: "Spec size". */
-  specBytesMax: 1_000_000,
+  specBytesMax: 1_048_576,
   /** Spec: "Targets per atomic write". */
   atomicTargetsMax: 10,
   /** Spec: "Events page size". */

@@ -219,7 +219,11 @@ function* checkData(
     if (!isJsonObject(data)) {
       const message = data === undefined ? "data is required" : "data must be an object";
       const where = place(form, targetIndex, index);
-      return refuse({ kind: "bad_request", message, path: "data", ...where });
+      if (form !== "atomic") {
+        return refuse({ kind: "bad_request", message, path: "data", ...where });
+      }
+      const path = `targets.${targetIndex}.events.${index}.data`;
+      return refuse({ kind: "write_invalid", message, path, ...where });
     }
     const dataJson = JSON.stringify(data);
     const limit = limits.eventDataBytesMax;

@@ -47,7 +47,8 @@ const BLOCKS_KEPT = 128;
 /** Anchors whose list of blocks is in memory: up to some 100 KB each for a million streams. */
 const ANCHORS_KEPT = 16;
 
-const INDEX = /^(0|[1-9][0-9]{0,15})$/;
+/** One beyond 2^53 is none that a double holds, but it is beyond every stream, too. */
+const INDEX = /^(?:0|[1-9][0-9]*)$/;
 
 /** What an anchor's tree has of one block: it never changes. */
 interface BlockLeaves {
@@ -102,11 +103,9 @@ export function createAttestationReader(engine: Engine, specs: SpecCache): Attes
     tenant: number,
     stream: TiledStream & { readonly length: number },
     numbered: NumberedAnchor,
-    indexText: string,
+    index: number,
   ): Promise<Outcome<AttestationBundle>> {
     const { number, anchor } = numbered;
-    const index = INDEX.test(indexText) ? Number(indexText) : NaN;
-    if (!Number.isSafeInteger(index)) return refuse({ kind: "invalid_index" });
     const placed = await placeStream(tx, tenant, number, stream.key);
     if (placed === undefined) return beyond(numbered, "stream", 0);
     const { length, leaf } = placed.entry;
@@ -142,6 +141,8 @@ export function createAttestationReader(engine: Engine, specs: SpecCache): Attes
     const located = locateStream(spec, request.aggregateType, request.id);
     if (!located.ok) return located;
     const { key } = located.value;
+    if (!INDEX.test(request.index)) return refuse({ kind: "invalid_index" });
+    const index = Number(request.index);
     return await engine.snapshot(async (tx): Promise<Outcome<AttestationBundle>> => {
       const [anchor, head] = await Promise.all([
         readAnchor(tx, tenant.number, request.anchor),
@@ -154,7 +155,7 @@ export function createAttestationReader(engine: Engine, specs: SpecCache): Attes
       if (head.length === 0) return refuse({ kind: "stream_not_found" });
       const { generation, length } = head;
       const stream = { tenant: tenant.number, key, generation, length };
-      return await attest(tx, tenant.number, stream, anchor, request.index);
+      return await attest(tx, tenant.number, stream, anchor, index);
     });
   }
 

@@ -57,7 +57,7 @@ export function deploySpec(model: TraceModel): Operation[] {
     case "forced":
       return forceDeploy(model, version);
     case "oversized": {
-      const spec = { ...specVersion(version), description: { $text: 1_000_000 } };
+      const spec = { ...specVersion(version), description: { $text: 1_048_576 } };
       return [deploy(model, "deploy_oversized", place, spec)];
     }
   }

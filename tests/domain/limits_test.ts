@@ -6,7 +6,7 @@ import { limits } from "../../src/domain/limits.ts";
 Deno.test("limits holds the numbers of the contract's Limits section", () => {
   assert.equal(limits.eventDataBytesMax, 102_400);
   assert.equal(limits.batchEventsMax, 10_000);
-  assert.equal(limits.specBytesMax, 1_000_000);
+  assert.equal(limits.specBytesMax, 1_048_576);
   assert.equal(limits.atomicTargetsMax, 10);
   assert.equal(limits.eventsPageDefault, 500);
   assert.equal(limits.eventsPageMax, 5_000);

@@ -131,6 +131,13 @@ const faults: readonly (readonly [string, unknown, RegExp])[] = [
   ],
   ["with an empty events is 422", [target("global", { events: [] })], /"target_index":0/],
   ["without events is 422", [target("global", { events: undefined })], /"target_index":0/],
+  ...[null, [], [{}], "text", 7].map((data) =>
+    [
+      `with an event whose data is ${JSON.stringify(data)} is 422 with target_index`,
+      [target("main"), target("global", { events: [WRITTEN, { ...WRITTEN, data }] })],
+      /data must be an object.*"path":"targets\.1\.events\.1\.data","target_index":1,"event_index":1/,
+    ] as const
+  ),
   ["with an unknown field in a target is 422", [target("global", { x: 1 })], /"target_index":0/],
   [
     "with an unknown aggregate type is 422 with target_index",

@@ -84,6 +84,8 @@ Deno.test("each refusal of the attestation has its status, its error_type and it
   await withWorld(async (world) => {
     await write(world, ORDER);
     assert.equal((await attest(world, ORDER, "0")).body.error_type, "anchor_not_found");
+    const early = await attest(world, ORDER, "one");
+    assert.deepEqual([early.status, early.body.error_type], [422, "invalid_index"]);
     const { anchor } = (await makeAnchor(world)).body;
     await write(world, uuid(2));
     const beyond = {
@@ -93,6 +95,11 @@ Deno.test("each refusal of the attestation has its status, its error_type and it
     };
     const cases = [
       [ORDER, "1", "", 409, { ...beyond, reason: "index", covered_event_count: 1 }],
+      [ORDER, "9007199254740993", "", 409, {
+        ...beyond,
+        reason: "index",
+        covered_event_count: 1,
+      }],
       [uuid(2), "0", "", 409, { ...beyond, reason: "stream", covered_event_count: 0 }],
       [uuid(3), "0", "", 404, { error_type: "stream_not_found" }],
       [ORDER, "-1", "", 422, { error_type: "invalid_index" }],

@@ -118,6 +118,24 @@ Deno.test("a socket: more than one X-Idempotency-Key header is 422, exact text",
     assert.ok(text.endsWith(JSON.stringify(refusal("bad_request", error))), text);
   }));
 
+/** The parser of HTTP, which is before the service, lets none through (RFC 9110, 5.5). */
+Deno.test("a socket: a control character in a header is 400, and nothing is written", () =>
+  withListeners({}, async ({ keys, send }, server) => {
+    const body = JSON.stringify(noteBody("a"));
+    for (const character of ["\x01", "\x7f"]) {
+      const text = await exchange(
+        server,
+        2,
+        "POST /note/global/was_written HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" +
+          `Authorization: Bearer ${keys.test.write}\r\nContent-Type: application/json\r\n` +
+          `X-Idempotency-Key: a${character}b\r\n` +
+          `Content-Length: ${body.length}\r\n\r\n${body}`,
+      );
+      assert.match(text, /^HTTP\/1\.1 400 /);
+    }
+    assert.equal((await send("GET", "/note/global/length")).body.length, 0);
+  }));
+
 Deno.test("a socket: a rotation without a body, with or without Content-Length: 0, is 201", () =>
   withListeners({}, async ({ send, operator, instanceId }, server) => {
     const body = { name: "ci", scope: "read" };

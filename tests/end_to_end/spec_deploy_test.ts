@@ -19,6 +19,12 @@ function small(change: JsonObject = {}): JsonObject {
   };
 }
 
+/** Whose JSON has exactly so many bytes. */
+function specOfBytes(bytes: number): JsonObject {
+  const rest = JSON.stringify(small({ description: "" })).length;
+  return small({ description: "x".repeat(bytes - rest) });
+}
+
 function withEvent(definition: JsonValue, name = "was_placed"): JsonObject {
   return small({ aggregate_types: { order: { events: { [name]: definition } } } });
 }
@@ -348,11 +354,17 @@ testCases("a deploy", [
     answer: refusal("bad_request", "force must be a boolean", { path: "force" }),
   },
   {
-    name: "of a spec over 1 MB is 413",
+    name: "of a spec of 1,048,576 bytes is taken",
     call: DEPLOY,
-    body: { spec: small({ description: "x".repeat(1_050_000) }) },
+    body: { spec: specOfBytes(1_048_576), force: true },
+    status: 200,
+  },
+  {
+    name: "of a spec of one byte more is 413",
+    call: DEPLOY,
+    body: { spec: specOfBytes(1_048_577) },
     status: 413,
-    answer: /"error_type":"payload_too_large".*"limit":10/,
+    answer: /"error_type":"payload_too_large".*"limit":1048576/,
   },
   {
     name: "to an instance that does not exist is 404",

@@ -13,7 +13,7 @@ function stored(version: number, fill: string) {
 Deno.test("readCurrentSpec() gives the last one stored, also one of a megabyte", async () => {
   await withTemporaryEngine(async (engine) => {
     assert.equal(await engine.snapshot((tx) => readCurrentSpec(tx, 1)), undefined);
-    for (const [version, size] of [[1, 10], [2, 1_000_000], [3, 0]] as const) {
+    for (const [version, size] of [[1, 10], [2, 1_048_576], [3, 0]] as const) {
       const spec = stored(version, "x".repeat(size));
       await engine.transact((tx) => Promise.resolve(storeSpec(tx, 1, spec)));
       assert.deepEqual(await engine.snapshot((tx) => readCurrentSpec(tx, 1)), spec);

@@ -103,7 +103,13 @@ function* compileDocument(
   yield;
   const singletons = compileSingletons(document, faults, warnings);
   const implications = createImplicationsCompiler(document, singletons);
-  const aggregateTypes = yield* compileAggregateTypes(document, origin, implications, faults);
+  const aggregateTypes = yield* compileAggregateTypes(
+    document,
+    origin,
+    implications,
+    faults,
+    warnings,
+  );
   const handlerCalls = [...aggregateTypes.values()].flatMap((type) => [
     ...type.wasmHandlers.values(),
   ]);
@@ -134,13 +140,14 @@ function* compileAggregateTypes(
   origin: SpecOrigin,
   implications: ImplicationsCompiler,
   faults: FaultList,
+  warnings: FaultList,
 ): Steps<ReadonlyMap<string, CompiledAggregateType>> {
   const hint = 'For example {"order": {"events": {...}}}.';
   const types = requireObject(document.aggregate_types, "aggregate_types", hint, faults) ?? {};
   yield;
   const neverCached = compileModules(document, Object.keys(types), faults);
   const geoTypes = compileGeoTypes(document, faults);
-  const strict = createSchemaCompiler();
+  const strict = createSchemaCompiler(warnings);
   const schemas = origin === "store" ? acceptStored(strict) : strict;
   const compilers = { schemas, implications, geoTypes };
   const compiled = new Map<string, CompiledAggregateType>();

@@ -11,7 +11,7 @@ import { limits } from "../limits.ts";
 import { runAtOnce, type Steps } from "../pieces.ts";
 import type { DataFault } from "../refusal.ts";
 import type { CompiledEventType } from "./compiled.ts";
-import type { FaultList } from "./fault_list.ts";
+import { createFaultList, type FaultList } from "./fault_list.ts";
 import type { Calls, Slot } from "./schema/calls.ts";
 import { checkSchema } from "./schema/check.ts";
 import { describeDataFaults } from "./schema/data_fault.ts";
@@ -54,10 +54,12 @@ interface Compiling {
   /** By canonical hash: event types often share a schema. */
   readonly validators: Map<string, EventValidator>;
   readonly patterns: PatternSet;
+  readonly warnings: FaultList;
   partsLeft: number;
 }
 
-export function createSchemaCompiler(): SchemaCompiler {
+/** What a schema says in vain goes to `warnings`, once for equal schemas. */
+export function createSchemaCompiler(warnings = createFaultList()): SchemaCompiler {
   const budget = newBudget(0);
   const patterns = createPatternSet();
   const calls: Calls = { slots: [] };
@@ -67,6 +69,7 @@ export function createSchemaCompiler(): SchemaCompiler {
     calls,
     validators: new Map(),
     patterns,
+    warnings,
     partsLeft: PARTS_MAX,
   };
   return { compile: (schema, path, faults) => compileSchema(schema, path, faults, compiling) };
@@ -117,7 +120,8 @@ function* compileSchema(
   const hash = yield* canonicalHashSteps(schema);
   const shared = compiling.validators.get(hash);
   if (shared !== undefined) return shared;
-  const references = yield* checkSchema(schema, path, compiling.patterns, faults);
+  const { patterns, warnings } = compiling;
+  const references = yield* checkSchema(schema, path, patterns, faults, warnings);
   if (references === undefined) return undefined;
   compiling.partsLeft -= countParts(references);
   if (compiling.partsLeft < 0) {

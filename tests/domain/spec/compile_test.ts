@@ -70,13 +70,59 @@ for (const invalid of readGolden<InvalidSpec[]>("invalid_spec")) {
 
 for (const invalid of readGolden<(InvalidSpec & { schema: JsonValue })[]>("invalid_schema")) {
   Deno.test(`compileSpec() refuses, as an event schema, ${invalid.name}`, () => {
-    const spec = {
-      aggregate_types: { a: { events: { b: { schema: invalid.schema, handler: [] } } } },
-      agent_types: ["user"],
-    };
-    assertFault(violationsOf(spec), invalid, "aggregate_types.a.events.b.schema");
+    assertFault(
+      violationsOf(specWith(invalid.schema)),
+      invalid,
+      "aggregate_types.a.events.b.schema",
+    );
   });
 }
+
+function specWith(schema: JsonValue): JsonObject {
+  return {
+    aggregate_types: { a: { events: { b: { schema, handler: [] } } } },
+    agent_types: ["user"],
+  };
+}
+
+for (const warned of readGolden<(InvalidSpec & { schema: JsonValue })[]>("warned_schema")) {
+  Deno.test(`compileSpec() takes, as an event schema, and warns of ${warned.name}`, () => {
+    const compiled = compileSpec(specWith(warned.schema));
+    assert(compiled.ok, JSON.stringify(compiled));
+    assert.equal(compiled.warnings.length, 1, JSON.stringify(compiled.warnings));
+    assertFault(compiled.warnings, warned, "aggregate_types.a.events.b.schema");
+    const { validateData } = compiled.spec.aggregateTypes.get("a")!.events.get("b")!;
+    assert.deepEqual(validateData({ a: "anything" }), [], "it checks nothing");
+  });
+}
+
+Deno.test("compileSpec() takes annotations of an event schema without a word, and keeps them", () => {
+  const notes = {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    $comment: { by: "ann" },
+    "x-units": -1_000_000,
+    "x-faults": false,
+    "x-owner": ["sales"],
+    discriminator: { propertyName: "kind" },
+    default: {},
+  };
+  const schema = { ...notes, required: ["a"], properties: { a: { ...notes, type: "string" } } };
+  const compiled = compileSpec(specWith(schema));
+  assert(compiled.ok, JSON.stringify(compiled));
+  assert.deepEqual(compiled.warnings, []);
+  assert.deepEqual(compiled.spec.document, specWith(schema));
+  const { validateData } = compiled.spec.aggregateTypes.get("a")!.events.get("b")!;
+  assert.deepEqual(validateData({ a: "text" }), []);
+  assert.deepEqual(validateData({ a: 1 }).map(({ path }) => path), ["data.a"]);
+  assert.deepEqual(validateData({}).map(({ path }) => path), ["data.a"]);
+});
+
+Deno.test("compileSpec() warns of at most a hundred keywords that say nothing", () => {
+  const many = Array.from({ length: 5_000 }, (_, index): [string, JsonValue] => [`k${index}`, 1]);
+  const compiled = compileSpec(specWith(Object.fromEntries(many)));
+  assert(compiled.ok, JSON.stringify(compiled));
+  assert.equal(compiled.warnings.length, 100);
+});
 
 Deno.test("compileSpec() accepts the example spec without warnings", () => {
   const compiled = compileSpec(exampleSpec);

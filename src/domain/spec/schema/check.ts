@@ -1,6 +1,7 @@
 /**
- * What a schema may say: every keyword known, with a value of its kind, every reference inside the
+ * What a schema may say: every keyword with a value of its kind, every reference inside the
  * schema, every pattern linear, no loop that never ends. Each fault is reported with its own path.
+ * What is no keyword here, and a format that nobody knows, mean nothing: a warning says so.
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
@@ -15,7 +16,7 @@ import type { Steps } from "../../pieces.ts";
 import type { PatternSet } from "./pattern_set.ts";
 import { findReferencesSteps, LENGTHS, type References } from "./references.ts";
 import { countParts, PARTS } from "./schema_size.ts";
-import { FOREIGN_KEYWORDS, KEYWORDS, unescapePointer } from "./vocabulary.ts";
+import { FOREIGN_KEYWORDS, isAnnotation, KEYWORDS, unescapePointer } from "./vocabulary.ts";
 
 /**
  * Parts of one event's schema. Compiling takes some 30 microseconds for each, up to 60 in schemas
@@ -35,6 +36,7 @@ interface Place {
   readonly references: References;
   readonly patterns: PatternSet;
   readonly faults: FaultList;
+  readonly warnings: FaultList;
 }
 
 /**
@@ -45,6 +47,7 @@ export function* checkSchema(
   path: string,
   patterns: PatternSet,
   faults: FaultList,
+  warnings: FaultList,
 ): Steps<References | undefined> {
   const before = faults.faults.length;
   if (faults.isFull()) return undefined;
@@ -72,7 +75,8 @@ export function* checkSchema(
   for (const [pointer, { schema }] of references.places) {
     const placePath = pathOf(path, pointer);
     if (isJsonObject(schema)) {
-      yield* checkPlace({ schema, pointer, path: placePath, references, patterns, faults });
+      const place = { schema, pointer, path: placePath, references, patterns, faults, warnings };
+      yield* checkPlace(place);
     } else if (typeof schema !== "boolean") notASchema(schema, placePath, faults);
     yield;
   }
@@ -118,7 +122,7 @@ function* checkPlace(place: Place): Steps<void> {
     if (place.faults.isFull()) return;
     const path = joinKey(place.path, keyword);
     const known = KEYWORDS.get(keyword);
-    if (known === undefined) reportUnknown(keyword, path, place.faults);
+    if (known === undefined) warnOfUnknown(keyword, path, place.warnings);
     else if (known.holds === "list") checkSchemaList(value, path, place.faults);
     else if (known.holds === "map") yield* checkSchemaMap(keyword, value, path, place);
     else if (known.shape !== undefined && !known.shape.test(value)) {
@@ -131,13 +135,37 @@ function invalid(path: string, message: string, faults: FaultList): void {
   faults.add("schema_invalid", path, message, "See JSON Schema Draft 2020-12.");
 }
 
-function reportUnknown(keyword: string, path: string, faults: FaultList): void {
-  faults.add(
+function warnOfUnknown(keyword: string, path: string, warnings: FaultList): void {
+  if (isAnnotation(keyword) || warnings.isFull()) return;
+  warnings.add(
     "schema_unknown_keyword",
     path,
-    `"${shorten(keyword)}" is not a keyword of JSON Schema 2020-12.`,
+    `"${
+      shorten(keyword)
+    }" is not a keyword of JSON Schema 2020-12: it is stored and checks nothing.`,
     FOREIGN_KEYWORDS.get(keyword) ??
-      didYouMean(keyword, KEYWORDS.keys(), "Remove it, or put notes into $comment."),
+      didYouMean(keyword, KEYWORDS.keys(), "Begin the names of notes with x-."),
+  );
+}
+
+function warnOfFormat(format: string, path: string, warnings: FaultList): void {
+  if (warnings.isFull()) return;
+  warnings.add(
+    "schema_unknown_format",
+    path,
+    `"${shorten(format)}" is not a known format: it is stored and checks nothing.`,
+    didYouMean(format, FORMAT_NAMES, `Known formats: ${[...FORMAT_NAMES].join(", ")}.`),
+  );
+}
+
+function warnOfDialect(dialect: JsonValue, path: string, warnings: FaultList): void {
+  if (typeof dialect === "string" && DIALECT.test(dialect)) return;
+  const shown = typeof dialect === "string" ? `"${shorten(dialect)}"` : describeKind(dialect);
+  warnings.add(
+    "schema_dialect",
+    path,
+    `$schema is ${shown}, and the schema is read as Draft 2020-12.`,
+    'Write "https://json-schema.org/draft/2020-12/schema", or leave $schema out.',
   );
 }
 
@@ -185,21 +213,10 @@ function checkValue(keyword: string, value: JsonValue, path: string, place: Plac
   if (keyword === "$ref" || keyword === "$dynamicRef") {
     checkReference(keyword, value as string, path, place);
   } else if (keyword === "pattern") checkPattern(value as string, path, place.patterns, faults);
-  else if (keyword === "format" && !FORMAT_NAMES.includes(value as string)) {
-    faults.add(
-      "schema_unknown_format",
-      path,
-      `"${shorten(value as string)}" is not a known format.`,
-      didYouMean(value as string, FORMAT_NAMES, `Known formats: ${FORMAT_NAMES.join(", ")}.`),
-    );
-  } else if (keyword === "$schema" && !DIALECT.test(value as string)) {
-    faults.add(
-      "schema_dialect",
-      path,
-      `"${shorten(value as string)}" is not the dialect of this service, which is Draft 2020-12.`,
-      'Write "https://json-schema.org/draft/2020-12/schema", or leave $schema out.',
-    );
-  } else if (keyword === "$id" && /#./.test(value as string)) {
+  else if (keyword === "format" && !FORMAT_NAMES.has(value as string)) {
+    warnOfFormat(value as string, path, place.warnings);
+  } else if (keyword === "$schema") warnOfDialect(value, path, place.warnings);
+  else if (keyword === "$id" && /#./.test(value as string)) {
     invalid(path, "$id must not have a fragment.", faults);
   } else if (keyword === "dependentRequired" && Object.hasOwn(value as object, "__proto__")) {
     invalid(path, `"__proto__" cannot have dependent properties.`, faults);

@@ -10,6 +10,12 @@ import { escapePointer, KEYWORDS } from "./vocabulary.ts";
 /** What says where a schema is. Two event types may use the same names. */
 const NAMING: ReadonlySet<string> = new Set(["$schema", "$id", "$anchor", "$dynamicAnchor"]);
 
+/** What is no keyword here may be one there, and mean what nobody checks. */
+function isOfNoUse(keyword: string): boolean {
+  if (NAMING.has(keyword) || keyword === "$comment") return true;
+  return !KEYWORDS.has(keyword) && !keyword.startsWith("x-");
+}
+
 /**
  * `schema`, which has passed its deploy, to stand at `place`: the reference to it, e.g.
  * `#/components/schemas/order.was_placed`.
@@ -24,7 +30,7 @@ function embedAt(pointer: string, references: References, place: string): JsonVa
   const result: JsonObject = {};
   const targets: JsonObject[] = [];
   for (const [keyword, value] of Object.entries(schema)) {
-    if (NAMING.has(keyword)) continue;
+    if (isOfNoUse(keyword)) continue;
     if (keyword === "$ref" || keyword === "$dynamicRef") {
       // A deployed schema has no reference without a target, and of dynamic ones but one target.
       const target = references.resolve(value as string, pointer) ?? "";

@@ -55,11 +55,11 @@ export const NUMBER_FORMATS: ReadonlyMap<string, (value: number) => boolean> = n
 /** Formats that say how to show a text, not what it may be. */
 export const OPAQUE_FORMATS: readonly string[] = ["password", "binary"];
 
-export const FORMAT_NAMES: readonly string[] = [
+export const FORMAT_NAMES: ReadonlySet<string> = new Set([
   ...TEXT_FORMATS.keys(),
   ...NUMBER_FORMATS.keys(),
   ...OPAQUE_FORMATS,
-];
+]);
 
 function guarded(name: string, longest: number): Test {
   const test = testOf(name);

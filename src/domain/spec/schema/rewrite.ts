@@ -1,14 +1,15 @@
 /**
  * A checked schema in the form that the validator compiles: as functions that call each other,
- * annotations and `$id`s left out, `__proto__` as a pattern, and the price of a visit in each
- * schema. Reading the references ourselves keeps two event types with the same `$id` apart, and
- * ajv's own registry empty.
+ * annotations, what is no keyword and `$id`s left out, `__proto__` as a pattern, and the price of a
+ * visit in each schema. Reading the references ourselves keeps two event types with the same `$id`
+ * apart, and ajv's own registry empty.
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import type { Steps } from "../../pieces.ts";
 import { CONDITION_MARK } from "./choice.ts";
 import { FAULTS_MARK, VISIT_MARK, visitUnits } from "./charges.ts";
+import { FORMAT_NAMES } from "./formats.ts";
 import { chooseFunctions } from "./functions.ts";
 import { findTargets, type References, referencesIn } from "./references.ts";
 import { escapePointer, type Holds, KEYWORDS, LEFT_OUT } from "./vocabulary.ts";
@@ -72,7 +73,8 @@ function* rewriteAt(pointer: string, rewriting: Rewriting): Steps<JsonObject | b
   if (!isJsonObject(schema)) return schema === true;
   const result: JsonObject = { [VISIT_MARK]: visitUnits(schema), [FAULTS_MARK]: true };
   for (const [keyword, value] of Object.entries(schema)) {
-    if (LEFT_OUT.has(keyword)) continue;
+    if (LEFT_OUT.has(keyword) || !KEYWORDS.has(keyword)) continue;
+    if (keyword === "format" && !FORMAT_NAMES.has(value as string)) continue;
     if (keyword === "$ref" || keyword === "$dynamicRef") continue;
     const holds = KEYWORDS.get(keyword)?.holds;
     const place = `${pointer}/${keyword}`;

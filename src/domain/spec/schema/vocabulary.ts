@@ -78,15 +78,18 @@ const anchor: Shape = {
 
 const inPlace = { inPlace: true } as const;
 
-/** Every keyword that a schema may have. A Map, for schemas come from outside. */
+/**
+ * Every keyword that means something here. A schema may have others; they are stored and looked at
+ * by nobody. A Map, for schemas come from outside.
+ */
 export const KEYWORDS: ReadonlyMap<string, Keyword> = new Map<string, Keyword>([
-  ["$schema", { shape: string }],
+  ["$schema", {}],
   ["$id", { shape: string }],
   ["$ref", { shape: string }],
   ["$dynamicRef", { shape: string }],
   ["$anchor", { shape: anchor }],
   ["$dynamicAnchor", { shape: anchor }],
-  ["$comment", { shape: string }],
+  ["$comment", {}],
   ["$defs", { holds: "map" }],
   ["definitions", { holds: "map" }],
   ["allOf", { holds: "list", ...inPlace }],
@@ -160,7 +163,7 @@ export const LEFT_OUT: ReadonlySet<string> = new Set([
   "writeOnly",
 ]);
 
-/** Keywords of other drafts and dialects, and what to write instead. */
+/** Keywords of other drafts and dialects, which say nothing here, and what to write instead. */
 export const FOREIGN_KEYWORDS: ReadonlyMap<string, string> = new Map([
   ["id", "Write $id."],
   ["additionalItems", "In 2020-12, write prefixItems for the first items and items for the rest."],
@@ -169,9 +172,13 @@ export const FOREIGN_KEYWORDS: ReadonlyMap<string, string> = new Map([
   ["$recursiveAnchor", "In 2020-12, write $dynamicAnchor."],
   ["$vocabulary", "It belongs to meta-schemas; remove it."],
   ["nullable", 'Write "type": [..., "null"].'],
-  ["discriminator", "Write oneOf with a const property in each form."],
   ["example", "Write examples, an array."],
 ]);
+
+/** Notes for other tools: stored like all that is no keyword here, and nobody is warned of them. */
+export function isAnnotation(keyword: string): boolean {
+  return keyword.startsWith("x-") || keyword === "discriminator";
+}
 
 export interface Subschema {
   readonly keyword: string;

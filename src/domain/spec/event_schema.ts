@@ -15,6 +15,8 @@ import { createFaultList, type FaultList } from "./fault_list.ts";
 import type { Calls, Slot } from "./schema/calls.ts";
 import { checkSchema } from "./schema/check.ts";
 import { describeDataFaults } from "./schema/data_fault.ts";
+import { createDynamicScope, type DynamicScope } from "./schema/dynamic_scope.ts";
+import { type ItemRecords, itemRecordsOf } from "./schema/evaluated_items.ts";
 import { NUMBER_FORMATS, OPAQUE_FORMATS, TEXT_FORMATS } from "./schema/formats.ts";
 import { installKeywords } from "./schema/keywords.ts";
 import { createPatternSet, type PatternSet } from "./schema/pattern_set.ts";
@@ -51,6 +53,7 @@ interface Compiling {
   readonly ajv: Ajv2020;
   readonly budget: Budget;
   readonly calls: Calls;
+  readonly items: ItemRecords;
   /** By canonical hash: event types often share a schema. */
   readonly validators: Map<string, EventValidator>;
   readonly patterns: PatternSet;
@@ -62,11 +65,13 @@ interface Compiling {
 export function createSchemaCompiler(warnings = createFaultList()): SchemaCompiler {
   const budget = newBudget(0);
   const patterns = createPatternSet();
-  const calls: Calls = { slots: [] };
+  const calls: Calls = { slots: [], scope: undefined };
+  const items: ItemRecords = { isKept: false, unitsPerItem: 0 };
   const compiling: Compiling = {
-    ajv: createAjv(budget, patterns, calls),
+    ajv: createAjv(budget, patterns, calls, items),
     budget,
     calls,
+    items,
     validators: new Map(),
     patterns,
     warnings,
@@ -76,7 +81,12 @@ export function createSchemaCompiler(warnings = createFaultList()): SchemaCompil
 }
 
 /** Schemas reach it checked and rewritten, so its own strictness and meta-schemas are off. */
-function createAjv(budget: Budget, patterns: PatternSet, calls: Calls): Ajv2020 {
+function createAjv(
+  budget: Budget,
+  patterns: PatternSet,
+  calls: Calls,
+  items: ItemRecords,
+): Ajv2020 {
   const ajv = new Ajv2020({
     strict: false,
     meta: false,
@@ -92,7 +102,7 @@ function createAjv(budget: Budget, patterns: PatternSet, calls: Calls): Ajv2020 
     inlineRefs: false,
     code: { regExp: linearRegExp(budget, patterns), optimize: false },
   });
-  installKeywords(ajv, budget, calls);
+  installKeywords(ajv, budget, calls, items);
   for (const [name, validate] of TEXT_FORMATS) ajv.addFormat(name, validate);
   for (const [name, validate] of NUMBER_FORMATS) ajv.addFormat(name, { type: "number", validate });
   for (const name of OPAQUE_FORMATS) ajv.addFormat(name, true);
@@ -142,17 +152,20 @@ function* compileSchema(
 /** Compiled when it is prepared, or else by the first event that needs it. */
 function createValidator(references: References, compiling: Compiling): EventValidator {
   const slots: Slot[] = [];
+  let scope: DynamicScope | undefined;
   /** What is still to be compiled; undefined once it is. */
   let source: References | undefined = references;
 
   function* prepare(): Steps<void> {
     if (source === undefined) return;
-    const functions = yield* rewriteSchema(source);
+    const { functions, scope: plan } = yield* rewriteSchema(source);
+    scope ??= plan && createDynamicScope(plan, compiling.budget);
     const unevaluated = usesUnevaluated(source);
+    const records = itemRecordsOf(source);
     for (const [number, schema] of functions.entries()) {
       // Others may have compiled this one, or another one, while this one was resting.
       if (slots[number]?.validate === undefined) {
-        compileFunction(schema, number, slots, unevaluated, compiling);
+        compileFunction(schema, number, { slots, scope, unevaluated, records }, compiling);
       }
       yield;
     }
@@ -161,21 +174,28 @@ function createValidator(references: References, compiling: Compiling): EventVal
 
   function validate(data: JsonObject, work?: Budget): readonly DataFault[] {
     if (source !== undefined) runAtOnce(prepare());
-    return validateWithin(compiling.budget, slots, data, work);
+    return validateWithin(compiling.budget, { slots, scope }, data, work);
   }
 
   return { validate, prepare };
 }
 
+/** What all functions of one schema share. */
+interface Around extends Calls {
+  readonly unevaluated: boolean;
+  readonly records: ItemRecords;
+}
+
 function compileFunction(
   schema: JsonObject | boolean,
   number: number,
-  slots: Slot[],
-  unevaluated: boolean,
-  { ajv, calls }: Compiling,
+  { slots, scope, unevaluated, records }: Around,
+  { ajv, calls, items }: Compiling,
 ): void {
+  Object.assign(items, records);
   ajv.opts.unevaluated = unevaluated;
   calls.slots = slots;
+  calls.scope = scope;
   try {
     slots[number] = { validate: ajv.compile(schema) };
   } catch (error) {
@@ -185,7 +205,7 @@ function compileFunction(
 
 function validateWithin(
   budget: Budget,
-  slots: readonly Slot[],
+  { slots, scope }: Calls,
   data: JsonObject,
   work: Budget = newBudget(limits.validationUnitsMax),
 ): readonly DataFault[] {
@@ -193,6 +213,7 @@ function validateWithin(
   budget.left = allowed;
   const validate = slots[0]!.validate!;
   try {
+    scope?.begin();
     if (validate(data)) return [];
     return describeDataFaults(validate.errors ?? [], limits.schemaDetailsMax, budget);
   } catch (error) {

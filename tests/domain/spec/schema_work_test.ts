@@ -24,6 +24,8 @@ const leaf: fc.Arbitrary<JsonValue> = fc.constantFrom<JsonValue>(
   { format: "url" },
   { format: "regex" },
   { format: "email" },
+  { format: "idn-hostname" },
+  { format: "iri" },
   { uniqueItems: true },
   { enum: [{ a: [1, 2] }, [{ b: 1 }], "x"] },
   { minLength: 3, maxLength: 100_000 },
@@ -47,6 +49,9 @@ const { node: hostile } = fc.letrec<{ node: JsonValue }>((tie) => {
       some.map((allOf): JsonValue => ({ allOf, unevaluatedProperties: false })),
       one.map((items): JsonValue => ({ items })),
       one.map((contains): JsonValue => ({ contains, minContains: 2 })),
+      one.map((contains): JsonValue => ({ contains, unevaluatedItems: contains })),
+      one.map((again): JsonValue => ({ $id: "again", $dynamicAnchor: "x", allOf: [again] })),
+      fc.constant<JsonValue>({ prefixItems: [{ $dynamicRef: "#x" }] }),
       one.map((additionalProperties): JsonValue => ({ additionalProperties })),
       one.map((schema): JsonValue => ({ patternProperties: { "^a": schema, "b$": schema } })),
       one.map((propertyNames): JsonValue => ({ propertyNames })),
@@ -65,6 +70,7 @@ const TEXTS = [
   "ab".repeat(20_000),
   "http://a.bc/" + ":".repeat(2_030),
   "[\\p{L}\\p{M}]".repeat(150),
+  ("\u30fb".repeat(50) + ".").repeat(9) + "\u30a1",
 ];
 
 function deep(depth: number): JsonObject {

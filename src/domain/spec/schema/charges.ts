@@ -8,6 +8,8 @@ import { _, type Ajv2020, type KeywordCxt, Name } from "ajv/dist/2020.js";
 import { type Budget, spend } from "../../budget.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { limits } from "../../limits.ts";
+import type { ItemRecords } from "./evaluated_items.ts";
+import { isPlainName, WRITTEN_CHARACTERS_MAX } from "./hostname.ts";
 
 export const VISIT_MARK = "x-units";
 export const FAULTS_MARK = "x-faults";
@@ -24,6 +26,8 @@ const UNITS_PER_FAULT = 400;
 /** Of a character that a format looks at. */
 const UNITS_PER_FORMAT_CHARACTER = 16;
 const UNITS_PER_REGEX_CHARACTER = 128;
+/** Of a host name that is not plain: each character is looked up in the tables of Unicode. */
+const UNITS_PER_NAME_CHARACTER = 512;
 /** What is longer is refused for its length alone, but by formats that may be as long as data. */
 const REGEX_CHARACTERS = 2_000;
 const FORMAT_CHARACTERS = 8_192;
@@ -33,6 +37,7 @@ const LONG_FORMATS = new Set([
   "json-pointer-uri-fragment",
   "relative-json-pointer",
 ]);
+const NAME_FORMATS = new Set(["hostname", "idn-hostname"]);
 /** A longer key is charged for each schema that may have to write it, escaped, into a path. */
 const KEY_CHARACTERS = 64;
 const UNITS_PER_KEY_CHARACTER = 16;
@@ -71,7 +76,7 @@ export function visitUnits(schema: JsonObject): number {
 }
 
 /** Makes all validators of `ajv` spend from `budget`. */
-export function installCharges(ajv: Ajv2020, budget: Budget): void {
+export function installCharges(ajv: Ajv2020, budget: Budget, items: ItemRecords): void {
   const charge = createCharge(budget);
   /** By the place of code generation: how many faults there were before the visit. */
   const starts = new WeakMap<object, Name>();
@@ -82,7 +87,7 @@ export function installCharges(ajv: Ajv2020, budget: Budget): void {
     code: (cxt) => {
       starts.set(cxt.it, cxt.gen.const("_start", FAULT_COUNT));
       if (cxt.it.opts.unevaluated) startEvaluated(cxt);
-      chargeVisit(cxt, charge);
+      chargeVisit(cxt, charge, items);
     },
   });
   ajv.addKeyword({
@@ -113,8 +118,16 @@ interface Charge {
   readonly fixed: (units: number) => void;
   /** `max`: characters that are looked at. */
   readonly text: (value: JsonValue, units: number, perCharacter: number, max: number) => void;
+  /** What a host name costs more than other texts do. */
+  readonly name: (value: JsonValue) => void;
   /** `within`: schemas that may write the path of a key. */
-  readonly keys: (value: JsonValue, units: number, perKey: number, within: number) => void;
+  readonly keys: (
+    value: JsonValue,
+    units: number,
+    perKey: number,
+    within: number,
+    perItem: number,
+  ) => void;
   readonly faults: (count: number) => void;
 }
 
@@ -126,19 +139,24 @@ function createCharge(budget: Budget): Charge {
       if (typeof value === "string") units += perCharacter * Math.min(value.length, max);
       spend(budget, units);
     },
-    keys: (value, units, perKey, within) => {
+    name: (value) => {
+      if (typeof value !== "string" || value.length > WRITTEN_CHARACTERS_MAX) return;
+      if (!isPlainName(value)) spend(budget, UNITS_PER_NAME_CHARACTER * value.length);
+    },
+    keys: (value, units, perKey, within, perItem) => {
       if (isJsonObject(value)) {
         for (const key of Object.keys(value)) {
           units += perKey;
           if (key.length > KEY_CHARACTERS) units += within * UNITS_PER_KEY_CHARACTER * key.length;
         }
       } else if (typeof value === "string") units += value.length;
+      else if (Array.isArray(value)) units += perItem * value.length;
       spend(budget, units);
     },
   };
 }
 
-function chargeVisit(cxt: KeywordCxt, charge: Charge): void {
+function chargeVisit(cxt: KeywordCxt, charge: Charge, { unitsPerItem }: ItemRecords): void {
   const { gen, data, schema, it } = cxt;
   const parent = cxt.parentSchema as JsonObject;
   const { unevaluated } = it.opts;
@@ -148,13 +166,16 @@ function chargeVisit(cxt: KeywordCxt, charge: Charge): void {
   if (readsText) {
     const text = gen.scopeValue("func", { ref: charge.text });
     const [perCharacter, max] = unitsOfText(format);
+    if (NAME_FORMATS.has(format as string)) {
+      gen.code(_`${gen.scopeValue("func", { ref: charge.name })}(${data})`);
+    }
     gen.code(_`${text}(${data}, ${schema}, ${perCharacter}, ${max})`);
   }
   if (unevaluated || READS_KEYS.some((keyword) => Object.hasOwn(parent, keyword))) {
     const keys = gen.scopeValue("func", { ref: charge.keys });
     const perKey = unevaluated ? UNITS_PER_EVALUATED_KEY : UNITS_PER_KEY;
     const within = READS_KEYS.reduce((sum, keyword) => sum + countSchemas(parent[keyword]), 1);
-    gen.code(_`${keys}(${data}, ${schema}, ${perKey}, ${within})`);
+    gen.code(_`${keys}(${data}, ${schema}, ${perKey}, ${within}, ${unitsPerItem})`);
   } else if (!readsText) {
     gen.code(_`${gen.scopeValue("func", { ref: charge.fixed })}(${schema})`);
   }

@@ -11,7 +11,6 @@ import { limits } from "../../limits.ts";
 import { didYouMean } from "../../nearest_name.ts";
 import { FORMAT_NAMES } from "./formats.ts";
 import { checkLoops } from "./loops.ts";
-import { checkUnevaluatedItems } from "./unevaluated_items.ts";
 import type { Steps } from "../../pieces.ts";
 import type { PatternSet } from "./pattern_set.ts";
 import { findReferencesSteps, LENGTHS, type References } from "./references.ts";
@@ -26,6 +25,9 @@ const PARTS_MAX = 10_000;
 
 /** Schemas of one keyword, all of which are compiled in one piece. */
 const HELD_MAX = 250;
+
+/** Schemas that one `$dynamicRef` may mean, all of which are looked at wherever it stands. */
+const DYNAMIC_TARGETS_MAX = 50;
 
 const DIALECT = /^https?:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/;
 
@@ -90,8 +92,6 @@ export function* checkSchema(
   }
   if (faults.faults.length > before) return undefined;
   yield* checkLoops(references, (pointer) => pathOf(path, pointer), faults);
-  if (faults.faults.length > before) return undefined;
-  yield* checkUnevaluatedItems(references, (pointer) => pathOf(path, pointer), faults);
   return faults.faults.length > before ? undefined : references;
 }
 
@@ -277,12 +277,14 @@ function checkReference(keyword: string, reference: string, path: string, place:
       `"${shown}" refers to no schema within this one.`,
       "Write #, #/$defs/name or #anchor.",
     );
-  } else if (keyword === "$dynamicRef" && references.isDynamic(reference, pointer)) {
+  } else if (keyword === "$dynamicRef") {
+    const count = references.dynamicTargets(reference, pointer)?.pointers.length ?? 1;
+    if (count <= DYNAMIC_TARGETS_MAX) return;
     faults.add(
-      "schema_reference",
+      "schema_too_large",
       path,
-      `"${shown}" could mean several schemas, depending on how it is reached.`,
-      "Write $ref; a $dynamicRef may have one $dynamicAnchor only.",
+      `"${shown}" could mean ${count} schemas; at most ${DYNAMIC_TARGETS_MAX} are allowed.`,
+      "Write $ref, or give fewer schemas the same $dynamicAnchor.",
     );
   }
 }

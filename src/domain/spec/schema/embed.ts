@@ -32,9 +32,14 @@ function embedAt(pointer: string, references: References, place: string): JsonVa
   for (const [keyword, value] of Object.entries(schema)) {
     if (isOfNoUse(keyword)) continue;
     if (keyword === "$ref" || keyword === "$dynamicRef") {
-      // A deployed schema has no reference without a target, and of dynamic ones but one target.
+      // A deployed schema has no reference without a target.
       const target = references.resolve(value as string, pointer) ?? "";
-      targets.push({ $ref: place + asFragment(target) });
+      const several = keyword === "$dynamicRef"
+        ? references.dynamicTargets(value as string, pointer)
+        : undefined;
+      const refTo = (to: string): JsonObject => ({ $ref: place + asFragment(to) });
+      // Which of several it means shows only where the schema is used: any of them.
+      targets.push(several ? { anyOf: several.pointers.map(refTo) } : refTo(target));
       continue;
     }
     const at = (key: string) => embedAt(`${pointer}/${keyword}/${key}`, references, place);
@@ -45,15 +50,15 @@ function embedAt(pointer: string, references: References, place: string): JsonVa
       () => embedAt(`${pointer}/${keyword}`, references, place),
     );
   }
-  if (targets.length === 0) return result;
-  // A schema may have both kinds of reference: both hold.
-  const [first, ...rest] = targets;
-  const others = result.allOf as JsonValue[] | undefined;
-  return {
-    ...result,
-    ...first,
-    ...(rest.length > 0 && { allOf: [...others ?? [], ...rest] }),
-  };
+  for (const target of targets) addTarget(target, result);
+  return result;
+}
+
+/** A schema may have both kinds of reference, beside keywords of its own: all hold. */
+function addTarget(target: JsonObject, result: JsonObject): void {
+  const [keyword] = Object.keys(target);
+  if (result[keyword!] === undefined) Object.assign(result, target);
+  else result.allOf = [...result.allOf as JsonValue[] | undefined ?? [], target];
 }
 
 function embedHeld(

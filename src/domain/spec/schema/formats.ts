@@ -5,29 +5,32 @@
  */
 
 import { fullFormats } from "ajv-formats/dist/formats.js";
+import { isEmail, isIdnEmail } from "./email.ts";
+import { isHostname, isIdnHostname } from "./hostname.ts";
 import { isRegularExpression } from "./regex_syntax.ts";
+import { isUri, type UriForm } from "./uri.ts";
+import { isUriTemplate } from "./uri_template.ts";
 import { isUrl } from "./url.ts";
 
 type Test = (text: string) => boolean;
 
 const REGEX_CHARACTERS_MAX = 2_000;
+const URI_CHARACTERS_MAX = 8_192;
 
 /** Longest valid text, in characters: from the format's own rules where they have one. */
 const LONGEST: ReadonlyMap<string, number> = new Map([
   ["date", 10],
   ["iso-time", 64],
   ["iso-date-time", 80],
-  ["email", 320],
   ["ipv4", 15],
   ["ipv6", 45],
-  ["uri", 8_192],
-  ["uri-reference", 8_192],
-  ["uri-template", 8_192],
   ["url", 2_048],
   ["json-pointer", 102_400],
   ["json-pointer-uri-fragment", 102_400],
   ["relative-json-pointer", 102_400],
 ]);
+
+const addresses = { isIpv4: guarded("ipv4", 15), isIpv6: guarded("ipv6", 45) };
 
 /** Every known format with its test. Formats of numbers and opaque text are not among them. */
 export const TEXT_FORMATS: ReadonlyMap<string, Test> = new Map<string, Test>([
@@ -36,6 +39,14 @@ export const TEXT_FORMATS: ReadonlyMap<string, Test> = new Map<string, Test>([
   ["date-time", isDateTime],
   ["duration", isDuration],
   ["hostname", isHostname],
+  ["idn-hostname", isIdnHostname],
+  ["email", (text) => isEmail(text, addresses)],
+  ["idn-email", (text) => isIdnEmail(text, addresses)],
+  ["uri", uriTest({ isInternational: false, mayBeRelative: false })],
+  ["uri-reference", uriTest({ isInternational: false, mayBeRelative: true })],
+  ["iri", uriTest({ isInternational: true, mayBeRelative: false })],
+  ["iri-reference", uriTest({ isInternational: true, mayBeRelative: true })],
+  ["uri-template", (text) => text.length <= URI_CHARACTERS_MAX && isUriTemplate(text)],
   ["uuid", (text) => UUID.test(text)],
   ["regex", (text) => text.length <= REGEX_CHARACTERS_MAX && isRegularExpression(text)],
   ["byte", isBase64],
@@ -64,6 +75,10 @@ export const FORMAT_NAMES: ReadonlySet<string> = new Set([
 function guarded(name: string, longest: number): Test {
   const test = testOf(name);
   return (text) => text.length <= longest && test(text);
+}
+
+function uriTest(form: UriForm): Test {
+  return (text) => text.length <= URI_CHARACTERS_MAX && isUri(text, form, addresses.isIpv6);
 }
 
 function testOf(name: string): Test {
@@ -108,12 +123,6 @@ function durationPattern(): RegExp {
   const time = "T(?:\\d+H(?:\\d+M(?:\\d+S)?)?|\\d+M(?:\\d+S)?|\\d+S)";
   const date = "(?:\\d+Y(?:\\d+M(?:\\d+D)?)?|\\d+M(?:\\d+D)?|\\d+D)";
   return new RegExp(`^P(?:\\d+W|${date}(?:${time})?|${time})$`);
-}
-
-/** RFC 1123: labels of 1 to 63 letters, digits and inner hyphens, 253 characters in all. */
-function isHostname(text: string): boolean {
-  return text.length <= 253 &&
-    text.split(".").every((label) => /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i.test(label));
 }
 
 function isBase64(text: string): boolean {

@@ -20,7 +20,7 @@ const PATH_CHARACTERS = 160;
 /** The pointers of schemas that become functions, with `targets`, which some reference means. */
 export function* chooseFunctions(
   references: References,
-  targets: ReadonlySet<string>,
+  targets: Iterable<string>,
 ): Steps<ReadonlySet<string>> {
   const functions = new Set(targets);
   yield* measure("", 0, { references, functions });

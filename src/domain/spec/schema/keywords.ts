@@ -12,13 +12,13 @@ import {
   Name,
   nil,
 } from "ajv/dist/2020.js";
-import type { Rule } from "ajv/dist/compile/rules.js";
 import type { Budget } from "../../budget.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { createAllowedValues, hasUniqueItems } from "./allowed_values.ts";
 import { type Calls, installCalls } from "./calls.ts";
 import { installCharges } from "./charges.ts";
 import { installChoices, installWholeConditions } from "./choice.ts";
+import { installEvaluatedItems, type ItemRecords } from "./evaluated_items.ts";
 import { createDivisor, type Divisor, isMultipleOf } from "./exact_multiple.ts";
 import { installFewerFaults } from "./fewer_faults.ts";
 
@@ -29,10 +29,15 @@ const error = {
 };
 
 /** Replaces the keywords of `ajv`; all its validators then spend from `budget`. */
-export function installKeywords(ajv: Ajv2020, budget: Budget, calls: Calls): void {
+export function installKeywords(
+  ajv: Ajv2020,
+  budget: Budget,
+  calls: Calls,
+  items: ItemRecords,
+): void {
   installChoices(ajv);
   installWholeConditions(ajv);
-  mendUnevaluatedItems(ajv);
+  installEvaluatedItems(ajv, items);
   installCalls(ajv, budget, calls);
   mendProperties(ajv);
   mendDependentRequired(ajv);
@@ -72,27 +77,7 @@ export function installKeywords(ajv: Ajv2020, budget: Budget, calls: Calls): voi
     code: (cxt) =>
       failUnless(cxt, isMultiple, _`, ${divisors.push(createDivisor(cxt.schema)) - 1}`),
   });
-  installCharges(ajv, budget);
-}
-
-/**
- * Where a reference leads back into a schema, how many items that has evaluated is known when it
- * has run. ajv then takes `true`, which means all of them, for the number 1, and undefined, which
- * means none, for more than there are.
- */
-function mendUnevaluatedItems(ajv: Ajv2020): void {
-  const { definition } = ajv.RULES.all.unevaluatedItems as Rule;
-  const { code } = definition as CodeKeywordDefinition;
-  ajv.removeKeyword("unevaluatedItems");
-  ajv.addKeyword({
-    ...definition,
-    code(cxt) {
-      const { gen, it: { items } } = cxt;
-      if (!(items instanceof Name)) return code(cxt);
-      gen.assign(items, _`${items} ?? 0`);
-      gen.if(_`${items} !== true`, () => code(cxt));
-    },
-  });
+  installCharges(ajv, budget, items);
 }
 
 /**

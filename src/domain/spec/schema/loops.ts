@@ -6,7 +6,7 @@
 import { isJsonObject } from "../../json.ts";
 import type { FaultList } from "../fault_list.ts";
 import type { Steps } from "../../pieces.ts";
-import { type References, referencesIn } from "./references.ts";
+import type { References } from "./references.ts";
 import { KEYWORDS, subschemasOf } from "./vocabulary.ts";
 
 /** Schemas that may look at one value, each inside or behind the one before. */
@@ -60,11 +60,10 @@ function heightOf(
 }
 
 /** The schemas that look at the same value as this one. */
-export function sameValue(pointer: string, references: References): string[] {
+function sameValue(pointer: string, references: References): string[] {
   const schema = references.places.get(pointer)?.schema;
   if (!isJsonObject(schema)) return [];
-  const next: string[] = [];
-  for (const reference of referencesIn(schema)) next.push(references.resolve(reference, pointer)!);
+  const next = references.targetsAt(pointer);
   for (const child of subschemasOf(schema)) {
     if (KEYWORDS.get(child.keyword)?.inPlace) next.push(pointer + child.pointer);
   }

@@ -29,8 +29,16 @@ export interface References {
   resolve(reference: string, from: string): string | undefined;
   /** True when `reference` names another document, not a place missing in this one. */
   isRemote(reference: string, from: string): boolean;
-  /** True when the anchor is dynamic in several resources: which one is meant shows at run time. */
-  isDynamic(reference: string, from: string): boolean;
+  /** Set where a `$dynamicRef` may mean several schemas: which one shows at run time. */
+  dynamicTargets(reference: string, from: string): DynamicTargets | undefined;
+  /** All that the references of the schema at `pointer` may mean. */
+  targetsAt(pointer: string): string[];
+}
+
+/** The schemas that have the same `$dynamicAnchor`, each in a resource of its own. */
+export interface DynamicTargets {
+  readonly anchor: string;
+  readonly pointers: readonly string[];
 }
 
 /** Characters of one URI, and of the pointers to all schemas: what looking names up may cost. */
@@ -47,8 +55,8 @@ interface Found {
   readonly resources: Map<string, string>;
   /** `<uri>#<anchor>` to pointer. */
   readonly anchors: Map<string, string>;
-  /** How many resources have this dynamic anchor. */
-  readonly dynamicAnchors: Map<string, number>;
+  /** By name of a dynamic anchor, the pointers of the schemas that have it. */
+  readonly dynamicAnchors: Map<string, string[]>;
   readonly duplicates: Map<string, string>;
   /** What references mean, by the base that they are read from: a long URI is parsed once. */
   readonly known: Map<string, Map<string, string | undefined>>;
@@ -93,18 +101,31 @@ export function* findReferencesSteps(root: JsonValue): Steps<References> {
       const uri = absoluteUri(reference, found.places.get(from)?.base ?? ROOT_URI);
       return uri !== undefined && !found.resources.has(withoutFragment(uri));
     },
-    isDynamic: (reference, from) => isDynamic(reference, from, found),
+    dynamicTargets: (reference, from) => dynamicTargets(reference, from, found),
+    targetsAt: (pointer) => targetsAt(pointer, found),
   };
+}
+
+function targetsAt(pointer: string, found: Found): string[] {
+  const schema = found.places.get(pointer)?.schema;
+  if (schema === undefined || !isJsonObject(schema)) return [];
+  const { $ref, $dynamicRef } = schema;
+  const targets: string[] = [];
+  const add = (target: string | undefined) => void (target !== undefined && targets.push(target));
+  if (typeof $ref === "string") add(resolve($ref, pointer, found));
+  if (typeof $dynamicRef === "string") {
+    const several = dynamicTargets($dynamicRef, pointer, found);
+    if (several === undefined) add(resolve($dynamicRef, pointer, found));
+    else targets.push(...several.pointers);
+  }
+  return targets;
 }
 
 /** The pointers of all schemas that some reference means. */
 export function findTargets(references: References): ReadonlySet<string> {
   const targets = new Set<string>();
-  for (const [pointer, { schema }] of references.places) {
-    for (const reference of referencesIn(schema)) {
-      const target = references.resolve(reference, pointer);
-      if (target !== undefined) targets.add(target);
-    }
+  for (const pointer of references.places.keys()) {
+    for (const target of references.targetsAt(pointer)) targets.add(target);
   }
   return targets;
 }
@@ -146,8 +167,9 @@ function visit(
   if (typeof $anchor === "string") claim(found.anchors, `${base}#${$anchor}`, pointer, found);
   if (typeof $dynamicAnchor === "string") {
     claim(found.anchors, `${base}#${$dynamicAnchor}`, pointer, found);
-    const count = found.dynamicAnchors.get($dynamicAnchor) ?? 0;
-    found.dynamicAnchors.set($dynamicAnchor, count + 1);
+    const pointers = found.dynamicAnchors.get($dynamicAnchor) ?? [];
+    found.dynamicAnchors.set($dynamicAnchor, pointers);
+    pointers.push(pointer);
   }
   const children = [...subschemasOf(schema)];
   // Last first, so that the first is visited next.
@@ -186,11 +208,15 @@ function resolveFrom(base: string, reference: string, found: Found): string | un
   return found.places.has(pointer) ? pointer : undefined;
 }
 
-function isDynamic(reference: string, from: string, found: Found): boolean {
-  const uri = absoluteUri(reference, found.places.get(from)?.base ?? ROOT_URI);
-  const fragment = uri === undefined ? undefined : decodeFragment(uri);
-  if (fragment === undefined || fragment.startsWith("/")) return false;
-  return (found.dynamicAnchors.get(fragment) ?? 0) > 1;
+/** Where what it means at first has no dynamic anchor of that name, it is a `$ref`. */
+function dynamicTargets(reference: string, from: string, found: Found): DynamicTargets | undefined {
+  const first = resolve(reference, from, found);
+  const schema = first === undefined ? undefined : found.places.get(first)?.schema;
+  if (schema === undefined || !isJsonObject(schema)) return undefined;
+  const anchor = schema.$dynamicAnchor;
+  if (typeof anchor !== "string" || decodeFragment(reference) !== anchor) return undefined;
+  const pointers = found.dynamicAnchors.get(anchor)!;
+  return pointers.length > 1 ? { anchor, pointers } : undefined;
 }
 
 function absoluteUri(reference: string, base: string): string | undefined {

@@ -9,9 +9,10 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import type { Steps } from "../../pieces.ts";
 import { CONDITION_MARK } from "./choice.ts";
 import { FAULTS_MARK, VISIT_MARK, visitUnits } from "./charges.ts";
+import { dynamicResources, planScope, type ScopePlan } from "./dynamic_scope.ts";
 import { FORMAT_NAMES } from "./formats.ts";
 import { chooseFunctions } from "./functions.ts";
-import { findTargets, type References, referencesIn } from "./references.ts";
+import { findTargets, type References } from "./references.ts";
 import { escapePointer, type Holds, KEYWORDS, LEFT_OUT } from "./vocabulary.ts";
 
 /** In each schema that is made here. */
@@ -28,14 +29,21 @@ interface Rewriting {
   readonly hasUnevaluated: boolean;
 }
 
+export interface RewrittenSchema {
+  readonly functions: readonly (JsonObject | boolean)[];
+  /** Undefined where no reference waits for the run to show what it means. */
+  readonly scope: ScopePlan | undefined;
+}
+
 /**
  * The schema for ajv, as functions that call each other by their numbers; the first one is the
  * schema itself. `references` must come from a schema without faults.
  */
-export function* rewriteSchema(references: References): Steps<(JsonObject | boolean)[]> {
+export function* rewriteSchema(references: References): Steps<RewrittenSchema> {
+  const resources = dynamicResources(references);
   const rewriting: Rewriting = {
     references,
-    functions: yield* chooseFunctions(references, findTargets(references)),
+    functions: yield* chooseFunctions(references, [...findTargets(references), ...resources.roots]),
     numbers: new Map([["", 0]]),
     rewritten: [""],
     hasUnevaluated: usesUnevaluated(references),
@@ -45,7 +53,10 @@ export function* rewriteSchema(references: References): Steps<(JsonObject | bool
     const next = rewritten[number]!;
     if (typeof next === "string") rewritten[number] = yield* rewriteAt(next, rewriting);
   }
-  return rewritten as (JsonObject | boolean)[];
+  return {
+    functions: rewritten as (JsonObject | boolean)[],
+    scope: planScope(resources, references, rewriting.numbers),
+  };
 }
 
 /** True when the validator must keep a record of what each schema evaluates. */
@@ -82,14 +93,31 @@ function* rewriteAt(pointer: string, rewriting: Rewriting): Steps<JsonObject | b
       ? value
       : yield* rewriteHeld(holds, value, place, rewriting);
   }
-  for (const reference of referencesIn(schema)) {
-    addReference(nameOf(rewriting.references.resolve(reference, pointer)!, rewriting), result);
-  }
+  addReferences(schema, pointer, result, rewriting);
   replaceCondition(result, pointer, rewriting);
   moveProtoProperty(result);
   boundContains(result);
   divide(result, rewriting);
   return result;
+}
+
+function addReferences(
+  schema: JsonObject,
+  pointer: string,
+  result: JsonObject,
+  rewriting: Rewriting,
+): void {
+  const { references } = rewriting;
+  for (const keyword of ["$ref", "$dynamicRef"]) {
+    const reference = schema[keyword];
+    if (typeof reference !== "string") continue;
+    const number = nameOf(references.resolve(reference, pointer)!, rewriting);
+    const dynamic = keyword === "$dynamicRef"
+      ? references.dynamicTargets(reference, pointer)
+      : undefined;
+    for (const target of dynamic?.pointers ?? []) nameOf(target, rewriting);
+    addReference(dynamic === undefined ? number : `${number} ${dynamic.anchor}`, result);
+  }
 }
 
 /** A schema may have both kinds of reference: both hold. */

@@ -57,7 +57,10 @@ export function viewSchema(at: SchemaAt, budget: Budget): SchemaView {
     held: collect(parts, heldBy),
     branches: new Map((["anyOf", "oneOf"] as const).map((keyword) => [
       keyword,
-      parts.flatMap((part) => [...membersOf(part, keyword).values()]),
+      parts.flatMap((part) => [
+        ...membersOf(part, keyword).values(),
+        ...(keyword === "anyOf" ? choicesAt(part) : []),
+      ]),
     ])),
   };
 }
@@ -114,11 +117,21 @@ function partsOf(at: SchemaAt, seen: Set<string>, budget: Budget): SchemaAt[] {
   const parts = [at];
   for (const reference of [schema.$ref, schema.$dynamicRef]) {
     if (typeof reference !== "string") continue;
+    if (reference === schema.$dynamicRef && choicesAt(at).length > 0) continue;
     const target = references.resolve(reference, pointer);
     if (target !== undefined) parts.push(...partsOf({ references, pointer: target }, seen, budget));
   }
   for (const part of membersOf(at, "allOf").values()) parts.push(...partsOf(part, seen, budget));
   return parts;
+}
+
+/** The schemas that its `$dynamicRef` may mean, where these are several: one of them holds. */
+function choicesAt(at: SchemaAt): SchemaAt[] {
+  const { $dynamicRef } = objectAt(at);
+  if (typeof $dynamicRef !== "string") return [];
+  const { references } = at;
+  const targets = references.dynamicTargets($dynamicRef, at.pointer)?.pointers ?? [];
+  return targets.map((pointer) => ({ references, pointer }));
 }
 
 function membersOf({ references, pointer }: SchemaAt, keyword: string): Map<string, SchemaAt> {

@@ -94,3 +94,21 @@ Deno.test("embedSchema() leaves no name that could be taken twice in one documen
   assert.ok(!/\$id|\$anchor|\$schema/.test(text), text);
   assert.ok(text.includes(`${PLACE}/$defs/n`.replaceAll("$", "%24")), text);
 });
+
+Deno.test("embedSchema() makes of a reference that may mean several schemas any of them", () => {
+  const schema: JsonValue = {
+    $ref: "#/$defs/list",
+    anyOf: [true],
+    $defs: {
+      own: { $dynamicAnchor: "item", type: "string" },
+      list: {
+        $id: "list",
+        items: { $dynamicRef: "#item", anyOf: [true] },
+        $defs: { item: { $dynamicAnchor: "item", type: "number" } },
+      },
+    },
+  };
+  const judge = embedded(schema);
+  for (const value of [["a"], [1], [1, "a"]]) assert(judge(value), JSON.stringify(value));
+  assert(!judge([null]));
+});

@@ -1,0 +1,158 @@
+/**
+ * Which items of an array a schema has evaluated, for `unevaluatedItems`. ajv counts them from the
+ * front, which says nothing of what `contains` has found, and counts those of branches that fail.
+ * Here they stand, by their numbers, in the record that ajv keeps of evaluated properties: a value
+ * is either an array or an object, and what branches, conditions and references do with that record
+ * is right for both.
+ */
+
+import {
+  _,
+  type Ajv2020,
+  type CodeKeywordDefinition,
+  type KeywordCxt,
+  Name,
+} from "ajv/dist/2020.js";
+import type { Rule } from "ajv/dist/compile/rules.js";
+import { alwaysValidSchema } from "ajv/dist/compile/util.js";
+import { isJsonObject, type JsonValue } from "../../json.ts";
+import type { References } from "./references.ts";
+
+/** What validators record of items, besides what they record of properties. */
+export interface ItemRecords {
+  /** False where no schema asks for `unevaluatedItems`: then nothing is written down. */
+  isKept: boolean;
+  /** What each item costs at each visit. */
+  unitsPerItem: number;
+}
+
+/** Where prefixes are all there is, a record is short; `contains` may write each item down. */
+const UNITS_PER_ITEM = 8;
+const UNITS_PER_FOUND_ITEM = 64;
+
+/** What the validators of a schema have to record. */
+export function itemRecordsOf(references: References): ItemRecords {
+  const says = (keyword: string) =>
+    [...references.places.values()].some(({ schema }) =>
+      isJsonObject(schema) && schema[keyword] !== undefined
+    );
+  if (!says("unevaluatedItems")) return { isKept: false, unitsPerItem: 0 };
+  return { isKept: true, unitsPerItem: says("contains") ? UNITS_PER_FOUND_ITEM : UNITS_PER_ITEM };
+}
+
+/** Makes the keywords of `ajv` write down which items they have evaluated, where `records` says. */
+export function installEvaluatedItems(ajv: Ajv2020, records: ItemRecords): void {
+  for (const keyword of ["additionalProperties", "unevaluatedProperties"]) {
+    mend(ajv, keyword, evaluateObject);
+  }
+  mend(ajv, "prefixItems", (cxt, generate) => {
+    generate();
+    if (!records.isKept) return;
+    mark(cxt, markFirst, (cxt.schema as readonly unknown[]).length);
+  });
+  mend(ajv, "items", (cxt, generate) => {
+    generate();
+    if (records.isKept) evaluateAll(cxt);
+  });
+  mend(ajv, "contains", (cxt, generate) => {
+    if (records.isKept) markFound(cxt);
+    generate();
+  });
+  installUnevaluatedItems(ajv);
+}
+
+type Generate = () => void;
+
+/** Puts code around what a keyword generates, and takes its record of items from ajv. */
+function mend(
+  ajv: Ajv2020,
+  keyword: string,
+  code: (cxt: KeywordCxt, generate: Generate) => void,
+): void {
+  const rule = ajv.RULES.all[keyword] as { definition: CodeKeywordDefinition };
+  const original = rule.definition;
+  rule.definition = {
+    ...original,
+    code(cxt, type) {
+      code(cxt, () => original.code(cxt, type));
+      cxt.it.items = undefined;
+    },
+  };
+}
+
+/** Of objects it evaluates all; ajv would say so of arrays too. */
+function evaluateObject(cxt: KeywordCxt, generate: Generate): void {
+  const { it } = cxt;
+  const { props } = it;
+  generate();
+  if (!(props instanceof Name)) return;
+  it.props = props;
+  evaluateAll(cxt);
+}
+
+function evaluateAll({ gen, it: { props } }: KeywordCxt): void {
+  if (props instanceof Name) gen.assign(props, true);
+}
+
+function mark({ gen, data, it: { props } }: KeywordCxt, marker: unknown, count: number): void {
+  if (!(props instanceof Name)) return;
+  const name = gen.scopeValue("func", { ref: marker });
+  gen.if(_`${props} !== true`, _`${name}(${props}, ${data}, ${count})`);
+}
+
+type EvaluatedItems = Record<number, true>;
+
+function markFirst(evaluated: EvaluatedItems, data: readonly JsonValue[], count: number): void {
+  const end = Math.min(data.length, count);
+  for (let index = 0; index < end; index++) evaluated[index] = true;
+}
+
+/** Each item that `contains` finds is evaluated; where it takes any item, all are. */
+function markFound(cxt: KeywordCxt): void {
+  const { gen, it } = cxt;
+  const { props } = it;
+  if (!(props instanceof Name)) return;
+  if (alwaysValidSchema(it, cxt.schema)) evaluateAll(cxt);
+  const subschema = cxt.subschema.bind(cxt);
+  cxt.subschema = (part, valid) => {
+    const inner = subschema(part, valid);
+    const index = part.dataProp as Name;
+    gen.if(_`${valid} && ${props} !== true`, _`${props}[${index}] = true`);
+    return inner;
+  };
+}
+
+function installUnevaluatedItems(ajv: Ajv2020): void {
+  const { definition } = ajv.RULES.all.unevaluatedItems as Rule;
+  ajv.removeKeyword("unevaluatedItems");
+  ajv.addKeyword({ ...definition as CodeKeywordDefinition, code: checkUnevaluated });
+}
+
+function checkUnevaluated(cxt: KeywordCxt): void {
+  const { gen, schema, data, it } = cxt;
+  const { props } = it;
+  if (schema === false) {
+    const some = gen.scopeValue("func", { ref: hasUnevaluated });
+    cxt.setParams({ len: 0 });
+    cxt.fail(_`${some}(${data}, ${props as Name})`);
+  } else if (!alwaysValidSchema(it, schema)) {
+    gen.if(_`${props as Name} !== true`, () => checkEach(cxt, props as Name));
+  }
+  evaluateAll(cxt);
+}
+
+function hasUnevaluated(data: readonly JsonValue[], evaluated: EvaluatedItems | true): boolean {
+  if (evaluated === true) return false;
+  for (let index = 0; index < data.length; index++) if (!evaluated[index]) return true;
+  return false;
+}
+
+function checkEach(cxt: KeywordCxt, props: Name): void {
+  const { gen, data } = cxt;
+  const valid = gen.name("valid");
+  gen.forRange("i", 0, _`${data}.length`, (index) => {
+    gen.if(_`!${props}[${index}]`, () => {
+      cxt.subschema({ keyword: "unevaluatedItems", dataProp: index, dataPropType: 0 }, valid);
+    });
+  });
+}

@@ -79,7 +79,7 @@ function compile({ document, types, singletons }: Definition): CompiledProjectio
   const compiled = compileProjection(document, {
     aggregateTypes: new Map(types.map((name) => [name, undefined])),
     singletons: new Set(singletons),
-  });
+  }, "store");
   assert(compiled.ok, "a projection that was deployed compiles");
   return compiled.projection;
 }

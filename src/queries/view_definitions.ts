@@ -97,7 +97,7 @@ function keptViews(tenant: number, spec: CompiledSpec, record: ProjectionRecord)
   const { name, ready, building } = record;
   return [ready, building].flatMap((version) => {
     if (version === undefined) return [];
-    const compiled = compileProjection(version.document, spec);
+    const compiled = compileProjection(version.document, spec, "store");
     // An older document may not fit any more: its successor is on its way.
     if (!compiled.ok) return [];
     const isReady = version === ready;
@@ -110,7 +110,7 @@ function keptViews(tenant: number, spec: CompiledSpec, record: ProjectionRecord)
 export function isRecordSettled(record: ProjectionRecord, spec: CompiledSpec): boolean {
   if (record.isDeleted) return true;
   const { document, basis } = newestVersion(record);
-  const compiled = compileProjection(document, spec);
+  const compiled = compileProjection(document, spec, "store");
   if (!compiled.ok) return record.broken !== undefined;
   return record.broken === undefined && basis === basisOf(compiled.projection, spec);
 }

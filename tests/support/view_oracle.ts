@@ -91,6 +91,10 @@ function bindSources(
 
 function evaluate(expression: JsonValue, sight: Sight): JsonValue | undefined {
   if (typeof expression === "string") {
+    // Within the select of a lookup: the element.
+    if ("$" in sight && /^\$($|\.)/.test(expression)) {
+      return follow(sight.$, expression.replaceAll("[*]", ".*").split(".").slice(1));
+    }
     return expression.startsWith("$") ? readPath(expression, sight) : expression;
   }
   if (Array.isArray(expression) || expression === null || typeof expression !== "object") {
@@ -125,7 +129,7 @@ function evaluate(expression: JsonValue, sight: Sight): JsonValue | undefined {
       )
     );
     if (found === undefined) return null;
-    return evaluate(expression.select ?? "$item", { ...sight, $item: found }) ?? null;
+    return evaluate(expression.select ?? "$item", { ...sight, $item: found, $: found }) ?? null;
   }
   if (path !== undefined) return typed(String(expression.type), evaluate(path, sight));
   return Object.fromEntries(

@@ -53,7 +53,7 @@ function followSpec(
   nowMs: number,
 ): ProjectionRecord {
   const { document } = newestVersion(record);
-  const compiled = compileProjection(document, spec);
+  const compiled = compileProjection(document, spec, "store");
   if (compiled.ok) return beginVersion(tx, tenant, record, compiled.projection, spec, nowMs);
   const [first] = compiled.violations;
   const broken = first === undefined

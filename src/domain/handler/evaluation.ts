@@ -23,9 +23,16 @@ export interface Scope {
    * What paths with `$.` begin with, where there is no event: the first of `names`, in their order.
    */
   readonly roots?: readonly string[];
+  /** What the values of `roots` always are; a path that finds nothing in one is refused. */
+  readonly kinds?: readonly RootKind[];
+  /** The slot of the value that `$` and `$.` mean here, whatever `roots` there are. */
+  readonly element?: number;
   /** What templates have here beside their own operators, by their key with its `$`. */
   readonly operators?: ReadonlyMap<string, (definition: JsonObject, site: Site) => Template>;
 }
+
+/** Null counts as each of them. */
+export type RootKind = "text" | "object" | "list";
 
 /** The scope of a handler: the event, the state, and no names yet. */
 export const HANDLER_SCOPE: Scope = { state: true, names: [] };

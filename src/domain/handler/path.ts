@@ -20,7 +20,7 @@ import type { StoredEvent } from "../event.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { SLOT_UNITS, STEP_UNITS } from "./budget.ts";
 import { didYouMean } from "../nearest_name.ts";
-import { addFault, type Evaluation, type Site } from "./evaluation.ts";
+import { addFault, type Evaluation, type RootKind, type Site } from "./evaluation.ts";
 import { parseSegments, type Segment } from "./segments.ts";
 import { isContainer, ownField } from "./value.ts";
 
@@ -36,6 +36,8 @@ export interface ValuePath {
 }
 
 const EVENT_ROOTS = ["data", "metadata", "key", "id", "type"] as const;
+/** `$` alone, or before its first step. */
+const ELEMENT_ROOT = /^\$(?=[.[?]|$)/;
 const NAME_ROOT = /^\$([A-Za-z_][A-Za-z0-9_]*)/;
 const LITERAL_HINT = 'For the text itself write {"$literal": "..."}';
 
@@ -47,6 +49,8 @@ export function looksLikePath(text: string): boolean {
 /** Compiles one path; undefined when it is none, with the fault recorded. */
 export function valuePathAt(text: string, site: Site): ValuePath | undefined {
   if (text.startsWith("@")) return statePath(text, site);
+  const { element } = site.scope;
+  if (element !== undefined && ELEMENT_ROOT.test(text)) return elementPath(text, element, site);
   if (text.startsWith("$.")) return eventPath(text, site);
   const name = NAME_ROOT.exec(text)?.[1];
   if (name !== undefined) return namePath(text, name, site);
@@ -73,6 +77,12 @@ function statePath(text: string, site: Site): ValuePath | undefined {
   if (parsed === undefined) return undefined;
   const { segments, optional } = parsed;
   return readerOf(segments, (evaluation) => evaluation.state, optional, true);
+}
+
+function elementPath(text: string, slot: number, site: Site): ValuePath | undefined {
+  const parsed = stepsAt(text, 1, site);
+  if (parsed === undefined) return undefined;
+  return readerOf(parsed.segments, ({ bindings }) => bindings[slot], parsed.optional);
 }
 
 function eventPath(text: string, site: Site): ValuePath | undefined {
@@ -111,7 +121,27 @@ function rootPath(
     );
     return undefined;
   }
+  const miss = explainMiss(site.scope.kinds?.[slot], segments[1]);
+  if (miss !== undefined) {
+    const hint = 'A list has [0] and [*], as in "$.products[*].name"; an object has .field.';
+    addFault(
+      site,
+      "path_finds_nothing",
+      `"${excerpt(text)}" finds nothing: $.${name} ${miss}`,
+      hint,
+    );
+    return undefined;
+  }
   return readerOf(segments.slice(1), ({ bindings }) => bindings[slot], optional);
+}
+
+/** Why a step into such a value never finds anything. */
+function explainMiss(kind: RootKind | undefined, step: Segment | undefined): string | undefined {
+  if (kind === undefined || step === undefined) return undefined;
+  if (kind === "text") return "is a text";
+  const isOfList = step.every || step.name === undefined;
+  if (kind === "object") return isOfList ? "is no list" : undefined;
+  return step.every || step.index !== -1 ? undefined : "is a list";
 }
 
 function rootText(root: string): string {

@@ -29,10 +29,24 @@ export type Matcher = (
   evaluation: Evaluation,
 ) => readonly boolean[] | undefined;
 
-/** Compiles a `where`; faults are recorded, and what is faulty matches nothing. */
-export function whereAt(definition: JsonValue, site: Site): Matcher {
+/** No path can say it: keeps the place of an element that has no name. */
+const UNNAMED = "";
+
+/**
+ * Compiles a `where`; faults are recorded, and what is faulty matches nothing. The element is
+ * `$item`; `from: "outside"`: only in predicates, while what fields are compared with is found
+ * outside of the list, where `$item` may be another one.
+ */
+export function whereAt(
+  definition: JsonValue,
+  site: Site,
+  from: "element" | "outside" = "element",
+): Matcher {
   const slot = site.scope.names.length;
-  const matches = elementTest(definition, withNames(site, [ITEM_NAME]), slot);
+  const inside = withNames(site, [from === "element" ? ITEM_NAME : UNNAMED]);
+  const matches = isPredicate(definition)
+    ? predicateAt(definition, withNames(site, [ITEM_NAME]))
+    : elementTest(definition, inside, slot);
   return (list, evaluation) => {
     const results: boolean[] = [];
     for (const element of list) {
@@ -46,6 +60,11 @@ export function whereAt(definition: JsonValue, site: Site): Matcher {
   };
 }
 
+function isPredicate(definition: JsonValue): boolean {
+  const names = isJsonObject(definition) ? Object.keys(definition) : [];
+  return names.length === 1 && PREDICATE_NAMES.includes(names[0]!);
+}
+
 function elementTest(definition: JsonValue, site: Site, slot: number): Predicate {
   const names = isJsonObject(definition) ? Object.keys(definition) : [];
   if (!isJsonObject(definition) || names.length === 0) {
@@ -56,9 +75,6 @@ function elementTest(definition: JsonValue, site: Site, slot: number): Predicate
       'E.g. {"sku": "$.data.sku"} or {"gt": ["$item.qty", 0]}',
     );
     return () => false;
-  }
-  if (names.length === 1 && PREDICATE_NAMES.includes(names[0] as string)) {
-    return predicateAt(definition, site);
   }
   return fieldsTest(definition, site, slot);
 }

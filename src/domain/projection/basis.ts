@@ -8,7 +8,10 @@ import { canonicalHash } from "../canonical_json.ts";
 import type { CompiledSpec } from "../spec/compiled.ts";
 import type { CompiledProjection } from "./definition.ts";
 
-export function basisOf({ types }: CompiledProjection, spec: CompiledSpec): string {
+/** Raised when what lookups mean changes, so that rows with one are computed anew. */
+const LOOKUPS_VERSION = 2;
+
+export function basisOf({ document, types }: CompiledProjection, spec: CompiledSpec): string {
   const folds = Object.fromEntries(
     // Bounded: the types that one projection shows.
     [...types].map((name) => {
@@ -18,5 +21,6 @@ export function basisOf({ types }: CompiledProjection, spec: CompiledSpec): stri
     }),
   );
   const singletons = [...spec.singletons].sort();
-  return canonicalHash({ folds, singletons });
+  const hasLookup = JSON.stringify(document.select).includes('"$lookup"');
+  return canonicalHash({ folds, singletons, ...(hasLookup && { lookups: LOOKUPS_VERSION }) });
 }

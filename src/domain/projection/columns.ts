@@ -1,6 +1,6 @@
 /**
- * `select`: the columns of a projection, each a path, an operator or a path with a type. A value
- * that is not of its column's type is null.
+ * `select`: the columns of a projection, each a path, an operator, a path with a type or an object
+ * of templates. A value that is not of its column's type is null.
  */
 
 import { compileDefinition } from "../handler/compile_handler.ts";
@@ -10,7 +10,7 @@ import { templateAt } from "../handler/template.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { limits } from "../limits.ts";
 import { didYouMean } from "../nearest_name.ts";
-import { type FaultList, joinKey, shorten } from "../spec/fault_list.ts";
+import { type FaultList, joinIndex, joinKey, shorten } from "../spec/fault_list.ts";
 import { checkKnownKeys, requireObject } from "../spec/shape.ts";
 import type { CompiledColumn } from "./definition.ts";
 import type { ColumnType } from "./view.ts";
@@ -79,19 +79,61 @@ function compileColumn(
   scope: Scope,
   faults: FaultList,
 ): CompiledColumn | undefined {
-  if (isJsonObject(definition) && !isOperator(definition)) {
+  if (isJsonObject(definition) && isTyped(definition)) {
     return typedColumn(name, definition, path, scope, faults);
   }
   const isPath = typeof definition === "string" && looksLikePath(definition);
-  if (!isPath && !isJsonObject(definition)) {
-    const message = "A column is a path, an operator, or a path with a type.";
+  const isObject = isJsonObject(definition) && Object.keys(definition).length > 0;
+  if (!isPath && !isObject) {
+    const message = "A column is a path, an operator, a path with a type, or an object of these.";
     const hint = 'For example "$.order.status"; for a fixed value {"$literal": ...}.';
     faults.add("wrong_type", path, message, hint);
     return undefined;
   }
+  const isShape = isJsonObject(definition) && !isOperator(definition);
+  if (isShape) checkShape(definition, path, scope, faults);
   const read = compileRead(definition, path, scope, faults);
+  if (isShape) return read && { name, type: "json", read };
   const type = isJsonObject(definition) ? OPERATOR_TYPES[Object.keys(definition)[0]!] : undefined;
   return read && { name, type: type ?? "any", read };
+}
+
+/** A path with a type, or what was meant as one; not an object whose field `type` has a path. */
+function isTyped(definition: JsonObject): boolean {
+  const { path, type } = definition;
+  if (path !== undefined) return true;
+  if (typeof type !== "string" || looksLikePath(type)) return false;
+  return isTypeName(type) || Object.keys(definition).length === 1;
+}
+
+function isTypeName(value: JsonValue | undefined): boolean {
+  // Bounded: six names.
+  return TYPE_NAMES.some((each) => each === value);
+}
+
+/** What a shape would show as it is spelt, though a value was meant. */
+function checkShape(shape: JsonValue, path: string, scope: Scope, faults: FaultList): void {
+  if (typeof shape === "string") return checkText(shape, path, scope, faults);
+  if (typeof shape !== "object" || shape === null) return;
+  if (isJsonObject(shape) && isOperator(shape)) return;
+  if (isJsonObject(shape) && shape.path !== undefined && isTypeName(shape.type)) {
+    const hint = "Write the path alone, or make it a column of its own.";
+    faults.add("type_in_shape", path, "Only columns have types, not what is within one.", hint);
+    return;
+  }
+  // Bounded: `limits.projectionBytesMax`.
+  for (const [key, value] of Object.entries(shape)) {
+    const place = Array.isArray(shape) ? joinIndex(path, Number(key)) : joinKey(path, key);
+    checkShape(value, place, scope, faults);
+  }
+}
+
+function checkText(text: string, path: string, { roots = [] }: Scope, faults: FaultList): void {
+  const head = /^([A-Za-z_]\w*)[.[]/.exec(text)?.[1];
+  if (head === undefined || !roots.includes(head)) return;
+  const shown = shorten(text);
+  const hint = `Write "$.${shown}"; for the text itself {"$literal": "${shown}"}.`;
+  faults.add("path_without_root", path, `"${shown}" is a text, not a path.`, hint);
 }
 
 function isOperator(definition: JsonObject): boolean {

@@ -7,12 +7,11 @@ import { Buffer } from "node:buffer";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { limits } from "../limits.ts";
 import type { Violation } from "../refusal.ts";
-import type { KnownNames } from "./definition.ts";
 import { createFaultList, type FaultList } from "../spec/fault_list.ts";
 import { checkKnownKeys, isWithinDepth } from "../spec/shape.ts";
 import { isTypeName, TYPE_NAME_HINT } from "../type_name.ts";
 import { compileColumns } from "./columns.ts";
-import type { CompiledProjection } from "./definition.ts";
+import type { CompiledProjection, KnownNames, ProjectionOrigin } from "./definition.ts";
 import { PROJECTION_OPERATORS } from "./operators.ts";
 import { addUnknownType, compileSources, describeTypes } from "./sources.ts";
 
@@ -37,6 +36,7 @@ const RESERVED_PREFIX = "sqlite_";
 export function compileProjection(
   document: JsonObject,
   spec: KnownNames,
+  origin: ProjectionOrigin = "deploy",
 ): ProjectionCompilation {
   const faults = createFaultList();
   const tooLarge = checkSize(document);
@@ -49,8 +49,13 @@ export function compileProjection(
     const message = "include_substreams must be true or false.";
     faults.add("wrong_type", "include_substreams", message, "Leave it out for false.");
   }
-  const { roots, steps, includes, types } = compileSources(document, spec, faults);
-  const scope = { state: false, names: roots, roots, operators: PROJECTION_OPERATORS };
+  const { scope: sources, steps, includes, types } = compileSources(
+    document,
+    spec,
+    origin,
+    faults,
+  );
+  const scope = { ...sources, operators: PROJECTION_OPERATORS };
   const columns = compileColumns(document.select, scope, faults);
   if (faults.faults.length > 0) return { ok: false, violations: faults.faults };
   const projection: CompiledProjection = {

@@ -22,6 +22,12 @@ export interface CompiledColumn extends Column {
   readonly read: (evaluation: Evaluation) => JsonValue | undefined;
 }
 
+/**
+ * Where a document is from. What is stored was checked when it was deployed, maybe by an older
+ * version of the service: paths that never find anything are no faults then.
+ */
+export type ProjectionOrigin = "deploy" | "store";
+
 /** What of a spec a projection is checked against. */
 export interface KnownNames {
   readonly aggregateTypes: ReadonlyMap<string, unknown>;

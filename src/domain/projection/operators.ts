@@ -3,9 +3,11 @@
  *
  * - `{"$map": list, "as": name, "to": template}`: the template for each element, bound as `$name`
  *   (`$item` without `as`). What is no list gives null.
- * - `{"$lookup": list, "where": ..., "select": template}`: of the first element that matches, as in
- *   handlers, what the template gives, the element being `$item`; all of it without `select`. Where
- *   nothing matches: null.
+ * - `{"$lookup": list, "where": {field: template, ...}, "select": template}`: of the first element
+ *   whose fields equal what the templates give, what `select` gives; all of it without `select`.
+ *   The templates of `where` stand outside of the list: the variables of a `$map` around are seen
+ *   in them, `$item` too. In `select`, `$` is the element, and so is `$item`. `where` may be a
+ *   predicate as in handlers; in it the element is `$item`. Where nothing matches: null.
  * - `{"$count": list}`: how many elements; what is no list has none.
  * - `{"$sum": list or number}`: the sum of what is a number; null where it is too large for one.
  */
@@ -16,7 +18,8 @@ import { addFault, childSite, type Site, withNames } from "../handler/evaluation
 import { bindingNameAt } from "../handler/operation.ts";
 import { builtTemplate, constantTemplate, type Template, templateAt } from "../handler/template.ts";
 import { ITEM_NAME, whereAt } from "../handler/where.ts";
-import type { JsonObject, JsonValue } from "../json.ts";
+import { excerpt, looksLikePath } from "../handler/path.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { didYouMean } from "../nearest_name.ts";
 
 type Compile = (definition: JsonObject, site: Site) => Template;
@@ -30,7 +33,7 @@ export const PROJECTION_OPERATORS: ReadonlyMap<string, Compile> = new Map([
 
 function mapTemplate(definition: JsonObject, site: Site): Template {
   if (!hasFields(definition, ["$map", "to"], ["as"], site)) return constantTemplate(null);
-  const list = templateAt(definition.$map!, childSite(site, "$map"));
+  const list = listAt(definition.$map!, childSite(site, "$map"));
   const name = bindingNameAt(definition.as ?? ITEM_NAME, childSite(site, "as"));
   const slot = site.scope.names.length;
   const to = templateAt(definition.to!, childSite(withNames(site, [name ?? ITEM_NAME]), "to"));
@@ -52,11 +55,12 @@ function mapTemplate(definition: JsonObject, site: Site): Template {
 
 function lookupTemplate(definition: JsonObject, site: Site): Template {
   if (!hasFields(definition, ["$lookup", "where"], ["select"], site)) return constantTemplate(null);
-  const list = templateAt(definition.$lookup!, childSite(site, "$lookup"));
-  const matcher = whereAt(definition.where!, childSite(site, "where"));
+  const list = listAt(definition.$lookup!, childSite(site, "$lookup"));
+  const wherePlace = childSite(site, "where");
+  refusePlainPaths(definition.where!, wherePlace);
+  const matcher = whereAt(definition.where!, wherePlace, "outside");
   const slot = site.scope.names.length;
-  const inside = childSite(withNames(site, [ITEM_NAME]), "select");
-  const select = templateAt(definition.select ?? `$${ITEM_NAME}`, inside);
+  const select = selectAt(definition.select ?? "$", slot, childSite(site, "select"));
   return builtTemplate((evaluation, level) => {
     const elements = list.view(evaluation);
     if (!Array.isArray(elements)) return elements === undefined ? undefined : null;
@@ -69,9 +73,52 @@ function lookupTemplate(definition: JsonObject, site: Site): Template {
   });
 }
 
+/** What of the found element, in `slot`, is shown: never a text that was meant as a path. */
+function selectAt(definition: JsonValue, slot: number, site: Site): Template {
+  if (typeof definition === "string" && !looksLikePath(definition)) {
+    const text = excerpt(definition);
+    const hint = `Write "$.${text}"; for a fixed text {"$literal": "${text}"}`;
+    addFault(site, "path_without_root", `"${text}" is a text, not a path`, hint);
+  }
+  const { scope } = withNames(site, [ITEM_NAME]);
+  return templateAt(definition, { ...site, scope: { ...scope, element: slot } });
+}
+
+/** A text such as `line.sku`, where `$line` is known, would be compared as it stands. */
+function refusePlainPaths(where: JsonValue, site: Site): void {
+  if (!isJsonObject(where)) return;
+  for (const [field, value] of Object.entries(where)) {
+    const head = typeof value === "string" ? /^([A-Za-z_]\w*)[.[]/.exec(value)?.[1] : undefined;
+    if (head === undefined || !isBound(head, site)) continue;
+    const text = excerpt(value as string);
+    const hint = `Write "$${text}"; for the text itself {"$literal": "${text}"}`;
+    addFault(childSite(site, field), "path_without_root", `"${text}" is a text, not a path`, hint);
+  }
+}
+
+function isBound(name: string, { scope: { names, roots = [] } }: Site): boolean {
+  return names.lastIndexOf(name) >= roots.length;
+}
+
+/** What an operator goes through; an alias that is never a list is no such thing. */
+function listAt(definition: JsonValue, site: Site): Template {
+  const { roots = [], kinds, element } = site.scope;
+  const alias = typeof definition === "string"
+    ? /^\$\.([^.[?]+)\??$/.exec(definition)?.[1]
+    : undefined;
+  const kind = alias === undefined || element !== undefined
+    ? "list"
+    : kinds?.[roots.indexOf(alias)];
+  if (kind === "object" || kind === "text") {
+    const hint = `Name a list in it, for example "$.${alias}.lines"`;
+    addFault(site, "never_a_list", `"$.${alias}" is never a list`, hint);
+  }
+  return templateAt(definition, site);
+}
+
 function countTemplate(definition: JsonObject, site: Site): Template {
   if (!hasFields(definition, ["$count"], [], site)) return constantTemplate(null);
-  const list = templateAt(definition.$count!, childSite(site, "$count"));
+  const list = listAt(definition.$count!, childSite(site, "$count"));
   return builtTemplate((evaluation) => {
     const elements = list.view(evaluation);
     return Array.isArray(elements) ? elements.length : 0;
@@ -80,7 +127,7 @@ function countTemplate(definition: JsonObject, site: Site): Template {
 
 function sumTemplate(definition: JsonObject, site: Site): Template {
   if (!hasFields(definition, ["$sum"], [], site)) return constantTemplate(null);
-  const list = templateAt(definition.$sum!, childSite(site, "$sum"));
+  const list = listAt(definition.$sum!, childSite(site, "$sum"));
   return builtTemplate((evaluation) => {
     const found = list.view(evaluation);
     const elements = Array.isArray(found) ? found : [found];

@@ -4,22 +4,22 @@
  */
 
 import { compileDefinition } from "../handler/compile_handler.ts";
-import type { Scope } from "../handler/evaluation.ts";
+import type { RootKind, Scope } from "../handler/evaluation.ts";
 import { looksLikePath } from "../handler/path.ts";
 import { parseSegments } from "../handler/segments.ts";
 import { templateAt } from "../handler/template.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { limits } from "../limits.ts";
 import { didYouMean } from "../nearest_name.ts";
-import type { KnownNames } from "./definition.ts";
+import type { KnownNames, ProjectionOrigin } from "./definition.ts";
 import { type FaultList, joinKey, shorten } from "../spec/fault_list.ts";
 import { checkKnownKeys, requireObject } from "../spec/shape.ts";
 import { type StreamKey, streamKey } from "../stream_key.ts";
 import type { CompiledSource } from "./definition.ts";
 
 export interface CompiledSources {
-  /** What paths begin with; the place of each is its slot. */
-  readonly roots: readonly string[];
+  /** What paths begin with; the place of each root is its slot. */
+  readonly scope: Scope;
   readonly steps: readonly (readonly CompiledSource[])[];
   readonly includes: ReadonlySet<StreamKey>;
   readonly types: ReadonlySet<string>;
@@ -42,6 +42,7 @@ interface Needing {
 export function compileSources(
   document: JsonObject,
   spec: KnownNames,
+  origin: ProjectionOrigin,
   faults: FaultList,
 ): CompiledSources {
   const sources = requireObject(document.sources, "sources", SOURCES_HINT, faults) ?? {};
@@ -53,10 +54,12 @@ export function compileSources(
     const message = `A projection has at most ${limits.projectionSourcesMax} sources; this one ` +
       `has ${aliases.length}.`;
     faults.add("too_many", "sources", message, "Split it into several.");
-    return { roots: KEY_ROOTS, steps: [], includes: new Set(), types: new Set() };
+    const scope = { state: false, names: KEY_ROOTS, roots: KEY_ROOTS };
+    return { scope, steps: [], includes: new Set(), types: new Set() };
   }
   const roots = [...KEY_ROOTS, ...aliases];
-  const scope: Scope = { state: false, names: roots, roots };
+  const kinds = origin === "store" ? undefined : kindsOf(include, sources);
+  const scope: Scope = { state: false, names: roots, roots, ...(kinds && { kinds }) };
   checkAliases(include, sources, faults);
   const includes = Object.entries(include).flatMap(([alias, value]) =>
     compileInclude(value, joinKey("include", alias), roots.indexOf(alias), spec, faults) ?? []
@@ -67,11 +70,23 @@ export function compileSources(
   });
   const types = found.flatMap(({ source }) => "type" in source ? [source.type] : []);
   return {
-    roots,
+    scope,
     steps: inSteps(includes, found, Object.keys(include), faults),
     includes: new Set(includes.map(({ stream }) => stream)),
     types: new Set([...types, ...includes.map(({ stream }) => stream.split(":")[0]!)]),
   };
+}
+
+/** In the order of the roots, the first of which are `KEY_ROOTS`. */
+function kindsOf(include: JsonObject, sources: JsonObject): RootKind[] {
+  const kindOf = (source: JsonValue) =>
+    isJsonObject(source) && source.mode === "array" ? "list" : "object";
+  const kinds: RootKind[] = ["text", "text"];
+  // Bounded: `limits.projectionSourcesMax` aliases, as both loops.
+  for (const _ of Object.keys(include)) kinds.push("object");
+  // Bounded: as above.
+  for (const source of Object.values(sources)) kinds.push(kindOf(source));
+  return kinds;
 }
 
 function checkAliases(include: JsonObject, sources: JsonObject, faults: FaultList): void {

@@ -52,6 +52,15 @@ const SELECT: JsonObject = {
       name: { $lookup: "$.products", where: { sku: "$line.sku" }, select: "$item.name" },
     },
   },
+  named: {
+    $map: "$.order.lines",
+    to: {
+      $lookup: "$.products",
+      where: { sku: "$item.sku" },
+      select: { name: "$.name", all: "$" },
+    },
+  },
+  shape: { who: { name: "$.customer.name", lines: { $count: "$.order.lines" } }, of: "$.key" },
   first: { $lookup: "$.products", where: { sku: "sku-1" } },
   qty: { path: "$.first_line.qty", type: "integer" },
   own: "$.key",

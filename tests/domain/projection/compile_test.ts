@@ -49,6 +49,23 @@ Deno.test("compileProjection() takes the definition that the refused ones are ch
   assert.deepEqual(faultsOf(DEFINITION), []);
 });
 
+Deno.test("compileProjection() gives an object of templates the type json", () => {
+  const select = { a: { name: "$.order.customer" }, b: "$.key", c: { type: "$.order.status" } };
+  const compiled = compileProjection({ ...DEFINITION, select }, spec);
+  assert.ok(compiled.ok);
+  assert.deepEqual(compiled.projection.columns.map(({ name, type }) => [name, type]), [
+    ["a", "json"],
+    ["b", "any"],
+    ["c", "json"],
+  ]);
+});
+
+Deno.test("compileProjection() goes on with what is stored where paths of it never find anything", () => {
+  const select = { a: "$.order[0]", b: { $count: "$.order" } };
+  assert.deepEqual(faultsOf({ ...DEFINITION, select }).length, 2);
+  assert.ok(compileProjection({ ...DEFINITION, select }, spec, "store").ok);
+});
+
 Deno.test("compileProjection() before the first spec says that one has to be deployed", () => {
   const compiled = compileProjection(DEFINITION, EMPTY_SPEC);
   assert.ok(!compiled.ok);
@@ -77,6 +94,16 @@ Deno.test("compileProjection() refuses what is too large or too deep as a whole,
   let deep: JsonObject = {};
   for (let level = 0; level < limits.jsonDepthMax; level++) deep = { deep };
   assert.deepEqual(faultsOf({ ...DEFINITION, nothing: deep }), [["too_deep", ""]]);
+});
+
+Deno.test("basisOf() of a definition with a lookup is another one than before lookups changed", () => {
+  const lookup = { $lookup: "$.order.lines", where: { sku: "A" } };
+  const [plain, looked] = ["$.order.status", lookup].map((a) => {
+    const compiled = compileProjection({ ...DEFINITION, select: { a } }, spec);
+    assert.ok(compiled.ok);
+    return basisOf(compiled.projection, spec);
+  });
+  assert.notEqual(plain, looked);
 });
 
 Deno.test("basisOf() changes with how a type of the projection folds, and with no other", () => {

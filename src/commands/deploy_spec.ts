@@ -20,6 +20,7 @@ import type { Host } from "../host.ts";
 import type { Engine, ReadTransaction, Transaction } from "../kv/engine.ts";
 import { findBlobs } from "../store/blobs.ts";
 import { enqueueTypeRebuild } from "../store/rebuilds.ts";
+import { findCuts } from "./deploy_warnings.ts";
 import type { SpecCache } from "../queries/current_spec.ts";
 import { readTenantNumber } from "../store/instances.ts";
 import { openWatchedTypes, watchTypes } from "../store/watched_types.ts";
@@ -48,7 +49,7 @@ export async function deploySpec(
   const places = checkListenersFor(spec.listeners.values(), environment, allowPrivateWebhooks);
   if (places.length > 0) return refuse({ kind: "spec_invalid", violations: places });
   for (let tries = 0; tries < TRIES_MAX; tries++) {
-    const { before, uncallable } = await engine.snapshot((tx) => readScene(tx, tenant, spec));
+    const { before, uncallable, cuts } = await engine.snapshot((tx) => readScene(tx, tenant, spec));
     if (before?.spec_hash !== spec.hash && uncallable.length > 0) {
       return refuse({ kind: "spec_invalid", violations: uncallable });
     }
@@ -57,17 +58,22 @@ export async function deploySpec(
     const outcome = await commit(engine, host, specs, { tenant, request, spec }, compared.value);
     if (outcome === undefined) continue;
     if (!outcome.ok) return outcome;
-    return accept({ ...outcome.value, warnings });
+    const all = [...cuts, ...warnings].slice(0, limits.violationsMax);
+    return accept({ ...outcome.value, warnings: all });
   }
   throw new Error("Other specs were deployed again and again while one was");
 }
 
-/** The spec that is current, and which modules the new one could not call. */
-async function readScene(tx: ReadTransaction, tenant: Tenant, { moduleCalls }: CompiledSpec) {
+/** The spec that is current, which modules the new one could not call, and what it cuts off. */
+async function readScene(tx: ReadTransaction, tenant: Tenant, spec: CompiledSpec) {
+  const { moduleCalls } = spec;
   const number = await readTenantNumber(tx, tenant);
   const before = await readCurrentSpec(tx, number);
   const blobs = await findBlobs(tx, number, moduleCalls.map(({ blob }) => blob));
-  return { before, uncallable: checkBlobs(moduleCalls, blobs).slice(0, limits.violationsMax) };
+  const isSame = before === undefined || before.spec_hash === spec.hash;
+  const cuts = isSame ? [] : await findCuts(tx, number, before.spec, spec);
+  const uncallable = checkBlobs(moduleCalls, blobs).slice(0, limits.violationsMax);
+  return { before, uncallable, cuts };
 }
 
 /** What a new spec means for the one that was current when it was compared. */

@@ -149,7 +149,8 @@ function* compileAggregateTypes(
   const geoTypes = compileGeoTypes(document, faults);
   const strict = createSchemaCompiler(warnings);
   const schemas = origin === "store" ? acceptStored(strict) : strict;
-  const compilers = { schemas, implications, geoTypes };
+  const heard = origin === "store" ? undefined : warnings;
+  const compilers = { schemas, implications, geoTypes, warnings: heard };
   const compiled = new Map<string, CompiledAggregateType>();
   for (const [name, definition] of Object.entries(types)) {
     if (faults.isFull()) break;

@@ -12,6 +12,7 @@ import { type ModuleCall, readHandlerCall } from "../wasm/module_call.ts";
 import type { EventValidator, SchemaCompiler } from "./event_schema.ts";
 import { type FaultList, shorten } from "./fault_list.ts";
 import { compileGeo } from "./geo.ts";
+import { warnOfHandler } from "./handler_warnings.ts";
 import type { ImplicationsCompiler } from "./implications.ts";
 import { checkTypeName } from "./party_types.ts";
 import { checkKnownKeys, requireObject } from "./shape.ts";
@@ -29,6 +30,8 @@ export interface PartCompilers {
   readonly schemas: SchemaCompiler;
   readonly implications: ImplicationsCompiler;
   readonly geoTypes: ReadonlyMap<string, GeoType>;
+  /** Undefined where nobody reads them. */
+  readonly warnings: FaultList | undefined;
 }
 
 /** Checks one event definition. What it gives is only of use when nothing was reported. */
@@ -37,7 +40,7 @@ export function* compileEventType(
   name: string,
   value: JsonValue,
   path: string,
-  { schemas, implications, geoTypes }: PartCompilers,
+  { schemas, implications, geoTypes, warnings }: PartCompilers,
   faults: FaultList,
 ): Steps<CompiledDefinition> {
   const isSystemEvent = name.startsWith("_");
@@ -58,6 +61,9 @@ export function* compileEventType(
     return { ...handlerPart };
   }
   const validator = yield* compileDefinedSchema(definition, path, schemas, faults);
+  if (validator !== undefined && typeof handler === "function" && warnings !== undefined) {
+    yield* warnOfHandler(definition.handler!, definition.schema!, `${path}.handler`, warnings);
+  }
   const event = validator && {
     name,
     validateData: validator.validate,

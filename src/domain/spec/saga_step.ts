@@ -5,7 +5,7 @@ import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../
 import { limits } from "../limits.ts";
 import type { CompiledAwait, CompiledSagaStep } from "../saga/definition.ts";
 import { streamKey } from "../stream_key.ts";
-import { type FaultList, joinIndex } from "./fault_list.ts";
+import { type FaultList, joinIndex, shorten } from "./fault_list.ts";
 import {
   checkNames,
   compileCondition,
@@ -100,6 +100,7 @@ function compileAwait(
   const failureTypes = readTypes(awaited, "failure_types", at, place);
   checkApart(eventTypes, failureTypes, at, faults);
   const stream = awaited.id === undefined ? undefined : compileStream(awaited, at, place);
+  if (stream === undefined) warnOfOtherType(definition.emit, aggregateType, at, warnings);
   return {
     aggregateType,
     eventTypes,
@@ -112,6 +113,26 @@ function compileAwait(
       return { ok: false, reason: `What is awaited has no address: ${made.reason}` };
     },
   };
+}
+
+/** Without an id the step waits for the id that it emits to, though of another type. */
+function warnOfOtherType(
+  emit: JsonValue | undefined,
+  awaitedType: string,
+  path: string,
+  warnings: FaultList,
+): void {
+  const emitted = isJsonObject(emit) ? emit.aggregate_type : undefined;
+  if (typeof emitted !== "string" || looksLikePath(emitted) || emitted === awaitedType) return;
+  warnings.add(
+    "await_without_id",
+    `${path}.id`,
+    `${path} waits for ${shorten(awaitedType)} of the same id as the ${
+      shorten(emitted)
+    } that the ` +
+      "step writes to.",
+    'Name the id that is awaited, for example "$.data.payment_id"; to wait for that id, name it, too.',
+  );
 }
 
 function readAwaitedType(awaited: JsonObject, path: string, place: SagaPlace): string {

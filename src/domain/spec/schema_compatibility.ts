@@ -2,10 +2,10 @@
  * Compares two versions of one event schema, through every nested schema. Spec: "Versioning",
  * blocked changes 3 to 5.
  *
- * What counts: a type that was declared may not become another declared one, wider or not; a
- * property whose type was open may not be given one. Dropping a type, a property or a whole schema
- * is allowed: keeping a retired event type with a permissive schema is what the contract itself
- * advises.
+ * What counts: a type that was declared may not become another declared one, but for `integer`,
+ * which may become `number`, and `null`, which may be added; a property whose type was open may not
+ * be given one. Dropping a type, a property or a whole schema is allowed: keeping a retired event
+ * type with a permissive schema is what the contract itself advises.
  */
 
 import { type Budget, BudgetSpent, newBudget, spend } from "../budget.ts";
@@ -142,13 +142,20 @@ function keepsType(
     [...before].every((type) => after.has(type));
   const isWider = before !== undefined && isWithin(before, after);
   const bothDeclared = was.declaresType && is.declaresType;
-  if (isSame || (isWider && !bothDeclared)) return true;
+  if (isSame || (isWider && (!bothDeclared || isWidened(before, after)))) return true;
   reportType(path, describeTypes(before), describeTypes(after), faults);
   return false;
 }
 
 function isWithin(inner: ReadonlySet<string>, outer: ReadonlySet<string>): boolean {
   return [...inner].every((type) => outer.has(type) || (type === "integer" && outer.has("number")));
+}
+
+/** What was valid stays valid, and readers can tell what is new from it. */
+function isWidened(before: ReadonlySet<string>, after: ReadonlySet<string>): boolean {
+  return [...after].every((type) =>
+    before.has(type) || type === "null" || (type === "number" && before.has("integer"))
+  );
 }
 
 function describeTypes(types: ReadonlySet<string> | undefined): string {
@@ -182,6 +189,7 @@ function compareObjects(
       "Make it optional, or add a new event type that requires it.",
     );
   }
+  compareDependents(was, is, path, comparison);
   if (was.isOpen && !is.isOpen) {
     faults.add(
       "additional_properties_closed",
@@ -196,6 +204,31 @@ function compareObjects(
     const before = was.properties.get(name);
     if (before !== undefined) {
       comparison.descend(before, after, joinKey(joinKey(path, "properties"), name));
+    }
+  }
+}
+
+/** What is asked for beside a property that senders may send today is asked for anew. */
+function compareDependents(
+  was: SchemaView,
+  is: SchemaView,
+  path: string,
+  { faults, work: { budget } }: Comparison,
+): void {
+  for (const [trigger, names] of is.dependents) {
+    // A property that is new may bring conditions of its own.
+    if (!was.properties.has(trigger) && is.properties.has(trigger)) continue;
+    const known = was.dependents.get(trigger);
+    for (const name of names) {
+      spend(budget, UNITS_PER_NAME);
+      if (was.required.has(name) || known?.has(name)) continue;
+      faults.add(
+        "required_added",
+        joinKey(joinKey(path, "dependentRequired"), trigger),
+        `${name} becomes required beside ${trigger} in ${path}; what senders write today would ` +
+          "be refused.",
+        "Make it optional, or add a new event type that requires it.",
+      );
     }
   }
 }

@@ -106,6 +106,17 @@ Deno.test("compileSpec() warns of a timeout where nothing is awaited", () => {
   ]);
 });
 
+Deno.test("compileSpec() warns of a step that awaits another type by the id it emits to", () => {
+  const saga = structuredClone(FULFILMENT);
+  const [, charge] = saga.steps as { emit: JsonObject; await: JsonObject }[];
+  charge!.emit = { ...charge!.emit, aggregate_type: "order", event_type: "was_confirmed" };
+  assert.deepEqual(warningsOf({ saga }).map(({ rule, path }) => [rule, path]), [
+    ["await_without_id", "modules.sagas.saga.steps[1].await.id"],
+  ]);
+  charge!.await.id = "$.id";
+  assert.deepEqual(warningsOf({ saga }), [], "who names the id means it");
+});
+
 Deno.test("compileSpec() warns of sagas that may start one another without end", () => {
   const sagas = {
     there: circle("was_placed", "was_confirmed"),

@@ -22,6 +22,8 @@ export interface SchemaView {
   /** True when `type` itself says so, not only `const`, `enum` or the branches. */
   readonly declaresType: boolean;
   readonly required: ReadonlySet<string>;
+  /** What a property requires beside itself: `dependentRequired`. */
+  readonly dependents: ReadonlyMap<string, ReadonlySet<string>>;
   readonly properties: ReadonlyMap<string, SchemaAt>;
   /** False when `additionalProperties` or `unevaluatedProperties` is false. */
   readonly isOpen: boolean;
@@ -47,6 +49,7 @@ export function viewSchema(at: SchemaAt, budget: Budget): SchemaView {
     types: types.length === 0 ? undefined : types.reduce(intersect),
     declaresType: parts.some((part) => objectAt(part).type !== undefined),
     required: new Set(parts.flatMap((part) => stringsOf(objectAt(part).required))),
+    dependents: dependentsOf(parts),
     properties: collect(parts, (part) => membersOf(part, "properties")),
     isOpen: !parts.some((part) => {
       const { additionalProperties, unevaluatedProperties } = objectAt(part);
@@ -168,6 +171,18 @@ function collect(
   const all = new Map<string, SchemaAt>();
   for (const part of parts) {
     for (const [name, at] of read(part)) if (!all.has(name)) all.set(name, at);
+  }
+  return all;
+}
+
+function dependentsOf(parts: readonly SchemaAt[]): Map<string, ReadonlySet<string>> {
+  const all = new Map<string, ReadonlySet<string>>();
+  for (const part of parts) {
+    const { dependentRequired } = objectAt(part);
+    if (!isJsonObject(dependentRequired)) continue;
+    for (const [name, names] of Object.entries(dependentRequired)) {
+      all.set(name, new Set([...all.get(name) ?? [], ...stringsOf(names)]));
+    }
   }
   return all;
 }

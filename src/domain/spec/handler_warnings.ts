@@ -1,0 +1,126 @@
+/**
+ * What a handler says that is allowed and hardly meant: a path into the data that no event can
+ * have, for its schema is closed there, and a text that looks like a path.
+ */
+
+import { type Budget, BudgetSpent, newBudget, spend } from "../budget.ts";
+import { parseSegments, type Segment } from "../handler/segments.ts";
+import type { JsonValue } from "../json.ts";
+import { didYouMean } from "../nearest_name.ts";
+import type { Steps } from "../pieces.ts";
+import { type FaultList, joinIndex, joinKey, shorten } from "./fault_list.ts";
+import { findReferencesSteps } from "./schema/references.ts";
+import { type SchemaAt, viewSchema } from "./schema/view.ts";
+
+/** Of looking at the schemas that one handler's paths lead through; what is left is not judged. */
+const UNITS_MAX = 1_000_000;
+const UNITS_PER_STEP = 16;
+const DATA_PATH = /^\$\.data(?=[.[])/;
+const PLAIN_PATH = /^(?:data|metadata|state)(?:\.[A-Za-z_][A-Za-z0-9_]*|\[[0-9]+\])+$/;
+/** Fields of operations that hold places in the state and names, not values. */
+const NO_VALUES: ReadonlySet<string> = new Set(["target", "as", "key", "$literal"]);
+
+interface Text {
+  readonly text: string;
+  readonly path: string;
+}
+
+/** Warns of texts in `handler`, which has compiled, as has the `schema` of its event type. */
+export function* warnOfHandler(
+  handler: JsonValue,
+  schema: JsonValue,
+  path: string,
+  warnings: FaultList,
+): Steps<void> {
+  const texts: Text[] = [];
+  collectTexts(handler, path, texts);
+  for (const { text, path: place } of texts) warnOfPlainPath(text, place, warnings);
+  const paths = texts.filter(({ text }) => DATA_PATH.test(text));
+  if (paths.length === 0 || typeof schema !== "object") return;
+  const root = { references: yield* findReferencesSteps(schema), pointer: "" };
+  const budget = newBudget(UNITS_MAX);
+  try {
+    for (const { text, path: place } of paths) {
+      warnOfMiss(text, root, place, budget, warnings);
+      yield;
+    }
+  } catch (error) {
+    if (!(error instanceof BudgetSpent)) throw error;
+  }
+}
+
+/** All texts that stand for values, each with its place. */
+function collectTexts(node: JsonValue, path: string, into: Text[]): void {
+  if (typeof node === "string") into.push({ text: node, path });
+  if (typeof node !== "object" || node === null) return;
+  for (const [key, value] of Object.entries(node)) {
+    const isValue = Array.isArray(node) || !NO_VALUES.has(key) ||
+      (typeof value === "string" && DATA_PATH.test(value) && key !== "$literal");
+    if (!isValue) continue;
+    const place = Array.isArray(node) ? joinIndex(path, Number(key)) : joinKey(path, key);
+    collectTexts(value, place, into);
+  }
+}
+
+function warnOfPlainPath(text: string, path: string, warnings: FaultList): void {
+  if (!PLAIN_PATH.test(text) || warnings.isFull()) return;
+  const meant = text.startsWith("state") ? `@${text.slice("state".length)}` : `$.${text}`;
+  warnings.add(
+    "text_like_path",
+    path,
+    `"${shorten(text)}" is a text, though it looks like a path.`,
+    `Write "${shorten(meant)}" for the value; {"$literal": "${shorten(text)}"} for the text.`,
+  );
+}
+
+function warnOfMiss(
+  text: string,
+  root: SchemaAt,
+  path: string,
+  budget: Budget,
+  warnings: FaultList,
+): void {
+  const parsed = parseSegments(text.replace(DATA_PATH, ""));
+  if (!parsed.ok || warnings.isFull()) return;
+  const missed = findMiss(root, parsed.segments, budget);
+  if (missed === undefined) return;
+  warnings.add(
+    "path_beyond_schema",
+    path,
+    `No event has "${shorten(text)}": ${missed.reason}.`,
+    didYouMean(missed.name, missed.known, "Declare it in the schema, or correct the path."),
+  );
+}
+
+interface Miss {
+  readonly reason: string;
+  readonly name: string;
+  readonly known: Iterable<string>;
+}
+
+/** Where the schema rules the path out; undefined where it does not, or does not say. */
+function findMiss(root: SchemaAt, segments: readonly Segment[], budget: Budget): Miss | undefined {
+  let at = root;
+  for (const segment of segments) {
+    spend(budget, UNITS_PER_STEP);
+    const { types, properties, held, branches, isOpen } = viewSchema(at, budget);
+    // Forms and conditions may bring more than is declared here.
+    const isPlain = [...branches.values()].every((forms) => forms.length === 0) &&
+      [...held.keys()].every((name) => name === "items" || name === "additionalProperties");
+    const name = segment.name ?? "";
+    const mayBeObject = segment.name !== undefined && (types?.has("object") ?? true);
+    const mayBeArray = (segment.every || segment.index !== -1) && (types?.has("array") ?? true);
+    if (!mayBeObject && !mayBeArray) {
+      const reason = `its schema says ${[...types ?? []].sort().join(" or ")} there`;
+      return { reason, name, known: [] };
+    }
+    const next = mayBeArray ? mayBeObject ? undefined : held.get("items") : properties.get(name);
+    if (next === undefined) {
+      if (!isPlain || isOpen || mayBeArray) return undefined;
+      const reason = `its schema has no ${shorten(name)} there and takes no other properties`;
+      return { reason, name, known: properties.keys() };
+    }
+    at = next;
+  }
+  return undefined;
+}

@@ -2,6 +2,7 @@
 
 import type { JsonObject } from "../../domain/json.ts";
 import type { Route } from "../route.ts";
+import { refusalSchema } from "./error_schemas.ts";
 import { type ErrorName, ERRORS } from "./errors.ts";
 import type { BodyForm, Operation } from "./operation.ts";
 import type { FieldSchemas, Schema } from "./schema.ts";
@@ -110,8 +111,9 @@ function parametersIn(place: "query" | "header", fields: FieldSchemas): JsonObje
   }));
 }
 
-function describeBody({ body, bodyForm = "json" }: Operation): JsonObject {
-  const content = { [BODY_TYPES[bodyForm]]: { schema: body! } };
+function describeBody({ body, bodyForm = "json", example }: Operation): JsonObject {
+  const shown = { schema: body!, ...(example !== undefined && { example }) };
+  const content = { [BODY_TYPES[bodyForm]]: shown };
   return { required: bodyForm !== "optional json", content };
 }
 
@@ -155,17 +157,7 @@ function describeErrors(names: ReadonlySet<ErrorName>): JsonObject {
   const byStatus = Map.groupBy(names, (name) => ERRORS[name].status);
   const statuses = [...byStatus].sort(([a], [b]) => a - b);
   return Object.fromEntries(statuses.map(([status, kinds]) => {
-    const schemas = kinds.map((kind) => ({
-      $ref: `#/components/schemas/${errorSchemaName(kind)}`,
-    }));
     const headers = new Set(kinds.flatMap((kind) => ERRORS[kind].headers ?? []));
-    const schema: Schema = schemas.length === 1 ? schemas[0]! : { anyOf: schemas };
-    return [status, describeAnswer(kinds.join(", "), schema, [...headers])];
+    return [status, describeAnswer(kinds.join(", "), refusalSchema(kinds), [...headers])];
   }));
-}
-
-/** `occ_conflict` to `OccConflictError`. */
-export function errorSchemaName(name: ErrorName): string {
-  const words = name.split("_").map((word) => word[0]!.toUpperCase() + word.slice(1));
-  return `${words.join("")}Error`;
 }

@@ -10,11 +10,14 @@ import { runAtOnce, type Steps } from "../../domain/pieces.ts";
 import { embedSchema } from "../../domain/spec/schema/embed.ts";
 import type { PathRoutes, Route } from "../route.ts";
 import { SCHEMAS, writeMetadata } from "./components.ts";
-import { describeRoute, errorSchemaName } from "./describe_route.ts";
-import { type ErrorName, ERRORS, HEADERS } from "./errors.ts";
+import { describeRoute } from "./describe_route.ts";
+import { ERROR_SCHEMAS } from "./error_schemas.ts";
+import { HEADERS } from "./errors.ts";
+import { EXAMPLES } from "./examples.ts";
 import type { Operation } from "./operation.ts";
 import { NEARBY } from "./operations/data.ts";
 import { OPERATIONS, TAGS } from "./operations.ts";
+import { eventsOf, type ShownTypes, showTypes, writableEvents } from "./shown_types.ts";
 import { array, choice, input, ref, type Schema, TEXT } from "./schema.ts";
 
 /** Of the interface, not of the deployed spec. Kept as it is in deno.json by a test. */
@@ -81,13 +84,12 @@ function* writeDocument(
   deployed: DescribedSpec | undefined,
   detail: Detail,
 ): Steps<string | undefined> {
-  const types = detail === "nothing"
-    ? []
-    : Object.entries(deployed?.spec.aggregate_types as JsonObject ?? {});
-  const shown = writeMembers(shownPlaces(places, types));
-  const pathTexts = yield* withinLimit(shown, limits.openApiCharactersMax);
+  const types = detail === "nothing" ? {} : deployed?.spec.aggregate_types as JsonObject ?? {};
+  const shown = showTypes(types, deployed?.spec);
+  const paths = writeMembers(shownPlaces(places, shown));
+  const pathTexts = yield* withinLimit(paths, limits.openApiCharactersMax);
   if (pathTexts === undefined) return undefined;
-  const named = writeMembers(allSchemas(deployed?.spec, types, detail));
+  const named = writeMembers(allSchemas(deployed?.spec, shown, detail));
   const schemaTexts = yield* withinLimit(named, limits.openApiCharactersMax - pathTexts.length);
   if (schemaTexts === undefined) return undefined;
   const head = {
@@ -95,11 +97,12 @@ function* writeDocument(
     info: {
       title: "Daybook",
       version: API_VERSION,
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
       description: DESCRIPTION + (detail === "all" ? "" : LEFT_OUT[detail] + TOO_LARGE),
       ...(deployed && { "x-spec-version": deployed.version, "x-spec-hash": deployed.spec_hash }),
     },
     servers: [{ url: "/" }],
-    tags: TAGS.map(([name]) => ({ name })),
+    tags: TAGS.map(({ name, description }) => ({ name, description })),
   };
   const rest = { headers: HEADERS as JsonObject, securitySchemes: SECURITY_SCHEMES };
   return `${JSON.stringify(head).slice(0, -1)},"paths":{${pathTexts}},` +
@@ -125,29 +128,29 @@ function* withinLimit(texts: Iterable<string>, max: number): Steps<string | unde
 
 function* shownPlaces(
   places: readonly Place[],
-  types: readonly NamedType[],
+  shown: ShownTypes,
 ): Generator<readonly [string, JsonValue]> {
   for (const place of places) {
-    if (types.length === 0 || !isOfTypes(place)) yield [place.pattern, pathItem(place)];
+    if (shown.types.length === 0 || !isOfTypes(place)) yield [place.pattern, pathItem(place)];
     else {
-      for (const one of concretePlaces(place, types)) yield [one.pattern, pathItem(one)];
+      for (const one of concretePlaces(place, shown)) yield [one.pattern, pathItem(one)];
     }
   }
 }
 
 function* allSchemas(
   spec: JsonObject | undefined,
-  types: readonly NamedType[],
+  shown: ShownTypes,
   detail: Detail,
 ): Generator<readonly [string, JsonValue]> {
-  yield* Object.entries({ ...SCHEMAS, ...errorSchemas(), ...partySchemas(spec) });
-  for (const [type, definition] of types) {
+  yield* Object.entries({ ...SCHEMAS, ...ERROR_SCHEMAS, ...partySchemas(spec) });
+  for (const { type, definition } of shown.types) {
     const events = eventsOf(definition);
     for (const event of writableEvents(definition)) {
-      const name = `${type}.${event}`;
+      const name = shown.schemaName(type, event);
       const { schema = true } = events[event] as JsonObject;
-      const shown = detail === "all" ? embedSchema(schema, ref(name).$ref as string) : NOT_SHOWN;
-      yield [name, shown];
+      if (detail === "all") yield* embedSchema(schema, name, shown.naming);
+      else yield [name, NOT_SHOWN];
     }
   }
 }
@@ -161,7 +164,8 @@ function placeOf({ pattern, methods }: PathRoutes): Place {
     methods: [...methods].map(([method, route]) => {
       const operation = OPERATIONS[`${method} ${pattern}`];
       if (operation === undefined) throw new Error(`${method} ${pattern} has no row`);
-      return [method, route, operation];
+      const example = EXAMPLES[operation.id];
+      return [method, route, { ...operation, ...(example !== undefined && { example }) }];
     }),
   };
 }
@@ -175,32 +179,28 @@ function pathItem({ pattern, methods }: Place): JsonObject {
 
 function tagOf({ id }: Operation): string {
   const base = id.split(".")[0];
-  const found = TAGS.find(([, group]) => Object.values(group).some((row) => row.id === base));
-  return found![0];
+  const found = TAGS.find(({ operations }) =>
+    Object.values(operations).some((row) => row.id === base)
+  );
+  return found!.name;
 }
-
-function errorSchemas(): JsonObject {
-  const names = Object.keys(ERRORS) as ErrorName[];
-  return Object.fromEntries(names.map((name) => [errorSchemaName(name), ERRORS[name].schema]));
-}
-
-type NamedType = readonly [name: string, definition: JsonValue];
 
 function isOfTypes({ pattern }: Place): boolean {
   return pattern.startsWith("/{type}");
 }
 
 /** The same path for each aggregate type, and where it names an event type, for each of these. */
-function* concretePlaces(place: Place, types: readonly NamedType[]): Generator<Place> {
+function* concretePlaces(place: Place, shown: ShownTypes): Generator<Place> {
   const isNearby = NEARBY.endsWith(` ${place.pattern}`);
-  for (const [type, definition] of types) {
+  for (const { type, definition } of shown.types) {
     if (isNearby && !hasPoints(definition)) continue;
     const ofType = place.pattern.replace("{type}", type);
     const events = writableEvents(definition);
-    if (!ofType.includes("{event}")) yield concrete(place, ofType, [type], events);
+    if (!ofType.includes("{event}")) yield concrete(place, ofType, [type], events, shown);
     else {
       for (const event of events) {
-        yield concrete(place, ofType.replace("{event}", event), [type, event], [event]);
+        const path = ofType.replace("{event}", event);
+        yield concrete(place, path, [type, event], [event], shown);
       }
     }
   }
@@ -211,14 +211,22 @@ function concrete(
   pattern: string,
   names: readonly string[],
   events: readonly string[],
+  shown: ShownTypes,
 ): Place {
   const [type, event] = names;
   return {
     pattern,
     methods: methods.map(([method, route, operation]) => {
-      const id = [operation.id, ...names].join(".");
-      const body = operation.body && concreteBody(operation.body, type!, event, events);
-      return [method, route, { ...operation, id, ...(body && { body }) }];
+      const id = shown.operationId([operation.id, ...names].join("."));
+      const { body, example: _, ...others } = operation;
+      if (body === undefined) return [method, route, { ...operation, id }];
+      const example = shown.example(type!, event ?? events[0], event === undefined);
+      return [method, route, {
+        ...others,
+        id,
+        body: concreteBody(body, type!, event, events, shown),
+        ...(example !== undefined && { example }),
+      }];
     }),
   };
 }
@@ -229,30 +237,21 @@ function concreteBody(
   type: string,
   event: string | undefined,
   events: readonly string[],
+  { schemaName }: ShownTypes,
 ): Schema {
   const { data, events: list } = body.properties as Record<string, Schema>;
   if (event !== undefined && data !== undefined) {
-    return withProperty(body, "data", ref(`${type}.${event}`));
+    return withProperty(body, "data", ref(schemaName(type, event)));
   }
   if (list === undefined) return body;
   const forms = events.map((name) =>
-    input({ type: { const: name }, "data?": ref(`${type}.${name}`) })
+    input({ type: { const: name }, "data?": ref(schemaName(type, name)) })
   );
   return withProperty(body, "events", { ...list, ...array({ oneOf: forms }) });
 }
 
 function withProperty(schema: Schema, name: string, value: Schema): Schema {
   return { ...schema, properties: { ...schema.properties as Schema, [name]: value } };
-}
-
-/** Event types of the platform have no schema and cannot be written. */
-function writableEvents(definition: JsonValue): string[] {
-  return Object.keys(eventsOf(definition)).filter((name) => !name.startsWith("_"));
-}
-
-function eventsOf(definition: JsonValue): JsonObject {
-  const events = isJsonObject(definition) ? definition.events : undefined;
-  return isJsonObject(events) ? events : {};
 }
 
 function hasPoints(definition: JsonValue): boolean {

@@ -1,5 +1,6 @@
 /** What the document says of one route: a row of the tables in `operations/`. */
 
+import type { JsonValue } from "../../domain/json.ts";
 import type { ErrorName } from "./errors.ts";
 import type { FieldSchemas, Schema } from "./schema.ts";
 
@@ -15,6 +16,8 @@ export interface Operation {
   /** Beside `Authorization`, which the access of the route says. */
   readonly headers?: FieldSchemas;
   readonly body?: Schema;
+  /** A body that shows what one looks like. */
+  readonly example?: JsonValue;
   /** Default: `json`. */
   readonly bodyForm?: BodyForm;
   /** Whether its answers carry an `ETag`, and 304 says that the client has the newest one. */

@@ -24,14 +24,54 @@ export const OPERATIONS: Operations = {
   ...PLATFORM,
 };
 
+export interface Tag {
+  readonly name: string;
+  readonly description: string;
+  readonly operations: Operations;
+}
+
 /** The groups, as tags of the document. */
-export const TAGS: readonly (readonly [name: string, operations: Operations])[] = [
-  ["data", DATA],
-  ["projections", { ...PROJECTIONS, ...SQL }],
-  ["reactions", REACTIONS],
-  ["audit", AUDIT],
-  ["erasure", ERASURE],
-  ["operators", OPERATORS],
-  ["imports", IMPORTS],
-  ["platform", PLATFORM],
+export const TAGS: readonly Tag[] = [
+  {
+    name: "data",
+    description: "Writing events, and reading what they make: states, lengths, pages of events.",
+    operations: DATA,
+  },
+  {
+    name: "projections",
+    description: "Tables that are kept up to date from events, read by row, as CSV or by SQL.",
+    operations: { ...PROJECTIONS, ...SQL },
+  },
+  {
+    name: "reactions",
+    description:
+      "What events set off: implied and scheduled events, sagas, deliveries to listeners.",
+    operations: REACTIONS,
+  },
+  {
+    name: "audit",
+    description: "Anchors over all streams, and proofs that an event is under one.",
+    operations: AUDIT,
+  },
+  {
+    name: "erasure",
+    description: "Requests to erase what the events of a stream say, and their receipts.",
+    operations: ERASURE,
+  },
+  {
+    name: "operators",
+    description:
+      "Accounts, instances, specs, API keys and modules. These take an operator's token.",
+    operations: OPERATORS,
+  },
+  {
+    name: "imports",
+    description: "Writing events of the past, from elsewhere.",
+    operations: IMPORTS,
+  },
+  {
+    name: "platform",
+    description: "Health, metrics and this document.",
+    operations: PLATFORM,
+  },
 ];

@@ -1,88 +1,184 @@
 /**
- * An event's schema as a part of a larger document: each reference by its place there, and the
- * names left out by which it was found inside the schema alone. It means the same as before.
+ * An event's schema as parts of a larger document: itself and each schema that it refers to, under
+ * a name of its own, for the tools that read such documents find nothing deeper. What said where a
+ * schema is inside the event's own is left out. It means the same as before.
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
-import { findReferences, type References } from "./references.ts";
-import { escapePointer, KEYWORDS } from "./vocabulary.ts";
+import { findReferences, findTargets, type References } from "./references.ts";
+import { escapePointer, KEYWORDS, unescapePointer } from "./vocabulary.ts";
 
 /** What says where a schema is. Two event types may use the same names. */
 const NAMING: ReadonlySet<string> = new Set(["$schema", "$id", "$anchor", "$dynamicAnchor"]);
 
-/** What is no keyword here may be one there, and mean what nobody checks. */
-function isOfNoUse(keyword: string): boolean {
-  if (NAMING.has(keyword) || keyword === "$comment") return true;
-  return !KEYWORDS.has(keyword) && !keyword.startsWith("x-");
+/** Held by names that only references mean; what none refers to is of no use. */
+const DEFINITIONS: ReadonlySet<string> = new Set(["$defs", "definitions"]);
+
+/** They may hold true and false; anywhere else a schema is an object, as tools expect. */
+const MAY_BE_BOOLEAN: ReadonlySet<string> = new Set([
+  "additionalProperties",
+  "unevaluatedProperties",
+]);
+
+/** They change nothing of what a reference beside them means. */
+const ANNOTATIONS: ReadonlySet<string> = new Set([
+  "title",
+  "description",
+  "default",
+  "examples",
+  "deprecated",
+  "readOnly",
+  "writeOnly",
+]);
+
+/** Where the parts stand in the document. */
+export interface Naming {
+  /** A free name like the wanted one; it is free no more. */
+  claim(wanted: string): string;
+  /** The reference to the part of that name. */
+  refTo(name: string): string;
 }
 
-/**
- * `schema`, which has passed its deploy, to stand at `place`: the reference to it, e.g.
- * `#/components/schemas/order.was_placed`.
- */
-export function embedSchema(schema: JsonValue, place: string): JsonValue {
-  return embedAt("", findReferences(schema), place);
+interface Embedding {
+  readonly references: References;
+  /** Names of the parts by the pointer of their schema. */
+  readonly names: Map<string, string>;
+  /** Names of the parts that stand for what a dynamic reference may mean, by its anchor. */
+  readonly choices: Map<string, string>;
+  readonly naming: Naming;
 }
 
-function embedAt(pointer: string, references: References, place: string): JsonValue {
-  const { schema } = references.places.get(pointer)!;
-  if (!isJsonObject(schema)) return schema;
-  const result: JsonObject = {};
-  const targets: JsonObject[] = [];
-  for (const [keyword, value] of Object.entries(schema)) {
-    if (isOfNoUse(keyword)) continue;
-    if (keyword === "$ref" || keyword === "$dynamicRef") {
-      // A deployed schema has no reference without a target.
-      const target = references.resolve(value as string, pointer) ?? "";
-      const several = keyword === "$dynamicRef"
-        ? references.dynamicTargets(value as string, pointer)
-        : undefined;
-      const refTo = (to: string): JsonObject => ({ $ref: place + asFragment(to) });
-      // Which of several it means shows only where the schema is used: any of them.
-      targets.push(several ? { anyOf: several.pointers.map(refTo) } : refTo(target));
-      continue;
-    }
-    const at = (key: string) => embedAt(`${pointer}/${keyword}/${key}`, references, place);
-    result[keyword] = embedHeld(
-      keyword,
-      value,
-      at,
-      () => embedAt(`${pointer}/${keyword}`, references, place),
-    );
+/** The parts of `schema`, which has passed its deploy. The first is itself, called `name`. */
+export function* embedSchema(
+  schema: JsonValue,
+  name: string,
+  naming: Naming,
+): Generator<readonly [name: string, part: JsonValue]> {
+  const references = findReferences(schema);
+  const names = new Map([["", name]]);
+  for (const target of findTargets(references)) {
+    if (!names.has(target)) names.set(target, naming.claim(`${name}.${lastSegment(target)}`));
   }
-  for (const target of targets) addTarget(target, result);
+  const embedding: Embedding = { references, names, choices: new Map(), naming };
+  for (const [pointer, part] of names) yield [part, embedAt(pointer, embedding)];
+  for (const [anchor, part] of embedding.choices) yield [part, choiceOf(anchor, embedding)];
+}
+
+function lastSegment(pointer: string): string {
+  return unescapePointer(pointer.slice(pointer.lastIndexOf("/") + 1));
+}
+
+/** The schema that `pointer` holds, or the reference to its part. */
+function embedHeldAt(pointer: string, embedding: Embedding): JsonValue {
+  const name = embedding.names.get(pointer);
+  return name === undefined ? embedAt(pointer, embedding) : { $ref: embedding.naming.refTo(name) };
+}
+
+function embedAt(pointer: string, embedding: Embedding): JsonValue {
+  const { schema } = embedding.references.places.get(pointer)!;
+  if (!isJsonObject(schema)) return schema === true ? {} : { not: {} };
+  const result: JsonObject = {};
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (isOfNoUse(keyword) || keyword === "$ref" || keyword === "$dynamicRef") continue;
+    if (keyword === "enum" && !isPlainList(value as JsonValue[])) continue;
+    result[keyword] = embedHeld(keyword, value, `${pointer}/${keyword}`, embedding);
+  }
+  for (const reference of embedReferences(schema, pointer, embedding)) {
+    addReference(reference, result);
+  }
+  if (Array.isArray(schema.enum) && !isPlainList(schema.enum)) addChoice(schema.enum, result);
   return result;
 }
 
-/** A schema may have both kinds of reference, beside keywords of its own: all hold. */
-function addTarget(target: JsonObject, result: JsonObject): void {
-  const [keyword] = Object.keys(target);
-  if (result[keyword!] === undefined) Object.assign(result, target);
-  else result.allOf = [...result.allOf as JsonValue[] | undefined ?? [], target];
+/** Values of one kind, and null, are written down by all tools; those of several by few. */
+function isPlainList(values: readonly JsonValue[]): boolean {
+  const kinds = new Set(values.map((value) => value === null ? "null" : typeof value));
+  return !kinds.has("object") && kinds.size <= (kinds.has("null") ? 2 : 1);
+}
+
+/** The same as a choice of single values. */
+function addChoice(values: readonly JsonValue[], result: JsonObject): void {
+  const anyOf = values.map((value) => ({ const: value }));
+  if (result.anyOf === undefined) result.anyOf = anyOf;
+  else result.allOf = [...result.allOf as JsonValue[] | undefined ?? [], { anyOf }];
+}
+
+/** What is no keyword here may be one there, and mean what nobody checks. */
+function isOfNoUse(keyword: string): boolean {
+  if (NAMING.has(keyword) || DEFINITIONS.has(keyword) || keyword === "$comment") return true;
+  return !KEYWORDS.has(keyword) && !keyword.startsWith("x-");
+}
+
+function* embedReferences(
+  schema: JsonObject,
+  pointer: string,
+  embedding: Embedding,
+): Generator<string> {
+  const { references, names, naming } = embedding;
+  for (const keyword of ["$ref", "$dynamicRef"]) {
+    const reference = schema[keyword];
+    if (typeof reference !== "string") continue;
+    const several = keyword === "$dynamicRef"
+      ? references.dynamicTargets(reference, pointer)
+      : undefined;
+    // A deployed schema has no reference without a target.
+    const name = several === undefined
+      ? names.get(references.resolve(reference, pointer) ?? "")!
+      : choiceName(several.anchor, embedding);
+    yield naming.refTo(name);
+  }
+}
+
+/** Which of several it means shows only where the schema is used: any of them. */
+function choiceName(anchor: string, { choices, names, naming }: Embedding): string {
+  let name = choices.get(anchor);
+  if (name === undefined) {
+    name = naming.claim(`${names.get("")}.any_${anchor}`);
+    choices.set(anchor, name);
+  }
+  return name;
+}
+
+function choiceOf(anchor: string, { references, names, naming }: Embedding): JsonObject {
+  const pointers = references.dynamicPlaces(anchor);
+  return { anyOf: pointers.map((pointer) => ({ $ref: naming.refTo(names.get(pointer)!) })) };
+}
+
+/** Beside keywords that say more, a reference stands in `allOf`: many tools would see it alone. */
+function addReference($ref: string, result: JsonObject): void {
+  const isAlone = Object.keys(result).every((keyword) => ANNOTATIONS.has(keyword));
+  if (isAlone) result.$ref = $ref;
+  else {
+    const { $ref: before, ...others } = result;
+    const all = [...others.allOf as JsonValue[] | undefined ?? []];
+    if (before !== undefined) all.push({ $ref: before });
+    delete result.$ref;
+    result.allOf = [...all, { $ref }];
+  }
 }
 
 function embedHeld(
   keyword: string,
   value: JsonValue,
-  at: (key: string) => JsonValue,
-  whole: () => JsonValue,
+  place: string,
+  embedding: Embedding,
 ): JsonValue {
   switch (KEYWORDS.get(keyword)?.holds) {
     case "schema":
-      return whole();
+      return MAY_BE_BOOLEAN.has(keyword) && typeof value === "boolean"
+        ? value
+        : embedHeldAt(place, embedding);
     case "list":
-      return (value as JsonValue[]).map((_, index) => at(String(index)));
+      return (value as JsonValue[]).map((_, index) => embedHeldAt(`${place}/${index}`, embedding));
     case "map":
       // Entries, not assignments: a key may be `__proto__`.
       return Object.fromEntries(
-        Object.keys(value as JsonObject).map((key) => [key, at(escapePointer(key))]),
+        Object.keys(value as JsonObject).map((key) => [
+          key,
+          embedHeldAt(`${place}/${escapePointer(key)}`, embedding),
+        ]),
       );
     default:
       return value;
   }
-}
-
-/** A JSON Pointer as it stands behind `#` in a URI (RFC 6901, section 6). */
-function asFragment(pointer: string): string {
-  return pointer.split("/").map(encodeURIComponent).join("/");
 }

@@ -31,6 +31,8 @@ export interface References {
   isRemote(reference: string, from: string): boolean;
   /** Set where a `$dynamicRef` may mean several schemas: which one shows at run time. */
   dynamicTargets(reference: string, from: string): DynamicTargets | undefined;
+  /** The pointers of all schemas that have the dynamic anchor. */
+  dynamicPlaces(anchor: string): readonly string[];
   /** All that the references of the schema at `pointer` may mean. */
   targetsAt(pointer: string): string[];
 }
@@ -102,6 +104,7 @@ export function* findReferencesSteps(root: JsonValue): Steps<References> {
       return uri !== undefined && !found.resources.has(withoutFragment(uri));
     },
     dynamicTargets: (reference, from) => dynamicTargets(reference, from, found),
+    dynamicPlaces: (anchor) => found.dynamicAnchors.get(anchor) ?? [],
     targetsAt: (pointer) => targetsAt(pointer, found),
   };
 }

@@ -6,9 +6,10 @@
 import assert from "node:assert/strict";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { JsonObject, JsonValue } from "../../../../src/domain/json.ts";
-import { embedSchema } from "../../../../src/domain/spec/schema/embed.ts";
+import { embedSchema, type Naming } from "../../../../src/domain/spec/schema/embed.ts";
 
-const PLACE = "#/components/schemas/order.was_placed";
+const NAME = "order.was_placed";
+const PLACE = "#/components/schemas/";
 
 type Judge = (value: unknown) => boolean;
 
@@ -16,11 +17,23 @@ function alone(schema: JsonValue): Judge {
   return new Ajv2020({ strict: false }).compile(schema as JsonObject) as Judge;
 }
 
+function partsOf(schema: JsonValue): Record<string, JsonValue> {
+  const taken = new Set([NAME]);
+  function claim(wanted: string): string {
+    const plain = wanted.replaceAll(/[^\w.]/g, "_");
+    const name = taken.has(plain) ? `${plain}_${taken.size}` : plain;
+    taken.add(name);
+    return name;
+  }
+  const naming: Naming = { claim, refTo: (name) => PLACE + name };
+  return Object.fromEntries(embedSchema(schema, NAME, naming));
+}
+
 function embedded(schema: JsonValue): Judge {
   const ajv = new Ajv2020({ strict: false });
-  const schemas = { "order.was_placed": embedSchema(schema, PLACE) };
+  const schemas = partsOf(schema);
   ajv.addSchema({ $id: "http://localhost/document", components: { schemas } });
-  return ajv.compile({ $ref: `http://localhost/document${PLACE}` }) as Judge;
+  return ajv.compile({ $ref: `http://localhost/document${PLACE}${NAME}` }) as Judge;
 }
 
 const VALUES: readonly unknown[] = [
@@ -90,9 +103,62 @@ Deno.test("embedSchema() keeps both references of a schema that has two", () => 
 });
 
 Deno.test("embedSchema() leaves no name that could be taken twice in one document", () => {
-  const text = JSON.stringify(embedSchema(SCHEMAS["names of resources"]!, PLACE));
-  assert.ok(!/\$id|\$anchor|\$schema/.test(text), text);
-  assert.ok(text.includes(`${PLACE}/$defs/n`.replaceAll("$", "%24")), text);
+  const parts = partsOf(SCHEMAS["names of resources"]!);
+  const text = JSON.stringify(parts);
+  assert.ok(!/\$id|\$anchor|\$schema|\$defs/.test(text), text);
+  assert.deepEqual(Object.keys(parts), [NAME, `${NAME}.s`, `${NAME}.n`]);
+  assert.deepEqual(parts[`${NAME}.n`], {
+    type: "array",
+    items: { $ref: `${PLACE}${NAME}.s` },
+  });
+});
+
+Deno.test("embedSchema() writes no schema that is no object, but where tools expect one", () => {
+  const schema = {
+    properties: { a: true, b: false },
+    items: { items: false },
+    additionalProperties: false,
+    patternProperties: { "^x": { additionalProperties: true } },
+    anyOf: [true],
+  };
+  assert.deepEqual(partsOf(schema)[NAME], {
+    properties: { a: {}, b: { not: {} } },
+    items: { items: { not: {} } },
+    additionalProperties: false,
+    patternProperties: { "^x": { additionalProperties: true } },
+    anyOf: [{}],
+  });
+  assert.deepEqual(partsOf(true), { [NAME]: {} });
+  assert.deepEqual(partsOf(false), { [NAME]: { not: {} } });
+});
+
+Deno.test("embedSchema() leaves a reference alone with what annotates it, and else in allOf", () => {
+  const target = { $defs: { n: { type: "object" } } };
+  const part = `${PLACE}${NAME}.n`;
+  assert.deepEqual(partsOf({ ...target, $ref: "#/$defs/n", description: "a" })[NAME], {
+    $ref: part,
+    description: "a",
+  });
+  assert.deepEqual(partsOf({ ...target, $ref: "#/$defs/n", minProperties: 1 })[NAME], {
+    minProperties: 1,
+    allOf: [{ $ref: part }],
+  });
+});
+
+Deno.test("embedSchema() makes of a list of values of several kinds a choice of each", () => {
+  assert.deepEqual(partsOf({ enum: ["a", null] })[NAME], { enum: ["a", null] });
+  const values = [1, "a", { b: [1] }];
+  const anyOf = values.map((value) => ({ const: value }));
+  assert.deepEqual(partsOf({ enum: values })[NAME], { anyOf });
+  assert.deepEqual(partsOf({ enum: values, anyOf: [true] })[NAME], {
+    anyOf: [{}],
+    allOf: [{ anyOf }],
+  });
+});
+
+Deno.test("embedSchema() leaves out definitions that nothing refers to", () => {
+  const schema = { $defs: { n: { type: "object" } }, definitions: { m: true } };
+  assert.deepEqual(partsOf(schema), { [NAME]: {} });
 });
 
 Deno.test("embedSchema() makes of a reference that may mean several schemas any of them", () => {

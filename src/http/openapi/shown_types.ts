@@ -1,0 +1,75 @@
+/**
+ * What of a deployed spec's types shows in the document: the names of their schemas and operations,
+ * and a body that writes each event.
+ */
+
+import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/json.ts";
+import type { Naming } from "../../domain/spec/schema/embed.ts";
+import { sampleObject } from "../../domain/spec/schema/sample.ts";
+import { SCHEMAS } from "./components.ts";
+import { createNames } from "./component_names.ts";
+import { ERROR_SCHEMAS } from "./error_schemas.ts";
+import { OPERATIONS } from "./operations.ts";
+
+export interface NamedType {
+  readonly type: string;
+  readonly definition: JsonValue;
+}
+
+/** The aggregate types that the document has paths of. */
+export interface ShownTypes {
+  readonly types: readonly NamedType[];
+  readonly naming: Naming;
+  /** Of the schema of an event's data. */
+  schemaName(type: string, event: string): string;
+  /** A free name like the wanted one; it is free no more. */
+  operationId(wanted: string): string;
+  /** Of a body that writes the event, alone or in a list; undefined where there is none. */
+  example(type: string, event: string | undefined, isList: boolean): JsonObject | undefined;
+}
+
+/** `spec`: where the types are of a deployed one. */
+export function showTypes(aggregateTypes: JsonObject, spec?: JsonObject): ShownTypes {
+  const naming = createNames([...Object.keys(SCHEMAS), ...Object.keys(ERROR_SCHEMAS)]);
+  const types = Object.entries(aggregateTypes).map(([type, definition]) => ({ type, definition }));
+  const names = new Map<string, string>();
+  for (const { type, definition } of types) {
+    for (const event of writableEvents(definition)) {
+      names.set(`${type}.${event}`, naming.claim(`${type}.${event}`));
+    }
+  }
+  const ids = createNames(Object.values(OPERATIONS).map(({ id }) => id));
+  const schemaName = (type: string, event: string) => names.get(`${type}.${event}`)!;
+  return {
+    types,
+    naming,
+    schemaName,
+    operationId: (wanted) => ids.claim(wanted),
+    example: (type, event, isList) =>
+      spec && event !== undefined ? exampleOf(spec, type, event, isList) : undefined,
+  };
+}
+
+function exampleOf(
+  spec: JsonObject,
+  type: string,
+  event: string,
+  isList: boolean,
+): JsonObject | undefined {
+  const events = eventsOf((spec.aggregate_types as JsonObject)[type]!);
+  const { schema = true } = events[event] as JsonObject;
+  const data = sampleObject(schema);
+  if (data === undefined) return undefined;
+  const metadata = { actor: { type: (spec.agent_types as string[])[0]!, id: "global" } };
+  return isList ? { events: [{ type: event, data }], metadata } : { data, metadata };
+}
+
+/** Event types of the platform have no schema and cannot be written. */
+export function writableEvents(definition: JsonValue): string[] {
+  return Object.keys(eventsOf(definition)).filter((name) => !name.startsWith("_"));
+}
+
+export function eventsOf(definition: JsonValue): JsonObject {
+  const events = isJsonObject(definition) ? definition.events : undefined;
+  return isJsonObject(events) ? events : {};
+}

@@ -59,7 +59,7 @@ async function findBrokenProjections(
       path: joinKey("projections", record.name),
       message: `Projection "${record.name}" breaks: ${fault.path}: ${fault.message}`,
       hint: "Keep what it reads; or deploy a projection of that name that does without it, or " +
-        "delete it. Until then nothing keeps its rows up to date.",
+        "delete it. Until then its reads are 503, but with stale=true.",
     });
   }
   return found;

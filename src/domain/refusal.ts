@@ -125,6 +125,8 @@ export type Refusal =
   /** What a query may not do, or SQLite could not do: 422 with the reason. */
   | { readonly kind: "sql_not_allowed"; readonly message: string }
   | { readonly kind: "sql_timeout"; readonly message: string }
+  /** 503: the rows of a projection that does not fit the spec are not kept up to date. */
+  | { readonly kind: "projection_broken"; readonly name: string; readonly reason: string }
   /** Queries cannot run now, for no reason of their own: 503. */
   | { readonly kind: "sql_unavailable"; readonly message: string; readonly retryAfterMs: number }
   /** A new version of a blob that the current spec could not call. */

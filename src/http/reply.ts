@@ -40,6 +40,10 @@ export function sendOutcome(
 const BEFORE_FIRST_SPEC = "No spec is deployed to this environment yet: " +
   "POST /api/instances/{id}/spec deploys one";
 
+const BROKEN_HINT =
+  'Ask for its last good rows with ?stale=true (SQL: "stale": true in the body). ' +
+  "Its operator deploys a spec that it fits, or a projection of that name that fits the spec";
+
 const MS_PER_SECOND = 1000;
 /** What plans are about, in bodies and headers. */
 export const PLAN_METRIC = "events_written";
@@ -138,6 +142,11 @@ const TABLE: Table = {
   sql_not_allowed: ({ message }) => reply(422, "sql_not_allowed", message),
   sql_timeout: ({ message }) => reply(422, "sql_timeout", message),
   sql_unavailable: ({ message, retryAfterMs }) => unavailable(message, retryAfterMs),
+  projection_broken({ name, reason }) {
+    const text = `Projection '${name}' does not fit the current spec and is not kept up to date: ` +
+      reason;
+    return reply(503, "projection_broken", text, { hint: BROKEN_HINT });
+  },
   no_room: ({ message }) => unavailable(message, MS_PER_SECOND),
   server_stopping: () => ({
     ...reply(503, "unavailable", "The server is stopping; ask again"),

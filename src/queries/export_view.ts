@@ -17,7 +17,7 @@ import type { Host } from "../host.ts";
 import type { Engine, ReadTransaction } from "../kv/engine.ts";
 import { readView } from "../store/projections.ts";
 import { readViewRows, type StoredRow } from "../store/view_rows.ts";
-import { findView } from "./read_view.ts";
+import { findView, readStaleness } from "./read_view.ts";
 import { waitForViews } from "./views_caught_up.ts";
 
 export interface CsvRequest {
@@ -26,9 +26,13 @@ export interface CsvRequest {
   readonly columns?: readonly string[];
   /** Whether texts that spreadsheets would take for formulas are marked as texts. */
   readonly formulasAsText?: boolean;
+  /** Whether the last good rows will do where the projection is broken. */
+  readonly stale?: boolean;
 }
 
 export interface CsvExport {
+  /** Nobody brings the rows up to date. */
+  readonly stale?: true;
   /** Commits that the rows may not show yet; 0: they show all that was written before. */
   readonly lag: number;
   /** In UTF-8, by pages: the header first. Throws where the projection changes meanwhile. */
@@ -45,11 +49,14 @@ export async function exportView(
   engine: Engine,
   host: Host,
   { number: tenant, instanceId }: Tenant,
-  { name, columns: asked, formulasAsText = false }: CsvRequest,
+  { name, columns: asked, formulasAsText = false, stale = false }: CsvRequest,
   lines: Lines,
 ): Promise<Outcome<CsvExport>> {
-  const { commits: lag } = await waitForViews(engine, host, tenant, limits.viewWaitMsMax, [name]);
-  const view = await engine.snapshot((tx) => findView(tx, tenant, name));
+  const { commits } = await waitForViews(engine, host, tenant, limits.viewWaitMsMax, [name]);
+  const { view, staleness } = await engine.snapshot(async (tx) => {
+    const view = await findView(tx, tenant, name, stale);
+    return { view, staleness: view.ok ? await readStaleness(tx, view.value) : undefined };
+  });
   if (!view.ok) return view;
   const known = view.value.columns.map((column) => column.name);
   const unknown = asked?.find((column) => column !== KEY && !known.includes(column));
@@ -59,7 +66,11 @@ export async function exportView(
     return refuse({ kind: "bad_request", message, path: "columns" });
   }
   const columns = [...new Set(asked ?? known)].filter((column) => column !== KEY);
-  return accept({ lag, pages: csvPages(readPage, view.value, columns, formulasAsText) });
+  return accept({
+    lag: commits,
+    ...staleness,
+    pages: csvPages(readPage, view.value, columns, formulasAsText),
+  });
 
   function readPage<T>(read: (tx: ReadTransaction) => Promise<T>): Promise<T> {
     return lines.inLine(instanceId, async () => {

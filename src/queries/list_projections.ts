@@ -11,7 +11,7 @@ import {
   type ProjectionRecord,
 } from "../store/projections.ts";
 import { readViewRow } from "../store/view_rows.ts";
-import { listRetries, readBuild } from "../store/view_work.ts";
+import { listRetries, readBuild, readMissed } from "../store/view_work.ts";
 
 /** What is more is told as this many. */
 const COUNT_MAX = 1_000;
@@ -43,6 +43,7 @@ async function describe(
   const newest = newestVersion(record);
   const progress = building && await readBuild(tx, placeOf(tenant, record, building));
   const failed = await failedRows(tx, tenant, record);
+  const missed = ready === undefined ? 0 : await readMissed(tx, placeOf(tenant, record, ready));
   return {
     name,
     state: broken !== undefined ? "broken" : ready === undefined ? "building" : "ready",
@@ -53,7 +54,7 @@ async function describe(
       rows: progress.rows,
       started_at: new Date(progress.startedMs).toISOString(),
     },
-    lag,
+    lag: missed + lag,
     failed_rows: failed.count,
     last_error: broken ?? progress?.error ?? failed.message ?? null,
     deployed_at,

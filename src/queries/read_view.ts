@@ -3,15 +3,17 @@
 import { checkStart, listPage, pageLimit } from "../domain/list_page.ts";
 import { explainIdentifier, parseIdentifier } from "../domain/identifier.ts";
 import { limits } from "../domain/limits.ts";
-import type { RowPage, RowView } from "../domain/projection/status.ts";
+import type { RowPage, RowView, Staleness } from "../domain/projection/status.ts";
 import type { View, ViewRow } from "../domain/projection/view.ts";
 import { hasRow } from "../domain/projection/row.ts";
 import type { PageRequest } from "../domain/reading.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type { Engine, ReadTransaction } from "../kv/engine.ts";
+import { countCommits } from "../store/commit_log.ts";
 import { readProjection, readView } from "../store/projections.ts";
 import { readViewRow, readViewRows, type StoredRow } from "../store/view_rows.ts";
+import { readMissed } from "../store/view_work.ts";
 import { openRowBatch } from "./compute_rows.ts";
 import type { SpecCache } from "./current_spec.ts";
 import type { AggregateReader } from "./read_aggregate.ts";
@@ -30,30 +32,38 @@ export interface ReadRowRequest {
   readonly key: string;
   /** Computed from the events now. */
   readonly synchronous: boolean;
+  /** Whether the last good rows will do where the projection is broken. */
+  readonly stale?: boolean;
 }
 
 /** Longer than any identifier: a cursor above it names nothing. */
 const CURSOR_CHARACTERS_MAX = 256;
 /** Rows read at a time for a page: each may have a mebibyte. */
+/** What waits in the log is counted up to so many. */
+const COMMITS_MAX = 1_000;
 const AT_A_TIME = { limit: 25, bytesMax: 256 * 1024 };
 
 export async function readRow(
   tools: ViewTools,
   { number: tenant }: Tenant,
-  { name, key, synchronous }: ReadRowRequest,
+  { name, key, synchronous, stale = false }: ReadRowRequest,
 ): Promise<Outcome<RowView>> {
   const { engine, specs } = tools;
   const { singletons } = await specs.current(tenant);
   const identifier = parseIdentifier(key, singletons);
-  const view = await engine.snapshot((tx) => findView(tx, tenant, name));
+  const view = await engine.snapshot((tx) => findView(tx, tenant, name, stale));
   if (!view.ok && !(synchronous && view.refusal.kind === "not_found")) return view;
+  const isBroken = view.ok && view.value.broken !== undefined;
   if (identifier === undefined) {
     return refuse({ kind: "identifier_invalid", path: "key", message: explainIdentifier(key) });
   }
-  if (synchronous) return await computeRow(tools, tenant, name, identifier.value);
+  if (synchronous && !isBroken) return await computeRow(tools, tenant, name, identifier.value);
   if (!view.ok) return view;
-  const row = await engine.snapshot((tx) => readViewRow(tx, view.value, identifier.value));
-  return row === undefined ? refuseRow() : accept(rowView(row));
+  const { row, staleness } = await engine.snapshot(async (tx) => ({
+    row: await readViewRow(tx, view.value, identifier.value),
+    staleness: await readStaleness(tx, view.value),
+  }));
+  return row === undefined ? refuseRow() : accept({ ...rowView(row), ...staleness });
 }
 
 /** Whatever is being built: no row is needed for it. */
@@ -67,8 +77,9 @@ async function computeRow(
   const named = views.filter((view) => view.name === name);
   const view = named.find(({ isReady }) => isReady) ?? named[0];
   if (view === undefined) {
-    const found = await engine.snapshot((tx) => findView(tx, tenant, name));
-    return found.ok ? refuseBroken(name) : found;
+    const found = await engine.snapshot((tx) => findView(tx, tenant, name, false));
+    const reason = "what it reads is gone";
+    return found.ok ? refuse({ kind: "projection_broken", name, reason }) : found;
   }
   if (!hasRow(view.projection, key)) return refuseRow();
   const batch = openRowBatch(reader, { tenant, spec, synchronous: true });
@@ -77,24 +88,35 @@ async function computeRow(
   return computed.row === undefined ? refuseRow() : accept(rowView(computed.row));
 }
 
-/** The version that can be read, or why there is none. */
+/** The version that can be read, or why none is; a broken one only where it may be `stale`. */
 export async function findView(
   tx: ReadTransaction,
   tenant: number,
   name: string,
+  stale: boolean,
 ): Promise<Outcome<View>> {
   const view = await readView(tx, tenant, name);
-  if (view !== undefined) return accept(view);
+  if (view !== undefined && (stale || view.broken === undefined)) return accept(view);
   const record = await readProjection(tx, tenant, name);
+  if (record?.broken !== undefined && !record.isDeleted) {
+    return refuse({ kind: "projection_broken", name, reason: record.broken });
+  }
   const isBuilding = record !== undefined && !record.isDeleted;
   const hint = isBuilding ? "It is being built: GET .../projections shows how far" : undefined;
   return refuse({ kind: "not_found", message: `Projection '${name}' not found`, hint });
 }
 
-function refuseBroken(name: string) {
-  const message = `Projection '${name}' does not fit the current spec`;
-  const hint = "Deploy it again as the spec now is; its old rows can still be read";
-  return refuse({ kind: "not_found", message, hint });
+/** Undefined where the rows are kept up to date. */
+export async function readStaleness(
+  tx: ReadTransaction,
+  view: View,
+): Promise<Staleness | undefined> {
+  if (view.broken === undefined && !view.isStale) return undefined;
+  const [missed, logged] = await Promise.all([
+    readMissed(tx, view),
+    countCommits(tx, view.tenant, COMMITS_MAX),
+  ]);
+  return { stale: true, lag: missed + logged };
 }
 
 function refuseRow() {
@@ -115,17 +137,19 @@ export async function listRows(
   { number: tenant }: Tenant,
   name: string,
   page: PageRequest,
+  stale = false,
 ): Promise<Outcome<RowPage>> {
   const { start } = page;
   const checked = checkStart(start, CURSOR_CHARACTERS_MAX);
   if (!checked.ok) return checked;
   const limit = pageLimit(page.limit);
   return await engine.snapshot(async (tx) => {
-    const view = await findView(tx, tenant, name);
+    const view = await findView(tx, tenant, name, stale);
     if (!view.ok) return view;
+    const staleness = await readStaleness(tx, view.value);
     const { rows, truncated } = await readPage(tx, view.value, start, limit);
     const nextStart = truncated ? rows.at(-1)!.key : undefined;
-    return accept(listPage(rows.map(rowView), page.limit, nextStart));
+    return accept({ ...listPage(rows.map(rowView), page.limit, nextStart), ...staleness });
   });
 }
 

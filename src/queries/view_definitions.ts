@@ -31,6 +31,12 @@ export interface KeptView {
   readonly projection: CompiledProjection;
 }
 
+/** A version that is read although its document does not fit the current spec. */
+export interface FrozenView {
+  readonly place: ViewPlace;
+  readonly types: ReadonlySet<string>;
+}
+
 export interface ViewSet {
   readonly tenant: number;
   readonly spec: CompiledSpec;
@@ -38,6 +44,8 @@ export interface ViewSet {
   readonly changes: string;
   readonly records: readonly ProjectionRecord[];
   readonly views: readonly KeptView[];
+  /** Versions that are read and that nobody keeps up to date. */
+  readonly frozen: readonly FrozenView[];
   /** False where the spec has changed and the versions have not followed yet. */
   readonly isSettled: boolean;
 }
@@ -90,7 +98,19 @@ function makeSet(
   const views = records.filter(({ isDeleted, broken }) => !isDeleted && broken === undefined)
     .flatMap((record) => keptViews(tenant, spec, record));
   const isSettled = records.every((record) => isRecordSettled(record, spec));
-  return { tenant, spec, changes, records, views, isSettled };
+  const frozen = records.flatMap((record) => frozenView(tenant, record, views) ?? []);
+  return { tenant, spec, changes, records, views, frozen, isSettled };
+}
+
+function frozenView(
+  tenant: number,
+  record: ProjectionRecord,
+  views: readonly KeptView[],
+): FrozenView | undefined {
+  const { name, ready, isDeleted } = record;
+  if (ready === undefined || isDeleted) return undefined;
+  if (views.some((view) => view.name === name && view.isReady)) return undefined;
+  return { place: placeOf(tenant, record, ready), types: new Set(ready.types) };
 }
 
 function keptViews(tenant: number, spec: CompiledSpec, record: ProjectionRecord): KeptView[] {

@@ -96,7 +96,10 @@ async function isRefreshing(
   names: readonly string[] | undefined,
 ): Promise<boolean> {
   const views = await listViews(tx, tenant);
-  const asked = views.filter(({ name }) => names === undefined || names.includes(name));
+  // A broken one never is.
+  const asked = views.filter(({ name, broken }) =>
+    broken === undefined && (names === undefined || names.includes(name))
+  );
   const found = await Promise.all(asked.map((view) => hasRefresh(tx, view)));
   return found.includes(true);
 }

@@ -30,7 +30,13 @@ export interface ProjectionService {
   remove(tenant: Tenant, name: string): Promise<Outcome<void>>;
   list(tenant: Tenant): Promise<readonly ProjectionStatus[]>;
   readRow(tenant: Tenant, request: ReadRowRequest): Promise<Outcome<RowView>>;
-  listRows(tenant: Tenant, name: string, page: PageRequest): Promise<Outcome<RowPage>>;
+  /** `stale`: whether the last good rows will do where the projection is broken. */
+  listRows(
+    tenant: Tenant,
+    name: string,
+    page: PageRequest,
+    stale?: boolean,
+  ): Promise<Outcome<RowPage>>;
   /** Waits up to 2 s for the rows to show all that was written before. */
   exportCsv(tenant: Tenant, request: CsvRequest): Promise<Outcome<CsvExport>>;
   /** For workers: brings views up to date with what was written; gives how many commits. */
@@ -62,7 +68,7 @@ export function createProjections(parts: ProjectionParts): ProjectionService {
     remove: (tenant, name) => deleteProjection(working, tenant, name),
     list: (tenant) => listProjections(engine, tenant),
     readRow: (tenant, request) => readRow(working, tenant, request),
-    listRows: (tenant, name, page) => listRows(working, tenant, name, page),
+    listRows: (tenant, name, page, stale) => listRows(working, tenant, name, page, stale),
     exportCsv: (tenant, request) => exportView(engine, host, tenant, request, lines),
     keepViews: (limit, isStopping = () => false) => keeper.drain(limit, isStopping),
     buildViews: (isStopping = () => false) => builder.drain(isStopping),

@@ -316,6 +316,9 @@ export const keys = {
   /** How far the build of a version has come. */
   viewBuild: (tenant: number, projection: number, version: number): Bytes =>
     pack([tenant, kind.viewWork, projection, version, "build"]),
+  /** Commits that a version has missed: a counter. */
+  viewMissed: (tenant: number, projection: number, version: number): Bytes =>
+    pack([tenant, kind.viewWork, projection, version, "missed"]),
   /** Streams that so many rows show that they are refreshed step by step. */
   viewRefresh: (tenant: number, projection: number, version: number, stream: string): Bytes =>
     pack([tenant, kind.viewWork, projection, version, "refresh", stream]),

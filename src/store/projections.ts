@@ -36,6 +36,8 @@ export interface ProjectionRecord {
   readonly removing: readonly number[];
   /** Why the newest document does not fit the current spec: then nothing is kept up to date. */
   readonly broken?: string;
+  /** The version that is read has not been kept up to date for a time. */
+  readonly isStale?: true;
   /** Deleted: it goes when nothing of it is left. */
   readonly isDeleted: boolean;
   /** ISO 8601. */
@@ -59,9 +61,12 @@ export async function readView(
   return record && viewOf(tenant, record);
 }
 
-function viewOf(tenant: number, { name, number, ready, isDeleted }: ProjectionRecord) {
+function viewOf(tenant: number, record: ProjectionRecord): View | undefined {
+  const { name, number, ready, broken, isStale, isDeleted } = record;
   if (ready === undefined || isDeleted) return undefined;
-  return { tenant, name, number, version: ready.version, columns: ready.columns };
+  const { version, columns } = ready;
+  const view = { tenant, name, number, version, columns };
+  return { ...view, ...(broken !== undefined && { broken }), ...(isStale && { isStale }) };
 }
 
 export function placeOf(

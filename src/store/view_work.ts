@@ -1,11 +1,13 @@
 /**
  * Work about versions of projections: how far a build has come, streams that so many rows show
- * that these are refreshed step by step, rows that are to be tried again. No export carries it.
+ * that these are refreshed step by step, rows that are to be tried again; and what a version has
+ * missed while nobody kept it up to date. No export carries it.
  */
 
 import type { ViewPlace } from "../domain/projection/view.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
 import type { ReadTransaction, Transaction } from "../kv/engine.ts";
+import { viewOf } from "../kv/slab.ts";
 import { unpack } from "../kv/tuple.ts";
 import { decodeRecord, encodeRecord } from "./json_record.ts";
 import { keys } from "./keys.ts";
@@ -38,6 +40,23 @@ export function setBuild(tx: Transaction, place: ViewPlace, progress: BuildProgr
 
 export function clearBuild(tx: Transaction, { tenant, number, version }: ViewPlace): void {
   tx.clear(keys.viewBuild(tenant, number, version));
+}
+
+/** Blindly: so many commits more that the version does not show and never will. */
+export function addMissed(
+  tx: Pick<Transaction, "add">,
+  { tenant, number, version }: ViewPlace,
+  commits: number,
+): void {
+  tx.add(keys.viewMissed(tenant, number, version), BigInt(commits));
+}
+
+export async function readMissed(
+  tx: Pick<ReadTransaction, "get">,
+  { tenant, number, version }: ViewPlace,
+): Promise<number> {
+  const value = await tx.get(keys.viewMissed(tenant, number, version));
+  return value === undefined ? 0 : Number(viewOf(value).getBigInt64(0, true));
 }
 
 /** Rows that show `stream`, refreshed step by step. */

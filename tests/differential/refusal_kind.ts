@@ -53,6 +53,7 @@ const MARKS: Readonly<Record<Kind, Mark | string>> = {
   no_room: "traces hold little memory: `cli/hostile_clients_test.ts` holds much",
   server_stopping: "no trace stops its server: `http/serve_test.ts` does",
   projection_invalid: "traces deploy no projections: `end_to_end/projections_test.ts` does",
+  projection_broken: "as above",
   erasure_begun: ({ error }) => error.startsWith("The stream is erased already, or "),
   plan_limit: "the traces' instances have no plan: `end_to_end/plans_test.ts` has",
   rate_limited: "traces stay below the limits: `end_to_end/rate_limits_test.ts` does not",

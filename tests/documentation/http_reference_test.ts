@@ -56,6 +56,7 @@ const SAMPLES: Samples = {
   spec_incompatible: { kind: "spec_incompatible", violations: [violation] },
   sql_not_allowed: { kind: "sql_not_allowed", message: "<reason>" },
   sql_timeout: { kind: "sql_timeout", message: "<reason>" },
+  projection_broken: { kind: "projection_broken", name: "<name>", reason: "<path>: <fault>" },
   sql_unavailable: { kind: "sql_unavailable", message, retryAfterMs: 1_000 },
   operator_input_invalid: { kind: "operator_input_invalid", path, message },
   erasure_begun: { kind: "erasure_begun", state: "running" },

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { settleViews } from "../support/settle_views.ts";
 import { uuid } from "../support/service_fixture.ts";
 import { shopSpec } from "../support/view_shop.ts";
-import { START, withWorld, type World } from "./world.ts";
+import { type Answer, START, withWorld, type World } from "./world.ts";
 
 const METADATA = { actor: { type: "user", id: "global" } };
 const ORDERS = {
@@ -188,6 +188,128 @@ Deno.test("an export that cannot wait for the latest writes says how many it lac
     const after = await send("GET", "/_projections/orders_seen/export.csv?columns=total");
     assert.equal(after.headers.has("x-svc-projection-lag"), false);
     assert.match(after.text, new RegExp(`${uuid(1)},7.5\r\n`));
+  });
+});
+
+/** The shop without what a projection reads: by force, for it breaks senders, too. */
+async function deployWithout(world: World, part: "customer" | "main"): Promise<Answer> {
+  const { send, instanceId } = world;
+  const spec = shopSpec();
+  if (part === "customer") delete (spec.aggregate_types as Record<string, unknown>).customer;
+  else delete spec.singletons;
+  const body = { environment: "test", force: true, spec };
+  const answer = await send("POST", `/api/instances/${instanceId}/spec`, { body });
+  assert.equal(answer.status, 200, answer.text);
+  return answer;
+}
+
+async function statusOf({ send, instanceId }: World) {
+  const list = await send("GET", `/api/instances/${instanceId}/projections?environment=test`);
+  return list.body.data[0];
+}
+
+const SQL = { sql: "SELECT key, total FROM orders_seen ORDER BY key" };
+
+Deno.test("every read of a projection that a deploy has broken is 503, with the reason and what to do", async () => {
+  await withShop(async (world) => {
+    const { send } = world;
+    await furnish(world);
+    const { warnings } = (await deployWithout(world, "customer")).body;
+    assert.deepEqual(warnings.map(({ rule, path }: Answer["body"]) => [rule, path]), [
+      ["projection_broken", "projections.orders_seen"],
+    ]);
+    await write(world, `/order/${uuid(1)}/had_line_added`, { line: { price: 1 } });
+    await settleViews(world.service);
+    const reads = [
+      ["GET", "/_projections/orders_seen"],
+      ["GET", `/_projections/orders_seen/${uuid(1)}`],
+      ["GET", `/_projections/orders_seen/${uuid(1)}?synchronous=true`],
+      ["GET", "/_projections/orders_seen/export.csv"],
+      ["GET", "/_projections/orders_seen?stale=false"],
+      ["POST", "/_projections/query"],
+    ] as const;
+    for (const [method, path] of reads) {
+      const answer = await send(method, path, method === "POST" ? { body: SQL } : {});
+      assert.equal(answer.status, 503, `${path}: ${answer.text}`);
+      assert.equal(answer.body.error_type, "projection_broken", path);
+      assert.match(
+        answer.body.error,
+        /sources\.customer\.type: Aggregate type 'customer' not found/,
+      );
+      assert.match(answer.body.hint, /\?stale=true .*"stale": true/);
+      assert.ok(answer.headers.get("x-error-id"), path);
+    }
+    const other = await send("POST", "/_projections/query", { body: { sql: "SELECT 1 AS a" } });
+    assert.equal(other.status, 200, "a statement without the table is answered");
+  });
+});
+
+Deno.test("who asks for stale rows gets the last good ones, and hears how much they lack", async () => {
+  await withShop(async (world) => {
+    const { send } = world;
+    await furnish(world);
+    await deployWithout(world, "customer");
+    await settleViews(world.service);
+    const path = "/_projections/orders_seen";
+    for (const lag of [0, 1, 2]) {
+      assert.deepEqual([(await statusOf(world)).state, (await statusOf(world)).lag], [
+        "broken",
+        lag,
+      ]);
+      const row = await send("GET", `${path}/${uuid(1)}?stale=true`);
+      assert.deepEqual([row.status, row.body.stale, row.body.data.total], [200, true, 6.5]);
+      const page = await send("GET", `${path}?stale=true`);
+      assert.deepEqual([page.status, page.body.stale, page.body.data.length], [200, true, 2]);
+      const csv = await send("GET", `${path}/export.csv?columns=total&stale=true`);
+      assert.deepEqual([csv.status, csv.text], [
+        200,
+        `key,total\r\n${uuid(1)},6.5\r\n${uuid(2)},0\r\n`,
+      ]);
+      const sql = await send("POST", "/_projections/query", { body: { ...SQL, stale: true } });
+      assert.deepEqual([sql.status, sql.body.stale, sql.body.rows[0].total], [200, true, 6.5]);
+      for (const { headers } of [row, page, csv, sql]) {
+        assert.equal(headers.get("x-svc-projection-lag"), String(lag));
+      }
+      const now = await send("GET", `${path}/${uuid(1)}?stale=true&synchronous=true`);
+      assert.equal(now.body.data.total, 6.5, "nothing can be computed");
+      await write(world, `/order/${uuid(1)}/had_line_added`, { line: { price: 1 } });
+      // What the projection does not read is not missing in it.
+      await write(world, `/product/${uuid(5)}/was_named`, { name: "Tea" });
+      await settleViews(world.service);
+    }
+    const bad = await send("GET", `${path}?stale=maybe`);
+    assert.deepEqual([bad.status, bad.body.path], [400, "stale"]);
+  });
+});
+
+Deno.test("a projection that a later deploy mends says what it lacks until it is built anew", async () => {
+  await withShop(async (world) => {
+    const { send, service, instanceId } = world;
+    const included = { ...ORDERS, include: { config: "settings:main" } };
+    assert.equal((await deploy(world, included)).status, 201);
+    await write(world, `/order/${uuid(1)}/was_placed`, { lines: [{ price: 1 }] });
+    await settleViews(service);
+    const { warnings } = (await deployWithout(world, "main")).body;
+    assert.deepEqual(warnings.map(({ rule }: Answer["body"]) => rule), [
+      "projection_broken",
+      "singleton_removed",
+    ]);
+    await settleViews(service);
+    await write(world, `/order/${uuid(1)}/had_line_added`, { line: { price: 1 } });
+    await settleViews(service);
+    assert.equal((await send("GET", `/_projections/orders_seen/${uuid(1)}`)).status, 503);
+    const body = { environment: "test", spec: shopSpec() };
+    assert.equal((await send("POST", `/api/instances/${instanceId}/spec`, { body })).status, 200);
+    await service.projections.keepViews(100);
+    const row = await send("GET", `/_projections/orders_seen/${uuid(1)}`);
+    assert.deepEqual([row.status, row.body.stale, row.body.data.total], [200, true, 1]);
+    assert.equal(row.headers.get("x-svc-projection-lag"), "1");
+    assert.deepEqual([(await statusOf(world)).state, (await statusOf(world)).lag], ["ready", 1]);
+    await settleViews(service);
+    const built = await send("GET", `/_projections/orders_seen/${uuid(1)}?stale=true`);
+    assert.deepEqual([built.body.stale, built.body.data.total], [undefined, 2]);
+    assert.equal(built.headers.get("x-svc-projection-lag"), null);
+    assert.equal((await statusOf(world)).lag, 0);
   });
 });
 

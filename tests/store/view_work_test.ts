@@ -5,6 +5,7 @@ import type { ViewPlace } from "../../src/domain/projection/view.ts";
 import { streamKey } from "../../src/domain/stream_key.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import {
+  addMissed,
   addRefresh,
   addRetry,
   clearRetry,
@@ -12,11 +13,23 @@ import {
   listRefreshes,
   listRetries,
   moveRefresh,
+  readMissed,
 } from "../../src/store/view_work.ts";
 import { withTemporaryEngine } from "../support/temporary_engine.ts";
 
 const PLACE: ViewPlace = { tenant: 3, number: 2, version: 5 };
 const STREAM = streamKey("settings", "main");
+
+Deno.test("readMissed() counts what a version has missed, and no other one", async () => {
+  await withTemporaryEngine(async (engine) => {
+    assert.equal(await engine.snapshot((tx) => readMissed(tx, PLACE)), 0);
+    for (const commits of [1, 4_000]) {
+      await engine.transact((tx) => Promise.resolve(addMissed(tx, PLACE, commits)));
+    }
+    assert.equal(await engine.snapshot((tx) => readMissed(tx, PLACE)), 4_001);
+    assert.equal(await engine.snapshot((tx) => readMissed(tx, { ...PLACE, version: 6 })), 0);
+  });
+});
 
 async function walk(engine: Engine, after: string | undefined): Promise<boolean> {
   return await engine.transact(async (tx) => {

@@ -18,7 +18,7 @@ import {
 } from "../../store/commit_log.ts";
 import { type CursorName, moveCursor, readCursor } from "../../store/cursors.ts";
 import { listRowsOfSource, readViewRowKeys } from "../../store/view_rows.ts";
-import { addRefresh } from "../../store/view_work.ts";
+import { addMissed, addRefresh } from "../../store/view_work.ts";
 import { listViewTenants } from "../../store/projections.ts";
 import type { WorkShare } from "../share_work.ts";
 import { refreshRows, type RowParts, type RowPlace } from "./refresh_rows.ts";
@@ -127,6 +127,10 @@ async function keepRows(
     for (const { view, stream } of wide) await addRefresh(tx, view.place, stream);
     const ends = new Map(commits.map(({ shard, position }) => [shard, position]));
     for (const [shard, position] of ends) moveCursor(tx, cursorOf(set, shard), position);
+    for (const { place, types } of set.frozen) {
+      const missed = commits.filter(({ stream }) => types.has(splitStreamKey(stream).type)).length;
+      if (missed > 0) addMissed(tx, place, missed);
+    }
     // Views are the one reader of the log: what they have done goes.
     removeCommits(tx, set.tenant, commits);
     return true;

@@ -59,7 +59,7 @@ function followSpec(
   const broken = first === undefined
     ? "The document is invalid"
     : `${first.path}: ${first.message}`;
-  return { ...record, broken };
+  return { ...record, broken, isStale: true };
 }
 
 /** The record with a new version that is to be built; one that was being built is given up. */
@@ -88,7 +88,11 @@ export function beginVersion(
     restarts: 0,
   });
   const { broken: _, ...record } = before;
-  return { ...record, versions: version, building, removing: [...before.removing, ...givenUp] };
+  const removing = [...before.removing, ...givenUp];
+  // What is read until then is not kept up to date where its document does not fit any more.
+  const { ready } = before;
+  const isFrozen = ready !== undefined && !compileProjection(ready.document, spec, "store").ok;
+  return { ...record, versions: version, building, removing, ...(isFrozen && { isStale: true }) };
 }
 
 /** From this commit on, what any projection reads is put into the log, and nothing else. */

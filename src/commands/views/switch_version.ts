@@ -76,7 +76,7 @@ export function createVersionSwitch(parts: RowParts): VersionSwitch {
     async function switchVersion(tx: Parameters<typeof setProjection>[0]): Promise<boolean> {
       if (!await parts.sets.isCurrent(tx, set)) return false;
       const record = await readProjection(tx, tenant, name);
-      const { building, ready, ...rest } = record ?? {} as ProjectionRecord;
+      const { building, ready, isStale: _, ...rest } = record ?? {} as ProjectionRecord;
       if (building?.version !== version) return false;
       const removing = ready === undefined ? rest.removing : [...rest.removing, ready.version];
       const after = { ...rest, removing, ready: building };

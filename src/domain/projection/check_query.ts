@@ -7,6 +7,8 @@ import { readSqlText } from "./sql_text.ts";
 export interface QueryRequest {
   readonly sql: string;
   readonly params: SqlArguments;
+  /** Whether the last good rows will do of projections that are broken. */
+  readonly stale?: boolean;
 }
 
 export type CheckedQuery =

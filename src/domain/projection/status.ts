@@ -16,7 +16,10 @@ export interface ProjectionStatus {
   readonly columns: readonly Column[];
   /** A version that is built beside, or as the first one. */
   readonly building?: BuildStatus;
-  /** Commits of the environment that its views do not show yet, counted up to 1,000. */
+  /**
+   * Commits of the environment that its views do not show yet, counted up to 1,000; and all of its
+   * types that it has missed since it broke.
+   */
   readonly lag: number;
   /** Rows that could not be computed and are tried again, counted up to 1,000. */
   readonly failed_rows: number;
@@ -35,8 +38,15 @@ export interface BuildStatus {
   readonly started_at: string;
 }
 
+/** Where rows lack what was written and nobody brings them up to date. */
+export interface Staleness {
+  readonly stale: true;
+  /** Commits that they lack. */
+  readonly lag: number;
+}
+
 /** One row as it is answered. */
-export interface RowView {
+export interface RowView extends Partial<Staleness> {
   readonly data: JsonObject | null;
   readonly metadata: {
     readonly key: string;
@@ -51,4 +61,4 @@ export interface RowView {
   };
 }
 
-export type RowPage = ListPage<RowView>;
+export type RowPage = ListPage<RowView> & Partial<Staleness>;

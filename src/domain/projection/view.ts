@@ -29,6 +29,10 @@ export interface ViewPlace {
 export interface View extends ViewPlace {
   readonly name: string;
   readonly columns: readonly Column[];
+  /** Why nothing is kept up to date: the document does not fit the current spec. */
+  readonly broken?: string;
+  /** What is written may be missing in its rows, and stays so until another version is read. */
+  readonly isStale?: true;
 }
 
 /** Why a row is not what its sources say, and when it is tried again. */

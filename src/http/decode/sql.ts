@@ -1,4 +1,4 @@
-/** The body of a query: `{sql, params?}`. Decisions, section 15. */
+/** The body of a query: `{sql, params?, stale?}`. Decisions, section 15. */
 
 import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../../domain/json.ts";
 import type { QueryRequest } from "../../domain/projection/check_query.ts";
@@ -7,11 +7,12 @@ import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import { checkFields } from "./operator.ts";
 
 export function decodeQueryBody(body: JsonObject): Outcome<QueryRequest> {
-  const fields = checkFields(body, { sql: "string", "params?": "any" });
+  const fields = checkFields(body, { sql: "string", "params?": "any", "stale?": "boolean" });
   if (!fields.ok) return fields;
   const params = decodeParams(fields.value.params ?? []);
   if (!params.ok) return params;
-  return accept({ sql: fields.value.sql, params: params.value });
+  const { sql, stale = false } = fields.value;
+  return accept({ sql, params: params.value, ...(stale && { stale }) });
 }
 
 function decodeParams(params: JsonValue): Outcome<SqlArguments> {

@@ -106,6 +106,7 @@ export const ERRORS: Readonly<Record<ErrorName, ErrorForm>> = {
   sql_not_allowed: error(422, "sql_not_allowed"),
   sql_timeout: error(422, "sql_timeout"),
   sql_unavailable: error(503, "unavailable", FAULT, [...RETRY, ...ERROR_ID]),
+  projection_broken: error(503, "projection_broken", FAULT, ERROR_ID),
   blob_incompatible: error(422, "spec_incompatible", VIOLATIONS),
   operator_input_invalid: error(422, "bad_request", { path: TEXT }),
   already_exists: error(409, "bad_request", { path: TEXT }),

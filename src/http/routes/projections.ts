@@ -3,7 +3,8 @@
 import type { Operator } from "../../domain/access.ts";
 import { limits } from "../../domain/limits.ts";
 import type { Tenant } from "../../domain/tenant.ts";
-import { sendOk } from "../answer.ts";
+import type { RowPage, RowView } from "../../domain/projection/status.ts";
+import { sendOk, sendText } from "../answer.ts";
 import type { Call, Edge } from "../call.ts";
 import { mayCompress } from "../compress.ts";
 import { readFields } from "../decode/operator.ts";
@@ -54,30 +55,42 @@ export async function deleteProjection(edge: Edge, call: Call, operator: Operato
   return sendOutcome(requestId, await edge.service.projections.remove(tenant.value, name));
 }
 
-/** `GET /_projections/{name}/{key}?synchronous=`. */
+/** `GET /_projections/{name}/{key}?synchronous=&stale=`. */
 export async function readRow(edge: Edge, call: Call, tenant: Tenant): Promise<Response> {
   const { requestId, params: [name = "", key = ""] } = call;
-  const synchronous = readFlag(new URLSearchParams(call.query), "synchronous");
+  const query = new URLSearchParams(call.query);
+  const synchronous = readFlag(query, "synchronous");
   if (!synchronous.ok) return sendRefusal(requestId, synchronous.refusal);
-  const request = { name, key, synchronous: synchronous.value };
+  const stale = readFlag(query, "stale");
+  if (!stale.ok) return sendRefusal(requestId, stale.refusal);
+  const request = { name, key, synchronous: synchronous.value, stale: stale.value };
   const outcome = await edge.service.projections.readRow(tenant, request);
   if (!outcome.ok) return answerRefused(edge, call, outcome.refusal);
-  return sendOk(requestId, outcome.value);
+  return sendRows(edge, requestId, outcome.value);
 }
 
-/** `GET /_projections/{name}?limit=&start=`: rows by key. */
+/** The lag goes into the header. */
+function sendRows(edge: Edge, requestId: string, { lag = 0, ...body }: RowView | RowPage) {
+  const text = JSON.stringify({ ok: true, ...body });
+  return sendText(requestId, 200, text, lagHeader(edge, lag, body.stale));
+}
+
+/** `GET /_projections/{name}?limit=&start=&stale=`: rows by key. */
 export async function listRows(edge: Edge, call: Call, tenant: Tenant): Promise<Response> {
   // Of the projection `query` too, whose path has another method for itself.
   const { requestId, params: [name = "query"] } = call;
-  const query = decodePageQuery(new URLSearchParams(call.query));
+  const search = new URLSearchParams(call.query);
+  const query = decodePageQuery(search);
   if (!query.ok) return sendRefusal(requestId, query.refusal);
-  return sendOutcome(
-    requestId,
-    await edge.service.projections.listRows(tenant, name, query.value),
-  );
+  const stale = readFlag(search, "stale");
+  if (!stale.ok) return sendRefusal(requestId, stale.refusal);
+  const { projections } = edge.service;
+  const outcome = await projections.listRows(tenant, name, query.value, stale.value);
+  if (!outcome.ok) return answerRefused(edge, call, outcome.refusal);
+  return sendRows(edge, requestId, outcome.value);
 }
 
-/** `GET /_projections/{name}/export.csv?columns=a,b&formulas=text`. */
+/** `GET /_projections/{name}/export.csv?columns=a,b&formulas=text&stale=true`. */
 export async function exportCsv(edge: Edge, call: Call, tenant: Tenant): Promise<Response> {
   const { requestId, request, params: [name = ""] } = call;
   const query = new URLSearchParams(call.query);
@@ -87,16 +100,18 @@ export async function exportCsv(edge: Edge, call: Call, tenant: Tenant): Promise
     const message = `formulas must be keep or text, not ${JSON.stringify(formulas)}`;
     return sendRefusal(requestId, { kind: "bad_request", message, path: "formulas" });
   }
-  const wanted = { name, columns, formulasAsText: formulas === "text" };
+  const stale = readFlag(query, "stale");
+  if (!stale.ok) return sendRefusal(requestId, stale.refusal);
+  const wanted = { name, columns, formulasAsText: formulas === "text", stale: stale.value };
   const outcome = await edge.service.projections.exportCsv(tenant, wanted);
-  if (!outcome.ok) return sendRefusal(requestId, outcome.refusal);
-  const { lag, pages } = outcome.value;
+  if (!outcome.ok) return answerRefused(edge, call, outcome.refusal);
+  const { lag, stale: isStale, pages } = outcome.value;
   const headers: Record<string, string> = {
     "content-type": "text/csv; charset=utf-8; header=present",
     "content-disposition": `attachment; filename="${name}.csv"`,
     "x-request-id": requestId,
     "access-control-allow-origin": "*",
-    ...lagHeader(edge, lag),
+    ...lagHeader(edge, lag, isStale),
   };
   // Nothing is read for it: how long it would be is not known before its end.
   if (request.method === "HEAD") return new Response(null, { headers });
@@ -104,7 +119,11 @@ export async function exportCsv(edge: Edge, call: Call, tenant: Tenant): Promise
 }
 
 /** Says that an answer may lack the latest writes, and how many commits those are. */
-export function lagHeader({ options }: Edge, commits: number): Record<string, string> {
-  if (commits === 0) return {};
+export function lagHeader(
+  { options }: Edge,
+  commits: number,
+  isStale = false,
+): Record<string, string> {
+  if (commits === 0 && !isStale) return {};
   return { [`X-${options.headerPrefix}-Projection-Lag`]: String(commits) };
 }

@@ -12,6 +12,7 @@ import { lagHeader } from "./projections.ts";
 
 const encoder = new TextEncoder();
 const START = encoder.encode('{"ok":true,');
+const STALE_START = encoder.encode('{"ok":true,"stale":true,');
 const END = encoder.encode("}");
 
 export async function queryViews(edge: Edge, call: Call, tenant: Tenant): Promise<Response> {
@@ -22,6 +23,7 @@ export async function queryViews(edge: Edge, call: Call, tenant: Tenant): Promis
   if (!request.ok) return sendRefusal(requestId, request.refusal);
   const outcome = await edge.service.sql.query(tenant, request.value);
   if (!outcome.ok) return answerRefused(edge, call, outcome.refusal);
-  const { fields, lag } = outcome.value;
-  return sendParts(requestId, [START, fields, END], lagHeader(edge, lag));
+  const { fields, lag, stale } = outcome.value;
+  const start = stale ? STALE_START : START;
+  return sendParts(requestId, [start, fields, END], lagHeader(edge, lag, stale));
 }

@@ -9,13 +9,15 @@ import { openPlaces, type Places } from "../../domain/places.ts";
 import { checkQuery, type QueryRequest } from "../../domain/projection/check_query.ts";
 import type { SqlMeasure } from "../../domain/projection/sql_measure.ts";
 import type { BoundArguments } from "../../domain/projection/sql_parameters.ts";
-import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import type { View } from "../../domain/projection/view.ts";
+import { accept, type Outcome, type Refusal, refuse } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Host } from "../../host.ts";
-import type { Engine } from "../../kv/engine.ts";
+import type { Engine, ReadTransaction } from "../../kv/engine.ts";
 import { listViews } from "../../store/projections.ts";
 import { openCopyWriter } from "../../sql/copy_writer.ts";
 import { openQueryPool, type QueryOutcome, type QueryPool } from "../../sql/query_pool.ts";
+import { readStaleness } from "../read_view.ts";
 import { waitForViews } from "../views_caught_up.ts";
 import { type FollowPatience, openViewCopies, type ViewCopies } from "./view_copies.ts";
 
@@ -24,6 +26,8 @@ export interface QueryReply {
   readonly fields: Uint8Array<ArrayBuffer>;
   /** Commits that the rows may not show yet; 0: they show all that was written before. */
   readonly lag: number;
+  /** Nobody brings the rows of some of the tables up to date. */
+  readonly stale?: true;
 }
 
 export interface SqlSettings {
@@ -117,15 +121,43 @@ async function queryViews(
   const deadlineMs = host.monotonicMs() + limits.viewWaitMsMax;
   const views = await engine.snapshot((tx) => listViews(tx, tenant.number));
   const asked = views.map(({ name }) => name).filter((name) => checked.names.has(name));
+  const early = request.stale ? undefined : findBroken(views, asked);
+  if (early !== undefined) return refuse(early);
   const { commits } = asked.length === 0
     ? { commits: 0 }
     : await waitForViews(engine, host, tenant.number, limits.viewWaitMsMax, asked);
+  const after = await engine.snapshot((tx) => readFreshness(tx, tenant.number, asked));
+  if (after.broken !== undefined && !request.stale) return refuse(after.broken);
   const nowMs = host.monotonicMs();
   const patience = {
     currentMs: Math.max(deadlineMs, nowMs + COPY_MS_MIN),
     filledMs: nowMs + limits.sqlFillWaitMsMax,
   };
-  return await queryCopy(parts, { ...request, ...checked, tenant, asked, commits, patience });
+  const query = { ...request, ...checked, tenant, asked, commits, patience };
+  const { staleness } = after;
+  const outcome = await queryCopy(parts, query);
+  if (!outcome.ok || staleness === undefined) return outcome;
+  return accept({ ...outcome.value, ...staleness });
+}
+
+/** Why one of the tables is not read. */
+function findBroken(views: readonly View[], asked: readonly string[]): Refusal | undefined {
+  for (const { name, broken } of views) {
+    if (broken !== undefined && asked.includes(name)) {
+      return { kind: "projection_broken", name, reason: broken };
+    }
+  }
+  return undefined;
+}
+
+/** How the tables are when the wait is over: a deploy may have broken one meanwhile. */
+async function readFreshness(tx: ReadTransaction, tenant: number, asked: readonly string[]) {
+  if (asked.length === 0) return {};
+  const views = (await listViews(tx, tenant)).filter(({ name }) => asked.includes(name));
+  const found = await Promise.all(views.map((view) => readStaleness(tx, view)));
+  const lag = Math.max(-1, ...found.map((staleness) => staleness?.lag ?? -1));
+  const staleness = lag < 0 ? undefined : { stale: true as const, lag };
+  return { broken: findBroken(views, asked), staleness };
 }
 
 interface CopyQuery {

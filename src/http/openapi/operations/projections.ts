@@ -11,6 +11,7 @@ import {
   input,
   object,
   page,
+  pageWith,
   PAGING,
   SECONDS,
   TEXT,
@@ -18,6 +19,9 @@ import {
 } from "../schema.ts";
 
 const ENVIRONMENT = { "environment?": TEXT } as const;
+
+/** The last good rows of a projection that is broken. */
+const STALE = { "stale?": FLAG } as const;
 
 const STATUS = object({
   name: TEXT,
@@ -71,17 +75,18 @@ export const PROJECTIONS: Operations = {
   "GET /_projections/{name}": {
     id: "listProjectionRows",
     summary: "Rows of a projection by key",
-    query: PAGING,
-    answers: { 200: page(object(ROW)) },
-    errors: ["not_found"],
+    query: { ...PAGING, ...STALE },
+    answers: { 200: pageWith(object(ROW), { "stale?": { const: true } }) },
+    errors: ["not_found", "projection_broken"],
   },
   "GET /_projections/{name}/{key}": {
     id: "readProjectionRow",
     summary: "One row of a projection, kept or computed now",
-    query: { "synchronous?": FLAG },
-    answers: { 200: answer(ROW) },
+    query: { "synchronous?": FLAG, ...STALE },
+    answers: { 200: answer({ ...ROW, "stale?": { const: true } }) },
     errors: [
       "not_found",
+      "projection_broken",
       "identifier_invalid",
       "fold_budget_exceeded",
       "handler_error",
@@ -95,8 +100,9 @@ export const PROJECTIONS: Operations = {
     query: {
       "columns?": { ...TEXT, description: "Names with commas between them" },
       "formulas?": { ...choice(["keep", "text"]), default: "keep" },
+      ...STALE,
     },
     answers: { 200: "text/csv" },
-    errors: ["not_found", "bad_request"],
+    errors: ["not_found", "bad_request", "projection_broken"],
   },
 };

@@ -14,16 +14,17 @@ export const SQL: Operations = {
   "POST /_projections/query": {
     id: "queryProjections",
     summary: "Runs one SQL statement that reads tables named as the projections",
-    body: input({ sql: TEXT, "params?": PARAMS }),
+    body: input({ sql: TEXT, "params?": PARAMS, "stale?": BOOLEAN }),
     answers: {
       200: answer({
         columns: array(TEXT),
         rows: array(FREE_OBJECT),
         row_count: COUNT,
         truncated: BOOLEAN,
+        "stale?": { const: true },
       }),
     },
-    errors: ["sql_not_allowed", "sql_timeout", "sql_unavailable"],
+    errors: ["sql_not_allowed", "sql_timeout", "sql_unavailable", "projection_broken"],
   },
   // What stands before it in the order of the paths would hide a projection of that name.
   "GET /_projections/query": {

@@ -97,16 +97,21 @@ export function surroundings(env: Readonly<Record<string, string>> = {}): Surrou
   };
 }
 
+/** Not by the console: `OTEL_DENO_CONSOLE=replace` would send it away. */
+function tell(to: { writeSync(bytes: Uint8Array): number }, text: string): void {
+  to.writeSync(new TextEncoder().encode(text));
+}
+
 if (import.meta.main) {
   const asked = ASKED.find((name) => name === Deno.args[0]);
   if (asked === undefined) {
-    console.error(`usage: start_permissions.ts ${ASKED.join("|")}`);
+    tell(Deno.stderr, `usage: start_permissions.ts ${ASKED.join("|")}\n`);
     Deno.exit(2);
   }
   try {
-    console.log(startPermission(asked, surroundings()));
+    tell(Deno.stdout, startPermission(asked, surroundings()));
   } catch (error) {
-    console.error((error as Error).message);
+    tell(Deno.stderr, `${(error as Error).message}\n`);
     Deno.exit(1);
   }
 }

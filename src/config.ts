@@ -238,7 +238,7 @@ function publicScheme({ tls, port }: Config, baseDomain: string): [string, strin
 }
 
 /** A host as it stands in an address; "all interfaces" is reached through this machine's own. */
-function reachableHost(host: string): string {
+export function reachableHost(host: string): string {
   if (host === "0.0.0.0" || host === "::") return "localhost";
   return host.includes(":") ? `[${host}]` : host;
 }

@@ -9,6 +9,7 @@ import { baseUrls, type Config } from "../config.ts";
 import { type Host, systemHost } from "../host.ts";
 import type { Engine } from "../kv/engine.ts";
 import { openEngine } from "../kv/open_engine.ts";
+import { print } from "./print.ts";
 import { readPassword, readPasswordFromPipe } from "./read_password.ts";
 import { EXIT_FAILED, exitWith, reasonOf, settingsOrExit, tokenSecret } from "./settings.ts";
 import { sendRefusal } from "../http/reply.ts";
@@ -31,7 +32,7 @@ export async function addUser(email: string, options: UserOptions): Promise<void
   } catch (error) {
     exitWith(EXIT_FAILED, `The account was not added: ${reasonOf(error)}`);
   }
-  console.log(`Added ${email}. Log in with POST /api/login.`);
+  print(`Added ${email}. Log in with POST /api/login.`);
   Deno.exit(0);
 }
 

@@ -9,6 +9,7 @@ import type { Engine } from "../kv/engine.ts";
 import { type InstanceRecord, listInstances, readInstanceBySlug } from "../store/instances.ts";
 import { createExportFile } from "./export_file.ts";
 import { openExportSpool } from "./export_spool.ts";
+import { complain } from "./print.ts";
 import { EXIT_FAILED, EXIT_MISUSED, exitWith, reasonOf, settingsOrExit } from "./settings.ts";
 import { describeCounts, openStoreOrExit, progressReport, seconds } from "./transfer_settings.ts";
 
@@ -30,7 +31,7 @@ export async function exportToFile(options: ExportOptions): Promise<void> {
     const counts = await writeFile(engine, host, instance, environment, options);
     const what = `${environment} of '${instance.slug}'`;
     const time = seconds(host.nowMs() - beganMs);
-    console.error(`Exported ${what}: ${describeCounts(counts)} in ${time}`);
+    complain(`Exported ${what}: ${describeCounts(counts)} in ${time}`);
   } catch (error) {
     await engine.close();
     exitWith(EXIT_FAILED, `Nothing was exported: ${reasonOf(error)}`);

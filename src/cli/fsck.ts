@@ -6,6 +6,7 @@
 import { systemHost } from "../host.ts";
 import { checkStoreFile } from "../kv/open_engine.ts";
 import { checkStore as findFaults } from "../queries/check_store.ts";
+import { complain, print } from "./print.ts";
 import { EXIT_FAILED, exitWith, reasonOf, settingsOrExit } from "./settings.ts";
 import { openStoreOrExit } from "./transfer_settings.ts";
 
@@ -15,14 +16,14 @@ export async function checkStore({ all = false }: { readonly all?: boolean }): P
   try {
     const { faults, environments, streams, events, anchors } = await findFaults(engine, all);
     await engine.close();
-    for (const { place, subject, fault } of faults) console.error(`${place}: ${subject}: ${fault}`);
+    for (const { place, subject, fault } of faults) complain(`${place}: ${subject}: ${fault}`);
     const walked = `${environments} environments, ${streams} streams, ${events} events, ` +
       `${anchors} anchors`;
     const broken = checkStoreFile(config);
-    for (const fault of broken) console.error(`file: ${fault}`);
+    for (const fault of broken) complain(`file: ${fault}`);
     const count = faults.length + broken.length;
     if (count > 0) exitWith(EXIT_FAILED, `${count} faults in ${walked}`);
-    console.log(`No fault in ${walked}`);
+    print(`No fault in ${walked}`);
   } catch (error) {
     exitWith(EXIT_FAILED, `The store cannot be walked: ${reasonOf(error)}`);
   }

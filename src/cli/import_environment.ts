@@ -4,6 +4,7 @@ import { importEnvironment, type ImportSummary } from "../commands/transfer/impo
 import { systemHost } from "../host.ts";
 import { environmentOrExit } from "./export_environment.ts";
 import { STANDARD_STREAM } from "./export_file.ts";
+import { complain } from "./print.ts";
 import { EXIT_FAILED, exitWith, reasonOf, settingsOrExit } from "./settings.ts";
 import { describeCounts, openStoreOrExit, progressReport, seconds } from "./transfer_settings.ts";
 
@@ -36,7 +37,7 @@ export async function importFile(path: string, options: ImportFileOptions): Prom
       const { line, rule, message } = outcome.fault;
       exitWith(EXIT_FAILED, `Nothing was imported: line ${line}: [${rule}] ${message}`);
     }
-    console.error(describe(outcome.summary, seconds(host.nowMs() - beganMs)));
+    complain(describe(outcome.summary, seconds(host.nowMs() - beganMs)));
   } catch (error) {
     await engine.close().catch(() => {});
     const again = "Run it again: it begins anew";

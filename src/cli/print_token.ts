@@ -3,6 +3,7 @@
 import { mintOperatorToken } from "../commands/operator_token.ts";
 import { systemHost } from "../host.ts";
 import { openEngine } from "../kv/open_engine.ts";
+import { print } from "./print.ts";
 import { EXIT_MISUSED, exitWith, settingsOrExit, tokenSecret } from "./settings.ts";
 
 const SECONDS_PER_HOUR = 3600;
@@ -30,6 +31,6 @@ export async function printToken(options: TokenOptions): Promise<void> {
     instances: options.instance,
     lifetimeSeconds: Math.max(1, Math.floor(hours * SECONDS_PER_HOUR)),
   });
-  console.log(token);
+  print(token);
   Deno.exit(0);
 }

@@ -1,5 +1,6 @@
 /** A password from the person at the terminal, unseen, or from a pipe. */
 
+import { print } from "./print.ts";
 import { EXIT_MISUSED, exitWith } from "./settings.ts";
 
 const ENTER = [10, 13];
@@ -24,7 +25,7 @@ export function readPassword(): string {
     return readUnseen();
   } finally {
     Deno.stdin.setRaw(false);
-    console.log();
+    print("");
   }
 }
 

@@ -2,12 +2,23 @@
 
 import { type Access, createAccess } from "../service/access.ts";
 import { bootstrap, FIRST_SLUG, type FirstStart } from "../commands/bootstrap.ts";
-import { baseUrls, type Config, opensMetricsLocally, plainTextWarning } from "../config.ts";
+import {
+  baseUrls,
+  type Config,
+  opensMetricsLocally,
+  plainTextWarning,
+  reachableHost,
+} from "../config.ts";
 import { countTransaction, newCounters } from "../domain/counters.ts";
 import { newThreadWatch } from "../domain/thread_watch.ts";
 import { type Host, systemHost } from "../host.ts";
 import { clientAddress, parseAddressRanges } from "../http/client_address.ts";
-import { type RunningServer, type ServeOptions, startServer } from "../http/serve.ts";
+import {
+  refuseTakenPorts,
+  type RunningServer,
+  type ServeOptions,
+  startServer,
+} from "../http/serve.ts";
 import type { Engine } from "../kv/engine.ts";
 import { measureEngine } from "../kv/measured_engine.ts";
 import { openEngine } from "../kv/open_engine.ts";
@@ -31,6 +42,7 @@ import { viewCopyWorker } from "../workers/view_copies.ts";
 import { viewBuildWorker, viewWorker } from "../workers/views.ts";
 import { watchThread } from "../workers/thread_watch.ts";
 import { type RunningWorker, runWorker, type Worker } from "../workers/worker.ts";
+import { print } from "./print.ts";
 import { EXIT_FAILED, exitWith, reasonOf, settingsOrExit, tokenSecret } from "./settings.ts";
 
 /** Processes for SQL: each may take a core and some hundred MiB for its five seconds. */
@@ -105,6 +117,8 @@ async function start(config: Config, host: Host, tracer?: Tracer): Promise<Runni
     cert: await Deno.readTextFile(config.tls.certPath),
     key: await Deno.readTextFile(config.tls.keyPath),
   };
+  // Before anything is made: a first start writes down where the server is.
+  if (config.roles.api) refuseTakenPorts({ ...config, hostname: config.host });
   const counters = newCounters();
   const engine = measureEngine(
     await openEngine(config, host),
@@ -143,7 +157,8 @@ async function start(config: Config, host: Host, tracer?: Tracer): Promise<Runni
     runWorker(worker, host, counters.workerFailures, watch)
   );
   const endWatch = watchThread(watch, host);
-  announce(config, server, tellKeys(config, first, credentials.path));
+  const hasFile = await credentials.readPublished() !== undefined;
+  announce(config, server, tellKeys(config, first, hasFile ? credentials.path : undefined));
   return { engine, access, service, server, workers, endWatch };
 }
 
@@ -178,13 +193,21 @@ function workersOf(config: Config, service: Service): Worker[] {
 }
 
 /** Where people find the keys of the first start, when they may not know it yet. */
-function tellKeys(config: Config, first: FirstStart | undefined, path: string): string | undefined {
+/** `path`: of the file with the keys of the first start, where it is there. */
+function tellKeys(
+  config: Config,
+  first: FirstStart | undefined,
+  path: string | undefined,
+): string | undefined {
   if (first?.kind === "made") {
     return `First start: API keys and an operator token are in ${path}`;
   }
   // An embedded store whose folder was moved would only tell where it was.
-  if (first?.kind !== "made_elsewhere" || !isShared(config)) return undefined;
-  return `The first start was elsewhere: it wrote API keys to ${first.place}`;
+  if (first?.kind === "made_elsewhere" && isShared(config)) {
+    return `The first start was elsewhere: it wrote API keys to ${first.place}`;
+  }
+  if (path === undefined) return undefined;
+  return `  keys        ${path}; its operator token lasts a day, \`main.ts token\` prints another`;
 }
 
 function listen(
@@ -207,6 +230,13 @@ function listen(
   });
 }
 
+/** One that can be opened on this machine, also where the server listens on all its addresses. */
+function reachableUrl({ host }: Config, url: string): string {
+  if (host !== "0.0.0.0" && host !== "::") return url;
+  const { protocol, port } = new URL(url);
+  return `${protocol}//${reachableHost(host)}:${port} (listening on all addresses)`;
+}
+
 /** For people, on standard output; the log of the machine goes to standard error. */
 function announce(
   config: Config,
@@ -216,7 +246,7 @@ function announce(
   const lines = ["Daybook is ready."];
   for (const { environment, url } of server?.addresses ?? []) {
     const what = environment ?? `all hosts of ${config.baseDomain}`;
-    lines.push(`  ${what.padEnd(12)}${url}`);
+    lines.push(`  ${what.padEnd(12)}${reachableUrl(config, url)}`);
   }
   if (server === undefined) lines.push("  worker only: no address");
   lines.push(
@@ -225,7 +255,7 @@ function announce(
       : `  data        ${config.dataDir}`,
   );
   if (aboutKeys !== undefined) lines.push(aboutKeys);
-  console.log(lines.join("\n"));
+  print(lines.join("\n"));
 }
 
 function stopSignal(): Promise<Deno.Signal> {

@@ -5,6 +5,7 @@ import type { Host } from "../host.ts";
 import type { Engine } from "../kv/engine.ts";
 import { readOrMakeJwtSecret } from "../private_files.ts";
 import { shareSecret } from "../commands/share_secret.ts";
+import { complain } from "./print.ts";
 
 /** Exit codes: 1 for what went wrong, 2 for settings or options that cannot be. */
 export const EXIT_FAILED = 1;
@@ -16,14 +17,14 @@ const JWT_SECRET = "jwt";
 export function settingsOrExit(): Config {
   const parsed = readConfig();
   if (parsed.ok) return parsed.config;
-  console.error("Daybook cannot start with these settings:");
-  for (const problem of parsed.problems) console.error(`  ${problem}`);
+  complain("Daybook cannot start with these settings:");
+  for (const problem of parsed.problems) complain(`  ${problem}`);
   Deno.exit(EXIT_MISUSED);
 }
 
 /** Prints why, and ends the process. */
 export function exitWith(code: number, message: string): never {
-  console.error(message);
+  complain(message);
   Deno.exit(code);
 }
 

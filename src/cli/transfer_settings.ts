@@ -5,6 +5,7 @@ import type { FileCounts } from "../domain/transfer/record.ts";
 import type { Host } from "../host.ts";
 import type { Engine } from "../kv/engine.ts";
 import { openEngine } from "../kv/open_engine.ts";
+import { complain } from "./print.ts";
 import { EXIT_FAILED, exitWith, reasonOf } from "./settings.ts";
 
 const PROGRESS_EVERY_MS = 5_000;
@@ -32,7 +33,7 @@ export function progressReport(host: Host, verb: string): (counts: FileCounts) =
     const nowMs = host.nowMs();
     if (nowMs - saidMs < PROGRESS_EVERY_MS) return;
     saidMs = nowMs;
-    console.error(`${verb} ${describeCounts(counts)} in ${seconds(nowMs - beganMs)}`);
+    complain(`${verb} ${describeCounts(counts)} in ${seconds(nowMs - beganMs)}`);
   };
 }
 

@@ -16,6 +16,7 @@ import { isJsonObject, type JsonObject } from "../domain/json.ts";
 import { createFileCheck } from "../domain/transfer/check_file.ts";
 import { LINE_BYTES_MAX } from "../domain/transfer/record.ts";
 import { createLineSplitter } from "../domain/transfer/split_lines.ts";
+import { print } from "./print.ts";
 import { EXIT_FAILED, EXIT_MISUSED, exitWith, reasonOf } from "./settings.ts";
 
 export interface VerifyOptions {
@@ -56,7 +57,7 @@ export async function verifyFile(path: string, options: VerifyOptions): Promise<
     exitWith(EXIT_FAILED, `The file cannot be read: ${reasonOf(error)}`);
   }
   if (!finding.ok) exitWith(EXIT_FAILED, `NOT VALID: ${finding.message}`);
-  console.log(`VALID: ${finding.message}`);
+  print(`VALID: ${finding.message}`);
   Deno.exit(0);
 }
 

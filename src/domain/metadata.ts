@@ -6,6 +6,7 @@
 import type { PartyReference } from "./event.ts";
 import { explainIdentifier, parseIdentifier } from "./identifier.ts";
 import { isJsonObject, type JsonObject } from "./json.ts";
+import { nameHint } from "./nearest_name.ts";
 import { accept, type Outcome, refuse } from "./refusal.ts";
 import type { CompiledSpec } from "./spec/compiled.ts";
 import type { Environment } from "./tenant.ts";
@@ -63,9 +64,14 @@ export function checkMetadata(
   return accept({ actor: actor.value, target: target?.value, ...guards.value });
 }
 
-function refuseField(field: string, message: string) {
-  return refuse({ kind: "metadata_invalid", path: `metadata.${field}`, message });
+function refuseField(field: string, message: string, hint?: string) {
+  return refuse({ kind: "metadata_invalid", path: `metadata.${field}`, message, hint });
 }
+
+/**
+ * Nobody means seconds by as much or more: as such it is the year 5138, and as milliseconds 1973.
+ */
+export const MILLISECONDS_FROM = 100_000_000_000;
 
 type Guards = Pick<CheckedMetadata, "previousLength" | "skipOcc" | "timestamp">;
 
@@ -90,6 +96,10 @@ function checkGuards(metadata: JsonObject, environment: Environment): Outcome<Gu
     if (!isCount(timestamp)) {
       const message = "metadata.timestamp must be a non-negative integer (Unix seconds)";
       return refuseField("timestamp", message);
+    }
+    if (timestamp >= MILLISECONDS_FROM) {
+      const message = "metadata.timestamp is in milliseconds: it must be in Unix seconds";
+      return refuseField("timestamp", message, `Send ${Math.floor(timestamp / 1000)}`);
     }
   }
   return accept({ previousLength, skipOcc: skipOcc === true, timestamp });
@@ -126,6 +136,7 @@ function checkParty(
     return refuseField(
       `${role}.type`,
       `metadata.${role}.type '${type}' is not in the spec's ${list}`,
+      nameHint(type, allowed),
     );
   }
   const identifier = parseIdentifier(id, spec.singletons);

@@ -37,14 +37,17 @@ export interface DataFault {
 /** Whose requests are counted. */
 export type RateScope = "instance" | "ip";
 
-export type Refusal =
+/** Any refusal may say what to do about it, in one sentence. */
+export type Refusal = RefusalKind & { readonly hint?: string };
+
+type RefusalKind =
   | (
     & { readonly kind: "bad_request"; readonly message: string; readonly path?: string }
     & FaultPlace
   )
   | { readonly kind: "unauthorized"; readonly message: string }
   | { readonly kind: "forbidden"; readonly message: string }
-  | { readonly kind: "not_found"; readonly message: string; readonly hint?: string }
+  | { readonly kind: "not_found"; readonly message: string }
   | ({
     readonly kind: "aggregate_type_unknown";
     readonly aggregateType: string;

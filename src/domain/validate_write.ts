@@ -8,6 +8,7 @@ import { type Budget, newBudget } from "./budget.ts";
 import type { GeoStamp } from "./geo/attachment.ts";
 import { explainIdentifier, parseIdentifier } from "./identifier.ts";
 import { isJsonObject } from "./json.ts";
+import { nameHint } from "./nearest_name.ts";
 import { limits } from "./limits.ts";
 import { type CheckedMetadata, checkMetadata, isCount } from "./metadata.ts";
 import type { ExpectedLength } from "./occ.ts";
@@ -126,6 +127,7 @@ function checkEventTypes(
         aggregateType: target.aggregateType,
         eventType,
         ...place(form, targetIndex, index),
+        hint: nameHint(eventType, aggregateType.events.keys()),
       });
     }
     if (form === "atomic" && type.hasImplications) {

@@ -70,7 +70,7 @@ const TABLE: Table = {
     headers: { "www-authenticate": "Bearer" },
   }),
   forbidden: ({ message }) => reply(403, "forbidden", message),
-  not_found: ({ message, hint }) => reply(404, "not_found", message, { hint }),
+  not_found: ({ message }) => reply(404, "not_found", message),
   aggregate_type_unknown(refusal) {
     const text = `Aggregate type '${refusal.aggregateType}' not found in spec`;
     const hint = refusal.beforeFirstSpec && BEFORE_FIRST_SPEC;
@@ -224,7 +224,9 @@ const TABLE: Table = {
 /** Status, body and headers of `refusal`. */
 export function describeRefusal(refusal: Refusal): RefusalReply {
   // The row of a kind takes refusals of that kind, which the compiler cannot follow here.
-  return (TABLE[refusal.kind] as (refusal: Refusal) => RefusalReply)(refusal);
+  const told = (TABLE[refusal.kind] as (refusal: Refusal) => RefusalReply)(refusal);
+  const { hint } = refusal;
+  return hint === undefined ? told : { ...told, body: { ...told.body, hint } };
 }
 
 /** The name of a refusal for programs. */

@@ -76,7 +76,22 @@ export async function startServer(
   return { addresses, stop: (graceMs) => stopListeners(drain, listeners, graceMs) };
 }
 
-function portTaken({ hostname, port }: ServeOptions, index: number): Error {
+type Place = Pick<ServeOptions, "hostname" | "port" | "baseDomain">;
+
+/** Looks whether all listeners could be opened. @throws {Error} when a port is taken, naming it. */
+export function refuseTakenPorts(place: Place): void {
+  const { hostname, port } = place;
+  if (port === 0) return;
+  for (const index of environmentSources(place).keys()) {
+    try {
+      Deno.listen({ hostname, port: port + index }).close();
+    } catch (error) {
+      throw error instanceof Deno.errors.AddrInUse ? portTaken(place, index) : error;
+    }
+  }
+}
+
+function portTaken({ hostname, port }: Place, index: number): Error {
   return new Error(
     `${hostname}:${port + index} is in use by another program. Stop it, or set DAYBOOK_PORT to ` +
       "the first of the ports to listen on",
@@ -129,7 +144,7 @@ function openListener(
   return { addr, stop };
 }
 
-function environmentSources({ baseDomain }: ServeOptions): EnvironmentSource[] {
+function environmentSources({ baseDomain }: Pick<ServeOptions, "baseDomain">): EnvironmentSource[] {
   if (baseDomain !== undefined) return [{ kind: "host", baseDomain }];
   return ENVIRONMENTS.map((environment) => ({ kind: "listener", environment }));
 }

@@ -28,6 +28,7 @@ export interface OperatorAuthenticator {
 const SECRET_BYTES_MIN = 32;
 const REMEMBERED_MAX = 1_000;
 const TOKEN_CHARACTERS_MAX = 8_192;
+const RENEW = "POST /api/login gives another one; so does `main.ts token` on the server's machine";
 /** Clocks of two nodes may be so far apart. */
 const CLOCK_LEEWAY_SECONDS = 60;
 
@@ -71,7 +72,7 @@ function tokenVerifier({ jwtSecret, jwtPublicKey }: TokenKeys) {
       const { payload } = await jwtVerify(token, keyFor, { algorithms, currentDate });
       return judgeClaims(payload, nowMs);
     } catch (error) {
-      if (error instanceof errors.JWTExpired) return unauthorized("The token has expired");
+      if (error instanceof errors.JWTExpired) return unauthorized("The token has expired", RENEW);
       if (error instanceof errors.JOSEError) return unauthorized("Invalid operator token");
       throw error;
     }
@@ -115,6 +116,6 @@ function isListOfStrings(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((item) => typeof item === "string");
 }
 
-function unauthorized(message: string): Outcome<never> {
-  return refuse({ kind: "unauthorized", message });
+function unauthorized(message: string, hint?: string): Outcome<never> {
+  return refuse({ kind: "unauthorized", message, hint });
 }

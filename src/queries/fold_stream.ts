@@ -56,10 +56,15 @@ export function bytesToFold({ head, base }: Pick<FoldWork, "head" | "base">): nu
   return head.bytes - (base?.bytes ?? 0);
 }
 
-export function refuseBudget(bytes: number, limit: number) {
+const READ_PLAINLY = "Read it without `synchronous` and `at`, which fold every event: a plain " +
+  "read begins with the last snapshot";
+
+/** `isFromFirst`: it was asked to fold every event, although a snapshot may tell of most. */
+export function refuseBudget(bytes: number, limit: number, isFromFirst: boolean) {
   const message = `Reading this aggregate takes ${bytes} bytes of events, more than the budget ` +
     `of ${limit}. A rebuild in the background makes it readable again`;
-  return refuse({ kind: "fold_budget_exceeded", message, bytes, limit });
+  const hint = isFromFirst ? READ_PLAINLY : undefined;
+  return refuse({ kind: "fold_budget_exceeded", message, bytes, limit, hint });
 }
 
 /** What folding takes beside the work: where events are, and what runs handlers. */

@@ -151,7 +151,7 @@ export function createAggregateReader(
       if (base?.length === head.length) return accept(foldRead(head, base.stateJson, 0));
       const work: FoldWork = { tenant, stream, type, head, base };
       const bytes = bytesToFold(work);
-      if (bytes > bytesMax) return refuseBudget(bytes, bytesMax);
+      if (bytes > bytesMax) return refuseBudget(bytes, bytesMax, synchronous);
       const name = { tenant, stream, foldHash: type.foldHash, generation: head.generation };
       const fold = { ...name, from: base?.length ?? 0, to: head.length };
       const known = cache.refusal(fold);
@@ -247,7 +247,9 @@ export function createAggregateReader(
   ): Promise<Outcome<StateRead | undefined>> {
     return await untilUnmoved(async () => {
       const head = await engine.snapshot((tx) => readHead(tx, tenant, stream));
-      if (head.bytes > limits.foldBytesMax) return refuseBudget(head.bytes, limits.foldBytesMax);
+      if (head.bytes > limits.foldBytesMax) {
+        return refuseBudget(head.bytes, limits.foldBytesMax, true);
+      }
       let seen = { length: 0, createdAt: 0, updatedAt: 0 };
       const work: FoldWork = { tenant, stream, type, head, base: undefined };
       function isWanted({ metadata: { timestamp } }: StoredEvent): boolean {

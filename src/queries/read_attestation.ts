@@ -47,6 +47,9 @@ const BLOCKS_KEPT = 128;
 /** Anchors whose list of blocks is in memory: up to some 100 KB each for a million streams. */
 const ANCHORS_KEPT = 16;
 
+const BEFORE_FIRST_ANCHOR = "There is none yet: each environment gets one in every interval in " +
+  "which it was written to, and POST /_admin/anchors makes one now";
+
 /** One beyond 2^53 is none that a double holds, but it is beyond every stream, too. */
 const INDEX = /^(?:0|[1-9][0-9]*)$/;
 
@@ -148,7 +151,10 @@ export function createAttestationReader(engine: Engine, specs: SpecCache): Attes
         readAnchor(tx, tenant.number, request.anchor),
         readHead(tx, tenant.number, key),
       ]);
-      if (anchor === undefined) return refuse({ kind: "anchor_not_found" });
+      if (anchor === undefined) {
+        const hint = request.anchor === undefined ? BEFORE_FIRST_ANCHOR : undefined;
+        return refuse({ kind: "anchor_not_found", hint });
+      }
       if (formatOf({ ...anchor.anchor }) !== 2) {
         return refuse({ kind: "anchor_format_unsupported", anchorId: anchor.anchor.id });
       }

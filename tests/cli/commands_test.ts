@@ -130,6 +130,55 @@ Deno.test("user add works beside a running server and without one, and the accou
   }
 });
 
+Deno.test("a start that finds a port taken leaves nothing behind, and names the port", async () => {
+  const taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  try {
+    await withFolder(async (dataDir) => {
+      const { port } = taken.addr as Deno.NetAddr;
+      const env = { DAYBOOK_DATA_DIR: `${dataDir}/data`, DAYBOOK_PORT: String(port - 1) };
+      const { code, stderr } = await run(["serve"], env);
+      assert.equal(code, 1);
+      assert.match(stderr, new RegExp(`127\\.0\\.0\\.1:${port} is in use by another program`));
+      assert.deepEqual([...Deno.readDirSync(dataDir)], []);
+    });
+  } finally {
+    taken.close();
+  }
+});
+
+Deno.test("a second start tells where the keys of the first one are", async () => {
+  const server = await startServer();
+  const { dataDir } = server;
+  try {
+    const path = `${dataDir}/credentials.json`;
+    const told = (each: typeof server) => each.output().includes(path);
+    assert.match(server.output(), /^First start: API keys and an operator token are in /m);
+    assert.ok(told(server));
+    assert.equal(await server.stop(), 0);
+    const again = await startServer({ dataDir });
+    assert.match(again.output(), /^ {2}keys +\S+credentials\.json; .*`main\.ts token`/m);
+    assert.equal(await again.stop(), 0);
+    await Deno.remove(path);
+    const without = await startServer({ dataDir });
+    assert.ok(!told(without), "a file that is not there any more");
+    assert.equal(await without.stop(), 0);
+  } finally {
+    await server.remove();
+  }
+});
+
+Deno.test("a server on all addresses names one that can be opened", async () => {
+  const server = await startServer({ env: { DAYBOOK_HOST: "0.0.0.0" } });
+  try {
+    const [, url] = /^ {2}test +(\S+) \(listening on all addresses\)$/m.exec(server.output()) ?? [];
+    const response = await fetch(`${url}/health/ready`);
+    assert.deepEqual(await response.json(), { ok: true });
+    assert.equal(await server.stop(), 0);
+  } finally {
+    await server.remove();
+  }
+});
+
 Deno.test("serve stops on SIGTERM with exit code 0, and starts again on what it kept", async () => {
   const server = await startServer();
   const { dataDir } = server;

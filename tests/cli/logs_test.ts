@@ -170,6 +170,7 @@ const FOR_PEOPLE = [
   /^ {2}(?:production|staging|test) +http:\/\/127\.0\.0\.1:\d+$/,
   /^ {2}data +\S+$/,
   /^First start: API keys and an operator token are in \S+$/,
+  /^ {2}keys +\S+credentials\.json; its operator token lasts a day, .*$/,
 ];
 
 /** Each line is one that we have written: JSON with its three fields, or for people. */

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { didYouMean, nearestName } from "../../src/domain/nearest_name.ts";
+import { didYouMean, nameHint, nearestName } from "../../src/domain/nearest_name.ts";
 
 Deno.test("nearestName() allows two edits, and one in words of up to four letters", () => {
   assert.equal(nearestName("propertes", ["properties"]), "properties");
@@ -65,4 +65,11 @@ Deno.test("nearestName() finds just those within two edits, of longer words too"
     checkPair(head + tail, head + middle + tail);
     checkPair(head, tail);
   }));
+});
+
+Deno.test("nameHint() compares a name with the first 500 of many, and says nothing where none is near", () => {
+  const many = Array.from({ length: 10_000 }, (_, index) => `type_${index}_of_many`);
+  assert.equal(nameHint("ordr", ["order", ...many]), 'Did you mean "order"?');
+  assert.equal(nameHint("ordr", [...many, "order"]), undefined);
+  assert.equal(nameHint("zzzzzzzz", many), undefined);
 });

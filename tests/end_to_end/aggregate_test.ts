@@ -254,7 +254,7 @@ Deno.test("more than 33,554,432 bytes: synchronous is 422 fold_budget_exceeded, 
     assert.ok(Number.isInteger(bytes) && bytes > limit, String(bytes));
     assert.deepEqual(
       Object.keys(refused.body).toSorted(),
-      ["bytes", "error", "error_type", "limit", "ok"],
+      ["bytes", "error", "error_type", "hint", "limit", "ok"],
     );
 
     const { body: page } = await send("GET", "/note?resolve&synchronous");

@@ -357,7 +357,10 @@ testCases("data", [
     call: CALL,
     body: { ...noteBody("a"), meta: 1 },
     status: 400,
-    answer: refusal("bad_request", "Unknown field: meta", { path: "meta" }),
+    answer: refusal("bad_request", "Unknown field: meta", {
+      path: "meta",
+      hint: 'The event\'s own fields belong in `data`: {"data": {...}, "metadata": {...}}',
+    }),
   },
 ]);
 

@@ -344,7 +344,11 @@ testCases("a deploy", [
     call: DEPLOY,
     body: { spec: worldSpec, note: "x" },
     status: 400,
-    answer: refusal("bad_request", "Unknown field: note", { path: "note" }),
+    answer: refusal("bad_request", "Unknown field: note", {
+      path: "note",
+      hint:
+        'A spec is sent in an envelope: {"spec": {"aggregate_types": {...}}, "environment": "test"}',
+    }),
   },
   {
     name: "with force that is no boolean is 400",

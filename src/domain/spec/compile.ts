@@ -182,8 +182,22 @@ function checkRootKeys(document: JsonObject, faults: FaultList): void {
     );
     delete rest.spec;
   }
+  for (const [key, hint] of Object.entries(MOVED_KEYS)) {
+    if (!Object.hasOwn(rest, key)) continue;
+    faults.add("unknown_key", key, `"${key}" is not a key of the spec.`, hint);
+    delete rest[key];
+  }
   checkKnownKeys(rest, ROOT_KEYS, "", faults);
 }
+
+/** What belongs elsewhere, and where. */
+const MOVED_KEYS: Readonly<Record<string, string>> = {
+  listeners: 'Listeners belong in "modules": {"modules": {"listeners": {...}}}.',
+  sagas: 'Sagas belong in "modules": {"modules": {"sagas": {...}}}.',
+  never_cache: 'It belongs in "modules": {"modules": {"never_cache": [...]}}.',
+  events: 'Events belong in their aggregate type: {"aggregate_types": {"order": {"events": ...}}}.',
+  projections: "Projections are deployed by themselves: POST /api/instances/{id}/projections.",
+};
 
 function notAnObject(document: unknown): Violation {
   return {

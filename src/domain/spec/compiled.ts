@@ -1,5 +1,6 @@
 /** A spec that has been checked: what writes and reads ask, ready to be asked. */
 
+import { nameHint } from "../nearest_name.ts";
 import type { Budget } from "../budget.ts";
 import type { Steps } from "../pieces.ts";
 import type { GeoReader } from "../geo/attachment.ts";
@@ -88,5 +89,7 @@ export function refuseAggregateType(
   place: FaultPlace = {},
 ) {
   const refusal = { kind: "aggregate_type_unknown", aggregateType, ...place } as const;
-  return refuse(spec.hash === "" ? { ...refusal, beforeFirstSpec: true } : refusal);
+  if (spec.hash === "") return refuse({ ...refusal, beforeFirstSpec: true });
+  const hint = nameHint(aggregateType, spec.aggregateTypes.keys());
+  return refuse(hint === undefined ? refusal : { ...refusal, hint });
 }

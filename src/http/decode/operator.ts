@@ -1,6 +1,7 @@
 /** Bodies and queries of operator calls: known fields only, each of its type; the environment. */
 
 import type { JsonObject, JsonValue } from "../../domain/json.ts";
+import { didYouMean } from "../../domain/nearest_name.ts";
 import { limits } from "../../domain/limits.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import { type Environment, parseEnvironment } from "../../domain/tenant.ts";
@@ -27,19 +28,29 @@ export async function readFields<const T extends FieldTable>(
   sender: JsonSender,
   table: T,
   bytesMax: number = limits.operatorBodyBytesMax,
+  hint?: string,
 ): Promise<Outcome<Fields<T>>> {
   const body = await readJsonBody(sender, bytesMax);
-  return body.ok ? checkFields(body.value, table) : body;
+  return body.ok ? checkFields(body.value, table, hint) : body;
 }
 
-/** Passes `body` when it has the fields of `table` and no others; else 400 with the path. */
+/**
+ * Passes `body` when it has the fields of `table` and no others; else 400 with the path. `hint`
+ * says what the body is where one of them is not known.
+ */
 export function checkFields<const T extends FieldTable>(
   body: JsonObject,
   table: T,
+  hint?: string,
 ): Outcome<Fields<T>> {
   const names = Object.keys(table);
-  const unknown = findUnknownKey(body, new Set(names.map(bareName)));
-  if (unknown !== undefined) return badField(unknown, `Unknown field: ${unknown}`);
+  const known = names.map(bareName);
+  const unknown = findUnknownKey(body, new Set(known));
+  if (unknown !== undefined) {
+    const fields = known.length === 0 ? "The body has no fields" : `It has ${known.join(", ")}`;
+    const advice = didYouMean(unknown, known, hint ?? fields);
+    return badField(unknown, `Unknown field: ${unknown}`, advice);
+  }
   for (const name of names) {
     const field = bareName(name);
     const value: JsonValue | undefined = body[field];
@@ -57,8 +68,8 @@ function bareName(name: string): string {
   return name.replace("?", "");
 }
 
-function badField(path: string, message: string) {
-  return refuse({ kind: "bad_request", path, message });
+function badField(path: string, message: string, hint?: string) {
+  return refuse({ kind: "bad_request", path, message, hint });
 }
 
 /**

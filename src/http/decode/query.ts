@@ -1,5 +1,6 @@
 /** Query parameters: flags, counts and cursors of the reads. Unknown parameters are ignored. */
 
+import { MILLISECONDS_FROM } from "../../domain/metadata.ts";
 import type { ListAggregatesRequest, ReadEventsRequest } from "../../domain/reading.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import { DELIVERY_STATES, type DeliveryState } from "../../domain/listener/delivery.ts";
@@ -28,8 +29,11 @@ export function readSeconds(query: URLSearchParams, name: string): Outcome<numbe
   const text = query.get(name);
   if (text === null) return accept(undefined);
   const seconds = DECIMAL.test(text) ? Number(text) : NaN;
-  if (Number.isSafeInteger(seconds)) return accept(seconds);
-  return badQuery(name, "must be a non-negative integer (Unix seconds)");
+  if (!Number.isSafeInteger(seconds)) {
+    return badQuery(name, "must be a non-negative integer (Unix seconds)");
+  }
+  if (seconds < MILLISECONDS_FROM) return accept(seconds);
+  return badQuery(name, "is in milliseconds: it must be in Unix seconds");
 }
 
 /** Refuses the query parameter `name`. */

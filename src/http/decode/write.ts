@@ -7,6 +7,7 @@ import type { JsonObject, JsonValue } from "../../domain/json.ts";
 import { isJsonObject } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
 import { accept, type FaultPlace, type Outcome, refuse } from "../../domain/refusal.ts";
+import { hintForBodyField, hintForEventField, hintForTargetField } from "./write_hints.ts";
 import type { RequestedEvent, RequestedTarget } from "../../domain/write.ts";
 
 /** What a body asks for; the caller adds the idempotency claim and the request id. */
@@ -25,7 +26,9 @@ const TARGET_KEYS = new Set(["aggregate_type", "id", "events", "previous_length"
 export function decodeSingle(params: readonly string[], body: JsonObject): Outcome<DecodedWrite> {
   const [aggregateType = "", id = "", type = ""] = params;
   const unknown = findUnknownKey(body, SINGLE_KEYS);
-  if (unknown !== undefined) return badRequest(`Unknown field: ${unknown}`, unknown);
+  if (unknown !== undefined) {
+    return badRequest(`Unknown field: ${unknown}`, unknown, hintForBodyField("single", unknown));
+  }
   const events = [{ type, data: body.data }];
   return accept({ targets: [{ aggregateType, id, events }], metadata: body.metadata });
 }
@@ -34,7 +37,9 @@ export function decodeSingle(params: readonly string[], body: JsonObject): Outco
 export function decodeBatch(params: readonly string[], body: JsonObject): Outcome<DecodedWrite> {
   const [aggregateType = "", id = ""] = params;
   const unknown = findUnknownKey(body, BATCH_KEYS);
-  if (unknown !== undefined) return badRequest(`Unknown field: ${unknown}`, unknown);
+  if (unknown !== undefined) {
+    return badRequest(`Unknown field: ${unknown}`, unknown, hintForBodyField("batch", unknown));
+  }
   const sent = body.events;
   if (sent === undefined) return badRequest("events is required", "events");
   if (!Array.isArray(sent)) return badRequest("events must be an array", "events");
@@ -44,7 +49,7 @@ export function decodeBatch(params: readonly string[], body: JsonObject): Outcom
   }
   const fault = findEventFault(sent, "events");
   if (fault !== undefined) {
-    return badRequest(fault.message, fault.path, { eventIndex: fault.index });
+    return badRequest(fault.message, fault.path, fault.hint, { eventIndex: fault.index });
   }
   const events = toEvents(sent);
   return accept({ targets: [{ aggregateType, id, events }], metadata: body.metadata });
@@ -53,7 +58,10 @@ export function decodeBatch(params: readonly string[], body: JsonObject): Outcom
 /** `{targets: [{aggregate_type, id, events, previous_length?}], metadata}`. */
 export function decodeAtomic(body: JsonObject): Outcome<DecodedWrite> {
   const unknown = findUnknownKey(body, ATOMIC_KEYS);
-  if (unknown !== undefined) return writeInvalid(`Unknown field: ${unknown}`, unknown);
+  if (unknown !== undefined) {
+    const hint = hintForBodyField("atomic", unknown);
+    return writeInvalid(`Unknown field: ${unknown}`, unknown, hint);
+  }
   const sent = body.targets;
   if (!Array.isArray(sent)) return writeInvalid("targets must be an array", "targets");
   if (sent.length < 1 || sent.length > limits.atomicTargetsMax) {
@@ -77,11 +85,14 @@ export function decodeAtomic(body: JsonObject): Outcome<DecodedWrite> {
 
 function decodeTarget(target: JsonValue, targetIndex: number): Outcome<RequestedTarget> {
   const path = `targets.${targetIndex}`;
-  const invalid = (message: string, field: string, eventIndex?: number) =>
-    writeInvalid(message, field === "" ? path : `${path}.${field}`, { targetIndex, eventIndex });
+  const invalid = (message: string, field: string, hint?: string) =>
+    writeInvalid(message, field === "" ? path : `${path}.${field}`, hint, { targetIndex });
   if (!isJsonObject(target)) return invalid("A target must be an object", "");
   const unknown = findUnknownKey(target, TARGET_KEYS);
-  if (unknown !== undefined) return invalid(`Unknown field in a target: ${unknown}`, unknown);
+  if (unknown !== undefined) {
+    const hint = hintForTargetField(unknown);
+    return invalid(`Unknown field in a target: ${unknown}`, unknown, hint);
+  }
   const { aggregate_type: aggregateType, id, events, previous_length: previousLength } = target;
   if (typeof aggregateType !== "string") {
     return invalid("aggregate_type must be a string", "aggregate_type");
@@ -92,7 +103,8 @@ function decodeTarget(target: JsonValue, targetIndex: number): Outcome<Requested
   }
   const fault = findEventFault(events, `${path}.events`);
   if (fault !== undefined) {
-    return writeInvalid(fault.message, fault.path, { targetIndex, eventIndex: fault.index });
+    const place = { targetIndex, eventIndex: fault.index };
+    return writeInvalid(fault.message, fault.path, fault.hint, place);
   }
   return accept({ aggregateType, id, events: toEvents(events), previousLength });
 }
@@ -101,6 +113,7 @@ interface EventFault {
   readonly message: string;
   readonly path: string;
   readonly index: number;
+  readonly hint?: string;
 }
 
 function findEventFault(events: readonly JsonValue[], path: string): EventFault | undefined {
@@ -110,7 +123,8 @@ function findEventFault(events: readonly JsonValue[], path: string): EventFault 
       return { message: "An event must be an object {type, data}", path: here, index };
     }
     if (typeof event.type !== "string") {
-      return { message: "type must be a string", path: `${here}.type`, index };
+      const hint = "event_type" in event ? hintForEventField("event_type") : undefined;
+      return { message: "type must be a string", path: `${here}.type`, index, hint };
     }
     const unknown = findUnknownKey(event, EVENT_KEYS);
     if (unknown !== undefined) {
@@ -118,6 +132,7 @@ function findEventFault(events: readonly JsonValue[], path: string): EventFault 
         message: `Unknown field in an event: ${unknown}`,
         path: `${here}.${unknown}`,
         index,
+        hint: hintForEventField(unknown),
       };
     }
   }
@@ -140,10 +155,10 @@ export function findUnknownKey(object: JsonObject, known: ReadonlySet<string>): 
   return undefined;
 }
 
-function badRequest(message: string, path: string, place: FaultPlace = {}) {
-  return refuse({ kind: "bad_request", message, path, ...place });
+function badRequest(message: string, path: string, hint?: string, place: FaultPlace = {}) {
+  return refuse({ kind: "bad_request", message, path, hint, ...place });
 }
 
-function writeInvalid(message: string, path: string, place: FaultPlace = {}) {
-  return refuse({ kind: "write_invalid", message, path, ...place });
+function writeInvalid(message: string, path: string, hint?: string, place: FaultPlace = {}) {
+  return refuse({ kind: "write_invalid", message, path, hint, ...place });
 }

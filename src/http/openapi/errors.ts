@@ -35,7 +35,7 @@ const PATH: FieldSchemas = { "path?": TEXT, ...PLACE };
 const LENGTHS: FieldSchemas = { current_length: COUNT, expected_length: COUNT };
 const VIOLATION = object({ rule: TEXT, path: TEXT, message: TEXT, hint: TEXT });
 const VIOLATIONS: FieldSchemas = { "path?": TEXT, violations: array(VIOLATION) };
-const FAULT: FieldSchemas = { "hint?": TEXT, context: FREE_OBJECT, error_id: TEXT };
+const FAULT: FieldSchemas = { context: FREE_OBJECT, error_id: TEXT };
 const WHOLE: Schema = { type: "string", pattern: "^[0-9]+$" };
 const RETRY = ["Retry-After"] as const;
 const RATE = ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Scope"] as const;
@@ -51,8 +51,8 @@ export const ERRORS: Readonly<Record<ErrorName, ErrorForm>> = {
   bad_request: error(400, "bad_request", PATH),
   unauthorized: error(401, "unauthorized", {}, ["WWW-Authenticate"]),
   forbidden: error(403, "forbidden"),
-  not_found: error(404, "not_found", { "hint?": TEXT }),
-  aggregate_type_unknown: error(404, "not_found", { "hint?": TEXT }),
+  not_found: error(404, "not_found"),
+  aggregate_type_unknown: error(404, "not_found"),
   event_type_unknown: error(404, "not_found", PLACE),
   event_type_reserved: error(422, "bad_request", PLACE),
   aggregate_missing: error(404, "not_found"),
@@ -143,7 +143,7 @@ export const ERRORS: Readonly<Record<ErrorName, ErrorForm>> = {
   }),
   anchor_format_unsupported: error(409, "anchor_format_unsupported", { anchor_id: TEXT }),
   anchor_stream_mismatch: error(409, "anchor_stream_mismatch", { anchor_id: TEXT }),
-  target_type_unknown: error(422, "not_found", { "hint?": TEXT, ...PLACE }),
+  target_type_unknown: error(422, "not_found", PLACE),
   internal: error(500, "internal", FAULT, ERROR_ID),
   store_away: error(503, "unavailable", FAULT, [...RETRY, ...ERROR_ID]),
 };
@@ -184,5 +184,5 @@ function error(
 }
 
 function form(status: number, fields: FieldSchemas, headers: readonly string[] = []): ErrorForm {
-  return { status, schema: object({ ok: { const: false }, ...fields }), headers };
+  return { status, schema: object({ ok: { const: false }, ...fields, "hint?": TEXT }), headers };
 }

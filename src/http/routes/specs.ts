@@ -19,10 +19,13 @@ const ENVELOPE = {
   "environment?": "string",
 } as const;
 
+const AROUND_SPEC = "A spec is sent in an envelope: " +
+  '{"spec": {"aggregate_types": {...}}, "environment": "test"}';
+
 /** `POST /api/instances/{id}/spec` `{spec, force?, dry_run?, environment?}`. */
 export async function deploySpec(edge: Edge, call: Call, operator: Operator) {
   const { requestId } = call;
-  const body = await readFields(call, ENVELOPE, limits.specBodyBytesMax);
+  const body = await readFields(call, ENVELOPE, limits.specBodyBytesMax, AROUND_SPEC);
   if (!body.ok) return answerRefused(edge, call, body.refusal);
   const { spec, force = false, dry_run: dryRun = false, environment } = body.value;
   // What counts is the spec, not the white space it was sent with.

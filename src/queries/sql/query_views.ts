@@ -19,6 +19,7 @@ import { openCopyWriter } from "../../sql/copy_writer.ts";
 import { openQueryPool, type QueryOutcome, type QueryPool } from "../../sql/query_pool.ts";
 import { readStaleness } from "../read_view.ts";
 import { waitForViews } from "../views_caught_up.ts";
+import { hintForTable } from "./table_hint.ts";
 import { type FollowPatience, openViewCopies, type ViewCopies } from "./view_copies.ts";
 
 export interface QueryReply {
@@ -136,7 +137,8 @@ async function queryViews(
   const query = { ...request, ...checked, tenant, asked, commits, patience };
   const { staleness } = after;
   const outcome = await queryCopy(parts, query);
-  if (!outcome.ok || staleness === undefined) return outcome;
+  if (!outcome.ok) return await adviseOnTable(parts, tenant, outcome.refusal);
+  if (staleness === undefined) return outcome;
   return accept({ ...outcome.value, ...staleness });
 }
 
@@ -158,6 +160,17 @@ async function readFreshness(tx: ReadTransaction, tenant: number, asked: readonl
   const lag = Math.max(-1, ...found.map((staleness) => staleness?.lag ?? -1));
   const staleness = lag < 0 ? undefined : { stale: true as const, lag };
   return { broken: findBroken(views, asked), staleness };
+}
+
+/** Says of a table that is not there which ones are. */
+async function adviseOnTable(
+  { engine }: Parts,
+  { number }: Tenant,
+  refusal: Refusal,
+): Promise<Outcome<never>> {
+  if (refusal.kind !== "sql_not_allowed") return refuse(refusal);
+  const hint = await engine.snapshot((tx) => hintForTable(tx, number, refusal.message));
+  return refuse(hint === undefined ? refusal : { ...refusal, hint });
 }
 
 interface CopyQuery {

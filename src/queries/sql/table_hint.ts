@@ -1,0 +1,31 @@
+/** What to do about a table that a statement names and that is not there. */
+
+import { nameHint } from "../../domain/nearest_name.ts";
+import type { ReadTransaction } from "../../kv/engine.ts";
+import { listProjections } from "../../store/projections.ts";
+
+const MISSING = /^no such table: (.*)$/;
+/** Names that are told. */
+const NAMES_MAX = 20;
+
+/** `reason`: of a statement that was refused. Undefined where it is not about a table. */
+export async function hintForTable(
+  tx: ReadTransaction,
+  tenant: number,
+  reason: string,
+): Promise<string | undefined> {
+  const [, table] = MISSING.exec(reason) ?? [];
+  if (table === undefined) return undefined;
+  const records = (await listProjections(tx, tenant)).filter(({ isDeleted }) => !isDeleted);
+  const named = records.find(({ name }) => name.toLowerCase() === table.toLowerCase());
+  if (named !== undefined && named.ready === undefined) {
+    return `The projection ${named.name} is being built: ask again when it is ready, which ` +
+      "GET /api/instances/{id}/projections tells";
+  }
+  const names = records.filter(({ ready }) => ready !== undefined).map(({ name }) => name);
+  if (names.length === 0) return "There are no tables: each projection that is ready is one";
+  const near = nameHint(table, names);
+  if (near !== undefined) return near;
+  const more = names.length > NAMES_MAX ? ` and ${names.length - NAMES_MAX} more` : "";
+  return `Each projection that is ready is a table: ${names.slice(0, NAMES_MAX).join(", ")}${more}`;
+}

@@ -285,4 +285,32 @@ export const MUTATIONS: readonly Mutation[] = [
     put: "Math.min(nextMs - host.nowMs(), PAUSE_MS_MAX * 1e6)",
     suite: "tests/crash/clock_jump_test.ts",
   },
+  {
+    name: "an inner resource says what a dynamic reference means",
+    path: "src/domain/spec/schema/dynamic_scope.ts",
+    find: "filter((name) => !meanings.has(name))",
+    put: "filter(() => true)",
+    suite: "tests/domain/spec/json_schema_suite_test.ts",
+  },
+  {
+    name: "what contains finds does not count as evaluated",
+    path: "src/domain/spec/schema/evaluated_items.ts",
+    find: "if (records.isKept) markFound(cxt);",
+    put: "if (records.unitsPerItem < 0) markFound(cxt);",
+    suite: "tests/domain/spec/json_schema_suite_test.ts",
+  },
+  {
+    name: "a label in Punycode may have several spellings",
+    path: "src/domain/spec/schema/hostname.ts",
+    find: "encodePunycode(codePoints) === label.slice(4).toLowerCase()",
+    put: "codePoints.length > 0",
+    suite: "tests/domain/spec/json_schema_suite_test.ts",
+  },
+  {
+    name: "two schemas of the document have one name",
+    path: "src/http/openapi/component_names.ts",
+    find: "if (count === 1) return plain;",
+    put: "return plain;",
+    suite: "tests/http/openapi/generators_test.ts",
+  },
 ];

@@ -7,7 +7,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
 import { runAtOnce, type Steps } from "../../domain/pieces.ts";
-import { embedSchema } from "../../domain/spec/schema/embed.ts";
+import { embedSchema, type Part } from "../../domain/spec/schema/embed.ts";
 import type { PathRoutes, Route } from "../route.ts";
 import { SCHEMAS, writeMetadata } from "./components.ts";
 import { describeRoute } from "./describe_route.ts";
@@ -109,15 +109,21 @@ function* writeDocument(
     `"components":{"schemas":{${schemaTexts}},${JSON.stringify(rest).slice(1)}}`;
 }
 
-function* writeMembers(members: Iterable<readonly [string, JsonValue]>): Generator<string> {
-  for (const [name, value] of members) yield `${JSON.stringify(name)}:${JSON.stringify(value)}`;
+function* writeMembers(members: Iterable<Part | void>): Generator<string | void> {
+  for (const member of members) {
+    yield member && `${JSON.stringify(member[0])}:${JSON.stringify(member[1])}`;
+  }
 }
 
 /** All of them, or undefined where that is more. */
-function* withinLimit(texts: Iterable<string>, max: number): Steps<string | undefined> {
+function* withinLimit(texts: Iterable<string | void>, max: number): Steps<string | undefined> {
   const parts: string[] = [];
   let length = 0;
   for (const text of texts) {
+    if (text === undefined) {
+      yield;
+      continue;
+    }
     length += text.length + 1;
     if (length > max) return undefined;
     parts.push(text);
@@ -129,7 +135,7 @@ function* withinLimit(texts: Iterable<string>, max: number): Steps<string | unde
 function* shownPlaces(
   places: readonly Place[],
   shown: ShownTypes,
-): Generator<readonly [string, JsonValue]> {
+): Generator<Part> {
   for (const place of places) {
     if (shown.types.length === 0 || !isOfTypes(place)) yield [place.pattern, pathItem(place)];
     else {
@@ -142,7 +148,7 @@ function* allSchemas(
   spec: JsonObject | undefined,
   shown: ShownTypes,
   detail: Detail,
-): Generator<readonly [string, JsonValue]> {
+): Generator<Part | void> {
   yield* Object.entries({ ...SCHEMAS, ...ERROR_SCHEMAS, ...partySchemas(spec) });
   for (const { type, definition } of shown.types) {
     const events = eventsOf(definition);

@@ -5,7 +5,8 @@
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
-import { findReferences, findTargets, type References } from "./references.ts";
+import type { Steps } from "../../pieces.ts";
+import { findReferencesSteps, findTargets, type References } from "./references.ts";
 import { escapePointer, KEYWORDS, unescapePointer } from "./vocabulary.ts";
 
 /** What says where a schema is. Two event types may use the same names. */
@@ -48,19 +49,24 @@ interface Embedding {
   readonly naming: Naming;
 }
 
-/** The parts of `schema`, which has passed its deploy. The first is itself, called `name`. */
+export type Part = readonly [name: string, part: JsonValue];
+
+/**
+ * The parts of `schema`, which has passed its deploy, and between them moments to rest. The first
+ * part is itself, called `name`.
+ */
 export function* embedSchema(
   schema: JsonValue,
   name: string,
   naming: Naming,
-): Generator<readonly [name: string, part: JsonValue]> {
-  const references = findReferences(schema);
+): Generator<Part | void> {
+  const references = yield* findReferencesSteps(schema);
   const names = new Map([["", name]]);
   for (const target of findTargets(references)) {
     if (!names.has(target)) names.set(target, naming.claim(`${name}.${lastSegment(target)}`));
   }
   const embedding: Embedding = { references, names, choices: new Map(), naming };
-  for (const [pointer, part] of names) yield [part, embedAt(pointer, embedding)];
+  for (const [pointer, part] of names) yield [part, yield* embedAt(pointer, embedding)];
   for (const [anchor, part] of embedding.choices) yield [part, choiceOf(anchor, embedding)];
 }
 
@@ -69,19 +75,21 @@ function lastSegment(pointer: string): string {
 }
 
 /** The schema that `pointer` holds, or the reference to its part. */
-function embedHeldAt(pointer: string, embedding: Embedding): JsonValue {
+function* embedHeldAt(pointer: string, embedding: Embedding): Steps<JsonValue> {
+  yield;
   const name = embedding.names.get(pointer);
-  return name === undefined ? embedAt(pointer, embedding) : { $ref: embedding.naming.refTo(name) };
+  if (name !== undefined) return { $ref: embedding.naming.refTo(name) };
+  return yield* embedAt(pointer, embedding);
 }
 
-function embedAt(pointer: string, embedding: Embedding): JsonValue {
+function* embedAt(pointer: string, embedding: Embedding): Steps<JsonValue> {
   const { schema } = embedding.references.places.get(pointer)!;
   if (!isJsonObject(schema)) return schema === true ? {} : { not: {} };
   const result: JsonObject = {};
   for (const [keyword, value] of Object.entries(schema)) {
     if (isOfNoUse(keyword) || keyword === "$ref" || keyword === "$dynamicRef") continue;
     if (keyword === "enum" && !isPlainList(value as JsonValue[])) continue;
-    result[keyword] = embedHeld(keyword, value, `${pointer}/${keyword}`, embedding);
+    result[keyword] = yield* embedHeld(keyword, value, `${pointer}/${keyword}`, embedding);
   }
   for (const reference of embedReferences(schema, pointer, embedding)) {
     addReference(reference, result);
@@ -157,27 +165,32 @@ function addReference($ref: string, result: JsonObject): void {
   }
 }
 
-function embedHeld(
+function* embedHeld(
   keyword: string,
   value: JsonValue,
   place: string,
   embedding: Embedding,
-): JsonValue {
+): Steps<JsonValue> {
   switch (KEYWORDS.get(keyword)?.holds) {
     case "schema":
       return MAY_BE_BOOLEAN.has(keyword) && typeof value === "boolean"
         ? value
-        : embedHeldAt(place, embedding);
-    case "list":
-      return (value as JsonValue[]).map((_, index) => embedHeldAt(`${place}/${index}`, embedding));
-    case "map":
+        : yield* embedHeldAt(place, embedding);
+    case "list": {
+      const list: JsonValue[] = [];
+      for (const index of (value as JsonValue[]).keys()) {
+        list.push(yield* embedHeldAt(`${place}/${index}`, embedding));
+      }
+      return list;
+    }
+    case "map": {
+      const entries: [string, JsonValue][] = [];
+      for (const key of Object.keys(value as JsonObject)) {
+        entries.push([key, yield* embedHeldAt(`${place}/${escapePointer(key)}`, embedding)]);
+      }
       // Entries, not assignments: a key may be `__proto__`.
-      return Object.fromEntries(
-        Object.keys(value as JsonObject).map((key) => [
-          key,
-          embedHeldAt(`${place}/${escapePointer(key)}`, embedding),
-        ]),
-      );
+      return Object.fromEntries(entries);
+    }
     default:
       return value;
   }

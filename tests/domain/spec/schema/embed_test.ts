@@ -26,7 +26,7 @@ function partsOf(schema: JsonValue): Record<string, JsonValue> {
     return name;
   }
   const naming: Naming = { claim, refTo: (name) => PLACE + name };
-  return Object.fromEntries(embedSchema(schema, NAME, naming));
+  return Object.fromEntries([...embedSchema(schema, NAME, naming)].filter((part) => part != null));
 }
 
 function embedded(schema: JsonValue): Judge {

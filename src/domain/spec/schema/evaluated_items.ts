@@ -28,7 +28,7 @@ export interface ItemRecords {
 
 /** Where prefixes are all there is, a record is short; `contains` may write each item down. */
 const UNITS_PER_ITEM = 8;
-const UNITS_PER_FOUND_ITEM = 64;
+const UNITS_PER_FOUND_ITEM = 24;
 
 /** What the validators of a schema have to record. */
 export function itemRecordsOf(references: References): ItemRecords {

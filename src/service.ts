@@ -194,7 +194,7 @@ export function createService(
       listAggregates({ engine, host, specs, reader }, tenant, request),
     readError: errors.read,
     listErrors: (tenant, page) => listErrors(errors.list, tenant, page),
-    ...storedCalls(engine, specs),
+    ...storedCalls(engine, specs, host),
     ...reactionCalls({ ...reacting, counters, circuitOf: deliveries.circuitOf }),
     recordError: errors.record,
   };
@@ -238,11 +238,12 @@ export function createService(
 function storedCalls(
   engine: Engine,
   specs: SpecCache,
+  host: Host,
 ): Pick<DataService, "readLength" | "readEvents" | "findNearby"> {
   return {
     readLength: (tenant, aggregateType, id) => readLength(engine, specs, tenant, aggregateType, id),
     readEvents: (tenant, request) => readEventPage(engine, specs, tenant, request),
-    findNearby: (tenant, request) => findNearby(engine, specs, tenant, request),
+    findNearby: (tenant, request) => findNearby(engine, specs, host, tenant, request),
   };
 }
 

@@ -122,14 +122,14 @@ export function createDeliveryTrier(parts: DeliveryParts): DeliveryTrier {
     const beganMs = host.nowMs();
     const began = host.monotonicMs();
     const body = encodePayload(payloadParts(lane, delivery, receiver));
-    const { url, secret } = receiver;
+    const { url, secret, tenant: { instanceId: owner } } = receiver;
     const signed = { deliveryId, secret, sentMs: beganMs, prefix: headerPrefix };
     const headers = { ...DELIVERY_HEADERS, ...signatureHeaders(body, signed) };
     // A deploy refuses such a listener; an import may have brought it.
     const isPlain = receiver.tenant.environment === "production" && url.startsWith("http:");
     const answer = isPlain
       ? { failure: "address_refused" } as const
-      : await send(lane, { url, headers, body, cause: delivery.cause });
+      : await send(lane, { owner, url, headers, body, cause: delivery.cause });
     const at = new Date(beganMs).toISOString();
     const duration_ms = Math.round(host.monotonicMs() - began);
     return { answer, endedMs: host.nowMs(), line: { at, ...answer, duration_ms } };

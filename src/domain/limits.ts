@@ -147,6 +147,9 @@ export const limits = {
   deliveryAnswerBytesMax: 64 * KiB,
   /** Tries under way of one listener, and of a whole process. */
   deliveriesPerListenerMax: 16,
+  /** Names of listeners that are looked up at a time: of all instances, and of one. */
+  nameLookupsMax: 12,
+  nameLookupsPerInstanceMax: 3,
   deliveriesUnderWayMax: 256,
   /** Of these, so many are for instances that have none under way. */
   deliveriesKeptForOthers: 64,

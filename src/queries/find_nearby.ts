@@ -5,6 +5,7 @@
 
 import { openSearch } from "../domain/geo/search.ts";
 import { limits } from "../domain/limits.ts";
+import { openPieces, type Turns } from "../domain/pieces.ts";
 import type { NearbyPage, NearbyRequest } from "../domain/reading.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
 import { type CompiledAggregateType, refuseAggregateType } from "../domain/spec/compiled.ts";
@@ -22,6 +23,7 @@ const AREA_POINTS = 64;
 export async function findNearby(
   engine: Engine,
   specs: SpecCache,
+  turns: Turns,
   { number }: Tenant,
   { aggregateType, point, radius, limit: asked = limits.listPageDefault }: NearbyRequest,
 ): Promise<Outcome<NearbyPage>> {
@@ -35,8 +37,10 @@ export async function findNearby(
   const limit = Math.min(asked, limits.listPageMax);
   // One more tells whether anything is left out.
   const search = openSearch(point, radius, limit + 1);
+  const pieces = openPieces(turns);
   await engine.snapshot(async (tx) => {
     for (;;) {
+      await pieces.rest();
       const areas = search.next(AREAS_AT_ONCE);
       if (areas.length === 0) return;
       const pages = await Promise.all(

@@ -13,6 +13,7 @@ import type { Webhook, WebhookSender } from "../domain/listener/sender.ts";
 import { isPublicAddress, literalAddress } from "../domain/listener/public_address.ts";
 import { limits } from "../domain/limits.ts";
 import type { Host } from "../host.ts";
+import { openNameService } from "./name_service.ts";
 import {
   AddressRefused,
   guardedLookup,
@@ -38,7 +39,7 @@ export function webhookSender(
   host: Pick<Host, "nowMs" | "startTimer">,
   { allowPrivate, resolve = resolveBySystem }: SenderSettings,
 ): WebhookSender {
-  const lookup = guardedLookup(resolve, allowPrivate);
+  const names = openNameService(resolve);
   // As many as may be under way at once: else most of them would be opened anew each time.
   const options = {
     keepAlive: true,
@@ -54,7 +55,7 @@ export function webhookSender(
     isFresh: boolean,
     milliseconds: number,
   ): Promise<TryAnswer | "again"> {
-    const { url, headers, body } = webhook;
+    const { owner, url, headers, body } = webhook;
     const isSecure = url.startsWith("https:");
     const agent = isFresh ? false : isSecure ? secure : plain;
     return new Promise((settle) => {
@@ -62,7 +63,7 @@ export function webhookSender(
         method: "POST",
         headers: writtenHeaders(url, headers, body),
         agent,
-        lookup,
+        lookup: guardedLookup(names.of(owner), allowPrivate),
       });
       const stopTimer = host.startTimer(milliseconds, () => {
         settle({ failure: "timeout" });

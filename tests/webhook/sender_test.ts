@@ -79,7 +79,7 @@ async function answerTo(respond: (socket: Socket) => void): Promise<TryAnswer> {
 }
 
 function sendTo(sender: WebhookSender, url: string, body = "{}"): Promise<TryAnswer> {
-  return sender.send({ url, headers: HEADERS, body });
+  return sender.send({ owner: "shop", url, headers: HEADERS, body });
 }
 
 Deno.test("at least 60 hostile forms of a URL are tried below", () => {

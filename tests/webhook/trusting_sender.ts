@@ -7,6 +7,6 @@ const sender = webhookSender(systemHost(), {
   allowPrivate: true,
   resolve: () => Promise.resolve([{ address: "127.0.0.1", family: 4 }]),
 });
-const answer = await sender.send({ url: Deno.args[0]!, headers: {}, body: "{}" });
+const answer = await sender.send({ owner: "shop", url: Deno.args[0]!, headers: {}, body: "{}" });
 console.log(JSON.stringify(answer));
 sender.close();

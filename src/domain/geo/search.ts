@@ -192,7 +192,10 @@ function isBefore(a: Ranked, b: Ranked): boolean {
   return a.distance < b.distance || (a.distance === b.distance && compareIds(a.id, b.id) < 0);
 }
 
-/** As the store sorts them. */
+const ASCII = /^[\0-\x7f]*$/;
+
+/** As the store sorts them: by their bytes. */
 function compareIds(a: string, b: string): number {
+  if (ASCII.test(a) && ASCII.test(b)) return a < b ? -1 : a > b ? 1 : 0;
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }

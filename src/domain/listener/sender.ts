@@ -3,6 +3,8 @@
 import type { TryAnswer } from "./delivery.ts";
 
 export interface Webhook {
+  /** The instance that sends it. */
+  readonly owner: string;
   /** Absolute, of `http:` or `https:`. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;

@@ -16,13 +16,17 @@ export async function openStoreOrExit(config: Config, host: Host, what: string):
   try {
     return await openEngine(config, host);
   } catch (error) {
-    const isInUse = error instanceof Error && error.name === "StoreInUse";
-    const message = isInUse
-      ? `The store in ${config.dataDir} is in use. Stop the server that runs on it, ${what}, and ` +
-        "start it again: one process at a time owns the embedded store"
-      : `The store cannot be opened: ${reasonOf(error)}`;
-    exitWith(EXIT_FAILED, message);
+    exitForOpening(config, what, error);
   }
+}
+
+export function exitForOpening({ dataDir }: Config, what: string, error: unknown): never {
+  const isInUse = error instanceof Error && error.name === "StoreInUse";
+  const message = isInUse
+    ? `The store in ${dataDir} is in use. Stop the server that runs on it, ${what}, and ` +
+      "start it again: one process at a time owns the embedded store"
+    : `The store cannot be opened: ${reasonOf(error)}`;
+  exitWith(EXIT_FAILED, message);
 }
 
 /** Says on standard error every few seconds how far it is. */

@@ -8,6 +8,7 @@
 
 import { Worker } from "node:worker_threads";
 import { EngineUnavailable } from "./engine.ts";
+import { giveUpSums } from "./page_notes.ts";
 import type { SqliteFile } from "./sqlite_file.ts";
 import { SQLITE_SIZES } from "./sqlite_sizes.ts";
 
@@ -51,6 +52,8 @@ export interface CheckpointHome {
   onRelease(): void;
   /** The disk did not confirm the database: the log, which has it all, must not be started anew. */
   onBroken(cause: unknown): void;
+  /** Sums of pages could not be kept. The store goes on without. */
+  onUnnoted(reason: string): void;
 }
 
 /** Passes that are made to empty a log before that is given up. */
@@ -67,7 +70,11 @@ interface Emptying {
 export type PassRequest = "pass" | "finish";
 export type PassAnswer =
   /** Pages of the log that are in the database now. */
-  | { readonly moved: number }
+  | {
+    readonly moved: number;
+    /** Why their sums could not be kept; see `page_notes.ts`. */
+    readonly unnoted?: string;
+  }
   /** Nothing is lost: the log only grows, and the next pass tries again. */
   | { readonly failure: string }
   /** Pages were moved, and nobody knows whether they are on the disk. */
@@ -111,6 +118,7 @@ export function openCheckpoints(
     opened.unref();
     opened.on("message", (answer: PassAnswer) => {
       if ("unsynced" in answer) home.onBroken(answer.unsynced);
+      if ("moved" in answer && answer.unnoted !== undefined) home.onUnnoted(answer.unnoted);
       endPass("moved" in answer ? answer.moved : undefined);
     });
     const lose = (cause: unknown) => {
@@ -119,6 +127,8 @@ export function openCheckpoints(
       worker = undefined;
       // What it moved in a finish counts as moved, and nobody knows whether it is on the disk.
       if (isHeld) home.onBroken(cause);
+      // Nor whether it has noted what it moved.
+      else if (isBusy) home.onUnnoted(giveUpSums(file.path, cause));
       // One that cannot start is tried again with the next pass.
       if (isBusy) endPass(undefined);
     };

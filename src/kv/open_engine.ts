@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Engine } from "./engine.ts";
 import type { EngineHost } from "./foundationdb_engine.ts";
 import { drawKeyHash } from "./key_bytes.ts";
+import { checkPages, NO_PAGES, type PageCheck } from "./page_check.ts";
 import { checkSqliteFile } from "./row_checksum.ts";
 import { openSqliteEngine } from "./sqlite.ts";
 
@@ -15,6 +16,11 @@ export interface EngineChoice {
   readonly fdbClusterFile?: string;
 }
 
+export interface OpeningHost extends EngineHost {
+  /** Hears what an operator should know and no request does. */
+  log?(level: "warn", message: string, fields: Record<string, unknown>): void;
+}
+
 /**
  * Opens the engine of a deployment.
  * @throws {StoreInUse} when another process has the embedded store open.
@@ -24,11 +30,15 @@ export interface EngineChoice {
  */
 export async function openEngine(
   { store, dataDir, fdbClusterFile }: EngineChoice,
-  host: EngineHost,
+  host: OpeningHost,
 ): Promise<Engine> {
   drawKeyHash((length) => host.randomBytes(length));
   if (store === "sqlite") {
-    return openSqliteEngine({ path: sqlitePath(dataDir), yieldTurn: host.yieldTurn });
+    return openSqliteEngine({
+      path: sqlitePath(dataDir),
+      yieldTurn: host.yieldTurn,
+      onUnnoted: (reason) => host.log?.("warn", "Sums of pages are not kept", { reason }),
+    });
   }
   // Loaded only when chosen: it needs a native library that is not everywhere.
   const { openFoundationdbEngine } = await import("./foundationdb.ts");
@@ -41,6 +51,14 @@ export async function openEngine(
  */
 export function checkStoreFile({ store, dataDir }: EngineChoice): string[] {
   return store === "sqlite" ? checkSqliteFile(sqlitePath(dataDir)) : [];
+}
+
+/**
+ * Compares the pages of a store with the sums of what was last written there; to be done before the
+ * store is opened, for that writes to it. @throws {StoreInUse} when somebody has it open.
+ */
+export function checkStorePages({ store, dataDir }: EngineChoice): PageCheck {
+  return store === "sqlite" ? checkPages(sqlitePath(dataDir)) : NO_PAGES;
 }
 
 function sqlitePath(dataDir: string): string {

@@ -108,6 +108,7 @@ class SqliteEngine implements Engine {
       untilFlushed: () => this.#untilFlushed(),
       onRelease: () => this.#schedule(),
       onBroken: (cause) => this.#break(cause),
+      onUnnoted: (reason) => file.onUnnoted(reason),
     });
     this.#home = { views: this.#views, nowMs, isClosed: () => this.#isClosed };
     if (file.hasLeftLog) this.#syncLeftLog();

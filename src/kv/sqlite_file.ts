@@ -6,6 +6,8 @@
 import { DatabaseSync } from "node:sqlite";
 import { dirname } from "node:path";
 import { openRecentValues } from "./recent_values.ts";
+import { giveUpSums } from "./page_notes.ts";
+import { dropForeignSums, removePageSums } from "./page_sums.ts";
 import { redoPathsOf, refuseLogAlone } from "./redo_log.ts";
 import { STORE_TABLES } from "./row_checksum.ts";
 import { prepareChange } from "./sqlite_change.ts";
@@ -13,6 +15,7 @@ import { lockStore } from "./sqlite_lock.ts";
 import { preparePairs, type StoredPairs } from "./sqlite_pairs.ts";
 import { SQLITE_SIZES, type SqliteSizes } from "./sqlite_sizes.ts";
 import { openSqliteWriter, type SqliteWriter } from "./sqlite_writer.ts";
+import { prepareMoment } from "./store_row.ts";
 import { makeFolder, syncFolder } from "./synced_folder.ts";
 import { FORMAT, upgradeStore } from "./upgrade_store.ts";
 
@@ -39,6 +42,8 @@ export interface SqliteFile extends StoredPairs, Omit<SqliteWriter, "close"> {
    * Rejects where the disk did not confirm a write.
    */
   close(): Promise<void>;
+  /** Hears why sums of pages could not be kept. */
+  onUnnoted(reason: string): void;
   /** Version of the last commit, as stored. */
   readVersion(): number;
   /** Another connection; it sees what was flushed. */
@@ -58,6 +63,8 @@ export interface SqliteFileOptions {
   readonly sizes?: Partial<SqliteSizes>;
   /** Syncs the log in the place of the disk. For tests of a slow and of a failing one. */
   readonly syncLog?: (log: Deno.FsFile) => Promise<void>;
+  /** Hears once why sums of pages could not be kept; the store goes on without. */
+  readonly onUnnoted?: (reason: string) => void;
 }
 
 /**
@@ -74,19 +81,32 @@ export function openSqliteFile(options: SqliteFileOptions): SqliteFile {
     const hasLeftLog = sizeOf(`${path}-wal`) > 0;
     const db = new DatabaseSync(path, { timeout: busyTimeoutMs });
     try {
-      if (isEmpty(db)) refuseLogAlone(path);
+      const isNew = isEmpty(db);
+      if (isNew) refuseLogAlone(path);
       prepareSchema(db, path);
+      // Beside a new store there can only be those of another one.
+      if (isNew) dropSums(options, () => removePageSums(path));
+      else if (!hasLeftLog) dropSums(options, () => dropForeignSums(path, prepareMoment(db)));
       // SQLite goes on where it cannot sync the names of new files.
       syncFolder(dirname(path));
       if (pagesMax !== undefined) db.exec(`PRAGMA max_page_count = ${pagesMax}`);
       return buildFile(db, options, hasLeftLog, lock);
     } catch (error) {
-      db.close();
+      if (hasLeftLog) LEFT_OPEN.push(db);
+      else db.close();
       throw error;
     }
   } catch (error) {
     lock.release();
     throw error;
+  }
+}
+
+function dropSums({ path, onUnnoted }: SqliteFileOptions, drop: () => void): void {
+  try {
+    drop();
+  } catch (error) {
+    onUnnoted?.(giveUpSums(path, error));
   }
 }
 
@@ -133,7 +153,7 @@ function prepareSchema(db: DatabaseSync, path: string): void {
 
 function buildFile(
   db: DatabaseSync,
-  { path, sizes, syncLog = (log) => log.syncData() }: SqliteFileOptions,
+  { path, sizes, syncLog = (log) => log.syncData(), onUnnoted: tell }: SqliteFileOptions,
   hasLeftLog: boolean,
   lock: { release(): void },
 ): SqliteFile {
@@ -143,6 +163,12 @@ function buildFile(
   const recent = openRecentValues();
   const readVersion = () => (version.get() as { version: number }).version;
   const bounds = { ...SQLITE_SIZES, ...sizes };
+  let isTold = false;
+  // Each pass would say the same again.
+  const onUnnoted = (reason: string) => {
+    if (!isTold) tell?.(reason);
+    isTold = true;
+  };
   const writer = openSqliteWriter(db, {
     path,
     sizes: bounds,
@@ -150,12 +176,14 @@ function buildFile(
     change: prepareChange(db, pairs, recent),
     readVersion,
     syncLog,
+    onUnnoted,
     onRollback: recent.forgetAll,
   });
   return {
     ...writer,
     path,
     bounds,
+    onUnnoted,
     scan: pairs.scan,
     get: (key, hash) => recent.get(key, hash) ?? recent.keep(key, hash, pairs.get(key, hash)),
     readVersion,

@@ -10,6 +10,11 @@ export interface SqliteLog {
   readonly isOpen: boolean;
   /** Pages in the log, whether or not they were moved to the database already. */
   readonly frames: number;
+  /**
+   * Whether somebody has moved frames of this log before it was opened: the process before was
+   * killed, while another one had the store open and so kept what SQLite knows of its log.
+   */
+  readonly wasMoved: boolean;
   /** Between commits a read transaction stays open: each read saves taking and giving a lock. */
   beginReading(): void;
   endReading(): void;
@@ -18,8 +23,11 @@ export interface SqliteLog {
   endWriting(): void;
   /** Takes back what is in no ended transaction. Nothing is open then. */
   rollBack(): void;
-  /** Whether all of the log is in the database now, synced by SQLite as far as it moved it. */
-  moveAll(): boolean;
+  /**
+   * Moves the log to the database, synced by SQLite as far as it moved it. Gives how many frames
+   * there are, if all are moved now.
+   */
+  moveAll(): number | undefined;
   /** Empties the log, all of which was moved; false where somebody still reads in it. */
   truncate(): boolean;
   /** Of the `-wal` file. */
@@ -50,9 +58,19 @@ export function openSqliteLog(db: DatabaseSync, path: string): SqliteLog {
     }
   }
 
+  function hasMoved(): boolean {
+    try {
+      return (countFrames.get() as { checkpointed: number }).checkpointed > 0;
+    } catch {
+      return true;
+    }
+  }
+
   frames = countLogFrames();
+  const wasMoved = hasMoved();
   return {
     file,
+    wasMoved,
     get isOpen() {
       return isOpen;
     },
@@ -81,9 +99,9 @@ export function openSqliteLog(db: DatabaseSync, path: string): SqliteLog {
     moveAll() {
       try {
         const { log, checkpointed } = move.get() as { log: number; checkpointed: number };
-        return checkpointed === log;
+        return checkpointed === log ? log : undefined;
       } catch {
-        return false;
+        return undefined;
       }
     },
     truncate() {

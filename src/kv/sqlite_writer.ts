@@ -7,6 +7,7 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import type { Bytes } from "./engine.ts";
+import { giveUpSums, openPageNotes, type PageNote } from "./page_notes.ts";
 import {
   createRedoLog,
   readRedoLog,
@@ -15,9 +16,10 @@ import {
   refuseNewerLog,
   removeRedoLog,
 } from "./redo_log.ts";
-import { recordBytes, REDO_ID_BYTES, type RedoRecord } from "./redo_record.ts";
+import { recordBytes, type RedoRecord } from "./redo_record.ts";
 import type { StoreChange } from "./sqlite_change.ts";
 import { openSqliteLog, type SqliteLog } from "./sqlite_log.ts";
+import { prepareMoment, prepareRedoName, type RedoName } from "./store_row.ts";
 import type { SqliteSizes } from "./sqlite_sizes.ts";
 
 /** What was committed is not all in the store any more: nothing may be read or written. */
@@ -68,6 +70,7 @@ export interface SqliteWriterOptions {
   readonly readVersion: () => number;
   readonly syncLog: (log: Deno.FsFile) => Promise<void>;
   readonly sizes: SqliteSizes;
+  readonly onUnnoted: (reason: string) => void;
   /** What was read lately may have been taken back. */
   readonly onRollback: () => void;
 }
@@ -79,8 +82,9 @@ export function openSqliteWriter(db: DatabaseSync, options: SqliteWriterOptions)
   // What is cleared is overwritten with zeros, in free pages too: it may have been erased by law.
   db.exec("PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON");
   const log = openSqliteLog(db, path);
+  if (log.wasMoved) options.onUnnoted(giveUpSums(path, "nobody knows what a killed process moved"));
   const setVersion = db.prepare("UPDATE store SET version = ?1, version_again = ?1");
-  const name = prepareName(db, log);
+  const name = prepareRedoName(db, log);
   /** Absent while the disk has no room for it: then each commit ends a transaction of SQLite. */
   let redo: RedoLog | undefined;
   /** The next sync is that of SQLite's log: the last commit is there alone, or may be. */
@@ -298,19 +302,26 @@ function nextWindow(bytes: number, log: SqliteLog, sizes: SqliteSizes): number {
 async function closeWholly(
   db: DatabaseSync,
   log: SqliteLog,
-  name: ReturnType<typeof prepareName>,
-  { path, syncLog }: SqliteWriterOptions,
+  name: RedoName,
+  { path, syncLog, onUnnoted }: SqliteWriterOptions,
 ): Promise<boolean> {
   const database = Deno.openSync(path, { read: true, write: true });
+  let note: PageNote | undefined;
   try {
     if (!tryAll(() => name.write(null), log.endReading)) return false;
     await syncLog(log.file);
     db.exec("PRAGMA synchronous = FULL");
-    if (!log.moveAll()) return false;
+    note = openPageNotes(path, log.file).begin();
+    const moved = log.moveAll();
+    if (moved === undefined) return false;
+    note.note(moved, prepareMoment(db)());
+    await note.sync();
+    if (note.failure !== undefined) onUnnoted(note.failure);
     // SQLite takes pages for moved that another connection moved, and does not sync them again.
     await database.syncData();
     return log.truncate();
   } finally {
+    note?.end();
     // Only now, for closing it takes away the locks that SQLite has on the file in this process.
     database.close();
     log.file.close();
@@ -354,23 +365,6 @@ function appendingChange(
 async function syncFile(path: string, sync: SqliteWriterOptions["syncLog"]): Promise<void> {
   using file = Deno.openSync(path, { read: true, write: true });
   await sync(file);
-}
-
-/** The name of the redo log that belongs to a store, which is its id. */
-function prepareName(db: DatabaseSync, log: SqliteLog) {
-  const read = db.prepare("SELECT redo FROM store");
-  const write = db.prepare("UPDATE store SET redo = ?");
-  const draw = db.prepare(`SELECT randomblob(${REDO_ID_BYTES}) AS id`);
-  return {
-    read: () => (read.get() as { redo: Bytes | null }).redo ?? undefined,
-    /** Ends a transaction of SQLite. Null: none belongs to it. */
-    write(id: Bytes | null) {
-      if (!log.isOpen) log.startWriting();
-      write.run(id);
-      log.endWriting();
-    },
-    draw: () => (draw.get() as { id: Bytes }).id,
-  };
 }
 
 /** Whether all of it went well. */

@@ -3,18 +3,20 @@
  * a killed process left in a redo log of the earlier form goes into the store with it.
  *
  * Formats: 2 has checksums of rows; beside a store of 3 there may be a redo log; in one of 4 heads
- * of streams may have events; a store of 5 names its redo log.
+ * of streams may have events; a store of 5 names its redo log; a store of 6 has sums of its pages
+ * beside it. An earlier build would write pages without them, so it must refuse the store.
  */
 
 import type { DatabaseSync } from "node:sqlite";
 import { crc32 } from "node:zlib";
 import type { Bytes } from "./engine.ts";
+import { removePageSums } from "./page_sums.ts";
 import { redoPathsOf, removeRedoLog } from "./redo_log.ts";
 import { decodeRest, type RedoRecord } from "./redo_record.ts";
 import { rowChecksum } from "./row_checksum.ts";
 
 /** The format of the stores of this build. */
-export const FORMAT = 5;
+export const FORMAT = 6;
 const FORMAT_MIN = 2;
 /** Up to this one no store names its redo log. */
 const FORMAT_UNNAMED_LOG = 4;
@@ -38,11 +40,14 @@ export function upgradeStore(db: DatabaseSync, path: string): void {
         "A newer build wrote it: run that build, or restore a copy made before the upgrade",
     );
   }
-  const left = format <= FORMAT_UNNAMED_LOG ? readUnnamedLog(path, version) : [];
+  const isLogUnnamed = format <= FORMAT_UNNAMED_LOG;
+  const left = isLogUnnamed ? readUnnamedLog(path, version) : [];
+  // Of a later life of the store, of which this is an older copy.
+  removePageSums(path);
   db.exec("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; BEGIN IMMEDIATE");
   try {
     replay(db, left);
-    db.exec("ALTER TABLE store ADD COLUMN redo BLOB");
+    if (isLogUnnamed) db.exec("ALTER TABLE store ADD COLUMN redo BLOB");
     db.exec(`UPDATE store SET format = ${FORMAT}`);
     db.exec("COMMIT");
   } catch (cause) {
@@ -52,7 +57,7 @@ export function upgradeStore(db: DatabaseSync, path: string): void {
       `${cause instanceof Error ? cause.message : cause}. It is as it was`;
     throw new Error(message, { cause });
   }
-  removeRedoLog(path);
+  if (isLogUnnamed) removeRedoLog(path);
 }
 
 function replay(db: DatabaseSync, records: readonly RedoRecord[]): void {

@@ -14,6 +14,38 @@ async function fsck(dataDir: string) {
   return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
 }
 
+Deno.test("fsck names a page that is not what was last written there", async () => {
+  const dataDir = await Deno.makeTempDir({ prefix: "daybook_fsck_" });
+  const path = `${dataDir}/daybook.sqlite`;
+  try {
+    assert.equal((await fsck(dataDir)).code, 0);
+    // As the disk would have kept the page with the row of facts, had it never been written.
+    const file = await Deno.readFile(path);
+    file.fill(0, 4096, 8192);
+    await Deno.writeFile(path, file);
+    const { code, stderr } = await fsck(dataDir);
+    assert.equal(code, 1);
+    assert.match(stderr, /^file: page 2 is not what was last written there: the disk has lost a/m);
+  } finally {
+    await Deno.remove(dataDir, { recursive: true });
+  }
+});
+
+Deno.test("fsck of a store without sums says of how many pages nothing is known, and finds no fault", async () => {
+  const dataDir = await Deno.makeTempDir({ prefix: "daybook_fsck_" });
+  try {
+    assert.equal((await fsck(dataDir)).code, 0);
+    const pages = (await Deno.stat(`${dataDir}/daybook.sqlite`)).size / 4096;
+    await Deno.remove(`${dataDir}/daybook.sqlite-pages`);
+    const { code, stdout } = await fsck(dataDir);
+    assert.equal(code, 0);
+    assert.ok(stdout.startsWith(`${pages} of ${pages} pages of the file have no sum yet`), stdout);
+    assert.match(stdout, /^No fault in /m);
+  } finally {
+    await Deno.remove(dataDir, { recursive: true });
+  }
+});
+
 Deno.test("fsck of a store without an instance walks nothing and finds no fault", async () => {
   const dataDir = await Deno.makeTempDir({ prefix: "daybook_fsck_" });
   try {

@@ -73,7 +73,9 @@ function formatOf(dataDir: string): unknown {
   }
 }
 
-for (const name of ["format_4_closed", "format_4_killed"]) {
+const NAMES = ["format_4_closed", "format_4_killed", "format_5_closed", "format_5_killed"];
+
+for (const name of NAMES) {
   Deno.test(`a store of ${name} is brought to today's format, with all that it holds`, async () => {
     const dataDir = await unpack(name);
     try {

@@ -1,6 +1,7 @@
 /** After all kills: what `fsck` says of the embedded store that they left, and of its anchors. */
 
 import { join } from "node:path";
+import { checkPages } from "../../src/kv/page_check.ts";
 import { checkSqliteFile } from "../../src/kv/row_checksum.ts";
 import { openSqliteEngine } from "../../src/kv/sqlite.ts";
 import { checkStore } from "../../src/queries/check_store.ts";
@@ -12,10 +13,12 @@ export const ANCHOR_ALL_THE_TIME = { DAYBOOK_ANCHOR_INTERVAL_S: "1" };
 export async function checkEvidence(dataDir: string, how: "killed" | "stopped"): Promise<string[]> {
   if (how === "killed") return [];
   const path = join(dataDir, "daybook.sqlite");
+  const lost = checkPages(path).faults.map((fault) => `fsck: file: ${fault}`);
   const engine = openSqliteEngine({ path });
   const { faults, anchors } = await checkStore(engine, true).finally(() => engine.close());
   const found = faults.map(({ place, subject, fault }) => `fsck: ${place}: ${subject}: ${fault}`);
   found.push(...checkSqliteFile(path).map((fault) => `fsck: file: ${fault}`));
+  found.push(...lost);
   if (anchors < 2) found.push(`only ${anchors} anchors were made`);
   return found;
 }

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { join } from "node:path";
 import { growthOf, openCheckpoints } from "../../src/kv/checkpoints.ts";
+import { openPageSums, readPageSums } from "../../src/kv/page_sums.ts";
 import type { SqliteFile } from "../../src/kv/sqlite_file.ts";
 import { SQLITE_SIZES } from "../../src/kv/sqlite_sizes.ts";
 import { pack, rangeOf } from "../../src/kv/tuple.ts";
@@ -173,6 +174,7 @@ Deno.test("a worker that dies within a finish breaks the engine, before commits 
     giveUpOldVersions() {},
     flush: () => true,
     untilFlushed: () => Promise.resolve(true),
+    onUnnoted() {},
     onBroken: (cause) => void told.push(`broken: ${(cause as Error).message}`),
     onRelease() {
       told.push("released");
@@ -187,4 +189,39 @@ Deno.test("a worker that dies within a finish breaks the engine, before commits 
   assert.match(told[0]!, /^broken: .*out of memory/);
   assert.equal(told[1], "released");
   await checkpoints.close();
+});
+
+/** A worker that dies in its first pass, in which it may have moved pages. */
+const DYING_AT_ONCE = new URL(
+  "data:text/javascript," + encodeURIComponent(`
+    import { parentPort } from "node:worker_threads";
+    parentPort.on("message", () => {
+      throw new Error("out of memory");
+    });
+  `),
+);
+
+Deno.test("where a worker dies in a pass the sums of pages are dropped, for nobody knows what it moved", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "daybook_dying_" });
+  const path = join(folder, "store");
+  const sums = openPageSums(path, 4096);
+  sums.write(new Map([[1, 1]]), undefined);
+  sums.close();
+  const told = Promise.withResolvers<string>();
+  const file = { path, bounds: SQLITE_SIZES, logFrames: () => 6_000, databasePages: () => 1 };
+  const checkpoints = openCheckpoints(file as unknown as SqliteFile, {
+    giveUpOldVersions() {},
+    flush: () => true,
+    untilFlushed: () => Promise.resolve(true),
+    onUnnoted: told.resolve,
+    onBroken: () => assert.fail("a store whose log is whole goes on"),
+    onRelease() {},
+  }, DYING_AT_ONCE);
+  checkpoints.afterCommit();
+  const alive = setInterval(() => {}, 1_000);
+  assert.match(await told.promise, /out of memory.*They begin anew/);
+  clearInterval(alive);
+  assert.equal(readPageSums(path), undefined);
+  await checkpoints.close();
+  await Deno.remove(folder, { recursive: true });
 });

@@ -311,6 +311,7 @@ Deno.test("the files of the redo log take turns, neither grows for ever, and a s
     await engine.close();
     assert.deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name).sort(), [
       STORE,
+      `${STORE}-pages`,
       `${STORE}.lock`,
     ]);
   });

@@ -5,6 +5,7 @@
 
 import assert from "node:assert/strict";
 import type { Bytes, Engine } from "../../src/kv/engine.ts";
+import { checkPages } from "../../src/kv/page_check.ts";
 import { checkSqliteFile } from "../../src/kv/row_checksum.ts";
 import { openSqliteEngine } from "../../src/kv/sqlite.ts";
 import { STORE, writeFiles } from "./record_disk.ts";
@@ -31,6 +32,7 @@ export async function checkState(
   try {
     writeFiles(folder, files);
     const path = `${folder}/${STORE}`;
+    assert.deepEqual(checkPages(path).faults, [], "as the cut has left it");
     const count = await withEngine(path, async (engine) => {
       const found = await contentOf(engine);
       const there = Number(new Map(found).get(LAST) ?? 0);
@@ -46,6 +48,7 @@ export async function checkState(
       assert.deepEqual(await contentOf(engine), contentAfter(seed, count + FURTHER));
     });
     assert.deepEqual(checkSqliteFile(path), []);
+    assert.deepEqual(checkPages(path).faults, []);
     return count;
   } finally {
     await Deno.remove(folder, { recursive: true });

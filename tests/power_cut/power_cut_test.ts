@@ -168,7 +168,7 @@ test("where the disk does not confirm the database, the store breaks, and a clos
     const told = recording.acknowledged.at(-1)?.number ?? 0;
     assert.ok(told > 0 && told < TRANSACTIONS, `${told} of ${TRANSACTIONS} before it broke`);
     const names = [...recording.left.keys()].sort();
-    assert.deepEqual(names, ["", "-redo1", "-redo2", "-wal"].map((each) => STORE + each));
+    assert.deepEqual(names, ["", "-pages", "-redo1", "-redo2", "-wal"].map((each) => STORE + each));
     const expected = { seed: plan.seed, acknowledged: told, begun: TRANSACTIONS };
     await checkState(recording.left, expected);
   }
@@ -181,6 +181,40 @@ const NO_ROOM = "pwrite64:error=ENOSPC:when=1+";
 function unsynced({ left }: Recording): ReadonlyMap<string, Uint8Array> {
   return left;
 }
+
+/** Of what is done with the sums of pages, which the store can do without. */
+const FAULTS_OF_SUMS: readonly ((when: number) => string)[] = [
+  (when) => `fdatasync:error=EIO:when=${when}`,
+  (when) => `fdatasync:error=EIO:when=${when}+`,
+  (when) => `write:error=ENOSPC:when=${when}`,
+  (when) => `write:error=ENOSPC:when=${when}+`,
+  (when) => `write:error=EIO:when=${when}..${when + 4}`,
+  (when) => `ftruncate:error=EIO:when=${1 + when % 3}`,
+  (when) => `openat:error=EACCES:when=${when}`,
+  (when) => `fdatasync:delay_enter=60000:when=${when}+5`,
+];
+
+test("whatever fails with the sums of pages, the store goes on and closes, and leaves no wrong sum", async () => {
+  const random = createRandom(SEED).fork(5);
+  for (let round = 0; round < Math.max(FAULTS_OF_SUMS.length, STATES / 10); round++) {
+    const fault = FAULTS_OF_SUMS[round % FAULTS_OF_SUMS.length]!(1 + random.below(30));
+    const end = random.pick(ENDS);
+    const plan: Plan = {
+      seed: random.below(2 ** 31),
+      first: 1,
+      count: TRANSACTIONS / 3,
+      atOnce: random.pick(AT_ONCE),
+      end,
+      faults: [fault],
+      faulty: ["-pages"],
+    };
+    const { exitCode, left } = await record(plan);
+    const name = `seed ${SEED}, ${fault}, ${end}`;
+    assert.equal(exitCode, 0, name);
+    const expected = { seed: plan.seed, acknowledged: plan.count, begun: plan.count };
+    await judge({ files: new Map(left), expected, name });
+  }
+});
 
 test("on a full disk a start tells only what a power cut cannot take back", async () => {
   const random = createRandom(SEED).fork(4);

@@ -25,7 +25,7 @@ export interface Recording {
 }
 
 export const STORE = "store.sqlite";
-const STORE_ENDS = ["", "-wal", "-redo1", "-redo2"];
+const STORE_ENDS = ["", "-wal", "-redo1", "-redo2", "-pages"];
 const PROGRAM = new URL("./store_program.ts", import.meta.url).pathname;
 /** More than any call of the program writes. */
 const STRING_BYTES_MAX = 4_000_000;
@@ -86,10 +86,14 @@ async function runTraced(plan: Plan, folder: string, output: string) {
   }).output();
 }
 
-/** Faults meet the files of the store alone; what the program says is to be seen all the same. */
+/**
+ * Faults meet the files of the store alone. What the program says, which is written too, is seen
+ * all the same where the database is among them.
+ */
 function storePaths(folder: string, ends: readonly string[]): string[] {
   const folders = ends === STORE_ENDS ? [folder] : [];
-  return [...folders, ...ends.map((end) => `${folder}/${STORE}${end}`), "/dev/null"];
+  const output = ends.includes("") ? ["/dev/null"] : [];
+  return [...folders, ...ends.map((end) => `${folder}/${STORE}${end}`), ...output];
 }
 
 export function writeFiles(folder: string, files: ReadonlyMap<string, Uint8Array>): void {

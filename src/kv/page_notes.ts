@@ -1,0 +1,116 @@
+/**
+ * Notes the sums of the pages that were moved from SQLite's log to the database file. Used by
+ * whoever moves pages, in this order: keep others from beginning the log anew, begin, have SQLite
+ * move, note, sync, end.
+ *
+ * It never stops a checkpoint: where a sum cannot be kept the file of sums is removed, and what was
+ * in it is not known any more.
+ */
+
+import {
+  openPageSums,
+  type PageSums,
+  pageSumsPath,
+  removePageSums,
+  type StoreMoment,
+} from "./page_sums.ts";
+import { readWalHead, sumLastFrames } from "./wal_frames.ts";
+
+export interface PageNotes {
+  /** Once for each pass, before SQLite moves anything. Never throws. */
+  begin(): PageNote;
+}
+
+export interface PageNote {
+  /**
+   * @param moved frames of the log that are in the database file now.
+   * @param moment of the store, where these are all.
+   */
+  note(moved: number, moment: StoreMoment | undefined): void;
+  /** Resolves when what was noted is on the disk, or all is given up. Never rejects. */
+  sync(): Promise<void>;
+  /** Why the sums were given up. */
+  readonly failure: string | undefined;
+  end(): void;
+}
+
+/** So many frames of the log with these salts. */
+interface Noted {
+  readonly salts: bigint;
+  readonly frames: number;
+}
+
+/** @param wal the `-wal` file of the store, open for reading. */
+export function openPageNotes(storePath: string, wal: Deno.FsFile): PageNotes {
+  /** On the disk. A new process knows of none, and notes those that it finds again. */
+  let noted: Noted = { salts: 0n, frames: 0 };
+
+  function begin(): PageNote {
+    let failure: string | undefined;
+    let sums: PageSums | undefined;
+    let written: Noted | undefined;
+    const attempt = <T>(step: () => T): T | undefined => {
+      try {
+        return step();
+      } catch (error) {
+        giveUp(error);
+      }
+    };
+    const giveUp = (error: unknown) => {
+      failure ??= giveUpSums(storePath, error);
+      sums?.close();
+      sums = undefined;
+    };
+    const before = attempt(() => readWalHead(wal));
+    if (before !== undefined) sums = attempt(() => openPageSums(storePath, before.pageBytes));
+
+    function noteMoved(into: PageSums, moved: number, moment?: StoreMoment): void {
+      const { salts } = before!;
+      // Begun anew all the same, which SQLite does only where all was moved before this pass.
+      if (readWalHead(wal)?.salts !== salts) return;
+      const from = noted.salts === salts ? noted.frames : 0;
+      if (moved <= from) return;
+      const found = sumLastFrames(wal, before!, from, moved);
+      if (readWalHead(wal)?.salts !== salts) throw new Error("SQLite's log was begun anew");
+      into.write(found, moment);
+      written = { salts, frames: moved };
+    }
+
+    return {
+      get failure() {
+        return failure;
+      },
+      note(moved, moment) {
+        const into = sums;
+        if (into !== undefined) attempt(() => noteMoved(into, moved, moment));
+      },
+      async sync() {
+        if (written === undefined || sums === undefined) return;
+        try {
+          await sums.sync();
+          noted = written;
+        } catch (error) {
+          giveUp(error);
+        }
+      },
+      end() {
+        sums?.close();
+        sums = undefined;
+      },
+    };
+  }
+
+  return { begin };
+}
+
+/** Gives what went wrong, for the log. */
+export function giveUpSums(storePath: string, cause: unknown): string {
+  const path = pageSumsPath(storePath);
+  const reason = `The sums of pages in ${path} could not be kept: ${cause}. `;
+  try {
+    removePageSums(storePath);
+    return `${reason}They begin anew, and fsck says of how many pages nothing is known`;
+  } catch (error) {
+    return `${reason}Nor could they be removed: ${error}. Remove that file before the next fsck`;
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * SQLite's log, the `-wal` file, read as a file: which pages are in it, and what its frames hold.
+ * https://sqlite.org/fileformat2.html#walformat. SQLite alone says how many of its frames count.
+ */
+
+import { crc32 } from "node:zlib";
+import { readAllAt } from "./file_ranges.ts";
+
+const HEAD_BYTES = 32;
+const MAGIC = 0x377f0682;
+/** The last bit of the magic says in which byte order its checksums are. */
+const MAGIC_MASK = 0xfffffffe;
+const PAGE_BYTES_AT = 8;
+const SALTS_AT = 16;
+const FRAME_HEAD_BYTES = 24;
+const FRAME_SALTS_AT = 8;
+/** So many frames are read at once. */
+const CHUNK_FRAMES = 64;
+
+export interface WalHead {
+  readonly pageBytes: number;
+  /** Other ones each time that SQLite begins its log anew; each frame of this log has them. */
+  readonly salts: bigint;
+}
+
+/** Undefined where no log was begun. */
+export function readWalHead(wal: Deno.FsFile): WalHead | undefined {
+  const bytes = new Uint8Array(HEAD_BYTES);
+  if (readAllAt(wal, 0, bytes) < HEAD_BYTES) return undefined;
+  const view = new DataView(bytes.buffer);
+  if ((view.getUint32(0) & MAGIC_MASK) >>> 0 !== MAGIC) return undefined;
+  return { pageBytes: view.getUint32(PAGE_BYTES_AT), salts: view.getBigUint64(SALTS_AT) };
+}
+
+/**
+ * CRC-32 of the last frame of each page, of the frames after `from` up to `to`, which SQLite has
+ * moved. They must stay where they are until this returns.
+ * @throws {Error} when a frame is not of this log.
+ */
+export function sumLastFrames(
+  wal: Deno.FsFile,
+  { pageBytes, salts }: WalHead,
+  from: number,
+  to: number,
+): Map<number, number> {
+  const frameBytes = FRAME_HEAD_BYTES + pageBytes;
+  const chunk = new Uint8Array(CHUNK_FRAMES * frameBytes);
+  const view = new DataView(chunk.buffer);
+  const sums = new Map<number, number>();
+  // From the end on: so of each page the last frame is met first, and the others are left out.
+  for (let end = to; end > from; end -= CHUNK_FRAMES) {
+    const begin = Math.max(from, end - CHUNK_FRAMES);
+    const bytes = chunk.subarray(0, (end - begin) * frameBytes);
+    const read = readAllAt(wal, HEAD_BYTES + begin * frameBytes, bytes);
+    if (read < bytes.length) throw new Error(`SQLite's log ends before its frame ${end}`);
+    for (let at = bytes.length - frameBytes; at >= 0; at -= frameBytes) {
+      if (view.getBigUint64(at + FRAME_SALTS_AT) !== salts) {
+        throw new Error(`Frame ${begin + at / frameBytes + 1} of SQLite's log is of another log`);
+      }
+      const page = view.getUint32(at);
+      if (sums.has(page)) continue;
+      sums.set(page, crc32(bytes.subarray(at + FRAME_HEAD_BYTES, at + frameBytes)));
+    }
+  }
+  return sums;
+}
+
+/** The pages that have a frame in the log, also in what SQLite does not count any more. */
+export function pagesInWal(wal: Deno.FsFile): ReadonlySet<number> {
+  const pages = new Set<number>();
+  const head = readWalHead(wal);
+  if (head === undefined) return pages;
+  const frame = new Uint8Array(FRAME_HEAD_BYTES);
+  const view = new DataView(frame.buffer);
+  const frameBytes = FRAME_HEAD_BYTES + head.pageBytes;
+  for (let at = HEAD_BYTES; readAllAt(wal, at, frame) === frame.length; at += frameBytes) {
+    if (view.getBigUint64(FRAME_SALTS_AT) === head.salts) pages.add(view.getUint32(0));
+  }
+  return pages;
+}

@@ -220,6 +220,7 @@ function outcomeOf(reason: TurnedAway): ComputeOutcome<ComputeKind> {
       return { kind: "unavailable", reason: "Too much work of this instance is waiting" };
     case "no_runner":
       return { kind: "unavailable", reason: "No process can be started for it now" };
+    case "paused":
     case "waited": {
       const { timeoutsInARow: times } = reason;
       if (times === 0) {

@@ -160,8 +160,12 @@ function createModuleRunner(
     note(tenant, { ...told, inputBytes: inputJson.length }, outcome, beganMs);
     if (outcome.ok) return accept({ ok: true as const, json: outcome.value });
     const { stop } = outcome;
-    if (stop.kind === "unavailable") return refuse(refusalOf(stop, {}));
-    return accept(failedAnswer(stop, contextOf(blobOf(blobs, call.blob), call)));
+    const context = contextOf(blobOf(blobs, call.blob), call);
+    if (stop.kind !== "unavailable") return accept(failedAnswer(stop, context));
+    if (!stop.isPaused) return refuse(refusalOf(stop, {}));
+    // What a module of implications does never hinders the write that asks it.
+    const cause = { ...context, cause: "wasm_timeout", phase: "entrypoint" };
+    return accept({ ok: false as const, message: stop.message, cause });
   }
 
   interface Told {

@@ -5,7 +5,13 @@
  */
 
 import { newAlarm } from "./alarm.ts";
-import { type Ending, fairQueue, type QueueLimits, type Waiting } from "./fair_queue.ts";
+import {
+  type Ending,
+  fairQueue,
+  type Pause,
+  type QueueLimits,
+  type Waiting,
+} from "./fair_queue.ts";
 import type { AnswerMessage, RunnerCommand, RunnerProcess } from "./runner_process.ts";
 import { runnerShelf } from "./runner_shelf.ts";
 
@@ -22,8 +28,12 @@ export interface Queued {
 export interface TurnEnd {
   readonly usedMs: number;
   readonly ending: Ending;
+  /** The lane whose fault it was, where one call runs through several. */
+  readonly blamed?: string;
   /** It has to be asked again. */
   readonly goesOn: boolean;
+  /** Answers the job when a pause is in force: who asks again at once is to meet it. */
+  readonly tell?: () => void;
 }
 
 /** Why a job was not tried, or not to its end. */
@@ -33,8 +43,10 @@ export type TurnedAway =
   | { readonly kind: "queue_full" }
   /** No runner can be started now. */
   | { readonly kind: "no_runner" }
-  /** It waited too long; with `timeoutsInARow`, because its lane is paused. */
-  | { readonly kind: "waited"; readonly timeoutsInARow: number };
+  /** It waited too long; with `timeoutsInARow`, because calls of its lane do not end in time. */
+  | { readonly kind: "waited" } & Pause
+  /** Its lane is paused, and pauses are told at once. */
+  | { readonly kind: "paused" } & Pause;
 
 export interface Dispatcher<J> {
   /** Each job is answered: by `run`, or by `turnAway`. */
@@ -83,9 +95,17 @@ export function openDispatcher<J extends Queued, Q, A extends AnswerMessage>(
   let isClosed = false;
 
   function submit(job: J): void {
+    const pause = pauseOf(job);
     if (isClosed) turnAway(job, { kind: "closing" });
+    else if (pause !== undefined) turnAway(job, { kind: "paused", ...pause });
     else if (enqueue(job, false)) dispatch();
     else turnAway(job, { kind: "queue_full" });
+  }
+
+  function pauseOf(job: J): Pause | undefined {
+    return limits.tellsPauses
+      ? queue.pauseOf(job.tenant, job.lane(), performance.now())
+      : undefined;
   }
 
   function enqueue(job: J, goesOn: boolean): boolean {
@@ -108,8 +128,8 @@ export function openDispatcher<J extends Queued, Q, A extends AnswerMessage>(
       turns.add(turn);
     }
     if (settings.displaces) displaceOne(nowMs);
-    for (const { job, timeoutsInARow } of queue.expire(nowMs)) {
-      turnAway(job, { kind: "waited", timeoutsInARow });
+    for (const { job, ...pause } of queue.expire(nowMs)) {
+      turnAway(job, { kind: "waited", ...pause });
     }
     const nextMs = queue.nextChangeMs(nowMs);
     if (nextMs === undefined || isClosed) wake.unset();
@@ -133,7 +153,8 @@ export function openDispatcher<J extends Queued, Q, A extends AnswerMessage>(
     displacing.delete(first!);
     const finished = group.map((waiting, index) => ({ waiting, ...ends[index]! }));
     queue.finish(finished, performance.now());
-    for (const { waiting, goesOn } of finished) {
+    for (const { waiting, goesOn, tell } of finished) {
+      tell?.();
       if (!goesOn) continue;
       if (isClosed) turnAway(waiting.job, { kind: "closing" });
       else enqueue(waiting.job, true);

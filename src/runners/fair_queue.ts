@@ -5,8 +5,9 @@
  * called all the time, comes to use a sixteenth of a runner. No timer and no clock here.
  *
  * However many tenants ask for what never ends, the others do not wait for it. A tenant of whom
- * something was stopped of late comes after all others, has one runner at most, and all of these
- * together never have the last one. Where calls that run long have all the runners while somebody
+ * something was stopped of late comes after all others, has one runner at most (and one more for
+ * its other lanes while a lane that was stopped is tried again), and all of these together never
+ * have the last one. Where calls that run long have all the runners while somebody
  * else waits, one of them is displaced: it begins again behind the others. And one whose calls
  * are quick has a small lead over those of whom nothing is known yet.
  */
@@ -16,6 +17,7 @@ import {
   FORGET_MS,
   isBefore,
   isLong,
+  isTrying,
   isWorse,
   type Lane,
   LONG_MS,
@@ -30,14 +32,22 @@ import {
 export type { Waiting };
 
 /** A call that has waited too long, and whether that was because its lane is paused. */
-export interface Expired<J> {
+export interface Expired<J> extends Pause {
   readonly job: J;
+}
+
+/** Of a lane: how many of its calls were stopped in a row, and how long it is paused for that. */
+export interface Pause {
   readonly timeoutsInARow: number;
+  /** 0: it is not paused now. */
+  readonly leftMs: number;
 }
 
 export interface FairQueue<J> {
   /** False when the tenant has too many waiting already; a job that goes on is always taken. */
   push(waiting: Waiting<J>, goesOn: boolean): boolean;
+  /** The pause of a tenant's lane; undefined where it has none. */
+  pauseOf(tenant: string, lane: string, nowMs: number): Pause | undefined;
   /**
    * What one runner is to run now: a call, or several short ones of one tenant whose lanes have
    * always ended in time. Empty where nothing may run. They count as running until `finish`.
@@ -62,6 +72,8 @@ export interface Finished<J> {
   readonly waiting: Waiting<J>;
   readonly usedMs: number;
   readonly ending: Ending;
+  /** Whose fault it was that it did not end in time, where not its own lane's. */
+  readonly blamed?: string;
 }
 
 /**
@@ -77,10 +89,22 @@ export interface QueueLimits {
   readonly waitMsMax: number;
   /** Short calls that one runner is given at a time. */
   readonly groupMax: number;
+  /** Whether calls of a paused lane are told so, and do not wait for the end of the pause. */
+  readonly tellsPauses?: boolean;
 }
 
 /** More tenants than this are not remembered when they are idle. */
 const IDLE_TENANTS_MAX = 1_000;
+
+function describe<J>(lane: Lane<J>, nowMs: number): Pause {
+  const leftMs = Math.max(0, lane.pausedUntilMs - nowMs);
+  return { timeoutsInARow: lane.timeouts, leftMs };
+}
+
+/** After one timeout, what waits is tried: the input may have been the reason. */
+function isGivenUp<J>(lane: Lane<J>, nowMs: number, { tellsPauses }: QueueLimits): boolean {
+  return tellsPauses === true && lane.timeouts > 1 && nowMs < lane.pausedUntilMs;
+}
 
 export function fairQueue<J>(limits: QueueLimits): FairQueue<J> {
   const tenants = new Map<string, Tenant<J>>();
@@ -123,16 +147,24 @@ export function fairQueue<J>(limits: QueueLimits): FairQueue<J> {
     const tenant = tenantOf(waiting.tenant);
     if (!goesOn && tenant.waiting >= limits.waitingPerTenantMax) return false;
     if (tenant.running + tenant.waiting === 0) tenant.usedMs = Math.max(tenant.usedMs, clockMs);
-    let lane = tenant.lanes.get(waiting.lane);
-    if (lane === undefined) {
-      lane = { jobs: [], running: 0, timeouts: 0, pausedUntilMs: 0 };
-      tenant.lanes.set(waiting.lane, lane);
-    }
-    lane.jobs.push(waiting);
+    laneOf(tenant, waiting.lane).jobs.push(waiting);
     expiryMs = Math.min(expiryMs, waiting.sinceMs + limits.waitMsMax);
     tenant.waiting++;
     active.add(tenant);
     return true;
+  }
+
+  function laneOf(tenant: Tenant<J>, name: string): Lane<J> {
+    const found = tenant.lanes.get(name);
+    if (found !== undefined) return found;
+    const lane: Lane<J> = { jobs: [], running: 0, timeouts: 0, pausedUntilMs: 0 };
+    tenant.lanes.set(name, lane);
+    return lane;
+  }
+
+  function pauseOf(tenant: string, name: string, nowMs: number): Pause | undefined {
+    const lane = tenants.get(tenant)?.lanes.get(name);
+    return lane === undefined || nowMs >= lane.pausedUntilMs ? undefined : describe(lane, nowMs);
   }
 
   function take(nowMs: number): Waiting<J>[] {
@@ -192,7 +224,10 @@ export function fairQueue<J>(limits: QueueLimits): FairQueue<J> {
     nowMs: number,
   ): Lane<J> | undefined {
     const runningMax = isSuspect ? 1 : sharedRunners();
-    return tenant.running < runningMax ? nextLane(tenant, nowMs) : undefined;
+    if (tenant.running < runningMax) return nextLane(tenant, nowMs);
+    // While a lane that was stopped is tried again, another one of the tenant goes on beside it.
+    if (!isSuspect || tenant.running > runningMax || !isTrying(tenant)) return undefined;
+    return nextLane(tenant, nowMs, true);
   }
 
   function displace(nowMs: number): readonly Waiting<J>[] | undefined {
@@ -235,7 +270,7 @@ export function fairQueue<J>(limits: QueueLimits): FairQueue<J> {
     const tenant = tenants.get(group[0]!.waiting.tenant)!;
     tenant.running--;
     runs.delete(group[0]!.waiting);
-    for (const { waiting, usedMs, ending } of group) {
+    for (const { waiting, usedMs, ending, blamed } of group) {
       const lane = tenant.lanes.get(waiting.lane)!;
       tenant.usedMs += usedMs;
       lane.running--;
@@ -243,11 +278,16 @@ export function fairQueue<J>(limits: QueueLimits): FairQueue<J> {
       if (ending === "displaced") tenant.displacedUntilMs = nowMs + FORGET_MS;
       if (ending === "in_time") resume(lane);
       if (ending !== "timed_out") continue;
-      stopped.add(lane);
-      lane.timeouts++;
-      lane.pausedUntilMs = nowMs + pauseAfter(lane.timeouts, usedMs);
+      pause(laneOf(tenant, blamed ?? waiting.lane), usedMs, nowMs);
     }
     tidyLanes(tenant, nowMs);
+  }
+
+  function pause(lane: Lane<J>, usedMs: number, nowMs: number): void {
+    stopped.add(lane);
+    lane.timeouts++;
+    lane.pausedUntilMs = nowMs + pauseAfter(lane.timeouts, usedMs);
+    if (isGivenUp(lane, nowMs, limits)) expiryMs = Math.min(expiryMs, nowMs);
   }
 
   function resume(lane: Lane<J>): void {
@@ -278,9 +318,10 @@ export function fairQueue<J>(limits: QueueLimits): FairQueue<J> {
     if (nowMs < expiryMs) return expired;
     expiryMs = Infinity;
     for (const { tenant, lane } of activeLanes()) {
-      while (lane.jobs.length > 0 && lane.jobs[0]!.sinceMs + limits.waitMsMax <= nowMs) {
+      const mayWaitMs = isGivenUp(lane, nowMs, limits) ? -Infinity : limits.waitMsMax;
+      while (lane.jobs.length > 0 && lane.jobs[0]!.sinceMs + mayWaitMs <= nowMs) {
         leaveQueue(tenant, 1);
-        expired.push({ job: lane.jobs.shift()!.job, timeoutsInARow: lane.timeouts });
+        expired.push({ job: lane.jobs.shift()!.job, ...describe(lane, nowMs) });
       }
       const [first] = lane.jobs;
       if (first !== undefined) expiryMs = Math.min(expiryMs, first.sinceMs + limits.waitMsMax);
@@ -318,5 +359,5 @@ export function fairQueue<J>(limits: QueueLimits): FairQueue<J> {
     return sum;
   }
 
-  return { push, take, begin, displace, finish, expire, drain, nextChangeMs, waiting };
+  return { push, pauseOf, take, begin, displace, finish, expire, drain, nextChangeMs, waiting };
 }

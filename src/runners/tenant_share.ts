@@ -7,7 +7,7 @@
 export interface Waiting<J> {
   readonly job: J;
   readonly tenant: string;
-  /** What is paused as one: the digest of a module, a statement. */
+  /** What is paused as one: an entrypoint of a module, a statement. */
   readonly lane: string;
   /** May be run with others. */
   readonly isShort: boolean;
@@ -106,12 +106,23 @@ export function wasStopped<J>(
   return nowMs < displacedUntilMs || nowMs < stoppedUntilMs;
 }
 
-/** The lane whose first job has waited longest, of those that are not paused. */
-export function nextLane<J>(tenant: Tenant<J>, nowMs: number): Lane<J> | undefined {
+/** Whether a lane of which something was stopped is running again. */
+export function isTrying<J>({ lanes }: Tenant<J>): boolean {
+  for (const { running, timeouts } of lanes.values()) if (running > 0 && timeouts > 0) return true;
+  return false;
+}
+
+/** The lane whose first job has waited longest, of those that are not paused, or never were. */
+export function nextLane<J>(
+  tenant: Tenant<J>,
+  nowMs: number,
+  isGood = false,
+): Lane<J> | undefined {
   let oldest: Lane<J> | undefined;
   for (const lane of tenant.lanes.values()) {
     const first = lane.jobs[0];
     if (first === undefined || nowMs < lane.pausedUntilMs) continue;
+    if (isGood && lane.timeouts > 0) continue;
     if (oldest === undefined || first.sinceMs < oldest.jobs[0]!.sinceMs) oldest = lane;
   }
   return oldest;

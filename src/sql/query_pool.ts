@@ -183,6 +183,7 @@ function outcomeOf(reason: TurnedAway): QueryOutcome {
       return { kind: "unavailable", reason: "Too many queries of this instance are waiting" };
     case "no_runner":
       return { kind: "unavailable", reason: "Queries cannot run now" };
+    case "paused":
     case "waited": {
       const { timeoutsInARow: times } = reason;
       if (times === 0) {

@@ -40,8 +40,11 @@ export interface Turn extends Frame<RunnerRequest> {
 
 export interface Job {
   readonly tenant: string;
-  /** What is paused as one. */
+  /** What is paused as one: the entrypoint that is called next. */
   lane(): string;
+  /** The same once so many calls of the turn have ended. */
+  laneAfter(done: number): string;
+  entrypoint(): string;
   nextTurn(): Turn;
   /** Whether it may be sent with others: true for what is short by nature. */
   isShort(): boolean;
@@ -92,6 +95,11 @@ interface Asker<T> {
   reject(error: unknown): void;
 }
 
+/** Of the entrypoint of a module: others of the same module go on while it is paused. */
+function laneOf({ module, entrypoint }: WasmTarget): string {
+  return `${module.digest} ${entrypoint}`;
+}
+
 /** One call with the input that is given. */
 export function callJob(
   asker: Asker<string>,
@@ -99,12 +107,13 @@ export function callJob(
   output: OutputKind,
   inputJson: string,
 ): Job {
-  const { digest } = target.module;
   const place = placeOf(target, 0);
   let isAlone = false;
   return {
     ...endings(asker, () => place),
-    lane: () => digest,
+    lane: () => laneOf(target),
+    laneAfter: () => laneOf(target),
+    entrypoint: () => target.entrypoint,
     isShort: () => !isAlone,
     moduleOf: () => target.module,
     takeSmallTurns() {
@@ -125,11 +134,15 @@ export function callJob(
   };
 }
 
-/** Events onto a state, one after the other. */
+/**
+ * Events onto a state, one after the other. `isSuspect`: lanes of which the last call did not end
+ * in time; their events have turns of their own, so that they wait for them alone.
+ */
 export function foldJob(
   asker: Asker<string>,
   stateJson: string,
   events: readonly WasmEvent[],
+  isSuspect: (lane: string) => boolean,
 ): Job {
   let state = encoder.encode(stateJson);
   let at = 0;
@@ -139,7 +152,9 @@ export function foldJob(
 
   return {
     ...endings(asker, place),
-    lane: () => events[at]!.target.module.digest,
+    lane: () => laneOf(events[at]!.target),
+    laneAfter: (done) => laneOf(events[at + done]!.target),
+    entrypoint: () => events[at]!.target.entrypoint,
     moduleOf: (digest) =>
       events.find(({ target }) => target.module.digest === digest)!.target.module,
     isShort: () => !isCareful && events.length - at <= SHORT_EVENTS_MAX,
@@ -147,7 +162,7 @@ export function foldJob(
       isCareful = true;
     },
     nextTurn() {
-      const slice = sliceOf(events, at, isCareful ? 1 : sliceEventsMax);
+      const slice = sliceOf(events, at, isCareful ? 1 : sliceEventsMax, isSuspect);
       const timeoutMs = Math.max(...slice.targets.map((target) => target.timeoutMs));
       const { targets } = slice;
       const sliceMs = slice.events.length === 1 ? 0 : SLICE_MS;
@@ -191,6 +206,8 @@ export function checkJob(
   return {
     ...endings(asker, () => place),
     lane: () => "",
+    laneAfter: () => "",
+    entrypoint: () => "",
     moduleOf() {
       throw new Error("a check names no module");
     },
@@ -268,7 +285,17 @@ function wireTarget({ module, entrypoint, timeoutMs }: WasmTarget): CallTarget {
 }
 
 /** As many events from `at` on as go into one turn, at least one. */
-function sliceOf(events: readonly WasmEvent[], at: number, eventsMax: number) {
+function sliceOf(
+  events: readonly WasmEvent[],
+  at: number,
+  eventsMax: number,
+  isSuspect: (lane: string) => boolean,
+) {
+  const first = laneOf(events[at]!.target);
+  const isApart = (target: WasmTarget) => {
+    const lane = laneOf(target);
+    return lane !== first && (isSuspect(first) || isSuspect(lane));
+  };
   const targets: WasmTarget[] = [];
   const texts: Uint8Array[] = [];
   const slice: { bytes: number; target: number }[] = [];
@@ -278,6 +305,7 @@ function sliceOf(events: readonly WasmEvent[], at: number, eventsMax: number) {
     const text = encoder.encode(eventJson);
     if (slice.length > 0 && bytes + text.length > SLICE_BYTES_MAX) break;
     let number = targets.indexOf(target);
+    if (number < 0 && isApart(target)) break;
     if (number < 0) number = targets.push(target) - 1;
     texts.push(text);
     slice.push({ bytes: text.length, target: number });

@@ -9,8 +9,10 @@
 
 import { limits } from "../domain/limits.ts";
 import type { OutputKind } from "../domain/wasm/call_output.ts";
+import { createRecentMap } from "../domain/recent_map.ts";
 import type { WasmOutcome } from "../domain/wasm/failure.ts";
 import { openDispatcher, type PoolMeasure, type TurnedAway } from "../runners/dispatcher.ts";
+import type { Pause } from "../runners/fair_queue.ts";
 import {
   callJob,
   checkJob,
@@ -63,6 +65,8 @@ export interface WasmPoolSettings {
 }
 
 const WAITING_PER_TENANT_MAX = 256;
+const SUSPECTS_MAX = 1_000;
+const RETRY_MS_MIN = 1_000;
 const WAIT_MS_MAX = 2_000;
 const GROUP_MAX = 16;
 /** V8 needs so much of the stack for what is not the module's; fewer, and Deno does not start. */
@@ -70,6 +74,8 @@ const STACK_KILOBYTES_OWN = 32;
 const HEAP_MEGABYTES = 160;
 
 export function openWasmPool(settings: WasmPoolSettings): WasmPool {
+  /** Lanes by tenant of which the last call did not end in time. */
+  const suspects = createRecentMap<string, true>(SUSPECTS_MAX);
   const { submit, measure, close } = openDispatcher<Job, RunnerRequest, RunnerAnswer>({
     command: settings.command ?? runnerCommand(settings.stackKilobytes),
     limits: {
@@ -77,12 +83,21 @@ export function openWasmPool(settings: WasmPoolSettings): WasmPool {
       waitingPerTenantMax: WAITING_PER_TENANT_MAX,
       waitMsMax: WAIT_MS_MAX,
       groupMax: GROUP_MAX,
+      tellsPauses: true,
     },
     displaces: true,
-    run: async (runner, jobs, free) =>
-      jobs.length === 1
+    async run(runner, jobs, free) {
+      const lanes = jobs.map((job) => job.lane());
+      const ends = jobs.length === 1
         ? [await tryTurn(runner, jobs[0]!, free)]
-        : await tryTurns(runner, jobs, free),
+        : await tryTurns(runner, jobs, free);
+      for (const [index, { ending, blamed = lanes[index]! }] of ends.entries()) {
+        const { tenant } = jobs[index]!;
+        if (ending === "timed_out") suspects.set(`${tenant} ${blamed}`, true);
+        else if (ending === "in_time") suspects.delete(`${tenant} ${lanes[index]!}`);
+      }
+      return ends;
+    },
     turnAway,
     onFault: (error) => settings.onFault("a process for WebAssembly could not be started", error),
   });
@@ -91,7 +106,14 @@ export function openWasmPool(settings: WasmPoolSettings): WasmPool {
       new Promise((settle, reject) => submit(checkJob({ tenant, settle, reject }, file))),
     foldEvents: (tenant, stateJson, events) =>
       new Promise((settle, reject) =>
-        submit(foldJob({ tenant, settle, reject }, stateJson, events))
+        submit(
+          foldJob(
+            { tenant, settle, reject },
+            stateJson,
+            events,
+            (lane) => suspects.has(`${tenant} ${lane}`),
+          ),
+        )
       ),
     call: (tenant, target, output, inputJson) =>
       new Promise((settle, reject) =>
@@ -123,11 +145,18 @@ function turnAway(job: Job, reason: TurnedAway): void {
     case "no_runner":
       return void stopJob(job, "WebAssembly cannot run now");
     case "waited":
-      if (reason.timeoutsInARow > 0) job.failTimeout(pausedMessage(reason.timeoutsInARow));
+      if (reason.timeoutsInARow > 0) tellPause(job, reason);
       else stopJob(job, "The WebAssembly calls of this server take too long");
+      return;
+    case "paused":
+      tellPause(job, reason);
   }
 }
 
-function pausedMessage(timeouts: number): string {
-  return `The module did not end in time ${timeouts} times in a row, and is tried less often now`;
+function tellPause(job: Job, { timeoutsInARow, leftMs }: Pause): void {
+  const often = timeoutsInARow === 1 ? "its last call" : `${timeoutsInARow} calls in a row`;
+  const message = `The entrypoint '${job.entrypoint()}' is paused and was not called: ${often} ` +
+    "did not end in time";
+  const retryAfterMs = Math.max(RETRY_MS_MIN, leftMs);
+  job.stop({ kind: "unavailable", message, retryAfterMs, isPaused: true });
 }

@@ -91,12 +91,16 @@ function endInGroup(job: Job, answer: Frame<RunnerAnswer>): TurnEnd {
 
 function endOf(job: Job, answer: Frame<RunnerAnswer>): TurnEnd {
   const usedMs = answer.message.tookMs + OVERHEAD_MS;
-  const ending = isTimeout(answer) ? "timed_out" : "in_time";
-  return { usedMs, ending, goesOn: !job.take(answer) };
+  const done = doneBeforeTimeout(answer);
+  if (done === undefined) return { usedMs, ending: "in_time", goesOn: !job.take(answer) };
+  const tell = () => void job.take(answer);
+  return { usedMs, ending: "timed_out", goesOn: false, blamed: job.laneAfter(done), tell };
 }
 
-function isTimeout({ message }: Frame<RunnerAnswer>): boolean {
-  return message.kind === "failed" && message.failure.kind === "wasm_timeout";
+/** How many calls of the turn have ended before one that did not; undefined where all have. */
+function doneBeforeTimeout({ message }: Frame<RunnerAnswer>): number | undefined {
+  const isTimeout = message.kind === "failed" && message.failure.kind === "wasm_timeout";
+  return isTimeout ? message.done : undefined;
 }
 
 function goOn(usedMs: number): TurnEnd {
@@ -130,8 +134,9 @@ function afterLoss(job: Job, { timeoutMs }: Turn, usedMs: number): TurnEnd {
     return goOn(usedMs);
   }
   if (usedMs >= timeoutMs) {
-    job.failTimeout(`The module did not end within ${timeoutMs} ms, and its runner was ended`);
-    return { usedMs: usedMs + RESTART_MS, ending: "timed_out", goesOn: false };
+    const message = `The module did not end within ${timeoutMs} ms, and its runner was ended`;
+    const tell = () => job.failTimeout(message);
+    return { usedMs: usedMs + RESTART_MS, ending: "timed_out", goesOn: false, tell };
   }
   if (job.lossesLeft-- > 0) return goOn(usedMs);
   // A module that brings runners down is paused as one that does not end.

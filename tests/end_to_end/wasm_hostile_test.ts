@@ -69,7 +69,8 @@ Deno.test("a stored event whose module has since become hostile makes its reads 
         const read = await world.send("GET", `/${type}/global`);
         assertFailed(read, hostile);
         const again = await world.send("POST", `/${type}/global/was_done`, WRITE);
-        assertFailed(again, hostile);
+        if (hostile.kind === "wasm_timeout") assert.equal(again.status, 503, "it is paused");
+        else assertFailed(again, hostile);
         // The events themselves are there to be read.
         const events = await world.send("GET", `/${type}/global/events`);
         assert.equal(events.body.data.length, 1, events.text);
@@ -96,6 +97,30 @@ Deno.test("a stored event that a later version refuses makes its reads a 422 wit
       assert.deepEqual(answer.body.error, error);
     }
     assert.equal((await world.send("GET", "/thing/global/length")).body.length, 1);
+  }, { spec: null });
+});
+
+Deno.test("an entrypoint that loops is answered 503 at once while it is paused, and no other event type is", async () => {
+  await withWorld(async (world) => {
+    const { send } = world;
+    const loops =
+      '(func (export "apply_loop") (param i32 i32) (result i64) (loop (br 0)) (i64.const 0))';
+    await upload(world, "half", `(module ${MEMORY} ${MALLOC} ${FINE} ${loops})`);
+    const looping = { blob_name: "half", entrypoint: "apply_loop", timeout_ms: 3_000 };
+    await deploy(world, { was_fine: handledBy("half"), was_looped: handledBy(looping) });
+    const first = await send("POST", "/thing/global/was_looped", WRITE);
+    assert.deepEqual([first.status, first.body.error_type], [500, "wasm_timeout"]);
+    for (let turn = 0; turn < 5; turn++) {
+      const begunMs = performance.now();
+      const told = await send("POST", "/thing/global/was_looped", WRITE);
+      assert.ok(performance.now() - begunMs < 1_000, "at once");
+      assert.deepEqual([told.status, told.body.error_type], [503, "unavailable"], told.text);
+      assert.match(told.body.error, /^The entrypoint 'apply_loop' is paused and was not called/);
+      assert.match(told.headers.get("retry-after")!, /^[1-6]$/);
+      const fine = await send("POST", "/thing/global/was_fine", WRITE);
+      assert.equal(fine.status, 201, fine.text);
+    }
+    assert.equal((await send("GET", "/thing/global/length")).body.length, 5);
   }, { spec: null });
 });
 

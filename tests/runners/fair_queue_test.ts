@@ -156,12 +156,55 @@ Deno.test("a queue turns away what has waited too long, and says whether its mod
   assert(queue.nextChangeMs(500)! <= 2_500);
   assert.deepEqual(queue.expire(2_499), []);
   assert.deepEqual(queue.expire(2_500), [
-    { job: 2, timeoutsInARow: 1 },
-    { job: 4, timeoutsInARow: 0 },
+    { job: 2, timeoutsInARow: 1, leftMs: 3_000 },
+    { job: 4, timeoutsInARow: 0, leftMs: 0 },
   ]);
   assert.equal(queue.waiting(), 1);
   assert.deepEqual(queue.drain(), [3]);
   assert.equal(queue.nextChangeMs(500), undefined);
+});
+
+Deno.test("a queue that tells pauses lets go what waits when a lane is paused again, not the first time", () => {
+  const queue = fairQueue<number>({ ...LIMITS, tellsPauses: true });
+  for (let job = 0; job < 3; job++) queue.push(waiting("a", "loops", job), false);
+  queue.push(waiting("a", "fine", 3), false);
+  const first = take(queue, 0)!;
+  finish(queue, first, 100, true, 100);
+  assert.deepEqual(queue.pauseOf("a", "loops", 100), { timeoutsInARow: 1, leftMs: 100 });
+  assert.equal(queue.pauseOf("a", "fine", 100), undefined);
+  assert.equal(queue.pauseOf("b", "loops", 100), undefined);
+  assert.deepEqual(queue.expire(100), [], "the input may have been the reason");
+  finish(queue, take(queue, 150)!, 1, false, 151);
+  assert.equal(queue.pauseOf("a", "loops", 200), undefined, "the pause is over");
+  finish(queue, take(queue, 200)!, 100, true, 300);
+  assert.deepEqual(queue.expire(300), [{ job: 2, timeoutsInARow: 2, leftMs: 300 }]);
+  assert.equal(queue.waiting(), 0);
+});
+
+Deno.test("a queue runs another lane beside one that is tried again, and no third one", () => {
+  const queue = fairQueue<number>(LIMITS);
+  queue.push(waiting("a", "loops", 1), false);
+  finish(queue, take(queue, 0)!, 100, true, 100);
+  queue.push(waiting("a", "loops", 2), false);
+  queue.push(waiting("a", "loops", 3), false);
+  assert.equal(take(queue, 200)?.job, 2, "the trial");
+  assert.equal(take(queue, 200), undefined, "one trial at a time");
+  queue.push(waiting("a", "fine", 4), false);
+  queue.push(waiting("a", "good", 5), false);
+  assert.equal(take(queue, 201)?.job, 4);
+  assert.equal(take(queue, 201), undefined);
+});
+
+Deno.test("a queue pauses the lane that is to blame, not the one that the call began in", () => {
+  const queue = fairQueue<number>(LIMITS);
+  queue.push(waiting("a", "begins", 1), false);
+  queue.push(waiting("a", "begins", 2), false);
+  const call = take(queue, 0)!;
+  const ending = "timed_out";
+  queue.finish([{ waiting: call, usedMs: 100, ending, blamed: "loops" }], 100);
+  assert.equal(queue.pauseOf("a", "begins", 100), undefined);
+  assert.deepEqual(queue.pauseOf("a", "loops", 100), { timeoutsInARow: 1, leftMs: 100 });
+  assert.equal(take(queue, 100)?.job, 2);
 });
 
 Deno.test("a queue gives a runner several short calls of one tenant at once, shared among runners", () => {

@@ -251,6 +251,57 @@ Deno.test("a module that never ends does not hold up another tenant, nor its own
   });
 });
 
+/** A module of which one entrypoint loops and another does not. */
+async function halfEndless(pool: WasmPool, timeoutMs: number) {
+  const loops =
+    '(func (export "apply_loop") (param i32 i32) (result i64) (loop (br 0)) (i64.const 0))';
+  const fine = await upload(pool, await framed(FINE + loops), { timeoutMs });
+  return { fine, endless: { ...fine, entrypoint: "apply_loop" } };
+}
+
+Deno.test("an entrypoint that never ends is paused alone, and its calls are told so at once", async () => {
+  await withPool(async (pool) => {
+    const { fine, endless } = await halfEndless(pool, 2_000);
+    assert.equal(kindOf(await callOnce(pool, fine)), "ok");
+    assert.equal(kindOf(await callOnce(pool, endless)), "wasm_timeout");
+    for (let turn = 0; turn < 20; turn++) {
+      const [told, went] = await Promise.all([callOnce(pool, endless), callOnce(pool, fine)]);
+      assert.equal(kindOf(went), "ok");
+      assert.equal(kindOf(told), "unavailable");
+      assert.equal(
+        messageOf(told),
+        "The entrypoint 'apply_loop' is paused and was not called: its last call did not end in time",
+      );
+      assert.ok(!told.ok && told.stop.kind === "unavailable" && told.stop.isPaused);
+      assert.ok(told.stop.retryAfterMs >= 1_000);
+    }
+  });
+});
+
+Deno.test("a fold blames the entrypoint that did not end, and others of its module go on", async () => {
+  await withPool(async (pool) => {
+    const { fine, endless } = await halfEndless(pool, 1_000);
+    const mixed = [fine, fine, endless, fine].map((target) => ({ target, eventJson: "{}" }));
+    const stopped = await pool.foldEvents(TENANT, "{}", mixed);
+    assert.equal(kindOf(stopped), "wasm_timeout");
+    assert.ok(!stopped.ok && stopped.stop.kind === "failed");
+    assert.deepEqual([stopped.stop.place.eventIndex, stopped.stop.place.entrypoint], [
+      2,
+      "apply_loop",
+    ]);
+    assert.equal(kindOf(await callOnce(pool, fine)), "ok");
+    assert.match(
+      messageOf(await callOnce(pool, endless)),
+      /^The entrypoint 'apply_loop' is paused/,
+    );
+    // Which waits for the end of the first pause once it has come so far.
+    const begun = performance.now();
+    assert.notEqual(kindOf(await pool.foldEvents(TENANT, "{}", mixed)), "ok");
+    assert.ok(performance.now() - begun < 4_000);
+    assert.equal(kindOf(await callOnce(pool, fine)), "ok");
+  });
+});
+
 Deno.test("a call that never ends does not fail those that were sent along with it", async () => {
   await withPool(async (pool) => {
     const target = await upload(pool, await framed(ENDLESS_WHEN_LONG), { timeoutMs: 50 });
@@ -283,6 +334,8 @@ Deno.test("a module that has always ended in time, and then does not, ends with 
     assert.equal(kindOf(outcome), "wasm_timeout");
     assert.match(messageOf(outcome), /did not end within 50 ms, and its runner was ended/);
     await until(() => before.every((pid) => !isAlive(pid)));
+    assert.match(messageOf(await callOnce(pool, target)), /is paused and was not called/);
+    await new Promise((resolve) => setTimeout(resolve, 500));
     assert.equal(kindOf(await callOnce(pool, target)), "ok");
   });
 });

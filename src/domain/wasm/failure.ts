@@ -29,7 +29,13 @@ export type WasmStop =
   /** The module's own `error` object: it refuses the event. */
   | { readonly kind: "handler_error"; readonly error: HandlerError; readonly place: CallPlace }
   /** It was not tried, or not to its end, for no reason that lies in the module. */
-  | { readonly kind: "unavailable"; readonly message: string; readonly retryAfterMs: number };
+  | {
+    readonly kind: "unavailable";
+    readonly message: string;
+    readonly retryAfterMs: number;
+    /** It is paused, for its calls have not ended in time: a reason that does lie in it. */
+    readonly isPaused?: true;
+  };
 
 /** Which call of several it was. */
 export interface CallPlace {

@@ -291,11 +291,6 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "what keeps listeners from each other",
   },
   {
-    place: "src/commands/settle_deliveries.ts",
-    test: "tests/commands/delivery_faults_test.ts",
-    reason: "each fault of a settlement, both ways",
-  },
-  {
     place: "src/domain/listener/view.ts",
     test: "tests/end_to_end/listeners_test.ts",
     reason: "what clients see of deliveries",

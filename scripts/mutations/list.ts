@@ -3,15 +3,12 @@
  * that has to find it. `find` stands once in its file.
  */
 
-export interface Mutation {
-  readonly name: string;
-  readonly path: string;
-  readonly find: string;
-  readonly put: string;
-  /** What `deno test` is given. */
-  readonly suite: string;
-  readonly env?: Readonly<Record<string, string>>;
-}
+import { DISK_MUTATIONS } from "./disk.ts";
+import { ENGINE_MUTATIONS } from "./engine.ts";
+import { ERASURE_MUTATIONS } from "./erasure.ts";
+import type { Mutation } from "./mutation.ts";
+import { REACTION_MUTATIONS } from "./reactions.ts";
+import { WRITE_MUTATIONS } from "./writes.ts";
 
 const HISTORY = "tests/history/history_test.ts";
 const SIMULATION = "tests/simulation/simulation_test.ts";
@@ -320,4 +317,9 @@ export const MUTATIONS: readonly Mutation[] = [
     put: "return plain;",
     suite: "tests/http/openapi/generators_test.ts",
   },
+  ...DISK_MUTATIONS,
+  ...ENGINE_MUTATIONS,
+  ...WRITE_MUTATIONS,
+  ...REACTION_MUTATIONS,
+  ...ERASURE_MUTATIONS,
 ];

@@ -19,10 +19,12 @@ import {
   type ScheduleRecord,
   storeSchedule,
 } from "../../src/store/schedules.ts";
+import { setEpoch } from "../../src/store/audit_cuts.ts";
 import { readHead } from "../../src/store/streams.ts";
 import { NOTHING_WATCHED, openWatchedTypes, watchTypes } from "../../src/store/watched_types.ts";
 import { fakeHost } from "../support/fake_host.ts";
-import { rootOf } from "../../src/domain/reaction/root.ts";
+import { hourOf, rootOf } from "../../src/domain/reaction/root.ts";
+import { readRecurring } from "../../src/store/roots.ts";
 import { reactiveSpec } from "../support/reactive_spec.ts";
 import { uuid, valueOf } from "../support/service_fixture.ts";
 import { withTemporaryEngine } from "../support/temporary_engine.ts";
@@ -114,11 +116,58 @@ Deno.test("one cause has one effect, also when two writes of a transaction have 
   });
 });
 
+Deno.test("what a recurring timer fires counts into its hour", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const record: ScheduleRecord = { ...recordOf(0), root: { isRecurring: true } };
+    await storeAll(engine, [record]);
+    const write = prepared(record.emission, scheduleCause(TENANT, record, host.timeMs));
+    assert.deepEqual(await append(engine, [write]), [true]);
+    const count = await engine.snapshot((tx) => readRecurring(tx, TENANT, hourOf(host.timeMs)));
+    assert.equal(count, 1);
+  });
+});
+
 Deno.test("a scheduled event that a mark has cancelled does not fire", async () => {
   await withTemporaryEngine(async (engine) => {
     await storeAll(engine, [recordOf(0)]);
     await engine.transact((tx) => Promise.resolve(moveCancelMark(tx, TENANT, RULE, 1)));
     assert.deepEqual(await append(engine, [firing(0)]), [false]);
+  });
+});
+
+/** Appends, and has `other` commit between what that reads and its commit; gives its runs. */
+async function appendBeside(
+  engine: Engine,
+  writes: readonly PreparedWrite[],
+  other: () => Promise<void>,
+): Promise<{ runs: number; isReplayed: boolean }> {
+  let runs = 0;
+  const outcomes = await engine.transact(async (tx) => {
+    const appended = await appendWrites(tx, TENANT, writes, openWatchedTypes());
+    if (++runs === 1) await other();
+    return appended;
+  });
+  return { runs, isReplayed: valueOf(outcomes[0]!).replayed };
+}
+
+Deno.test("a write beside which a cut ends the epoch is behind the cut", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const cut = () => engine.transact((tx) => Promise.resolve(setEpoch(tx, TENANT, 1)));
+    const write = prepared(emissionOf("global", "was_paid"));
+    assert.equal((await appendBeside(engine, [write], cut)).runs, 2);
+    const { epoch } = await engine.snapshot((tx) => readHead(tx, TENANT, write.targets[0]!.key));
+    assert.equal(epoch, 1);
+  });
+});
+
+Deno.test("a key that another process records at the same moment, for another stream, is answered from the ledger", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const idempotency = { key: "k-1", bodyHash: "aa".repeat(32) };
+    const write = (id: string) => ({ ...prepared(emissionOf(id, "was_paid")), idempotency });
+    const other = async () => void await append(engine, [write(uuid(1))]);
+    const { runs, isReplayed } = await appendBeside(engine, [write(uuid(2))], other);
+    assert.deepEqual([runs, isReplayed], [2, true]);
+    assert.equal(await lengthOf(engine, uuid(2)), 0);
   });
 });
 

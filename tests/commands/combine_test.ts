@@ -8,6 +8,7 @@ import {
   ACTOR,
   firstIndexes,
   noteWrite,
+  orderWrite,
   uuid,
   valueOf,
   withService,
@@ -116,6 +117,18 @@ Deno.test("writes to one stream land in the order they came, however many groups
     const outcomes = await Promise.all(writes.map((w) => service.data.writeEvents(test, w)));
     const places = outcomes.flatMap((outcome) => firstIndexes(valueOf(outcome)));
     assert.deepEqual(places, writes.map((_, n) => Math.floor(n / 2)));
+  });
+});
+
+Deno.test("a small write does not overtake a large one that has no room beside those before it", async () => {
+  await withService(async ({ service, tenants: { test } }) => {
+    const note = { type: "was_noted", data: { text: "x".repeat(1_000) } };
+    const batch = () => orderWrite(uuid(1), Array.from({ length: 1_500 }, () => note));
+    // The first two have more bytes than one transaction takes.
+    const writes = [batch(), batch(), noteWrite(uuid(1), "last")];
+    const outcomes = await Promise.all(writes.map((w) => service.data.writeEvents(test, w)));
+    const places = outcomes.flatMap((outcome) => firstIndexes(valueOf(outcome)));
+    assert.deepEqual(places, [0, 1_500, 3_000]);
   });
 });
 

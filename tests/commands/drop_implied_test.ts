@@ -6,7 +6,7 @@ import { newCounters } from "../../src/domain/counters.ts";
 import type { EmitEntry, OutboxWork } from "../../src/domain/reaction/outbox_entry.ts";
 import { streamKey } from "../../src/domain/stream_key.ts";
 import { openSpecCache } from "../../src/queries/current_spec.ts";
-import { encodeEntry, hasEntry, putEntry } from "../../src/store/outbox.ts";
+import { clearEntry, encodeEntry, hasEntry, putEntry } from "../../src/store/outbox.ts";
 import { type FaultPlan, faultyEngine } from "../support/faulty_engine.ts";
 import { type ServiceFixture, valueOf, withService } from "../support/service_fixture.ts";
 
@@ -154,6 +154,14 @@ Deno.test("entries that another process has done meanwhile are no loss, and noth
     const { dropper: other } = await openOver(fixture, []);
     await Promise.all(implied.map((one) => other.drop(one, hash)));
     await Promise.all(implied.map((one) => dropper.drop(one, hash)));
+    assert.equal((await errorsOf(fixture)).length, 1);
+    // Written, not dropped.
+    const written = await putMany(fixture, 5, "order:c/000000000000");
+    await fixture.engine.transact((tx) => {
+      for (const { work } of written) clearEntry(tx, work);
+      return Promise.resolve();
+    });
+    await Promise.all(written.map((one) => dropper.drop(one, hash)));
     assert.equal((await errorsOf(fixture)).length, 1);
   });
 });

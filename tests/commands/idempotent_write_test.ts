@@ -67,6 +67,17 @@ Deno.test("the original still running: refused, and one event in the end", async
   });
 });
 
+Deno.test("the same key in another environment at the same time: both are written", async () => {
+  await withService(async ({ service, tenants: { test, staging } }) => {
+    const tenants = [test, staging];
+    const outcomes = await Promise.all(
+      tenants.map((tenant) => service.data.writeEvents(tenant, keyed())),
+    );
+    for (const outcome of outcomes) assert.equal(valueOf(outcome).replayed, false);
+    for (const tenant of tenants) assert.equal(await length(service, tenant), 1);
+  });
+});
+
 Deno.test("a write that failed leaves its key free", async () => {
   await withService(async ({ service, tenants: { test } }) => {
     const guardedWrongly = keyed({ metadata: { actor: ACTOR, previous_length: 4 } });

@@ -1,6 +1,8 @@
 /** What is older than its day goes. */
 
 import assert from "node:assert/strict";
+import type { WorkShare } from "../../src/commands/share_work.ts";
+import { createSweeper } from "../../src/commands/sweep.ts";
 import { streamKey } from "../../src/domain/stream_key.ts";
 import type { Service } from "../../src/service.ts";
 import { keys } from "../../src/store/keys.ts";
@@ -109,5 +111,17 @@ Deno.test("sweep() removes what was given up thirty days after its last try", as
     host.timeMs += 10 * 60_000;
     await sweepAll(service);
     assert.equal(await parked(), 0);
+  });
+});
+
+Deno.test("while another process sweeps, sweep() does nothing", async () => {
+  await withService(async ({ service, engine, host, tenants: { test } }) => {
+    const idempotency = { key: "k-1", bodyHash: "aa".repeat(32) };
+    valueOf(await service.data.writeEvents(test, noteWrite(uuid(1), "a", { idempotency })));
+    host.timeMs += 2 * DAY_MS;
+    const share = { held: () => Promise.resolve([]) } as unknown as WorkShare;
+    const sweeper = createSweeper(engine, host, share);
+    for (let call = 0; call < 20; call++) assert.equal(await sweeper.sweep(100), 0);
+    assert.equal((await engine.snapshot((tx) => tx.getRange(keys.ledgers(test.number)))).length, 1);
   });
 });

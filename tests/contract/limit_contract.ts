@@ -23,6 +23,9 @@ export function limitContract(test: EngineTest): void {
       ["clear", (tx) => tx.clear(tooLong())],
       ["add", (tx) => tx.add(tooLong(), 1n)],
       ["stamp", (tx) => tx.setStamped(longest().subarray(9), new Uint8Array(), bytes("v"))],
+      ["stamped value", (tx) => {
+        tx.setStamped(bytes("b"), bytes(""), new Uint8Array(kvLimits.valueBytesMax + 1));
+      }],
       ["reserved", (tx) => tx.set(Uint8Array.of(0xff), bytes("v"))],
       ["get", (tx) => tx.get(tooLong())],
     ];

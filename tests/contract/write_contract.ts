@@ -186,7 +186,12 @@ export function writeContract(test: EngineTest): void {
 
   test("a transaction cannot be used after its end", async (engine) => {
     const kept = await engine.transact((tx) => Promise.resolve(tx));
+    const range = { begin: bytes("a"), end: bytes("b") };
     assert.throws(() => kept.set(bytes("a"), bytes("1")));
+    assert.throws(() => kept.clear(bytes("a")));
+    assert.throws(() => kept.clearRange(range));
+    assert.throws(() => kept.add(bytes("a"), 1n));
+    assert.throws(() => kept.setStamped(bytes("a"), bytes(""), bytes("1")));
     await assert.rejects(kept.get(bytes("a")));
     assert.equal(await content(engine), "");
   });

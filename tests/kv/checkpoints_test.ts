@@ -225,3 +225,59 @@ Deno.test("where a worker dies in a pass the sums of pages are dropped, for nobo
   await checkpoints.close();
   await Deno.remove(folder, { recursive: true });
 });
+
+/** A worker that answers a pass as if all was moved, and says where it is asked to finish. */
+const ASKED_WORKER = new URL(
+  "data:text/javascript," + encodeURIComponent(`
+    import { parentPort } from "node:worker_threads";
+    parentPort.on("message", (request) =>
+      parentPort.postMessage(request === "finish" ? { unsynced: "asked" } : { moved: 1_000_000 }));
+  `),
+);
+
+const SILENT_WORKER = new URL(
+  "data:text/javascript," + encodeURIComponent(`
+    import { parentPort } from "node:worker_threads";
+    parentPort.on("message", () => {});
+  `),
+);
+
+const LONG_LOG = {
+  path: "unused",
+  bounds: { ...SQLITE_SIZES, passMsMax: 20 },
+  logFrames: () => 1_000_000,
+  databasePages: () => 1,
+  truncateLog: () => false,
+} as unknown as SqliteFile;
+
+Deno.test("no page is moved in a finish of a log that may not be on the disk", async () => {
+  const told: unknown[] = [];
+  const released = Promise.withResolvers<void>();
+  const checkpoints = openCheckpoints(LONG_LOG, {
+    giveUpOldVersions() {},
+    flush: () => true,
+    untilFlushed: () => Promise.resolve(false),
+    onBroken: (cause) => void told.push(cause),
+    onUnnoted() {},
+    onRelease: released.resolve,
+  }, ASKED_WORKER);
+  const alive = setInterval(() => {}, 1_000);
+  checkpoints.afterCommit();
+  await released.promise;
+  clearInterval(alive);
+  assert.deepEqual(told, []);
+  assert.equal(await checkpoints.close(), true);
+});
+
+Deno.test("close() says where a pass did not end, and waits for it no longer than it may", async () => {
+  const checkpoints = openCheckpoints(LONG_LOG, {
+    giveUpOldVersions() {},
+    flush: () => true,
+    untilFlushed: () => Promise.resolve(true),
+    onBroken() {},
+    onUnnoted() {},
+    onRelease() {},
+  }, SILENT_WORKER);
+  checkpoints.afterCommit();
+  assert.equal(await checkpoints.close(), false);
+});

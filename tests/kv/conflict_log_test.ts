@@ -44,6 +44,20 @@ Deno.test("findConflict() looks at versions after the read, and at the group in 
   assert.equal(occ.findConflict(log, written("c"), range, 3), undefined);
 });
 
+Deno.test("findConflict() of ranges: those conflict that share a place, and not those that only touch", () => {
+  const group = occ.openWrittenGroup();
+  occ.noteWrites(group, keysOf([]), [{ begin: "b", end: "d" }]);
+  const log = occ.emptyConflictLog();
+  occ.recordGroup(log, 1, group, 0);
+  const ranges = [["a", "b"], ["a", "c"], ["b", "c"], ["bb", "cc"], ["c", "e"], ["d", "e"]];
+  const found = ranges.map(([begin, end]) => {
+    const guards = guarding([], [{ begin: begin!, end: end! }]);
+    return [occ.findConflict(log, nothing, guards, 0), occ.findConflict(log, group, guards, 1)];
+  });
+  const expected = [undefined, "a", "b", "bb", "c", undefined];
+  assert.deepEqual(found, expected.map((one) => [one, one]));
+});
+
 const anyText = fc.string({ unit: fc.constantFrom("a", "b", "\0", "\xff"), maxLength: 3 });
 const anyRange = fc.tuple(anyText, anyText).map(([begin, end]): TextRange => ({ begin, end }));
 const anyMember = fc.record({

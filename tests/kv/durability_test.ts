@@ -2,6 +2,8 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { StatementSync } from "node:sqlite";
+import { Worker } from "node:worker_threads";
 import type { Bytes, Engine } from "../../src/kv/engine.ts";
 import { openSqliteEngine } from "../../src/kv/sqlite.ts";
 
@@ -308,4 +310,170 @@ Deno.test("forget() ends with a refusal where the disk does not confirm the log 
     await assert.rejects(forgotten, { name: "EngineUnavailable" });
     await assert.rejects(read(engine), { name: "EngineUnavailable", message: /restart/ });
   });
+});
+
+function clearAll(engine: Engine): Promise<void> {
+  const everything = { begin: bytes("a"), end: bytes("z") };
+  return engine.transact((tx) => Promise.resolve(tx.clearRange(everything)));
+}
+
+/** Only SQLite's own log tells of a range that was cleared. */
+Deno.test("a commit that only SQLite's log has is told after the sync of that, also by the next process", async () => {
+  await withHeldDisk(async (killed) => {
+    const first = write(killed.engine, "a");
+    await isSettled(first);
+    killed.syncs[0]!.resolve();
+    await first;
+    const cleared = clearAll(killed.engine);
+    assert.equal(await isSettled(cleared), false);
+    assert.equal(killed.syncs.length, 2);
+    await withHeldDisk(async ({ engine, syncs }) => {
+      const seen = engine.snapshot((tx) => tx.get(key));
+      assert.equal(await isSettled(seen), false);
+      assert.equal(syncs.length, 1);
+      syncs[0]!.resolve();
+      assert.equal(await seen, undefined);
+    }, { copyOf: killed.directory });
+    killed.syncs[1]!.resolve();
+    await cleared;
+  });
+});
+
+Deno.test("a sync begins when what it is to confirm is in the file", async () => {
+  const directory = await Deno.makeTempDir({ prefix: "daybook_written_" });
+  const unwritten: string[] = [];
+  let newest = "";
+  const engine = openSqliteEngine({
+    path: join(directory, "store.sqlite"),
+    syncLog(log) {
+      const { ino } = log.statSync();
+      const paths = [...Deno.readDirSync(directory)].map(({ name }) => join(directory, name));
+      const path = paths.find((one) => Deno.statSync(one).ino === ino)!;
+      const isThere = new TextDecoder("latin1").decode(Deno.readFileSync(path)).includes(newest);
+      if (!isThere) unwritten.push(newest);
+      return Promise.resolve();
+    },
+  });
+  for (let number = 0; number < 5; number++) {
+    newest = `this is value ${number}`;
+    await write(engine, newest);
+  }
+  newest = "";
+  await engine.close();
+  await Deno.remove(directory, { recursive: true });
+  assert.deepEqual(unwritten, []);
+});
+
+/** Statements of SQLite that `isFailing` names fail meanwhile, as on a full disk. */
+async function withFailing<T>(
+  isFailing: (sql: string) => boolean,
+  body: () => T | Promise<T>,
+): Promise<T> {
+  const { run } = StatementSync.prototype;
+  StatementSync.prototype.run = function (this: StatementSync, ...values: Parameters<typeof run>) {
+    if (isFailing(this.sourceSQL)) throw new Error("database or disk is full");
+    return run.apply(this, values);
+  } as typeof run;
+  try {
+    return await body();
+  } finally {
+    StatementSync.prototype.run = run;
+  }
+}
+
+Deno.test("on a full disk what a killed process left only in the redo log is told after the sync of that", async () => {
+  await withHeldDisk(async (killed) => {
+    await isSettled(write(killed.engine, "a"));
+    await withFailing((sql) => sql === "COMMIT", async () => {
+      await withHeldDisk(async ({ engine, syncs }) => {
+        const seen = read(engine);
+        assert.equal(await isSettled(seen), false);
+        assert.equal(syncs.length, 2, "either file of the redo log may have it");
+        for (const sync of [...syncs]) sync.resolve();
+        await isSettled(seen);
+        // SQLite's own: it may have done what it said that it had not.
+        syncs[2]!.resolve();
+        assert.equal(await seen, "a");
+      }, { copyOf: killed.directory });
+    });
+  });
+});
+
+Deno.test("where what was committed cannot be brought back after a failed commit, the store breaks", async () => {
+  await withHeldDisk(async ({ engine, release }) => {
+    release();
+    await write(engine, "a");
+    await withFailing(() => true, async () => {
+      await assert.rejects(write(engine, "b"), { name: "EngineUnavailable" });
+    });
+    assert.match(engine.failure!()!.message, /restart/);
+    await assert.rejects(read(engine), { name: "EngineUnavailable", message: /restart/ });
+  });
+});
+
+function namesIn(directory: string): string[] {
+  return [...Deno.readDirSync(directory)].map(({ name }) => name)
+    .filter((name) => !/-shm$|\.lock$/.test(name)).sort();
+}
+
+const ALL_FILES = ["", "-redo1", "-redo2", "-wal"].map((end) => `store.sqlite${end}`);
+
+Deno.test("a close of a broken store leaves its logs, which the next start reads", async () => {
+  await withHeldDisk(async ({ engine, directory, syncs, release }) => {
+    const first = write(engine, "a");
+    await isSettled(first);
+    syncs[0]!.resolve();
+    await first;
+    const second = write(engine, "b");
+    await isSettled(second);
+    syncs[1]!.reject(new Error("I/O error"));
+    await assert.rejects(second, { name: "EngineUnavailable" });
+    release();
+    await engine.close();
+    assert.deepEqual(namesIn(directory), ALL_FILES);
+    const again = openSqliteEngine({ path: join(directory, "store.sqlite") });
+    assert.equal(await read(again), "b", "unconfirmed, but not lost");
+    await again.close();
+  });
+});
+
+Deno.test("a close during a pass that does not end leaves the logs, which the next start reads", async () => {
+  const directory = await Deno.makeTempDir({ prefix: "daybook_pass_" });
+  const path = join(directory, "store.sqlite");
+  const { postMessage } = Worker.prototype;
+  // The pass hears of nothing, and so never ends.
+  Worker.prototype.postMessage = () => {};
+  try {
+    const engine = openSqliteEngine({ path, sizes: { startFrames: 1, passMsMax: 20 } });
+    await write(engine, "a");
+    await clearAll(engine);
+    await write(engine, "b");
+    await engine.close();
+  } finally {
+    Worker.prototype.postMessage = postMessage;
+  }
+  assert.deepEqual(namesIn(directory), ALL_FILES);
+  const again = openSqliteEngine({ path });
+  assert.equal(await read(again), "b");
+  await again.close();
+  await Deno.remove(directory, { recursive: true });
+});
+
+Deno.test("a commit that only the redo log has is told after its sync, though SQLite's log is empty", async () => {
+  const killed = await Deno.makeTempDir({ prefix: "daybook_redone_" });
+  const path = join(killed, "store.sqlite");
+  const engine = openSqliteEngine({ path });
+  await write(engine, "a");
+  await engine.forget!();
+  await write(engine, "b");
+  assert.equal(Deno.statSync(`${path}-wal`).size, 0);
+  await withHeldDisk(async ({ engine, syncs }) => {
+    const seen = read(engine);
+    assert.equal(await isSettled(seen), false);
+    assert.equal(syncs.length, 1);
+    syncs[0]!.resolve();
+    assert.equal(await seen, "b");
+  }, { copyOf: killed });
+  await engine.close();
+  await Deno.remove(killed, { recursive: true });
 });

@@ -32,6 +32,51 @@ Deno.test("transactExactlyOnce() sets a marker with a write and none without", a
   });
 });
 
+Deno.test("transactExactlyOnce() sets a marker with a write of any kind", async () => {
+  const range = { begin: bytes("a"), end: bytes("b") };
+  const writes: [string, (tx: Transaction) => void][] = [
+    ["set", (tx) => tx.set(bytes("a"), bytes("1"))],
+    ["clear", (tx) => tx.clear(bytes("a"))],
+    ["clear a range", (tx) => tx.clearRange(range)],
+    ["add", (tx) => tx.add(bytes("n"), 1n)],
+    ["set at a stamp", (tx) => tx.setStamped(bytes("a"), bytes(""), bytes("1"))],
+  ];
+  for (const [what, change] of writes) {
+    await withTemporaryEngine(async (engine) => {
+      const attempt = <T>(body: (tx: Transaction) => Promise<T>) => engine.transact(body);
+      await transactExactlyOnce(attempt, (tx) => Promise.resolve(change(tx)), mark(1000));
+      assert.equal(await countMarkers(engine), 1, what);
+    });
+  }
+});
+
+Deno.test("what a rerun gives is of the attempt that landed, however many are unheard after it", async () => {
+  await withTemporaryEngine(async (engine) => {
+    let attempts = 0;
+    async function attempt<T>(body: (tx: Transaction) => Promise<T>): Promise<T> {
+      const value = await engine.transact(body);
+      if (++attempts < 4) throw new CommitUnknown("lost");
+      return value;
+    }
+    let runs = 0;
+    const value = await transactExactlyOnce(attempt, (tx) => {
+      tx.add(bytes("n"), 1n);
+      return Promise.resolve(`run ${++runs}`);
+    }, mark(0));
+    assert.deepEqual([value, runs, attempts], ["run 1", 1, 4]);
+  });
+});
+
+Deno.test("a failure that says that nothing landed is not tried again", async () => {
+  let attempts = 0;
+  function attempt(): Promise<never> {
+    attempts++;
+    return Promise.reject(new Error("no room"));
+  }
+  await assert.rejects(transactExactlyOnce(attempt, () => Promise.resolve(), mark(0)), /no room/);
+  assert.equal(attempts, 1);
+});
+
 Deno.test("a rerun does not write over what another wrote after the lost commit", async () => {
   await withTemporaryEngine(async (engine) => {
     let attempts = 0;

@@ -78,6 +78,28 @@ Deno.test("what is kept of a key is its last value, and what was given out never
   }));
 });
 
+Deno.test("what is removed, or becomes too large to be kept, is not read any more", () => {
+  for (const after of [undefined, valueOf(RECENT_VALUE_BYTES_MAX + 1, 8)]) {
+    const recent = openRecentValues();
+    const key = bytesOf("a");
+    recent.keep(key, 1, valueOf(3, 7));
+    assert.deepEqual(recent.get(key, 1), valueOf(3, 7));
+    recent.change(key, 1, after);
+    assert.equal(recent.get(key, 1), undefined);
+  }
+});
+
+Deno.test("a key of any length that is kept leaves the values beside it as they are", () => {
+  for (const length of [1, 128, 129, 1_000, RECENT_SLOT_BYTES]) {
+    const recent = openRecentValues();
+    const value = valueOf(RECENT_VALUE_BYTES_MAX, 7);
+    recent.keep(bytesOf("k".repeat(length)), 1, value);
+    recent.keep(bytesOf("a"), 2, valueOf(3, 8));
+    recent.keep(bytesOf("b".repeat(length)), 3, value);
+    assert.deepEqual(recent.get(bytesOf("a"), 2), valueOf(3, 8), `${length}`);
+  }
+});
+
 Deno.test("of keys with the same hash one is kept, and none is taken for another", () => {
   fc.assert(fc.property(fc.array(anyStep, { maxLength: 60 }), (steps) => {
     follow(steps, () => 7, true);

@@ -95,3 +95,27 @@ Deno.test("checkSqliteFile() finds each flipped byte of a file that changes what
     assert.ok(found > sound.length / step / 4, `${found} flips were found`);
   });
 });
+
+/** What `fsck` says of a sound store after a change by SQL. */
+async function faultsAfter(sql: string): Promise<string[]> {
+  let faults: string[] = [];
+  await withClosedStore([["a", 10], ["b", 20]], (path) => {
+    const db = new DatabaseSync(path);
+    db.exec(sql);
+    db.close();
+    faults = checkSqliteFile(path);
+  });
+  return faults;
+}
+
+Deno.test("checkSqliteFile() says that a row has no checksum, and which one", async () => {
+  assert.deepEqual(await faultsAfter("UPDATE kv SET c = NULL WHERE rowid = 2"), [
+    "row 2 is not what was written",
+  ]);
+});
+
+Deno.test("checkSqliteFile() says that the version of the store is two numbers", async () => {
+  assert.deepEqual(await faultsAfter("UPDATE store SET version = version - 1"), [
+    "the version of the last commit is stored as two numbers",
+  ]);
+});

@@ -383,3 +383,42 @@ Deno.test("a redo log of a later moment than the store is refused, and both stay
     await engine.close();
   });
 });
+
+Deno.test("of a commit that fails while its rows are set nothing is read, now and after a kill", async () => {
+  await withFolder(async (folder) => {
+    const engine = openSqliteEngine({ path: join(folder, STORE), pagesMax: 60 });
+    await write(engine, 0, "before");
+    const get = (engine: Engine) => engine.snapshot((tx) => tx.get(bytes(key(0))));
+    assert.deepEqual(await get(engine), bytes("before"));
+    // Less than a record of the redo log may have, and more than the store has room for.
+    const failing = engine.transact((tx) => {
+      tx.set(bytes(key(0)), bytes("never"));
+      for (let index = 0; index < 5; index++) tx.set(bytes(`l${index}`), new Uint8Array(90_000));
+      return Promise.resolve();
+    });
+    await assert.rejects(failing, EngineUnavailable);
+    assert.deepEqual(await get(engine), bytes("before"));
+    await withCopy(folder, async (killed) => {
+      assert.deepEqual([...await contentOf(killed)], [[key(0), "before"]]);
+    });
+    await write(engine, 1);
+    await withCopy(folder, async (killed) => assert.equal((await contentOf(killed)).size, 2));
+    await engine.close();
+  });
+});
+
+Deno.test("what a transaction clears by a range and sets beside it survives a kill together", async () => {
+  await withFolder(async (folder) => {
+    const engine = openSqliteEngine({ path: join(folder, STORE) });
+    for (const number of [1, 2, 3]) await write(engine, number);
+    await engine.transact((tx) => {
+      tx.clearRange({ begin: bytes(key(1)), end: bytes(key(3)) });
+      tx.set(bytes(key(4)), bytes("4"));
+      return Promise.resolve();
+    });
+    await withCopy(folder, async (killed) => {
+      assert.deepEqual([...(await contentOf(killed)).keys()], [key(3), key(4)]);
+    });
+    await engine.close();
+  });
+});

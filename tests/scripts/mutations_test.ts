@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { MUTATIONS } from "../../scripts/mutations/list.ts";
+import { ordinaryTests } from "../../scripts/tests/suites.ts";
 
 Deno.test("each bug changes exactly one place, and its suite is there", async () => {
   assert.ok(MUTATIONS.length >= 20);
@@ -13,4 +14,12 @@ Deno.test("each bug changes exactly one place, and its suite is there", async ()
   }
   const names = MUTATIONS.map(({ name }) => name);
   assert.equal(new Set(names).size, names.length);
+});
+
+Deno.test("each bug is to be found by a suite that the ordinary run has", async () => {
+  const files = (await ordinaryTests()).flat();
+  for (const { name, suite } of MUTATIONS) {
+    const isRun = files.some((file) => file === suite || file.startsWith(`${suite}/`));
+    assert.ok(isRun, `${name}: ${suite}`);
+  }
 });

@@ -103,3 +103,23 @@ Deno.test("runQuery() has no more rows than are shown, and one to know that ther
     assert.deepEqual([reply.row_count, reply.truncated], [limits.sqlRowsMax, true]);
   });
 });
+
+Deno.test("runQuery() reads no table that is behind the stamp it was promised, and any that is not", async () => {
+  await withCopy((path) => {
+    const database = new DatabaseSync(path);
+    database.exec("UPDATE _views SET stamp = '05'");
+    database.close();
+    const resultAt = (stamp: string) => {
+      const tables = [{ ...SALES, stamp }];
+      const bound = { byPlace: [], byName: {} };
+      const sql = "SELECT n FROM sales";
+      return runQuery({ kind: "query", path, tables, sql, bound, spills: false }).result;
+    };
+    for (const stamp of ["", "04", "05"]) assert.equal(resultAt(stamp).kind, "rows", stamp);
+    assert.deepEqual(resultAt("06"), {
+      kind: "copy_unfit",
+      isDamaged: false,
+      reason: "sales is behind",
+    });
+  });
+});

@@ -19,7 +19,10 @@ const START = 1_767_225_600;
 const claim = { key: "order-7", bodyHash: "aa".repeat(32) };
 const written: Written = {
   form: "batch",
-  targets: [{ key: "order:global", first: 3, count: 2 }],
+  targets: [
+    { key: "order:global", first: 3, count: 2 },
+    { key: "customer:global", first: 0, count: 1 },
+  ],
   impliedCount: 0,
   replayed: false,
   requestId: "request-1",
@@ -125,5 +128,20 @@ Deno.test("sweepLedger() spares an entry that was used again", async () => {
     const end = START + 20 * 3600 + DAY;
     await engine.transact((tx) => sweepLedger(tx, { tenant: 1 }, end, 100));
     assert.equal(await isKept(engine, claim.key), false);
+  });
+});
+
+Deno.test("sweepLedger() spares an entry that is used again at the moment of its removal", async () => {
+  await withTemporaryEngine(async (engine) => {
+    await record(engine);
+    let runs = 0;
+    const { removed } = await engine.transact(async (tx) => {
+      const swept = await sweepLedger(tx, { tenant: 1 }, START + DAY, 100);
+      // After it was read, and before it is removed.
+      if (++runs === 1) await touch(engine, START + DAY - 1);
+      return swept;
+    });
+    assert.deepEqual([runs, removed], [2, 0]);
+    assert.equal(await isKept(engine, claim.key), true);
   });
 });

@@ -184,6 +184,10 @@ Deno.test("a page of large entries ends early, and the next one goes on behind i
     assert.ok(page.next !== undefined);
     const all = await listAll(engine, shard, 100);
     assert.deepEqual(all.map(({ place }) => place.index), Array.from({ length: 30 }, (_, n) => n));
+    // Each is more than a page may have, and alone on its own.
+    const alone = await engine.snapshot((tx) => listOutbox(tx, shard, undefined, 100, 1));
+    assert.equal(alone.works.length, 1);
+    assert.ok(alone.next !== undefined);
   });
 });
 

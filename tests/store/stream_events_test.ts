@@ -5,6 +5,7 @@ import { hash } from "node:crypto";
 import fc from "fast-check";
 import { encodeEvent } from "../../src/domain/event.ts";
 import type { Engine } from "../../src/kv/engine.ts";
+import { keys } from "../../src/store/keys.ts";
 import { readEvent, readEvents, readEventsBackwards } from "../../src/store/stream_events.ts";
 import { openStreams } from "../../src/store/streams.ts";
 import { changeHead } from "../support/stored_head.ts";
@@ -196,4 +197,14 @@ Deno.test("reading equals a plain list after any history of appends", async () =
     ),
     { numRuns: 25 },
   );
+});
+
+Deno.test("events that are missing below the length of their stream are a fault, and no empty page", async () => {
+  await withTemporaryEngine(async (engine) => {
+    await append(engine, 0, [1, 2, 3]);
+    await engine.transact((tx) => Promise.resolve(tx.clear(keys.segment(TENANT, stream, 0, 0))));
+    const window = { from: 1, to: 3, bytesMax: MiB };
+    const reading = engine.snapshot((tx) => readEvents(tx, TENANT, stream, window));
+    await assert.rejects(reading, { name: "Bug", message: /holds every event below its length/ });
+  });
 });

@@ -65,3 +65,16 @@ Deno.test("of a stream of up to 4,095 events the largest head is kept among the 
   const { length: bytes } = encodeHead(head, new Uint8Array(TAIL_BYTES_MAX));
   assert.ok(bytes <= RECENT_VALUE_BYTES_MAX, `${bytes} bytes`);
 });
+
+Deno.test("decodeHead() refuses a generation or an epoch with a bit flipped", () => {
+  const head = { ...EMPTY_HEAD, length: 1, tip: HASH, peaks: [HASH], generation: 5, epoch: 9 };
+  const stored = encodeHead(head);
+  // Format, four doubles; then generation, epoch and their sum.
+  for (let at = 33; at < 45; at++) {
+    for (let bit = 0; bit < 8; bit++) {
+      const flipped = Uint8Array.from(stored);
+      flipped[at]! ^= 1 << bit;
+      assert.throws(() => decodeHead(flipped), { name: "Bug" }, `byte ${at}, bit ${bit}`);
+    }
+  }
+});

@@ -6,7 +6,8 @@ import { frontierRoot } from "../../src/domain/audit/frontier.ts";
 import { merkleRoot } from "../../src/domain/audit/merkle.ts";
 import { streamKey } from "../../src/domain/stream_key.ts";
 import { keys } from "../../src/store/keys.ts";
-import { linkAhead, openStreams, readHead } from "../../src/store/streams.ts";
+import { countRewrite } from "../../src/store/audit_cuts.ts";
+import { isGeneration, linkAhead, openStreams, readHead } from "../../src/store/streams.ts";
 import { append, event, heldBy, STREAM as stream, TENANT } from "../support/stored_stream.ts";
 import { withTemporaryEngine } from "../support/temporary_engine.ts";
 
@@ -146,3 +147,21 @@ for (const [what, sizes] of neverHeld) {
     });
   });
 }
+
+Deno.test("isGeneration() holds beside a write to the stream, and not beside a rewrite", async () => {
+  await withTemporaryEngine(async (engine) => {
+    await append(engine, 0, [10]);
+    async function runsBeside(other: () => Promise<unknown>): Promise<number> {
+      let runs = 0;
+      await engine.transact(async (tx) => {
+        await isGeneration(tx, TENANT, stream, 0);
+        tx.set(keys.auditEpoch(9), new Uint8Array(1));
+        if (++runs === 1) await other();
+      });
+      return runs;
+    }
+    assert.equal(await runsBeside(() => append(engine, 1, [10])), 1);
+    const rewrite = () => engine.transact((tx) => Promise.resolve(countRewrite(tx, TENANT)));
+    assert.equal(await runsBeside(rewrite), 2);
+  });
+});

@@ -7,6 +7,7 @@ import { verifyPage } from "../../../src/domain/audit/event_page.ts";
 import { verifyReceipt } from "../../../src/domain/erasure/receipt.ts";
 import { decodeEvent } from "../../../src/domain/event.ts";
 import { streamKey } from "../../../src/domain/stream_key.ts";
+import { type Engine, EngineUnavailable } from "../../../src/kv/engine.ts";
 import { checkStore } from "../../../src/queries/check_store.ts";
 import { saveSnapshot } from "../../../src/store/snapshots.ts";
 import { readHead } from "../../../src/store/streams.ts";
@@ -214,4 +215,46 @@ Deno.test("a state that was folded before an erasure is not saved after it", asy
     assert.equal(await saveSnapshot(engine, test.number, ORDER, "fold", state), true);
     valueOf(await service.data.writeEvents(test, noteWrite(uuid(1), "later")));
   });
+});
+
+Deno.test("a stream with one event more than two steps take is erased whole, and not before its last step", async () => {
+  await withService(async (fixture) => {
+    const { service, engine, tenants: { test } } = fixture;
+    await fill(fixture, 4_001);
+    const before = await eventsOf(service, test, uuid(1));
+    await erase(fixture, ORDER);
+    const after = await eventsOf(service, test, uuid(1));
+    assert.deepEqual(after.map(({ id }) => id), before.map(({ id }) => id));
+    assert.ok(after.every(({ raw }) => decodeEvent(raw).type === "_was_tombstoned"));
+    assert.ok(verifyPage(after, { stream: ORDER, previous: undefined }).ok);
+    // More than a page of what is removed.
+    assert.deepEqual(await keysWith(engine, SECRET), []);
+  });
+});
+
+Deno.test("there is no receipt before the store has emptied its logs of what was erased", async () => {
+  let failures = 1;
+  let forgotten = 0;
+  const wrap = (engine: Engine): Engine => ({
+    transact: (body) => engine.transact(body),
+    snapshot: (body) => engine.snapshot(body),
+    watch: (key) => engine.watch(key),
+    close: () => engine.close(),
+    forget() {
+      if (failures-- > 0) return Promise.reject(new EngineUnavailable("somebody reads there"));
+      forgotten++;
+      return Promise.resolve();
+    },
+  });
+  await withService(async (fixture) => {
+    const { service, tenants: { test } } = fixture;
+    await fill(fixture);
+    const { id } = valueOf(await service.erasure.request(test, erasureOf(ORDER)));
+    await assert.rejects(service.erasure.eraseDue(100), { name: "EngineUnavailable" });
+    const { state, receipt } = valueOf(await service.erasure.read(test, id));
+    assert.deepEqual([state, receipt, forgotten], ["running", undefined, 0]);
+    await drainErasures(service);
+    assert.equal(valueOf(await service.erasure.read(test, id)).state, "completed");
+    assert.equal(forgotten, 1);
+  }, { wrap });
 });

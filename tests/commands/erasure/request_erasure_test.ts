@@ -99,6 +99,24 @@ Deno.test("a request that is taken back erases nothing, whether its time had com
   });
 });
 
+Deno.test("where the clock that ended the grace was ahead, the stream waits for its time after all", async () => {
+  await withService(async (fixture) => {
+    const { service, host, tenants: { test } } = fixture;
+    valueOf(await service.data.writeEvents(test, noteWrite(uuid(1), "one")));
+    const request = erasureOf(ORDER, { grace_hours: 1 });
+    const { id } = valueOf(await service.erasure.request(test, request));
+    host.timeMs += HOUR_MS;
+    await service.background.drainTimers(100);
+    host.timeMs -= HOUR_MS / 2;
+    await work(fixture);
+    assert.equal(valueOf(await service.erasure.read(test, id)).state, "pending");
+    assert.deepEqual(await typesOf(fixture), ["was_noted"]);
+    host.timeMs += HOUR_MS / 2;
+    await work(fixture);
+    assert.deepEqual(await typesOf(fixture), ["_was_tombstoned"]);
+  });
+});
+
 Deno.test("what has begun cannot be taken back", async () => {
   await withService(async (fixture) => {
     const { service, tenants: { test } } = fixture;

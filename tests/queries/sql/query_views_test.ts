@@ -2,6 +2,9 @@
 
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/domain/json.ts";
+import type { Engine } from "../../../src/kv/engine.ts";
+import { keys } from "../../../src/store/keys.ts";
+import { readView } from "../../../src/store/projections.ts";
 import { limits } from "../../../src/domain/limits.ts";
 import { orderWrite, uuid, valueOf } from "../../support/service_fixture.ts";
 import { settleViews } from "../../support/settle_views.ts";
@@ -120,6 +123,54 @@ Deno.test("writes that the views do not show yet are told as lag", async () => {
     assert.equal(now.lag, 0);
     assert.match(new TextDecoder().decode(now.fields), /\{"n":6\}/);
   });
+});
+
+/** An engine on which the changes of a view are read only when the test lets them be. */
+function holdingChanges(): { wrap: (engine: Engine) => Engine; prefix: string; go(): void } {
+  const { promise, resolve: go } = Promise.withResolvers<void>();
+  const held = { prefix: "none", go, wrap };
+  function wrap(engine: Engine): Engine {
+    return {
+      transact: (body) => engine.transact(body),
+      snapshot: (body) =>
+        engine.snapshot((tx) =>
+          body({
+            get: (key) => tx.get(key),
+            async getRange(range, options) {
+              if (range.begin.toHex().startsWith(held.prefix)) await promise;
+              return await tx.getRange(range, options);
+            },
+            readVersion: () => tx.readVersion(),
+          })
+        ),
+      watch: (key) => engine.watch(key),
+      close: () => engine.close(),
+    };
+  }
+  return held;
+}
+
+Deno.test("a copy that has not followed its view in time is told as lag, though the view shows all", async () => {
+  const held = holdingChanges();
+  await withQueries(async ({ service, tenant, place, host, engine, rows }) => {
+    await place(orders(3, { total: 1 }));
+    assert.deepEqual(await rows(SUM), [{ n: 3, sum: 3 }]);
+    await place([[1, { total: 10 }]]);
+    const { number, version } = (await engine.snapshot((tx) =>
+      readView(tx, tenant.number, "orders")
+    ))!;
+    held.prefix = keys.viewChange(tenant.number, number, version).toHex();
+    const asked = service.sql.query(tenant, { sql: SUM, params: [] });
+    const clock = setInterval(() => host.timeMs += 50, 5);
+    const late = valueOf(await asked);
+    clearInterval(clock);
+    assert.match(new TextDecoder().decode(late.fields), /\{"n":3,"sum":3\}/);
+    assert.ok(late.lag > 0);
+    held.go();
+    const now = valueOf(await service.sql.query(tenant, { sql: SUM, params: [] }));
+    assert.match(new TextDecoder().decode(now.fields), /\{"n":3,"sum":12\}/);
+    assert.equal(now.lag, 0);
+  }, { wrap: held.wrap });
 });
 
 Deno.test("instances that ask without end in all their environments leave others their turn", async () => {

@@ -68,6 +68,16 @@ Deno.test("a table takes more changes than one message carries, in one step", as
   });
 });
 
+Deno.test("a table takes changes of large rows, of which a message has room for few", async () => {
+  await withQueries(async ({ place, rows }) => {
+    await place(orders(9));
+    assert.deepEqual(await rows(SUM), [{ n: 9, sum: 9 }]);
+    const note = "x".repeat(90_000);
+    await place(Array.from({ length: 9 }, (_, number) => [number, { total: 2, note }]));
+    assert.deepEqual(await rows(SUM), [{ n: 9, sum: 18 }]);
+  });
+});
+
 Deno.test("what queries see of two views never goes back while both change", async () => {
   await withQueries(async ({ place, rows, service, tenant, host }) => {
     await deployView(service, tenant, { ...ORDERS, name: "twins" });

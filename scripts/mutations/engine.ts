@@ -1,0 +1,280 @@
+/** Bugs of the transactions of the engines: conflicts, marks, caches, watches, old formats. */
+
+import { changesOf, type Mutation } from "./mutation.ts";
+
+const CONTRACT = "tests/contract/sqlite_test.ts";
+const CONFLICTS = "tests/kv/conflict_log_test.ts";
+const EXACTLY_ONCE = "tests/kv/exactly_once_test.ts";
+const RECENT = "tests/kv/recent_values_test.ts";
+const WATCHES = "tests/kv/watches_test.ts";
+const UPGRADE = "tests/kv/upgrade_store_test.ts";
+const CHECKSUM = "tests/kv/row_checksum_test.ts";
+
+export const ENGINE_MUTATIONS: readonly Mutation[] = [
+  ...changesOf("src/kv/conflict_log.ts", CONFLICTS, [
+    [
+      "the commit right after a read is no conflict",
+      "if (group.version <= readVersion) return undefined;",
+      "if (group.version <= readVersion + 1) return undefined;",
+    ],
+    [
+      "what a transaction has read itself is a conflict",
+      "if (group.version <= readVersion) return undefined;",
+      "if (group.version < readVersion) return undefined;",
+    ],
+    [
+      "transactions of one group do not conflict",
+      "if (pending.members > 0) {",
+      "if (pending.members > 1e9) {",
+    ],
+    [
+      "a read of what is not remembered any more is no conflict",
+      `if (readVersion < log.floor) return "";`,
+      `if (readVersion < log.floor - 1) return "";`,
+    ],
+    [
+      "a key within a range that was cleared is no conflict",
+      "keys.has(key, hash) || ranges.some((range) => isWithin(key, range));\n    if (isTouched) return",
+      "keys.has(key, hash);\n    if (isTouched) return",
+    ],
+    [
+      "ranges that meet ranges that were cleared are no conflict",
+      "if (begin < range.end && range.begin < end) return range.begin;",
+      "if (begin < range.end && range.end < begin) return range.begin;",
+    ],
+    [
+      "a range that begins where a cleared one ends is a conflict",
+      "if (begin < range.end && range.begin < end) return range.begin;",
+      "if (begin < range.end && range.begin <= end) return range.begin;",
+    ],
+    [
+      "a key at the end of a range, which is not in it, is a conflict",
+      "return first !== undefined && first < end;",
+      "return first !== undefined && first <= end;",
+    ],
+    [
+      "only the last member of a group conflicts",
+      "if (group.members === 2) group.keys = copyOf(group.keys);",
+      "if (group.members === 2) group.keys = new KeyMap();",
+    ],
+    [
+      "noting a second member changes the writes of the first",
+      "if (group.members === 2) group.keys = copyOf(group.keys);",
+      "",
+    ],
+    ["what is dropped is still said to be known", "log.floor = oldest.version;\n", ""],
+    [
+      "what a reader still needs is forgotten",
+      "const needed = oldest.version > oldestReadVersion;",
+      "const needed = oldest.version > oldestReadVersion + 1;",
+    ],
+    [
+      "keys that were forgotten go on counting",
+      "log.keyCount -= oldest.keys.size + oldest.ranges.length;",
+      "log.keyCount -= oldest.ranges.length;",
+    ],
+  ]),
+  ...changesOf("src/kv/buffered_transaction.ts", CONTRACT, [
+    [
+      "what is left of a body may set a key",
+      "set(key: Bytes, value: Bytes): void {\n    this.refuseOver();",
+      "set(key: Bytes, value: Bytes): void {",
+    ],
+    [
+      "what is left of a body may clear a range",
+      "clearRange({ begin, end }: KeyRange): void {\n    this.refuseOver();",
+      "clearRange({ begin, end }: KeyRange): void {",
+    ],
+    [
+      "a transaction may be of any size",
+      "checkTransactionBytes(countTransactionBytes(this.buffer, this.guards));",
+      "countTransactionBytes(this.buffer, this.guards);",
+    ],
+    [
+      "what is cleared is set to nothing",
+      "own.putWrite(this.buffer, key, undefined);",
+      "own.putWrite(this.buffer, key, new Uint8Array(0));",
+    ],
+    [
+      "a clear is left out",
+      "own.clearWrites(this.buffer, { begin: textOf(begin), end: textOf(end) });",
+      "own.clearWrites(this.buffer, { begin: textOf(begin), end: textOf(begin) });",
+    ],
+    [
+      "a value of any size may be set at a stamp",
+      "checkValue(value);\n    this.buffer.stamped",
+      "this.buffer.stamped",
+    ],
+  ]),
+  ...changesOf("src/kv/exactly_once.ts", EXACTLY_ONCE, [
+    [
+      "a rerun gives what the attempt before would have given, not the one that landed",
+      "return values[marker[0]!]!;",
+      "return values[number - 1]!;",
+      EXACTLY_ONCE,
+    ],
+    [
+      "a transaction that only clears sets no marker",
+      "clear: (key) => (mark(), tx.clear(key)),",
+      "clear: (key) => tx.clear(key),",
+    ],
+    [
+      "a transaction that only clears a range sets no marker",
+      "clearRange: (range) => (mark(), tx.clearRange(range)),",
+      "clearRange: (range) => tx.clearRange(range),",
+    ],
+    [
+      "a transaction that only adds sets no marker",
+      "add: (key, delta) => (mark(), tx.add(key, delta)),",
+      "add: (key, delta) => tx.add(key, delta),",
+    ],
+    [
+      "a transaction that only sets at a stamp sets no marker",
+      "setStamped: (prefix, suffix, value) => (mark(), tx.setStamped(prefix, suffix, value)),",
+      "setStamped: (prefix, suffix, value) => tx.setStamped(prefix, suffix, value),",
+    ],
+    [
+      "markers are removed that a running call may look for",
+      "const before = Math.max(0, nowMs - markerAgeMaxMs);",
+      "const before = Math.max(0, nowMs + markerAgeMaxMs);",
+    ],
+    [
+      "any failure is taken for a commit without a reply",
+      "if (!(error instanceof CommitUnknown)) throw error;",
+      "if (!(error instanceof Error)) throw error;",
+    ],
+  ]),
+  ...changesOf("src/kv/recent_values.ts", RECENT, [
+    [
+      "of two keys with one hash one is taken for the other",
+      "for (let i = 0; i < key.length; i++) if (block[begin + i] !== key[i]) return false;",
+      "void block, begin;",
+    ],
+    [
+      "what is given out is changed by the next commit",
+      "copy.set(blockOf(slot).subarray(begin, begin + copy.length));\n    return copy;",
+      "return blockOf(slot).subarray(begin, begin + copy.length) as Bytes;",
+    ],
+    [
+      "what was removed is still read",
+      "if (value === undefined || !isSmall(key, value)) slots.delete(hash);",
+      "if (value === undefined) return;\n      if (!isSmall(key, value)) slots.delete(hash);",
+    ],
+    [
+      "what became large is read as it was before",
+      "if (value === undefined || !isSmall(key, value)) slots.delete(hash);",
+      "if (value === undefined) slots.delete(hash);\n      else if (!isSmall(key, value)) return;",
+    ],
+    [
+      "a value that is larger than its slot is kept",
+      "value.length <= RECENT_VALUE_BYTES_MAX && key.length + value.length <= RECENT_SLOT_BYTES",
+      "value.length <= RECENT_VALUE_BYTES_MAX",
+    ],
+    ["nothing is forgotten", "forgetAll: () => slots.clear(),", "forgetAll: () => {},"],
+    [
+      "a slot that is used again keeps the length that it had",
+      "lengths[slot] = value.length;",
+      "lengths[slot] ||= value.length;",
+    ],
+  ]),
+  ...changesOf("src/kv/row_checksum.ts", CHECKSUM, [
+    ["a row's checksum leaves its key out", "crc32(value, crc32(key))", "crc32(value)"],
+    [
+      "two numbers for the version of a store are no fault",
+      "if (version !== version_again) yield",
+      "if (version === undefined) yield",
+    ],
+    [
+      "other tables than a store's are no fault",
+      "if (JSON.stringify(tables) !== JSON.stringify(expected)) yield",
+      "if (tables.length !== expected.length) yield",
+    ],
+    [
+      "a row without a checksum is whole",
+      "c === rowChecksum(k as Bytes, v as Bytes);",
+      "(c === null || c === rowChecksum(k as Bytes, v as Bytes));",
+    ],
+    ["pages are not looked at", `if (text !== "ok") yield text;`, `if (text === "") yield text;`],
+  ]),
+  ...changesOf("src/kv/watches.ts", WATCHES, [
+    [
+      "who watches a key does not hear that a range with it was cleared",
+      "keys.has(key, hash) || ranges.some((range) => isWithin(key, range));",
+      "keys.has(key, hash) && ranges.length >= 0;",
+    ],
+    [
+      "one who stops to watch takes the others along",
+      "const isLast = one.ends.delete(resolve) && one.ends.size === 0;",
+      "const isLast = one.ends.delete(resolve);",
+    ],
+    [
+      "one who stops to watch late takes away who watches since",
+      "if (isLast && watched.get(text) === one) watched.delete(text);",
+      "if (isLast) watched.delete(text);",
+    ],
+    [
+      "a watch is resolved as changed when the engine closes",
+      "forEach((text) => endAll(text, false))",
+      "forEach((text) => endAll(text, true))",
+    ],
+    [
+      "a watch hears of keys that begin like its own",
+      "if (isChanged) endAll(text, true);",
+      "if (isChanged || keys !== undefined) endAll(text, true);",
+    ],
+  ]),
+  ...changesOf("src/kv/upgrade_store.ts", UPGRADE, [
+    [
+      "what a log without a name has is left out",
+      "const FORMAT_UNNAMED_LOG = 4;",
+      "const FORMAT_UNNAMED_LOG = 3;",
+    ],
+    [
+      "commits are brought back without their version",
+      "    setVersion.run(version);\n",
+      "    void setVersion;\n",
+    ],
+    [
+      "what a commit cleared is there after an upgrade",
+      "for (const key of cleared) clear.run(key);",
+      "for (const key of cleared) void [clear, key];",
+    ],
+    [
+      "rows of an upgrade have no checksums",
+      "set.run(key, value, rowChecksum(key, value));",
+      "set.run(key, value, rowChecksum(value, key));",
+    ],
+    [
+      "the last pair of a record is left out by an upgrade",
+      "for (let at = 0; at < pairs.length; at += 2) {",
+      "for (let at = 0; at < pairs.length - 2; at += 2) {",
+    ],
+    [
+      "the first commit that only a log without a name has is left out",
+      ".filter((record) => record.version > version)",
+      ".filter((record) => record.version > version + 1)",
+    ],
+    [
+      "records of a log without a name need no checksum",
+      "if (sum !== view.getUint32(at + 4, true)) return;",
+      "void sum;",
+    ],
+    [
+      "an upgrade goes on where commits are missing",
+      "if (gap < 0) return records;",
+      "if (gap < 1e9) return records;",
+    ],
+    [
+      "the oldest format is refused",
+      "if (format < FORMAT_MIN) {",
+      "if (format <= FORMAT_MIN) {",
+      "tests/kv/sqlite_writer_test.ts",
+    ],
+    [
+      "a store of a newer build is opened",
+      "if (format > FORMAT) {",
+      "if (format > FORMAT + 1e6) {",
+      "tests/kv/sqlite_test.ts",
+    ],
+  ]),
+];

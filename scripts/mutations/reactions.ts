@@ -1,0 +1,396 @@
+/** Bugs of what follows from events: the outbox, timers, budgets, deliveries, views and SQL. */
+
+import { changesOf, type Mutation } from "./mutation.ts";
+
+const SWEEP = "tests/commands/sweep_test.ts";
+const DELIVERIES = "tests/commands/deliver_events_test.ts";
+const SETTLING = "tests/commands/settle_deliveries_test.ts";
+const DROPS = "tests/commands/drop_implied_test.ts";
+const CLAIMS = "tests/commands/root_claims_test.ts";
+const BUDGETS = "tests/commands/root_budgets_test.ts";
+const SCHEDULES = "tests/commands/fire_schedule_test.ts";
+const IMPLICATIONS = "tests/commands/run_implications_test.ts";
+const RUNNER = "tests/commands/outbox_runner_test.ts";
+const FAULTS = "tests/commands/reaction_faults_test.ts";
+const OUTBOX = "tests/store/outbox_test.ts";
+const ROOTS = "tests/store/roots_test.ts";
+const ROWS = "tests/store/view_rows_test.ts";
+const QUERIES = "tests/queries/sql/query_views_test.ts";
+const COPIES = "tests/queries/sql/view_copies_test.ts";
+
+export const REACTION_MUTATIONS: readonly Mutation[] = [
+  ...changesOf("src/commands/sweep.ts", SWEEP, [
+    ["a walk begins anew where it ended", "after = next;\n", ""],
+    ["a walk does not rest", "if (nowMs < restsUntilMs) return 0;", ""],
+    [
+      "the last tenant is not swept",
+      "const isLast = tenant >= await readTenantCount(tx.unguarded);",
+      "const isLast = tenant + 1 >= await readTenantCount(tx.unguarded);",
+    ],
+    [
+      "two processes sweep",
+      `if ((await share.held("sweep")).length === 0) return 0;`,
+      `await share.held("sweep");`,
+      SWEEP,
+    ],
+  ]),
+  ...changesOf("src/commands/settle_deliveries.ts", DELIVERIES, [
+    [
+      "a delivery is settled twice",
+      "changes.filter(({ before }, index) => isSame(found[at]![index], before));",
+      "changes.filter(({ before }, index) => isSame(found[at]![index] ?? before, before));",
+      SETTLING,
+    ],
+    [
+      "a try that somebody else has settled is settled again",
+      "a.tries.length === b.tries.length",
+      "a.tries.length >= 0",
+      SETTLING,
+    ],
+    ["what was delivered stays in its lane", "  clearDelivery(tx, lane, index);\n", ""],
+    [
+      "what was delivered is not kept for people",
+      "storeEnded(tx, lane, { delivery, stream: lane.stream, index, end, endedMs });",
+      "void [delivery, end, endedMs];",
+    ],
+    [
+      "the settlements behind a full group are lost",
+      "waiting = waiting.slice(GROUP_MAX);",
+      "waiting = [];",
+      SETTLING,
+    ],
+    [
+      "a fault of one lane is that of all",
+      "if (!isOutage(error)) return await commitEach(group, error);",
+      "if (!isOutage(error)) return rejectAll(group, error);",
+      SETTLING,
+    ],
+    [
+      "an outage ends the settlement",
+      "if (isEnding) return rejectAll(group, error);",
+      "if (!isEnding) return rejectAll(group, error);",
+      "tests/commands/delivery_faults_test.ts",
+    ],
+    [
+      "the tries of a delivery are not kept",
+      "if (end === undefined) return putDelivery(tx, lane, index, encodeDelivery(delivery));",
+      "if (end === undefined) return;",
+    ],
+  ]),
+  ...changesOf("src/commands/drop_implied.ts", DROPS, [
+    [
+      "entries are dropped under a spec that is not the current one",
+      `if (!await isCurrentSpec(tx, tenant, specHash)) return "other_spec";`,
+      "",
+    ],
+    [
+      "what another has done meanwhile is said to be dropped",
+      "const left = group.filter((_, i) => are[i]);",
+      "const left = group.filter((_, i) => are[i] || i >= 0);",
+    ],
+    [
+      "what was dropped stays in the outbox",
+      "for (const { work } of left) clearEntry(tx, work);",
+      "",
+    ],
+    [
+      "what waits behind a full group is lost",
+      "queue.waiting = queue.waiting.slice(GROUP_MAX);",
+      "queue.waiting = [];",
+    ],
+    ["a root that has had something dropped takes no more", "    queues.delete(name);\n", ""],
+  ]),
+  ...changesOf("src/commands/root_claims.ts", CLAIMS, [
+    [
+      "a root may set off one event more",
+      "Math.max(0, limits.rootEventsMax - own.count)",
+      "Math.max(0, limits.rootEventsMax + 1 - own.count)",
+      CLAIMS,
+    ],
+    ["what a root was granted is not counted in its transaction", "own.count += granted;", ""],
+    [
+      "what a root was granted is not stored",
+      "if (granted > 0) own.isChanged = true;",
+      "",
+      BUDGETS,
+    ],
+    [
+      "a root's count is read unguarded",
+      "await readRoot(tx, tenant, root.of)));\n  });",
+      "await readRoot(tx.unguarded, tenant, root.of)));\n  });",
+      BUDGETS,
+    ],
+    [
+      "a root is never removed",
+      "if (before === undefined) createRoot(tx, tenant, of, record);\n    else saveRoot",
+      "if (before === undefined) saveRoot(tx, tenant, of, record);\n    else saveRoot",
+      BUDGETS,
+    ],
+    [
+      "recurring timers count nothing",
+      "countRecurring(tx, tenant, hourOf(nowMs), recurring.added, subject);",
+      "void subject;",
+    ],
+    [
+      "a saga may begin that cannot end within its budget",
+      "roots.get(of)!.count + wanted <= limits.rootEventsMax",
+      "roots.get(of)!.count < limits.rootEventsMax + wanted",
+      BUDGETS,
+    ],
+    [
+      "a saga that needs just what is left does not begin",
+      "roots.get(of)!.count + wanted <= limits.rootEventsMax",
+      "roots.get(of)!.count + wanted < limits.rootEventsMax",
+      BUDGETS,
+    ],
+    [
+      "each drop of a root is said",
+      "if (before?.droppedUnder === specHash) return false;",
+      "",
+      DROPS,
+    ],
+    [
+      "a drop makes the root's count begin anew",
+      "const record = { ...before, count: before?.count ?? first, changedMs: nowMs };",
+      "const record = { ...before, count: first, changedMs: nowMs };",
+      BUDGETS,
+    ],
+  ]),
+  ...changesOf("src/commands/fire_schedule.ts", SCHEDULES, [
+    [
+      "what has failed and was settled elsewhere comes back",
+      "return now?.tries !== tries ? undefined : await change(tx) !== false;",
+      "return tries < 0 ? undefined : (void now, await change(tx) !== false);",
+      "tests/published_failures/cancelled_timer_returns_test.ts",
+    ],
+    [
+      "a scheduled event that failed is not tried again",
+      "        removeSchedule(tx, tenant, record);\n        storeSchedule(tx, tenant, after);\n      }\n    });\n    if (isLast",
+      "        removeSchedule(tx, tenant, record);\n        void after;\n      }\n    });\n    if (isLast",
+      FAULTS,
+    ],
+    [
+      "the last try of a scheduled event is one too many",
+      "const isLast = tries >= limits.reactionTriesMax;",
+      "const isLast = tries > limits.reactionTriesMax;",
+      FAULTS,
+    ],
+    [
+      "a dropped scheduled event stays and is dropped again",
+      "return false;\n      removeSchedule(tx, tenant, record);",
+      "return false;",
+      SCHEDULES,
+    ],
+    [
+      "a mark that cancels is not looked for at the moment of the write",
+      "return now?.tries === record.tries && !cancelled;",
+      "return now?.tries === record.tries && cancelled !== undefined;",
+    ],
+    [
+      "recurring timers that fire are not counted",
+      "if (root?.isRecurring) countRecurring(tx, tenant, hourOf(nowMs), 1, id);",
+      "void [root, nowMs];",
+      "tests/commands/append_writes_test.ts",
+    ],
+  ]),
+  ...changesOf("src/commands/run_implications.ts", IMPLICATIONS, [
+    [
+      "an entry that failed comes back although somebody has done it",
+      "if (!await hasEntry(tx, place)) return false;",
+      "",
+      RUNNER,
+    ],
+    [
+      "an entry that is given up stays",
+      "if (!await hasEntry(tx, work.place)) return undefined;\n      clearEntry(tx, work);",
+      "if (!await hasEntry(tx, work.place)) return undefined;",
+    ],
+    [
+      "an entry is given up under an old spec",
+      "if (!await isCurrentSpec(tx, tenant, hash)) return false;",
+      "void hash;",
+      RUNNER,
+    ],
+    [
+      "an entry is looked for unguarded by what does it",
+      "isDue: (tx) => hasEntry(tx, work.place),",
+      "isDue: (tx) => hasEntry(tx.unguarded, work.place),",
+      RUNNER,
+    ],
+    [
+      "an entry is not removed with its event",
+      "settle: (tx) => clearEntry(tx, work),",
+      "settle: () => {},",
+    ],
+    [
+      "workers do what its writer is about to do",
+      "isEntryDue(work, nowMs) && !held.has(work.place)",
+      "nowMs > 0 && !held.has(work.place)",
+      FAULTS,
+    ],
+    [
+      "the last try of an entry is one too many",
+      "const isLast = tries >= limits.reactionTriesMax;",
+      "const isLast = tries > limits.reactionTriesMax;",
+      FAULTS,
+    ],
+    [
+      "of a shard only the first page is looked at",
+      "else cursors.set(shard, next);",
+      "else cursors.delete(shard);",
+      RUNNER,
+    ],
+    [
+      "what an implied event implies is left to the workers",
+      "if (left !== undefined && moment.ownWaitMs > 0) await doAll(left);",
+      "void left;",
+    ],
+    [
+      "a reply waits as long as it takes",
+      "await Promise.race([drainOwn(works), over]);",
+      "await Promise.all([drainOwn(works), over]);",
+    ],
+    [
+      "an outage is taken for a failure of the entry",
+      "if (isOutage(error)) throw error;\n      await postpone(work, error);",
+      "await postpone(work, error);",
+      RUNNER,
+    ],
+  ]),
+  ...changesOf("src/store/outbox.ts", OUTBOX, [
+    [
+      "pieces of a large entry stay",
+      "if (work.bytes > kvLimits.valueBytesMax) clearLargeValue(tx, work.place.tenant, key);",
+      "if (work.bytes > 1e9) clearLargeValue(tx, work.place.tenant, key);",
+    ],
+    [
+      "a parked entry stays in the outbox",
+      "  clearEntry(tx, work);\n  const key = keys.parked",
+      "  const key = keys.parked",
+    ],
+    [
+      "a page begins with the last entry of the one before",
+      "return { works, next: isLast ? undefined : keyAfter(last!) };",
+      "return { works, next: isLast ? undefined : last! };",
+    ],
+    [
+      "what is behind a page that its bytes have ended is not looked at",
+      "(pairs.length < limit && bytes < bytesMax)",
+      "pairs.length < limit",
+    ],
+    [
+      "what the last event of an erased stream has set off stays",
+      "return { begin, end: keys.outbox(shard, tenant, stream, length, 0) };",
+      "return { begin, end: keys.outbox(shard, tenant, stream, length - 1, 0) };",
+      "tests/commands/erasure/copies_test.ts",
+    ],
+    [
+      "parked entries of an erased stream stay",
+      "{ begin: keys.parked(begin), end: keys.parked(end) }",
+      "{ begin: keys.parked(begin), end: keys.parked(begin) }",
+      "tests/commands/erasure/copies_test.ts",
+    ],
+    [
+      "of other tenants the one served last has the next turn too",
+      "const start = keys.tenantOutbox(shard, tenant + 1).begin;",
+      "const start = keys.tenantOutbox(shard, tenant).begin;",
+      "tests/commands/fair_share_test.ts",
+    ],
+  ]),
+  ...changesOf("src/store/roots.ts", ROOTS, [
+    [
+      "a root goes a day after its first change",
+      "if (dueIn < hour) tx.clear(keys.root(tenant, of));",
+      "if (dueIn >= 0) tx.clear(keys.root(tenant, of));",
+    ],
+    [
+      "a root that was changed since never goes",
+      "else tx.set(keys.rootDue(dueIn, tenant, of), PRESENT);",
+      "",
+    ],
+    [
+      "a root has nothing that removes it",
+      "tx.set(keys.rootDue(dueHour(record.changedMs), tenant, of), PRESENT);",
+      "",
+    ],
+    [
+      "counters of an hour go too early",
+      "const kept = dueIn - limits.rootRetentionSeconds / SECONDS_PER_HOUR + 1;",
+      "const kept = dueIn - limits.rootRetentionSeconds / SECONDS_PER_HOUR + 2;",
+    ],
+    ["the mark that removes stays", "    tx.clear(key);\n    const [dueIn", "    const [dueIn"],
+    [
+      "counters of an hour are of one subject alone",
+      "return pairs.reduce((sum, { value }) => sum + Number(viewOf(value).getBigInt64(0, true)), 0);",
+      "return pairs.slice(0, 1).reduce((sum, { value }) => sum + Number(viewOf(value).getBigInt64(0, true)), 0);",
+    ],
+  ]),
+  ...changesOf("src/store/view_rows.ts", ROWS, [
+    [
+      "pieces of a large view row stay when it shrinks",
+      "if (before !== undefined && before.bytes > kvLimits.valueBytesMax) {",
+      "if (before !== undefined && before.bytes > 1e9) {",
+    ],
+    [
+      "pieces of a large view row stay when it goes",
+      "if (row.bytes > kvLimits.valueBytesMax) clearLargeValue(tx, tenant, key);",
+      "if (row.bytes > 1e9) clearLargeValue(tx, tenant, key);",
+    ],
+    [
+      "a row stays in the index of a source that it shows no more",
+      "for (const stream of old) tx.clear(sourceKey(place, stream, after.key));",
+      "",
+    ],
+  ]),
+  ...changesOf("src/queries/sql/query_views.ts", QUERIES, [
+    [
+      "a stale SQL copy says lag 0",
+      "isCurrent ? commits : Math.max(1, commits)",
+      "isCurrent ? commits : commits",
+    ],
+  ]),
+  ...changesOf("src/queries/sql/view_copies.ts", COPIES, [
+    [
+      "a SQL copy that is not current says that it is",
+      "tables, isCurrent: false };",
+      "tables, isCurrent: true };",
+      QUERIES,
+    ],
+    [
+      "who asks during a round has that one, which began before",
+      "        copy.next = undefined;\n        return runRound",
+      "        return runRound",
+    ],
+    [
+      "changes that are not kept any more are passed over",
+      "      await drop(copy, tables, caughtUp.names);\n      return undefined;",
+      '      return { kind: "ready", missing: [] };',
+    ],
+  ]),
+  ...changesOf("src/queries/sql/catch_up_copy.ts", COPIES, [
+    [
+      "a SQL copy answers behind its stamp: a change without room is counted as copied",
+      "if (room.bytes <= 0) return { ...batch, to,",
+      "if (room.bytes <= 0) return { ...batch, to: stamp.toHex(),",
+    ],
+    [
+      "a SQL copy is current after the first batch",
+      "isAtEnd: changes.length < CHANGES_MAX };",
+      "isAtEnd: changes.length >= 0 };",
+    ],
+    [
+      "a SQL copy that is ahead of its store is taken for current",
+      "return last === undefined || last.toHex() < from;",
+      'return last === undefined && from === "";',
+    ],
+  ]),
+  ...changesOf("src/queries/sql/fill_copy.ts", COPIES, []),
+  ...changesOf("src/sql/run_query.ts", COPIES, [
+    [
+      "a query reads a table that is behind the stamp it was promised",
+      "if (found < stamp) return",
+      "if (found > stamp) return",
+      "tests/sql/run_query_test.ts",
+    ],
+  ]),
+];

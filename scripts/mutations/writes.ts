@@ -1,0 +1,364 @@
+/** Bugs of what clients write: appending, combining, the ledger of keys, heads and events. */
+
+import { changesOf, type Mutation } from "./mutation.ts";
+
+const APPEND = "tests/commands/append_writes_test.ts";
+const WRITES = "tests/commands/write_events_test.ts";
+const COMBINE = "tests/commands/combine_test.ts";
+const GATHER = "tests/commands/gather_writes_test.ts";
+const IDEMPOTENT = "tests/commands/idempotent_write_test.ts";
+const LEDGER = "tests/store/idempotency_test.ts";
+const STREAMS = "tests/store/streams_test.ts";
+const EVENTS = "tests/store/stream_events_test.ts";
+const HEADS = "tests/store/stream_head_test.ts";
+const TAILS = "tests/store/stream_tail_test.ts";
+
+export const WRITE_MUTATIONS: readonly Mutation[] = [
+  ...changesOf("src/commands/write_events.ts", IDEMPOTENT, [
+    [
+      "the in-flight key without the tenant",
+      "return `${tenant.number}/${key}`;",
+      "return tenant.number < 0 ? `${tenant.number}` : key;",
+    ],
+    [
+      "a key stays in flight after its request has failed",
+      "} finally {\n      inFlight.delete(claim);\n    }",
+      "} finally {\n      void claim;\n    }",
+    ],
+    [
+      "a key whose request is running is not refused",
+      "if (inFlight.has(claim)) return refuse",
+      'if (inFlight.has(claim) && claim === "") return refuse',
+    ],
+    [
+      "a recorded key is refused where a later spec refuses its body",
+      "return recorded ?? prepared;",
+      "return recorded === undefined ? prepared : prepared;",
+    ],
+  ]),
+  ...changesOf("src/commands/append_writes.ts", WRITES, [
+    [
+      "writes of one transaction are all guarded by the length before it",
+      "const { length } = streams.get(target.key)!.head;",
+      "const { length } = streams.get(target.key)!.before;",
+    ],
+    [
+      "only the first target of an atomic write is guarded",
+      "for (const target of write.targets) {\n    const { length }",
+      "for (const target of write.targets.slice(0, 1)) {\n    const { length }",
+    ],
+    [
+      "a stream that has moved since a module has judged it takes the write",
+      "if (isMoved) return accept(STREAM_MOVED);",
+      "",
+      "tests/commands/judge_writes_test.ts",
+    ],
+    [
+      "a cause that is gone has its effect",
+      "if (reading === false || isGone(write, reactions))",
+      "if (isGone(write, reactions))",
+      APPEND,
+    ],
+    [
+      "two writes of one transaction have one cause twice",
+      "reactions.gone.add(cause.subject);",
+      "void reactions.gone;",
+      APPEND,
+    ],
+    [
+      "a cause is not removed with its effect",
+      "cause.settle(tx, written);",
+      "void written;",
+      APPEND,
+    ],
+    [
+      "what an event cancels within its transaction fires all the same",
+      "(cause.rules?.some((rule) => moved.has(rule)) ?? false)",
+      "(cause.rules?.some((rule) => moved.has(rule)) ?? false) && moved.size < 0",
+      APPEND,
+    ],
+    [
+      "a replay does not start the day of its key anew",
+      "touchLedger(tx, tenant, idempotency, entry, now);\n",
+      "",
+      IDEMPOTENT,
+    ],
+    [
+      "errors of a write are not stored with it",
+      "for (const error of write.errors) storeErrorRecord(tx, tenant, error);",
+      "",
+      "tests/commands/run_implications_test.ts",
+    ],
+    [
+      "deliveries are not put in with their events",
+      "appendDeliveries(tx, tenant, target, first, lanes);",
+      "",
+      "tests/commands/deliver_events_test.ts",
+    ],
+    [
+      "deliveries are of the event behind their own",
+      "appendDeliveries(tx, tenant, target, first, lanes);",
+      "appendDeliveries(tx, tenant, target, first + 1, lanes);",
+      "tests/commands/deliver_events_test.ts",
+    ],
+    [
+      "what was written is not metered",
+      "meter.flush(tx);\n",
+      "",
+      "tests/end_to_end/plans_test.ts",
+    ],
+    [
+      "commits that projections read are not logged",
+      "logCommit(tx, tenant, { stream, first, count });",
+      "void first;",
+      "tests/commands/views/keep_views_test.ts",
+    ],
+    [
+      "the epoch of writes is read unguarded",
+      "readEpoch(tx, tenant),",
+      "readEpoch(tx.unguarded, tenant),",
+      APPEND,
+    ],
+    [
+      "a key is looked for unguarded",
+      "return idempotency && readLedger(tx, tenant, idempotency);",
+      "return idempotency && readLedger(tx.unguarded, tenant, idempotency);",
+      APPEND,
+    ],
+  ]),
+  ...changesOf("src/commands/append_events.ts", "tests/store/aggregates_test.ts", [
+    [
+      "an aggregate is listed with its second event",
+      "if (first === 0) indexAggregate",
+      "if (first === 1) indexAggregate",
+      "tests/end_to_end/listing_test.ts",
+    ],
+    [
+      "no snapshot is made of what has grown long",
+      "if (rebuildsDue(stream.head.bytes) > rebuildsDue(before.bytes)) {",
+      "if (rebuildsDue(stream.head.bytes) < rebuildsDue(before.bytes)) {",
+      "tests/commands/rebuild_snapshots_test.ts",
+    ],
+  ]),
+  ...changesOf("src/commands/gather_writes.ts", GATHER, [
+    [
+      "one writer more than there are is waited for",
+      "if (waiting >= expected) {",
+      "if (waiting > expected) {",
+    ],
+    ["writes that have ended count as under way", "underWay -= writes;", "underWay -= writes - 1;"],
+    [
+      "a wait does not end",
+      "return wait.idleMs >= IDLE_MS_MAX ||",
+      "return wait.idleMs >= 1e9 * IDLE_MS_MAX ||",
+    ],
+    [
+      "what takes long to write waits",
+      "if (bytes >= BYTES_MAX) return commit();",
+      "if (bytes >= 1e9 * BYTES_MAX) return commit();",
+    ],
+    ["waits in vain are not counted", "toSkip = skipped;", "toSkip = 0;"],
+  ]),
+  ...changesOf("src/commands/combine.ts", COMBINE, [
+    [
+      "each write of a transaction has the answer of the first",
+      "resolve(outcomes[index]!);",
+      "resolve(outcomes[0 * index]!);",
+    ],
+    [
+      "what was taken stays in the queue, and is written twice",
+      "queue.waiting = staying;",
+      "void staying;",
+    ],
+    [
+      "a stream is free while it is written",
+      "await commitGroup(tenant, queue, group, direct);\n    for",
+      "const underWay = commitGroup(tenant, queue, group, direct);\n    void underWay;\n    for",
+    ],
+    [
+      "writes to a stream overtake one that does not fit beside those before it",
+      "taken.bytes = Infinity;\n      staying",
+      "staying",
+    ],
+    [
+      "what waits behind a transaction is not looked at when that ends",
+      "if (sumWaiting(queues).writes > 0) schedule();",
+      "",
+    ],
+    [
+      "what waits behind an outage waits as long again",
+      "const behind = isAway ? takeBehind(queue, direct.union(new Set(streams))) : [];",
+      "const behind: Waiting[] = isAway && streams.length < 0 ? takeBehind(queue, direct) : [];",
+    ],
+    [
+      "what hears of an outage is written all the same",
+      "queue.waiting = queue.waiting.filter(({ stream }) => !streams.has(stream));",
+      "",
+    ],
+    [
+      "a fault of one stream fails all that share its transaction",
+      "if (streams.length === 1 || isAway) {",
+      "if (streams.length >= 1 || isAway) {",
+    ],
+    [
+      "after a fault a stream's writes are tried with those of others",
+      "const own = group.writes.filter((waiting) => waiting.stream === stream);",
+      'const own = group.writes.filter((waiting) => waiting.stream !== "");',
+    ],
+  ]),
+  ...changesOf("src/store/idempotency.ts", LEDGER, [
+    [
+      "a key is known for a second longer than a day",
+      "entry.used + limits.idempotencyRetentionSeconds <= now",
+      "entry.used + limits.idempotencyRetentionSeconds < now",
+    ],
+    [
+      "the sweep reads a ledger entry unguarded",
+      "const current = await tx.get(key);",
+      "const current = await tx.unguarded.get(key);",
+    ],
+    [
+      "a replay sets the day of a key back",
+      "if (entry.used < now) setEntry",
+      "if (entry.used > now) setEntry",
+    ],
+    [
+      "a body that differs is replayed",
+      `if (entry.bodyHash !== claim.bodyHash) return { kind: "mismatch" };`,
+      "",
+    ],
+    [
+      "the second target of a replayed answer is lost",
+      "at < places.length; at += 3",
+      "at < places.length; at += 6",
+    ],
+    [
+      "a sweep ends where a step was full",
+      "if (last === undefined || pairs.length < limit)",
+      "if (last === undefined || pairs.length <= limit)",
+    ],
+  ]),
+  ...changesOf("src/store/streams.ts", STREAMS, [
+    [
+      "a hash made ahead is taken behind another event",
+      "ahead?.raw === event.raw && ahead.previous === tip",
+      "ahead?.raw === event.raw",
+    ],
+    [
+      "the segment of the fourth event lies over the events before it",
+      "const first = length - count;",
+      "const first = length;",
+    ],
+    [
+      "events of the head are lost where what follows is large",
+      "const all = count === 0 ? events : [...decodeTail(tail), ...events];",
+      "const all = events;",
+      EVENTS,
+    ],
+    [
+      "what was built of a stream holds although the stream is rewritten meanwhile",
+      "readRewrites(tx, tenant),\n  ]);\n  return head",
+      "readRewrites(tx.unguarded, tenant),\n  ]);\n  return head",
+      STREAMS,
+    ],
+    [
+      "streams are opened unguarded",
+      "const heads = await Promise.all(headKeys.map((key) => tx.get(key)));",
+      "const heads = await Promise.all(headKeys.map((key) => tx.unguarded.get(key)));",
+      "tests/contract/nodes_sqlite_test.ts",
+    ],
+    [
+      "a second append of a transaction forgets the first",
+      "else pending.push(chained);",
+      "else pending = [chained];",
+    ],
+    [
+      "the time of a stream's first event is that of its last",
+      "createdAt: first === 0 ? firstTimestamp : head.createdAt,",
+      "createdAt: first >= 0 ? firstTimestamp : head.createdAt,",
+    ],
+    [
+      "anchors do not see that a stream has changed",
+      "markChange(tx, tenant, stream, before, epoch);\n    movePoint",
+      "movePoint",
+      "tests/store/audit_cuts_test.ts",
+    ],
+  ]),
+  ...changesOf("src/store/stream_events.ts", EVENTS, [
+    [
+      "a page that its ceiling has ended goes on with the events of the head",
+      "if (end === to || isFull || from + stored.length < end) return stored;",
+      "if (end === to) return stored;",
+    ],
+    [
+      "the events of a head are taken for those of another generation",
+      "if (tail.length === 0 || head.generation !== generation) return NONE_HELD;",
+      "if (tail.length === 0) return NONE_HELD;",
+    ],
+    [
+      "an event of the head is read one place too late",
+      "const first = length - events.length;",
+      "const first = length - events.length + 1;",
+    ],
+    [
+      "a page begins one event too early",
+      "if (index < window.from || index >= window.to) continue;",
+      "if (index < window.from - 1 || index >= window.to) continue;",
+    ],
+    [
+      "a page ends one event too late",
+      "if (index < window.from || index >= window.to) continue;",
+      "if (index < window.from || index > window.to) continue;",
+    ],
+    [
+      "backwards, what the head has does not count",
+      "const left = bytesMax - newest.reduce((sum, { bytes }) => sum + bytes, 0);",
+      "const left = bytesMax;",
+    ],
+    [
+      "events that are missing are no fault",
+      `assert(now.generation > generation, "a stream holds every event below its length");`,
+      "void now;",
+    ],
+  ]),
+  ...changesOf("src/store/stream_head.ts", HEADS, [
+    [
+      "a head that was changed is read",
+      `assert(view.getUint32(41) === (generation + epoch) >>> 0, "a stream head adds up");`,
+      "",
+    ],
+    [
+      "a head with bytes behind it is read",
+      "(kind & TAILED) === 0 ? rest === 0 : rest > 0",
+      "rest >= 0",
+    ],
+    [
+      "the head forgets its epoch",
+      "view.setUint32(37, head.epoch);",
+      "view.setUint32(37, head.generation);",
+    ],
+    [
+      "the tail is read from where the place begins",
+      "const at = head.place === undefined ? end : end + PLACE_BYTES;",
+      "const at = end;",
+    ],
+  ]),
+  ...changesOf("src/store/stream_tail.ts", TAILS, [
+    [
+      "a head takes a fourth event",
+      "if (count === TAIL_EVENTS_MAX ||",
+      "if (count === TAIL_EVENTS_MAX + 1 ||",
+    ],
+    ["a head takes one byte more", "size > TAIL_BYTES_MAX)", "size > TAIL_BYTES_MAX + 1)"],
+    [
+      "a tail that says another number is read",
+      `assert(singles.length === tailCount(tail), "a head has as many events as it says");`,
+      "",
+    ],
+    [
+      "a sealed tail has what came last alone",
+      "joinSegments([...singlesOf(tail), encodeSegment(events)])",
+      "joinSegments([encodeSegment(events)])",
+    ],
+  ]),
+];

@@ -17,22 +17,24 @@ interface Answered {
 
 export function openComputeServer(): RequestServer<ComputeRequest, ComputeAnswer> {
   let work: Work | undefined;
-  let left: Uint8Array = NOTHING;
+  /** What was not asked for yet; the next one last. */
+  let left: Uint8Array[] = [];
 
   function answer({ message, body }: Frame<ComputeRequest>): Answered {
     switch (message.kind) {
       case "begin":
-        left = NOTHING;
+        left = [];
         work = beginWork(message.head);
         return { message: { kind: "begun" } };
       case "piece":
         return { message: { kind: "taken", isOver: work!.take(message.name, body) } };
       case "end": {
-        const { result, bytes } = work!.end();
+        const { result, pieces } = work!.end();
         // The work goes before its bytes do, for both may be large.
         work = undefined;
-        left = bytes;
-        return { message: { kind: "done", result, bytes: bytes.length }, body: nextBytes() };
+        left = pieces.toReversed();
+        const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
+        return { message: { kind: "done", result, bytes }, body: nextBytes() };
       }
       case "more":
         return { message: { kind: "bytes" }, body: nextBytes() };
@@ -40,9 +42,9 @@ export function openComputeServer(): RequestServer<ComputeRequest, ComputeAnswer
   }
 
   function nextBytes(): Uint8Array {
-    const next = left.subarray(0, PIECE_BYTES_MAX);
-    left = next.length === left.length ? NOTHING : left.subarray(PIECE_BYTES_MAX);
-    return next;
+    const next = left.pop() ?? NOTHING;
+    if (next.length > PIECE_BYTES_MAX) left.push(next.subarray(PIECE_BYTES_MAX));
+    return next.subarray(0, PIECE_BYTES_MAX);
   }
 
   function answerAnyway(request: Frame<ComputeRequest>): Answered {

@@ -5,7 +5,7 @@ import { decodeEvent } from "../domain/event.ts";
 import { compileHandler } from "../domain/handler/compile_handler.ts";
 import { fold } from "../domain/handler/fold.ts";
 import type { Handler } from "../domain/handler/handler.ts";
-import { encodeState } from "../domain/handler/state_text.ts";
+import { encodeStateInPieces } from "../domain/handler/state_text.ts";
 import type { JsonObject, JsonValue } from "../domain/json.ts";
 import { createRecentMap } from "../domain/recent_map.ts";
 import type { Refusal } from "../domain/refusal.ts";
@@ -18,8 +18,6 @@ type Handlers = ReadonlyMap<string, Handler>;
 const TYPES_MAX = 50;
 const kept = createRecentMap<string, Handlers>(TYPES_MAX);
 const decoder = new TextDecoder();
-const encoder = new TextEncoder();
-const NOTHING = new Uint8Array(0);
 
 export function foldWork({ foldHash, units, baseBytes }: FoldHead): Work<"fold"> {
   const budget = { left: units };
@@ -57,11 +55,9 @@ export function foldWork({ foldHash, units, baseBytes }: FoldHead): Work<"fold">
     },
     end() {
       if (refusal === undefined) begin();
-      if (refusal !== undefined) return { result: { ok: false, refusal }, bytes: NOTHING };
-      const text = encodeState(state);
-      state = {};
-      if (!text.ok) return { result: text, bytes: NOTHING };
-      return { result: { ok: true }, bytes: encoder.encode(text.value) };
+      if (refusal !== undefined) return { result: { ok: false, refusal }, pieces: [] };
+      const text = encodeStateInPieces(state);
+      return text.ok ? { result: { ok: true }, pieces: text.value } : { result: text, pieces: [] };
     },
   };
 }

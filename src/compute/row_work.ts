@@ -20,7 +20,6 @@ interface Definition {
 
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
-const NOTHING = new Uint8Array(0);
 
 export function rowWork({ key, states }: RowHead): Work<"row"> {
   let projection: CompiledProjection | undefined;
@@ -62,16 +61,16 @@ export function rowWork({ key, states }: RowHead): Work<"row"> {
 }
 
 function endOf(step: RowStep): WorkEnd<"row"> {
-  if (step.kind === "wanted") return { result: step, bytes: NOTHING };
+  if (step.kind === "wanted") return { result: step, pieces: [] };
   const bytes = encoder.encode(JSON.stringify(step.data));
-  if (bytes.length <= limits.rowBytesMax) return { result: { kind: "data" }, bytes };
+  if (bytes.length <= limits.rowBytesMax) return { result: { kind: "data" }, pieces: [bytes] };
   return refused(
     `The row has ${bytes.length} bytes, more than the ${limits.rowBytesMax} that a row may have`,
   );
 }
 
 function refused(message: string): WorkEnd<"row"> {
-  return { result: { kind: "refused", refusal: refuseRow(message) }, bytes: NOTHING };
+  return { result: { kind: "refused", refusal: refuseRow(message) }, pieces: [] };
 }
 
 /** As when it was deployed: of the spec it needs the names of types and singletons alone. */

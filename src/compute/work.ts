@@ -17,7 +17,8 @@ export interface Work<K extends ComputeKind = ComputeKind> {
 
 export interface WorkEnd<K extends ComputeKind = ComputeKind> {
   readonly result: ResultOf<K>;
-  readonly bytes: Uint8Array;
+  /** What goes with it, in any pieces. */
+  readonly pieces: readonly Uint8Array[];
 }
 
 export function beginWork(head: HeadOf<ComputeKind>): Work {

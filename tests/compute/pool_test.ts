@@ -12,6 +12,7 @@ import { FOLD_UNITS, newFoldBudget } from "../../src/domain/handler/budget.ts";
 import { compileHandler } from "../../src/domain/handler/compile_handler.ts";
 import { fold } from "../../src/domain/handler/fold.ts";
 import type { JsonObject, JsonValue } from "../../src/domain/json.ts";
+import { limits } from "../../src/domain/limits.ts";
 import type { RunnerCommand } from "../../src/runners/runner_process.ts";
 import { event, handlerDefinition, state } from "../domain/handler/random_handler.ts";
 
@@ -110,6 +111,19 @@ Deno.test("a state of many pieces goes there and comes back whole", async () => 
     const outcome = await pool.run("instance", jobOf({ handlers: COUNTING, base, events: [] }));
     assert.ok(outcome.kind === "done" && outcome.result.ok);
     assert.equal(decoder.decode(outcome.bytes), base);
+  });
+});
+
+Deno.test("a state nearly as large as one may be fits into a process", async () => {
+  await withPool(undefined, async (pool) => {
+    const handlers = { happened: { append: { target: "list", value: "$.data" } } };
+    const data = { text: "x".repeat(95_000) };
+    const events = Array.from({ length: 352 }, () => eventOf(data));
+    const outcome = await pool.run("instance", jobOf({ handlers, events }));
+    assert.ok(outcome.kind === "done" && outcome.result.ok);
+    const state = JSON.stringify({ list: events.map(() => data) });
+    assert.ok(state.length > 0.99 * limits.stateBytesMax);
+    assert.ok(decoder.decode(outcome.bytes) === state);
   });
 });
 

@@ -43,6 +43,7 @@ export function encodeStateInPieces(state: JsonObject): Outcome<Uint8Array[]> {
     if (bytes <= limits.stateBytesMax) pieces.push(piece);
   }
 
+  // Bounded: a state that folding was charged for, in a process of its own.
   for (const part of partsOf(state, 0)) {
     text += part;
     if (text.length >= PIECE_CHARACTERS) cut();
@@ -56,6 +57,7 @@ function* partsOf(value: JsonValue, depth: number): Generator<string> {
     yield JSON.stringify(value);
   } else if (Array.isArray(value)) {
     yield "[";
+    // Bounded: the same.
     for (const [index, item] of value.entries()) {
       if (index > 0) yield ",";
       yield* partsOf(item, depth + 1);
@@ -64,6 +66,7 @@ function* partsOf(value: JsonValue, depth: number): Generator<string> {
   } else {
     yield "{";
     let comma = "";
+    // Bounded: the same.
     for (const key in value) {
       yield `${comma}${JSON.stringify(key)}:`;
       comma = ",";

@@ -244,21 +244,22 @@ Deno.test("however and whenever a process ends, no page is reported that the dis
   if (KILLS >= 24) assert.ok(ended.get("kill")! > 0, "some were killed");
 });
 
-Deno.test("no page is reported of a store that another program held open while its processes were killed", async () => {
+Deno.test("no page is reported of a store whose log was moved by another program, which keeps it open for the next process", async () => {
   await withFolder(async (path) => {
     const random = createRandom(SEED).fork(7);
     const lifeOf = () => ({ seed: random.below(2 ** 31), end: "kill", killMs: 200 } as const);
-    await startLife(path, lifeOf());
-    // It keeps the index of the log, which says that frames were moved, from one life to the next.
-    const other = new DatabaseSync(path, { readOnly: true });
-    other.prepare("SELECT * FROM store").get();
-    for (let life = 0; life < 4; life++) {
+    for (let turn = 0; turn < 3; turn++) {
+      await startLife(path, lifeOf());
+      // As a process does that is killed before it has noted what it moved.
+      const other = new DatabaseSync(path);
+      other.prepare("PRAGMA wal_checkpoint(PASSIVE)").get();
+      // SQLite takes all of the log for moved, and so begins it anew with the next commit.
       await startLife(path, lifeOf());
       const { faults, pages, unknown } = checkPages(path);
-      assert.deepEqual(faults, [], `life ${life} of seed ${SEED}`);
-      if (life > 0) assert.ok(unknown < pages);
+      assert.deepEqual(faults, [], `turn ${turn} of seed ${SEED}`);
+      assert.ok(unknown < pages, "what was written since has sums");
+      other.close();
     }
-    other.close();
   });
 });
 

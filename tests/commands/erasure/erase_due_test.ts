@@ -220,7 +220,7 @@ Deno.test("a state that was folded before an erasure is not saved after it", asy
 Deno.test("a stream with one event more than two steps take is erased whole, and not before its last step", async () => {
   await withService(async (fixture) => {
     const { service, engine, tenants: { test } } = fixture;
-    await fill(fixture, 4_001);
+    await fill(fixture, 4_001, "x".repeat(200));
     const before = await eventsOf(service, test, uuid(1));
     await erase(fixture, ORDER);
     const after = await eventsOf(service, test, uuid(1));

@@ -11,6 +11,8 @@ export interface AggregateView {
   /** Unix seconds; null for a singleton without events. */
   readonly createdAt: number | null;
   readonly updatedAt: number | null;
+  /** Names a long state among all of its aggregate, without a look at its text. */
+  readonly version?: string;
 }
 
 export interface ReadAggregateRequest {

@@ -13,8 +13,16 @@ import type { Part } from "./long_answer.ts";
 /** Some tenths of a millisecond of this thread. */
 const PIECE_LENGTH = 256 * 1024;
 
-/** Sends a body of JSON under its tag, or 304 where the client has it. */
-export function sendTagged(call: Call, parts: readonly Part[]): Response | Promise<Response> {
+/**
+ * Sends a body of JSON under its tag, or 304 where the client has it. `version`: what names the
+ * content, where that is known; without it the tag is made of the text.
+ */
+export function sendTagged(
+  call: Call,
+  parts: readonly Part[],
+  version?: string,
+): Response | Promise<Response> {
+  if (version !== undefined) return sendUnder(call, parts, `W/"${version}"`);
   const length = parts.reduce((sum, part) => sum + part.length, 0);
   const tag = runInPieces(tagSteps(parts, length), call.host);
   return typeof tag === "string"

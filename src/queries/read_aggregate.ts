@@ -35,6 +35,9 @@ import type { CachedState, StateCache } from "./state_cache.ts";
 
 /** Times a read starts again because its stream was rewritten under it. */
 const RESTARTS_MAX = 5;
+/** A shorter state is told without its version: its text is compared as fast. */
+const VERSIONED_CHARACTERS_MIN = 64 * 1024;
+const VERSION_HASH_CHARACTERS = 16;
 /** A state is worth a snapshot this many stored bytes after its base, or its own size if larger. */
 const SNAPSHOT_BYTES_MIN = 64 * 1024;
 
@@ -115,7 +118,7 @@ export function createAggregateReader(
     ...[tenant, stream, type, options]: Parameters<AggregateReader["readState"]>
   ): Promise<Outcome<StateRead | undefined>> {
     const cached = findCached(tenant, stream, type, options);
-    const unchanged = cached && viewUnchanged(cached);
+    const unchanged = cached && viewUnchanged(cached, type.foldHash);
     if (unchanged !== undefined) return accept({ view: unchanged, bytesRead: 0 });
     const version = engine.durableVersion?.();
     const read = await foldFrom(cached, tenant, stream, type, options);
@@ -123,8 +126,7 @@ export function createAggregateReader(
     const { head, stateJson, bytesRead } = read.value;
     if (head.length === 0) return accept(undefined);
     if (cached !== undefined) noteSeen(cached, head, version);
-    const { length, createdAt, updatedAt } = head;
-    return accept({ view: { dataJson: stateJson, length, createdAt, updatedAt }, bytesRead });
+    return accept({ view: viewOf(stateJson, head, type.foldHash), bytesRead });
   }
 
   async function readFolded(
@@ -180,11 +182,13 @@ export function createAggregateReader(
   }
 
   /** What is in memory, where nothing was written since it was found to be of all events. */
-  function viewUnchanged({ seen, stateJson, length }: CachedState): AggregateView | undefined {
+  function viewUnchanged(
+    { seen, stateJson, length, generation }: CachedState,
+    foldHash: string,
+  ): AggregateView | undefined {
     if (seen === undefined || seen.version !== engine.durableVersion?.()) return undefined;
     count(counters.stateReads, "memory");
-    const { createdAt, updatedAt } = seen;
-    return { dataJson: stateJson, length, createdAt, updatedAt };
+    return viewOf(stateJson, { ...seen, length, generation }, foldHash);
   }
 
   /** `version`: of the store before the head was read; it must be that still. */
@@ -292,6 +296,22 @@ const EMPTY_SINGLETON: AggregateView = {
   createdAt: null,
   updatedAt: null,
 };
+
+/** A state as it is told: one of a length that is worth it with its version. */
+function viewOf(
+  dataJson: string,
+  { length, createdAt, updatedAt, generation }: Pick<
+    StreamHead,
+    "length" | "createdAt" | "updatedAt" | "generation"
+  >,
+  foldHash: string,
+): AggregateView {
+  if (dataJson.length < VERSIONED_CHARACTERS_MIN) {
+    return { dataJson, length, createdAt, updatedAt };
+  }
+  const version = `${foldHash.slice(0, VERSION_HASH_CHARACTERS)}-${generation}-${length}`;
+  return { dataJson, length, createdAt, updatedAt, version };
+}
 
 function foldRead(head: StreamHead, stateJson: string, bytesRead: number): FoldRead {
   return { head, stateJson, bytesRead };

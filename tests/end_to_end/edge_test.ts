@@ -45,6 +45,24 @@ for (const [name, pathOf] of CURRENT) {
     }));
 }
 
+Deno.test("ETag: a long state has a tag of its version, which each event changes", () =>
+  withWorld(async ({ send }) => {
+    const write = async () => {
+      const body = noteBody("x".repeat(90_000));
+      assert.equal((await send("POST", WRITE, { body })).status, 201);
+    };
+    const read = (tag?: string) =>
+      send("GET", "/note/global", { headers: tag === undefined ? {} : { "if-none-match": tag } });
+    await write();
+    const tag = (await read()).headers.get("etag")!;
+    assert.match(tag, /^W\/"[0-9a-f]{16}-0-1"$/);
+    for (let time = 0; time < 2; time++) assert.equal((await read(tag)).status, 304);
+    await write();
+    const changed = await read(tag);
+    assert.equal(changed.status, 200);
+    assert.match(changed.headers.get("etag")!, /-0-2"$/);
+  }));
+
 Deno.test("ETag: another key learns nothing by a tag that it has guessed", () =>
   withWorld(async (world) => {
     await world.send("POST", WRITE, { body: noteBody("one") });

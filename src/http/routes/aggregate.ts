@@ -7,7 +7,7 @@ import type { Call, Edge } from "../call.ts";
 import { sendTagged } from "../conditional.ts";
 import { decodeAggregateQuery, decodeListQuery } from "../decode/query.ts";
 import { answerRefused } from "../failure.ts";
-import { lengthOfParts, type Part } from "../long_answer.ts";
+import { hasRoomForAnswer, lengthOfParts, type Part } from "../long_answer.ts";
 import { longReadsOf, NO_TURN } from "../long_reads.ts";
 import { aggregateBody, aggregatePageBody } from "../read_body.ts";
 import { sendRefusal } from "../reply.ts";
@@ -20,7 +20,12 @@ export async function readAggregate(edge: Edge, call: Call, tenant: Tenant): Pro
   const request = { aggregateType, id, ...query.value };
   const outcome = await edge.service.data.readAggregate(tenant, request);
   if (!outcome.ok) return answerRefused(edge, call, outcome.refusal);
-  return await sendTagged(call, aggregateBody(outcome.value));
+  const { dataJson, version } = outcome.value;
+  // Before any work with a text of megabytes.
+  if (version !== undefined && !hasRoomForAnswer(call.owner, dataJson.length)) {
+    return answerRefused(edge, call, NO_TURN);
+  }
+  return await sendTagged(call, aggregateBody(outcome.value), version);
 }
 
 /** `GET /{type}/{id}/length`. */

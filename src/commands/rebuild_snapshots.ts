@@ -7,6 +7,7 @@
 import type { Lease } from "../domain/lease.ts";
 import { isOutage } from "../domain/outage.ts";
 import { accept, type Outcome } from "../domain/refusal.ts";
+import { openPieces } from "../domain/pieces.ts";
 import type { CompiledSpec } from "../domain/spec/compiled.ts";
 import { splitStreamKey } from "../domain/stream_key.ts";
 import type { Host } from "../host.ts";
@@ -156,11 +157,12 @@ async function rebuildStream(
   { tenant, stream }: StreamRebuild,
   isStopping: () => boolean,
 ): Promise<number | undefined> {
-  const { engine } = tools;
+  const { engine, host } = tools;
   const type = spec.aggregateTypes.get(splitStreamKey(stream).type);
   if (type === undefined || !type.cached) return Infinity;
   // In this order the head is no older than the snapshot.
-  const base = await loadSnapshot(engine, tenant, stream, type.foldHash);
+  const { rest } = openPieces(host);
+  const base = await loadSnapshot(engine, tenant, stream, type.foldHash, rest);
   const head = await engine.snapshot((tx) => readHead(tx, tenant, stream));
   const usable = base?.generation === head.generation ? base : undefined;
   if (head.bytes - (usable?.bytes ?? 0) < STREAM_BYTES_MIN) return head.bytes;

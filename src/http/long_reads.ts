@@ -23,12 +23,23 @@ export interface LongReads {
     read: () => Promise<T>,
     lengthOf: (made: T) => number,
   ): Promise<T | undefined>;
+  /**
+   * The same for reads that are mostly short: only those of an owner who has just had a long one
+   * take turns. The others cost nothing here.
+   */
+  runMostlyShort<T>(
+    owner: string,
+    read: () => Promise<T>,
+    lengthOf: (made: T) => number,
+  ): Promise<T | undefined>;
 }
 
 const AT_ONCE_MAX = 4;
 const LONG_AT_ONCE_MAX = 1;
 const LONG_CHARACTERS = 256 * 1024;
 const WAITING_MAX = 256;
+/** How long an owner of mostly short reads takes turns after a long one. */
+const LATELY_MS = 2_000;
 
 interface Owner {
   running: number;
@@ -37,8 +48,13 @@ interface Owner {
 }
 
 /** `hasRoom` tells whether another long answer of an owner could be kept. */
-export function openLongReads(hasRoom: (owner: string) => boolean): LongReads {
+export function openLongReads(
+  hasRoom: (owner: string) => boolean,
+  nowMs: () => number = () => performance.now(),
+): LongReads {
   const owners = new Map<string, Owner>();
+  /** Who has had a long read among those that are mostly short, and until when that counts. */
+  const lately = new Map<string, number>();
 
   function hasTurn({ running, isLong }: Owner): boolean {
     return running < (isLong ? LONG_AT_ONCE_MAX : AT_ONCE_MAX);
@@ -67,14 +83,41 @@ export function openLongReads(hasRoom: (owner: string) => boolean): LongReads {
     }
   }
 
-  return {
-    async run(name, read, lengthOf) {
-      let owner = owners.get(name);
-      if (owner === undefined) owners.set(name, owner = { running: 0, isLong: false, waiting: [] });
-      if (owner.waiting.length >= WAITING_MAX) return undefined;
-      return await inTurn(name, owner, read, lengthOf);
-    },
-  };
+  async function run<T>(
+    name: string,
+    read: () => Promise<T>,
+    lengthOf: (made: T) => number,
+    isLong = false,
+  ): Promise<T | undefined> {
+    let owner = owners.get(name);
+    if (owner === undefined) owners.set(name, owner = { running: 0, isLong, waiting: [] });
+    if (owner.waiting.length >= WAITING_MAX) return undefined;
+    return await inTurn(name, owner, read, lengthOf);
+  }
+
+  function isLately(name: string): boolean {
+    const untilMs = lately.get(name);
+    if (untilMs === undefined) return false;
+    if (nowMs() < untilMs) return true;
+    lately.delete(name);
+    return false;
+  }
+
+  async function runMostlyShort<T>(
+    name: string,
+    read: () => Promise<T>,
+    lengthOf: (made: T) => number,
+  ): Promise<T | undefined> {
+    const made = lately.size > 0 && isLately(name)
+      ? await run(name, read, lengthOf, true)
+      : await read();
+    if (made !== undefined && lengthOf(made) >= LONG_CHARACTERS) {
+      lately.set(name, nowMs() + LATELY_MS);
+    }
+    return made;
+  }
+
+  return { run: (name, read, lengthOf) => run(name, read, lengthOf), runMostlyShort };
 }
 
 const readsOf = new WeakMap<object, LongReads>();

@@ -7,6 +7,7 @@ import { count, type Counters, newCounters } from "../domain/counters.ts";
 import type { StoredEvent } from "../domain/event.ts";
 import { limits } from "../domain/limits.ts";
 import type { AggregateView, ReadAggregateRequest } from "../domain/reading.ts";
+import { openPieces } from "../domain/pieces.ts";
 import { accept, type Outcome, type Refusal, refuse } from "../domain/refusal.ts";
 import type { CompiledAggregateType } from "../domain/spec/compiled.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
@@ -95,6 +96,7 @@ export function createAggregateReader(
 ): AggregateReader {
   const tools = { engine, host, ...runners };
   const foldShared = shareFolds(tools);
+  const loading = new Map<string, ReturnType<typeof loadSnapshot>>();
 
   async function readAggregate(
     tenant: Tenant,
@@ -227,6 +229,18 @@ export function createAggregateReader(
     return cached;
   }
 
+  /** Those who want the same one at the same time share one load, which may take long. */
+  function loadShared(tenant: number, stream: StreamKey, foldHash: string) {
+    const name = `${tenant}/${stream}/${foldHash}`;
+    let load = loading.get(name);
+    if (load === undefined) {
+      load = loadSnapshot(engine, tenant, stream, foldHash, openPieces(host).rest)
+        .finally(() => loading.delete(name));
+      loading.set(name, load);
+    }
+    return load;
+  }
+
   /** The newest such state in the store. */
   async function findStored(
     tenant: number,
@@ -236,7 +250,7 @@ export function createAggregateReader(
   ): Promise<FoldedState | undefined> {
     // Only a stream that once was worth a snapshot can have one.
     if (head.bytes < SNAPSHOT_BYTES_MIN) return undefined;
-    const stored = await loadSnapshot(engine, tenant, stream, foldHash);
+    const stored = await loadShared(tenant, stream, foldHash);
     if (stored === undefined || !isUsable(stored, head)) return undefined;
     count(counters.stateReads, "snapshot");
     return stored;

@@ -33,8 +33,13 @@ export interface Snapshot extends SnapshotHeader {
   readonly stateJson: string;
 }
 
+/** Undefined while the thread may be used further; else what to wait for. */
+type Rest = () => Promise<void> | undefined;
+
 const PART_BYTES = kvLimits.valueBytesMax;
 const PARTS_PER_TRANSACTION = 40;
+/** The same for reading, where each is a piece of work of some milliseconds. */
+const PARTS_PER_READ = 12;
 /** Times a load starts again because the snapshot was replaced under it. */
 const LOADS_MAX = 5;
 const encoder = new TextEncoder();
@@ -54,30 +59,32 @@ export async function readSnapshotHeader(
 /**
  * The newest snapshot under `foldHash`, or undefined. Opens its own transactions, for a large state
  * may take longer than one may last. Where another node saves a newer one meanwhile, it starts
- * again: without its snapshot a long stream could not be read at all.
+ * again: without its snapshot a long stream could not be read at all. `rest` is asked between
+ * pieces of work: what to wait for, where others have waited for the thread.
  */
 export async function loadSnapshot(
   engine: Engine,
   tenant: number,
   stream: StreamKey,
   foldHash: string,
+  rest: Rest,
 ): Promise<Snapshot | undefined> {
   for (let attempt = 0; attempt < LOADS_MAX; attempt++) {
     const first = await engine.snapshot(async (tx) => {
       const header = await readSnapshotHeader(tx, tenant, stream, foldHash);
       if (header === undefined) return undefined;
       const range = keys.snapshotParts(tenant, stream, foldHash, header.length);
-      return { header, range, parts: await tx.getRange(range, { limit: PARTS_PER_TRANSACTION }) };
+      return { header, range, parts: await tx.getRange(range, { limit: PARTS_PER_READ }) };
     });
     if (first === undefined) return undefined;
     const { header, range } = first;
-    const parts = await readFurtherParts(engine, range, first.parts);
-    if (first.parts.length === PARTS_PER_TRANSACTION) {
+    const parts = await readFurtherParts(engine, range, first.parts, rest);
+    if (first.parts.length === PARTS_PER_READ) {
       // Read in several transactions: parts of two snapshots, unless it is still the same one.
       const now = await engine.snapshot((tx) => readSnapshotHeader(tx, tenant, stream, foldHash));
       if (!isSame(header, now)) continue;
     }
-    const stateJson = joinParts(parts, header.stateBytes);
+    const stateJson = await joinParts(parts, header.stateBytes, rest);
     return stateJson === undefined ? undefined : { ...header, stateJson };
   }
   return undefined;
@@ -88,12 +95,14 @@ async function readFurtherParts(
   engine: Engine,
   { end }: KeyRange,
   first: readonly KeyValue[],
+  rest: Rest,
 ): Promise<KeyValue[]> {
   const parts = [...first];
   let page = first;
-  while (page.length === PARTS_PER_TRANSACTION) {
+  while (page.length === PARTS_PER_READ) {
+    await rest();
     const begin = keyAfter(page.at(-1)!.key);
-    const limit = PARTS_PER_TRANSACTION;
+    const limit = PARTS_PER_READ;
     page = await engine.snapshot((tx) => tx.getRange({ begin, end }, { limit }));
     parts.push(...page);
   }
@@ -101,15 +110,20 @@ async function readFurtherParts(
 }
 
 /** The state, or undefined where a part is missing. */
-function joinParts(parts: readonly KeyValue[], stateBytes: number): string | undefined {
+async function joinParts(
+  parts: readonly KeyValue[],
+  stateBytes: number,
+  rest: Rest,
+): Promise<string | undefined> {
   if (parts.reduce((sum, { value }) => sum + value.length, 0) !== stateBytes) return undefined;
-  const state = new Uint8Array(stateBytes);
-  let offset = 0;
+  if (parts.length === 1) return decoder.decode(parts[0]!.value);
+  const decoding = new TextDecoder();
+  const texts: string[] = [];
   for (const { value } of parts) {
-    state.set(value, offset);
-    offset += value.length;
+    texts.push(decoding.decode(value, { stream: true }));
+    await rest();
   }
-  return decoder.decode(state);
+  return texts.join("") + decoding.decode();
 }
 
 /**

@@ -186,7 +186,8 @@ async function renamedLength(engine: Engine, tenant: Tenant, id: string) {
   assert.ok(compiled.ok);
   const { foldHash } = compiled.spec.aggregateTypes.get("order")!;
   const stream = streamKey("order", id);
-  return (await loadSnapshot(engine, tenant.number, stream, foldHash))?.length;
+  const rest = () => undefined;
+  return (await loadSnapshot(engine, tenant.number, stream, foldHash, rest))?.length;
 }
 
 Deno.test("a node that has not heard of a deploy does not take streams off the list", async () => {

@@ -84,3 +84,41 @@ Deno.test("long reads whose answers could not be kept are not begun; short ones 
   await endAll(ends);
   assert.notEqual(await short, undefined);
 });
+
+Deno.test("mostly short reads run beside each other, until one is long: then one at a time", async () => {
+  let nowMs = 0;
+  const reads = openLongReads(() => true, () => nowMs);
+  const short = controlled();
+  const many = Array.from({ length: 40 }, () => reads.runMostlyShort("a", short.read, () => 10));
+  assert.equal(short.seen.most, 40);
+  await endAll(short.ends);
+  await Promise.all(many);
+  const first = controlled();
+  const long = reads.runMostlyShort("a", first.read, () => LONG);
+  await endAll(first.ends);
+  await long;
+  const later = controlled();
+  const next = Array.from({ length: 10 }, () => reads.runMostlyShort("a", later.read, () => LONG));
+  const other = controlled();
+  const others = Array.from({ length: 10 }, () => reads.runMostlyShort("b", other.read, () => 10));
+  assert.deepEqual([later.seen.most, other.seen.most], [1, 10]);
+  await endAll(other.ends);
+  await endAll(later.ends);
+  await Promise.all([...next, ...others]);
+  assert.equal(later.seen.most, 1);
+  nowMs += 2_000;
+  const calm = controlled();
+  const last = Array.from({ length: 10 }, () => reads.runMostlyShort("a", calm.read, () => 10));
+  assert.equal(calm.seen.most, 10, "a while after the last long one");
+  await endAll(calm.ends);
+  await Promise.all(last);
+});
+
+Deno.test("after a long one, a mostly short read is not begun without room for its answer", async () => {
+  let hasRoom = true;
+  const reads = openLongReads(() => hasRoom);
+  assert.equal(await reads.runMostlyShort("a", () => Promise.resolve("x"), () => LONG), "x");
+  hasRoom = false;
+  assert.equal(await reads.runMostlyShort("a", () => Promise.reject(), () => LONG), undefined);
+  assert.equal(await reads.runMostlyShort("b", () => Promise.resolve("y"), () => 1), "y");
+});

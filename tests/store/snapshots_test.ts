@@ -15,7 +15,7 @@ function snapshot(length: number, characters: number) {
 }
 
 function read(engine: Engine, foldHash: string) {
-  return loadSnapshot(engine, 1, stream, foldHash);
+  return loadSnapshot(engine, 1, stream, foldHash, () => undefined);
 }
 
 for (const characters of [0, 49_990, 60_000, 3_000_000]) {
@@ -86,7 +86,7 @@ Deno.test("loadSnapshot() starts again when a newer one takes its place between 
         return await engine.snapshot(body);
       },
     };
-    const found = await loadSnapshot(node, 1, stream, "f1");
+    const found = await loadSnapshot(node, 1, stream, "f1", () => undefined);
     assert.equal(found?.length, 4);
     assert.equal(found.stateJson, snapshot(4, large).stateJson);
   });

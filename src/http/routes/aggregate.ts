@@ -1,5 +1,6 @@
 /** Reads of aggregates: state, length, listing. Spec: "GET /{aggregate_type}/{aggregate_id}". */
 
+import type { AggregateView } from "../../domain/reading.ts";
 import { accept, type Outcome } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import { sendParts, sendText } from "../answer.ts";
@@ -18,7 +19,9 @@ export async function readAggregate(edge: Edge, call: Call, tenant: Tenant): Pro
   const query = decodeAggregateQuery(call.query);
   if (!query.ok) return sendRefusal(requestId, query.refusal);
   const request = { aggregateType, id, ...query.value };
-  const outcome = await edge.service.data.readAggregate(tenant, request);
+  const read = () => edge.service.data.readAggregate(tenant, request);
+  const outcome = await longReadsOf(edge.service).runMostlyShort(call.owner, read, lengthOfState);
+  if (outcome === undefined) return answerRefused(edge, call, NO_TURN);
   if (!outcome.ok) return answerRefused(edge, call, outcome.refusal);
   const { dataJson, version } = outcome.value;
   // Before any work with a text of megabytes.
@@ -26,6 +29,10 @@ export async function readAggregate(edge: Edge, call: Call, tenant: Tenant): Pro
     return answerRefused(edge, call, NO_TURN);
   }
   return await sendTagged(call, aggregateBody(outcome.value), version);
+}
+
+function lengthOfState(outcome: Outcome<AggregateView>): number {
+  return outcome.ok ? outcome.value.dataJson.length : 0;
 }
 
 /** `GET /{type}/{id}/length`. */

@@ -7,7 +7,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import type { Steps } from "../../pieces.ts";
 import { findReferencesSteps, findTargets, type References } from "./references.ts";
-import { escapePointer, KEYWORDS, unescapePointer } from "./vocabulary.ts";
+import { ANNOTATIONS, escapePointer, KEYWORDS, unescapePointer } from "./vocabulary.ts";
 
 /** What says where a schema is. Two event types may use the same names. */
 const NAMING: ReadonlySet<string> = new Set(["$schema", "$id", "$anchor", "$dynamicAnchor"]);
@@ -19,17 +19,6 @@ const DEFINITIONS: ReadonlySet<string> = new Set(["$defs", "definitions"]);
 const MAY_BE_BOOLEAN: ReadonlySet<string> = new Set([
   "additionalProperties",
   "unevaluatedProperties",
-]);
-
-/** They change nothing of what a reference beside them means. */
-const ANNOTATIONS: ReadonlySet<string> = new Set([
-  "title",
-  "description",
-  "default",
-  "examples",
-  "deprecated",
-  "readOnly",
-  "writeOnly",
 ]);
 
 /** Where the parts stand in the document. */

@@ -142,6 +142,17 @@ export const KEYWORDS: ReadonlyMap<string, Keyword> = new Map<string, Keyword>([
   ["writeOnly", { shape: boolean }],
 ]);
 
+/** What only people read: it changes nothing of what stands beside it. */
+export const ANNOTATIONS: ReadonlySet<string> = new Set([
+  "title",
+  "description",
+  "default",
+  "examples",
+  "deprecated",
+  "readOnly",
+  "writeOnly",
+]);
+
 /** What says nothing about data, or is replaced where a schema is rewritten. */
 export const LEFT_OUT: ReadonlySet<string> = new Set([
   "$schema",
@@ -154,13 +165,7 @@ export const LEFT_OUT: ReadonlySet<string> = new Set([
   "contentEncoding",
   "contentMediaType",
   "contentSchema",
-  "title",
-  "description",
-  "default",
-  "examples",
-  "deprecated",
-  "readOnly",
-  "writeOnly",
+  ...ANNOTATIONS,
 ]);
 
 /** Keywords of other drafts and dialects, which say nothing here, and what to write instead. */

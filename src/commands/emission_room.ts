@@ -5,9 +5,10 @@
  * environment has set off does not stand before what others have.
  */
 
-import { openShares } from "../domain/byte_shares.ts";
+import { openFairLine } from "../domain/fair_line.ts";
 import { limits } from "../domain/limits.ts";
 import { PIECE_MS_MAX, type Turns } from "../domain/pieces.ts";
+import { openShares } from "../domain/shares.ts";
 
 export interface EmissionRoom {
   /**
@@ -31,8 +32,7 @@ export function openEmissionRoom(
   bytesMax: number = limits.preparedEmissionBytesMax,
 ): EmissionRoom {
   const taken = openShares(bytesMax);
-  /** What waits, by tenant; the first tenant's turn is next. */
-  const waiting = new Map<number, (() => void)[]>();
+  const line = openFairLine<number>();
   /** When the piece of this turn of the event loop began; undefined before its first step. */
   let sinceMs: number | undefined;
 
@@ -53,37 +53,23 @@ export function openEmissionRoom(
 
   function startWaiting(): void {
     for (;;) {
-      const start = isPieceOver() ? undefined : takeNext();
+      const start = isPieceOver() ? undefined : line.take((tenant) => !taken.isFull(tenant));
       if (start === undefined) return;
       begin(start);
     }
-  }
-
-  /** Of the first tenant that has room, who then is the last. */
-  function takeNext(): (() => void) | undefined {
-    for (const [tenant, queue] of waiting) {
-      if (taken.isFull(tenant)) continue;
-      const start = queue.shift()!;
-      waiting.delete(tenant);
-      if (queue.length > 0) waiting.set(tenant, queue);
-      return start;
-    }
-    return undefined;
   }
 
   function enter<Prepared, Result>(
     tenant: number,
     visit: Visit<Prepared, Result>,
   ): Promise<Result> {
-    if (!waiting.has(tenant) && !isPieceOver() && !taken.isFull(tenant)) {
+    if (line.isEmpty(tenant) && !isPieceOver() && !taken.isFull(tenant)) {
       let result: Promise<Result>;
       begin(() => result = stay(tenant, visit));
       return result!;
     }
     return new Promise((resolve, reject) => {
-      const queue = waiting.get(tenant) ?? [];
-      waiting.set(tenant, queue);
-      queue.push(() => stay(tenant, visit).then(resolve, reject));
+      line.push(tenant, () => void stay(tenant, visit).then(resolve, reject));
     });
   }
 

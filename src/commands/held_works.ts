@@ -4,7 +4,7 @@
  * both. What is beyond is left to the workers, who read it page by page.
  */
 
-import { openShares } from "../domain/byte_shares.ts";
+import { openShares } from "../domain/shares.ts";
 import { limits } from "../domain/limits.ts";
 import type { OutboxPlace, OutboxWork } from "../domain/reaction/outbox_entry.ts";
 

@@ -35,7 +35,7 @@ import { formatUuid } from "../domain/uuid.ts";
 import type { Host } from "../host.ts";
 import type { ValidEvent } from "../domain/validate_write.ts";
 import { pointBytes } from "../store/geo_index.ts";
-import { encodeEntry } from "../store/outbox.ts";
+import { keepEncoded } from "./kept_entry.ts";
 import type { PreparedEntry, PreparedReactions, PreparedSchedule } from "./prepared_write.ts";
 import { makeErrorRecord } from "./record_error.ts";
 
@@ -256,7 +256,7 @@ function prepareEntry(
   const direct = plan.isDirect && plan.directStreams.length < DIRECT_EVENTS_MAX
     ? checkDirect(plan.spec, emission)
     : undefined;
-  if (direct === undefined) return { ...waiting, value: encodeEntry(waiting) };
+  if (direct === undefined) return keepEncoded(waiting);
   plan.directStreams.push(emission.key);
   return { ...waiting, direct };
 }

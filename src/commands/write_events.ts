@@ -5,7 +5,7 @@
  */
 
 import type { Host } from "../host.ts";
-import { PIECE_MS_MAX, runInPieces, waitForTurn } from "../domain/pieces.ts";
+import { runInPieces, waitForTurn } from "../domain/pieces.ts";
 import type { ModuleAnswers } from "../domain/reaction/module_question.ts";
 import { type Outcome, refuse } from "../domain/refusal.ts";
 import type { Tenant } from "../domain/tenant.ts";
@@ -17,6 +17,7 @@ import type { SpecCache } from "../queries/current_spec.ts";
 import { answerFromLedger } from "./append_writes.ts";
 import type { ModuleAsker } from "./ask_modules.ts";
 import type { Combiner } from "./combine.ts";
+import { openHeavyWrites } from "./heavy_writes.ts";
 import { type ClientMoment, prepareWriteSteps } from "./prepare_write.ts";
 import type { PreparedWrite } from "./prepared_write.ts";
 import type { OutboxRunner } from "./run_implications.ts";
@@ -44,13 +45,9 @@ export function createWriter(
   /** Keys whose first request is still running here, as `<tenant>/<key>`. */
   const inFlight = new Set<string>();
 
-  /** Environments whose last write took long to check: their next one waits for its turn. */
+  const heavy = openHeavyWrites();
+  /** Environments whose last write took longer than a piece: the next one waits for its turn. */
   const slow = new Set<number>();
-
-  function noteTime(tenant: number, tookMs: number): void {
-    if (tookMs > PIECE_MS_MAX) slow.add(tenant);
-    else if (slow.size > 0) slow.delete(tenant);
-  }
 
   function writeEvents(tenant: Tenant, request: WriteRequest): Promise<Outcome<Written>> {
     const { idempotency } = request;
@@ -78,25 +75,45 @@ export function createWriter(
     const known = specs.current(tenant.number);
     const spec = known instanceof Promise ? await known : known;
     if (slow.has(tenant.number)) await waitForTurn(host);
-    const startedMs = host.monotonicMs();
-    const checked = runInPieces(validateWriteSteps(request, spec, tenant.environment), host);
-    const valid = checked instanceof Promise ? await checked : checked;
-    noteTime(tenant.number, host.monotonicMs() - startedMs);
-    const ownWaitMs = outbox.ownWaitMs(tenant.number);
-    const moment = { nowMs, ownWaitMs, isDirect: isDirect && ownWaitMs > 0 };
-    const asked = valid.ok ? prepare(tenant, spec, request, valid.value, moment) : valid;
-    const prepared = asked instanceof Promise ? await asked : asked;
-    if (!prepared.ok) {
-      const { idempotency } = request;
-      const now = Math.floor(nowMs / MS_PER_SECOND);
-      const recorded = idempotency && await answerAgain(tenant, idempotency, now);
-      return recorded ?? prepared;
+    let leave: (() => void) | undefined;
+    const enter = async () => {
+      slow.add(tenant.number);
+      leave ??= await heavy.enter(tenant.instanceId);
+    };
+    let prepared: Outcome<PreparedWrite>;
+    let outcome: Outcome<Written>;
+    try {
+      const checked = check(tenant, spec, request, nowMs, enter);
+      prepared = checked instanceof Promise ? await checked : checked;
+      if (leave === undefined && slow.size > 0) slow.delete(tenant.number);
+      if (!prepared.ok) return await answerRefused(tenant, request, nowMs) ?? prepared;
+      outcome = await combiner.submit(tenant.number, prepared.value);
+    } finally {
+      leave?.();
     }
-    const outcome = await combiner.submit(tenant.number, prepared.value);
-    if (outcome.ok && outcome.value.outbox !== undefined && moment.ownWaitMs > 0) {
+    if (outcome.ok && outcome.value.outbox !== undefined && prepared.value.ownWaitMs > 0) {
       await outbox.drainBeforeReply(outcome.value.outbox);
     }
     return outcome;
+  }
+
+  /** What fits into a piece is there at once: a write of one event is not made to wait. */
+  function check(
+    tenant: Tenant,
+    spec: CompiledSpec,
+    request: WriteRequest,
+    nowMs: number,
+    enter: () => Promise<void>,
+  ): Outcome<PreparedWrite> | Promise<Outcome<PreparedWrite>> {
+    function goOn(valid: Outcome<ValidWrite>) {
+      if (!valid.ok) return valid;
+      const ownWaitMs = outbox.ownWaitMs(tenant.number);
+      const moment = { nowMs, ownWaitMs, isDirect: isDirect && ownWaitMs > 0 };
+      return prepare(tenant, spec, request, valid.value, moment, enter);
+    }
+    const checking = validateWriteSteps(request, spec, tenant.environment);
+    const checked = runInPieces(checking, host, enter);
+    return checked instanceof Promise ? checked.then(goOn) : goOn(checked);
   }
 
   /** Types without modules are not made to wait. */
@@ -106,9 +123,10 @@ export function createWriter(
     request: WriteRequest,
     valid: ValidWrite,
     moment: ClientMoment,
+    enter: () => Promise<void>,
   ): Outcome<PreparedWrite> | Promise<Outcome<PreparedWrite>> {
     const prepareWrite = (answers?: ModuleAnswers) =>
-      runInPieces(prepareWriteSteps(host, spec, request, valid, moment, answers), host);
+      runInPieces(prepareWriteSteps(host, spec, request, valid, moment, answers), host, enter);
     if (spec.moduleCalls.length === 0) return prepareWrite();
     return asker.prepare(tenant.number, spec, prepareWrite).then((asked) =>
       asked.ok ? asked.value : asked
@@ -116,6 +134,11 @@ export function createWriter(
   }
 
   /** A recorded key answers even where a later spec would refuse its body. */
+  async function answerRefused(tenant: Tenant, { idempotency }: WriteRequest, nowMs: number) {
+    const now = Math.floor(nowMs / MS_PER_SECOND);
+    return idempotency && await answerAgain(tenant, idempotency, now);
+  }
+
   async function answerAgain(tenant: Tenant, claim: IdempotencyClaim, now: number) {
     const answer = await engine.transact((tx) => answerFromLedger(tx, tenant.number, claim, now));
     if (answer?.ok) combiner.counters.writesReplayed++;

@@ -87,6 +87,8 @@ export const limits = {
   implicationEntriesMax: 100,
   pipelineStepsMax: 20,
   cancelRulesMax: 20,
+  /** Writes under way that took longer than a piece to check or prepare. An instance has half. */
+  heavyWritesMax: 8,
   /** What all events of one write may imply and schedule together. */
   implicationActionsMax: 10_000,
   /** Implied events that follow from each other: a client's event is at depth 0. */

@@ -65,8 +65,15 @@ export function runAtOnce<T>(steps: Steps<T>): T {
   }
 }
 
-/** In pieces; what fits into the first one is there at once, without a promise. */
-export function runInPieces<T>(steps: Steps<T>, turns: Turns): T | Promise<T> {
+/**
+ * In pieces; what fits into the first one is there at once, without a promise. What does not waits
+ * for `enter` before its second one.
+ */
+export function runInPieces<T>(
+  steps: Steps<T>,
+  turns: Turns,
+  enter?: () => Promise<void>,
+): T | Promise<T> {
   // What never rests, as a write of one event, does not pay for the clock.
   const first = steps.next();
   if (first.done) return first.value;
@@ -75,12 +82,18 @@ export function runInPieces<T>(steps: Steps<T>, turns: Turns): T | Promise<T> {
     const step = steps.next();
     if (step.done) return step.value;
     const rest = pieces.rest();
-    if (rest !== undefined) return runFurther(steps, pieces, rest);
+    if (rest !== undefined) return runFurther(steps, pieces, rest, enter);
   }
 }
 
-async function runFurther<T>(steps: Steps<T>, pieces: Pieces, first: Promise<void>): Promise<T> {
+async function runFurther<T>(
+  steps: Steps<T>,
+  pieces: Pieces,
+  first: Promise<void>,
+  enter: (() => Promise<void>) | undefined,
+): Promise<T> {
   await first;
+  if (enter !== undefined) await enter();
   for (;;) {
     const step = steps.next();
     if (step.done) return step.value;

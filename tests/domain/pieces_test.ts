@@ -81,3 +81,41 @@ Deno.test("waitForTurn() lets one of many go on in each turn, in the order in wh
   await Promise.all(waiting);
   assert.deepEqual(order, ["a", "b", "c"]);
 });
+
+/** So many steps of three milliseconds; notes each. */
+function* threeMs(turns: { nowMs: number }, count: number, notes: string[]): Steps<string> {
+  for (let step = 1; step <= count; step++) {
+    turns.nowMs += 3;
+    notes.push(`step ${step}`);
+    yield;
+  }
+  return "done";
+}
+
+Deno.test("runInPieces() asks before the second piece, once, and waits for the answer", async () => {
+  const turns = newTurns();
+  const notes: string[] = [];
+  const enter = () => {
+    notes.push("asks");
+    return Promise.resolve().then(() => void notes.push("enters"));
+  };
+  assert.equal(await runInPieces(threeMs(turns, 6, notes), turns, enter), "done");
+  assert.deepEqual(notes.filter((note) => !note.startsWith("step")), ["asks", "enters"]);
+  assert.ok(notes.indexOf("enters") < notes.indexOf("step 4"), "before it goes on");
+});
+
+Deno.test("runInPieces() asks nobody for what fits into the first piece", () => {
+  const turns = newTurns();
+  const enter = () => assert.fail("it asked");
+  assert.equal(runInPieces(threeMs(turns, 1, []), turns, enter), "done");
+});
+
+Deno.test("what may not enter ends there", async () => {
+  const turns = newTurns();
+  const notes: string[] = [];
+  const enter = () => Promise.reject(new Error("closed"));
+  await assert.rejects(async () => await runInPieces(threeMs(turns, 9, notes), turns, enter), {
+    message: "closed",
+  });
+  assert.ok(notes.length < 9);
+});

@@ -43,6 +43,8 @@ export interface Evaluation {
   readonly event: StoredEvent;
   readonly bindings: (JsonValue | undefined)[];
   readonly budget: Budget;
+  /** Whether what is built may have parts of the event in it, for nobody changes it. */
+  readonly sharesParts?: boolean;
 }
 
 /** A node of the definition: where it is, what it may refer to, and where its faults go. */

@@ -18,15 +18,15 @@ import { isJsonObject } from "../json.ts";
 import { checkLevel, CONTAINER_UNITS, SLOT_UNITS } from "./budget.ts";
 import { addFault, childSite, type Evaluation, type Site } from "./evaluation.ts";
 import { looksLikePath, type ValuePath, valuePathAt } from "./path.ts";
-import { copyValue, isObject, moveFields, putField } from "./value.ts";
+import { copyValue, isObject, moveFields, putField, shareValue } from "./value.ts";
 
 /** A compiled template. Undefined as a result: an optional path was missing, so skip. */
 export interface Template {
   /** The value to look at, at once: it may be part of the state, the event or the spec. */
   readonly view: (evaluation: Evaluation) => JsonValue | undefined;
   /**
-   * A fresh copy that shares nothing, to be put at `level` of the state (its root is 1); charged.
-   * Throws `StateTooLarge`.
+   * A fresh copy, to be put at `level` of the state (its root is 1); charged. It shares nothing,
+   * unless the evaluation says that it may. Throws `StateTooLarge`.
    */
   readonly build: (evaluation: Evaluation, level: number) => JsonValue | undefined;
   /** The value to keep while operations change the state: as `view`, but copied from the state. */
@@ -64,7 +64,7 @@ export function constantTemplate(definition: JsonValue): Template {
   const isScalar = typeof constant !== "object" && typeof constant !== "string";
   const build = isScalar
     ? view
-    : (evaluation: Evaluation, level: number) => copyValue(constant, level, evaluation.budget);
+    : (evaluation: Evaluation, level: number) => part(constant, level, evaluation);
   return { view, build, keep: view, fromState: false, constant };
 }
 
@@ -74,10 +74,14 @@ function pathTemplate(text: string, site: Site): Template {
   const view = viewOf(path);
   function build(evaluation: Evaluation, level: number) {
     const value = view(evaluation);
-    return value === undefined ? undefined : copyValue(value, level, evaluation.budget);
+    return value === undefined ? undefined : part(value, level, evaluation);
   }
   const keep = path.fromState ? (evaluation: Evaluation) => build(evaluation, 1) : view;
   return { view, build, keep, fromState: path.fromState, constant: undefined };
+}
+
+function part(value: JsonValue, level: number, { budget, sharesParts }: Evaluation): JsonValue {
+  return sharesParts === true ? shareValue(value, level, budget) : copyValue(value, level, budget);
 }
 
 function viewOf(path: ValuePath): (evaluation: Evaluation) => JsonValue | undefined {

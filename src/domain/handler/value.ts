@@ -164,6 +164,28 @@ function copyObject(object: JsonObject, level: number, budget: Budget): JsonObje
   return copy;
 }
 
+/**
+ * The value itself, charged and checked as {@link copyValue} would its copy: for what is put into a
+ * whole that nobody changes.
+ */
+export function shareValue(value: JsonValue, level: number, budget: Budget): JsonValue {
+  if (typeof value === "string") spend(budget, value.length);
+  if (!isContainer(value)) return value;
+  checkLevel(level);
+  if (Array.isArray(value)) {
+    spend(budget, CONTAINER_UNITS + SLOT_UNITS * value.length);
+    for (const element of value) shareValue(element, level + 1, budget);
+    return value;
+  }
+  const names = Object.keys(value);
+  spend(budget, CONTAINER_UNITS + SLOT_UNITS * names.length);
+  for (const name of names) {
+    spend(budget, name.length);
+    shareValue(value[name] as JsonValue, level + 1, budget);
+  }
+  return value;
+}
+
 /** Charges all of a value, which is to be read or written as a whole. */
 export function spendValue(value: JsonValue, budget: Budget): void {
   if (typeof value === "string") return spend(budget, value.length);

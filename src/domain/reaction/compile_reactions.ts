@@ -118,7 +118,7 @@ function* computeActions(
   const gathering: Gathering = { actions: [], bytes: 0, answers, restBelow };
   const questions: ModuleQuestion[] = [];
   const failures: ReactionFailure[] = [];
-  const evaluation: Evaluation = { state: {}, event, bindings: [], budget };
+  const evaluation: Evaluation = { state: {}, event, bindings: [], budget, sharesParts: true };
   for (const { path, run } of entries) {
     const count = gathering.actions.length;
     const { bytes } = gathering;

@@ -1,6 +1,6 @@
 /** Copies that share nothing, equality by value, own properties only. */
 
-import { deepStrictEqual, notStrictEqual, ok, strictEqual } from "node:assert/strict";
+import { deepStrictEqual, notStrictEqual, ok, strictEqual, throws } from "node:assert/strict";
 import fc from "fast-check";
 import { newFoldBudget } from "../../../src/domain/handler/budget.ts";
 import {
@@ -10,8 +10,11 @@ import {
   ownField,
   putField,
   removeField,
+  shareValue,
 } from "../../../src/domain/handler/value.ts";
+import { StateTooLarge } from "../../../src/domain/handler/handler.ts";
 import type { JsonObject, JsonValue } from "../../../src/domain/json.ts";
+import { limits } from "../../../src/domain/limits.ts";
 import { state } from "./random_handler.ts";
 
 Deno.test("copyValue() gives the same JSON text, and equalValues() finds the two equal", () => {
@@ -21,6 +24,24 @@ Deno.test("copyValue() gives the same JSON text, and equalValues() finds the two
     strictEqual(JSON.stringify(copy), JSON.stringify(value));
     ok(equalValues(copy, value, newFoldBudget()));
   }));
+});
+
+Deno.test("shareValue() gives the value itself, for the price of its copy", () => {
+  fc.assert(fc.property(state, (value) => {
+    const copying = newFoldBudget();
+    const sharing = newFoldBudget();
+    copyValue(value, 1, copying);
+    strictEqual(shareValue(value, 1, sharing), value);
+    strictEqual(sharing.left, copying.left);
+  }));
+});
+
+Deno.test("shareValue() refuses what nests too deep, as copyValue() does", () => {
+  const { stateDepthMax } = limits;
+  const nested = { a: [{ b: 1 }] };
+  shareValue(nested, stateDepthMax - 2, newFoldBudget());
+  throws(() => shareValue(nested, stateDepthMax - 1, newFoldBudget()), StateTooLarge);
+  throws(() => copyValue(nested, stateDepthMax - 1, newFoldBudget()), StateTooLarge);
 });
 
 Deno.test("equalValues() agrees with text that has its keys sorted", () => {

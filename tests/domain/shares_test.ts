@@ -1,7 +1,7 @@
 /** Shares of one room: there is always some left for another. */
 
 import assert from "node:assert/strict";
-import { openShares } from "../../src/domain/byte_shares.ts";
+import { openShares } from "../../src/domain/shares.ts";
 
 Deno.test("one alone has half of the room, however large what it takes first is", () => {
   const shares = openShares(100);

@@ -1,0 +1,33 @@
+/** An implied event for the outbox, as it is kept in memory until it is written. */
+
+import type { Emission } from "../domain/reaction/action.ts";
+import type { EmitEntry, WaitingEntry } from "../domain/reaction/outbox_entry.ts";
+import { decodeRecord } from "../store/json_record.ts";
+import { encodeEntry } from "../store/outbox.ts";
+import type { PreparedEntry } from "./prepared_write.ts";
+
+type EmitWaiting = WaitingEntry & { readonly entry: EmitEntry };
+
+/** An entry of so many bytes has its data as an object. */
+const OBJECT_BYTES_MAX = 2048;
+
+/**
+ * The entry with its bytes. As an object, data takes up to ten times the bytes of its text. So what
+ * is large is kept as the bytes that are stored, and whoever asks for the data has it made anew.
+ */
+export function keepEncoded(waiting: EmitWaiting): PreparedEntry {
+  const value = encodeEntry(waiting);
+  if (value.length <= OBJECT_BYTES_MAX) return { ...waiting, value };
+  const { entry } = waiting;
+  const { key, aggregateType, id, eventType } = entry.emission;
+  const emission: Emission = {
+    key,
+    aggregateType,
+    id,
+    eventType,
+    get data() {
+      return decodeRecord<EmitWaiting>(value).entry.emission.data;
+    },
+  };
+  return { ...waiting, entry: { ...entry, emission }, value };
+}

@@ -3,6 +3,7 @@
 import process from "node:process";
 import { setImmediate } from "node:timers";
 import type { Tracer } from "./domain/tracer.ts";
+import { type LoopTurns, openLoopTurns } from "./event_loop.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
@@ -33,8 +34,13 @@ export interface Host {
    * ready to run, and what has come in over the network meanwhile.
    */
   yieldTurn(): Promise<void>;
-  /** Lets run what is ready now, and nothing else: for what is to be done in some microseconds. */
+  /**
+   * Lets run what is ready now, for what is to be done in some microseconds. Where that has gone on
+   * for some milliseconds, what has come in over the network, too.
+   */
   yieldBriefly(): Promise<void>;
+  /** Told of each request that comes in. */
+  sawNetwork(): void;
   /** What is under way, as `traceparent`; left out where nobody traces. */
   traceparent?(): string | undefined;
   /** One structured line. Fields never hold secrets: no keys, tokens, passwords or bodies. */
@@ -55,38 +61,15 @@ function oneLine(json: string): string {
 const MICROSECONDS_PER_SECOND = 1_000_000;
 const MS_PER_SECOND = 1000;
 
-function yieldBriefly(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
-}
+const NOTHING = new Uint8Array();
 
-/** A timer that rings so soon after it was set found nothing else to do: the loop was at rest. */
-const AT_REST_MS = 2.5;
-/** Others may keep the loop busy all the time: who waits goes on after so many tries. */
-const TRIES_MAX = 4;
-
-/**
- * While the loop never comes to rest, the runtime looks at the network once in 61 turns only: where
- * turns take milliseconds, a request that comes meanwhile waits for a third of a second, and it
- * needs several such looks. So all who yield wait for the same timer, until it rings on time.
- */
-function turnsWithNetwork(): () => Promise<void> {
-  let waiting: (() => void)[] = [];
-
-  function rest(tries: number): void {
-    const setMs = performance.now();
-    setTimeout(() => {
-      if (tries < TRIES_MAX && performance.now() - setMs > AT_REST_MS) return rest(tries + 1);
-      const all = waiting;
-      waiting = [];
-      for (const goOn of all) goOn();
-    }, 1);
-  }
-
-  return () =>
-    new Promise((resolve) => {
-      waiting.push(resolve);
-      if (waiting.length === 1) rest(1);
-    });
+function openTurns(): LoopTurns {
+  return openLoopTurns({
+    nowMs: () => performance.now(),
+    next: () => new Promise((resolve) => setImmediate(resolve)),
+    elsewhere: () => crypto.subtle.digest("SHA-256", NOTHING),
+    soon: (run) => void setTimeout(run, 1),
+  });
 }
 
 /** The host of a running server: system clock, system randomness, JSON lines on standard error. */
@@ -109,8 +92,7 @@ export function systemHost(tracer?: Tracer): Host {
       const timer = setTimeout(run, milliseconds);
       return () => clearTimeout(timer);
     },
-    yieldTurn: turnsWithNetwork(),
-    yieldBriefly,
+    ...openTurns(),
     log(level, message, fields = {}) {
       const head = { time: new Date().toISOString(), level, message };
       // What a field is called never decides what the line is.

@@ -14,7 +14,6 @@ import {
   type OutboxWork,
   type SagasEntry,
 } from "../domain/reaction/outbox_entry.ts";
-import { openPieces } from "../domain/pieces.ts";
 import { isEndState, type SagaNews } from "../domain/saga/instance.ts";
 import { sagaIdOf } from "../domain/saga/saga_id.ts";
 import { splitStreamKey, type StreamKey } from "../domain/stream_key.ts";
@@ -52,6 +51,8 @@ import {
 
 /** Sagas that one transaction moves on at most. */
 const SAGAS_MAX = 200;
+/** Events that one transaction writes before it takes up another saga: it rests between them. */
+const EVENTS_MAX = 200;
 /** A spec that was replaced is asked for again; more than that is another deploy each time. */
 const SPEC_TRIES_MAX = 3;
 
@@ -175,10 +176,9 @@ function countAdvanced(counters: Counters, { events, states, errors }: Advanced[
 /** One that is not over ends it, so that the order is kept. */
 async function doCauses(work: SagaWork, causes: readonly SagaCause[]): Promise<Advanced> {
   let done = 0;
-  const pieces = openPieces(work.tools.host);
   for (const cause of causes) {
     if (isFull(work)) break;
-    await pieces.rest();
+    await work.pieces.rest();
     const isOver = cause.kind === "event"
       ? await showEvent(work, cause.work)
       : await fireTimer(work, cause.timer);
@@ -189,8 +189,8 @@ async function doCauses(work: SagaWork, causes: readonly SagaCause[]): Promise<A
 }
 
 /** Half is left for what a single saga may still need. */
-function isFull({ bytes, sagas }: SagaWork): boolean {
-  return sagas >= SAGAS_MAX || bytes > SAGA_BYTES_MAX / 2;
+function isFull({ bytes, sagas, events }: SagaWork): boolean {
+  return sagas >= SAGAS_MAX || events >= EVENTS_MAX || bytes > SAGA_BYTES_MAX / 2;
 }
 
 /** False where there was no room for all whom it concerns: the entry stays. */

@@ -8,6 +8,7 @@ import { assert } from "../domain/assert.ts";
 import type { ErrorRecord } from "../domain/error_record.ts";
 import { decodeEvent, eventId } from "../domain/event.ts";
 import { limits } from "../domain/limits.ts";
+import { openPieces, type Pieces } from "../domain/pieces.ts";
 import type { OutboxWork } from "../domain/reaction/outbox_entry.ts";
 import { keptRoot, type Root, rootOf } from "../domain/reaction/root.ts";
 import { createRecentMap, type RecentMap } from "../domain/recent_map.ts";
@@ -88,6 +89,8 @@ export interface SagaWork {
   readonly errors: ErrorRecord[];
   /** What these have left in the outbox. */
   readonly outbox: OutboxWork[];
+  /** Rests now and then: one event may concern hundreds of sagas. */
+  readonly pieces: Pieces;
 }
 
 export function openSagaWork(
@@ -99,7 +102,9 @@ export function openSagaWork(
   answers: OutsideAnswers,
 ): SagaWork {
   const sums = { bytes: 0, sagas: 0, events: 0 };
-  return { tools, tx, tenant, spec, moment, answers, ...sums, states: [], errors: [], outbox: [] };
+  const pieces = openPieces(tools.host);
+  const left = { states: [], errors: [], outbox: [] };
+  return { tools, tx, tenant, spec, moment, answers, pieces, ...sums, ...left };
 }
 
 /** Starts a saga with its first step. The caller knows that it was not started before. */
@@ -204,6 +209,8 @@ async function settle(
   for (;;) {
     let news: SagaNews | undefined;
     for (const effect of effects) {
+      const rest = work.pieces.rest();
+      if (rest !== undefined) await rest;
       if (effect.kind === "emit") news = await writeEvent(work, record, effect);
       else record = await applyEffect(work, record, effect);
     }

@@ -117,6 +117,7 @@ export function createApp(service: Service, host: Host, options: AppOptions): Ap
 
   // The gate is before Hono, which costs as much as all that a request which is shed needs.
   async function fetch(request: Request, connection?: Connection): Promise<Response> {
+    host.sawNetwork();
     const address = parseAddress(request.url);
     const path = address.segments && findPath(address.segments);
     const isGated = path === undefined || !ALWAYS_ANSWERED.has(path.path);

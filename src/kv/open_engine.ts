@@ -17,6 +17,8 @@ export interface EngineChoice {
 }
 
 export interface OpeningHost extends EngineHost {
+  /** The next turn of the event loop. */
+  yieldBriefly?(): Promise<void>;
   /** Hears what an operator should know and no request does. */
   log?(level: "warn", message: string, fields: Record<string, unknown>): void;
 }
@@ -36,7 +38,7 @@ export async function openEngine(
   if (store === "sqlite") {
     return openSqliteEngine({
       path: sqlitePath(dataDir),
-      yieldTurn: host.yieldTurn,
+      yieldBriefly: host.yieldBriefly,
       onUnnoted: (reason) => host.log?.("warn", "Sums of pages are not kept", { reason }),
     });
   }

@@ -29,14 +29,14 @@ import { SqliteSnapshot, type TransactionHome } from "./sqlite_reading.ts";
 import { SqliteTransaction } from "./sqlite_transaction.ts";
 import { openViews, type SqliteViews } from "./sqlite_views.ts";
 import { CommitsLost } from "./sqlite_writer.ts";
-import { nextTimer, openTurns } from "./turns.ts";
+import { nextTurn, openTurns } from "./turns.ts";
 import { openWatches } from "./watches.ts";
 
 export interface SqliteEngineOptions extends SqliteFileOptions {
   /** A clock that only goes forward, in milliseconds. */
   readonly nowMs?: () => number;
-  /** Lets in what has come in over the network, after a group that took long. */
-  readonly yieldTurn?: () => Promise<void>;
+  /** The next turn of the event loop, in which the next group is committed. */
+  readonly yieldBriefly?: () => Promise<void>;
 }
 
 /** Where a commit conflicts: the text of a key. Undefined when it took place. */
@@ -53,8 +53,6 @@ interface Waiting {
 const conflictsMaxMs = 10_000;
 /** Bodies that take longer than a transaction may last are run so often. */
 const expirationsMax = 3;
-/** A group that holds the thread for longer is followed by a turn with a look at the network. */
-const longGroupMs = 8;
 /** The stamp has two bytes for the order within a group. */
 const groupTransactionsMax = 10_000;
 /**
@@ -62,8 +60,8 @@ const groupTransactionsMax = 10_000;
  * @throws {StoreInUse} when another process or engine has it open.
  */
 export function openSqliteEngine(options: SqliteEngineOptions): Engine {
-  const { nowMs = () => performance.now(), yieldTurn = nextTimer } = options;
-  return new SqliteEngine(openSqliteFile(options), nowMs, yieldTurn);
+  const { nowMs = () => performance.now(), yieldBriefly = nextTurn } = options;
+  return new SqliteEngine(openSqliteFile(options), nowMs, yieldBriefly);
 }
 
 class SqliteEngine implements Engine {
@@ -72,7 +70,7 @@ class SqliteEngine implements Engine {
   readonly #checkpoints: Checkpoints;
   readonly #home: TransactionHome;
   readonly #nowMs: () => number;
-  readonly #yieldTurn: () => Promise<void>;
+  readonly #yieldBriefly: () => Promise<void>;
   readonly #watches = openWatches();
   readonly #turns = openTurns();
   readonly #calls = openCalls(() => this.#refuseClosed());
@@ -88,16 +86,14 @@ class SqliteEngine implements Engine {
   readonly #breaking = Promise.withResolvers<Error>();
   #queue: Waiting[] = [];
   #isScheduled = false;
-  /** How long the last group held the thread. */
-  #groupMs = 0;
   #conflicts = 0;
   #closing: Promise<void> | undefined;
   #isClosed = false;
 
-  constructor(file: SqliteFile, nowMs: () => number, yieldTurn: () => Promise<void>) {
+  constructor(file: SqliteFile, nowMs: () => number, yieldBriefly: () => Promise<void>) {
     this.#file = file;
     this.#nowMs = nowMs;
-    this.#yieldTurn = yieldTurn;
+    this.#yieldBriefly = yieldBriefly;
     this.#version = file.readVersion();
     this.#durableVersion = this.#version;
     this.#log.floor = this.#version;
@@ -236,19 +232,14 @@ class SqliteEngine implements Engine {
     if (this.#syncing !== undefined || this.#checkpoints.isHeld()) return;
     this.#isScheduled = true;
     const delayMs = this.#checkpoints.delayMs();
-    // After a long group the network is looked at, which immediates alone do not do.
-    const isLong = this.#groupMs > longGroupMs;
     if (delayMs > 0) setTimeout(() => this.#commitGroup(), delayMs);
-    else if (isLong) this.#yieldTurn().then(() => this.#commitGroup());
-    else setImmediate(() => this.#commitGroup());
+    else this.#yieldBriefly().then(() => this.#commitGroup());
   }
 
   #commitGroup(): void {
     this.#isScheduled = false;
     if (this.#checkpoints.isHeld()) return;
-    const beganMs = this.#nowMs();
     this.#commitWaiting();
-    this.#groupMs = this.#nowMs() - beganMs;
     this.#schedule();
   }
 

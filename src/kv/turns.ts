@@ -4,6 +4,8 @@
  * a turn in time goes without. Used by `sqlite.ts`.
  */
 
+import { setImmediate } from "node:timers";
+
 export interface Turns {
   /** Waits for the turn at `key`; what it gives must be called when the attempt is over. */
   take(key: string): Promise<() => void>;
@@ -36,7 +38,7 @@ async function endOrTimeout(end: Promise<void>): Promise<void> {
   clearTimeout(timer);
 }
 
-/** A turn of the event loop that ends with a timer: the network is looked at in between. */
-export function nextTimer(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 0));
+/** The next turn of the event loop. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -63,6 +63,8 @@ export interface RunnerParts extends DeliveryParts {
   readonly counters: Counters;
 }
 
+/** Shards that a drain looks at between two rests. */
+const SHARDS_AT_A_TIME = 4;
 /** Listeners that are looked at in one shard in one drain. */
 const VISITS_MAX = 50;
 /** A lane in which something of ours has failed is left alone for so long. */
@@ -209,9 +211,15 @@ export function createDeliveryRunner(parts: RunnerParts): DeliveryRunner {
     if (isEnding || isStopping()) return 0;
     const nowMs = host.nowMs();
     const rooms = new Map<Endpoint, number>();
-    const pages = await engine.snapshot((tx) =>
-      Promise.all(leases.map(({ shard }) => scanShard(tx, shard, rooms, nowMs)))
-    );
+    const pages: ShardPage[] = [];
+    for (let at = 0; at < leases.length; at += SHARDS_AT_A_TIME) {
+      if (at > 0) await host.yieldTurn();
+      const some = leases.slice(at, at + SHARDS_AT_A_TIME);
+      const found = await engine.snapshot((tx) =>
+        Promise.all(some.map(({ shard }) => scanShard(tx, shard, rooms, nowMs)))
+      );
+      pages.push(...found);
+    }
     for (const endpoint of endpoints.all()) {
       if (roomIn(rooms, endpoint, nowMs) > 0) endpoint.hasMore = false;
     }

@@ -12,6 +12,7 @@ import {
   type Lane,
   type TryAnswer,
 } from "../domain/listener/delivery.ts";
+import { openGate } from "../domain/pieces.ts";
 import type { ReadTransaction } from "../kv/engine.ts";
 import { listLane } from "../store/deliveries.ts";
 import { readEvent, readEvents } from "../store/stream_events.ts";
@@ -63,6 +64,7 @@ export function createLaneWorker(
 ): LaneWorker {
   const { engine, host } = parts;
   const trier = createDeliveryTrier(parts);
+  const gate = openGate(host);
 
   async function work(work: LaneWork): Promise<LaneRest> {
     const { lane, mayGoOn } = work;
@@ -71,6 +73,8 @@ export function createLaneWorker(
     let readMs = 0;
     try {
       for (let turn = 0; turn < TURN_DELIVERIES; turn++) {
+        const turnComes = gate.enter();
+        if (turnComes !== undefined) await turnComes;
         if (!mayGoOn()) return "left";
         if (ahead.length === 0 || host.nowMs() - readMs > AHEAD_MS) {
           await settling.all();

@@ -101,3 +101,47 @@ async function runFurther<T>(
     if (rest !== undefined) await rest;
   }
 }
+
+/** Where works of many owners begin, each short: so many in a turn as fit into one piece. */
+export interface Gate {
+  /** Undefined where the work may begin; else what to wait for before that. */
+  enter(): Promise<void> | undefined;
+}
+
+/** The part of `Host` that a gate needs. */
+export interface BriefTurns extends Turns {
+  yieldBriefly(): Promise<void>;
+}
+
+/** Whoever waits goes on in the order of arrival. */
+export function openGate(turns: BriefTurns): Gate {
+  const waiting: (() => void)[] = [];
+  /** Of the piece that is under way. */
+  let endMs: number | undefined;
+
+  function begin(): void {
+    endMs = turns.monotonicMs() + PIECE_MS_MAX;
+    void turns.yieldTurn().then(goOn);
+  }
+
+  async function goOn(): Promise<void> {
+    endMs = undefined;
+    if (waiting.length === 0) return;
+    begin();
+    while (waiting.length > 0 && endMs !== undefined && turns.monotonicMs() < endMs) {
+      waiting.shift()!();
+      // What it does at once is done by then.
+      await turns.yieldBriefly();
+    }
+  }
+
+  return {
+    enter() {
+      if (endMs === undefined) begin();
+      else if (waiting.length > 0 || turns.monotonicMs() >= endMs) {
+        return new Promise((resolve) => waiting.push(resolve));
+      }
+      return undefined;
+    },
+  };
+}

@@ -74,8 +74,9 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
       "node:buffer": ["src/webhook"],
     },
   },
+  "src/event_loop.ts": { imports: [] },
   "src/host.ts": {
-    imports: [],
+    imports: ["src/event_loop.ts"],
     types: ["src/domain/tracer.ts"],
     packages: { "node:timers": ["src/host.ts"], "node:process": ["src/host.ts"] },
   },

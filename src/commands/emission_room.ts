@@ -1,6 +1,6 @@
 /**
  * Room for events of the service itself between their preparation and their commit. However much
- * waits to be done, so many bytes of it are prepared at a time, a few milliseconds in a row, and
+ * waits to be done, so many bytes of it are prepared at a time, two milliseconds in a row, and
  * environments take turns: so a backlog neither fills the memory nor holds the thread, and what one
  * environment has set off does not stand before what others have.
  */
@@ -24,6 +24,8 @@ export interface Visit<Prepared, Result> {
   use(prepared: Prepared): Promise<Result>;
 }
 
+/** In one turn: to commit what was prepared takes three times as long, in the same turn. */
+const PREPARING_MS_MAX = PIECE_MS_MAX / 2;
 /** What counts for a preparation that takes its time, as those do that ask modules. */
 const PREPARING_BYTES = 64 * 1024;
 
@@ -37,7 +39,7 @@ export function openEmissionRoom(
   let sinceMs: number | undefined;
 
   function isPieceOver(): boolean {
-    return sinceMs !== undefined && turns.monotonicMs() - sinceMs >= PIECE_MS_MAX;
+    return sinceMs !== undefined && turns.monotonicMs() - sinceMs >= PREPARING_MS_MAX;
   }
 
   function begin(start: () => void): void {

@@ -4,8 +4,6 @@
  * a turn in time goes without. Used by `sqlite.ts`.
  */
 
-import { setImmediate } from "node:timers";
-
 export interface Turns {
   /** Waits for the turn at `key`; what it gives must be called when the attempt is over. */
   take(key: string): Promise<() => void>;

@@ -71,11 +71,11 @@ Deno.test("what is beyond the bytes of its environment waits until something has
   await Promise.all([two.done, other.done]);
 });
 
-Deno.test("after four milliseconds in a turn the rest waits for the next turn", async () => {
+Deno.test("after two milliseconds in a turn the rest waits for the next turn", async () => {
   const names: string[] = [];
   const turns = openTurns();
   const visit = visitor(openEmissionRoom(turns, 1_000_000), names);
-  const slow = () => void (turns.nowMs += 3);
+  const slow = () => void (turns.nowMs += 1.5);
   for (const name of ["a", "b", "c", "d"]) visit(1, name, 1, slow).leave();
   assert.deepEqual(names, ["a", "b"]);
   await turns.endTurn();

@@ -1,7 +1,13 @@
 /** Long work in pieces: when a piece ends, and that another begins. */
 
 import assert from "node:assert/strict";
-import { openPieces, runInPieces, type Steps, waitForTurn } from "../../src/domain/pieces.ts";
+import {
+  openGate,
+  openPieces,
+  runInPieces,
+  type Steps,
+  waitForTurn,
+} from "../../src/domain/pieces.ts";
 
 /** A clock that the test moves, and a count of the turns that were given away. */
 function newTurns() {
@@ -118,4 +124,64 @@ Deno.test("what may not enter ends there", async () => {
     message: "closed",
   });
   assert.ok(notes.length < 9);
+});
+
+/** A gate whose turns a test ends, and works of so many milliseconds behind it. */
+function openTestGate() {
+  let ends: (() => void)[] = [];
+  const turns = {
+    nowMs: 0,
+    monotonicMs: () => turns.nowMs,
+    yieldTurn: () => new Promise<void>((resolve) => ends.push(resolve)),
+    yieldBriefly: settle,
+  };
+  const gate = openGate(turns);
+  const begun: string[] = [];
+  async function work(name: string, milliseconds: number): Promise<void> {
+    const turnComes = gate.enter();
+    if (turnComes !== undefined) await turnComes;
+    begun.push(name);
+    turns.nowMs += milliseconds;
+  }
+  async function endTurn(): Promise<void> {
+    const ended = ends;
+    ends = [];
+    for (const end of ended) end();
+    for (let times = 0; times < 20; times++) await settle();
+  }
+  return { begun, work, endTurn };
+}
+
+function settle(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 0));
+}
+
+Deno.test("a gate lets begin in a turn what fits into a piece, and the rest in the next ones", async () => {
+  const { begun, work, endTurn } = openTestGate();
+  for (const name of ["a", "b", "c", "d", "e"]) void work(name, 3);
+  assert.deepEqual(begun, ["a", "b"]);
+  await endTurn();
+  assert.deepEqual(begun, ["a", "b", "c", "d"]);
+  await endTurn();
+  assert.deepEqual(begun, ["a", "b", "c", "d", "e"]);
+});
+
+Deno.test("nobody passes those who wait at a gate", async () => {
+  const { begun, work, endTurn } = openTestGate();
+  for (const name of ["long", "first", "second"]) void work(name, 5);
+  await endTurn();
+  void work("late", 0);
+  assert.deepEqual(begun, ["long", "first"]);
+  await endTurn();
+  await endTurn();
+  assert.deepEqual(begun, ["long", "first", "second", "late"]);
+});
+
+Deno.test("a gate is open again after a turn in which nobody came", async () => {
+  const { begun, work, endTurn } = openTestGate();
+  void work("a", 9);
+  await endTurn();
+  await endTurn();
+  void work("b", 9);
+  assert.deepEqual(begun, ["a", "b"]);
 });

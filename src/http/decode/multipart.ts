@@ -4,9 +4,10 @@
  */
 
 import { limits } from "../../domain/limits.ts";
+import { runInPieces, type Turns } from "../../domain/pieces.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import { readBody, type Sender, type Sink } from "./body_bytes.ts";
-import { type FormPart, parseFormParts } from "./multipart_parts.ts";
+import { type FormPart, formPartsSteps } from "./multipart_parts.ts";
 
 const decoder = new TextDecoder();
 const MULTIPART = /^multipart\/form-data\s*;/i;
@@ -24,14 +25,16 @@ export interface UploadForm {
 const TEXT_FIELDS = ["name", "environment", "instance_id"] as const;
 
 /** 400 for what is no such form, 413 for a file or body that is too large. */
-export async function readUploadForm(sender: Sender): Promise<Outcome<UploadForm>> {
+export async function readUploadForm(
+  sender: Sender & { readonly host: Turns },
+): Promise<Outcome<UploadForm>> {
   const contentType = sender.request.headers.get("content-type") ?? "";
   if (!MULTIPART.test(contentType)) {
     return bad("Content-Type must be multipart/form-data, with the fields name and file");
   }
   const body = await readBody(sender, bytesSink(), limits.wasmModuleBytesMax + FORM_BYTES_MAX);
   if (!body.ok) return body;
-  const parts = parseFormParts(body.value, contentType);
+  const parts = await runInPieces(formPartsSteps(body.value, contentType), sender.host);
   if (parts === undefined) return bad("Request body is not valid multipart/form-data");
   return checkForm(parts);
 }

@@ -1,9 +1,10 @@
 /**
  * The parts of a `multipart/form-data` body (RFC 7578). Each boundary is searched for, so the work
- * grows with the bytes alone, whatever stands in them.
+ * grows with the bytes alone, whatever stands in them. It rests between windows of the body.
  */
 
 import { Buffer } from "node:buffer";
+import type { Steps } from "../../domain/pieces.ts";
 
 export interface FormPart {
   readonly name: string;
@@ -23,26 +24,28 @@ const FILE_NAME = /;[ \t]*filename\*?=/i;
 const LINE_END = Buffer.from("\r\n");
 const HEAD_END = Buffer.from("\r\n\r\n");
 const DASH = 0x2d;
+/** Searched between two rests: the slowest search takes a millisecond for it. */
+const WINDOW_BYTES = 128 * 1024;
 
 /** Undefined for a body that is not such a form, or has more parts than any upload. */
-export function parseFormParts(
+export function* formPartsSteps(
   bytes: Uint8Array<ArrayBuffer>,
   contentType: string,
-): FormPart[] | undefined {
+): Steps<FormPart[] | undefined> {
   const [, quoted, plain] = BOUNDARY.exec(contentType) ?? [];
   const boundary = quoted ?? plain;
   if (boundary === undefined) return undefined;
   const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const delimiter = Buffer.from(`\r\n--${boundary}`);
   const parts: FormPart[] = [];
-  let at = afterFirst(body, delimiter);
+  let at = yield* afterFirst(body, delimiter);
   for (;;) {
     if (at === undefined) return undefined;
     if (body[at] === DASH && body[at + 1] === DASH) return parts;
     const head = headOf(body, at);
     if (head === undefined || parts.length === PARTS_MAX) return undefined;
     // The line end of the head is that of the delimiter where the part is empty.
-    const end = body.indexOf(delimiter, head.end - LINE_END.length);
+    const end = yield* find(body, delimiter, head.end - LINE_END.length);
     if (end < 0) return undefined;
     const field = fieldOf(head.text);
     if (field === undefined) return undefined;
@@ -52,17 +55,31 @@ export function parseFormParts(
 }
 
 /** Behind the first delimiter, which may be the first line or come after others. */
-function afterFirst(body: Buffer, delimiter: Buffer): number | undefined {
+function* afterFirst(body: Buffer, delimiter: Buffer): Steps<number | undefined> {
   const bare = delimiter.subarray(LINE_END.length);
   if (body.subarray(0, bare.length).equals(bare)) return bare.length;
-  const found = body.indexOf(delimiter);
+  const found = yield* find(body, delimiter, 0);
   return found < 0 ? undefined : found + delimiter.length;
+}
+
+/** The place of the next `wanted`; -1 where there is none. */
+function* find(body: Buffer, wanted: Buffer, from: number): Steps<number> {
+  for (let at = from; at < body.length; at += WINDOW_BYTES) {
+    // What begins in this window may end in the next one.
+    const window = body.subarray(at, at + WINDOW_BYTES + wanted.length - 1);
+    const found = window.indexOf(wanted);
+    if (found >= 0) return at + found;
+    yield;
+  }
+  return -1;
 }
 
 /** The lines between a delimiter and the content. */
 function headOf(body: Buffer, at: number): { text: string; end: number } | undefined {
-  const end = body.indexOf(HEAD_END, at);
-  if (end < 0 || end - at > HEAD_BYTES_MAX) return undefined;
+  const lines = body.subarray(at, at + HEAD_BYTES_MAX + HEAD_END.length);
+  const length = lines.indexOf(HEAD_END);
+  if (length < 0) return undefined;
+  const end = at + length;
   return { text: body.toString("utf8", at, end), end: end + HEAD_END.length };
 }
 

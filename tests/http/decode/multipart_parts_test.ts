@@ -2,11 +2,16 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { parseFormParts } from "../../../src/http/decode/multipart_parts.ts";
+import { runAtOnce } from "../../../src/domain/pieces.ts";
+import { formPartsSteps } from "../../../src/http/decode/multipart_parts.ts";
 
 const TYPE = "multipart/form-data; boundary=XX";
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
+
+function parseFormParts(bytes: Uint8Array<ArrayBuffer>, type: string) {
+  return runAtOnce(formPartsSteps(bytes, type));
+}
 
 function parse(text: string, type = TYPE) {
   return parseFormParts(encoder.encode(text), type)?.map(({ name, isFile, content }) => ({
@@ -55,6 +60,22 @@ Deno.test("a boundary may be quoted; what only resembles it is content", () => {
   for (const type of [TYPE, 'multipart/form-data; boundary="XX"', `${TYPE}; charset=utf-8`]) {
     assert.equal(parse(text, type)?.[0]?.text, "\r\n--X\r\n-XX\r\n--xx");
   }
+});
+
+Deno.test("a boundary is found wherever the search may rest", () => {
+  // Each place of its bytes comes to lie at the end of a window.
+  for (let length = 131_000; length < 131_080; length++) {
+    const text = "a".repeat(length);
+    assert.deepEqual(parse(part("a", text) + part("b", "x") + "--XX--")?.map((each) => each.text), [
+      text,
+      "x",
+    ]);
+  }
+});
+
+Deno.test("the search rests many times in a body of 4 MiB", () => {
+  const body = encoder.encode(part("a", "x".repeat(4 * 1024 * 1024)) + "--XX--");
+  assert.ok([...formPartsSteps(body, TYPE)].length >= 30);
 });
 
 const BROKEN: Readonly<Record<string, string>> = {

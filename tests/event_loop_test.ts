@@ -1,0 +1,88 @@
+/** When a turn waits for a look at the network, and when for rest. */
+
+import assert from "node:assert/strict";
+import { openLoopTurns } from "../src/event_loop.ts";
+
+/** A loop whose clock a test moves; notes what was asked of it. */
+function openTestLoop() {
+  const asked: string[] = [];
+  const ends: (() => void)[] = [];
+  const loop = {
+    now: 0,
+    nowMs: () => loop.now,
+    next() {
+      asked.push("next");
+      return Promise.resolve();
+    },
+    elsewhere() {
+      asked.push("elsewhere");
+      return new Promise<void>((resolve) => ends.push(resolve));
+    },
+    soon(run: () => void) {
+      asked.push("soon");
+      ends.push(run);
+    },
+  };
+  /** What was asked for last comes. */
+  async function come(): Promise<void> {
+    ends.shift()!();
+    for (let times = 0; times < 5; times++) await Promise.resolve();
+  }
+  return { loop, asked, come, turns: openLoopTurns(loop) };
+}
+
+Deno.test("turns follow each other without a look for eight milliseconds", () => {
+  const { loop, asked, turns } = openTestLoop();
+  for (loop.now = 0; loop.now <= 8; loop.now++) void turns.yieldBriefly();
+  assert.deepEqual(asked, Array(9).fill("next"));
+});
+
+Deno.test("after that, all who would go on wait until another thread has done something twice", async () => {
+  const { loop, asked, come, turns } = openTestLoop();
+  loop.now = 8.1;
+  let gone = 0;
+  for (let times = 0; times < 3; times++) void turns.yieldBriefly().then(() => gone++);
+  await come();
+  assert.equal(gone, 0);
+  void turns.yieldBriefly().then(() => gone++);
+  await come();
+  assert.equal(gone, 4);
+  void turns.yieldBriefly();
+  assert.deepEqual(asked, ["elsewhere", "elsewhere", "next"]);
+});
+
+Deno.test("a request that comes in counts as a look", () => {
+  const { loop, asked, turns } = openTestLoop();
+  loop.now = 7;
+  turns.sawNetwork();
+  loop.now = 15;
+  void turns.yieldBriefly();
+  loop.now = 15.1;
+  void turns.yieldBriefly();
+  assert.deepEqual(asked, ["next", "elsewhere"]);
+});
+
+Deno.test("who waits for rest goes on with a timer that rings on time", async () => {
+  const { loop, asked, come, turns } = openTestLoop();
+  let gone = 0;
+  for (let times = 0; times < 2; times++) void turns.yieldTurn().then(() => gone++);
+  loop.now = 20;
+  await come();
+  assert.equal(gone, 0, "it rang late: others are busy");
+  loop.now = 22;
+  await come();
+  assert.equal(gone, 2);
+  assert.deepEqual(asked, ["soon", "soon"]);
+});
+
+Deno.test("who waits for rest goes on after four timers that ring late", async () => {
+  const { loop, come, turns } = openTestLoop();
+  let gone = 0;
+  void turns.yieldTurn().then(() => gone++);
+  for (let times = 1; times <= 4; times++) {
+    assert.equal(gone, 0);
+    loop.now += 20;
+    await come();
+  }
+  assert.equal(gone, 1);
+});

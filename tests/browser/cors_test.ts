@@ -1,0 +1,195 @@
+/**
+ * What pages of two origins can do with the API, in Chromium: one that `DAYBOOK_CORS_ORIGINS` names,
+ * and one that it does not. Runs where Chromium is installed.
+ */
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { startServer } from "../support/server_process.ts";
+
+const NAMES = ["chromium", "chromium-browser", "google-chrome"];
+const chromium = (Deno.env.get("PATH") ?? "").split(":")
+  .flatMap((folder) => NAMES.map((name) => join(folder, name)))
+  .find(isFile);
+const ANSWER_MS_MAX = 60_000;
+
+if (chromium === undefined) {
+  console.log(`SKIPPED: CORS in a browser, for none of ${NAMES.join(", ")} is on the PATH`);
+}
+
+function isFile(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
+}
+
+interface Call {
+  readonly name: string;
+  readonly path: string;
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** The status and the headers that the page may read; "blocked" where the browser refuses. */
+type Seen = Readonly<Record<string, "blocked" | { status: number; headers: string[] }>>;
+
+function pageOf(base: string, calls: readonly Call[]): string {
+  return `<!doctype html><script type="module">
+const seen = {};
+for (const { name, path, method, headers, body } of ${JSON.stringify(calls)}) {
+  try {
+    const answer = await fetch(${JSON.stringify(base)} + path, { method, headers, body });
+    seen[name] = { status: answer.status, headers: [...answer.headers.keys()] };
+  } catch {
+    seen[name] = "blocked";
+  }
+}
+await fetch("/seen", { method: "POST", body: JSON.stringify(seen) });
+</script>`;
+}
+
+/** An origin of its own, and what its page has seen once a browser has opened it. */
+function openOrigin() {
+  const { promise, resolve } = Promise.withResolvers<Seen>();
+  let page = "";
+  const server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    async (request) => {
+      if (request.method !== "POST") {
+        return new Response(page, { headers: { "content-type": "text/html" } });
+      }
+      resolve(await request.json() as Seen);
+      return new Response();
+    },
+  );
+  const origin = `http://127.0.0.1:${server.addr.port}`;
+  const show = (base: string, calls: readonly Call[]) => page = pageOf(base, calls);
+  return { origin, show, seen: promise, close: () => server.shutdown() };
+}
+
+/** What the page of `origin` sees of the API at `base`. */
+async function visit(
+  { origin, show, seen }: ReturnType<typeof openOrigin>,
+  base: string,
+  calls: readonly Call[],
+): Promise<Seen> {
+  show(base, calls);
+  const profile = await Deno.makeTempDir({ prefix: "daybook_browser_" });
+  const browser = new Deno.Command(chromium!, {
+    args: [
+      "--headless=new",
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-background-networking",
+      "--no-first-run",
+      `--user-data-dir=${profile}`,
+      "--remote-debugging-port=0",
+      `${origin}/`,
+    ],
+    stdout: "null",
+    stderr: "null",
+  }).spawn();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  try {
+    const late = new Promise<never>((_, reject) => {
+      const error = new Error("the page has told nothing");
+      timer = setTimeout(() => reject(error), ANSWER_MS_MAX);
+    });
+    return await Promise.race([seen, late]);
+  } finally {
+    clearTimeout(timer);
+    browser.kill();
+    await browser.status;
+    await Deno.remove(profile, { recursive: true }).catch(() => {});
+  }
+}
+
+Deno.test({
+  name: "a page of a named origin may use all of the API, and one of another what every page may",
+  ignore: chromium === undefined,
+  // A browser may leave processes and sockets behind that end a moment later.
+  sanitizeOps: false,
+  async fn() {
+    const named = openOrigin();
+    const other = openOrigin();
+    const server = await startServer({ env: { DAYBOOK_CORS_ORIGINS: named.origin } });
+    try {
+      const { keys, operator_token, instance_id } = server.credentials;
+      const base = server.baseUrls.test;
+      const bearer = { authorization: `Bearer ${keys.test.write}` };
+      const json = { "content-type": "application/json" };
+      const operator = { ...json, authorization: `Bearer ${operator_token}` };
+      const plain = { schema: true, handler: [] };
+      const spec = {
+        agent_types: ["user"],
+        aggregate_types: { order: { events: { was_placed: plain } } },
+      };
+      const event = { data: {}, metadata: { actor: { type: "user", id: "global" } } };
+      const at = "/order/5b3e1a7c-9d24-4f6a-8b1e-0c2d3e4f5a6b";
+      const calls: Call[] = [
+        {
+          name: "deploy",
+          path: `/api/instances/${instance_id}/spec?environment=test`,
+          method: "POST",
+          headers: operator,
+          body: JSON.stringify({ spec }),
+        },
+        {
+          name: "write",
+          path: `${at}/was_placed`,
+          method: "POST",
+          headers: { ...bearer, ...json },
+          body: JSON.stringify(event),
+        },
+        { name: "read", path: at, method: "GET", headers: bearer },
+        {
+          name: "write once",
+          path: `${at}/was_placed`,
+          method: "POST",
+          headers: { ...bearer, ...json, "x-idempotency-key": "a" },
+          body: JSON.stringify(event),
+        },
+        {
+          name: "change the tier",
+          path: `/api/instances/${instance_id}`,
+          method: "PATCH",
+          headers: operator,
+          body: JSON.stringify({ tier: "unlimited" }),
+        },
+      ];
+      const all = await visit(named, base, calls);
+      const some = await visit(other, base, calls);
+      const statuses = (seen: Seen) =>
+        Object.entries(seen).map(([name, each]) => [
+          name,
+          each === "blocked" ? "blocked" : Math.floor(each.status / 100),
+        ]);
+      assert.deepEqual(statuses(all), [
+        ["deploy", 2],
+        ["write", 2],
+        ["read", 2],
+        ["write once", 2],
+        ["change the tier", 2],
+      ]);
+      assert.deepEqual(statuses(some), [
+        ["deploy", 2],
+        ["write", 2],
+        ["read", 2],
+        ["write once", "blocked"],
+        ["change the tier", "blocked"],
+      ]);
+      for (const seen of [all, some]) {
+        assert.ok(seen["read"] !== "blocked");
+        for (const name of ["etag", "x-request-id"]) {
+          assert.ok(seen["read"]!.headers.includes(name), `a page may read ${name}`);
+        }
+      }
+    } finally {
+      await server.remove();
+      await Promise.all([named.close(), other.close()]);
+    }
+  },
+});

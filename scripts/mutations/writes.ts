@@ -32,8 +32,8 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "a recorded key is refused where a later spec refuses its body",
-      "return recorded ?? prepared;",
-      "return recorded === undefined ? prepared : prepared;",
+      "return await answerRefused(tenant, request, nowMs) ?? prepared;",
+      "return (await answerRefused(tenant, request, nowMs), prepared);",
     ],
   ]),
   ...changesOf("src/commands/append_writes.ts", WRITES, [

@@ -240,7 +240,7 @@ async function writeTooMuch({ send }: World, path: string): Promise<void> {
   }
 }
 
-Deno.test("more than 33,554,432 bytes: synchronous is 422 fold_budget_exceeded, with resolve only that entry", () =>
+Deno.test("more than 33,554,432 bytes: synchronous is 422 fold_budget_exceeded and the hint says how to read it, with resolve only that entry", () =>
   withWorld(async (world) => {
     const { send, service } = world;
     await send("POST", "/note/AAAAAAAAA/was_written", { body: noteBody("small") });
@@ -256,6 +256,7 @@ Deno.test("more than 33,554,432 bytes: synchronous is 422 fold_budget_exceeded, 
       Object.keys(refused.body).toSorted(),
       ["bytes", "error", "error_type", "hint", "limit", "ok"],
     );
+    assert.match(refused.body.hint, /^Read it without `synchronous` and `at`/);
 
     const { body: page } = await send("GET", "/note?resolve&synchronous");
     const metadata = { length: 1, created_at: START, updated_at: START };

@@ -265,6 +265,8 @@ function addSchedule(
   // A later event of the same transaction may cancel it.
   for (const { key, eventType } of cancelOn) {
     const name = ruleName(key, eventType);
-    state.pending.set(name, [...state.pending.get(name) ?? [], record]);
+    const pending = state.pending.get(name);
+    if (pending === undefined) state.pending.set(name, [record]);
+    else pending.push(record);
   }
 }

@@ -7,7 +7,7 @@
 
 import { openFairLine } from "../domain/fair_line.ts";
 import { limits } from "../domain/limits.ts";
-import { PIECE_MS_MAX, type Turns } from "../domain/pieces.ts";
+import { openTurnPiece, PIECE_MS_MAX, type Turns } from "../domain/pieces.ts";
 import { openShares } from "../domain/shares.ts";
 
 export interface EmissionRoom {
@@ -35,29 +35,14 @@ export function openEmissionRoom(
 ): EmissionRoom {
   const taken = openShares(bytesMax);
   const line = openFairLine<number>();
-  /** When the piece of this turn of the event loop began; undefined before its first step. */
-  let sinceMs: number | undefined;
-
-  function isPieceOver(): boolean {
-    return sinceMs !== undefined && turns.monotonicMs() - sinceMs >= PREPARING_MS_MAX;
-  }
-
-  function begin(start: () => void): void {
-    if (sinceMs === undefined) {
-      sinceMs = turns.monotonicMs();
-      turns.yieldTurn().then(() => {
-        sinceMs = undefined;
-        startWaiting();
-      });
-    }
-    start();
-  }
+  const piece = openTurnPiece(turns, PREPARING_MS_MAX, startWaiting);
 
   function startWaiting(): void {
-    for (;;) {
-      const start = isPieceOver() ? undefined : line.take((tenant) => !taken.isFull(tenant));
+    while (!piece.isOver()) {
+      const start = line.take((tenant) => !taken.isFull(tenant));
       if (start === undefined) return;
-      begin(start);
+      piece.begin();
+      start();
     }
   }
 
@@ -65,10 +50,9 @@ export function openEmissionRoom(
     tenant: number,
     visit: Visit<Prepared, Result>,
   ): Promise<Result> {
-    if (line.isEmpty(tenant) && !isPieceOver() && !taken.isFull(tenant)) {
-      let result: Promise<Result>;
-      begin(() => result = stay(tenant, visit));
-      return result!;
+    if (line.isEmpty(tenant) && !piece.isOver() && !taken.isFull(tenant)) {
+      piece.begin();
+      return stay(tenant, visit);
     }
     return new Promise((resolve, reject) => {
       line.push(tenant, () => void stay(tenant, visit).then(resolve, reject));

@@ -18,7 +18,7 @@ import { answerFromLedger } from "./append_writes.ts";
 import type { ModuleAsker } from "./ask_modules.ts";
 import type { Combiner } from "./combine.ts";
 import { openHeavyWrites } from "./heavy_writes.ts";
-import { type ClientMoment, prepareWriteSteps } from "./prepare_write.ts";
+import { prepareWriteSteps } from "./prepare_write.ts";
 import type { PreparedWrite } from "./prepared_write.ts";
 import type { OutboxRunner } from "./run_implications.ts";
 
@@ -31,6 +31,16 @@ export interface Writer {
     tenant: Tenant,
     claim: IdempotencyClaim,
   ): Promise<Outcome<Written> | undefined>;
+}
+
+/** A write before it is prepared. */
+interface Arrival {
+  readonly tenant: Tenant;
+  readonly spec: CompiledSpec;
+  readonly request: WriteRequest;
+  readonly nowMs: number;
+  /** Waits for a place where it turns out to be heavy. */
+  readonly enter: () => Promise<void>;
 }
 
 export function createWriter(
@@ -83,7 +93,7 @@ export function createWriter(
     let prepared: Outcome<PreparedWrite>;
     let outcome: Outcome<Written>;
     try {
-      const checked = check(tenant, spec, request, nowMs, enter);
+      const checked = check({ tenant, spec, request, nowMs, enter });
       prepared = checked instanceof Promise ? await checked : checked;
       if (leave === undefined && slow.size > 0) slow.delete(tenant.number);
       if (!prepared.ok) return await answerRefused(tenant, request, nowMs) ?? prepared;
@@ -98,19 +108,9 @@ export function createWriter(
   }
 
   /** What fits into a piece is there at once: a write of one event is not made to wait. */
-  function check(
-    tenant: Tenant,
-    spec: CompiledSpec,
-    request: WriteRequest,
-    nowMs: number,
-    enter: () => Promise<void>,
-  ): Outcome<PreparedWrite> | Promise<Outcome<PreparedWrite>> {
-    function goOn(valid: Outcome<ValidWrite>) {
-      if (!valid.ok) return valid;
-      const ownWaitMs = outbox.ownWaitMs(tenant.number);
-      const moment = { nowMs, ownWaitMs, isDirect: isDirect && ownWaitMs > 0 };
-      return prepare(tenant, spec, request, valid.value, moment, enter);
-    }
+  function check(arrival: Arrival): Outcome<PreparedWrite> | Promise<Outcome<PreparedWrite>> {
+    const { tenant, spec, request, enter } = arrival;
+    const goOn = (valid: Outcome<ValidWrite>) => valid.ok ? prepare(arrival, valid.value) : valid;
     const checking = validateWriteSteps(request, spec, tenant.environment);
     const checked = runInPieces(checking, host, enter);
     return checked instanceof Promise ? checked.then(goOn) : goOn(checked);
@@ -118,13 +118,11 @@ export function createWriter(
 
   /** Types without modules are not made to wait. */
   function prepare(
-    tenant: Tenant,
-    spec: CompiledSpec,
-    request: WriteRequest,
+    { tenant, spec, request, nowMs, enter }: Arrival,
     valid: ValidWrite,
-    moment: ClientMoment,
-    enter: () => Promise<void>,
   ): Outcome<PreparedWrite> | Promise<Outcome<PreparedWrite>> {
+    const ownWaitMs = outbox.ownWaitMs(tenant.number);
+    const moment = { nowMs, ownWaitMs, isDirect: isDirect && ownWaitMs > 0 };
     const prepareWrite = (answers?: ModuleAnswers) =>
       runInPieces(prepareWriteSteps(host, spec, request, valid, moment, answers), host, enter);
     if (spec.moduleCalls.length === 0) return prepareWrite();

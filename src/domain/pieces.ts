@@ -102,6 +102,31 @@ async function runFurther<T>(
   }
 }
 
+/** What may be begun in one turn of the event loop, until that has taken its time. */
+export interface TurnPiece {
+  /** The piece begins now, unless one is under way. */
+  begin(): void;
+  /** Whether the one that is under way has had its time; then the next turn is to be waited for. */
+  isOver(): boolean;
+}
+
+/** `onTurn` is called in the turn behind each piece: the next one may begin there. */
+export function openTurnPiece(turns: Turns, pieceMs: number, onTurn: () => void): TurnPiece {
+  let endMs: number | undefined;
+
+  return {
+    begin() {
+      if (endMs !== undefined) return;
+      endMs = turns.monotonicMs() + pieceMs;
+      void turns.yieldTurn().then(() => {
+        endMs = undefined;
+        onTurn();
+      });
+    },
+    isOver: () => endMs !== undefined && turns.monotonicMs() >= endMs,
+  };
+}
+
 /** Where works of many owners begin, each short: so many in a turn as fit into one piece. */
 export interface Gate {
   /** Undefined where the work may begin; else what to wait for before that. */
@@ -116,19 +141,11 @@ export interface BriefTurns extends Turns {
 /** Whoever waits goes on in the order of arrival. */
 export function openGate(turns: BriefTurns): Gate {
   const waiting: (() => void)[] = [];
-  /** Of the piece that is under way. */
-  let endMs: number | undefined;
-
-  function begin(): void {
-    endMs = turns.monotonicMs() + PIECE_MS_MAX;
-    void turns.yieldTurn().then(goOn);
-  }
+  const piece = openTurnPiece(turns, PIECE_MS_MAX, () => void goOn());
 
   async function goOn(): Promise<void> {
-    endMs = undefined;
-    if (waiting.length === 0) return;
-    begin();
-    while (waiting.length > 0 && endMs !== undefined && turns.monotonicMs() < endMs) {
+    if (waiting.length > 0) piece.begin();
+    while (waiting.length > 0 && !piece.isOver()) {
       waiting.shift()!();
       // What it does at once is done by then.
       await turns.yieldBriefly();
@@ -137,10 +154,10 @@ export function openGate(turns: BriefTurns): Gate {
 
   return {
     enter() {
-      if (endMs === undefined) begin();
-      else if (waiting.length > 0 || turns.monotonicMs() >= endMs) {
+      if (waiting.length > 0 || piece.isOver()) {
         return new Promise((resolve) => waiting.push(resolve));
       }
+      piece.begin();
       return undefined;
     },
   };

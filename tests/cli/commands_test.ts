@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
+import { reservePorts } from "../support/reserve_ports.ts";
 import { startServer } from "../support/server_process.ts";
 
 const ROOT = new URL("../../", import.meta.url);
@@ -131,18 +132,20 @@ Deno.test("user add works beside a running server and without one, and the accou
 });
 
 Deno.test("a start that finds a port taken leaves nothing behind, and names the port", async () => {
-  const taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const ports = reservePorts();
+  const staging = ports.first + 1;
+  const taken = Deno.listen({ hostname: "127.0.0.1", port: staging });
   try {
     await withFolder(async (dataDir) => {
-      const { port } = taken.addr as Deno.NetAddr;
-      const env = { DAYBOOK_DATA_DIR: `${dataDir}/data`, DAYBOOK_PORT: String(port - 1) };
+      const env = { DAYBOOK_DATA_DIR: `${dataDir}/data`, DAYBOOK_PORT: String(ports.first) };
       const { code, stderr } = await run(["serve"], env);
       assert.equal(code, 1);
-      assert.match(stderr, new RegExp(`127\\.0\\.0\\.1:${port} is in use by another program`));
+      assert.match(stderr, new RegExp(`127\\.0\\.0\\.1:${staging} is in use by another program`));
       assert.deepEqual([...Deno.readDirSync(dataDir)], []);
     });
   } finally {
     taken.close();
+    ports.release();
   }
 });
 

@@ -3,9 +3,8 @@
  * its own or on one given, ready when this returns; stopped politely or killed like a power cut.
  */
 
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { ASKED, startPermission, surroundings } from "../../scripts/start_permissions.ts";
+import { type Ports, reservePorts } from "./reserve_ports.ts";
 
 export type EnvironmentName = "production" | "staging" | "test";
 
@@ -200,36 +199,4 @@ async function startOptions(env: Readonly<Record<string, string>>): Promise<stri
   const made = ASKED.map((asked) => startPermission(asked, surroundings(env)));
   const fixed = words.filter((word) => word.startsWith("--") && !OF_ASKING.has(word));
   return [...fixed, ...made];
-}
-
-/** Three in a row: production, staging and test. */
-interface Ports {
-  readonly first: number;
-  /** For others to take. */
-  release(): void;
-}
-
-/** Free ones that no other test process is about to give to a server of its own. */
-function reservePorts(): Ports {
-  const directory = join(tmpdir(), "daybook_test_ports");
-  Deno.mkdirSync(directory, { recursive: true });
-  for (let attempt = 0; attempt < 200; attempt++) {
-    const first = 20_000 + 3 * Math.floor(Math.random() * 4_000);
-    const file = Deno.openSync(join(directory, String(first)), { create: true, write: true });
-    const release = () => file.close();
-    if (file.tryLockSync(true) && [first, first + 1, first + 2].every(isFree)) {
-      return { first, release };
-    }
-    release();
-  }
-  throw new Error("no three free ports in a row");
-}
-
-function isFree(port: number): boolean {
-  try {
-    Deno.listen({ hostname: "127.0.0.1", port }).close();
-    return true;
-  } catch {
-    return false;
-  }
 }

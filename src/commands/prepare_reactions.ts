@@ -65,6 +65,8 @@ export interface ReactionPlan {
   /** Bytes that is stored beside the events. */
   bytes: number;
   actions: number;
+  /** The first bytes of the ids of its scheduled events: drawn with the first of them. */
+  scheduleIdPrefix: Uint8Array | undefined;
   /** Streams of what may be written with the events. */
   readonly directStreams: StreamKey[];
   /** About what came to nothing, as far as it is kept; the rest is only counted. */
@@ -107,6 +109,7 @@ export function openReactionPlan(
     questions: [],
     bytes: 0,
     actions: 0,
+    scheduleIdPrefix: undefined,
     directStreams: [],
     errors: [],
     errorsLeftOut: 0,
@@ -114,6 +117,8 @@ export function openReactionPlan(
 }
 
 const UUID_BYTES = 16;
+/** Shared by the ids of one write's scheduled events; each has nine random bytes of its own. */
+const UUID_PREFIX_BYTES = 7;
 const ROOT_ID_BYTES = 8;
 /**
  * Keys count in a transaction as what is written and as what may conflict. Counted twice here, with
@@ -282,11 +287,12 @@ function directBytes({ entry: { emission }, direct }: PreparedEntry): number {
 }
 
 function prepareSchedule(
-  { host, nowMs, requestId }: ReactionPlan,
+  plan: ReactionPlan,
   { delayMs, emission, cancelOn }: Extract<Action, { readonly kind: "schedule" }>,
   kept: StoredRoot | undefined,
 ): PreparedSchedule {
-  const id = formatUuid(host.randomBytes(UUID_BYTES));
+  const { nowMs, requestId } = plan;
+  const id = scheduleId(plan);
   const fireAtMs = nowMs + delayMs;
   return {
     id,
@@ -299,6 +305,15 @@ function prepareSchedule(
     timerMs: fireAtMs,
     root: keptTimerRoot(kept, `${emission.aggregateType}.${emission.eventType}`),
   };
+}
+
+/** Ids of one write are neighbours in the store: their records share pages. */
+function scheduleId(plan: ReactionPlan): string {
+  plan.scheduleIdPrefix ??= plan.host.randomBytes(UUID_PREFIX_BYTES);
+  const bytes = new Uint8Array(UUID_BYTES);
+  bytes.set(plan.scheduleIdPrefix);
+  bytes.set(plan.host.randomBytes(UUID_BYTES - UUID_PREFIX_BYTES), UUID_PREFIX_BYTES);
+  return formatUuid(bytes);
 }
 
 function scheduleBytes({ emission, cancelOn }: PreparedSchedule): number {

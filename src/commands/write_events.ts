@@ -97,6 +97,8 @@ export function createWriter(
       prepared = checked instanceof Promise ? await checked : checked;
       if (leave === undefined && slow.size > 0) slow.delete(tenant.number);
       if (!prepared.ok) return await answerRefused(tenant, request, nowMs) ?? prepared;
+      // A heavy write is placed without a pause: no two of them in one turn of the event loop.
+      if (leave !== undefined) await waitForTurn(host);
       outcome = await combiner.submit(tenant.number, prepared.value);
     } finally {
       leave?.();

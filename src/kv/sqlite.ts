@@ -21,6 +21,7 @@ import {
 } from "./engine.ts";
 import { openCalls } from "./calls.ts";
 import { type Checkpoints, openCheckpoints } from "./checkpoints.ts";
+import { openGroupChooser } from "./commit_group.ts";
 import * as occ from "./conflict_log.ts";
 import { applyGroup } from "./group_change.ts";
 import { refuseExpired } from "./size_limits.ts";
@@ -53,8 +54,6 @@ interface Waiting {
 const conflictsMaxMs = 10_000;
 /** Bodies that take longer than a transaction may last are run so often. */
 const expirationsMax = 3;
-/** The stamp has two bytes for the order within a group. */
-const groupTransactionsMax = 10_000;
 /**
  * Opens the store in the file `path`, making it if there is none.
  * @throws {StoreInUse} when another process or engine has it open.
@@ -84,7 +83,8 @@ class SqliteEngine implements Engine {
   /** Set when a sync failed: what is on the disk is not known any more, so nothing goes on. */
   #broken: EngineUnavailable | undefined;
   readonly #breaking = Promise.withResolvers<Error>();
-  #queue: Waiting[] = [];
+  readonly #queue: Waiting[] = [];
+  readonly #chooser = openGroupChooser<Waiting>(({ tx }) => tx.rows);
   #isScheduled = false;
   #conflicts = 0;
   #closing: Promise<void> | undefined;
@@ -249,7 +249,7 @@ class SqliteEngine implements Engine {
       for (const { reject } of this.#queue.splice(0)) reject(refusal);
       return;
     }
-    const group = this.#queue.splice(0, groupTransactionsMax);
+    const group = this.#chooser.take(this.#queue);
     const version = this.#version + 1;
     const written = occ.openWrittenGroup();
     const accepted: Waiting[] = [];

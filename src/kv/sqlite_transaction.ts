@@ -54,6 +54,11 @@ export class SqliteTransaction extends BufferedTransaction<TransactionHome> impl
     return this.#reading.readsAt;
   }
 
+  /** Rows that the commit sets or clears one by one. */
+  get rows(): number {
+    return this.buffer.writes.size + this.buffer.stamped.length;
+  }
+
   /** Whether a read was refused for the transaction's age, or its commit would be. */
   get isExpired(): boolean {
     return this.#reading.isRefused || (this.hasWrites && this.#reading.isTooOld);

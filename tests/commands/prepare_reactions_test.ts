@@ -79,3 +79,17 @@ Deno.test("as many scheduled events as are not refused fit one transaction", asy
     assert.ok(largest >= 2_000);
   }, { spec: reactiveSpec });
 });
+
+Deno.test("scheduled events of one write have ids of their own that are neighbours in the store", async () => {
+  await withService(async ({ service, tenants: { test } }) => {
+    const events = Array.from({ length: 100 }, () => ({ type: "was_promised", data: {} }));
+    for (const id of [uuid(1), uuid(2)]) {
+      valueOf(await service.data.writeEvents(test, setOffAll(id, events)));
+    }
+    const page = valueOf(await service.data.listScheduled(test, { limit: 200 }));
+    const ids = page.data.map(({ scheduled_id }) => scheduled_id);
+    assert.equal(new Set(ids).size, 200);
+    assert.equal(new Set(ids.map((id) => id.slice(0, 13))).size, 2);
+    for (const id of ids) assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab]/);
+  }, { spec: reactiveSpec });
+});

@@ -3,11 +3,8 @@
 import type { EncodedEvent } from "../domain/event.ts";
 import type { Transaction } from "../kv/engine.ts";
 import { indexAggregate } from "../store/aggregates.ts";
-import { enqueueStreamRebuild } from "../store/rebuilds.ts";
+import { enqueueStreamRebuild, REBUILD_EVERY_BYTES } from "../store/rebuilds.ts";
 import type { StreamAppender } from "../store/streams.ts";
-
-/** Every so many stored bytes of a stream, its snapshot is brought up to date in the background. */
-export const REBUILD_EVERY_BYTES = 4 * 1024 * 1024;
 
 /**
  * Gives the index of the first event. Unix seconds: `timestamp` is that of the last event, and of

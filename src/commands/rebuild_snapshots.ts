@@ -23,13 +23,13 @@ import {
   advanceTypeRebuild,
   listStreamRebuilds,
   nextTypeRebuild,
+  REBUILD_EVERY_BYTES,
   settleStreamRebuild,
   type StreamRebuild,
 } from "../store/rebuilds.ts";
 import { loadSnapshot, saveSnapshot } from "../store/snapshots.ts";
 import { isCurrentFold, type SpecCache } from "../queries/current_spec.ts";
 import { readHead } from "../store/streams.ts";
-import { REBUILD_EVERY_BYTES } from "./append_events.ts";
 import type { WorkShare } from "./share_work.ts";
 
 /** A rebuild is saved each time it has folded so many stored bytes: a crash loses no more. */

@@ -6,6 +6,7 @@
 
 import type { Host } from "../host.ts";
 import { runInPieces, waitForTurn } from "../domain/pieces.ts";
+import type { OutboxWork } from "../domain/reaction/outbox_entry.ts";
 import type { ModuleAnswers } from "../domain/reaction/module_question.ts";
 import { type Outcome, refuse } from "../domain/refusal.ts";
 import type { Tenant } from "../domain/tenant.ts";
@@ -20,9 +21,16 @@ import type { Combiner } from "./combine.ts";
 import { openHeavyWrites } from "./heavy_writes.ts";
 import { prepareWriteSteps } from "./prepare_write.ts";
 import type { PreparedWrite } from "./prepared_write.ts";
-import type { OutboxRunner } from "./run_implications.ts";
 
 const MS_PER_SECOND = 1000;
+
+/** The outbox as a writer sees it. */
+export interface OwnOutbox {
+  /** How long other processes leave the entries of a write alone; 0 leaves them to the workers. */
+  ownWaitMs(tenant: number): number;
+  /** Does the entries of a write, for 250 ms at most before its reply. Never rejects. */
+  drainBeforeReply(works: readonly OutboxWork[]): Promise<void>;
+}
 
 export interface Writer {
   writeEvents(tenant: Tenant, request: WriteRequest): Promise<Outcome<Written>>;
@@ -48,7 +56,7 @@ export function createWriter(
   host: Host,
   specs: SpecCache,
   combiner: Combiner,
-  outbox: OutboxRunner,
+  outbox: OwnOutbox,
   asker: ModuleAsker,
   isDirect = true,
 ): Writer {

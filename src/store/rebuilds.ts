@@ -6,6 +6,9 @@ import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
 import { unpack } from "../kv/tuple.ts";
 import { keys } from "./keys.ts";
 
+/** The background brings a stream's snapshot up to date after this many stored bytes. */
+export const REBUILD_EVERY_BYTES = 4 * 1024 * 1024;
+
 export interface StreamRebuild {
   readonly tenant: number;
   readonly stream: StreamKey;

@@ -16,13 +16,12 @@ import type { Transaction } from "../../kv/engine.ts";
 import { countRewrite, markChange, readEpoch } from "../../store/audit_cuts.ts";
 import { logRewrite } from "../../store/erased_views.ts";
 import { movePoint } from "../../store/geo_index.ts";
-import { enqueueStreamRebuild } from "../../store/rebuilds.ts";
+import { enqueueStreamRebuild, REBUILD_EVERY_BYTES } from "../../store/rebuilds.ts";
 import type { ChainedEvent } from "../../store/segment.ts";
 import type { StreamHead } from "../../store/stream_head.ts";
 import { type IndexedEvent, readEvents } from "../../store/stream_events.ts";
 import { placeEvents, placeSegments, readHead } from "../../store/streams.ts";
 import { signalErasure } from "../../store/tombstones.ts";
-import { REBUILD_EVERY_BYTES } from "../append_events.ts";
 
 /** What one step rewrites at most: events as stored, and their number. Others wait meanwhile. */
 const STEP_BYTES = 1024 * 1024;

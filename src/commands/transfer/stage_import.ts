@@ -25,10 +25,10 @@ import {
   setImportMark,
 } from "../../store/import_marks.ts";
 import { takeTenantNumber } from "../../store/instances.ts";
+import { REBUILD_EVERY_BYTES } from "../../store/rebuilds.ts";
 import { keepSpec, makeSpecCurrent } from "../../store/specs.ts";
 import type { StreamHead } from "../../store/stream_head.ts";
 import { placeEvents, readHead } from "../../store/streams.ts";
-import { REBUILD_EVERY_BYTES } from "../append_events.ts";
 import { originOf, storeWork } from "./stage_work.ts";
 
 /** Bytes and pieces that are stored in one transaction. */

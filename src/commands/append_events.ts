@@ -1,4 +1,4 @@
-/** Appends events to an opened stream, with what the store keeps of their aggregate beside them. */
+/** Appends events to an open stream and maintains what the store keeps about their aggregate. */
 
 import type { EncodedEvent } from "../domain/event.ts";
 import type { Transaction } from "../kv/engine.ts";
@@ -6,12 +6,12 @@ import { indexAggregate } from "../store/aggregates.ts";
 import { enqueueStreamRebuild } from "../store/rebuilds.ts";
 import type { StreamAppender } from "../store/streams.ts";
 
-/** Every so many stored bytes of a stream, its snapshot is brought up to date in the background. */
+/** Whenever a stream grows past a multiple of this, its snapshot is rebuilt in the background. */
 export const REBUILD_EVERY_BYTES = 4 * 1024 * 1024;
 
 /**
- * Gives the index of the first event. Unix seconds: `timestamp` is that of the last event, and of
- * the first one too where `firstTimestamp` is left out.
+ * Appends the events and returns the index of the first. `timestamp` is the Unix time in
+ * seconds of the last event, and of the first one as well unless `firstTimestamp` is given.
  */
 export function appendEvents(
   tx: Transaction,

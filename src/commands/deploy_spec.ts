@@ -175,7 +175,7 @@ export async function showToSagas(tx: Transaction, tenant: number, spec: Compile
   watchTypes(tx, tenant, await openWatchedTypes().read(tx, tenant), { sagas });
 }
 
-/** Types that the background rebuilds: those cached for the first time or folded differently. */
+/** Types that the background rebuilds: those newly cached or folded differently. */
 function changedTypes(before: CompiledSpec | undefined, after: CompiledSpec): string[] {
   const changed: string[] = [];
   for (const { name, cached, definitionHash } of after.aggregateTypes.values()) {

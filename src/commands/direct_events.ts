@@ -1,7 +1,7 @@
 /**
- * Writes implied events in the transaction of their trigger instead of through the outbox. See
- * docs/reference/reactions.md. Readers see no difference, and the single transaction keeps the
- * effect exactly once; it is only cheaper.
+ * Writes implied events in the transaction of their trigger instead of through the outbox.
+ * Readers see no difference, and the single transaction keeps the effect exactly once; it is
+ * only cheaper. See docs/reference/reactions.md.
  *
  * Only events that cannot fail and set nothing off themselves go this way
  * (`prepare_reactions.ts`), and only while nobody writes to their stream. A transaction that

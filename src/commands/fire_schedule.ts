@@ -1,8 +1,8 @@
 /**
- * Processes the timers that are due: scheduled events, sagas, deliveries and erasures. See
- * docs/reference/reactions.md. A scheduled event fires at or after `fire_at`, exactly once: the
- * transaction that appends it reads its record and removes it together with its timer. So it
- * cannot be both cancelled and fired.
+ * Processes the timers that are due: scheduled events, sagas, deliveries and erasures. A
+ * scheduled event fires at or after `fire_at`, exactly once: the transaction that appends it
+ * reads its record and removes it together with its timer. So it cannot be both cancelled and
+ * fired. See docs/reference/reactions.md.
  */
 
 import { takeOthers, TIMER_WINDOW } from "../domain/fair_share.ts";

@@ -1,8 +1,8 @@
 /**
- * Lets WebAssembly modules judge events before they are written. See docs/reference/modules.md.
- * A module may take seconds, so it is asked before the transaction. The transaction writes
- * nothing if the stream has moved since; then the module is asked again. So every stored event
- * was accepted by its handler on exactly the state that it follows.
+ * Lets WebAssembly modules judge events before they are written. A module may take seconds, so
+ * it is asked before the transaction. The transaction writes nothing if the stream has moved
+ * since; then the module is asked again. So every stored event was accepted by its handler on
+ * exactly the state that it follows. See docs/reference/modules.md.
  *
  * Writes to one stream are judged one after the other, each on the state that the writes before
  * it will leave, and are written together. Writes to types without modules pass straight

@@ -1,8 +1,8 @@
 /**
- * Keeps the error record of each 5xx for a day, and finds it again. See
- * docs/reference/errors.md. While the store is unavailable, the newest records are kept in
- * memory, so that an outage can be investigated while it lasts. They are saved once the store
- * is back, so that every node finds them.
+ * Keeps the error record of each 5xx for a day, and finds it again. While the store is
+ * unavailable, the newest records are kept in memory, so that an outage can be investigated
+ * while it lasts. They are saved once the store is back, so that every node finds them. See
+ * docs/reference/errors.md.
  */
 
 import { countErrors, type Counters, newCounters } from "../domain/counters.ts";

@@ -1,9 +1,9 @@
 /**
- * Claims what one transaction may take from the budgets of roots. See
- * docs/reference/reactions.md. The count of a root is read guarded and then set, so it is exact
- * under concurrency. Transactions conflict on it only if they work for the same root, and only
- * for reactions deeper than one step. Reactions beyond the limit are left out, and the root's
- * record reports that once.
+ * Claims what one transaction may take from the budgets of roots. The count of a root is read
+ * guarded and then set, so it is exact under concurrency. Transactions conflict on it only if
+ * they work for the same root, and only for reactions deeper than one step. Reactions beyond
+ * the limit are left out, and the root's record reports that once. See
+ * docs/reference/reactions.md.
  *
  * Reactions of recurring timers are counted by conflict-free additions, because the whole
  * environment shares that count. So they may exceed their limit by what is written at the same

@@ -1,8 +1,7 @@
 /**
- * Processes the outbox: writes implied events and shows events to sagas. See
- * docs/reference/reactions.md. The process that put an entry in processes it at once. The
- * workers process what it leaves behind because it died, the store was unavailable or there was
- * too much.
+ * Processes the outbox: writes implied events and shows events to sagas. The process that put
+ * an entry in processes it at once. The workers process what it leaves behind because it died,
+ * the store was unavailable or there was too much. See docs/reference/reactions.md.
  *
  * An event and the removal of its entry are one transaction that reads the entry first. So each
  * entry has exactly one effect, however many processes try it. Leases only keep processes from

@@ -1,7 +1,7 @@
 /**
- * Removes what has outlived its retention, and completes imports whose process has died. See
- * docs/reference/limits.md. Ledger entries and error records are kept for a day, ended sagas
- * and parked work for thirty days, and ended deliveries by age and number.
+ * Removes what has outlived its retention, and completes imports whose process has died. Ledger
+ * entries and error records are kept for a day, ended sagas and parked work for thirty days,
+ * and ended deliveries by age and number. See docs/reference/limits.md.
  */
 
 import type { Host } from "../host.ts";

@@ -1,8 +1,8 @@
 /**
  * Works through one lane: each delivery is sent when the one before it has ended. This keeps
- * the order per listener and stream. See docs/reference/listeners.md. While an outcome is being
- * settled, the next delivery may already be under way. So a process that dies then leaves a few
- * to be sent again.
+ * the order per listener and stream. While an outcome is being settled, the next delivery may
+ * already be under way. So a process that dies then leaves a few to be sent again. See
+ * docs/reference/listeners.md.
  */
 
 import {
@@ -138,7 +138,8 @@ export function createLaneWorker(
       begin(): void {
         if (running !== undefined) return;
         running = settle(true).then(() => void (running = undefined));
-        // Whoever awaits `running` gets the error.
+        // The caller that awaits `running` gets the error; until then it must not count as
+        // unhandled.
         running.catch(() => {});
       },
       /** Settles everything and checks what is due then. Returns false if nothing is. */

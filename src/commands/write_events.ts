@@ -1,7 +1,7 @@
 /**
- * Writes events: single, batch and atomic writes on one path. See docs/reference/writing.md.
- * Checks that need only the spec come first. Then the ledger, the expected length and the
- * append share ONE transaction. Concurrent writes share transactions (`combine.ts`).
+ * Writes events: single, batch and atomic writes on one path. Checks that need only the spec
+ * come first. Then the ledger, the expected length and the append share ONE transaction.
+ * Concurrent writes share transactions (`combine.ts`). See docs/reference/writing.md.
  */
 
 import type { Host } from "../host.ts";

@@ -1,8 +1,8 @@
 /**
- * Builds an instance tree from the previous tree and the streams that have changed since. See
- * docs/reference/audit.md. A chunk with a changed stream is written as a change, or as a whole.
- * A block with a changed stream is rehashed as far as the change reaches. From the first new
- * stream on, all blocks are hashed anew, because the new stream moves those after it.
+ * Builds an instance tree from the previous tree and the streams that have changed since. A
+ * chunk with a changed stream is written as a change, or as a whole. A block with a changed
+ * stream is rehashed as far as the change reaches. From the first new stream on, all blocks are
+ * hashed anew, because the new stream moves those after it. See docs/reference/audit.md.
  *
  * Nothing is visible before the anchor is published, and a second try writes the same chunks or
  * more.

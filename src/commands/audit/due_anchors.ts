@@ -1,6 +1,6 @@
 /**
- * Makes the anchors that are due. See docs/reference/audit.md. Each environment gets one per
- * interval if something has changed; then one platform anchor covers them.
+ * Makes the anchors that are due. Each environment gets one per interval if something has
+ * changed; then one platform anchor covers them. See docs/reference/audit.md.
  */
 
 import { ENVIRONMENTS, type Tenant } from "../../domain/tenant.ts";

@@ -1,7 +1,7 @@
 /**
  * Makes anchors: a cut, the tree at the cut, a signature, and one transaction that publishes
- * all. See docs/reference/audit.md. A process that dies on the way leaves a cut from which the
- * next one continues.
+ * all. A process that dies on the way leaves a cut from which the next one continues. See
+ * docs/reference/audit.md.
  */
 
 import { type InstanceAnchor, signInstanceAnchor } from "../../domain/audit/anchor.ts";
@@ -54,7 +54,7 @@ export interface AnchorMaker {
 export interface AnchorWork {
   readonly engine: Engine;
   readonly host: Host;
-  /** If other processes share the store, one that was seen lately on a cut is waited for. */
+  /** If other processes share the store, a process recently seen at work on a cut is waited for. */
   readonly isStoreShared: boolean;
   /** Counts what this process does for requests; anchors leave them most of the time. */
   readonly done: () => number;
@@ -130,7 +130,10 @@ interface Begun {
   readonly isOfOldCut: boolean;
 }
 
-/** Returns a cut to anchor: one left behind or a fresh one. Undefined if nothing is new. */
+/**
+ * Returns a cut to make an anchor of: one left behind or a fresh one. Undefined if nothing is
+ * new.
+ */
 async function beginBuild(
   { engine, host, isStoreShared }: AnchorWork,
   { number: tenant }: Tenant,

@@ -1,8 +1,8 @@
 /**
- * Lists every copy of an erased stream's data together with its remover. See
- * docs/reference/erasure.md. This is THE ONE PLACE where a feature that stores something made
- * from events declares it: with a row here and a function in its own file under `store/` (see
- * `store/erased_copies.ts`).
+ * Lists every copy of an erased stream's data together with its remover. This is THE ONE PLACE
+ * where a feature that stores something made from events declares it: with a row here and a
+ * function in its own file under `store/` (see `store/erased_copies.ts`). See
+ * docs/reference/erasure.md.
  *
  * The removers run in this order, each until it finds nothing more, one page per transaction.
  * Once the markers are in place, no event is copied any more, except by something that had read
@@ -36,7 +36,7 @@ const COPIES: readonly (readonly [name: string, remove: CopyRemover])[] = [
   ["parked_entries", removeParkedEntries],
   ["schedules", removeStreamSchedules],
   ["parked_schedules", removeParkedSchedules],
-  // Sagas contain what outbox entries have shown them.
+  // After the outbox, because sagas contain what outbox entries have shown them.
   ["sagas", eraseFromSagas],
   ["deliveries", removeStreamDeliveries],
   ["ended_deliveries", removeStreamEnded],

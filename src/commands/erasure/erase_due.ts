@@ -1,8 +1,8 @@
 /**
- * Erases the streams whose grace period is over. See docs/reference/erasure.md. The tombstone
- * determines the next step, and each step is one transaction that reads the tombstone and
- * records its progress in it. So each step happens exactly once, whichever process continues
- * and however often.
+ * Erases the streams whose grace period is over. The tombstone determines the next step, and
+ * each step is one transaction that reads the tombstone and records its progress in it. So each
+ * step happens exactly once, whichever process continues and however often. See
+ * docs/reference/erasure.md.
  */
 
 import { assert } from "../../domain/assert.ts";

@@ -1,9 +1,9 @@
 /**
- * Rewrites a stream as erasure markers, step by step, until a step reaches the end. See
- * docs/reference/erasure.md. The markers are stored next to the events, and the last step
- * replaces the events with them in the same transaction. So readers see either all events or
- * all markers. A write lands before the markers are complete and is erased as well, or it lands
- * after them. A step that dies has had no effect.
+ * Rewrites a stream as erasure markers, step by step, until a step reaches the end. The markers
+ * are stored next to the events, and the last step replaces the events with them in the same
+ * transaction. So readers see either all events or all markers. A write lands before the
+ * markers are complete and is erased as well, or it lands after them. A step that dies has had
+ * no effect. See docs/reference/erasure.md.
  */
 
 import { assert } from "../../domain/assert.ts";

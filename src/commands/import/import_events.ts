@@ -1,7 +1,7 @@
 /**
- * Imports a file of backdated events for an operator, window by window as the file arrives. See
- * docs/reference/imports.md. The next window is checked while the one before is synced. A
- * request with a known import id resumes that import.
+ * Imports a file of backdated events for an operator, window by window as the file arrives. The
+ * next window is checked while the one before is synced. A request with a known import id
+ * resumes that import. See docs/reference/imports.md.
  *
  * Imported events set off nothing: no implications, sagas, deliveries or cancellations.
  * Everything built from events treats them like any others: states, listings, anchors and

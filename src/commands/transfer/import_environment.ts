@@ -1,9 +1,9 @@
 /**
- * Imports an environment file into an empty environment, all of it or nothing. See
- * docs/reference/transfer.md. The contents are kept where nobody sees them until the file's
- * last line has proved it complete. Then one transaction makes them the environment. An import
- * that dies leaves the environment unchanged, and the next import into the same environment
- * removes what it left.
+ * Imports an environment file into an empty environment, all of it or nothing. The contents are
+ * kept where nobody sees them until the file's last line has proved it complete. Then one
+ * transaction makes them the environment. An import that dies leaves the environment unchanged,
+ * and the next import into the same environment removes what it left. See
+ * docs/reference/transfer.md.
  */
 
 import { limits } from "../../domain/limits.ts";

@@ -90,7 +90,8 @@ export function beginVersion(
   });
   const { broken: _, ...record } = before;
   const removing = [...before.removing, ...givenUp];
-  // Until then, the version that is read is not kept up to date if its document no longer fits.
+  // Until it is built, the version that is read is not kept up to date if its document no
+  // longer fits.
   const { ready } = before;
   const isFrozen = ready !== undefined && !compileProjection(ready.document, spec, "store").ok;
   return { ...record, versions: version, building, removing, ...(isFrozen && { isStale: true }) };

@@ -1,6 +1,7 @@
 /**
- * Admits requests under the rate limits of their instance: reads and writes apart, over all of its
- * keys and environments. Spec: "Rate limits per instance (across all keys)".
+ * Admits requests under the rate limits of their instance. Reads and writes have separate
+ * limits, each shared by all keys and environments of the instance. See
+ * docs/reference/limits.md.
  */
 
 import type { Instance } from "../domain/access.ts";
@@ -11,21 +12,21 @@ import type { Host } from "../host.ts";
 
 export interface RequestAdmission {
   /**
-   * Counts a request of an instance with limits, unless it is one too many. By its tier as it is
-   * now: what was admitted under another one stays counted.
+   * Counts one request of a rate-limited instance, or refuses it when the limit is reached. The
+   * instance's current tier decides; requests counted under an earlier tier stay counted.
    */
   admit(instance: Instance, kind: RateKind): RateVerdict | Promise<RateVerdict>;
 }
 
-/** The reads or the writes of one instance. */
+/** Counts either the reads or the writes of one instance. */
 export interface RateCounter {
-  /** Counts one, unless it is one too many. `nowMs` is of the clock that only goes forward. */
+  /** Counts one request, or refuses it when the limit is reached. `nowMs` is monotonic time. */
   take(nowMs: number, limit: number): RateVerdict | Promise<RateVerdict>;
 }
 
 type OpenCounter = (instanceId: string, kind: RateKind) => RateCounter;
 
-/** Instances that asked within the last minute; each has up to 5 KB here. */
+/** Instances with counters in memory, up to 5 KB each; the least recently used one goes first. */
 const INSTANCES_MAX = 10_000;
 const BUCKET_MS = 100;
 
@@ -46,7 +47,7 @@ export function createRequestAdmission(
   };
 }
 
-/** Where this process is the only one. */
+/** The counter for a deployment in which this process is the only one. */
 export function openOwnCounter(): RateCounter {
   const window = newRateWindow(BUCKET_MS);
   return {

@@ -1,8 +1,10 @@
 /**
- * Moves sagas on: by events that were written and by timers that are due. Decisions, section 13.
+ * Advances sagas on events that were written and on timers that are due. See
+ * docs/reference/sagas.md.
  *
- * A transition commits with the events it writes and with the end of what it came from: so whoever
- * tries, and however often, each happens once.
+ * A transition commits together with the events it writes and with the removal of its cause (an
+ * outbox entry or a timer). So each transition happens exactly once, whichever process tries it
+ * and however often.
  */
 
 import { count, countErrors, type Counters, newCounters } from "../domain/counters.ts";
@@ -49,14 +51,14 @@ import {
   type SagaWork,
 } from "./saga_transition.ts";
 
-/** Sagas that one transaction moves on at most. */
+/** Sagas that one transaction advances at most. */
 const SAGAS_MAX = 200;
-/** Events that one transaction writes before it takes up another saga: it rests between them. */
+/** After this many events, a transaction takes up no further saga. It yields between sagas. */
 const EVENTS_MAX = 200;
-/** A spec that was replaced is asked for again; more than that is another deploy each time. */
+/** Attempts while the spec keeps being replaced: beyond this, each one met another deploy. */
 const SPEC_TRIES_MAX = 3;
 
-/** Why sagas move on: an event is to be shown to them, or the time of one is over. */
+/** Why a saga advances: an event has to be shown to it, or its timer is due. */
 export type SagaCause =
   /** An outbox entry of kind `sagas`. */
   | { readonly kind: "event"; readonly work: OutboxWork }
@@ -64,31 +66,33 @@ export type SagaCause =
   | { readonly kind: "timer"; readonly timer: Timer };
 
 export interface Advanced {
-  /** How many are over, from the first on; the rest is as it was, for there was no more room. */
+  /** Causes that are done, counted from the first. The others are untouched: they did not fit. */
   readonly done: number;
-  /** What the events written have left in the outbox. */
+  /** Outbox entries left by the events that were written. */
   readonly outbox: readonly OutboxWork[];
-  /** What it was, to be counted. */
+  /** What the transaction did, for the counters. */
   readonly work: Pick<SagaWork, "events" | "states" | "errors">;
 }
 
 export interface SagaAdvancer {
   /**
-   * Does each cause in turn, in ONE transaction of one tenant. Causes of one stream come in the
-   * order of its events. `ownWaitMs` is for what the events written leave in the outbox. Throws
-   * where nothing of it could be committed; then less may be tried.
+   * Processes the causes in order, in ONE transaction of one tenant. Causes of the same stream
+   * must come in the order of its events. `ownWaitMs` applies to the outbox entries that the
+   * written events leave. Throws if nothing could be committed; the caller may then retry with
+   * fewer causes.
    */
   advance(tenant: number, causes: readonly SagaCause[], ownWaitMs: number): Promise<Advanced>;
   /**
-   * Moves a timer whose firing has failed `pauseMs` on; after `limits.reactionTriesMax` failures
-   * the saga has failed. Gives how often it has failed; undefined where there is no such timer.
+   * Delays a timer by `pauseMs` after its firing has failed; after `limits.reactionTriesMax`
+   * failures the saga fails instead. Returns the number of failures, or undefined if there is
+   * no such timer.
    */
   postpone(timer: Timer, reason: string, pauseMs: PauseMs): Promise<number | undefined>;
-  /** Ends a saga as failed because an operator says so. False where it does not run. */
+  /** Ends a saga as failed on an operator's request. Returns false if it is not running. */
   discard(tx: Transaction, tenant: number, id: string, by: string, nowMs: number): Promise<boolean>;
 }
 
-/** The pause after so many failures. */
+/** The pause in milliseconds after this many failures. */
 export type PauseMs = (tries: number) => number;
 
 export function createSagaAdvancer(
@@ -173,7 +177,7 @@ function countAdvanced(counters: Counters, { events, states, errors }: Advanced[
   countErrors(counters, errors);
 }
 
-/** One that is not over ends it, so that the order is kept. */
+/** Stops at the first cause that is not done, to keep the order. */
 async function doCauses(work: SagaWork, causes: readonly SagaCause[]): Promise<Advanced> {
   let done = 0;
   for (const cause of causes) {
@@ -188,23 +192,23 @@ async function doCauses(work: SagaWork, causes: readonly SagaCause[]): Promise<A
   return { done, outbox: work.outbox, work };
 }
 
-/** Half is left for what a single saga may still need. */
+/** Half of the bytes are reserved for what a single saga may still need. */
 function isFull({ bytes, sagas, events }: SagaWork): boolean {
   return sagas >= SAGAS_MAX || events >= EVENTS_MAX || bytes > SAGA_BYTES_MAX / 2;
 }
 
-/** False where there was no room for all whom it concerns: the entry stays. */
+/** Returns false, and keeps the entry, if not every saga concerned fits this transaction. */
 async function showEvent(work: SagaWork, shown: OutboxWork): Promise<boolean> {
   const { tx, tenant, moment: { nowMs } } = work;
   const { place, entry } = shown;
   if (entry.kind !== "sagas") return true;
-  // At once: on a network each read waits for its reply.
+  // Read in parallel: on a networked store each read waits for a round trip.
   const [isThere, event] = await Promise.all([
     hasEntry(tx, place),
     readEventAt(tx, tenant, place.stream, place.index),
   ]);
   if (!isThere) return true;
-  // Erased since: then it is shown to nobody.
+  // An event that was erased since is shown to no saga.
   if (event?.type === entry.eventType) {
     const arrived = { event, streamId: eventId(place.index) };
     const isShown = await tellWaiting(work, place, { kind: "event", arrived, nowMs });
@@ -214,7 +218,10 @@ async function showEvent(work: SagaWork, shown: OutboxWork): Promise<boolean> {
   return true;
 }
 
-/** Those that waited longest are told first. False where there was no room for all of them. */
+/**
+ * Shows the event to the sagas that wait for it, the longest-waiting first. Returns false if
+ * they do not all fit.
+ */
 async function tellWaiting(
   work: SagaWork,
   { stream, index }: OutboxPlace,
@@ -229,15 +236,16 @@ async function tellWaiting(
     work.sagas++;
     const record = await readSaga(tx, tenant, wait.sagaId);
     if (record !== undefined && await tellFirst(work, record, news, wait.from < index)) continue;
-    // Nobody is there any more: told again each time, the entry would never end.
+    // The saga is gone or the event does not concern it. If the wait stayed, the outbox entry
+    // would never be done.
     clearSagaWaits(tx, tenant, stream, [eventType], wait);
   }
   return true;
 }
 
 /**
- * Tells a saga of the event, or of one before it that nobody has shown yet: what counts is which
- * came first, not which of them a worker has come to first.
+ * Shows the saga this event, or an earlier awaited one that it has not seen yet. The order of
+ * the events decides, not the order in which workers reach them.
  */
 async function tellFirst(
   work: SagaWork,
@@ -292,20 +300,20 @@ function reportDepth(work: SagaWork, saga: string, event: StoredEvent, requestId
   work.errors.push(error);
 }
 
-/** Always over: a timer that is not due by this process's clock stays where it is. */
+/** Always returns true: a timer that is not due by this process's clock stays where it is. */
 async function fireTimer(work: SagaWork, timer: Timer): Promise<true> {
   const { tx, tenant, moment: { nowMs } } = work;
   if (timer.dueMs > nowMs) return true;
   work.sagas++;
   clearTimer(tx, timer);
   const record = await readSaga(tx, tenant, timer.id);
-  // A timer that is not the saga's own any more is just removed.
+  // A timer that no longer belongs to the saga is only removed.
   if (record === undefined || record.timerMs !== timer.dueMs) return true;
   await advanceSaga(work, record, await findArrived(work, record) ?? { kind: "timeout", nowMs });
   return true;
 }
 
-/** The first awaited event that was written and that nobody has shown it yet. */
+/** The first awaited event that is written but has not been shown to the saga yet. */
 async function findArrived(
   { tx, tenant, moment: { nowMs } }: SagaWork,
   { instance: { waiting }, awaitsFrom }: SagaRecord,
@@ -318,7 +326,7 @@ async function findArrived(
   return { kind: "event", arrived: { event, streamId: eventId(index) }, nowMs };
 }
 
-/** Unguarded: events do not change. */
+/** Unguarded, because events do not change. */
 async function readEventAt(
   tx: Transaction,
   tenant: number,

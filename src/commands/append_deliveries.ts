@@ -1,7 +1,7 @@
 /**
- * Puts the deliveries of written events into their lanes, in the transaction of the events, and
- * offers those lanes to this process once that has committed: so what was written is sent at once.
- * Decisions, section 14.
+ * Puts the deliveries of written events into their lanes, in the transaction of the events.
+ * Once that has committed, the lanes are offered to this process, which sends at once. See
+ * docs/reference/listeners.md.
  */
 
 import type { Lane } from "../domain/listener/delivery.ts";
@@ -11,18 +11,24 @@ import type { Transaction } from "../kv/engine.ts";
 import { markLane, putDelivery, signalLanes } from "../store/deliveries.ts";
 import { NOTHING_WRITTEN, type PreparedTarget, type PreparedWrite } from "./prepared_write.ts";
 
-/** The lanes that this process works in. */
+/** The lanes that this process works on. */
 export interface OwnLanes {
-  /** Whether a lane is this process's by now; others must be told of all that are not. */
+  /**
+   * Whether this process works on the lane now. For all others, the other processes need a
+   * signal.
+   */
   isOwn(lane: Lane): boolean;
-  /** There may be something to do in these. Those that are not its own it passes over. */
+  /**
+   * Says that these lanes may have something due. Lanes that are not this process's are
+   * ignored.
+   */
   offer(lanes: Iterable<Lane>): void;
 }
 
-/** Of a process that does not deliver. */
+/** For a process that does not deliver. */
 export const NO_OWN_LANES: OwnLanes = { isOwn: () => false, offer: () => {} };
 
-/** `first`: the index of the target's first event. */
+/** `first` is the index of the target's first event. */
 export function appendDeliveries(
   tx: Transaction,
   tenant: number,
@@ -44,7 +50,10 @@ export function appendDeliveries(
   if (!isOwn) signalLanes(tx);
 }
 
-/** Tells of all that a transaction has put in; `outcomes` are those of `writes`. */
+/**
+ * Offers all lanes that a transaction has put deliveries into; `outcomes` are those of
+ * `writes`.
+ */
 export function offerDeliveries(
   lanes: OwnLanes,
   tenant: number,

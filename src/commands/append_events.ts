@@ -1,4 +1,4 @@
-/** Appends events to an opened stream, with what the store keeps of their aggregate beside them. */
+/** Appends events to an open stream and maintains what the store keeps about their aggregate. */
 
 import type { EncodedEvent } from "../domain/event.ts";
 import type { Transaction } from "../kv/engine.ts";
@@ -7,8 +7,8 @@ import { enqueueStreamRebuild, REBUILD_EVERY_BYTES } from "../store/rebuilds.ts"
 import type { StreamAppender } from "../store/streams.ts";
 
 /**
- * Gives the index of the first event. Unix seconds: `timestamp` is that of the last event, and of
- * the first one too where `firstTimestamp` is left out.
+ * Appends the events and returns the index of the first. `timestamp` is the Unix time in
+ * seconds of the last event, and of the first one as well unless `firstTimestamp` is given.
  */
 export function appendEvents(
   tx: Transaction,

@@ -1,9 +1,9 @@
 /**
- * What commits with an event besides itself: the outbox entries and scheduled events that it sets
- * off, and the scheduled events that it cancels. Decisions, sections 11 and 12.
+ * Appends what an event sets off to its transaction: outbox entries and scheduled events. It
+ * also cancels the scheduled events that the event cancels. See docs/reference/reactions.md.
  *
- * Everything is read before anything is written, and writes that share a transaction see each
- * other's effects in the order of the writes.
+ * All reads come before all writes, and writes that share a transaction see each other's
+ * effects in their order.
  */
 
 import { eventId } from "../domain/event.ts";
@@ -38,24 +38,24 @@ import type {
 } from "./prepared_write.ts";
 import { claimReactions, readRootClaims, type RootClaims } from "./root_claims.ts";
 
-/** What one transaction knows; it changes with each event placed. */
+/** What one transaction knows about reactions; it changes with each event that is appended. */
 export interface ReactionState {
   readonly tenant: number;
   watched: WatchedTypes;
   /** Pending scheduled events by the rule that cancels them. */
   readonly pending: Map<string, ScheduleRecord[]>;
   readonly marks: Map<string, number>;
-  /** Causes that are gone since the transaction began. */
+  /** Causes that this transaction has already settled or cancelled. */
   readonly gone: Set<string>;
-  /** Rules whose mark was moved in it. */
+  /** Rules whose cancel mark this transaction has moved. */
   readonly moved: Set<string>;
-  /** How many it has cancelled one by one. */
+  /** Scheduled events that this transaction has cancelled one by one. */
   cancelled: number;
-  /** Of the roots of its writes; undefined where none of them draws on a budget. */
+  /** Budgets of the roots of its writes; undefined if no write draws on a budget. */
   readonly claims: RootClaims | undefined;
 }
 
-/** Reads all that the events of `writes` may touch. Guarded. */
+/** Reads everything that the events of `writes` may touch. Guarded. */
 export async function readReactionState(
   tx: Transaction,
   tenant: number,
@@ -126,15 +126,15 @@ function readMarks(tx: Transaction, state: ReactionState, rules: readonly Cancel
   return reading;
 }
 
-/** What the events of one target have set off, as far as it is to be done or told. */
+/** What the events of one target have set off, as far as it has to be done or counted. */
 export interface AppendedReactions {
-  /** What is left in the outbox. */
+  /** Entries put into the outbox. */
   readonly works: readonly OutboxWork[];
-  /** How many implied events were written. */
+  /** Implied events that were written directly. */
   readonly direct: number;
-  /** Whether something was left out because its root has nothing left. */
+  /** Whether something was left out because the budget of its root is spent. */
   readonly isRootSpent: boolean;
-  /** How many events were scheduled. */
+  /** Events that were scheduled. */
   readonly scheduled: number;
 }
 
@@ -145,7 +145,10 @@ const NO_REACTIONS: AppendedReactions = {
   scheduled: 0,
 };
 
-/** Places what the events of one target set off; `direct` are streams that it may append to. */
+/**
+ * Appends what the events of one target set off. `direct` holds the streams to which implied
+ * events may be appended directly.
+ */
 export function appendReactions(
   tx: Transaction,
   state: ReactionState,
@@ -182,7 +185,10 @@ export function appendReactions(
   return { works, direct: directCount, isRootSpent, scheduled };
 }
 
-/** A client's write is within its limit as it was prepared. */
+/**
+ * Limits reactions to the budget of their root. A client's write was checked when it was
+ * prepared.
+ */
 function claimed(
   { claims }: ReactionState,
   write: PreparedWrite,
@@ -192,7 +198,7 @@ function claimed(
   return claimReactions(claims!, write, own);
 }
 
-/** `sagaType`: the event's type, where sagas are to be shown it. */
+/** `sagaType` is the type of the event if it has to be shown to sagas, else false. */
 function putEntries(
   tx: Transaction,
   write: PreparedWrite,
@@ -221,12 +227,12 @@ function putEntries(
   return works;
 }
 
-/** The name under which a scheduled event is gone. */
+/** The subject under which a scheduled event is recorded as fired or cancelled. */
 export function scheduleSubject(id: string): string {
   return `scheduled ${id}`;
 }
 
-/** One by one as far as a transaction can take it, else all of the rule by its mark. */
+/** Cancels one by one up to the limit of a transaction; beyond it, the rule's mark cancels all. */
 function cancelPending(tx: Transaction, state: ReactionState, rule: CancelRule): void {
   const name = ruleName(rule.key, rule.eventType);
   const records = state.pending.get(name) ?? [];
@@ -262,7 +268,7 @@ function addSchedule(
   if (cancelOn.length === 0) return;
   const cancels = cancelOn.map(({ key, eventType }) => `${splitStreamKey(key).type}.${eventType}`);
   state.watched = watchTypes(tx, state.tenant, state.watched, { cancels });
-  // A later event of the same transaction may cancel it.
+  // A later event of the same transaction may cancel this schedule.
   for (const { key, eventType } of cancelOn) {
     const name = ruleName(key, eventType);
     const pending = state.pending.get(name);

@@ -1,6 +1,7 @@
 /**
- * The transaction body of every write: ledger before OCC, all targets or none, and what must
- * commit with the events. Several writes to one stream may share it, each with its own answer.
+ * Owns the transaction body of every write: ledger, expected length, then all targets or none.
+ * Everything that belongs to the events commits with them. Several writes to one stream may
+ * share a transaction; each gets its own answer.
  */
 
 import type { ErrorRecord } from "../domain/error_record.ts";
@@ -40,20 +41,21 @@ const MS_PER_SECOND = 1000;
 
 export interface AppendOptions {
   /**
-   * Others than the streams of the writes: what these imply may be written there
-   * (`direct_events.ts`), else it is for the outbox.
+   * Streams besides those of the writes to which implied events may be written directly
+   * (`direct_events.ts`). An implied event for any other stream goes to the outbox.
    */
   readonly directStreams?: ReadonlySet<StreamKey>;
-  /** The lanes of deliveries that this process works in. */
+  /** The delivery lanes that this process works on. */
   readonly lanes?: OwnLanes;
 }
 
 /**
- * Appends each write in order; a refused one leaves no trace, and neither does one whose cause is
- * gone ({@link NOTHING_WRITTEN}) or whose stream has moved ({@link STREAM_MOVED}). All that they
- * need is read at once: on a network each read waits for its reply. Two of them must not have one
- * idempotency key, and never do: the second is refused while the first is in flight
- * (`write_events.ts`).
+ * Appends each write in order. A refused write leaves no trace; neither does a write whose
+ * cause is gone ({@link NOTHING_WRITTEN}) or whose stream has moved ({@link STREAM_MOVED}).
+ *
+ * All reads are issued at once, because on a networked store each one waits for a round trip.
+ * Two of the writes must not share an idempotency key. They never do: the second is refused
+ * while the first is in flight (`write_events.ts`).
  */
 export async function appendWrites(
   tx: Transaction,
@@ -62,7 +64,7 @@ export async function appendWrites(
   watched: WatchedTypesReader,
   { directStreams = NO_STREAMS, lanes = NO_OWN_LANES }: AppendOptions = {},
 ): Promise<Outcome<Written>[]> {
-  // One promise for all reads: where one fails while nobody waits for it, the process ends.
+  // All reads share one promise: a rejection that nobody awaits would end the process.
   const [streams, direct, epoch, reactions, meter, readings] = await Promise.all([
     openByKey(tx, tenant, streamsOf(writes)),
     openByKey(tx, tenant, directStreams),
@@ -88,17 +90,20 @@ export async function appendWrites(
   return outcomes;
 }
 
-/** To be counted with whichever of them has been written. */
+/**
+ * Attaches the error records to the first write whose root is spent, or else to the first
+ * write, so that they get counted.
+ */
 function tellErrors(outcomes: Outcome<Written>[], rootErrors: readonly ErrorRecord[]): void {
   const at = outcomes.findIndex((outcome) => outcome.ok && outcome.value.isRootSpent);
   const outcome = outcomes[Math.max(0, at)];
   if (outcome?.ok) outcomes[Math.max(0, at)] = accept({ ...outcome.value, rootErrors });
 }
 
-/** Read for one write alone: whether its cause is due, or what the ledger has of its key. */
+/** Read for a single write: whether its cause is due, or the ledger entry of its key. */
 type WriteReading = boolean | LedgerEntry | undefined;
 
-/** Where no write has a cause or a key, there is nothing to wait for. */
+/** Returns synchronously if no write has a cause or an idempotency key. */
 function readForWrites(
   tx: Transaction,
   tenant: number,
@@ -117,7 +122,7 @@ function readForWrite(
   return idempotency && readLedger(tx, tenant, idempotency);
 }
 
-/** What has grown, of the types whose commits somebody reads. */
+/** Logs the streams that have grown, if a projection reads commits of their type. */
 export function logStreams(
   tx: Transaction,
   tenant: number,
@@ -161,7 +166,7 @@ async function openByKey(
   return streams;
 }
 
-/** Single events to different streams are hashed together. */
+/** Hashes single events to different streams together. */
 function linkSingles(writes: readonly PreparedWrite[], streams: Streams): void {
   const nexts: NextEvent[] = [];
   for (const { targets } of writes) {
@@ -240,13 +245,16 @@ function appendWrite(
   });
 }
 
-/** Whether an earlier write of the same transaction has done or cancelled it. */
+/** Whether an earlier write of the same transaction has done or cancelled the cause. */
 function isGone({ cause }: PreparedWrite, { gone, moved }: ReactionState): boolean {
   if (cause === undefined) return false;
   return gone.has(cause.subject) || (cause.rules?.some((rule) => moved.has(rule)) ?? false);
 }
 
-/** The recorded answer of a key, or that its body differs; undefined for a key not seen. */
+/**
+ * The recorded answer for a key, or a mismatch if the body differs. Undefined for an unknown
+ * key.
+ */
 export async function answerFromLedger(
   tx: Transaction,
   tenant: number,

@@ -1,6 +1,7 @@
 /**
- * Asks modules what events set off, while a write is prepared: it is prepared again with each round
- * of answers, until nothing is left to ask. A pipeline needs as many rounds as it has steps.
+ * Asks WebAssembly modules what events set off, while a write is prepared. Preparation is
+ * repeated with each round of answers until no question is open. A pipeline needs as many
+ * rounds as it has steps.
  */
 
 import { limits } from "../domain/limits.ts";
@@ -12,20 +13,24 @@ import type { Host } from "../host.ts";
 import type { ModuleRunner } from "../queries/run_modules.ts";
 import { ModulesToAsk } from "./prepare_reactions.ts";
 
-/** Questions of one write that modules have at a time. */
+/** Questions of one write that are put to modules at a time. */
 const AT_A_TIME = 32;
 
 export interface ModuleAsker {
   /**
-   * What `prepare` gives once it has all answers. Refused only where modules cannot be run now: an
-   * implication is never lost for that. One that takes too long has failed.
+   * Returns what `prepare` returns once it has all answers. It refuses only if modules cannot
+   * run at all now: no implication is lost for that reason. A module that takes too long counts
+   * as failed.
    */
   prepare<T>(
     tenant: number,
     spec: CompiledSpec,
     prepare: (answers: ModuleAnswers) => T | Promise<T>,
   ): Promise<Outcome<T>>;
-  /** Adds the answers to `answers`, up to the time `endMs` of the monotonic clock. */
+  /**
+   * Adds the answers to `answers`. Questions left at `endMs` (monotonic time) count as too
+   * slow.
+   */
   answer(
     tenant: number,
     spec: CompiledSpec,

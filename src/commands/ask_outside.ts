@@ -1,8 +1,10 @@
 /**
- * Transactions that need to know what modules say. A body may not wait for a module, which may take
- * seconds; so it ends where it does not know, the module is asked, and the body runs anew with the
- * answer. What was said is remembered by what was asked, so each answer is of use wherever the same
- * question comes up.
+ * Runs transactions that depend on answers of WebAssembly modules. A transaction body must not
+ * wait for a module, which may take seconds. So the body ends at the first unknown answer, the
+ * module is asked, and the body runs again with the answer.
+ *
+ * Answers are remembered by question, so each is reused wherever the same question comes up
+ * again.
  */
 
 import { assert } from "../domain/assert.ts";
@@ -16,15 +18,19 @@ import { foldTarget, readStreamState, type SceneParts, type StreamState } from "
 import { ModulesToAsk } from "./prepare_reactions.ts";
 import type { PreparedTarget } from "./prepared_write.ts";
 
-/** What modules have said about one tenant's events. */
+/** What modules have answered about one tenant's events. */
 export interface OutsideAnswers {
   readonly implications: Map<string, ModuleAnswer>;
-  /** Streams by their tip, and why one does not take an event behind it; by type and event too. */
+  /**
+   * States of streams by stream, fold hash and tip. The key of a verdict also has the events:
+   * an accepted verdict maps to the state after them here, a refused one to its reason in
+   * `refusals`.
+   */
   readonly streams: Map<string, StreamState>;
   readonly refusals: Map<string, string>;
 }
 
-/** A verdict on events behind the tip of a stream is needed before the body can go on. */
+/** The body cannot go on before modules have judged the events that follow a stream's tip. */
 class VerdictNeeded extends Error {
   override readonly name = "VerdictNeeded";
   constructor(readonly target: PreparedTarget, readonly tip: string | undefined) {
@@ -32,11 +38,11 @@ class VerdictNeeded extends Error {
   }
 }
 
-/** Rounds of one transaction: as many as it has events that modules have a say in. */
+/** Rounds of one transaction at most: it needs one for each event on which modules have a say. */
 const ROUNDS_MAX = 500;
 
 export interface OutsideAsker {
-  /** @throws what the body throws, and an error where modules cannot be run now. */
+  /** @throws what the body throws, or an error if modules cannot run now. */
   transact<T>(
     tenant: number,
     spec: CompiledSpec,
@@ -89,7 +95,7 @@ export function createOutsideAsker(
   ): Promise<void> {
     const name = streamName(target, tip);
     const before = streams.get(name) ?? await readAt(tenant, target, tip);
-    // The stream has moved since: the next round sees where it is.
+    // The stream has moved since; the next round reads it where it is now.
     if (before === undefined) return;
     const endMs = parts.host.monotonicMs() + limits.wasmRequestMsMax;
     const after = await foldTarget(parts, tenant, target, before, endMs, () => ({}));
@@ -115,8 +121,9 @@ export function createOutsideAsker(
 }
 
 /**
- * Why the handlers of `target` do not take its events behind `tip`; undefined where they do.
- * @throws {VerdictNeeded} where that is not known yet; then the transaction is to be left.
+ * Why the handlers of `target` refuse its events on top of `tip`; undefined if they accept
+ * them.
+ * @throws {VerdictNeeded} if that is not known yet; the transaction must then be abandoned.
  */
 export function verdictOf(
   { streams, refusals }: OutsideAnswers,
@@ -139,13 +146,13 @@ function verdictName(target: PreparedTarget, tip: string | undefined): string {
   return `${streamName(target, tip)} ${target.events.map(({ raw }) => raw).join("\n")}`;
 }
 
-/** Whether the same may be taken another time. */
+/** Whether the same request may be accepted at another time. */
 export function mayPass(refusal: Refusal): boolean {
   if (refusal.kind === "module_failed") return refusal.failure === "wasm_timeout";
   return refusal.kind === "modules_unavailable" || refusal.kind === "fold_budget_exceeded";
 }
 
-/** In a sentence, for error records and the histories of sagas. */
+/** One sentence for error records and saga histories. */
 export function explainRefusal(refusal: Refusal): string {
   switch (refusal.kind) {
     case "handler_error":

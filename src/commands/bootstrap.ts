@@ -1,12 +1,12 @@
 /**
- * First start on an empty store: one instance, its keys, and the file that tells them. Decisions:
- * section 0.
+ * Owns the first start on an empty store: one instance, its API keys and the credentials file.
  *
- * Keys exist in the clear only in that file, so it must neither be lost nor lie when the process
- * dies halfway. It is written under a pending name first, then the store commits, then the file
- * gets its name. A pending file found later is true if its instance is in the store. If it is not,
- * it is waste once the store has another instance; before, somebody may be about to commit it:
- * several processes may start at once on one store, in one folder or in several.
+ * The keys exist in plain text only in that file, so the file must neither get lost nor be
+ * wrong if the process dies halfway. It is first written under a pending name, then the store
+ * commits, then the file gets its final name. A pending file found later is valid if its
+ * instance is in the store. If it is not, the file is garbage as soon as the store has another
+ * instance. Before that, another process may be about to commit it: several processes may start
+ * at once on one store, from one folder or from several.
  */
 
 import type { Scope } from "../domain/access.ts";
@@ -26,33 +26,33 @@ export interface Credentials {
   readonly slug: string;
   readonly base_urls: Readonly<Record<Environment, string>>;
   readonly keys: Readonly<Record<Environment, Readonly<Record<Scope, string>>>>;
-  /** Ends after 24 hours. */
+  /** Expires after 24 hours. */
   readonly operator_token: string;
 }
 
-/** Where credentials are kept; the real one is a file of mode 0600. */
+/** Where credentials are kept; in production, a file of mode 0600. */
 export interface CredentialsPlace {
-  /** For people on other machines: where the credentials are once published. */
+  /** For people on other machines: where the credentials are once they are published. */
   describe(): Promise<string>;
   readPublished(): Promise<Credentials | undefined>;
-  /** All that are pending here, also those of other processes. */
+  /** All pending credentials in this place, including those of other processes. */
   listPending(): Promise<readonly Credentials[]>;
   writePending(credentials: Credentials): Promise<void>;
   /**
-   * Gives the pending credentials of an instance their final name, in place of any older ones.
-   * Nothing happens where another process has just done it.
+   * Gives the pending credentials of an instance their final name, replacing any older ones.
+   * Does nothing if another process has just done so.
    */
   publish(instanceId: string): Promise<void>;
-  /** Removes pending credentials, if they are still there. */
+  /** Removes pending credentials if they are still there. */
   discardPending(instanceId: string): Promise<void>;
 }
 
 export type FirstStart =
-  /** The credentials are in their place here. */
+  /** The credentials are in this place. */
   | { readonly kind: "made" }
-  /** They were made by another process, and are where it says. */
+  /** Another process made the credentials; `place` says where they are. */
   | { readonly kind: "made_elsewhere"; readonly place: string }
-  /** The store is in use, and no first start of another place is known. */
+  /** The store is in use, and no first start from another place is known. */
   | { readonly kind: "in_use" };
 
 export interface BootstrapOptions {
@@ -65,7 +65,7 @@ export interface BootstrapOptions {
 export const FIRST_SLUG = "default";
 const SCOPES: readonly Scope[] = ["read", "write"];
 
-/** Makes the first instance on an empty store, or completes what an earlier start began. */
+/** Makes the first instance on an empty store, or completes an earlier start. */
 export async function bootstrap(
   engine: Engine,
   host: Host,
@@ -84,12 +84,12 @@ export async function bootstrap(
   }
   const first = await engine.snapshot(readFirstStart);
   if (first === undefined || first.place === described) return { kind: "in_use" };
-  // Also where the folder has moved, or the machine has another name.
+  // This also holds if the folder was moved or the machine was renamed.
   const isHere = (await place.readPublished())?.instance_id === first.instance_id;
   return isHere ? { kind: "in_use" } : { kind: "made_elsewhere", place: first.place };
 }
 
-/** Does nothing, and gives false, where another was faster. */
+/** Does nothing and returns false if another process was faster. */
 async function placeFirst(
   tx: Transaction,
   fresh: NewInstance,
@@ -99,7 +99,7 @@ async function placeFirst(
   if (!await isEmpty(tx)) return false;
   const record = await placeInstance(tx, fresh);
   for (const { environment, stored } of apiKeys) {
-    // Only now are the tenants' numbers known.
+    // The numbers of the tenants are only known now.
     storeApiKey(tx, withTenant(stored, tenantOf(record, environment).number));
   }
   const { id, created_at } = fresh.instance;
@@ -107,7 +107,10 @@ async function placeFirst(
   return true;
 }
 
-/** Publishes what has landed, and removes what never can; true where something has landed. */
+/**
+ * Publishes credentials that are in the store and removes those that never can be. Returns true
+ * if any were published.
+ */
 async function settlePending(engine: Engine, place: CredentialsPlace): Promise<boolean> {
   const pending = await place.listPending();
   if (pending.length === 0) return false;

@@ -1,4 +1,7 @@
-/** Cancels a scheduled event that has not fired. EXT `DELETE /_scheduled/{id}`. */
+/**
+ * Cancels a scheduled event that has not fired: `DELETE /_scheduled/{id}`. See
+ * docs/reference/reactions.md.
+ */
 
 import { accept, type Outcome } from "../domain/refusal.ts";
 import type { Tenant } from "../domain/tenant.ts";
@@ -6,7 +9,10 @@ import type { Engine } from "../kv/engine.ts";
 import { findPending, refuseSchedule } from "../queries/list_schedules.ts";
 import { removeSchedule } from "../store/schedules.ts";
 
-/** From the answer on it never fires. `not_found` where it has fired or was cancelled. */
+/**
+ * Once this resolves, the event never fires. Refuses with `not_found` if it has fired or was
+ * cancelled.
+ */
 export async function cancelSchedule(
   engine: Engine,
   tenant: Tenant,

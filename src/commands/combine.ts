@@ -1,7 +1,8 @@
 /**
- * Combines concurrent writes: those that wait when a transaction begins (`gather_writes.ts`) share
- * it, each with its own answer. A stream is in one transaction at a time, so a hot stream costs one
- * commit for many requests instead of one conflict for each; what arrives for it meanwhile waits.
+ * Combines concurrent writes into shared transactions, each write with its own answer. All
+ * writes that wait when a transaction begins share it (`gather_writes.ts`). A stream is in one
+ * transaction at a time, so a hot stream costs one commit for many requests instead of one
+ * conflict each. Writes that arrive for it meanwhile wait.
  */
 
 import { type Counters, newCounters } from "../domain/counters.ts";
@@ -22,20 +23,20 @@ import type { PreparedWrite } from "./prepared_write.ts";
 
 /** Writes that share one transaction at most. */
 const GROUP_WRITES_MAX = 500;
-/** Streams that share one transaction at most: a conflict on one makes it run again for all. */
+/** Streams that share one transaction at most: a conflict on one reruns it for all of them. */
 const GROUP_STREAMS_MAX = 64;
-/** Events' bytes that share one transaction at most; a larger write goes alone. */
+/** Stored bytes of events that share one transaction at most; a larger write goes alone. */
 const GROUP_BYTES_MAX = limits.writeStoredBytesMax / 4;
 /**
- * After a transaction that ran again, so long none writes what is implied: another process may be
- * writing to the same streams, and each first run would be for nothing.
+ * After a transaction had to run again, implied events go to the outbox for this long. Another
+ * process may be writing to the same streams, and then every first run would be wasted.
  */
 const DIRECT_PAUSE_MS = 1_000;
 
-/** Writes that share a transaction, those to one stream one after the other. */
+/** Writes that share a transaction; those to one stream are adjacent and in order. */
 interface Group {
   readonly writes: Waiting[];
-  /** All that they are about, each once. */
+  /** The streams of the writes, each once. */
   readonly streams: StreamKey[];
 }
 
@@ -46,7 +47,7 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** One tenant's writes in the order they came, and the streams that are being written. */
+/** The writes of one tenant in order of arrival, and the streams that are being written. */
 interface Queue {
   readonly busy: Set<StreamKey>;
   waiting: Waiting[];
@@ -54,9 +55,9 @@ interface Queue {
 
 export interface Combiner {
   submit(tenant: number, write: PreparedWrite): Promise<Outcome<Written>>;
-  /** What all transactions that append events read. */
+  /** Used by every transaction that appends events. */
   readonly watched: WatchedTypesReader;
-  /** Where all that is written is counted. */
+  /** Counts everything that is written. */
   readonly counters: Counters;
 }
 
@@ -68,7 +69,7 @@ export function createCombiner(
   watched: WatchedTypesReader = openWatchedTypes(),
 ): Combiner {
   const queues = new Map<number, Queue>();
-  /** By tenant, until when (monotonic) what is implied is left to the outbox. */
+  /** By tenant: until when (monotonic time) implied events are left to the outbox. */
   const directPauses = new Map<number, number>();
   const isAlone = engine.durableVersion !== undefined;
   const gathering = isAlone ? openGathering(() => host.monotonicMs()) : NO_GATHERING;
@@ -99,7 +100,7 @@ export function createCombiner(
     return outcomes[0]!;
   }
 
-  /** What follows from a transaction that is known to have taken place. */
+  /** Follows up on a transaction that is known to have committed. */
   function noteWritten(
     tenant: number,
     writes: readonly PreparedWrite[],
@@ -158,7 +159,7 @@ export function createCombiner(
     for (const stream of group.streams) queue.busy.delete(stream);
     for (const stream of direct) queue.busy.delete(stream);
     if (queue.waiting.length === 0 && queue.busy.size === 0) queues.delete(tenant);
-    // Others may have waited for this one.
+    // Other writes may have waited for this group.
     if (sumWaiting(queues).writes > 0) schedule();
   }
 
@@ -184,9 +185,9 @@ export function createCombiner(
       }
       for (const [index, { resolve }] of group.writes.entries()) resolve(outcomes[index]!);
     } catch (error) {
-      // An outage would meet every write of the group alone too.
+      // An outage would hit each write of the group on its own as well.
       const isAway = isOutage(error);
-      // What the writes imply must not be what keeps them from being written.
+      // Implied events must not keep the writes themselves from being written.
       if (direct.size > 0 && !isAway) return await commitGroup(tenant, queue, group);
       const { streams } = group;
       if (streams.length === 1 || isAway) {
@@ -194,7 +195,7 @@ export function createCombiner(
         for (const { reject } of [...group.writes, ...behind]) reject(error);
         return;
       }
-      // A fault of one stream is not the others' business: each is tried by itself.
+      // A fault of one stream must not affect the others, so each is tried on its own.
       for (const stream of streams) {
         const own = group.writes.filter((waiting) => waiting.stream === stream);
         await commitGroup(tenant, queue, { writes: own, streams: [stream] });
@@ -215,8 +216,8 @@ function sumWaiting(queues: ReadonlyMap<number, Queue>): { writes: number; bytes
 }
 
 /**
- * Takes what waits for streams whose writing has just met an outage: it would wait as long again,
- * and an outage is to be told within five seconds.
+ * Takes the writes that wait for streams whose commit has just met an outage. They would wait
+ * as long again, and an outage has to be reported within five seconds.
  */
 function takeBehind(queue: Queue, streams: ReadonlySet<StreamKey>): Waiting[] {
   const behind = queue.waiting.filter(({ stream }) => streams.has(stream));
@@ -224,16 +225,19 @@ function takeBehind(queue: Queue, streams: ReadonlySet<StreamKey>): Waiting[] {
   return behind;
 }
 
-/** Where something is being written or waits to be: nothing implied goes there beside it. */
+/**
+ * Streams that are being written or have writes waiting. No implied event is written to them
+ * directly.
+ */
 function takenStreams(queue: Queue, groups: readonly Group[]): Set<StreamKey> {
   const waiting = queue.waiting.map(({ stream }) => stream);
   return queue.busy.union(new Set([...waiting, ...groups.flatMap(({ streams }) => streams)]));
 }
 
-/** What can be written to one stream now. */
+/** The writes to one stream that can start now. */
 interface Taken {
   readonly waiting: Waiting[];
-  /** Infinity: it is full. */
+  /** Infinity once the stream is full. */
   bytes: number;
 }
 
@@ -243,8 +247,8 @@ function hasRoom({ waiting, bytes }: Taken, write: PreparedWrite): boolean {
 }
 
 /**
- * Takes what can be written now: all waiting writes to streams that are not being written, as far
- * as they fit into one group for each stream. What stays keeps its order.
+ * Takes the writes that can start now: all waiting writes to streams that are not being
+ * written, up to one group per stream. The others stay in their order.
  */
 function takeGroups(queue: Queue): Group[] {
   const byStream = new Map<StreamKey, Taken>();
@@ -260,7 +264,7 @@ function takeGroups(queue: Queue): Group[] {
       taken.waiting.push(waiting);
       taken.bytes += write.bytes;
     } else {
-      // A stream that is full takes no later write either, or they would change places.
+      // A full stream takes no later write either, because that would change their order.
       taken.bytes = Infinity;
       staying.push(waiting);
     }
@@ -269,7 +273,7 @@ function takeGroups(queue: Queue): Group[] {
   return joinStreams([...byStream.values()].map(({ waiting }) => waiting));
 }
 
-/** Puts the writes of several streams together while they fit into one group. */
+/** Joins the writes of several streams while they fit into one group. */
 function joinStreams(streams: readonly Waiting[][]): Group[] {
   const groups: Group[] = [];
   let room = { streams: 0, writes: 0, bytes: 0 };

@@ -1,11 +1,11 @@
-/** Counts what a transaction of writes has done, once it is known to have taken place. */
+/** Counts what a transaction of writes has done, once it is known to have committed. */
 
 import { count, countErrors, type Counters } from "../domain/counters.ts";
 import type { Outcome } from "../domain/refusal.ts";
 import type { Written } from "../domain/write.ts";
 import { NOTHING_WRITTEN, type PreparedWrite } from "./prepared_write.ts";
 
-/** `outcomes` are those of `writes`, in their order. */
+/** `outcomes` are those of `writes`, in the same order. */
 export function countWritten(
   counters: Counters,
   writes: readonly PreparedWrite[],

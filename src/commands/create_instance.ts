@@ -1,4 +1,7 @@
-/** Makes an instance with its three tenants and its signing key, and changes its tier. */
+/**
+ * Creates an instance with its three tenants and its signing key, and changes an instance's
+ * tier.
+ */
 
 import { type Instance, type Tier, TIERS } from "../domain/access.ts";
 import { publicKeyOf, SIGNING_SEED_BYTES } from "../domain/audit/signing_key.ts";
@@ -17,13 +20,16 @@ import {
 } from "../store/instances.ts";
 import { type SigningKeyRecord, storeSigningKey } from "../store/signing_keys.ts";
 
-/** All that is random about an instance, made before the transaction that stores it. */
+/** Everything random about an instance, made before the transaction that stores it. */
 export interface NewInstance {
   readonly instance: Instance;
   readonly signingKey: SigningKeyRecord;
 }
 
-/** `tier` is a tier's name; refused are a bad slug, a bad tier and a slug already given. */
+/**
+ * `tier` is the name of a tier. Refuses an invalid slug, an unknown tier and a slug that is
+ * taken.
+ */
 export async function createInstance(
   engine: Engine,
   host: Host,
@@ -47,7 +53,7 @@ export async function createInstance(
   });
 }
 
-/** Takes effect at once here, and on other nodes as soon as they see the access version move. */
+/** Applies at once on this node, and on others as soon as they see the access version change. */
 export async function changeTier(
   engine: Engine,
   id: string,

@@ -1,10 +1,10 @@
 /**
- * Delivers events to listeners: finds lanes that have something due, and works in as many of them
- * at a time as the bulkheads allow. Decisions, section 14.
+ * Delivers events to listeners: finds the lanes with something due and works on them. The
+ * bulkheads limit how many lanes run at a time. See docs/reference/listeners.md.
  *
- * A lane is worked by the process that has its shard, so that its order is kept. What is in memory
- * only saves time: a mark in the store says that there is something, until the transaction that
- * finds nothing more takes it away.
+ * The process that holds a lane's shard works on the lane, which keeps its order. State in
+ * memory only saves time: a mark in the store says that the lane has work, and stays until the
+ * transaction that finds nothing more removes it.
  */
 
 import { count, type Counters } from "../domain/counters.ts";
@@ -34,21 +34,21 @@ import { createLaneWorker, type LaneRest } from "./work_lane.ts";
 
 export interface DeliveryRunner extends OwnLanes {
   /**
-   * Looks for lanes that have something due in this process's share, and begins with them; gives
-   * how many it found. They go on by themselves. Throws when the store is away.
+   * Looks for lanes with something due in this process's share and starts on them. Returns how
+   * many it found; they continue in the background. Throws if the store is unavailable.
    */
   drain(isStopping: () => boolean): Promise<number>;
-  /** Calls `wake` when a drain may find something; ends with the function it gives. */
+  /** Calls `wake` when a drain may find something. The returned function ends that. */
   follow(wake: () => void): () => Promise<void>;
-  /** How an endpoint has answered this process; undefined where there is nothing to tell. */
+  /** How an endpoint has answered this process; undefined if nothing is known. */
   circuitOf(tenant: number, listener: string): Circuit | undefined;
   /** Resolves when nothing is under way. */
   idle(): Promise<void>;
-  /** Begins nothing more, gives what is under way a moment, and ends the rest. */
+  /** Starts nothing more, gives running tries a moment to finish, then cuts them off. */
   end(): Promise<void>;
 }
 
-/** Of a process that does not deliver. */
+/** For a process that does not deliver. */
 export const NO_DELIVERIES: DeliveryRunner = {
   ...NO_OWN_LANES,
   drain: () => Promise.resolve(0),
@@ -63,20 +63,20 @@ export interface RunnerParts extends DeliveryParts {
   readonly counters: Counters;
 }
 
-/** Shards that a drain looks at between two rests. */
+/** Shards that a drain scans before it yields. */
 const SHARDS_AT_A_TIME = 4;
-/** Listeners that are looked at in one shard in one drain. */
+/** Listeners of one shard that one drain visits at most. */
 const VISITS_MAX = 50;
-/** A lane in which something of ours has failed is left alone for so long. */
+/** How long a lane is left alone after a fault of our own. */
 const FAULT_PAUSE_MS = 5_000;
-/** For what is under way when the process ends. */
+/** How long running tries may take when the process ends. */
 const END_MS = 1_000;
 
-/** A lane that is in memory: it waits, or is worked in. */
+/** A lane in memory: it waits or is being worked on. */
 interface Busy {
   readonly shard: number;
   isUnderWay: boolean;
-  /** Offered again meanwhile: there may be something that was not seen. */
+  /** The lane was offered again meanwhile, so it may have work that was not seen. */
   again: boolean;
 }
 
@@ -85,11 +85,11 @@ export function createDeliveryRunner(parts: RunnerParts): DeliveryRunner {
   const settler = openDeliverySettler(engine, host);
   const endpoints = openEndpoints(openInstanceNames(engine));
   const busy = new Map<string, Busy>();
-  /** Those that have lanes waiting, the one that was served longest ago first. */
+  /** Endpoints with waiting lanes, the least recently served first. */
   const ready = new Set<Endpoint>();
   const running = new Set<Promise<void>>();
   const wakes = new Set<() => void>();
-  /** Behind which listener each shard is looked at next. */
+  /** The listener after which the next scan of each shard begins. */
   const turns = new Map<number, Pick<Lane, "tenant" | "listener">>();
   let isDriven = false;
   let isEnding = false;
@@ -118,12 +118,13 @@ export function createDeliveryRunner(parts: RunnerParts): DeliveryRunner {
   }
 
   function offer(lanes: Iterable<Lane>): void {
-    // Where the store has more, the turn is that of whoever comes first there.
+    // If the store has more marked lanes of the endpoint, its order decides which lane comes
+    // next.
     for (const lane of lanes) if (isOwn(lane)) enter(lane, (endpoint) => !endpoint.hasMore);
     pump();
   }
 
-  /** True where the lane now waits. */
+  /** Returns true if the lane now waits. */
   function enter(lane: Lane, hasRoom: (endpoint: Endpoint) => boolean): boolean {
     const name = nameOf(lane);
     const known = busy.get(name);
@@ -142,7 +143,7 @@ export function createDeliveryRunner(parts: RunnerParts): DeliveryRunner {
     return true;
   }
 
-  /** Begins with all that may begin, one of each listener in turn. */
+  /** Starts everything that may start, one lane per listener in turn. */
   function pump(): void {
     for (let hasBegun = true; hasBegun && !isEnding;) {
       hasBegun = false;
@@ -181,7 +182,7 @@ export function createDeliveryRunner(parts: RunnerParts): DeliveryRunner {
   function finish(endpoint: Endpoint, lane: Lane, own: Busy, rest: LaneRest | "fault"): void {
     own.isUnderWay = false;
     if (rest === "fault") {
-      // Its mark would bring it back at once, and again.
+      // The lane's mark would bring it back at once, over and over.
       host.startTimer(FAULT_PAUSE_MS, () => void busy.delete(nameOf(lane)));
       return;
     }
@@ -193,7 +194,7 @@ export function createDeliveryRunner(parts: RunnerParts): DeliveryRunner {
   }
 
   function noteFault({ tenant, listener, stream }: Lane, error: unknown): LaneRest | "fault" {
-    // The store is away: what is left has its mark.
+    // The store is unavailable; whatever is left still has its mark.
     if (isOutage(error)) return "left";
     const reason = error instanceof Error ? error.message : String(error);
     host.log("error", "Deliveries of a lane failed and go on later", {
@@ -227,7 +228,7 @@ export function createDeliveryRunner(parts: RunnerParts): DeliveryRunner {
     let entered = 0;
     let isRound = true;
     for (const { shard, found, next } of pages) {
-      // What is before the turn was not looked at.
+      // The scan did not cover what lies before its starting point.
       if (turns.has(shard)) isRound = false;
       if (next === undefined) turns.delete(shard);
       else turns.set(shard, next);
@@ -311,11 +312,14 @@ export function createDeliveryRunner(parts: RunnerParts): DeliveryRunner {
   return { isOwn, offer, drain, follow, circuitOf, idle, end };
 }
 
-/** What was found of one listener in one shard. */
+/** What a scan found of one listener in one shard. */
 interface Found {
   readonly at: Pick<Lane, "tenant" | "listener">;
   readonly lanes: readonly Lane[];
-  /** Behind which stream it was looked, and where to go on; none: from the first to the last. */
+  /**
+   * The scan began after the stream `from` and goes on after `next`. Both undefined: it covered
+   * all.
+   */
   readonly from: StreamKey | undefined;
   readonly next: StreamKey | undefined;
 }

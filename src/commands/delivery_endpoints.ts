@@ -1,7 +1,7 @@
 /**
- * What a process keeps in memory of each listener that it delivers to: the lanes that come next,
- * what is under way, and how its endpoint has answered. All of it is bounded, and the store has the
- * rest: whatever is forgotten here is found again by its mark.
+ * Owns what a process remembers of each listener that it delivers to. It knows the next lanes,
+ * the tries under way and how the endpoint has answered. All of it is bounded; the store has
+ * the rest, and a lane forgotten here is found again by its mark.
  */
 
 import {
@@ -15,7 +15,7 @@ import { allowsAnother, allowsInstance } from "../domain/listener/bulkhead.ts";
 import type { Lane } from "../domain/listener/delivery.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
 
-/** An instance: its environments share what may be under way. */
+/** An instance. Its environments share its limit on tries under way. */
 interface Owner {
   readonly name: string;
   underWay: number;
@@ -25,18 +25,21 @@ interface Owner {
 export interface Endpoint {
   readonly tenant: number;
   readonly listener: string;
-  /** Lanes that come next; {@link LANES_AHEAD} at most. */
+  /** The next lanes, at most {@link LANES_AHEAD}. */
   readonly waiting: Lane[];
   underWay: number;
   owner: Owner;
-  /** Of the address it stands for: another address is another endpoint. */
+  /** Belongs to `url`: a listener with another address starts with a fresh circuit. */
   circuit: Circuit;
   url: string | undefined;
-  /** There may be marked lanes that are not here. */
+  /** The store may have marked lanes that are not in `waiting`. */
   hasMore: boolean;
-  /** Where in each shard its next lanes are looked for; none: at the first. */
+  /** By shard: the stream after which its next lanes are looked for. Missing: from the first. */
   readonly cursors: Map<number, StreamKey>;
-  /** While it is left alone, its lanes are looked at from then on for what has grown too old. */
+  /**
+   * While the endpoint is left alone: from when on its lanes are checked for deliveries that
+   * are too old.
+   */
   looksMs: number;
 }
 
@@ -44,21 +47,27 @@ export interface Endpoints {
   open(tenant: number, listener: string): Endpoint;
   find(tenant: number, listener: string): Endpoint | undefined;
   all(): Iterable<Endpoint>;
-  /** Forgets one of which there is nothing to know. */
+  /** Forgets an endpoint about which there is nothing to remember. */
   closeIdle(endpoint: Endpoint): void;
 }
 
-/** Lanes of one listener that a process has ready, so that each end of a try is a new beginning. */
+/**
+ * Lanes of one listener kept ready, so that each finished try is followed by the next one at
+ * once.
+ */
 export const LANES_AHEAD = 64;
-/** How often the lanes of an endpoint that is left alone are looked at. */
+/** How often the lanes of an endpoint that is left alone are checked. */
 const LOOK_MS = 250;
 
-/** `instanceOf` tells whose environment it is, by its number. */
+/** `instanceOf` returns the instance to which a tenant number belongs. */
 export function openEndpoints(
   instanceOf: (tenant: number) => string | Promise<string>,
 ): Endpoints {
   const known = new Map<string, Endpoint>();
-  /** Of instances that have endpoints here; of a tenant, until the store has told whose it is. */
+  /**
+   * Owners by instance. A tenant stands for its instance until the store has told which one it
+   * is.
+   */
   const owners = new Map<string, Owner>();
 
   function join(endpoint: Endpoint, name: string): void {
@@ -114,7 +123,7 @@ function nameOf(tenant: number, listener: string): string {
   return `${tenant}/${listener}`;
 }
 
-/** Until it joins one. */
+/** Placeholder until an endpoint joins its owner. */
 const NOBODY: Owner = { name: "", underWay: 0, endpoints: 0 };
 
 function newEndpoint(tenant: number, listener: string): Endpoint {
@@ -132,29 +141,29 @@ function newEndpoint(tenant: number, listener: string): Endpoint {
   };
 }
 
-/** How many more lanes are worth reading from the store: in one go, or none. */
+/** How many lanes to read from the store: as many as fit, or 0 while over half are waiting. */
 export function roomOf({ waiting, circuit, looksMs }: Endpoint, nowMs: number): number {
   if (!allowsTry(circuit, nowMs) && nowMs < looksMs) return 0;
   return 2 * waiting.length > LANES_AHEAD ? 0 : LANES_AHEAD - waiting.length;
 }
 
-/** They are read now. */
+/** Notes that its lanes are being read now. */
 export function noteLook(endpoint: Endpoint, nowMs: number): void {
   endpoint.looksMs = nowMs + LOOK_MS;
 }
 
-/** Whether a lane that waits may begin, where so many of all listeners are under way. */
+/** Whether a waiting lane may start; `all` is the number under way across all listeners. */
 export function mayBegin({ waiting, underWay, owner }: Endpoint, all: number): boolean {
   return waiting.length > 0 && allowsAnother(underWay, all) && allowsInstance(owner.underWay, all);
 }
 
-/** One more of the endpoint is under way; or one less. */
+/** Counts one more lane of the endpoint under way, or one less. */
 export function noteUnderWay(endpoint: Endpoint, change: 1 | -1): void {
   endpoint.underWay += change;
   endpoint.owner.underWay += change;
 }
 
-/** Whether a try at `url` may begin now; where it may, it has begun. */
+/** Whether a try at `url` may begin now. If so, it counts as begun. */
 export function beginTry(endpoint: Endpoint, url: string, nowMs: number): boolean {
   if (endpoint.url !== url) {
     endpoint.url = url;
@@ -165,7 +174,7 @@ export function beginTry(endpoint: Endpoint, url: string, nowMs: number): boolea
   return true;
 }
 
-/** `isSuccess`: undefined where the try has told nothing. */
+/** `isSuccess` is undefined if the try says nothing about the endpoint. */
 export function endTry(
   endpoint: Endpoint,
   url: string,

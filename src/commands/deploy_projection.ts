@@ -1,6 +1,6 @@
 /**
- * Deploys and deletes projections. A new version is built beside the one that is read; the same
- * document again changes nothing. Decisions, section 15.
+ * Deploys and deletes projections. A new version is built next to the one that is read;
+ * deploying the same document again changes nothing. See docs/reference/projections.md.
  */
 
 import { canonicalJson } from "../domain/canonical_json.ts";
@@ -24,13 +24,13 @@ import { beginVersion, logTypes } from "./views/settle_projections.ts";
 
 export interface DeployedProjection {
   readonly name: string;
-  /** False where it was deployed already. */
+  /** False if it was already deployed. */
   readonly isNew: boolean;
 }
 
 type Parts = Pick<RowParts, "engine" | "host" | "sets"> & { readonly specs: SpecCache };
 
-/** A spec that changes meanwhile is taken so often. */
+/** Attempts while the spec keeps changing. */
 const TRIES_MAX = 5;
 
 export async function deployProjection(
@@ -46,7 +46,7 @@ export async function deployProjection(
   throw new Error("The spec was deployed again and again while a projection was");
 }
 
-/** Undefined: another spec is current by now. */
+/** Returns undefined if another spec has become current. */
 async function deployOnce(
   { engine, host, specs }: Parts,
   tenant: number,
@@ -93,7 +93,7 @@ async function newRecord(
   return { name, number, versions: 0, removing: [], isDeleted: false, deployed_at: "" };
 }
 
-/** Nothing of it can be read from now on; its rows are removed in the background. */
+/** The projection is unreadable at once; its rows are removed in the background. */
 export async function deleteProjection(
   { engine, sets }: Parts,
   { number: tenant }: Tenant,

@@ -1,8 +1,10 @@
 /**
- * Deploys a spec: compile, compare with the current one, make current. Spec: "Versioning",
- * "Operator endpoints". Compiling and comparing go in pieces, before the transaction; that switches
- * only from the spec that was compared, so two deploys at once cannot both pass against the same
- * predecessor.
+ * Deploys a spec: compiles it, compares it with the current one and makes it current. See
+ * docs/reference/specs.md.
+ *
+ * Compiling and comparing run in time slices before the transaction. The transaction switches
+ * only if the spec that was compared is still current, so two concurrent deploys cannot both
+ * pass against the same predecessor.
  */
 
 import { limits } from "../domain/limits.ts";
@@ -26,10 +28,13 @@ import { readTenantNumber } from "../store/instances.ts";
 import { openWatchedTypes, watchTypes } from "../store/watched_types.ts";
 import { readCurrentHash, readCurrentSpec, type StoredSpec, storeSpec } from "../store/specs.ts";
 
-/** How often a deploy begins anew because another one was faster. */
+/** Attempts of one deploy while other deploys keep getting in first. */
 const TRIES_MAX = 5;
 
-/** A spec like the current one is a no-op; a dry run tells what would happen and does nothing. */
+/**
+ * Deploying the current spec again changes nothing. A dry run reports what would happen and
+ * changes nothing either.
+ */
 export async function deploySpec(
   engine: Engine,
   host: Host,
@@ -64,7 +69,7 @@ export async function deploySpec(
   throw new Error("Other specs were deployed again and again while one was");
 }
 
-/** The spec that is current, which modules the new one could not call, and what it cuts off. */
+/** Reads the current spec, which modules the new one could not call, and what it cuts off. */
 async function readScene(tx: ReadTransaction, tenant: Tenant, spec: CompiledSpec) {
   const { moduleCalls } = spec;
   const number = await readTenantNumber(tx, tenant);
@@ -76,15 +81,15 @@ async function readScene(tx: ReadTransaction, tenant: Tenant, spec: CompiledSpec
   return { before, uncallable, cuts };
 }
 
-/** What a new spec means for the one that was current when it was compared. */
+/** How a new spec differs from the spec that was current at the time of the comparison. */
 interface Comparison {
   readonly before: StoredSpec | undefined;
   readonly changes: readonly string[];
-  /** Aggregate types that fold in another way from now on. */
+  /** Aggregate types whose fold changes. */
   readonly changedTypes: readonly string[];
 }
 
-/** In pieces, and outside of any transaction: the documents may be large. */
+/** Runs in time slices and outside any transaction, because the documents may be large. */
 async function compare(
   host: Host,
   specs: SpecCache,
@@ -102,7 +107,8 @@ async function compare(
   if (before === undefined) return accept({ before, changes, changedTypes: [] });
   let old = specs.known(number, before.spec_hash);
   if (old === undefined) {
-    // Not compiled only where an earlier version of the service took it and this one would not.
+    // Compiling fails only if an earlier version of the service accepted a spec that this one
+    // refuses.
     const compiled = await runInPieces(compileSpecSteps(before.spec, "store"), host);
     if (compiled.ok) old = compiled.spec;
   }
@@ -115,7 +121,7 @@ interface Deploy {
   readonly spec: CompiledSpec;
 }
 
-/** Undefined where another spec is current by now than the one it was compared with. */
+/** Returns undefined if another spec has become current since the comparison. */
 async function commit(
   engine: Engine,
   host: Host,
@@ -144,7 +150,7 @@ async function commit(
     }
     return accept({ ...describe(next, changes), spec });
   }).catch((error) => {
-    // It may have landed although its reply was lost.
+    // The commit may have landed although its reply was lost.
     specs.forget(tenant.number);
     throw error;
   });
@@ -161,7 +167,7 @@ function describe(
   return { spec_hash, version, changes };
 }
 
-/** From this commit on, events that start sagas or end their waits are put into the outbox. */
+/** From this commit on, events that start a saga or end a saga's wait go to the outbox. */
 export async function showToSagas(tx: Transaction, tenant: number, spec: CompiledSpec) {
   if (spec.sagas.size === 0) return;
   const types = [...spec.sagas.values()].flatMap(eventTypesOf);
@@ -169,12 +175,13 @@ export async function showToSagas(tx: Transaction, tenant: number, spec: Compile
   watchTypes(tx, tenant, await openWatchedTypes().read(tx, tenant), { sagas });
 }
 
-/** Spec: "Aggregates are rebuilt in the background": those folded anew or in another way. */
+/** Types that the background rebuilds: those newly cached or folded differently. */
 function changedTypes(before: CompiledSpec | undefined, after: CompiledSpec): string[] {
   const changed: string[] = [];
   for (const { name, cached, definitionHash } of after.aggregateTypes.values()) {
     const old = before?.aggregateTypes.get(name);
-    // A type that was not there or not cached has no snapshots, or old ones, of streams it had.
+    // A type that was absent or not cached has no snapshots, or only old ones of earlier
+    // streams.
     if (cached && !(old?.cached && old.definitionHash === definitionHash)) changed.push(name);
   }
   return changed;

@@ -1,6 +1,7 @@
 /**
- * What a deploy cuts off although it may: aggregates whose singleton goes, writers whose actor or
- * target type goes, projections that would read what is gone. Told by name, dry runs too.
+ * Finds what a permitted deploy cuts off, and reports it by name, in dry runs too. These are
+ * aggregates whose singleton is removed, writers whose actor or target type is removed, and
+ * projections that would read something that is gone.
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../domain/json.ts";
@@ -14,11 +15,11 @@ import type { ReadTransaction } from "../kv/engine.ts";
 import { listProjections, newestVersion } from "../store/projections.ts";
 import { readHead } from "../store/streams.ts";
 
-/** Streams of removed singletons that one deploy looks for, and those that a warning names. */
+/** Streams of removed singletons that one deploy looks up, and how many a warning names. */
 const STREAMS_MAX = 500;
 const NAMED_MAX = 5;
 
-/** What `after` cuts off of what was there under `before`; at most `limits.violationsMax`. */
+/** What `after` cuts off that existed under `before`; at most `limits.violationsMax` entries. */
 export async function findCuts(
   tx: ReadTransaction,
   tenant: number,

@@ -1,11 +1,12 @@
 /**
- * Implied events that are written in the transaction of their trigger, instead of leaving an entry
- * in the outbox for a second one. Decisions, section 11: readers see no difference, and what one
- * transaction does is there once; it costs less.
+ * Writes implied events in the transaction of their trigger instead of through the outbox.
+ * Readers see no difference, and the single transaction keeps the effect exactly once; it is
+ * only cheaper. See docs/reference/reactions.md.
  *
- * Only what cannot fail and sets nothing off itself goes this way (`prepare_reactions.ts`), and
- * only while nobody writes to its stream: a transaction that runs again, for whatever reason, uses
- * the outbox. So an implied event never delays its trigger, and never keeps it from being written.
+ * Only events that cannot fail and set nothing off themselves go this way
+ * (`prepare_reactions.ts`), and only while nobody writes to their stream. A transaction that
+ * has to run again, for whatever reason, uses the outbox. So an implied event never delays its
+ * trigger and never prevents it from being written.
  */
 
 import { encodeEvent, encodeMetadata } from "../domain/event.ts";
@@ -17,18 +18,18 @@ import type { WatchedTypes } from "../store/watched_types.ts";
 import { appendEvents } from "./append_events.ts";
 import type { PreparedEntry, PreparedWrite } from "./prepared_write.ts";
 
-/** Streams of implied events that one transaction has beside those of its writes, at most. */
+/** Streams that one transaction opens for direct events at most, besides those of its writes. */
 const STREAMS_MAX = 320;
 const MS_PER_SECOND = 1000;
 
 export const NO_STREAMS: ReadonlySet<StreamKey> = new Set();
 
-/** Streams to which a transaction may still append what its writes imply, opened. */
+/** Open streams to which a transaction may still append implied events directly. */
 export type DirectStreams = Map<StreamKey, StreamAppender>;
 
 /**
- * For each group of writes, the streams to which it may append what its writes imply: not one that
- * is `taken`, where something is being written or waits to be, and none of two groups.
+ * Picks, for each group of writes, the streams to which it may append implied events directly.
+ * No stream is picked twice, and none that is `taken`, that is, being written or waited for.
  */
 export function directStreamsOf(
   groups: readonly (readonly PreparedWrite[])[],
@@ -52,8 +53,8 @@ export function directStreamsOf(
 }
 
 /**
- * Writes the event of an entry, where that may be. False where it is for the outbox, and then so is
- * all that follows it to the same stream: nothing overtakes it.
+ * Writes the event of an entry directly if it may. Returns false if it has to go to the outbox;
+ * then every later event for the same stream goes there too, so nothing overtakes it.
  */
 export function appendDirect(
   tx: Transaction,

@@ -1,8 +1,10 @@
 /**
- * Drops events that wait in the outbox and that the current spec does not imply any more; one error
- * record of each root and deploy says so. A deploy may leave thousands of them, all of one root,
- * and each would meet the others at the root's record. So what comes while a transaction of the
- * same root runs shares the next one.
+ * Drops outbox entries whose implied event the current spec no longer implies. One error record
+ * for each root and deploy reports it.
+ *
+ * A deploy may leave thousands of such entries, all of one root, and each would conflict with
+ * the others on the root's record. So entries that arrive while a transaction of the same root
+ * runs share the next one.
  */
 
 import { countErrors, type Counters } from "../domain/counters.ts";
@@ -28,7 +30,7 @@ export interface ImpliedWork {
 }
 
 export interface Dropper {
-  /** Under the spec with that hash; where it is not the current one any more, the entry stays. */
+  /** Drops the entry under the spec with that hash. It stays if that spec is no longer current. */
   drop(implied: ImpliedWork, specHash: string): Promise<void>;
 }
 
@@ -88,7 +90,7 @@ export function openDropper({ engine, host, specs, counters }: DropperParts): Dr
     const { tenant, root, specHash } = queue;
     const record = recordOf(host, root, group[0]!);
     const outcome = await engine.transact(async (tx) => {
-      // This process may not have heard of the deploy that the events are of.
+      // This process may not know yet of the deploy under which the events were made.
       if (!await isCurrentSpec(tx, tenant, specHash)) return "other_spec";
       if (!await clearAll(tx, group)) return undefined;
       const isNoted = await noteDropped(tx, tenant, root, specHash, host.nowMs(), record);
@@ -101,7 +103,7 @@ export function openDropper({ engine, host, specs, counters }: DropperParts): Dr
   return { drop };
 }
 
-/** Clears those that nobody has done meanwhile; whether there were any. */
+/** Clears the entries that nobody has done meanwhile. Returns whether there were any. */
 async function clearAll(tx: Transaction, group: readonly ImpliedWork[]): Promise<boolean> {
   const are = await Promise.all(group.map(({ work }) => hasEntry(tx, work.place)));
   const left = group.filter((_, i) => are[i]);
@@ -119,7 +121,7 @@ function recordOf(host: Host, { of }: Root, { work, entry }: ImpliedWork) {
   });
 }
 
-/** For people who look for what was not written, and why. */
+/** Context for people who look for an event that was not written, and why. */
 export function contextOf({ stream, index }: OutboxPlace, entry: OutboxWork["entry"]) {
   const trigger = {
     event_key: stream,

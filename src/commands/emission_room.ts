@@ -1,8 +1,8 @@
 /**
- * Room for events of the service itself between their preparation and their commit. However much
- * waits to be done, so many bytes of it are prepared at a time, two milliseconds in a row, and
- * environments take turns: so a backlog neither fills the memory nor holds the thread, and what one
- * environment has set off does not stand before what others have.
+ * Limits the events of the service itself that are between preparation and commit. However
+ * large the backlog, only so many bytes are prepared at a time, for two milliseconds in a row,
+ * and environments take turns. So a backlog neither fills the memory nor blocks the thread, and
+ * one environment's reactions do not hold up those of others.
  */
 
 import { openFairLine } from "../domain/fair_line.ts";
@@ -12,8 +12,8 @@ import { openShares } from "../domain/shares.ts";
 
 export interface EmissionRoom {
   /**
-   * Calls `prepare` as soon as there is room, and `use` with what it gives. The room is taken until
-   * `use` has ended, for as many bytes as `sizeOf` says.
+   * Calls `prepare` as soon as there is room, then `use` with its result. Until `use` has
+   * ended, the visit occupies as many bytes as `sizeOf` returns.
    */
   enter<Prepared, Result>(tenant: number, visit: Visit<Prepared, Result>): Promise<Result>;
 }
@@ -24,9 +24,12 @@ export interface Visit<Prepared, Result> {
   use(prepared: Prepared): Promise<Result>;
 }
 
-/** In one turn: to commit what was prepared takes three times as long, in the same turn. */
+/**
+ * Preparation time in one turn. Committing the result takes three times as long, in the same
+ * turn.
+ */
 const PREPARING_MS_MAX = PIECE_MS_MAX / 2;
-/** What counts for a preparation that takes its time, as those do that ask modules. */
+/** What a preparation counts while it runs: one that asks modules takes its time. */
 const PREPARING_BYTES = 64 * 1024;
 
 export function openEmissionRoom(

@@ -1,11 +1,14 @@
-/** The pauses between tries of deliveries are over: their lanes are marked, for a try is due. */
+/** Marks the lanes of deliveries whose retry pause is over. */
 
 import type { Engine } from "../kv/engine.ts";
 import { laneOfTimer, markLane, signalLanes } from "../store/deliveries.ts";
 import { clearTimer, type Timer } from "../store/timers.ts";
 import type { OwnLanes } from "./append_deliveries.ts";
 
-/** Gives how many that were. A mark that is not needed any more is found out where it leads. */
+/**
+ * Returns the number of timers. A mark that is no longer needed is noticed by whoever works the
+ * lane.
+ */
 export async function fireDeliveryTimers(
   engine: Engine,
   lanes: OwnLanes,

@@ -1,4 +1,7 @@
-/** Tells sagas that their time is over; one that cannot be told is told again, later each time. */
+/**
+ * Tells sagas that their time is over. If that fails, the timer is tried again after growing
+ * pauses.
+ */
 
 import { retryPauseMs } from "../domain/reaction/outbox_entry.ts";
 import type { Host } from "../host.ts";
@@ -7,7 +10,7 @@ import type { SagaAdvancer } from "./advance_sagas.ts";
 import { isOutage } from "../domain/outage.ts";
 import type { SagaLanes } from "./saga_lanes.ts";
 
-/** Gives how many of the timers are over or were put off. Throws outages alone. */
+/** Returns how many of the timers are done or were postponed. Throws only outages. */
 export type SagaTimers = (timers: readonly Timer[]) => Promise<number>;
 
 export function openSagaTimers(host: Host, sagas: SagaAdvancer, lanes: SagaLanes): SagaTimers {

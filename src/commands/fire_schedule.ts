@@ -1,7 +1,8 @@
 /**
- * Does what is due: fires scheduled events, tells sagas that their time is over. Decisions,
- * section 12: an event fires at or after `fire_at`, exactly once. The transaction that appends it
- * reads the record and removes it with its timer, so cancelling and firing cannot both happen.
+ * Processes the timers that are due: scheduled events, sagas, deliveries and erasures. A
+ * scheduled event fires at or after `fire_at`, exactly once: the transaction that appends it
+ * reads its record and removes it together with its timer. So it cannot be both cancelled and
+ * fired. See docs/reference/reactions.md.
  */
 
 import { takeOthers, TIMER_WINDOW } from "../domain/fair_share.ts";
@@ -43,11 +44,15 @@ import type { WorkShare } from "./share_work.ts";
 
 export interface TimerRunner {
   /**
-   * Does up to about `limit` of what is due in this process's share, the oldest first; where there
-   * is more, up to as many again of other tenants. Gives how many it tried.
+   * Processes up to about `limit` due timers of this process's share, the oldest first. If
+   * there are more, it also takes up to as many again of other tenants. Returns how many it
+   * tried.
    */
   drain(limit: number, isStopping: () => boolean): Promise<number>;
-  /** How long nothing can be due, as far as is known; never longer than others may need. */
+  /**
+   * For how many milliseconds nothing known can be due, capped so that timers set by other
+   * processes are not missed.
+   */
   pauseMs(): number;
 }
 
@@ -65,7 +70,7 @@ export interface TimerParts {
 }
 
 const SCHEDULER = { type: "system_agent", id: "event_scheduler" } as const;
-/** Timers are set a second ahead at least: whoever looks twice as often misses none. */
+/** Every timer is set at least a second ahead, so polling twice a second misses none. */
 const PAUSE_MS_MAX = 500;
 const PAUSE_MS_MIN = 5;
 const MESSAGE_CHARACTERS_MAX = 500;
@@ -74,7 +79,10 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
   const { engine, host, specs, combiner, share, outbox, emitter, paused } = parts;
   const fireSagas = openSagaTimers(host, parts.sagas, outbox.sagas);
   let nextMs: number | undefined;
-  /** Of each shard with more than a round does: up to where others' timers were looked for. */
+  /**
+   * By shard with more timers than one round takes: up to where other tenants' timers were
+   * searched.
+   */
   const looked = new Map<number, Timer>();
 
   async function drain(limit: number, isStopping: () => boolean): Promise<number> {
@@ -110,7 +118,10 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
     return returned + aside.size + fired.length + await told + await marked + await erasures;
   }
 
-  /** As many again of the tenants that have none among the first, in a window that goes round. */
+  /**
+   * Finds as many more timers of tenants that are not in `first`. Its window cycles through the
+   * shard.
+   */
   async function findOthers(
     shard: number,
     nowMs: number,
@@ -123,7 +134,7 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
     const isRound = window.length < TIMER_WINDOW && last === window.at(-1);
     if (isRound || last === undefined) looked.delete(shard);
     else looked.set(shard, last);
-    // There are up to 16 such windows in a round, of a millisecond or two each.
+    // A round scans up to 16 such windows, each a millisecond or two long.
     await host.yieldTurn();
     return taken;
   }
@@ -133,7 +144,7 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
     return Math.max(PAUSE_MS_MIN, Math.min(nextMs - host.nowMs(), PAUSE_MS_MAX));
   }
 
-  /** Throws outages alone. */
+  /** Throws only outages. */
   async function fire(timer: Timer): Promise<void> {
     const { tenant, id } = timer;
     const found = await engine.snapshot(async (tx) => {
@@ -143,7 +154,8 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
       return { record, cancelled, isEarly: await isHourSpent(tx, tenant, record) };
     });
     if (found === undefined || found.record.timerMs !== timer.dueMs) {
-      // The record went, or its timer was moved, after the list was read; or its tenant is no more.
+      // The record was removed or its timer moved after the list was read, or the tenant is
+      // gone.
       return await clearStale(timer);
     }
     const { record, cancelled, isEarly } = found;
@@ -157,7 +169,7 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
     }
   }
 
-  /** A timer that sets itself again, where these have set off all that they may in this hour. */
+  /** Whether a recurring timer has to wait because such timers have used up this hour's budget. */
   async function isHourSpent(tx: ReadTransaction, tenant: number, record: ScheduleRecord) {
     if (!record.root?.isRecurring) return false;
     const count = await readRecurring(tx, tenant, hourOf(host.nowMs()));
@@ -195,11 +207,11 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
     if (left !== undefined && moment.ownWaitMs > 0) await outbox.drainBeforeReply(left);
   }
 
-  /** Gives an event up that does not fit the current spec. */
+  /** Gives up an event that does not fit the current spec. */
   async function drop(tenant: number, record: ScheduleRecord, message: string, hash: string) {
     const error = errorOf(host, record, message);
     const isSettled = await settle(tenant, record, async (tx) => {
-      // This process may not have heard of the deploy that the event is of.
+      // This process may not know yet of the deploy under which the event was made.
       if (!await isCurrentSpec(tx, tenant, hash)) return false;
       removeSchedule(tx, tenant, record);
       storeErrorRecord(tx, tenant, error);
@@ -231,7 +243,10 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
     if (isLast && isSettled) countErrors(combiner.counters, [parked]);
   }
 
-  /** Changes a record; undefined where it is another by now, false only where `change` says so. */
+  /**
+   * Changes a record. Returns undefined if the record has changed meanwhile, and false only if
+   * `change` returned false.
+   */
   function settle(
     tenant: number,
     { id, tries }: ScheduleRecord,
@@ -246,7 +261,7 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
   return { drain, pauseMs };
 }
 
-/** Fires as long as it is there as it was read, and no mark has cancelled it. */
+/** The event fires only while its record is unchanged and no cancel mark has cancelled it. */
 export function scheduleCause(tenant: number, record: ScheduleRecord, nowMs: number): Cause {
   const { id, cancelOn, root } = record;
   return {

@@ -1,45 +1,56 @@
 /**
- * When the writes that wait are committed, where this process alone writes. There one commit goes
- * after the other, and much of what it costs is the same for one write as for many. Clients that
- * wait for their answers come in halves all by themselves: one half is synced while the other is
- * prepared, each pays for a commit, and nothing ever brings them together. So the next commit waits
- * until as many writes are there as there were writers around the last one; but where nothing
- * comes, only for a moment, and where that was in vain, it does not wait for some commits.
+ * Decides when waiting writes are committed, if this process is the only writer.
+ *
+ * Commits follow one another, and much of a commit's cost is the same for one write as for
+ * many. Clients that wait for their answers tend to split into two halves: one half is synced
+ * while the other is prepared, each pays for a commit of its own, and nothing ever merges them.
+ * So the next commit waits until as many writes are there as there were writers around the last
+ * one. If no write arrives, it waits only for a moment. If a wait was in vain, some of the next
+ * commits do not wait at all.
  */
 
 export interface Gathering {
-  /** A transaction with so many writes begins. */
+  /** A transaction with this many writes begins. */
   begin(writes: number): void;
-  /** It has ended, while so many other writes wait. */
+  /** That transaction has ended; `waiting` other writes are waiting. */
   end(writes: number, waiting: number): void;
   /**
-   * Asked in a turn of the event loop: to commit the writes that wait, to look again in the next
-   * turn, or when one is submitted or a transaction ends.
+   * Called in a turn of the event loop. Answers whether to commit the waiting writes, to look
+   * again in the next turn, or to look again when a write is submitted or a transaction ends.
    */
   look(waiting: Waiting): "commit" | "next_turn" | "next_change";
 }
 
 export interface Waiting {
   readonly writes: number;
-  /** Of their events, as stored. */
+  /** Stored size of their events. */
   readonly bytes: number;
 }
 
-/** With so many a commit's own cost is little for each, and they should not wait for more. */
+/**
+ * With this many writers, each one's share of a commit is small, and waiting longer does not
+ * pay.
+ */
 const WRITERS_MAX = 128;
-/** So much is worth a commit of its own: its writing takes longer than all that is saved. */
+/** This much is worth a commit of its own: writing it takes longer than gathering could save. */
 const BYTES_MAX = 256 * 1024;
-/** Turns in which nothing came, in all, before a commit; then it takes what is there. */
+/**
+ * Milliseconds without a new write, in all, after which a commit takes the writes that are
+ * there.
+ */
 const IDLE_MS_MAX = 0.4;
-/** The same for a clock that stands still. */
+/** The same in turns, for a clock that stands still. */
 const IDLE_TURNS_MAX = 300;
-/** Commits that do not wait after so many in a row that waited in vain: 1, 3, 7, and so on. */
+/**
+ * The most commits that skip waiting. After 1, 2, 3 waits in vain in a row, 1, 3, 7 commits
+ * skip it, and so on.
+ */
 const SKIPPED_MAX = 31;
 
-/** Where others write too, nothing is gathered. */
+/** Gathers nothing, for stores that others write to as well. */
 export const NO_GATHERING: Gathering = { begin() {}, end() {}, look: () => "commit" };
 
-/** What came since a commit began to wait. */
+/** What arrived since a commit began to wait. */
 interface Wait {
   readonly from: number;
   waiting: number;
@@ -48,11 +59,11 @@ interface Wait {
   idleTurns: number;
 }
 
-/** @param nowMs a clock that only goes forward, in milliseconds. */
+/** @param nowMs a monotonic clock, in milliseconds. */
 export function openGathering(nowMs: () => number): Gathering {
-  /** Writes in transactions. */
+  /** Writes in running transactions. */
   let underWay = 0;
-  /** As many as there were since the last commit began. */
+  /** The highest number of writers seen since the last commit began. */
   let expected = 1;
   let isOutdated = false;
   let wait: Wait | undefined;
@@ -65,7 +76,7 @@ export function openGathering(nowMs: () => number): Gathering {
     return "commit";
   }
 
-  /** Whether it has waited long enough, now that so many writes are there. */
+  /** Whether the commit has waited long enough, now that this many writes are there. */
   function isIdle(waiting: number): boolean {
     const now = nowMs();
     wait ??= { from: waiting, waiting, lookedMs: now, idleMs: 0, idleTurns: 0 };

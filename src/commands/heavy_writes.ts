@@ -1,7 +1,8 @@
 /**
- * Writes that take more than a few milliseconds to check or to prepare. Such a write has megabytes
- * in memory until it has committed, for it sets much off or has many events. So a few of them are
- * under way at a time, and instances share the places. All others pass by.
+ * Limits heavy writes: those that take more than a few milliseconds to check or to prepare.
+ * Such a write sets off much or has many events, and keeps megabytes in memory until it has
+ * committed. So only a few run at a time, and instances share the places. All other writes pass
+ * without waiting.
  */
 
 import { openShares } from "../domain/shares.ts";
@@ -9,7 +10,7 @@ import { openFairLine } from "../domain/fair_line.ts";
 import { limits } from "../domain/limits.ts";
 
 export interface HeavyWrites {
-  /** Waits for a place. The function it gives frees that place, and is to be called once. */
+  /** Waits for a place. The returned function frees it and must be called exactly once. */
   enter(instanceId: string): Promise<() => void>;
 }
 
@@ -27,7 +28,8 @@ export function openHeavyWrites(placesMax: number = limits.heavyWritesMax): Heav
   }
 
   async function enter(instanceId: string): Promise<() => void> {
-    // Whoever waits goes on as soon as there is a place for its instance: nobody can be passed.
+    // A waiting write starts as soon as its instance has a place. So if there is a place now,
+    // no write of the instance is waiting, and none is overtaken.
     if (!taken.isFull(instanceId)) taken.add(instanceId, 1);
     else {
       await new Promise<void>((resolve) => {

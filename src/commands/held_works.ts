@@ -1,7 +1,8 @@
 /**
- * Entries of the outbox that this process has in memory: its own, from the write that has left them
- * until they are done. There is a limit to their number and to their bytes, and environments share
- * both. What is beyond is left to the workers, who read it page by page.
+ * Tracks the outbox entries that this process holds in memory. These are its own entries, from
+ * the write that left them until they are done. Their number and their bytes are limited, and
+ * environments share both limits. Entries beyond the limits are left to the workers, which read
+ * the outbox page by page.
  */
 
 import { openShares } from "../domain/shares.ts";
@@ -9,18 +10,18 @@ import { limits } from "../domain/limits.ts";
 import type { OutboxPlace, OutboxWork } from "../domain/reaction/outbox_entry.ts";
 
 export interface HeldWorks {
-  /** Whether an environment has as many as it may. */
+  /** Whether an environment holds as many as it may. */
   isFull(tenant: number): boolean;
-  /** Whether it is in hand already: then it is done without the workers. */
+  /** Whether the entry is held already. If so, the workers must not do it as well. */
   has(place: OutboxPlace): boolean;
-  /** Keeps `works` in mind until {@link drop}. */
+  /** Holds `works` until {@link drop}. */
   hold(works: readonly OutboxWork[]): void;
   drop(works: readonly OutboxWork[]): void;
 }
 
-/** Entries in memory at a time. */
+/** Entries in memory at most. */
 const WORKS_MAX = 40_000;
-/** What an entry takes in memory beside the bytes that are stored. */
+/** Memory that an entry takes besides its stored bytes. */
 const ENTRY_BYTES = 500;
 
 export function openHeldWorks(): HeldWorks {

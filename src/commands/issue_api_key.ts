@@ -1,4 +1,4 @@
-/** Issues, rotates and ends API keys. A key's text is given out once and kept nowhere. */
+/** Issues, rotates and revokes API keys. A key's text is returned once and stored nowhere. */
 
 import type { ApiKeyView, IssuedApiKey, Operator, Scope } from "../domain/access.ts";
 import {
@@ -51,7 +51,7 @@ export async function issueApiKey(
   return accept({ ...viewApiKey(fresh.stored.record), key: fresh.key });
 }
 
-/** The same key with a new text; the old text ends with the commit. */
+/** Keeps the key but gives it a new text; the old text is invalid from the commit on. */
 export function rotateApiKey(
   engine: Engine,
   host: Host,
@@ -68,7 +68,7 @@ export function rotateApiKey(
   });
 }
 
-/** `revokeAt` is ISO 8601 UTC and in the future. Setting it again replaces it. */
+/** `revokeAt` is an ISO 8601 UTC time in the future. Setting it again replaces it. */
 export async function scheduleRevocation(
   engine: Engine,
   host: Host,
@@ -97,7 +97,7 @@ export function revokeApiKey(
   operator: Operator,
   keyId: string,
 ): Promise<Outcome<void>> {
-  // A key that has ended by its time may still be removed from the list.
+  // A key that has already expired may still be removed from the list.
   return changeApiKey(engine, operator, keyId, -Infinity, removeApiKey);
 }
 
@@ -117,7 +117,7 @@ export function prepareApiKey(host: Host, tenant: Tenant, name: string, scope: S
   return { key, stored: { record, hash: hashApiKey(key) } };
 }
 
-/** One key, if the operator may touch it and it has not ended by `nowMs`. */
+/** Changes one key, if the operator may touch it and it has not expired by `nowMs`. */
 function changeApiKey<T>(
   engine: Engine,
   operator: Operator,

@@ -1,6 +1,6 @@
 /**
- * The streams of some writes as they are while these are judged: as the store has them, and then as
- * each write that was taken would leave them.
+ * Tracks the states of streams while modules judge writes to them. The states start as the
+ * store has them, and each accepted write moves them on.
  */
 
 import { extendChain } from "../domain/audit/chain.ts";
@@ -28,9 +28,9 @@ export interface SceneParts extends HandlerRunners {
 export interface StreamState extends FoldedState, StreamTip {}
 
 export type Verdict =
-  /** Its handlers have taken it; where it is written, the streams are as in `after`. */
+  /** The handlers have accepted it. If it is written, its streams are as in `after`. */
   | { readonly kind: "taken"; readonly write: PreparedWrite; readonly after: readonly After[] }
-  /** For the transaction to answer: no module is asked. */
+  /** Left to the transaction to answer; no module is asked. */
   | { readonly kind: "unjudged"; readonly write: PreparedWrite }
   | { readonly kind: "refused"; readonly ok: false; readonly refusal: Refusal }
   | { readonly kind: "thrown"; readonly error: unknown };
@@ -42,19 +42,22 @@ interface After {
 }
 
 export interface Scene {
-  /** Never throws. What was taken is how the next one finds the streams. */
+  /**
+   * Never throws. After an accepted write, the next one is judged on the streams as it leaves
+   * them.
+   */
   judge(write: PreparedWrite): Promise<Verdict>;
-  /** Remembers the states that a write has left, once it was written. */
+  /** Remembers the states after a write, once it was written. */
   keep(verdict: Extract<Verdict, { readonly kind: "taken" }>): void;
 }
 
-/** No stream was ever there: what the transaction cannot answer otherwise is judged again. */
+/** Matches no stream: if the transaction has no other answer for the write, it is judged again. */
 const NEVER: StreamTip = { tip: "never" };
-/** Events of a write that are judged between two looks at the clock. */
+/** Events of a write that are judged before the clock is checked. */
 const SLICE_EVENTS = 100;
 const MS_PER_SECOND = 1_000;
 
-/** Whether a module is to judge any event of the write. */
+/** Whether a module judges any event of the write. */
 export function needsVerdict({ targets }: PreparedWrite): boolean {
   return targets.some(asksModules);
 }
@@ -87,7 +90,7 @@ export function openScene(parts: SceneParts, tenant: number): Scene {
     const isConflict = [...before].some(([{ expected }, { length }]) =>
       !meetsExpectedLength(length, expected)
     );
-    // A conflict is told before what a handler says.
+    // A conflict takes precedence over what a handler says.
     if (isConflict) return unjudged(write, (target) => before.get(target));
     const after: After[] = [];
     const endMs = parts.host.monotonicMs() + limits.wasmRequestMsMax;
@@ -119,7 +122,7 @@ export function openScene(parts: SceneParts, tenant: number): Scene {
   return { judge, keep };
 }
 
-/** A stream as the store has it now. */
+/** A stream as it is in the store now. */
 export async function readStreamState(
   reader: AggregateReader,
   tenant: number,
@@ -133,7 +136,7 @@ export async function readStreamState(
   return accept({ length, bytes, generation, tip, stateJson });
 }
 
-/** The stream behind the events of `target`, or why its handlers do not take them. */
+/** The stream after the events of `target`, or why its handlers refuse them. */
 export async function foldTarget(
   { host, ...runners }: Pick<SceneParts, "host" | "modules" | "compute">,
   tenant: number,
@@ -169,7 +172,7 @@ function placeOf({ form, targets }: PreparedWrite, target: PreparedTarget, event
   return form === "batch" ? { eventIndex } : { targetIndex: targets.indexOf(target), eventIndex };
 }
 
-/** The write, which is only written where the streams are as they were found. */
+/** Makes the write conditional: it is only written if its streams are as they were found. */
 function guard(
   write: PreparedWrite,
   tipOf: (target: PreparedTarget) => StreamTip | undefined,
@@ -185,7 +188,7 @@ function unjudged(write: PreparedWrite, tipOf: Parameters<typeof guard>[1]): Ver
   return { kind: "unjudged", write: guard(write, tipOf) };
 }
 
-/** A recorded key is answered without asking anybody. Decided in "Checking a write". */
+/** A recorded idempotency key is answered without asking modules. See docs/reference/writing.md. */
 async function isInLedger(
   engine: Engine,
   tenant: number,

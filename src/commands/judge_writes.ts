@@ -1,11 +1,12 @@
 /**
- * Lets modules judge events before they are written. Decisions, section 10: "A handler runs at
- * write time against the current state". A module may take seconds, so it is asked before the
- * transaction, which writes nothing where the stream has moved since; then the module is asked
- * again. So every stored event was taken by its handler on the very state that it follows.
+ * Lets WebAssembly modules judge events before they are written. A module may take seconds, so
+ * it is asked before the transaction. The transaction writes nothing if the stream has moved
+ * since; then the module is asked again. So every stored event was accepted by its handler on
+ * exactly the state that it follows. See docs/reference/modules.md.
  *
- * Writes to one stream are judged one after the other, each on what those before it will leave, and
- * written together. Writes to types without modules pass by.
+ * Writes to one stream are judged one after the other, each on the state that the writes before
+ * it will leave, and are written together. Writes to types without modules pass straight
+ * through.
  */
 
 import { type Outcome, refuse } from "../domain/refusal.ts";
@@ -22,7 +23,7 @@ import { openTurns } from "./stream_turns.ts";
 
 /** Writes to one stream that are judged before the first of them is written. */
 const GROUP_MAX = 200;
-/** Times that a write is judged anew: others have written to the stream, on another node. */
+/** Attempts to judge a write while another node keeps writing to its stream. */
 const TRIES_MAX = 20;
 const RETRY_AFTER_MS = 1_000;
 
@@ -33,7 +34,7 @@ interface Waiting {
   tries: number;
 }
 
-/** A combiner that has what it combines judged before. */
+/** Wraps a combiner so that writes are judged before they are combined. */
 export function createJudge(parts: SceneParts, combiner: Combiner): Combiner {
   const lanes = new Map<string, Waiting[]>();
   const turns = openTurns();
@@ -57,7 +58,7 @@ export function createJudge(parts: SceneParts, combiner: Combiner): Combiner {
   }
 
   async function runLane(tenant: number, name: string, lane: Waiting[]): Promise<void> {
-    // Others of the same turn come along.
+    // Writes of the same turn join this one.
     await Promise.resolve();
     while (lane.length > 0) {
       await turns.take([name], async () => {
@@ -75,7 +76,7 @@ export function createJudge(parts: SceneParts, combiner: Combiner): Combiner {
     });
   }
 
-  /** Gives those that are to be judged again. Never throws. */
+  /** Returns the writes that have to be judged again. Never throws. */
   async function settle(tenant: number, group: readonly Waiting[]): Promise<Waiting[]> {
     const scene = openScene(parts, tenant);
     const verdicts: Verdict[] = [];
@@ -84,7 +85,7 @@ export function createJudge(parts: SceneParts, combiner: Combiner): Combiner {
       verdicts.map((verdict) => submitJudged(tenant, verdict)),
     );
     const again: Waiting[] = [];
-    // What was judged on a write that was not written after all was judged on nothing.
+    // A verdict that follows a write that was not written after all is void.
     let isTrue = true;
     for (const [index, waiting] of group.entries()) {
       const verdict = verdicts[index]!;
@@ -117,14 +118,14 @@ function nameOf(tenant: number, { key }: PreparedTarget): string {
   return `${tenant}/${key}`;
 }
 
-/** The first of those that wait, as far as they are of one kind. */
+/** Takes waiting writes from the front while they are of one kind, at most `GROUP_MAX`. */
 function takeGroup(lane: Waiting[]): Waiting[] {
   const kind = kindOf(lane[0]!.write);
   const end = lane.findIndex(({ write }, index) => index === GROUP_MAX || kindOf(write) !== kind);
   return lane.splice(0, end < 0 ? lane.length : end);
 }
 
-/** Writes that no module judges, and those judged by the same modules. */
+/** Writes that no module judges are of one kind, and so are writes judged by the same modules. */
 function kindOf(write: PreparedWrite): string {
   return needsVerdict(write) ? write.targets[0]!.judgedAs!.foldHash : "";
 }
@@ -135,7 +136,7 @@ function hasLanded(result: PromiseSettledResult<Outcome<Written>>): boolean {
   return written !== STREAM_MOVED && written !== NOTHING_WRITTEN && !written.replayed;
 }
 
-/** Turns away what has been judged in vain too often. */
+/** Refuses a write that was judged in vain too often. */
 function mayTryAgain(waiting: Waiting): boolean {
   if (++waiting.tries < TRIES_MAX) return true;
   const message = "Others write to this aggregate faster than its handlers can judge";

@@ -1,6 +1,6 @@
 /**
- * Saves states that reads have folded anyway, so that the next cold read starts there. Waiting
- * states are kept in memory only: losing one costs a fold, never an answer.
+ * Saves states that reads have folded anyway, so that the next cold read starts from them.
+ * Waiting states are in memory only: losing one costs a fold, never an answer.
  */
 
 import { LRUCache } from "lru-cache";
@@ -11,10 +11,10 @@ import { isCurrentFold, type SpecCache } from "../queries/current_spec.ts";
 import type { FoldedState } from "../queries/fold_stream.ts";
 import { readSnapshotHeader, saveSnapshot } from "../store/snapshots.ts";
 
-/** States that wait to be saved, and their characters; more push out the oldest. */
+/** States that wait to be saved, and their total characters; beyond that the oldest are dropped. */
 const WAITING_MAX = 256;
 const WAITING_CHARACTERS_MAX = 16 * 1024 * 1024;
-/** A larger state is left to the rebuild of growing streams. */
+/** A larger state is left to the background rebuild of growing streams. */
 const STATE_CHARACTERS_MAX = 1024 * 1024;
 
 interface DueSnapshot {
@@ -26,9 +26,9 @@ interface DueSnapshot {
 
 export interface SnapshotKeeper {
   add(tenant: number, stream: StreamKey, foldHash: string, state: FoldedState): void;
-  /** Saves up to `limit` of the waiting states, fewer once `isStopping`; gives how many. */
+  /** Saves up to `limit` waiting states, fewer once `isStopping` returns true. Returns how many. */
   drain(limit: number, isStopping: () => boolean): Promise<number>;
-  /** Forgets all that waits: some may be of events that were erased. */
+  /** Drops all waiting states, because some may come from events that were erased. */
   clear(): void;
 }
 
@@ -60,7 +60,7 @@ export function createSnapshotKeeper(
   }
 
   async function save({ tenant, stream, foldHash, state }: DueSnapshot): Promise<void> {
-    // A state folded before a deploy must not take the place of one folded after it.
+    // A state folded before a deploy must not replace one folded after it.
     const spec = await specs.current(tenant);
     if (spec.aggregateTypes.get(splitStreamKey(stream).type)?.foldHash !== foldHash) return;
     const kept = await engine.snapshot((tx) => readSnapshotHeader(tx, tenant, stream, foldHash));

@@ -1,4 +1,4 @@
-/** An implied event for the outbox, as it is kept in memory until it is written. */
+/** Keeps an implied event for the outbox compactly in memory until it is written. */
 
 import type { Emission } from "../domain/reaction/action.ts";
 import type { EmitEntry, WaitingEntry } from "../domain/reaction/outbox_entry.ts";
@@ -8,12 +8,13 @@ import type { PreparedEntry } from "./prepared_write.ts";
 
 type EmitWaiting = WaitingEntry & { readonly entry: EmitEntry };
 
-/** An entry of so many bytes has its data as an object. */
+/** Up to this size, an entry keeps its data as an object. */
 const OBJECT_BYTES_MAX = 2048;
 
 /**
- * The entry with its bytes. As an object, data takes up to ten times the bytes of its text. So what
- * is large is kept as the bytes that are stored, and whoever asks for the data has it made anew.
+ * Returns the entry with its encoded bytes. As an object, data takes up to ten times the memory
+ * of its text. So a large entry keeps only the bytes that are stored, and its data is decoded
+ * anew on each access.
  */
 export function keepEncoded(waiting: EmitWaiting): PreparedEntry {
   const value = encodeEntry(waiting);

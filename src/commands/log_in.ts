@@ -1,6 +1,6 @@
 /**
- * Accounts of operators: made on the command line, used to get a token. Neither an answer nor its
- * time tells whether an account exists.
+ * Creates operator accounts (on the command line) and logs operators in to get a token. Neither
+ * the answer nor its timing reveals whether an account exists. See docs/reference/operators.md.
  */
 
 import {
@@ -28,7 +28,7 @@ import { type PasswordHasher, SALT_BYTES } from "./hash_password.ts";
 import type { LoginGate } from "./login_gate.ts";
 import { type MintedToken, mintOperatorToken } from "./operator_token.ts";
 
-/** What accounts need beside the store. */
+/** What accounts need besides the store. */
 export interface Accounts {
   readonly engine: Engine;
   readonly host: Host;
@@ -37,7 +37,7 @@ export interface Accounts {
   readonly jwtSecret: Uint8Array;
 }
 
-/** Refused: a bad email or password, and an email that has an account already. */
+/** Refuses a bad email, a bad password, and an email that already has an account. */
 export async function addUser(
   { engine, host, hasher }: Accounts,
   email: string,
@@ -65,18 +65,18 @@ export async function addUser(
   });
 }
 
-/** Who asks to be let in. */
+/** A login attempt. */
 export interface LoginRequest {
   readonly email: string;
   readonly password: string;
-  /** The address, or the part of one that is a customer's own. */
+  /** The address of the client, or the part of it that identifies one customer. */
   readonly network: string;
 }
 
 /**
- * A token of 24 hours for the right password. Ten wrong ones in a minute from one address lock the
- * account for that address; a hundred from many addresses lock it for all but those from which its
- * owner has logged in before.
+ * Returns a 24-hour token for the right password. Ten wrong passwords in a minute from one
+ * address lock the account for that address. A hundred from many addresses lock it for every
+ * address from which its owner has not logged in before.
  */
 export async function login(
   accounts: Accounts,
@@ -84,7 +84,7 @@ export async function login(
 ): Promise<Outcome<MintedToken>> {
   const { engine, host, hasher, gate } = accounts;
   const normalized = normalizeEmail(email);
-  // No account can have such an email, so turning it away early tells nothing.
+  // No account can have such an email, so the early refusal reveals nothing.
   if (normalized === undefined) return wrongLogin();
   const lockedMs = gate.lockedMs(network, host.monotonicMs());
   if (lockedMs > 0) return locked(Math.ceil(lockedMs / 1000));
@@ -121,7 +121,7 @@ async function judgeLogin(
   return accept(await mintOperatorToken(request));
 }
 
-/** Counts the try before it is judged; gives the account, if there is one. */
+/** Counts the attempt before it is judged. Returns the account, if there is one. */
 function beginLogin(
   engine: Engine,
   email: string,

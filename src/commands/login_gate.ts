@@ -1,8 +1,8 @@
 /**
- * Whose password is looked at next. A look costs a quarter second of a core and 32 MiB, and anybody
- * may ask for one, so few run at once. Addresses take turns: one that asks a thousand times waits
- * for itself. Those from which an account's owner has logged in before have turns of their own, so
- * that owners get in however many strangers ask.
+ * Decides whose password is checked next. A check costs a quarter of a second of CPU and 32
+ * MiB, and anybody can cause one, so few run at once. Addresses take turns, so an address that
+ * asks a thousand times only delays itself. Addresses from which an account's owner has logged
+ * in before have a queue of their own, so owners get in however many strangers ask.
  */
 
 import { limits } from "../domain/limits.ts";
@@ -10,13 +10,13 @@ import { addAt, newRateWindow, type RateWindow, roomInMs } from "../domain/rate.
 import { createRecentMap } from "../domain/recent_map.ts";
 
 export interface LoginGate {
-  /** How long the address must wait for its failed logins, in ms; 0 where it need not. */
+  /** How many milliseconds the address must wait because of its failed logins; 0 if it need not. */
   lockedMs(network: string, nowMs: number): number;
-  /** Resolves to true when it is the address's turn, to false where too many wait. */
+  /** Resolves to true when it is the address's turn, to false if too many wait. */
   enter(network: string, isKnown: boolean): Promise<boolean>;
   /** Ends the turn. */
   leave(): void;
-  /** A login from the address has failed. `nowMs` of a clock that only goes forward. */
+  /** Counts a failed login from the address. `nowMs` is monotonic time. */
   countFailed(network: string, nowMs: number): void;
 }
 
@@ -28,7 +28,7 @@ const BUCKET_MS = 5_000;
 
 type Waiter = (mayGo: boolean) => void;
 
-/** Waiters by address; the addresses in the order of their turns. */
+/** Waiters by address; the map's order is the order of the turns. */
 interface Queue {
   readonly byNetwork: Map<string, Waiter[]>;
   count: number;
@@ -39,7 +39,7 @@ export function createLoginGate(): LoginGate {
   const strangers: Queue = { byNetwork: new Map(), count: 0 };
   const known: Queue = { byNetwork: new Map(), count: 0 };
   let running = 0;
-  /** The two queues take turns too. */
+  /** The two queues alternate as well. */
   let wasKnown = false;
 
   function next(): Waiter | undefined {
@@ -83,7 +83,7 @@ export function createLoginGate(): LoginGate {
   };
 }
 
-/** Of the address whose turn it is, which then is the last in line. */
+/** Takes a waiter of the address whose turn it is and moves that address to the end. */
 function takeNext(queue: Queue): Waiter | undefined {
   const [first] = queue.byNetwork;
   if (first === undefined) return undefined;
@@ -95,7 +95,10 @@ function takeNext(queue: Queue): Waiter | undefined {
   return waiter;
 }
 
-/** Where all is full, the last one goes of the address that has most, if it has more than this. */
+/**
+ * Makes room in a full queue by refusing the last waiter of the address that has most, provided
+ * it has more than this address would have.
+ */
 function makeRoom(queue: Queue, network: string): boolean {
   const { byNetwork, count } = queue;
   const own = byNetwork.get(network)?.length ?? 0;

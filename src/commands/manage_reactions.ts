@@ -1,6 +1,6 @@
 /**
- * What operators do about pending reactions of an environment: pause all of it, let it go on, and
- * discard some of it. An error record says what was discarded, and by whom.
+ * Lets operators pause and resume all pending reactions of an environment, and discard some. An
+ * error record says what was discarded and by whom. See docs/reference/reactions.md.
  */
 
 import { countErrors, type Counters } from "../domain/counters.ts";
@@ -36,26 +36,26 @@ export interface ManageParts {
 
 export interface DiscardRequest {
   readonly filter: PendingFilter;
-  /** Where an earlier call has stopped. */
+  /** Where an earlier call stopped. */
   readonly start?: string;
   readonly by: string;
   readonly requestId: string;
 }
 
-/** How much was discarded; `next_start` where there may be more. */
+/** How many were discarded; `next_start` is set if there may be more. */
 export interface Discarded {
   readonly discarded: Readonly<Record<PendingKind, number>>;
   readonly truncated: boolean;
   readonly next_start?: string;
 }
 
-/** One call takes so long, and looks at so many pieces, at most. */
+/** Limits of one call: milliseconds, and pending reactions it looks at. */
 const CALL_MS_MAX = 2_000;
 const PIECES_MAX = 10_000;
-/** Of one transaction. */
+/** Pending reactions per transaction. */
 const AT_A_TIME = 100;
 
-/** Nothing reacts from now on; nodes hear of it within seconds. */
+/** Stops all reactions of the environment; the nodes hear of it within seconds. */
 export async function pauseReactions(
   { engine, host, paused }: ManageParts,
   { number }: Tenant,
@@ -70,7 +70,7 @@ export async function pauseReactions(
   await paused.ready();
 }
 
-/** All that waits goes on; timers that are due by now fire late. */
+/** Lets everything that waits go on; timers that are overdue fire late. */
 export async function resumeReactions(
   { engine, paused }: ManageParts,
   { number }: Tenant,
@@ -83,7 +83,7 @@ export async function resumeReactions(
   await paused.ready();
 }
 
-/** Takes out what matches the filter, until that is all or the call has taken long enough. */
+/** Discards what matches the filter until nothing is left or the call has taken long enough. */
 export async function discardReactions(
   parts: ManageParts,
   tenant: Tenant,
@@ -118,7 +118,7 @@ export async function discardReactions(
   return accept({ discarded, truncated: true, next_start: sealPendingPlace(place) });
 }
 
-/** In one transaction; gives the kinds of those that were still there. */
+/** Discards in one transaction. Returns the kinds of those that were still there. */
 async function discardSome(
   { engine, host, sagas }: ManageParts,
   tenant: number,

@@ -1,6 +1,6 @@
 /**
- * Meters a transaction's events against the plan: all count, only clients' are ever refused. Spec:
- * "Plan allocation"; decided in "Limits and plans".
+ * Meters a transaction's events against the plan; only clients' writes are ever refused. All
+ * events count. See docs/reference/limits.md.
  */
 
 import { assert } from "../domain/assert.ts";
@@ -11,17 +11,17 @@ import { countUsage, readUsage } from "../store/usage.ts";
 import type { PreparedWrite } from "./prepared_write.ts";
 
 export interface EventMeter {
-  /** The refusal of a write for which the month's events are not enough; else undefined. */
+  /** Returns a refusal if the month's remaining events do not suffice for the write. */
   refuse(write: PreparedWrite): Outcome<never> | undefined;
-  /** Notes events that a write has placed; gives how much is used, where there is a limit. */
+  /** Notes events that a write has placed. Returns the usage if there is a limit. */
   note(write: PreparedWrite, events: number): PlanUsage | undefined;
-  /** Counts all that was noted, once. */
+  /** Counts everything that was noted. Call it once. */
   flush(tx: Transaction): void;
 }
 
 /**
- * Only where a write has a limit anything is read, and that unguarded: writes that land side by
- * side do not see each other's events, so they may pass the limit by as many.
+ * Reads the usage only if a write has a limit, and reads it unguarded. So concurrent writes do
+ * not see each other's events and may exceed the limit by that many.
  */
 export async function openMeter(
   tx: Transaction,

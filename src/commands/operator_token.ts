@@ -7,12 +7,12 @@ import { limits } from "../domain/limits.ts";
 export interface TokenRequest {
   /** At least 32 bytes. */
   readonly secret: Uint8Array;
-  /** Who the token is for, e.g. an email. */
+  /** Who the token is for, for example an email address. */
   readonly subject: string;
   readonly nowMs: number;
-  /** Ids of the only instances the token covers; left out: all. */
+  /** Ids of the only instances that the token covers; omitted: all. */
   readonly instances?: readonly string[];
-  /** At most, and by default, 24 hours. */
+  /** At most 24 hours, which is also the default. */
   readonly lifetimeSeconds?: number;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Makes the deliveries of events before their transaction: one for each listener of the spec that
- * hears an event. Their ids are drawn here, so that they are the same however often that runs.
+ * Makes the deliveries of events before their transaction. There is one for each listener of
+ * the spec that hears an event. Their ids are drawn here, so a transaction that runs again
+ * stores the same ids.
  */
 
 import type { EncodedEvent } from "../domain/event.ts";
@@ -12,11 +13,11 @@ import { encodeDelivery } from "../store/deliveries.ts";
 import type { ReactionPlan } from "./prepare_reactions.ts";
 import type { PreparedDelivery } from "./prepared_write.ts";
 
-/** Key and mark beside the stream they name, counted as written and as what may conflict. */
+/** Key and mark besides the stream they name. Each counts as written and as a possible conflict. */
 const KEY_BYTES = 64;
 const KEY_FACTOR = 4;
 
-/** What `events` of one stream are to be told; undefined where nobody hears them. */
+/** The deliveries of `events` of one stream; undefined if no listener hears them. */
 export function* prepareDeliveries(
   plan: ReactionPlan,
   aggregateType: string,
@@ -27,7 +28,7 @@ export function* prepareDeliveries(
   if (spec.listeners.size === 0) return undefined;
   let prepared: PreparedDelivery[] | undefined;
   for (const [offset, { type }] of events.entries()) {
-    // The write is refused: whom it would be told is not asked any more.
+    // The write will be refused, so further deliveries do not matter.
     if (plan.bytes > limits.writeStoredBytesMax) break;
     if (offset > 0) yield;
     for (const listener of spec.listenersOf(aggregateType, type)) {

@@ -1,7 +1,7 @@
 /**
- * Computes what events set off, before their transaction: from each event alone, as the spec
- * declares it. Decisions, section 11. What comes to nothing becomes an error record and never
- * touches the event.
+ * Computes what events set off, before their transaction, from each event and the spec alone. A
+ * reaction that fails becomes an error record and never affects the event. See
+ * docs/reference/reactions.md.
  */
 
 import { Buffer } from "node:buffer";
@@ -39,37 +39,37 @@ import { keepEncoded } from "./kept_entry.ts";
 import type { PreparedEntry, PreparedReactions, PreparedSchedule } from "./prepared_write.ts";
 import { makeErrorRecord } from "./record_error.ts";
 
-/** What all events of one write share; the sums grow as they are looked at. */
+/** What all events of one write share; the sums grow as events are processed. */
 export interface ReactionPlan {
   readonly host: Host;
   readonly spec: CompiledSpec;
   readonly nowMs: number;
   readonly ownWaitMs: number;
   readonly requestId: string;
-  /** Of the events written: 0 for a client's. */
+  /** Depth of the events being written; 0 for a client's. */
   readonly depth: number;
-  /** Whether what they imply may be written with them. See `direct_events.ts`. */
+  /** Whether implied events may be written together with their trigger. See `direct_events.ts`. */
   readonly isDirect: boolean;
-  /** On whose budget they are: undefined for a client's, which is a root. */
+  /** The root whose budget is used; undefined for a client's write, which is a root itself. */
   readonly root: Root | undefined;
-  /** Whether that budget is known to be spent: then nothing more is made for it. */
+  /** Whether that budget is known to be spent; then nothing more is made for it. */
   readonly isRootSpent: boolean;
   /** Whether the write has several events, which share one budget. */
   readonly isMany: boolean;
   readonly work: ReactionWork;
   readonly answers: ModuleAnswers;
-  /** What the work of all its events keeps of the root, where that is one for all. */
+  /** The root that is stored with the work of all events, if they share one. */
   kept: StoredRoot | undefined;
-  /** What is still to be asked. */
+  /** Questions to modules that have no answer yet. */
   readonly questions: ModuleQuestion[];
-  /** Bytes that is stored beside the events. */
+  /** Bytes that are stored besides the events. */
   bytes: number;
   actions: number;
   /** The first bytes of the ids of its scheduled events: drawn with the first of them. */
   scheduleIdPrefix: Uint8Array | undefined;
-  /** Streams of what may be written with the events. */
+  /** Streams of implied events that may be written together with their trigger. */
   readonly directStreams: StreamKey[];
-  /** About what came to nothing, as far as it is kept; the rest is only counted. */
+  /** Errors about reactions that failed, up to the limit; the others are only counted. */
   readonly errors: ErrorRecord[];
   errorsLeftOut: number;
 }
@@ -121,26 +121,30 @@ const UUID_BYTES = 16;
 const UUID_PREFIX_BYTES = 7;
 const ROOT_ID_BYTES = 8;
 /**
- * Keys count in a transaction as what is written and as what may conflict. Counted twice here, with
- * what they have beside the stream they name, all fits into what a transaction has above the limit.
+ * A key counts in a transaction as written and as a possible conflict. Counted twice here, with
+ * its part besides the stream name, everything fits the headroom that a transaction has above
+ * the write limit.
  */
 const KEY_FACTOR = 2;
 const ENTRY_KEY_BYTES = 24;
 const SAGAS_ENTRY_BYTES = 200;
-/** A record beside its event, with its key and its timer; one of its rules beside its stream. */
+/**
+ * A scheduled event's record besides the event, with its key and timer; and one of its rules
+ * besides the stream.
+ */
 const SCHEDULE_BYTES = 800;
 const RULE_BYTES = 400;
 const MESSAGE_CHARACTERS_MAX = 500;
-/** Implied events of one write that may be written with it, and the length of their data. */
+/** Implied events of one write that may be written directly, and the length of their data. */
 const DIRECT_EVENTS_MAX = 16;
 const DIRECT_DATA_LENGTH_MAX = 2048;
-/** What one of them stores beside its data and its keys: metadata, its head. */
+/** What a direct event stores besides its data and keys: metadata and its head. */
 const DIRECT_EVENT_BYTES = 640;
 const UTF8_BYTES_MAX = 3;
-/** Actions of one event that are put into their form between two rests. */
+/** Actions of one event that are prepared before the work may yield. */
 const ACTIONS_OF_PIECE = 32;
 
-/** What `events` of one stream set off, by their place; undefined where that is nothing. */
+/** What `events` of one stream set off, by offset; undefined if nothing. */
 export function* prepareReactions(
   plan: ReactionPlan,
   aggregateType: string,
@@ -171,14 +175,14 @@ export function* prepareReactions(
     if (own.entries.length + own.schedules.length === 0) continue;
     prepared ??= new Map();
     prepared.set(offset, own);
-    // The write is refused: what the rest sets off is not asked any more.
+    // The write will be refused, so it does not matter what the rest sets off.
     if (plan.actions > limits.implicationActionsMax) break;
     if (plan.bytes > limits.writeStoredBytesMax) break;
   }
   return prepared;
 }
 
-/** Each event within its own share, and all of them within that of the write. */
+/** Limits each event to its own share, and all events to that of the write. */
 function* computeReactions(
   plan: ReactionPlan,
   reactions: CompiledReactions,
@@ -193,7 +197,7 @@ function* computeReactions(
   }
 }
 
-/** What a write sets off is only known when modules have been asked; see `ask_modules.ts`. */
+/** What a write sets off is not known before modules have been asked. See `ask_modules.ts`. */
 export class ModulesToAsk extends Error {
   override readonly name = "ModulesToAsk";
   constructor(readonly questions: readonly ModuleQuestion[]) {
@@ -201,7 +205,7 @@ export class ModulesToAsk extends Error {
   }
 }
 
-/** @throws {ModulesToAsk} where an answer is missing. */
+/** @throws {ModulesToAsk} if an answer is missing. */
 export function requireAnswers({ questions }: ReactionPlan): void {
   if (questions.length > 0) throw new ModulesToAsk(questions);
 }
@@ -238,7 +242,7 @@ function* prepareActions(
   return { entries, schedules };
 }
 
-/** What the work of one event keeps of its root. */
+/** The root that the work of one event stores. */
 function keptBy(plan: ReactionPlan, key: StreamKey, actions: number): StoredRoot | undefined {
   if (plan.root === undefined && !plan.isMany) {
     return actions > 1 ? { first: actions } : undefined;
@@ -266,20 +270,24 @@ function prepareEntry(
   return { ...waiting, direct };
 }
 
-/** An event that may be written with its trigger; undefined where it may not. */
+/** The checked event if it may be written with its trigger; undefined if not. */
 function checkDirect(spec: CompiledSpec, emission: Emission): ValidEvent | undefined {
   const type = spec.aggregateTypes.get(emission.aggregateType)?.events.get(emission.eventType);
   if (type === undefined || type.reactions !== undefined) return undefined;
-  // A delivery would have to be prepared for it, or a module be asked.
+  // It would need a delivery to be prepared or a module to be asked.
   if (spec.listenersOf(emission.aggregateType, emission.eventType).length > 0) return undefined;
   if (spec.aggregateTypes.get(emission.aggregateType)!.wasmHandlers.size > 0) return undefined;
   const checked = checkEmission(emission, spec);
-  // What does not fit goes through the outbox, which finds it again and tells.
+  // An event that does not fit goes through the outbox, which finds that out again and reports
+  // it.
   const isDirect = checked.ok && checked.event.dataJson.length <= DIRECT_DATA_LENGTH_MAX;
   return isDirect ? checked.event : undefined;
 }
 
-/** More than it stores, be it as an event or as an entry of the outbox, which is not made yet. */
+/**
+ * An upper bound of what it stores, whether as an event or as an outbox entry (not encoded
+ * yet).
+ */
 function directBytes({ entry: { emission }, direct }: PreparedEntry): number {
   const { dataJson, geo } = direct!;
   const keys = 2 * entryKeyBytes(emission.key) + (geo === undefined ? 0 : pointBytes(emission.key));
@@ -325,10 +333,13 @@ function entryKeyBytes(stream: StreamKey): number {
   return KEY_FACTOR * (stream.length + ENTRY_KEY_BYTES);
 }
 
-/** By spec: the types of its sagas are asked for with every write. */
+/** Cached by spec, because every write needs the event types of its sagas. */
 const shownBySpec = new WeakMap<CompiledSpec, ReadonlySet<string>>();
 
-/** `<aggregate_type>.<event_type>` of what its sagas are shown; undefined where it has none. */
+/**
+ * `<aggregate_type>.<event_type>` of the events shown to sagas; undefined if there are no
+ * sagas.
+ */
 function shownTypes(spec: CompiledSpec): ReadonlySet<string> | undefined {
   if (spec.sagas.size === 0) return undefined;
   const known = shownBySpec.get(spec);
@@ -374,14 +385,15 @@ function note(
 }
 
 /**
- * At most `limits.implicationErrorsMax` records of what was noted, of an event of the service
- * itself `limits.impliedErrorsMax`. Where that was more, the last one says how many are left out.
+ * At most `limits.implicationErrorsMax` of the noted records, or `limits.impliedErrorsMax` for
+ * an event of the service itself. If there were more, the last record says how many are left
+ * out.
  */
 export function errorRecordsOf(
   { host, errors, errorsLeftOut, requestId }: ReactionPlan,
 ): readonly ErrorRecord[] {
   if (errorsLeftOut === 0) return errors;
-  // The last one makes room.
+  // One record makes room for the summary.
   const left_out = errorsLeftOut + 1;
   const last = makeErrorRecord(host, {
     error_type: "implication_failed",

@@ -1,6 +1,7 @@
 /**
- * Makes the bytes of every event and of all it sets off, once, before the transaction: reruns of
- * that only place them. For writes of clients, and for those of the service itself.
+ * Makes the bytes of every event and of everything it sets off, once, before the transaction.
+ * Reruns of the transaction only place these bytes. Serves clients' writes and those of the
+ * service itself.
  */
 
 import {
@@ -38,21 +39,21 @@ import {
 
 const MS_PER_SECOND = 1000;
 
-/** When a write happens, and how long others leave what it sets off to this process. */
+/** When a write happens, and how long other processes leave its reactions to this one. */
 export interface WriteMoment {
   readonly nowMs: number;
   readonly ownWaitMs: number;
 }
 
 export interface ClientMoment extends WriteMoment {
-  /** Whether what it implies may be written with it. See `direct_events.ts`. */
+  /** Whether implied events may be written together with the write. See `direct_events.ts`. */
   readonly isDirect: boolean;
 }
 
 /**
- * 413 for a write that stores too much, with what it sets off, or sets off too much. It may rest
- * before each event.
- * @throws {ModulesToAsk} where modules are to be asked what it sets off.
+ * Prepares a client's write. Refuses with 413 if the write stores too much, reactions included,
+ * or sets off too many events. It may yield before each event.
+ * @throws {ModulesToAsk} if modules have to be asked what the write sets off.
  */
 export function* prepareWriteSteps(
   host: Host,
@@ -103,7 +104,7 @@ export function* prepareWriteSteps(
   });
 }
 
-/** What is too large about a write, and the limit; undefined where nothing is. */
+/** What exceeds a limit about a write, and the limit; undefined if nothing does. */
 function exceededLimit(bytes: number, actions: number) {
   const { writeStoredBytesMax, implicationActionsMax } = limits;
   if (actions > implicationActionsMax) {
@@ -116,7 +117,10 @@ function exceededLimit(bytes: number, actions: number) {
   return { message, limit };
 }
 
-/** Only the first event of a guarded write has `previous_length`. Spec: "Stored-only metadata". */
+/**
+ * Only the first event of a write with an expected length stores `previous_length`. See
+ * docs/reference/writing.md.
+ */
 function* prepareTarget(
   plan: ReactionPlan,
   target: ValidTarget,
@@ -147,7 +151,7 @@ function* prepareTarget(
   return type.wasmHandlers.size === 0 ? prepared : { ...prepared, judgedAs: type };
 }
 
-/** What tells a reader where an event of the service itself comes from. */
+/** Tells readers where an event of the service itself comes from. */
 export interface EmissionStamp {
   readonly actor: PartyReference;
   readonly implied_by?: ImpliedBy;
@@ -159,10 +163,10 @@ export interface EmissionStamp {
 export interface EmissionRequest {
   readonly emission: Emission;
   readonly stamp: EmissionStamp;
-  /** Of the request that began it all. */
+  /** Id of the client's request that started the chain. */
   readonly requestId: string;
   readonly cause?: Cause;
-  /** On whose budget it is. */
+  /** The root whose budget it uses. */
   readonly root: Root;
   /** Whether that budget is known to be spent. */
   readonly isRootSpent?: boolean;
@@ -170,13 +174,13 @@ export interface EmissionRequest {
 
 export type PreparedEmission =
   | { readonly ok: true; readonly write: PreparedWrite }
-  /** It does not fit `spec`: never written under it, whatever else is tried. */
+  /** It does not fit `spec`, so it can never be written under it, whatever else is tried. */
   | { readonly ok: false; readonly message: string };
 
 /**
- * Checks an event against the spec that is current now and makes its bytes, with its own reactions,
- * like a client's. The time is now, and no length is expected.
- * @throws {ModulesToAsk} as {@link prepareWriteSteps}.
+ * Checks an event against the current spec and makes its bytes and its own reactions, as for a
+ * client's write. It happens now and expects no length.
+ * @throws {ModulesToAsk} like {@link prepareWriteSteps}.
  */
 export function prepareEmission(
   host: Host,

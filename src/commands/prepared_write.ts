@@ -1,6 +1,6 @@
 /**
- * A checked write with its bytes made, and all that is to commit with it: what is left for the
- * transaction is to place it.
+ * Defines a checked write whose bytes are made, with everything that commits with it. The
+ * transaction only has to place it.
  */
 
 import type { ErrorRecord } from "../domain/error_record.ts";
@@ -19,29 +19,29 @@ import type { ScheduleRecord } from "../store/schedules.ts";
 export interface PreparedWrite {
   readonly form: WriteRequest["form"];
   readonly targets: readonly PreparedTarget[];
-  /** What its events store, and what they set off. */
+  /** Stored size of its events and of what they set off. */
   readonly bytes: number;
-  /** Unix seconds stamped on its events. */
+  /** Unix time in seconds that is stamped on its events. */
   readonly timestamp: number;
-  /** Milliseconds of the service's clock. */
+  /** The service's clock, in milliseconds. */
   readonly nowMs: number;
   readonly requestId: string;
   readonly idempotency?: IdempotencyClaim;
   /** How many events its events imply and schedule. */
   readonly impliedCount: number;
-  /** About implications that came to nothing; they commit with the write. */
+  /** Error records about implications that failed; they commit with the write. */
   readonly errors: readonly ErrorRecord[];
-  /** How long others leave its outbox entries to this process; 0: it does not do them itself. */
+  /** How long others leave its outbox entries to this process; 0 if it does not do them itself. */
   readonly ownWaitMs: number;
   /** Why the service itself writes it; absent for a client's write. */
   readonly cause?: Cause;
-  /** On whose budget is what it sets off; absent for a client's write, which is a root. */
+  /** Whose budget its reactions use; absent for a client's write, which is a root itself. */
   readonly root?: Root;
-  /** What the work that it leaves keeps of its root, where that is one for all its events. */
+  /** The root that its work stores, if all its events share one. */
   readonly kept?: StoredRoot;
-  /** Events that the environment may store within a month; absent: any number. */
+  /** Events that the environment may store within a month; absent if unlimited. */
   readonly allocation?: number;
-  /** Streams of the implied events that may be written with it; absent where there are none. */
+  /** Streams of implied events that may be written with it; absent if there are none. */
   readonly directStreams?: readonly StreamKey[];
 }
 
@@ -52,24 +52,24 @@ export interface PreparedTarget {
   readonly expected: ExpectedLength;
   readonly events: readonly EncodedEvent[];
   readonly bytes: number;
-  /** What its events set off, by their place in `events`; absent where nothing is. */
+  /** What its events set off, by their offset in `events`; absent if nothing. */
   readonly reactions?: ReadonlyMap<number, PreparedReactions>;
-  /** Who is to be told of its events; absent where nobody hears them. */
+  /** Deliveries of its events; absent if no listener hears them. */
   readonly deliveries?: readonly PreparedDelivery[];
-  /** Its aggregate type, where modules are among its handlers (`judge_writes.ts`). */
+  /** Its aggregate type, if modules are among its handlers (`judge_writes.ts`). */
   readonly judgedAs?: CompiledAggregateType;
-  /** Where the stream was when its handlers took these events; elsewhere nothing is written. */
+  /** Where the stream was when its handlers accepted the events; elsewhere nothing is written. */
   readonly takenAt?: StreamTip;
 }
 
-/** The latest event of a stream, by its chain hash; undefined where there is none. */
+/** The latest event of a stream, by its chain hash; undefined if there is none. */
 export interface StreamTip {
   readonly tip: string | undefined;
 }
 
 /** One event for one listener. */
 export interface PreparedDelivery {
-  /** The event's place in `events`. */
+  /** The event's offset in `events`. */
   readonly offset: number;
   readonly listener: string;
   /** As it is stored. */
@@ -84,25 +84,25 @@ export interface PreparedReactions {
 
 export interface PreparedEntry extends WaitingEntry {
   readonly entry: EmitEntry;
-  /** As it is stored; absent where `direct` is there, for then it rarely is. */
+  /** The encoded entry; absent if `direct` is set, because then it is rarely needed. */
   readonly value?: Bytes;
-  /** The event, checked, where it may be written with its trigger. */
+  /** The checked event, if it may be written with its trigger. */
   readonly direct?: ValidEvent;
 }
 
-/** A record without what only the transaction knows. */
+/** A scheduled event without what only the transaction knows. */
 export type PreparedSchedule =
   & Omit<ScheduleRecord, "by" | "cancelOn">
   & { readonly cancelOn: readonly CancelRule[] };
 
-/** What a write of the service itself comes from, and what is settled in its transaction. */
+/** Why the service itself writes something, and what is settled in the same transaction. */
 export interface Cause {
   readonly origin: "implied" | "scheduled";
-  /** Whose effect it is: one transaction may have it once. */
+  /** Names the effect: a transaction may have each one only once. */
   readonly subject: string;
-  /** Names of the rules that take it away. See `schedules.ts`. */
+  /** Names of the rules that cancel it. See `schedules.ts`. */
   readonly rules?: readonly string[];
-  /** False where somebody else was faster; then nothing is written. Its reads are guarded. */
+  /** Returns false if another process was faster; then nothing is written. Reads guarded. */
   isDue(tx: Transaction): Promise<boolean>;
   /** Called after the events are placed. */
   settle(tx: Transaction, written: Written): void;
@@ -117,5 +117,5 @@ export const NOTHING_WRITTEN: Written = {
   requestId: "",
 };
 
-/** The answer to a write whose stream is not where its handlers took its events: none either. */
+/** The answer to a write whose stream has moved since it was judged: nothing was written either. */
 export const STREAM_MOVED: Written = { ...NOTHING_WRITTEN };

@@ -1,7 +1,7 @@
 /**
- * Brings snapshots up to date in the background, in bounded chunks: streams that have grown, and
- * all streams of a type whose handlers a deploy changed. Spec: "Background rebuilds run in bounded
- * chunks and are not refused".
+ * Brings snapshots up to date in the background, in bounded chunks. It folds streams that have
+ * grown, and all streams of a type whose handlers a deploy has changed. Unlike a synchronous
+ * read, a rebuild is never refused for its size. See docs/reference/reading.md.
  */
 
 import type { Lease } from "../domain/lease.ts";
@@ -32,26 +32,27 @@ import { isCurrentFold, type SpecCache } from "../queries/current_spec.ts";
 import { readHead } from "../store/streams.ts";
 import type { WorkShare } from "./share_work.ts";
 
-/** A rebuild is saved each time it has folded so many stored bytes: a crash loses no more. */
+/** A rebuild is saved whenever it has folded this many stored bytes, so a crash loses no more. */
 const SAVE_EVERY_BYTES = 16 * 1024 * 1024;
-/** Stored bytes that a process folds at a time: others of the instance have it in between. */
+/** Stored bytes that a compute process folds at a time; others of the instance run in between. */
 const STEP_BYTES = 4 * 1024 * 1024;
-/** Streams below this need no snapshot: folding them is as quick as reading one. */
+/** A stream that grew by less since its snapshot needs no new one: folding the rest is as quick. */
 const STREAM_BYTES_MIN = 64 * 1024;
-/** Ids of a type looked at in one step. */
+/** Ids of a type that one step looks at. */
 const TYPE_STEP_IDS = 200;
-/** Whoever has this shard takes the steps of types, too. */
+/** The holder of this shard also does the steps of types. */
 const TYPE_SHARD = 0;
 
 export interface Rebuilder {
   /**
-   * Does up to `limit` streams, or one step of a type; gives how many pieces of work it found.
-   * Ends early, between two chunks, once `isStopping` says so: what is not done stays on the list.
+   * Rebuilds up to `limit` streams, or does one step of a type. Returns how many items it
+   * found. Stops early, between two chunks, once `isStopping` returns true; unfinished work
+   * stays listed.
    */
   rebuild(limit: number, isStopping: () => boolean): Promise<number>;
 }
 
-/** Works on the shards that are this process's. A stream done twice is a waste, never a fault. */
+/** Works on this process's shards. Rebuilding a stream twice is wasteful but harmless. */
 export function createRebuilder(
   tools: FoldTools,
   specs: SpecCache,
@@ -63,7 +64,7 @@ export function createRebuilder(
     const leases = await share.held("rebuild");
     const waiting = await engine.snapshot((tx) => listShards(tx, leases, limit));
     for (const { lease, work } of waiting) {
-      // Another may have the lease by now, or soon.
+      // Another process may have the lease by now, or soon.
       if (isStopping() || !share.isRunning(lease)) break;
       await rebuildOne(lease, work, isStopping);
     }
@@ -85,7 +86,8 @@ export function createRebuilder(
     const isDone = await engine.transact(async (tx) =>
       await share.holds(tx, lease) && await settle(tx, work, spec, bytes)
     );
-    // Left on the list: the spec may have been an old one, kept until this node hears of a deploy.
+    // The stream stays listed: the spec may have been an old one, used until this node hears of
+    // a deploy.
     if (!isDone) specs.forget(work.tenant);
   }
 
@@ -97,7 +99,7 @@ interface HeldRebuild {
   readonly work: StreamRebuild;
 }
 
-/** What waits in all shards, from each as much: none may keep the others waiting. */
+/** Lists an equal number of waiting streams from each shard, so that no shard blocks the others. */
 async function listShards(
   tx: ReadTransaction,
   leases: readonly Lease[],
@@ -111,10 +113,10 @@ async function listShards(
   return lists.flat();
 }
 
-/** A stream that cannot be folded must not hold up all others; an outage does. */
+/** A stream that cannot be folded must not hold up the others. An outage is thrown instead. */
 function leaveAsItIs(host: Host, { tenant, stream }: StreamRebuild, error: unknown): number {
   if (!(error instanceof Error) || isOutage(error)) throw error;
-  // By name, as commands know the engine by its types alone.
+  // Compared by name, because commands know the engine only by its types.
   if (error.name === "EngineLimitExceeded") throw error;
   const reason = error.message;
   host.log("error", "A stream cannot be folded in the background", { tenant, stream, reason });
@@ -122,8 +124,9 @@ function leaveAsItIs(host: Host, { tenant, stream }: StreamRebuild, error: unkno
 }
 
 /**
- * Takes a stream off the list that was folded under `spec` up to so many stored bytes, unless
- * another spec is current by now or the stream has grown by as much as puts it on the list.
+ * Takes a stream off the list after it was folded under `spec` up to `bytes` stored bytes. It
+ * stays listed if another spec is current, or if it has grown by as much as gets a stream
+ * listed.
  */
 async function settle(
   tx: Transaction,
@@ -148,8 +151,9 @@ async function stepType(tx: Transaction, share: WorkShare, lease: Lease): Promis
 }
 
 /**
- * Folds one stream from its newest snapshot to its head. What cannot be folded stays as it is.
- * Gives the stored bytes up to which nothing is left to do; undefined: try it again.
+ * Folds one stream from its newest snapshot to its head. A stream that cannot be folded is left
+ * as it is. Returns the stored bytes up to which nothing is left to do, or undefined if it has
+ * to be tried again.
  */
 async function rebuildStream(
   tools: FoldTools,
@@ -160,7 +164,7 @@ async function rebuildStream(
   const { engine, host } = tools;
   const type = spec.aggregateTypes.get(splitStreamKey(stream).type);
   if (type === undefined || !type.cached) return Infinity;
-  // In this order the head is no older than the snapshot.
+  // Read in this order, the head is never older than the snapshot.
   const { rest } = openPieces(host);
   const base = await loadSnapshot(engine, tenant, stream, type.foldHash, rest);
   const head = await engine.snapshot((tx) => readHead(tx, tenant, stream));
@@ -181,7 +185,7 @@ async function rebuildStream(
   return head.bytes;
 }
 
-/** The state after every {@link SAVE_EVERY_BYTES}, and at the head. */
+/** Yields the state after every {@link SAVE_EVERY_BYTES} and at the head. */
 async function* foldToSave(
   tools: FoldTools,
   work: FoldWork,

@@ -1,7 +1,8 @@
 /**
- * Keeps the diagnostic of a 5xx for a day, and finds it again. While the store is away the newest
- * ones are kept in memory, so that an outage can be looked into while it lasts; they are saved when
- * the store is back, so that every node finds them.
+ * Keeps the error record of each 5xx for a day, and finds it again. While the store is
+ * unavailable, the newest records are kept in memory, so that an outage can be investigated
+ * while it lasts. They are saved once the store is back, so that every node finds them. See
+ * docs/reference/errors.md.
  */
 
 import { countErrors, type Counters, newCounters } from "../domain/counters.ts";
@@ -20,7 +21,7 @@ import {
 
 /** Records kept in memory while they wait for the store. */
 const RECORDS_IN_MEMORY_MAX = 1_000;
-/** Records written at a time; while the store is away each takes seconds to fail. */
+/** Records written at a time: while the store is unavailable, each write takes seconds to fail. */
 const WRITING_MAX = 16;
 const RANDOM_BYTES = 12;
 const TIME_DIGITS = 12;
@@ -30,9 +31,12 @@ export interface ErrorRecords {
   read(tenant: Tenant, errorId: string): Promise<Outcome<ErrorRecord>>;
   /** At most `limit` records before the id `start`, newest first. */
   list(tenant: Tenant, page: ErrorPageRequest): Promise<ErrorRecord[]>;
-  /** Saves up to `limit` of those the store did not take before; gives how many. Throws if away. */
+  /**
+   * Saves up to `limit` records that the store did not take before. Returns how many. Throws if
+   * the store is unavailable.
+   */
   saveWaiting(limit: number): Promise<number>;
-  /** Resolves when nothing is being written any more. */
+  /** Resolves when no record is being written any more. */
   settle(): Promise<void>;
 }
 
@@ -44,17 +48,17 @@ export interface ErrorPageRequest {
 interface Waiting {
   readonly tenant: Tenant;
   readonly record: ErrorRecord;
-  /** Being written right now. */
+  /** Whether it is being written right now. */
   isWriting: boolean;
 }
 
-/** Gives a diagnostic its id and its time. */
+/** Gives an error record its id and its time. */
 export function makeErrorRecord(
   host: Host,
   error: Omit<ErrorRecord, "error_id" | "occurred_at">,
 ): ErrorRecord {
   const now = host.nowMs();
-  // Time first, so that ids sort by it; the rest cannot be guessed.
+  // The time comes first, so that ids sort by it. The rest cannot be guessed.
   const time = now.toString(16).padStart(TIME_DIGITS, "0");
   const error_id = `err_${time}${host.randomBytes(RANDOM_BYTES).toHex()}`;
   const { error_type, message, context, request_id } = error;
@@ -69,8 +73,8 @@ export function makeErrorRecord(
 }
 
 /**
- * The one diagnostic about something with a name, whoever makes it and however often: its id is
- * made of the name. `nowMs` is its time.
+ * Makes the single error record about something with a name. Its id is derived from the name,
+ * so it is the same whoever makes it and however often. `nowMs` is its time.
  */
 export function makeNamedErrorRecord(
   nowMs: number,
@@ -89,7 +93,7 @@ export function openErrorRecords(
   host: Host,
   counters: Counters = newCounters(),
 ): ErrorRecords {
-  /** Newest last: what the store may not have. */
+  /** Records that the store may not have, newest last. */
   const waiting = new Map<string, Waiting>();
   const writing = new Set<Promise<void>>();
 
@@ -154,7 +158,8 @@ export function openErrorRecords(
 
   async function list(tenant: Tenant, page: ErrorPageRequest): Promise<ErrorRecord[]> {
     const { number } = tenant;
-    // Before the store is asked: what is saved meanwhile is in neither of the two later.
+    // Taken before the store is read: a record saved meanwhile would otherwise be in neither
+    // list.
     const waitingBefore = [...waiting.values()];
     const stored = await engine.snapshot((tx) => listErrorRecords(tx, number, page));
     const { start } = page;

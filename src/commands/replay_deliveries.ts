@@ -1,6 +1,6 @@
 /**
- * Asks for deliveries again that are over: each goes back into its lane, under its own id, with new
- * tries. EXT `POST /_listeners/{name}/replay`; decisions, section 14.
+ * Replays ended deliveries: each goes back into its lane under its own id, with new tries. It
+ * serves `POST /_listeners/{name}/replay`. See docs/reference/listeners.md.
  */
 
 import { END_STATES, type EndedDelivery, type EndState } from "../domain/listener/delivery.ts";
@@ -27,11 +27,11 @@ export type ReplayRequest =
   & { readonly listener: string }
   & (
     | { readonly deliveryId: string }
-    /** All of events that were written since, behind the id `start`. */
+    /** All deliveries of events written since then, after the id `start`. */
     | { readonly sinceMs: number; readonly start?: string }
   );
 
-/** Of one transaction: a lane's mark, the delivery and what it was. */
+/** Deliveries in one transaction; each needs its lane's mark, the delivery and its ended record. */
 const AT_A_TIME = 100;
 
 const NO_DELIVERY = "There is no such delivery that is over; what is pending is tried by itself";
@@ -88,7 +88,7 @@ async function replaySince(
   let asked = 0;
   while (asked < limits.replayedAtOnceMax) {
     const page = await engine.transact(async (tx) => {
-      // One transaction may run again, so it counts what it alone has done.
+      // The body may run again, so the count is taken from its final result.
       const found = await listSince(tx, at, after);
       return { found, count: await putBack(tx, at, found, nowMs) };
     });
@@ -102,7 +102,7 @@ async function replaySince(
   return { replayed, truncated: true, next_start: after };
 }
 
-/** The next ones behind an id, however they ended, the oldest first. */
+/** The next ended deliveries after an id, whatever their outcome, oldest first. */
 async function listSince(
   tx: Pick<ReadTransaction, "getRange">,
   at: Endpoint,
@@ -115,7 +115,10 @@ async function listSince(
   return lists.flat().sort((a, b) => a.delivery.id < b.delivery.id ? -1 : 1).slice(0, AT_A_TIME);
 }
 
-/** Gives how many were put back: none of an event that waits for the listener already. */
+/**
+ * Returns how many were put back. Skips a delivery if the event is already waiting for the
+ * listener.
+ */
 async function putBack(
   tx: Transaction,
   at: Endpoint,

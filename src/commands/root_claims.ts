@@ -1,11 +1,13 @@
 /**
- * What one transaction takes of the budgets of roots. A root's count is read guarded and set, so
- * that it is exact whoever works beside: transactions meet there only where they work for the same
- * root, and only where that goes deeper than one step. What is beyond the limit is left out, and
- * the root's record says once that it was.
+ * Claims what one transaction may take from the budgets of roots. The count of a root is read
+ * guarded and then set, so it is exact under concurrency. Transactions conflict on it only if
+ * they work for the same root, and only for reactions deeper than one step. Reactions beyond
+ * the limit are left out, and the root's record reports that once. See
+ * docs/reference/reactions.md.
  *
- * What recurring timers set off is counted by additions that are no conflict, for all of an
- * environment share it. So these may pass their limit by what is written at the same moment.
+ * Reactions of recurring timers are counted by conflict-free additions, because the whole
+ * environment shares that count. So they may exceed their limit by what is written at the same
+ * moment.
  */
 
 import type { ErrorRecord } from "../domain/error_record.ts";
@@ -29,9 +31,9 @@ export interface RootClaims {
   readonly tenant: number;
   readonly nowMs: number;
   readonly roots: Map<string, RootClaim>;
-  /** Of the hour; undefined where nobody asks for it. */
+  /** The budget of the current hour; undefined if no write asks for it. */
   recurring: RecurringClaim | undefined;
-  /** To be stored: about roots that have reached their limit. */
+  /** Error records to store, about budgets that have reached their limit. */
   readonly errors: ErrorRecord[];
 }
 
@@ -48,11 +50,11 @@ interface RecurringClaim {
   isReported: boolean;
 }
 
-/** What is asked for: with more of it, what recurring timers set off is counted exactly. */
+/** With more than this many requested reactions, those of recurring timers are counted exactly. */
 const EXACT_FROM = 16;
 const MS_PER_HOUR = 3_600_000;
 
-/** Reads the budgets that `writes` may draw on; undefined where that is none. */
+/** Reads the budgets that `writes` may draw on; undefined if there are none. */
 export async function readRootClaims(
   tx: Transaction,
   tenant: number,
@@ -117,7 +119,7 @@ async function readHour(
   return { before, added: 0, isReported: false };
 }
 
-/** What of `own` is within the budgets: the first of it, as far as they go. */
+/** The part of `own` that its budgets allow, counted from the first. */
 export function claimReactions(
   claims: RootClaims,
   write: PreparedWrite,
@@ -130,7 +132,7 @@ export function claimReactions(
   const schedules = own.schedules.filter((schedule) => {
     const isRecurring = schedule.root?.isRecurring ?? false;
     const isGranted = claim(claims, { ...root!, isRecurring }, 1) === 1;
-    // However much is set off: a timer goes on that only sets itself again.
+    // The first recurring timer goes on even if the budget is spent: it only sets itself again.
     const isFirst = isRecurring && !isKept;
     if (isFirst) isKept = true;
     if (isFirst && !isGranted) claims.recurring!.added++;
@@ -143,11 +145,11 @@ export function claimReactions(
 }
 
 export interface ClaimedReactions extends PreparedReactions {
-  /** Whether something was left out because its root has nothing left. */
+  /** Whether something was left out because the budget of its root is spent. */
   readonly isRootSpent: boolean;
 }
 
-/** Takes up to `wanted` from the budget of a root; gives how many it got. */
+/** Takes up to `wanted` from the budget of a root. Returns how much was granted. */
 function claim(claims: RootClaims, root: Root, wanted: number): number {
   if (wanted === 0) return 0;
   if (root.isRecurring) {
@@ -223,8 +225,9 @@ function reportRecurring(
 }
 
 /**
- * Takes what a saga may write, all of its steps, before it starts: so none ends half done because
- * of the limit. False where that is not left; then the saga is not to be started.
+ * Claims everything that a saga may write, for all its steps, before it starts. So no saga ends
+ * half done because of the limit. `isGranted` is false if the budget does not suffice; then the
+ * saga must not be started.
  */
 export async function claimSaga(
   tx: Transaction,
@@ -249,7 +252,7 @@ export interface SagaStart {
   readonly name: string;
   readonly steps: number;
   readonly requestId: string;
-  /** Of its trigger. */
+  /** The saga's trigger. */
   readonly eventKey: string;
   readonly eventType: string;
 }
@@ -260,7 +263,7 @@ function isLeft({ roots, recurring }: RootClaims, { of, isRecurring }: Root, wan
   return before + added + wanted <= limits.recurringEventsPerHourMax;
 }
 
-/** Stores what was taken; gives the error records that it stored. */
+/** Stores what was claimed. Returns the error records that it stored. */
 export async function flushRootClaims(
   tx: Transaction,
   claims: RootClaims,
@@ -285,7 +288,10 @@ export async function flushRootClaims(
   return stored;
 }
 
-/** Stores `error` unless one of that root and spec is stored already. True where it did. */
+/**
+ * Stores `error` unless one for the same root and spec is already stored. Returns true if it
+ * did.
+ */
 export async function noteDropped(
   tx: Transaction,
   tenant: number,

@@ -1,4 +1,4 @@
-/** Gives an instance another signing key; older ones stay, to verify what they signed. */
+/** Gives an instance a new signing key; the old ones stay, to verify what they signed. */
 
 import { publicKeyOf, SIGNING_SEED_BYTES } from "../domain/audit/signing_key.ts";
 import type { Host } from "../host.ts";

@@ -1,10 +1,11 @@
 /**
- * Does what is in the outbox: writes implied events, shows events to the sagas. The process that
- * put an entry in does it at once; what it leaves (it died, the store was away, it was too much)
- * the workers do. Decisions, section 11.
+ * Processes the outbox: writes implied events and shows events to sagas. The process that put
+ * an entry in processes it at once. The workers process what it leaves behind because it died,
+ * the store was unavailable or there was too much. See docs/reference/reactions.md.
  *
- * The event and the removal of its entry are one transaction that reads the entry first, so whoever
- * else tries, each entry has one effect. Leases only keep processes from trying the same.
+ * An event and the removal of its entry are one transaction that reads the entry first. So each
+ * entry has exactly one effect, however many processes try it. Leases only keep processes from
+ * trying the same entries.
  */
 
 import { countErrors } from "../domain/counters.ts";
@@ -49,25 +50,28 @@ import { openSagaLanes, type SagaLanes } from "./saga_lanes.ts";
 
 export interface OutboxRunner {
   /**
-   * How long others leave what this process is about to put in for an environment; 0 while it has
-   * as much of its own to do as it may keep in memory: then it leaves it to the workers.
+   * How many milliseconds other processes leave new outbox entries of an environment to this
+   * one. 0 while it holds as many as it may, or while the environment is paused: then it leaves
+   * them to the workers.
    */
   ownWaitMs(tenant: number): number;
   /**
-   * Does what a write of this process has just left, and all that follows from it; comes back after
-   * 250 ms at the latest, while the rest goes on. Never rejects: the write is true already.
+   * Processes the entries that a write of this process has just left, and all that follows from
+   * them. Resolves after 250 ms at the latest, while the rest goes on. Never rejects, because
+   * the write has already been committed.
    */
   drainBeforeReply(works: readonly OutboxWork[]): Promise<void>;
-  /** The same without a reply that waits. Never rejects either. */
+  /** The same without a reply that waits. It never rejects either. */
   drainOwn(works: readonly OutboxWork[]): Promise<void>;
   /**
-   * Looks at the next `limit` entries of each shard in this process's share, where there are more
-   * also at the first ones of other tenants in turn, and does those that are due; gives how many.
-   * Called again and again, it goes round. Throws when the store is away.
+   * Looks at the next `limit` entries of each shard in this process's share and processes those
+   * that are due. If a shard has more, it also looks at the first entries of other tenants, in
+   * turn. Returns how many it processed. Repeated calls cycle through the shards. Throws if the
+   * store is unavailable.
    */
   drain(limit: number, isStopping: () => boolean): Promise<number>;
   readonly sagas: SagaLanes;
-  /** Resolves when nothing of it runs any more. */
+  /** Resolves when none of it is running any more. */
   settle(): Promise<void>;
 }
 
@@ -82,17 +86,17 @@ export interface RunnerParts {
   readonly paused: PausedReactions;
 }
 
-/** What a round reads of all shards together, and again as much of other tenants than the first. */
+/** Bytes that a round reads of all shards together, and again for the turns of other tenants. */
 const PAGES_BYTES_MAX = 4 * 1024 * 1024;
-/** Entries of one write that are under way at a time. */
+/** Entries of one write that are processed at a time. */
 const AT_A_TIME = 500;
 const MESSAGE_CHARACTERS_MAX = 500;
 
 export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
   const { engine, host, specs, combiner, share, paused } = parts;
-  /** Where in each shard the next page begins. */
+  /** By shard: where its next page begins. */
   const cursors = new Map<number, Bytes>();
-  /** Of each shard with more than a page: the tenant whose first entries were looked at last. */
+  /** By shard with more than a page: the tenant whose first entries were looked at last. */
   const turns = new Map<number, number>();
   const running = new Set<Promise<void>>();
   const held = openHeldWorks();
@@ -106,7 +110,7 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
 
   async function drainOwn(works: readonly OutboxWork[]): Promise<void> {
     const run = doAll(works).catch((error: unknown) => {
-      // The store is away; its workers find what is left when it is back.
+      // The store is unavailable; the workers find what is left once it is back.
       host.log("warn", "What a write has set off waits for the workers", { reason: say(error) });
     }).finally(() => running.delete(run));
     running.add(run);
@@ -136,7 +140,7 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
     }
   }
 
-  /** Throws outages alone. */
+  /** Throws only outages. */
   async function attempt(work: OutboxWork): Promise<void> {
     if (paused.isPaused(work.place.tenant)) return;
     try {
@@ -167,7 +171,7 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
     if (left !== undefined && moment.ownWaitMs > 0) await doAll(left);
   }
 
-  /** Gives an event up that does not fit the current spec. Nothing else is lost with it. */
+  /** Gives up an event that does not fit the current spec. Nothing else is lost with it. */
   async function drop(work: OutboxWork, entry: EmitEntry, message: string, hash: string) {
     const { tenant } = work.place;
     const record = makeErrorRecord(host, {
@@ -177,7 +181,7 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
       request_id: entry.requestId,
     });
     const isSettled = await engine.transact(async (tx) => {
-      // This process may not have heard of the deploy that the event is of.
+      // This process may not know yet of the deploy under which the event was made.
       if (!await isCurrentSpec(tx, tenant, hash)) return false;
       if (!await hasEntry(tx, work.place)) return undefined;
       clearEntry(tx, work);
@@ -188,7 +192,7 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
     else if (isSettled === false) specs.forget(tenant);
   }
 
-  /** Puts an entry behind a pause, or away after the last try. Throws outages alone. */
+  /** Delays an entry's next try, or parks the entry after its last try. Throws only outages. */
   async function postpone(work: OutboxWork, error: unknown): Promise<void> {
     const reason = say(error);
     const { place, entry, bytes } = work;
@@ -244,12 +248,12 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
     return due.length;
   }
 
-  /** The next page of a shard; where that is not all, beside it what other tenants begin with. */
+  /** Reads the next page of a shard and, if that is not all, the first entries of other tenants. */
   async function lookAt(tx: ReadTransaction, shard: number, limit: number, bytesMax: number) {
     const page = await listOutbox(tx, shard, cursors.get(shard), limit, bytesMax);
     const { works } = page;
     const last = works.at(-1)?.place.tenant;
-    // However much of it there is: what is paused is passed over.
+    // A paused tenant's entries are skipped as a whole, however many there are.
     const isPassed = page.next !== undefined && last !== undefined && paused.isPaused(last);
     const next = isPassed ? keys.tenantOutbox(shard, last).end : page.next;
     const turn = turns.get(shard) ?? 0;
@@ -267,7 +271,10 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
   return { ownWaitMs, drainBeforeReply, drainOwn, drain, sagas: lanes, settle };
 }
 
-/** Whether a deploy has taken out what the event follows from. Types that went are told apart. */
+/**
+ * Whether a deploy removed the rule that implied the event. False if the event's own type was
+ * removed: such an event is reported as not fitting the spec.
+ */
 function isTakenOut(
   { aggregateTypes }: CompiledSpec,
   { place }: OutboxWork,
@@ -288,7 +295,7 @@ function causeOf(work: OutboxWork): Cause {
   };
 }
 
-/** Waits for all, and only then throws what the first of them threw. */
+/** Waits for all, and only then throws the first error. */
 async function allOf(running: readonly Promise<void>[]): Promise<void> {
   const results = await Promise.allSettled(running);
   for (const result of results) if (result.status === "rejected") throw result.reason;

@@ -1,6 +1,7 @@
 /**
- * Moves sagas on, those of one environment one transaction after the other: sagas that wait for the
- * same streams would only get in each other's way. What arrives meanwhile shares the next one.
+ * Advances the sagas of an environment in one transaction after the other. Run in parallel,
+ * sagas that wait for the same streams would only conflict. Causes that arrive meanwhile share
+ * the next transaction.
  */
 
 import type { OutboxWork } from "../domain/reaction/outbox_entry.ts";
@@ -9,15 +10,18 @@ import { isOutage } from "../domain/outage.ts";
 
 export interface SagaLanes {
   /**
-   * Resolves with true when all that the cause has set off is done, with false when it is left for
-   * another time. Throws outages, and what this cause alone has thrown.
+   * Resolves to true when everything the cause sets off is done, to false when it is left for
+   * another time. Throws outages and errors of this cause alone.
    */
   move(tenant: number, cause: SagaCause): Promise<boolean>;
 }
 
 /** Causes that share a transaction at most. */
 const CAUSES_MAX = 100;
-/** Transactions in a row for one cause that concerns very many sagas; the workers go on with it. */
+/**
+ * Consecutive transactions for one cause that concerns very many sagas. After that the workers
+ * continue with it.
+ */
 const TURNS_MAX = 20;
 
 interface Waiting {
@@ -27,7 +31,7 @@ interface Waiting {
   turns: number;
 }
 
-/** `follow` does what the sagas' own events have left in the outbox. */
+/** `follow` processes what the sagas' own events have left in the outbox. */
 export function openSagaLanes(
   sagas: SagaAdvancer,
   ownWaitMs: (tenant: number) => number,
@@ -47,7 +51,7 @@ export function openSagaLanes(
   }
 
   async function run(tenant: number, lane: Waiting[]): Promise<void> {
-    // Others of the same turn come along.
+    // Causes of the same turn join this one.
     await Promise.resolve();
     while (lane.length > 0) {
       const left = await moveBatch(tenant, lane.splice(0, CAUSES_MAX));
@@ -56,7 +60,7 @@ export function openSagaLanes(
     lanes.delete(tenant);
   }
 
-  /** Gives those for which there was no room. Never throws. */
+  /** Returns the causes that did not fit. Never throws. */
   async function moveBatch(tenant: number, batch: readonly Waiting[]): Promise<Waiting[]> {
     const waitMs = ownWaitMs(tenant);
     try {
@@ -66,7 +70,7 @@ export function openSagaLanes(
       for (const { resolve, reject } of batch.slice(0, done)) {
         following.then(() => resolve(true), reject);
       }
-      // Where nobody waits for it, the workers find what an outage has left.
+      // If nobody awaits it, the workers find what an outage has left.
       following.catch(() => {});
       const [first, ...rest] = batch.slice(done);
       if (first === undefined || done > 0 || mayGoOn(first)) return batch.slice(done);
@@ -77,7 +81,7 @@ export function openSagaLanes(
     }
   }
 
-  /** What one cause throws is not the others' business. */
+  /** An error of one cause must not affect the others. */
   async function moveEach(
     tenant: number,
     batch: readonly Waiting[],
@@ -95,7 +99,10 @@ export function openSagaLanes(
   return { move };
 }
 
-/** An event is told to so many sagas at a time; a timer that is not over is not due. */
+/**
+ * Whether a cause that is not done is tried again. Only an event is, because it is shown to a
+ * limited number of sagas at a time; a timer that is not done is not due.
+ */
 function mayGoOn(waiting: Waiting): boolean {
   return waiting.cause.kind === "event" && ++waiting.turns < TURNS_MAX;
 }

@@ -1,7 +1,7 @@
 /**
- * One saga's transition inside a transaction: its events are written, with all that commits with
- * them, its waits and its timer are set, and the saga is stored as it then is. Decisions, section
- * 13: "every transition commits with its event".
+ * Makes one saga's transition inside a transaction. It writes the saga's events with everything
+ * that commits with them, sets its waits and its timer, and stores the new state of the saga.
+ * Every transition commits with its event. See docs/reference/sagas.md.
  */
 
 import { assert } from "../domain/assert.ts";
@@ -45,18 +45,18 @@ import { makeErrorRecord } from "./record_error.ts";
 import { claimSaga } from "./root_claims.ts";
 
 /**
- * What one transaction may hold of sagas and their events; the first event has room in any case.
- * With a saga of the largest size it is still within what a transaction may be.
+ * Bytes of sagas and their events that one transaction may hold. The first event always fits:
+ * even with a saga of the largest size, it stays within the limit of a transaction.
  */
 export const SAGA_BYTES_MAX = limits.writeStoredBytesMax / 4;
-/** Compiled definitions in memory: of sagas that run on after a deploy. */
+/** Compiled definitions in memory, of sagas that outlive a deploy. */
 const DEFINITIONS_MAX = 1_000;
 const ACTORS: Readonly<Record<SagaPhase, string>> = {
   emit: "saga_coordinator",
   compensate: "saga_compensator",
 };
 
-/** What transitions need, in every transaction. */
+/** What every transition needs. */
 export interface SagaTools {
   readonly host: Host;
   readonly watched: WatchedTypesReader;
@@ -68,28 +68,28 @@ export function openSagaTools(host: Host, watched: WatchedTypesReader): SagaTool
   return { host, watched, definitions: createRecentMap(DEFINITIONS_MAX) };
 }
 
-/** One transaction in which sagas are moved on. */
+/** One transaction that advances sagas. */
 export interface SagaWork {
   readonly tools: SagaTools;
   readonly tx: Transaction;
   readonly tenant: number;
-  /** Current: events are checked against it, and new sagas start under it. */
+  /** The current spec: events are checked against it, and new sagas start under it. */
   readonly spec: CompiledSpec;
   readonly moment: WriteMoment;
-  /** What modules have said about the events so far. */
+  /** What modules have answered about the events so far. */
   readonly answers: OutsideAnswers;
-  /** What has been stored so far. */
+  /** Bytes stored so far. */
   bytes: number;
-  /** Sagas told or started, and events written so far. */
+  /** Sagas told or started so far, and events written so far. */
   sagas: number;
   events: number;
-  /** The state in which each transition so far has left its saga. */
+  /** For each transition so far, the state in which it left its saga. */
   readonly states: SagaState[];
   /** Error records stored so far. */
   readonly errors: ErrorRecord[];
-  /** What these have left in the outbox. */
+  /** Outbox entries left by the events so far. */
   readonly outbox: OutboxWork[];
-  /** Rests now and then: one event may concern hundreds of sagas. */
+  /** Yields now and then, because one event may concern hundreds of sagas. */
   readonly pieces: Pieces;
 }
 
@@ -107,7 +107,7 @@ export function openSagaWork(
   return { tools, tx, tenant, spec, moment, answers, pieces, ...sums, ...left };
 }
 
-/** Starts a saga with its first step. The caller knows that it was not started before. */
+/** Starts a saga with its first step. The caller has checked that it was not started before. */
 export async function beginSaga(
   work: SagaWork,
   saga: CompiledSaga,
@@ -130,7 +130,7 @@ export async function beginSaga(
   );
 }
 
-/** Whether the budget of its root has all that the saga may write. */
+/** Whether the root's budget covers everything that the saga may write. */
 async function claimSteps(
   work: SagaWork,
   { name, steps }: CompiledSaga,
@@ -145,7 +145,7 @@ async function claimSteps(
   return isGranted;
 }
 
-/** Tells a saga its news. Gives false, and changes nothing, where that does not concern it. */
+/** Tells a saga its news. Returns false and changes nothing if the news does not concern it. */
 export async function advanceSaga(
   work: SagaWork,
   record: SagaRecord,
@@ -158,7 +158,10 @@ export async function advanceSaga(
   return true;
 }
 
-/** Ends a saga that cannot be moved on at all, or is not to be: then nobody reports it. */
+/**
+ * Fails a saga that cannot or must not advance any more. With `isReported` false (a discard by
+ * an operator), no error record is stored.
+ */
 export async function giveUpSaga(
   work: SagaWork,
   record: SagaRecord,
@@ -196,7 +199,7 @@ async function definitionOf(
   return saga;
 }
 
-/** Does what the transition asks for, until nothing is left that is answered at once. */
+/** Carries out the transition's effects, and follows up until no effect has an immediate answer. */
 async function settle(
   work: SagaWork,
   saga: CompiledSaga,
@@ -250,7 +253,7 @@ async function writeEvent(
   }
   const [target] = write.targets;
   if (target!.judgedAs !== undefined) {
-    // On what this very transaction has left of the stream.
+    // The tip includes what this transaction itself has written to the stream.
     const { tip } = await readHead(tx, tenant, target!.key);
     const reason = verdictOf(answers, target!, tip);
     if (reason !== undefined) return { kind: "unwritten", reason, nowMs };
@@ -279,7 +282,8 @@ async function applyEffect(
   const { awaitsFrom, ...rest } = record;
   switch (effect.kind) {
     case "await": {
-      // Guarded: an event that commits before this transaction is one from before the wait.
+      // Guarded: an event that commits before this transaction counts as written before the
+      // wait.
       const { length: from } = await readHead(tx, tenant, effect.key);
       setSagaWaits(tx, tenant, effect.key, effect.eventTypes, { sagaId, from });
       return { ...rest, awaitsFrom: from };

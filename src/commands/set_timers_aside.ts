@@ -1,4 +1,4 @@
-/** Due timers of paused environments go aside, and come back when these go on. */
+/** Sets due timers of paused environments aside, and puts them back on resume. */
 
 import type { Engine } from "../kv/engine.ts";
 import type { PausedReactions } from "../queries/follow_pauses.ts";
@@ -9,7 +9,10 @@ import type { Timer } from "../store/timers.ts";
 const AT_A_TIME = 500;
 const NONE: ReadonlySet<Timer> = new Set();
 
-/** Puts those aside whose environment is paused, and gives them. Others than these go on. */
+/**
+ * Sets aside the timers whose environment is paused, and returns them. The others fire as
+ * usual.
+ */
 export async function putTimersAside(
   engine: Engine,
   paused: PausedReactions,
@@ -28,7 +31,7 @@ export async function putTimersAside(
   return new Set(found);
 }
 
-/** Puts the next timers back of each environment that goes on; gives how many. */
+/** Puts back the next timers of each environment that is resuming. Returns how many. */
 export async function returnTimers(
   engine: Engine,
   paused: PausedReactions,

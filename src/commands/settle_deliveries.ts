@@ -1,7 +1,7 @@
 /**
- * Settles what has become of deliveries: those of many lanes in one transaction, which commits what
- * came of each with the end of its place in the lane. A delivery that was sent and not settled, for
- * the process died in between, is sent again: under the same id.
+ * Settles the outcomes of deliveries, those of many lanes in one transaction. Each outcome
+ * commits together with the end of the delivery's place in its lane. A delivery that was sent
+ * but not settled, because the process died in between, is sent again under the same id.
  */
 
 import type { Delivery, DeliveryEnd, Lane } from "../domain/listener/delivery.ts";
@@ -17,45 +17,45 @@ import {
 } from "../store/deliveries.ts";
 import { storeEnded } from "../store/ended_deliveries.ts";
 
-/** What has become of one delivery of a lane. */
+/** The outcome of one delivery of a lane. */
 export interface DeliveryChange {
   readonly index: number;
-  /** As it was read: where it is another by now, somebody else has settled it. */
+  /** As it was read. If it differs by now, another process has settled it. */
   readonly before: Delivery;
   readonly after: Delivery;
-  /** Absent where it is to be tried again, when `after` is due. */
+  /** Absent if it has to be tried again; `after` says when. */
   readonly end?: DeliveryEnd;
   readonly atMs: number;
 }
 
 export interface Settlement {
   readonly lane: Lane;
-  /** In the order of the lane; none where there is only to be looked for what is due. */
+  /** In the order of the lane. Empty if the lane only has to be checked for due deliveries. */
   readonly changes: readonly DeliveryChange[];
-  /** What follows in the lane is known to be due. */
+  /** Whether the next delivery of the lane is known to be due. */
   readonly hasNext: boolean;
 }
 
 export interface Settled {
-  /** Those that took place; a delivery that somebody else has settled is not among them. */
+  /** The changes that were made. A delivery that another process has settled is not among them. */
   readonly changed: readonly DeliveryChange[];
-  /** Whether the lane has something that is due; its mark stays then. */
+  /** Whether the lane has something due; its mark stays then. */
   readonly goesOn: boolean;
 }
 
 export interface DeliverySettler {
   /**
-   * Resolves when it is committed. While the store is away it is tried again and again, until
-   * `end()`: then it throws the outage, and nothing was settled.
+   * Resolves once committed. While the store is unavailable, it is tried again and again until
+   * `end()`. After that it throws the outage, and nothing was settled.
    */
   settle(settlement: Settlement): Promise<Settled>;
-  /** Nothing is tried again from now on. */
+  /** Stops all further retries. */
   end(): void;
 }
 
 /** Lanes that share a transaction. */
 const GROUP_MAX = 100;
-/** The pause after an outage, doubled up to the last. */
+/** The pause after an outage; doubled each time, up to the second value. */
 const PAUSE_MS_MIN = 100;
 const PAUSE_MS_MAX = 2_000;
 
@@ -80,7 +80,7 @@ export function openDeliverySettler(engine: Engine, host: Host): DeliverySettler
 
   async function run(): Promise<void> {
     isRunning = true;
-    // Others of the same turn come along, and all that arrives while a transaction runs.
+    // Settlements of the same turn join in, as do those that arrive while a transaction runs.
     await host.yieldTurn();
     while (waiting.length > 0) {
       const group = waiting.slice(0, GROUP_MAX);
@@ -106,7 +106,7 @@ export function openDeliverySettler(engine: Engine, host: Host): DeliverySettler
     }
   }
 
-  /** A fault of one lane is not the others' business. */
+  /** A fault of one lane must not affect the others. */
   async function commitEach(group: readonly Waiting[], error: unknown): Promise<void> {
     if (group.length === 1) return rejectAll(group, error);
     for (const each of group) await commit([each]);
@@ -134,7 +134,7 @@ function rejectAll(group: readonly Waiting[], error: unknown): void {
   for (const { reject } of group) reject(error);
 }
 
-/** All reads of one kind at once: on a network each waits for its reply. */
+/** Issues all reads of one kind at once: on a networked store each waits for a round trip. */
 async function settleAll(
   tx: Transaction,
   settlements: readonly Settlement[],

@@ -1,6 +1,6 @@
 /**
- * A rate limit that this process shares with others: it admits from the part that it has taken, and
- * takes the next one when half of that is gone. See `domain/rate_share.ts`.
+ * Admits requests from this process's part of a rate limit that several processes share. It
+ * takes the next part when half of the current one is used. See `domain/rate_share.ts`.
  */
 
 import { count, type Counters } from "../domain/counters.ts";
@@ -16,16 +16,16 @@ export interface RateSharing {
   readonly engine: Engine;
   readonly host: Host;
   readonly counters: Counters;
-  /** This process, as no other one is called. */
+  /** A name for this process that no other process has. */
   readonly owner: string;
 }
 
-/** A request waits so long for a part at most; then it is admitted. */
+/** How long a request waits for a part at most; then it is admitted. */
 const WAIT_MS_MAX = 250;
-/** While the store does not answer, requests are admitted: it is what stops them. */
+/** While the store does not answer, requests are admitted: the store itself will stop them. */
 const OUTAGE_PAUSE_MS = 1_000;
 
-/** A part that is left, and until when it may be used, by the window's time. */
+/** A part with requests left, and until when it may be used, in window time. */
 interface Grant {
   count: number;
   readonly endsMs: number;
@@ -40,15 +40,15 @@ export function openSharedCounter(
   let limit = 0;
   let usual = 1;
   let mirror: RateWindow | undefined;
-  /** From the clock that only goes forward to the window's time. */
+  /** Difference between window time and monotonic time; undefined before the first part. */
   let offsetMs: number | undefined;
-  /** Until then, by that clock, there is nothing to be had, or nobody to be asked. */
+  /** Until these times (monotonic), nothing is available or the store is not asked. */
   let emptyUntilMs = -Infinity;
   let outageUntilMs = -Infinity;
   let asking: Promise<void> | undefined;
   let waiting = 0;
 
-  /** Of what was taken under another limit nothing may be used. */
+  /** Drops what was taken under another limit, because it must not be used. */
   function changeLimit(next: number): void {
     limit = next;
     grants = [];
@@ -71,7 +71,7 @@ export function openSharedCounter(
     return { isAdmitted: true, limit, remaining, retryAfterMs: 0 };
   }
 
-  /** Undefined where there is nothing left and more may be had. */
+  /** Undefined if nothing is left but more may be available. */
   function tryTake(nowMs: number): RateVerdict | undefined {
     const own = left(nowMs);
     if (own > 0) {
@@ -131,7 +131,7 @@ export function openSharedCounter(
         if (verdict !== undefined) return verdict;
         await Promise.race([ask(), patience.promise]);
       }
-      // It may hang: whoever comes next need not wait as long.
+      // The store may hang; the next requests need not wait as long.
       outageUntilMs = host.monotonicMs() + OUTAGE_PAUSE_MS;
       return admitted(host.monotonicMs(), 0);
     } finally {

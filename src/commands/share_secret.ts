@@ -1,4 +1,4 @@
-/** A random secret that all nodes of a deployment share through the store. */
+/** Shares a random secret between all nodes of a deployment through the store. */
 
 import type { Host } from "../host.ts";
 import type { Bytes, Engine } from "../kv/engine.ts";
@@ -6,7 +6,7 @@ import { readSecret, storeSecret } from "../store/secrets.ts";
 
 const SECRET_BYTES = 32;
 
-/** The secret of that name; the first node to ask makes it. */
+/** The secret of that name; the first node that asks for it makes it. */
 export function shareSecret(engine: Engine, host: Host, name: string): Promise<Bytes> {
   const fresh = host.randomBytes(SECRET_BYTES);
   return engine.transact(async (tx) => {

@@ -1,6 +1,7 @@
 /**
- * This process's share of the background work. Where several processes have one store, each keeps
- * leases on some shards of every queue; where the store has one owner, that one has all of them.
+ * Owns this process's share of the background work. If several processes share a store, each
+ * holds leases on some shards of every queue. If the store has one owner, that process has all
+ * shards.
  */
 
 import { isRunning, type Lease, LEASE_RENEWAL_MS } from "../domain/lease.ts";
@@ -20,36 +21,42 @@ import {
 } from "../store/leases.ts";
 
 export interface WorkShare {
-  /** The shards of a queue that are this process's now. Renews and claims first when it is time. */
+  /** The shards of a queue that this process holds now. Renews and claims first if that is due. */
   held(queue: QueueName): Promise<readonly Lease[]>;
-  /** Whether the lease may still be worked under, by this process's clock. */
+  /** Whether work may still be done under the lease, by this process's clock. */
   isRunning(lease: Lease): boolean;
-  /** Whether a shard is this process's now. Asks nobody. */
+  /** Whether this process holds a shard now. Does not access the store. */
   owns(queue: QueueName, shard: number): boolean;
   /**
-   * From now on a shard of the queue is given to others only when nothing is under way in it: it
-   * stops being this process's first, and is given up in a later turn, once it is not busy.
+   * From now on, a shard of the queue is handed over only when nothing is under way in it. The
+   * process first stops working on it, and gives it up at a later renewal once it is not busy.
    */
   keepWhileBusy(queue: QueueName, isBusy: (shard: number) => boolean): void;
-  /** To be asked in the transaction of each effect: false, when another has the lease by now. */
+  /**
+   * Must be checked in the transaction of each effect. Returns false if another process has the
+   * lease.
+   */
   holds(tx: Transaction, lease: Lease): Promise<boolean>;
-  /** Renews, claims what is free and gives up what is too much. Does nothing before it is time. */
+  /** Renews leases, claims free ones and gives up surplus ones. Does nothing before that is due. */
   renew(): Promise<void>;
-  /** How many shards of each queue are this process's now. Asks nobody. */
+  /** How many shards of each queue this process holds now. Does not access the store. */
   count(): ReadonlyMap<QueueName, number>;
-  /** Gives everything back, for others to go on at once, and takes nothing any more. */
+  /** Gives everything back so that others can continue at once, and claims nothing any more. */
   release(): Promise<void>;
 }
 
 const OWNER_BYTES = 16;
-/** What is about to be given up waits no longer than it must: nobody works there meanwhile. */
+/**
+ * Renewal interval while a lease is about to be given up: kept short, because nobody works
+ * there.
+ */
 const HANDOVER_MS = 500;
 
-/** For a store with several processes. Nothing is claimed before the first call. */
+/** For a store with several processes. Claims nothing before the first call. */
 export function shareWork(engine: Engine, host: Host): WorkShare {
   const owner = host.randomBytes(OWNER_BYTES).toHex();
   let leases: readonly Lease[] = [];
-  /** Kept until what is under way in them has ended; nothing new begins there. */
+  /** Leases held until what is under way in them has ended; nothing new begins there. */
   let leaving: readonly Lease[] = [];
   const busyTests = new Map<string, (shard: number) => boolean>();
   let renewedMs = -Infinity;
@@ -58,14 +65,15 @@ export function shareWork(engine: Engine, host: Host): WorkShare {
 
   function isDue(): boolean {
     const nowMs = host.nowMs();
-    // Also when the clock was set back: by the others' clocks time went on.
+    // Also due if the clock was set back, because time went on by the others' clocks.
     const pauseMs = leaving.length > 0 ? HANDOVER_MS : LEASE_RENEWAL_MS;
     return nowMs >= renewedMs + pauseMs || nowMs < renewedMs;
   }
 
   async function renewNow(): Promise<void> {
     const nowMs = host.nowMs();
-    // Decided before the transaction: what begins while it runs begins in none of these.
+    // Decided before the transaction: work that begins while it runs begins in none of these
+    // shards.
     const free = new Set(leaving.filter((lease) => !isBusy(lease)).map(nameOf));
     const mayRelease = (lease: Lease) => !busyTests.has(lease.queue) || free.has(nameOf(lease));
     const taken = await engine.transact((tx) => takeShare(tx, owner, nowMs, mayRelease));
@@ -131,18 +139,19 @@ function nameOf({ queue, shard }: Lease): string {
 
 interface Taken {
   readonly kept: readonly Lease[];
-  /** More than the share, but not to be given up yet. */
+  /** Beyond the share, but not to be given up yet. */
   readonly leaving: readonly Lease[];
 }
 
-/** One turn of sharing: gives the leases that are the owner's from the commit on. */
+/** One round of sharing. Returns the leases that the owner has from the commit on. */
 async function takeShare(
   tx: Transaction,
   owner: string,
   nowMs: number,
   mayRelease: (lease: Lease) => boolean,
 ): Promise<Taken> {
-  // Unguarded, for two that look at the same time are no conflict; each lease is looked at again.
+  // Unguarded, because two processes that look at the same time do not conflict. Each lease is
+  // checked again before it changes.
   const workers = await listWorkers(tx.unguarded);
   registerWorker(tx, owner, nowMs);
   removeSilentWorkers(tx, workers, nowMs);
@@ -162,7 +171,7 @@ async function takeShare(
   return { kept: taken.filter(isTaken), leaving: leaving.filter(isTaken) };
 }
 
-/** For a store with one owner: everything is held for ever, and nothing is written. */
+/** For a store with one owner: it holds everything for ever, and nothing is written. */
 export function ownAllWork(): WorkShare {
   const leases = QUEUE_NAMES.flatMap((queue) =>
     Array.from({ length: QUEUE_SHARDS[queue] }, (_, shard): Lease => (

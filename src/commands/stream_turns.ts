@@ -1,16 +1,19 @@
-/** Turns on streams within this process: who has several takes all of them, or waits for all. */
+/**
+ * Serializes work on streams within this process. Work that needs several streams waits for all
+ * of them and takes all of them.
+ */
 
 export interface StreamTurns {
-  /** Runs `body` while nobody else has a turn on any of these. */
+  /** Runs `body` while nobody else has a turn on any of these names. */
   take(names: readonly string[], body: () => Promise<void>): Promise<void>;
 }
 
 export function openTurns(): StreamTurns {
-  /** The end of the last turn that was asked for. */
+  /** By name: the end of the last turn that was requested. */
   const ends = new Map<string, Promise<void>>();
 
   async function take(names: readonly string[], body: () => Promise<void>): Promise<void> {
-    // All are asked for at once, so two who want the same ones cannot wait for each other.
+    // All are requested at once, so two turns that want the same names cannot deadlock.
     const before = names.map((name) => ends.get(name));
     const { promise: end, resolve } = Promise.withResolvers<void>();
     for (const name of names) ends.set(name, end);

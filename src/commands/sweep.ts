@@ -1,7 +1,7 @@
 /**
- * Removes what is older than its time: ledger entries and error records after a day, sagas that
- * have ended and what was given up after thirty, deliveries that are over by time and number.
- * Decisions, sections 6, 13 and 14. On its way it ends what an import that died has left to do.
+ * Removes what has outlived its retention, and completes imports whose process has died. Ledger
+ * entries and error records are kept for a day, ended sagas and parked work for thirty days,
+ * and ended deliveries by age and number. See docs/reference/limits.md.
  */
 
 import type { Host } from "../host.ts";
@@ -18,20 +18,21 @@ import { activateSome } from "./transfer/activate_work.ts";
 
 const MS_PER_SECOND = 1000;
 const FIRST_TENANT = 1;
-/** Something may stay so much longer than its time; it answers nothing then. */
+/** How much longer than its retention something may stay. It no longer has any effect then. */
 const REST_MS = 10 * 60 * 1000;
-/** Of what may be large, in one transaction. */
+/** How many items that may be large one transaction looks at. */
 const LARGE_AT_A_TIME = 50;
 
 export interface Sweeper {
   /**
-   * Puts imported work into the queues, where some is left. Looks at the next `limit` ledger
-   * entries of one tenant, at some of its sagas and at some of what was given up, and removes up
-   * to `limit` error records. Called again and again, it walks round and round all tenants. While
-   * another process sweeps it does nothing.
-   * @returns how much it did where it is worth going on at once: imported work, error records, and
-   *   others when half of those looked at had ended. So the ledger stays below about twice what a
-   *   day writes, however much that is, and the walk over what is alive stays slow.
+   * Moves imported work that is left into the queues. Looks at the next `limit` ledger entries
+   * of one tenant and at some ended sagas, ended deliveries and parked work; removes up to
+   * `limit` error records. Repeated calls cycle through all tenants. Does nothing while another
+   * process sweeps.
+   * @returns how much was done if it is worth continuing at once. Imported work and error
+   * records always count; the others count only if at least half of those looked at had ended.
+   * So the ledger stays below about twice what a day writes, however much that is, and the walk
+   * over live entries stays slow.
    */
   sweep(limit: number): Promise<number>;
 }
@@ -64,10 +65,10 @@ export function createSweeper(engine: Engine, host: Host, share: WorkShare): Swe
   return { sweep };
 }
 
-/** One step; gives how many it removed where it is worth going on at once, else 0. */
+/** One step. Returns how many it removed if it is worth continuing at once, else 0. */
 type Walk = (engine: Engine, nowMs: number, limit: number) => Promise<number>;
 
-/** Looks at up to `limit` after a place; `next` is undefined at the end of the round. */
+/** Looks at up to `limit` items after a place; `next` is undefined at the end of the round. */
 type WalkStep<Place> = (
   tx: Transaction,
   after: Place | undefined,
@@ -75,7 +76,7 @@ type WalkStep<Place> = (
   limit: number,
 ) => Promise<{ readonly removed: number; readonly next: Place | undefined }>;
 
-/** Goes step by step through something large, rests, and goes through it again. */
+/** Walks through something large step by step, rests, and starts over. */
 function openWalk<Place>(step: WalkStep<Place>, limitMax = Infinity): Walk {
   let after: Place | undefined;
   let restsUntilMs = -Infinity;
@@ -90,7 +91,7 @@ function openWalk<Place>(step: WalkStep<Place>, limitMax = Infinity): Walk {
   };
 }
 
-/** The same through what each tenant has, one tenant after the other. */
+/** The same for what each tenant has, one tenant after the other. */
 function openTenantWalk<Place>(
   step: (
     tx: Transaction,

@@ -1,7 +1,7 @@
 /**
- * One try of a delivery: who is to have it by the spec of this moment, under which secret, and what
- * they answer. Interface, "Listener deliveries": the secret is read from the spec at delivery time;
- * where the spec cannot be read, the payload goes without a signature.
+ * Makes one try of a delivery: finds its receiver and secret, sends it and returns the answer.
+ * Both come from the spec as it is at the time of the delivery. If the spec cannot be read, the
+ * payload goes without a signature. See docs/reference/listeners.md.
  */
 
 import { ERASED_TYPE } from "../domain/erasure/marker.ts";
@@ -34,25 +34,25 @@ export interface DeliveryParts {
   readonly host: Host;
   readonly specs: SpecCache;
   readonly sender: WebhookSender;
-  /** What stands for `SVC` in header names. */
+  /** Replaces `SVC` in header names. */
   readonly headerPrefix: string;
 }
 
-/** A delivery with its event; that is undefined where it is not there any more. */
+/** A delivery with its event; the event is undefined if it no longer exists. */
 export interface LoadedDelivery {
   readonly index: number;
   readonly delivery: Delivery;
   readonly event: IndexedEvent | undefined;
 }
 
-/** Where a try would go now, or why nobody is there to have it. */
+/** Where a try would go now, or why there is no receiver. */
 export type Addressee =
   | { readonly kind: "nobody"; readonly reason: DropReason }
   | {
     readonly kind: "receiver";
     readonly tenant: Tenant;
     readonly url: string;
-    /** Undefined where the spec cannot be read. */
+    /** Undefined if the spec cannot be read. */
     readonly secret: string | undefined;
     readonly event: PayloadParts["event"];
   };
@@ -125,7 +125,7 @@ export function createDeliveryTrier(parts: DeliveryParts): DeliveryTrier {
     const { url, secret, tenant: { instanceId: owner } } = receiver;
     const signed = { deliveryId, secret, sentMs: beganMs, prefix: headerPrefix };
     const headers = { ...DELIVERY_HEADERS, ...signatureHeaders(body, signed) };
-    // A deploy refuses such a listener; an import may have brought it.
+    // A deploy refuses such a listener, but an import may have brought it.
     const isPlain = receiver.tenant.environment === "production" && url.startsWith("http:");
     const answer = isPlain
       ? { failure: "address_refused" } as const
@@ -142,7 +142,8 @@ export function createDeliveryTrier(parts: DeliveryParts): DeliveryTrier {
     try {
       return await sender.send(webhook);
     } catch (error) {
-      // A bug of ours. As a failed try it ends some day, and does not hold up the lane for ever.
+      // A bug of ours. Counted as a failed try, it ends at some point and does not block the
+      // lane for ever.
       const name = error instanceof Error ? error.name : "unknown";
       host.log("error", "A delivery could not be sent", { tenant, listener, error: name });
       return { failure: "connection_failed" };

@@ -1,9 +1,10 @@
 /**
- * Keeps an uploaded module as the next version of its blob. Spec: "POST /_admin/blobs".
+ * Stores an uploaded module as the next version of its blob. See docs/reference/modules.md.
  *
- * The moment of switching: calls that name no version go to the new one in every fold and write
- * that begins after the answer on the node that gave it, and on the others as soon as they hear of
- * it: at once by a watch, within five seconds in any case. What had begun before ends with the old.
+ * Calls that name no version switch to the new one. On the node that answers the upload, they
+ * do so in every fold and write that begins after the answer. Other nodes follow as soon as
+ * they hear of it: at once by a watch, and within five seconds in any case. A fold or write
+ * that began before ends with the old version.
  */
 
 import { hash } from "node:crypto";
@@ -28,7 +29,7 @@ export interface UploadParts {
   readonly modules: ModuleRunner;
 }
 
-/** The same bytes again are the version that they became. */
+/** Uploading the same bytes again returns the version that they already have. */
 export async function uploadBlob(
   { engine, host, specs, modules }: UploadParts,
   tenant: Tenant,
@@ -55,7 +56,7 @@ export async function uploadBlob(
   let { number } = tenant;
   try {
     for (let tries = 0; tries < TRIES_MAX; tries++) {
-      // Compiled before the transaction, however large it is.
+      // Compiled before the transaction, because it may be large.
       const spec = await specs.current(number);
       const outcome = await engine.transact(async (tx) => {
         number = await readTenantNumber(tx, tenant);
@@ -66,13 +67,14 @@ export async function uploadBlob(
       specs.forget(number);
     }
   } finally {
-    // Also where it may have landed although its reply was lost.
+    // Also forgotten on an error, because the commit may have landed although its reply was
+    // lost.
     specs.forget(number);
   }
   throw new Error("Specs were deployed again and again while a module was uploaded");
 }
 
-/** How often an upload begins anew because a spec was deployed meanwhile. */
+/** Attempts while specs keep being deployed. */
 const TRIES_MAX = 5;
 
 async function keepBlob(
@@ -96,7 +98,7 @@ async function keepBlob(
   return accept(blob);
 }
 
-/** A file whose check takes longer than any ordinary module's. */
+/** For a file whose check takes longer than that of any ordinary module. */
 const TOO_MUCH = {
   rule: "module_limit",
   path: "file",
@@ -104,7 +106,7 @@ const TOO_MUCH = {
   hint: "Build it smaller, or split it",
 };
 
-/** Tells the nodes, and has the states folded anew that the blob's handlers have made. */
+/** Notifies the nodes and rebuilds the states that the blob's handlers have made. */
 function takeOver(tx: Transaction, tenant: number, spec: CompiledSpec, name: string): void {
   const calls = new Set(callsOfLatest(spec, name));
   if (calls.size === 0) return;

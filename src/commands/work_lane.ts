@@ -1,7 +1,8 @@
 /**
- * Works in one lane: one delivery after the other, the next one when the one before has ended.
- * Decisions, section 14: ordered per listener and stream. While what has ended is being settled,
- * the next may be under way: a process that dies then sends a few again.
+ * Works through one lane: each delivery is sent when the one before it has ended. This keeps
+ * the order per listener and stream. While an outcome is being settled, the next delivery may
+ * already be under way. So a process that dies then leaves a few to be sent again. See
+ * docs/reference/listeners.md.
  */
 
 import {
@@ -25,15 +26,18 @@ import {
   type Receiver,
 } from "./try_delivery.ts";
 
-/** `done`: its mark is gone. `left`: for another time. `more`: its turn is over. */
+/**
+ * `done`: nothing was due and the mark is gone. `left`: for another time. `more`: its turn is
+ * over.
+ */
 export type LaneRest = "done" | "left" | "more";
 
 export interface LaneWork {
   readonly endpoint: Endpoint;
   readonly lane: Lane;
-  /** Asked before each step: whether the lane is still this process's. */
+  /** Checked before each step: whether the lane is still this process's. */
   mayGoOn(): boolean;
-  /** True once the process ends and what is sent may be cut off. */
+  /** True once the process is ending and a running try may be cut off. */
   isEnding(): boolean;
 }
 
@@ -43,17 +47,20 @@ export interface LaneWatcher {
 }
 
 export interface LaneWorker {
-  /** Throws outages, and what is a bug. */
+  /** Throws outages and bugs. */
   work(work: LaneWork): Promise<LaneRest>;
 }
 
-/** Deliveries of one lane in a row; then others have their turn. */
+/** Consecutive deliveries of one lane before other lanes have their turn. */
 const TURN_DELIVERIES = 32;
-/** What is read ahead is used so soon, or read again: an event may be erased meanwhile. */
+/**
+ * Limits of reading ahead. What was read is used within a second or read again, because an
+ * event may be erased meanwhile.
+ */
 const AHEAD_DELIVERIES = 16;
 const AHEAD_BYTES = 128 * 1024;
 const AHEAD_MS = 1_000;
-/** Events between that the listener does not hear are read with the others up to so many. */
+/** Events in between that the listener does not hear are read as well, up to this span. */
 const AHEAD_SPAN = 64;
 const MS_PER_SECOND = 1000;
 
@@ -97,7 +104,7 @@ export function createLaneWorker(
     }
   }
 
-  /** What has ended in one turn of a lane, settled while the next is under way. */
+  /** Collects the outcomes of one turn of a lane, settled while the next delivery is under way. */
   function openSettling(lane: Lane) {
     let gathered: DeliveryChange[] = [];
     let running: Promise<void> | undefined;
@@ -124,14 +131,18 @@ export function createLaneWorker(
       isStale: () => isStale,
       all,
       add: (change: DeliveryChange) => void gathered.push(change),
-      /** Lets the lane go on meanwhile; what ends before that is done is settled together. */
+      /**
+       * Starts settling and lets the lane go on. Outcomes that arrive meanwhile are settled
+       * together.
+       */
       begin(): void {
         if (running !== undefined) return;
         running = settle(true).then(() => void (running = undefined));
-        // Whoever waits for it meets its fault.
+        // The caller that awaits `running` gets the error; until then it must not count as
+        // unhandled.
         running.catch(() => {});
       },
-      /** Settles all, and looks for what is due by then: false where nothing is. */
+      /** Settles everything and checks what is due then. Returns false if nothing is. */
       async rest(): Promise<boolean> {
         await running;
         return await settle(false);
@@ -139,7 +150,7 @@ export function createLaneWorker(
     };
   }
 
-  /** What is to be settled; undefined where nothing has come of it. */
+  /** Returns the outcome to settle; undefined if there is none. */
   async function deliver(
     work: LaneWork,
     loaded: LoadedDelivery,
@@ -150,12 +161,13 @@ export function createLaneWorker(
     const nowMs = host.nowMs();
     const ended = (end: DeliveryEnd) => ({ index, before, after: before, end, atMs: nowMs });
     if (addressee.kind === "nobody") return ended({ state: "dropped", reason: addressee.reason });
-    // Whoever did not look up the listener knows already that the lane is another's.
+    // The lookup may have taken a while. If the lane is another process's by now, that one
+    // delivers.
     if (!work.mayGoOn()) return undefined;
     if (beginTry(endpoint, addressee.url, nowMs)) return await attempt(work, loaded, addressee);
     endpoint.hasMore = true;
     if (!isTooOld(before, nowMs)) return undefined;
-    // Where one is too old, others may be.
+    // Where one delivery is too old, others may be as well.
     endpoint.looksMs = 0;
     return ended({ state: "dead", reason: "endpoint_unavailable" });
   }
@@ -168,7 +180,7 @@ export function createLaneWorker(
     const { url } = receiver;
     const { answer, endedMs, line } = await trier.attempt(lane, before, receiver);
     const isDelivered = isSuccess(answer);
-    // Cut off by the end of this process: the next one tries it as if this had not been.
+    // Cut off by the end of this process, the try does not count; the next process repeats it.
     const isCutOff = !isDelivered && isEnding();
     endTry(endpoint, url, isCutOff ? undefined : isDelivered, endedMs);
     if (isCutOff) return undefined;

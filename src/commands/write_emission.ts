@@ -1,6 +1,6 @@
 /**
- * Writes an event of the service itself, implied or scheduled: prepared like a client's, with what
- * modules say about it. Decisions, section 11.
+ * Writes an event of the service itself, implied or scheduled, prepared like a client's write.
+ * Modules are asked where they have a say. See docs/reference/reactions.md.
  */
 
 import type { CompiledSpec } from "../domain/spec/compiled.ts";
@@ -20,11 +20,11 @@ import {
 
 export type Emitted =
   | { readonly ok: true; readonly written: Written }
-  /** It does not fit `spec`, or its handler does not take it: it is to be given up. */
+  /** The event does not fit `spec` or its handler refuses it, so it has to be given up. */
   | { readonly ok: false; readonly message: string };
 
 export interface Emitter {
-  /** @throws outages, and an error where modules may take it another time. */
+  /** @throws outages, and an error if modules may accept the event another time. */
   write(
     tenant: number,
     spec: CompiledSpec,

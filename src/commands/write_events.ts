@@ -1,7 +1,7 @@
 /**
- * Writes events: single, batch and atomic on one path. Spec: "POST /{type}/{id}/{event}" and its
- * siblings. Checks that need only the spec come first, then ledger, OCC and append in ONE
- * transaction. Concurrent writes share transactions (`combine.ts`).
+ * Writes events: single, batch and atomic writes on one path. Checks that need only the spec
+ * come first. Then the ledger, the expected length and the append share ONE transaction.
+ * Concurrent writes share transactions (`combine.ts`). See docs/reference/writing.md.
  */
 
 import type { Host } from "../host.ts";
@@ -34,7 +34,10 @@ export interface OwnOutbox {
 
 export interface Writer {
   writeEvents(tenant: Tenant, request: WriteRequest): Promise<Outcome<Written>>;
-  /** What the ledger answers to a keyed body that is no write; undefined when it knows nothing. */
+  /**
+   * The ledger's answer for a keyed request whose body is no valid write; undefined if it has
+   * none.
+   */
   answerRecorded(
     tenant: Tenant,
     claim: IdempotencyClaim,
@@ -47,7 +50,7 @@ interface Arrival {
   readonly spec: CompiledSpec;
   readonly request: WriteRequest;
   readonly nowMs: number;
-  /** Waits for a place where it turns out to be heavy. */
+  /** Waits for a place if the write turns out to be heavy. */
   readonly enter: () => Promise<void>;
 }
 
@@ -64,7 +67,10 @@ export function createWriter(
   const inFlight = new Set<string>();
 
   const heavy = openHeavyWrites();
-  /** Environments whose last write took longer than a piece: the next one waits for its turn. */
+  /**
+   * Environments whose last write took longer than a time slice: their next write waits for a
+   * turn.
+   */
   const slow = new Set<number>();
 
   function writeEvents(tenant: Tenant, request: WriteRequest): Promise<Outcome<Written>> {
@@ -117,7 +123,10 @@ export function createWriter(
     return outcome;
   }
 
-  /** What fits into a piece is there at once: a write of one event is not made to wait. */
+  /**
+   * A write that fits one time slice is checked synchronously, so a write of one event never
+   * waits.
+   */
   function check(arrival: Arrival): Outcome<PreparedWrite> | Promise<Outcome<PreparedWrite>> {
     const { tenant, spec, request, enter } = arrival;
     const goOn = (valid: Outcome<ValidWrite>) => valid.ok ? prepare(arrival, valid.value) : valid;
@@ -126,7 +135,7 @@ export function createWriter(
     return checked instanceof Promise ? checked.then(goOn) : goOn(checked);
   }
 
-  /** Types without modules are not made to wait. */
+  /** Synchronous for specs without modules, so that their writes do not wait. */
   function prepare(
     { tenant, spec, request, nowMs, enter }: Arrival,
     valid: ValidWrite,
@@ -141,7 +150,7 @@ export function createWriter(
     );
   }
 
-  /** A recorded key answers even where a later spec would refuse its body. */
+  /** A recorded key is answered even if a later spec would refuse the body. */
   async function answerRefused(tenant: Tenant, { idempotency }: WriteRequest, nowMs: number) {
     const now = Math.floor(nowMs / MS_PER_SECOND);
     return idempotency && await answerAgain(tenant, idempotency, now);

@@ -1,9 +1,9 @@
-/** Makes anchors at their interval, if something has changed. Decided in "Audit endpoints". */
+/** Makes anchors at their interval, if something has changed. See docs/reference/audit.md. */
 
 import type { Service } from "../service.ts";
 import type { Worker } from "./worker.ts";
 
-/** How often it looks whether one is due. */
+/** How often it checks whether an anchor is due. */
 const IDLE_MS_MAX = 10_000;
 const MS_PER_SECOND = 1000;
 

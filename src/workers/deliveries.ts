@@ -1,12 +1,12 @@
 /**
- * Delivers events to listeners. Woken at once by what other processes have written; what this one
- * writes is on its way already.
+ * Delivers events to listeners. It is woken at once by what other processes have written; what
+ * this process writes is already on its way.
  */
 
 import type { Service } from "../service.ts";
 import type { Worker } from "./worker.ts";
 
-/** What nobody wakes it for: lanes taken over, and endpoints that are to be tried again. */
+/** Covers what wakes no worker: lanes that were taken over, and endpoints due for another try. */
 const IDLE_MS = 250;
 
 export function deliveryWorker(service: Service): Worker {

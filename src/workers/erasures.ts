@@ -1,4 +1,4 @@
-/** Erases streams when their time has come. Decisions, section 18. */
+/** Erases streams whose grace period is over. See docs/reference/erasure.md. */
 
 import type { Service } from "../service.ts";
 import type { Worker } from "./worker.ts";

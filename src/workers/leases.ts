@@ -1,12 +1,12 @@
 /**
- * Keeps this process's share of the background work while the other workers are busy: a fold may
- * take longer than a lease lasts.
+ * Renews this process's share of the background work while the other workers are busy. It is a
+ * worker of its own because a fold may take longer than a lease lasts.
  */
 
 import type { Service } from "../service.ts";
 import type { Worker } from "./worker.ts";
 
-/** More often than leases are renewed; what is not due does nothing. */
+/** Shorter than the renewal interval of leases; a drain that is not due does nothing. */
 const IDLE_MS = 1_000;
 
 export function leaseWorker(service: Service): Worker {

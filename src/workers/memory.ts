@@ -1,6 +1,7 @@
 /**
- * Saves what only this process's memory has: states that reads have folded, and error records that
- * the store did not take. Runs where requests are answered, whoever does the other work.
+ * Saves what only this process's memory has. These are states that reads have folded, and error
+ * records that the store did not take. It runs wherever requests are answered, even if other
+ * processes do the rest of the background work.
  */
 
 import type { Service } from "../service.ts";

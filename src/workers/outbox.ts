@@ -1,12 +1,16 @@
 /**
- * Does what written events have set off and what the process that wrote them did not do: it died,
- * it had too much, the store was away. Woken where a write leaves its work on purpose.
+ * Processes outbox entries that the process which wrote them did not process itself. It may
+ * have died or had too much to do, or the store was unavailable. A write that leaves its
+ * entries to the workers on purpose wakes this one.
  */
 
 import type { Service } from "../service.ts";
 import type { Worker } from "./worker.ts";
 
-/** What a process leaves when it dies waits for a second before others take it. */
+/**
+ * Entries of a process that died are left alone for a second anyway, so twice a second
+ * suffices.
+ */
 const IDLE_MS = 500;
 
 export function outboxWorker(service: Service): Worker {

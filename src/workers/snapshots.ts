@@ -1,4 +1,4 @@
-/** Keeps snapshots near their heads: after a deploy, and for growing streams. */
+/** Keeps snapshots close to the heads of their streams, after deploys and as streams grow. */
 
 import type { Service } from "../service.ts";
 import type { Worker } from "./worker.ts";

@@ -1,6 +1,6 @@
 /**
- * Removes what is older than its day, a little at a time: about 2,000 ledger entries a second are
- * looked at, and more where many have ended.
+ * Removes what has outlived its retention, a little at a time. It looks at about 2,000 ledger
+ * entries a second, and at more if many of them have expired.
  */
 
 import type { Service } from "../service.ts";

@@ -1,9 +1,9 @@
-/** The looks at the clock that tell whether something held the thread, and the line in the log. */
+/** Checks the clock at intervals for something that held the thread, and logs what it finds. */
 
 import { look, LOOK_MS, type ThreadWatch } from "../domain/thread_watch.ts";
 import type { Host } from "../host.ts";
 
-/** Begins the looks; ends with the function that it gives. */
+/** Starts the checks. The returned function ends them. */
 export function watchThread(watch: ThreadWatch, host: Host): () => void {
   function lookAgain(): void {
     const hold = look(watch, host.monotonicMs());

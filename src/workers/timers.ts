@@ -1,4 +1,4 @@
-/** Does what is due at a time: fires scheduled events, ends the waits of sagas. */
+/** Processes the timers that are due: scheduled events, sagas, delivery retries and erasures. */
 
 import type { Service } from "../service.ts";
 import type { Worker } from "./worker.ts";
@@ -7,7 +7,7 @@ export function timerWorker(service: Service): Worker {
   const { background } = service;
   return {
     name: "timers",
-    /** Until the next timer that was seen, and half a second at most. */
+    /** Until the next known timer, and half a second at most. */
     get idleMs() {
       return background.timerPauseMs();
     },

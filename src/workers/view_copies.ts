@@ -1,6 +1,7 @@
 /**
- * Follows views with this process's copies for SQL, so that they are near when a query comes, and
- * what is erased in the store does not stay in them. Runs where requests are answered.
+ * Keeps this process's SQL copies of projections close to the store. So they are nearly current
+ * when a query arrives, and data that is erased in the store does not stay in them. It runs
+ * wherever requests are answered.
  */
 
 import type { Service } from "../service.ts";

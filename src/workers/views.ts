@@ -1,19 +1,19 @@
 /**
- * Keeps views up to date with what was written, and builds them. Two loops: a long build must not
- * keep those waiting that are read.
+ * Keeps projections up to date with what was written, and builds them. The two have separate
+ * loops, because a long build must not delay the projections that are read.
  */
 
 import type { Service } from "../service.ts";
 import type { Worker } from "./worker.ts";
 
-/** What nobody wakes it for: parts of the log that were taken over. */
+/** Covers what wakes no worker: shards of the log that were taken over. */
 const IDLE_MS = 250;
 /**
- * A drain costs as much as some dozen rows, so that many writes are better shown together. It adds
- * to the lag what nobody notices, and nothing to that of a write after a pause.
+ * A drain costs as much as some dozen rows, so it pays to show many writes together. The added
+ * delay goes unnoticed, and a write after a pause is not delayed at all.
  */
 const GATHER_MS = 10;
-/** Builds are looked for: being woken by every write would cost more. */
+/** Builds are polled for: being woken by every write would cost more. */
 const BUILD_IDLE_MS = 100;
 
 export function viewWorker(service: Service): Worker {

@@ -1,6 +1,6 @@
 /**
- * What runs without a request, and the one loop that runs it: drain what is due, wait, again. A
- * worker is `drain(limit)`; tests call it and need no timer.
+ * Defines background workers and the one loop that runs them: drain what is due, wait, repeat.
+ * A worker is essentially its `drain(limit)`; tests call it directly and need no timer.
  */
 
 import { count, type Tally } from "../domain/counters.ts";
@@ -9,16 +9,19 @@ import type { Host } from "../host.ts";
 
 export interface Worker {
   readonly name: string;
-  /** How long the loop waits after it found nothing to do. */
+  /** How many milliseconds the loop waits after it found nothing to do. */
   readonly idleMs: number;
-  /** How long the loop lets work gather after it has done all there was: fewer, larger drains. */
+  /**
+   * How many milliseconds the loop lets work gather after it has done everything: fewer, larger
+   * drains.
+   */
   readonly gatherMs?: number;
   /**
-   * Does up to `limit` of what is due now; gives how much that was. What takes long ends early
-   * once `isStopping` says so: the process has ten seconds to end.
+   * Does up to `limit` of what is due now and returns how much it did. A long drain ends early
+   * once `isStopping` returns true: the process has ten seconds to end.
    */
   drain(limit: number, isStopping?: () => boolean): Promise<number>;
-  /** Calls `wake` when there may be something to do earlier; ends with the function it gives. */
+  /** Calls `wake` when there may be something to do earlier. The returned function ends that. */
   listen?(wake: () => void): () => Promise<void>;
 }
 
@@ -27,15 +30,18 @@ export interface RunningWorker {
   stop(): Promise<void>;
 }
 
-/** Pieces of work a drain takes on at a time. */
+/** Items that a drain takes on at a time. */
 const DRAIN_LIMIT = 100;
-/** The wait after a drain that threw, doubled each time up to the last: a store comes back. */
+/**
+ * The pause after a drain that threw: doubled each time up to the second value, until the store
+ * is back.
+ */
 const BACKOFF_FIRST_MS = 250;
 const BACKOFF_LAST_MS = 4_000;
 
 /**
- * Starts the loop. A drain that throws is logged, counted under the worker's name and tried again
- * later; the loop never ends. `watch` is told of each drain.
+ * Starts the loop. A drain that throws is logged, counted under the worker's name and tried
+ * again later; the loop never ends. `watch` is notified of each drain.
  */
 export function runWorker(
   worker: Worker,
@@ -89,7 +95,7 @@ export function runWorker(
     });
   }
 
-  /** Nobody wakes it. */
+  /** A pause that `wake` does not end. */
   function rest(ms: number): Promise<void> {
     return stopped ? Promise.resolve() : new Promise((resolve) => setTimeout(resolve, ms));
   }

@@ -98,14 +98,9 @@ export function openMovingShop(engine: Engine, host: FakeHost, tenant: Tenant): 
   const access = createAccess(engine, host, { jwtSecret: new Uint8Array(32) });
   const service = createService(engine, host, access);
   const specs = openSpecCache(engine, host);
-  const idle = () => Promise.resolve();
   const writer = createWriter(engine, host, specs, createCombiner(engine, host), {
     ownWaitMs: () => 0,
-    drainBeforeReply: idle,
-    drainOwn: idle,
-    drain: () => Promise.resolve(0),
-    sagas: { move: () => Promise.resolve(true) },
-    settle: idle,
+    drainBeforeReply: () => Promise.resolve(),
   }, noAsker);
 
   async function look(ids: readonly string[]): Promise<Look> {

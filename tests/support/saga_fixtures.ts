@@ -123,14 +123,9 @@ export async function openShop(
     combiner.watched,
     noOutsideAsker(engine),
   );
-  const idle = () => Promise.resolve();
   const writer = createWriter(engine, host, specs, combiner, {
     ownWaitMs: () => 0,
-    drainBeforeReply: idle,
-    drainOwn: idle,
-    drain: () => Promise.resolve(0),
-    sagas: { move: () => Promise.resolve(true) },
-    settle: idle,
+    drainBeforeReply: () => Promise.resolve(),
   }, noAsker);
   const { number } = TENANT;
 

@@ -1,8 +1,11 @@
 /**
- * An instance tree from the one before and what has changed: chunks in which a stream changed are
- * written as changes, or anew, blocks in which one changed are hashed as far as it goes, and from
- * the first new stream on all blocks are hashed anew, for it moves those behind it. Nothing of it
- * is seen before the anchor is published, and a second try writes the same or more.
+ * Builds an instance tree from the previous tree and the streams that have changed since. A
+ * chunk with a changed stream is written as a change, or as a whole. A block with a changed
+ * stream is rehashed as far as the change reaches. From the first new stream on, all blocks are
+ * hashed anew, because the new stream moves those after it. See docs/reference/audit.md.
+ *
+ * Nothing is visible before the anchor is published, and a second try writes the same chunks or
+ * more.
  */
 
 import { type Frontier, frontierRoot } from "../../domain/audit/frontier.ts";
@@ -36,33 +39,33 @@ import {
 import type { TreeMemory } from "./tree_memory.ts";
 import { type AddChunk, TREE_READS, type TreeBuild, writeChunks } from "./write_chunks.ts";
 
-/** A stream that was changed since the tree before, or is new. */
+/** A stream that has changed since the previous tree, or is new. */
 export interface TreeChange extends TreeEntry {
-  /** As the tree before has it; undefined where it has not. */
+  /** As it is in the previous tree; undefined if it is not there. */
   readonly before: Frontier | undefined;
 }
 
 export interface NextTreeBuild extends TreeBuild {
-  /** Blocks of the anchor before. */
+  /** The blocks of the previous anchor. */
   readonly blocks: readonly TreeBlock[];
-  /** By key; at least one. */
+  /** Sorted by key; at least one. */
   readonly changes: readonly TreeChange[];
-  /** Of the anchor before; it is used up. */
+  /** Memory of the previous anchor. It is consumed. */
   readonly memory?: TreeMemory;
 }
 
 export interface BuiltTree {
   readonly root: string;
   readonly blocks: readonly TreeBlock[];
-  /** Chunks that are to be published with the anchor. */
+  /** Chunks that have to be published with the anchor. */
   readonly newChunks: readonly string[];
   readonly newStreams: number;
   readonly newEvents: number;
-  /** True once the anchor is published. */
+  /** Valid once the anchor is published. */
   readonly memory: TreeMemory;
 }
 
-/** Chunks kept from the first half of the work for the second. */
+/** Chunks kept in memory from the first half of the work for the second. */
 const KEPT_CHUNKS = 1_000;
 
 export async function buildTree(build: NextTreeBuild): Promise<BuiltTree> {
@@ -91,9 +94,9 @@ export async function buildTree(build: NextTreeBuild): Promise<BuiltTree> {
 interface Merged {
   /** All chunks of the tree by their first keys. */
   chunks: Map<string, ChunkShape | undefined>;
-  /** Those that were split off. */
+  /** First keys of the chunks that were split off. */
   readonly split: string[];
-  /** Read anyway. */
+  /** Entries of chunks that had to be read, for reuse. */
   readonly kept: Map<string, readonly TreeEntry[]>;
 }
 
@@ -148,7 +151,7 @@ function keep({ kept }: Merged, low: string, entries: readonly TreeEntry[]): voi
   if (kept.size < KEPT_CHUNKS) kept.set(low, entries);
 }
 
-/** The changes that belong to each of the ranges, which begin with `lows`; none without some. */
+/** Groups the changes by the ranges that begin at `lows`; skips ranges without changes. */
 function* partsOf<T extends { readonly key: string }>(
   lows: readonly string[],
   changes: readonly T[],
@@ -162,7 +165,7 @@ function* partsOf<T extends { readonly key: string }>(
   }
 }
 
-/** The blocks of the new tree: old ones as far as nothing in them is new. */
+/** The blocks of the new tree; blocks without changes are the old ones. */
 async function hashBlocks(
   build: NextTreeBuild,
   merged: Merged,
@@ -190,7 +193,10 @@ async function hashBlocks(
   return blocks;
 }
 
-/** The rows of a block with its changes, found by what they were; undefined where one is not. */
+/**
+ * Applies changes to the rows of a block, finding each leaf by its old hash. Undefined if a
+ * leaf is missing.
+ */
 function changeLeaves(rows: TreeRows, changes: readonly TreeChange[]): TreeRows | undefined {
   const leaves = rows.rows[0]!;
   const indexes = changes.map(({ before }) => indexOfNode(leaves, leafHash(frontierRoot(before!))));
@@ -199,7 +205,7 @@ function changeLeaves(rows: TreeRows, changes: readonly TreeChange[]): TreeRows 
   return changeRows(rows, leaves, indexes, rows.count);
 }
 
-/** Cuts the streams from `from` up to but not `to` into blocks, and hashes each. */
+/** Cuts the streams from `from` up to but not including `to` into blocks, and hashes each. */
 async function* blocksBetween(
   { engine, tenant, number, pace }: NextTreeBuild,
   { chunks, kept }: Merged,

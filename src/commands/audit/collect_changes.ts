@@ -1,7 +1,7 @@
 /**
- * What an anchor's tree has that the one before had not: every stream written to since, as it was
- * at the cut; before the first one every stream there is. No event is read, for each head has the
- * frontier of its stream.
+ * Collects the streams in which a new anchor's tree differs from the previous one. These are
+ * all streams written since, as they were at the cut; for the first anchor, all streams there
+ * are. No event is read, because each head contains the frontier of its stream.
  */
 
 import { frontierRoot } from "../../domain/audit/frontier.ts";
@@ -25,10 +25,10 @@ import type { TreeChange } from "./build_tree.ts";
 import type { Pace } from "./pace.ts";
 import { TREE_READS } from "./write_chunks.ts";
 
-/** Changes looked at in one snapshot, each with two small reads. */
+/** Changes that one snapshot looks at, each with two small reads. */
 const PAGE = 250;
 
-/** Of which cut of which environment. */
+/** The cut, its environment, and what is needed to read it. */
 export interface Cut {
   readonly engine: Engine;
   readonly pace: Pace;
@@ -36,19 +36,19 @@ export interface Cut {
   readonly cut: number;
 }
 
-/** A stream with tiles that may be missing. */
+/** A stream that may lack full tiles. */
 export interface LongStream {
   readonly stream: TiledStream;
   readonly length: number;
 }
 
 export interface Collected {
-  /** By key. */
+  /** Sorted by key. */
   readonly changes: TreeChange[];
   readonly long: readonly LongStream[];
 }
 
-/** Streams that were changed since the newest anchor, whose marks are gone. */
+/** Streams that have changed since the newest anchor; their change marks tell. */
 export async function collectChanges(place: Cut): Promise<Collected> {
   const { engine, pace, tenant, cut } = place;
   const changes: TreeChange[] = [];
@@ -56,10 +56,10 @@ export async function collectChanges(place: Cut): Promise<Collected> {
   const long: LongStream[] = [];
   let after: Bytes | undefined;
   for (let count = PAGE; count === PAGE;) {
-    // Its body may run again, so what it finds is taken over behind it.
+    // The body may run again, so its results are only used after it has ended.
     const { page, fresh, states } = await engine.snapshot(async (tx) => {
       const page = await listChanged(tx, tenant, cut, { after, limit: PAGE });
-      // Of one that was changed in several epochs, the first mark is what the anchor before has.
+      // If a stream changed in several epochs, its first mark is what the previous anchor has.
       const first = new Map(page.changed.toReversed().map((each) => [each.stream, each]));
       const fresh = [...first.values()].filter(({ stream }) => !seen.has(stream));
       const states = fresh.map(({ stream }) => readAtCut(tx, tenant, stream, cut));
@@ -81,7 +81,7 @@ function asChange(entry: TreeEntry, { before }: ChangedStream): TreeChange {
   return { ...entry, before: before.count === 0 ? undefined : before };
 }
 
-/** Every stream of the cut by key, in pages; long ones are put into `long`. */
+/** Every stream of the cut by key, in pages; long ones are added to `long`. */
 export async function* collectStreams(
   place: Cut,
   long: LongStream[],
@@ -113,10 +113,10 @@ async function* pagesOfStreams({ engine, tenant, cut }: Cut): AsyncGenerator<Kno
   } while (after !== undefined);
 }
 
-/** Characters that UTF-16 has in another order than UTF-8: some names of singletons have them. */
+/** Characters that UTF-16 orders differently than UTF-8; some names of singletons have them. */
 const ORDERED_OTHERWISE = /[\ud800-\uffff]/;
 
-/** Streams in the order of the store, put into that of keys: only such names change places. */
+/** Puts streams from the store's order into the order of keys. Only those names change places. */
 async function* inKeyOrder(
   pages: AsyncIterable<readonly KnownStream[]>,
 ): AsyncGenerator<KnownStream[]> {
@@ -137,7 +137,7 @@ async function* inKeyOrder(
   yield inOrder();
 }
 
-/** Undefined for a stream that was not there; a long one is put into `long`. */
+/** Undefined for a stream that did not exist at the cut. A long one is added to `long`. */
 function asEntry(
   { tenant }: Cut,
   key: StreamKey,
@@ -151,8 +151,8 @@ function asEntry(
 }
 
 /**
- * Writes the full tiles that a stream of `length` events lacks, one in each transaction.
- * @throws {StreamRewritten} when the stream is another one by now.
+ * Writes the full tiles that a stream of `length` events lacks, each in its own transaction.
+ * @throws {StreamRewritten} if the stream has been rewritten since.
  */
 export async function extendTiles(
   engine: Engine,

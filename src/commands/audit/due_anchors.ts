@@ -1,6 +1,6 @@
 /**
- * Makes the anchors whose time has come: in each environment once an interval, if something has
- * changed; then one of the platform over them. Decided in "Audit endpoints".
+ * Makes the anchors that are due. Each environment gets one per interval if something has
+ * changed; then one platform anchor covers them. See docs/reference/audit.md.
  */
 
 import { ENVIRONMENTS, type Tenant } from "../../domain/tenant.ts";
@@ -13,7 +13,7 @@ import type { AnchorMaker } from "./make_anchor.ts";
 import type { PlatformAnchorMaker } from "./platform_anchor.ts";
 
 export interface DueAnchors {
-  /** Gives how many anchors were made; stops early once `isStopping` says so. */
+  /** Returns how many anchors were made. Stops early once `isStopping` returns true. */
   drain(intervalMs: number, isStopping: () => boolean): Promise<number>;
 }
 
@@ -26,7 +26,7 @@ export function createDueAnchors(
   maker: AnchorMaker,
   platform: PlatformAnchorMaker,
 ): DueAnchors {
-  /** When the newest anchor of an environment was due or made last, by tenant number. */
+  /** By tenant number: when the newest anchor of the environment was made, or was last due. */
   const lastMs = new Map<number, number>();
   let platformMs: number | undefined;
 
@@ -66,7 +66,7 @@ export function createDueAnchors(
       const nowMs = host.nowMs();
       const { isNew, isOfOldCut } = await maker.make(tenant);
       if (isNew) made++;
-      // Then the one that is due comes with the next look.
+      // After an anchor of an old cut, the one that is due is made at the next check.
       if (!isOfOldCut) lastMs.set(tenant.number, nowMs);
     }
     return made;
@@ -87,7 +87,7 @@ export function createDueAnchors(
   return { drain };
 }
 
-/** Also where the clock was set back: else there would be no anchors until it is where it was. */
+/** Also true if the clock was set back: otherwise there would be no anchor until it caught up. */
 function isOver(sinceMs: number, nowMs: number, intervalMs: number): boolean {
   return Math.abs(nowMs - sinceMs) >= intervalMs;
 }

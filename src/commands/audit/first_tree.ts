@@ -1,6 +1,6 @@
 /**
- * The first tree of an environment: over every stream, in the order of their keys, chunk by chunk
- * and block by block, and never in memory as a whole.
+ * Builds the first tree of an environment: over every stream, in key order. It works chunk by
+ * chunk and block by block, and never has the whole tree in memory.
  */
 
 import {
@@ -17,7 +17,7 @@ import { type AddChunk, type TreeBuild, writeChunks } from "./write_chunks.ts";
 
 type Pages = AsyncIterable<readonly TreeEntry[]> | Iterable<readonly TreeEntry[]>;
 
-/** `pages`: streams by key; at least one in all. */
+/** `pages` has the streams by key; at least one in all. */
 export async function buildFirstTree(build: TreeBuild, pages: Pages): Promise<BuiltTree> {
   return await writeChunks(build, (add) => hashStreams(build, pages, add));
 }
@@ -29,7 +29,7 @@ async function hashStreams(build: TreeBuild, pages: Pages, add: AddChunk): Promi
   let newEvents = 0;
 
   async function addChunk(entries: readonly TreeEntry[]): Promise<void> {
-    // Whatever comes before the first stream is of the first chunk.
+    // Whatever comes before the first stream belongs to the first chunk.
     const text = imageOf(chunks.size === 0 ? "" : entries[0]!.key, build.number, entries);
     chunks.set(text.low, text.shape);
     await add(text);

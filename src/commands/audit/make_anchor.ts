@@ -1,6 +1,7 @@
 /**
- * Makes anchors: a cut, the tree as of it, a signature, one transaction that publishes all. Whoever
- * dies on the way leaves a cut that the next one goes on from. Spec: "Anchors", "Snapshot cut".
+ * Makes anchors: a cut, the tree at the cut, a signature, and one transaction that publishes
+ * all. A process that dies on the way leaves a cut from which the next one continues. See
+ * docs/reference/audit.md.
  */
 
 import { type InstanceAnchor, signInstanceAnchor } from "../../domain/audit/anchor.ts";
@@ -37,41 +38,44 @@ import { createPace } from "./pace.ts";
 import { openTreeMemories, type TreeMemories } from "./tree_memory.ts";
 
 export interface AnchorMade {
-  /** False where nothing has changed since the newest one. */
+  /** False if nothing has changed since the newest anchor. */
   readonly isNew: boolean;
-  /** It is of a cut that somebody has left who died: what was written since is not covered. */
+  /** The anchor is of a cut left by a process that died; later writes are not covered. */
   readonly isOfOldCut: boolean;
   /** The newest anchor; undefined in an environment without events. */
   readonly anchor: InstanceAnchor | undefined;
 }
 
 export interface AnchorMaker {
-  /** Those of one environment are made one after the other. */
+  /** Anchors of one environment are made one after the other. */
   make(tenant: Tenant): Promise<AnchorMade>;
 }
 
 export interface AnchorWork {
   readonly engine: Engine;
   readonly host: Host;
-  /** Where other processes may be at work too, one that was seen lately is waited for. */
+  /** If other processes share the store, a process recently seen at work on a cut is waited for. */
   readonly isStoreShared: boolean;
-  /** Counts what this process does for others; anchors leave them the most of the time. */
+  /** Counts what this process does for requests; anchors leave them most of the time. */
   readonly done: () => number;
 }
 
-/** Cuts that are taken anew because a stream was rewritten; then the next interval tries. */
+/**
+ * Attempts, each with a new cut, while streams keep being rewritten; then the next interval
+ * tries.
+ */
 const TRIES_MAX = 5;
-/** Somebody who has not been seen at work for so long is not waited for. */
+/** A process that has not been seen at work for this long is not waited for. */
 const SILENT_MS = 15_000;
 const WAIT_MS = 200;
 const WAITS_MAX = 300;
 
-/** Somebody else has taken over the cut that was worked on. */
+/** Another process has taken over the cut. */
 class BuildOvertaken extends Error {
   override readonly name = "BuildOvertaken";
 }
 
-/** Signed while no tree could be made of one moment. */
+/** No tree of a single moment could be made, so no anchor was signed. */
 export class AnchorInterrupted extends Error {
   override readonly name = "AnchorInterrupted";
 }
@@ -113,7 +117,7 @@ async function makeAnchor(
       const anchor = await finishBuild(work, memories, place, building);
       if (anchor !== undefined) return { isNew: true, isOfOldCut, anchor };
     } catch (error) {
-      // The cut is void, as it is where the rewrite is seen at the end.
+      // The cut is void, as it is if the rewrite is only noticed at the end.
       if (error instanceof StreamRewritten) await giveUpCut(engine, number, begun.building);
       else if (!(error instanceof BuildOvertaken)) throw error;
     }
@@ -126,7 +130,10 @@ interface Begun {
   readonly isOfOldCut: boolean;
 }
 
-/** A cut to make an anchor of: one left behind, or a fresh one; undefined if nothing is new. */
+/**
+ * Returns a cut to make an anchor of: one left behind or a fresh one. Undefined if nothing is
+ * new.
+ */
 async function beginBuild(
   { engine, host, isStoreShared }: AnchorWork,
   { number: tenant }: Tenant,
@@ -153,13 +160,13 @@ async function beginBuild(
 }
 
 async function hasNews(tx: Transaction, tenant: number, newest: number): Promise<boolean> {
-  // Unguarded: what comes meanwhile is of the next cut.
+  // Unguarded: what arrives meanwhile belongs to the next cut.
   if (newest === 0) return (await listStreams(tx.unguarded, tenant, { limit: 1 })).length > 0;
   const epoch = await readEpoch(tx, tenant);
   return (await listChanged(tx.unguarded, tenant, epoch, { limit: 1 })).changed.length > 0;
 }
 
-/** What was rewritten is of no cut any more; the marks of this one stay, for the next. */
+/** Gives up a cut after a rewrite. Its change marks stay, for the next cut. */
 async function giveUpCut(engine: Engine, tenant: number, building: AnchorBuild): Promise<void> {
   await engine.transact(async (tx) => {
     const state = await readAnchorState(tx, tenant);
@@ -168,7 +175,7 @@ async function giveUpCut(engine: Engine, tenant: number, building: AnchorBuild):
   });
 }
 
-/** Every write that commits later is of the next epoch. */
+/** Ends the epoch: every write that commits later belongs to the next one. */
 async function cut(
   tx: Transaction,
   tenant: number,
@@ -182,7 +189,7 @@ async function cut(
   return { cut: epoch, rewrites, created_at, attempt, seen_ms: nowMs };
 }
 
-/** Undefined where a stream was rewritten since the cut, which is void then. */
+/** Undefined if a stream was rewritten since the cut, which makes the cut void. */
 async function finishBuild(
   work: AnchorWork,
   memories: TreeMemories,
@@ -202,7 +209,7 @@ async function finishBuild(
   return anchor;
 }
 
-/** The tree as of the cut, made of that of the newest anchor, if there is one. */
+/** The tree as of the cut, grown from that of the newest anchor if there is one. */
 async function growTree(
   { engine, host, done }: AnchorWork,
   memories: TreeMemories,
@@ -214,7 +221,7 @@ async function growTree(
   const guard = (tx: Transaction) => requireBuild(tx, host, tenant, building);
   const build = { ...place, number: newest + 1, guard };
   const { cut } = building;
-  // Tiles come before the anchor is published: it forgets which streams were changed.
+  // Tiles must come before publishing, because that forgets which streams have changed.
   const extend = async (long: readonly LongStream[]) => {
     for (const { stream, length } of long) await extendTiles(engine, stream, length);
   };
@@ -231,7 +238,7 @@ async function growTree(
   return await buildTree({ ...build, blocks, changes, memory });
 }
 
-/** @throws {BuildOvertaken} when somebody else works on the cut, or has published it. */
+/** @throws {BuildOvertaken} if another process works on the cut or has published it. */
 async function requireBuild(
   tx: Transaction,
   host: Host,
@@ -265,7 +272,7 @@ async function sign(
   return await signInstanceAnchor(`anc_${formatUuid(host.randomBytes(16))}`, fields, key);
 }
 
-/** False, and the cut is given up, where a stream was rewritten since. */
+/** Returns false and gives up the cut if a stream was rewritten since. */
 async function publish(
   tx: Transaction,
   tenant: number,

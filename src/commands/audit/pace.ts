@@ -1,23 +1,24 @@
 /**
- * Long work beside requests: in slices of some milliseconds, and where others have work too, it
- * leaves them four fifths of the time. Alone it never waits.
+ * Paces long work beside requests, in slices of some milliseconds. While other work is under
+ * way, it leaves that four fifths of the time. Alone it never waits.
  */
 
 import type { Host } from "../../host.ts";
 
-/** To be awaited after each small piece of the work. */
+/** Must be awaited after each small part of the work. */
 export type Pace = () => Promise<void>;
 
 const SLICE_MS = 4;
-/** Who has done something so lately is at work, also while it waits for its answers. */
+/** Activity this recent counts as work under way, even while it waits for an answer. */
 const BUSY_MS = 100;
 const PAUSE_FACTOR = 4;
-/** Also where the process itself was held up. */
+/** Applies even if the process itself was held up. */
 const PAUSE_MS_MAX = 100;
 
 /**
- * `done` counts what this process has done for others. How long a turn of the loop takes does not
- * tell: who waits for the store leaves it idle, and would wait for us as well.
+ * `done` counts what this process has done for others. The duration of a turn of the event loop
+ * is no measure: work that waits for the store leaves the loop idle, but would have to wait for
+ * us too.
  */
 export function createPace(
   host: Pick<Host, "monotonicMs" | "yieldTurn" | "startTimer">,

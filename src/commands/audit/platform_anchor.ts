@@ -1,6 +1,6 @@
 /**
- * Platform anchors: one tree over each instance's newest production anchor, signed with the key of
- * the deployment. Spec: "Anchors"; decided in "Audit endpoints".
+ * Makes platform anchors: one tree over each instance's newest production anchor. They are
+ * signed with the key of the deployment. See docs/reference/audit.md.
  */
 
 import { type PlatformAnchor, signPlatformAnchor } from "../../domain/audit/anchor.ts";
@@ -22,9 +22,12 @@ import { prepareSigningKey } from "../rotate_signing_key.ts";
 
 export interface PlatformAnchorMaker {
   latest(): Promise<PlatformAnchor | undefined>;
-  /** Undefined while no instance has an anchor; not new where no instance has another one. */
+  /**
+   * The anchor is undefined while no instance has one. Not new if no instance has a newer
+   * anchor.
+   */
   make(): Promise<{ readonly isNew: boolean; readonly anchor: PlatformAnchor | undefined }>;
-  /** Made when it is asked for first. */
+  /** The deployment's key, made when it is first asked for. */
   key(): Promise<SigningKeyRecord>;
 }
 
@@ -62,7 +65,7 @@ export function createPlatformAnchorMaker(engine: Engine, host: Host): PlatformA
     const number = (before?.number ?? 0) + 1;
     const stored = await engine.transact(async (tx) => {
       const newest = await readPlatformAnchor(tx);
-      // Somebody else was faster.
+      // Another process was faster.
       if (newest !== undefined && newest.number >= number) return newest.anchor;
       storePlatformAnchor(tx, { number, anchor, instances });
       return anchor;

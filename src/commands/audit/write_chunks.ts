@@ -1,4 +1,4 @@
-/** Writes the chunks of a tree in the making, in transactions of about a megabyte. */
+/** Writes the chunks of a tree under construction, in transactions of about a megabyte. */
 
 import type { Engine, SnapshotOptions, Transaction } from "../../kv/engine.ts";
 import { type ChunkText, storeChunk } from "../../store/tree_chunks.ts";
@@ -8,24 +8,30 @@ export interface TreeBuild {
   readonly engine: Engine;
   readonly pace: Pace;
   readonly tenant: number;
-  /** Of the anchor that is made. */
+  /** Number of the anchor being made. */
   readonly number: number;
-  /** Called in each transaction that writes; throws where another has taken over. */
+  /** Called in each transaction that writes; throws if another process has taken over. */
   readonly guard: (tx: Transaction) => Promise<void>;
 }
 
-/** Keeps a chunk, now or with others that follow. Rejects where one before could not be kept. */
+/**
+ * Stores a chunk, now or together with later ones. Rejects if an earlier one could not be
+ * stored.
+ */
 export type AddChunk = (text: ChunkText) => Promise<void>;
 
-/** What is read for a tree is told to nobody before the commit that publishes it. */
+/**
+ * Unsynced reads are safe here: nothing depends on them before the commit that publishes the
+ * tree, and that commit is durable only after everything it has read.
+ */
 export const TREE_READS: SnapshotOptions = { isUnsynced: true };
 
 const BATCH_BYTES = 1024 * 1024;
 
 /**
- * Keeps all chunks that `fill` adds. While some are being written and synced it goes on with the
- * next; when this resolves or rejects nothing is under way any more, so a second try of the same
- * tree cannot meet a late write of the first.
+ * Stores all chunks that `fill` adds, and goes on with the next while some are written and
+ * synced. When this resolves or rejects, nothing is under way any more, so a second try of the
+ * same tree cannot meet a late write of the first.
  */
 export async function writeChunks<T>(
   { engine, pace, tenant, number, guard }: TreeBuild,
@@ -44,7 +50,7 @@ export async function writeChunks<T>(
       await guard(tx);
       for (const text of texts) storeChunk(tx, tenant, number, text);
     });
-    // Told to whoever waits for it next.
+    // The next caller that awaits `writing` gets the error.
     writing.catch(() => {});
   }
 

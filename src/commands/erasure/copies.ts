@@ -1,15 +1,17 @@
 /**
- * Every copy of an erased stream's data, with what removes it. THE ONE PLACE where a feature that
- * keeps something made from events says so: a row here, and a function in its own file under
- * `store/` (see `store/erased_copies.ts`). Decisions, section 18.
+ * Lists every copy of an erased stream's data together with its remover. This is THE ONE PLACE
+ * where a feature that stores something made from events declares it: with a row here and a
+ * function in its own file under `store/` (see `store/erased_copies.ts`). See
+ * docs/reference/erasure.md.
  *
- * They run in this order, each until it finds nothing more, a page in each transaction. Once the
- * markers are in place no event becomes a copy any more, but for what had read it before; so each
- * remover comes after those of which its copies are made.
+ * The removers run in this order, each until it finds nothing more, one page per transaction.
+ * Once the markers are in place, no event is copied any more, except by something that had read
+ * it before. So the remover of a copy comes after the removers of what the copy is made from.
  *
- * Not here: the ledger of keyed writes (hashes, and places of events: without it a client that
- * tries again would write the data anew), the log of commits (places), anchors, their trees and
- * marks (hashes). What is in memory is forgotten when the signal comes (`store/tombstones.ts`).
+ * Not listed here: the idempotency ledger (it holds hashes and the places of events; without it
+ * a client that retries would write the data again), the commit log (places only), and anchors
+ * with their trees and marks (hashes only). Memory is cleared when the erasure signal arrives
+ * (`store/tombstones.ts`).
  */
 
 import { removeStreamDeliveries } from "../../store/deliveries.ts";
@@ -25,13 +27,16 @@ import { eraseFromViews } from "../../store/erased_views.ts";
 import type { RemovalProgress } from "../../domain/erasure/tombstone.ts";
 import type { Transaction } from "../../kv/engine.ts";
 
-/** By a name that is kept while it is removed, and so never given to another kind. */
+/**
+ * Each name is stored while its removal is under way, so it must never be reused for another
+ * kind.
+ */
 const COPIES: readonly (readonly [name: string, remove: CopyRemover])[] = [
   ["outbox", removeStreamEntries],
   ["parked_entries", removeParkedEntries],
   ["schedules", removeStreamSchedules],
   ["parked_schedules", removeParkedSchedules],
-  // What outbox entries have told them is in them.
+  // After the outbox, because sagas contain what outbox entries have shown them.
   ["sagas", eraseFromSagas],
   ["deliveries", removeStreamDeliveries],
   ["ended_deliveries", removeStreamEnded],
@@ -42,16 +47,20 @@ const COPIES: readonly (readonly [name: string, remove: CopyRemover])[] = [
   ["events", removeOldEvents],
 ];
 
-/** Where removing begins. */
+/** Where removal begins. */
 export const FIRST_COPY: RemovalProgress = { copy: COPIES[0]![0] };
 
-/** Removes the next page of copies; gives where to go on, without a `copy` when all are gone. */
+/**
+ * Removes the next page of copies. Returns where to go on, without `copy` once everything is
+ * gone.
+ */
 export async function removeCopies(
   tx: Transaction,
   erased: ErasedStream,
   { copy, after }: RemovalProgress,
 ): Promise<RemovalProgress> {
-  // Another version of the service may have had others: then all are looked for again.
+  // Another version of the service may have had other copies; then all of them are searched
+  // again.
   const found = COPIES.findIndex(([name]) => name === copy);
   const at = Math.max(0, found);
   const [name, remove] = COPIES[at]!;

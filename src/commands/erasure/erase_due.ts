@@ -1,7 +1,8 @@
 /**
- * Erases the streams whose time has come. What there is to do next follows from the tombstone, and
- * each step is one transaction that reads it and says how far it has come: so whoever goes on, and
- * however often, each step takes place once. Decisions, section 18.
+ * Erases the streams whose grace period is over. The tombstone determines the next step, and
+ * each step is one transaction that reads the tombstone and records its progress in it. So each
+ * step happens exactly once, whichever process continues and however often. See
+ * docs/reference/erasure.md.
  */
 
 import { assert } from "../../domain/assert.ts";
@@ -31,16 +32,16 @@ import { rewriteStep } from "./rewrite_stream.ts";
 
 export interface ErasureRunner {
   /**
-   * Does some steps of each erasure that is due, of `limit` at most; gives how many steps. Ends
-   * early, between two steps, once `isStopping` says so.
+   * Does some steps of each due erasure, for at most `limit` erasures, and returns the number
+   * of steps. Stops early, between two steps, once `isStopping` returns true.
    */
   drain(limit: number, isStopping: () => boolean): Promise<number>;
 }
 
-/** Steps of one erasure; then another one has its turn. */
+/** Steps of one erasure before the next erasure has its turn. */
 const TURN_STEPS = 50;
 
-/** What a step leaves to be done. */
+/** What is left after a step. */
 type Rest = "more" | "receipt" | "over" | "lost";
 
 export function createErasureRunner(engine: Engine, host: Host, share: WorkShare): ErasureRunner {
@@ -59,7 +60,7 @@ export function createErasureRunner(engine: Engine, host: Host, share: WorkShare
     return steps;
   }
 
-  /** Goes round: with more than a drain takes, each has its turn. */
+  /** Continues after the last page and wraps around, so that each erasure gets its turn. */
   async function nextErasures(limit: number): Promise<readonly ErasurePlace[]> {
     const after = last;
     const page = await engine.snapshot(async (tx) => {
@@ -70,7 +71,7 @@ export function createErasureRunner(engine: Engine, host: Host, share: WorkShare
     return page;
   }
 
-  /** A stream that cannot be erased must not keep others from it; an outage does. */
+  /** A stream that cannot be erased must not block the others. An outage is thrown instead. */
   function leaveAsItIs({ tenant, id }: ErasurePlace, error: unknown): number {
     if (!(error instanceof Error) || isOutage(error)) throw error;
     host.log("error", "A stream could not be erased", { tenant, id, reason: error.message });
@@ -82,7 +83,7 @@ export function createErasureRunner(engine: Engine, host: Host, share: WorkShare
     lease: Lease,
     mayGoOn: () => boolean,
   ): Promise<number> {
-    // What an import has brought is in the queues then, where copies are looked for.
+    // After this, imported work is in the queues, where the removers look for copies.
     await finishImports(engine);
     for (let steps = 0; steps < TURN_STEPS; steps++) {
       if (!mayGoOn()) return steps;
@@ -105,7 +106,8 @@ export function createErasureRunner(engine: Engine, host: Host, share: WorkShare
     const nowMs = host.nowMs();
     const isEarly = tombstone.state === "pending" && nowMs < tombstone.executeAtMs;
     if (isEarly) {
-      // Its clock was ahead that said so.
+      // The timer was fired too early, by a process whose clock was ahead. The erasure waits
+      // again.
       clearErasure(tx, place);
       waitForErasure(tx, tenant, tombstone);
       return "over";
@@ -116,7 +118,10 @@ export function createErasureRunner(engine: Engine, host: Host, share: WorkShare
     return "more";
   }
 
-  /** Everything is gone: that is written down where nothing of it is left, and signed. */
+  /**
+   * Finishes an erasure once everything is gone, from this machine's files as well: signs the
+   * receipt and stores it in the tombstone.
+   */
   async function complete(place: ErasurePlace, lease: Lease): Promise<void> {
     const { tenant, id } = place;
     await engine.forget?.();
@@ -136,14 +141,14 @@ export function createErasureRunner(engine: Engine, host: Host, share: WorkShare
   return { drain };
 }
 
-/** The tombstone after one step; undefined where only the receipt is left. */
+/** The tombstone after one step; undefined if only the receipt is left. */
 async function advance(
   tx: Transaction,
   tenant: number,
   tombstone: Tombstone,
   nowMs: number,
 ): Promise<Tombstone | undefined> {
-  // Without a place, as an import leaves it, all copies are looked for.
+  // An imported tombstone has no removal progress, so all copies are searched.
   const { result, removal = FIRST_COPY } = tombstone;
   if (result === undefined) {
     const step = await rewriteStep(tx, tenant, tombstone);
@@ -192,7 +197,7 @@ async function makeReceipt(
   return await signReceipt({ instance_id, environment, ...said, ...times, ...result! }, key);
 }
 
-/** The grace is over: what waited is for the runner. Gives how many that were. */
+/** Hands erasures whose grace period is over to the runner. Returns how many there were. */
 export async function fireErasureTimers(engine: Engine, timers: readonly Timer[]): Promise<number> {
   if (timers.length === 0) return 0;
   await engine.transact((tx) => {

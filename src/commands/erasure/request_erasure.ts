@@ -1,4 +1,7 @@
-/** Asks for the erasure of a stream, and takes that back while it waits. Decisions, section 18. */
+/**
+ * Requests the erasure of a stream, and cancels it during the grace period. See
+ * docs/reference/erasure.md.
+ */
 
 import {
   checkWish,
@@ -27,7 +30,7 @@ import {
   waitForErasure,
 } from "../../store/tombstones.ts";
 
-/** What a request brings. */
+/** The input of a request. */
 export type ErasureRequest =
   & Omit<TombstoneWish, "grace_hours">
   & { readonly grace_hours?: number; readonly requestedBy: string };
@@ -38,7 +41,7 @@ export interface ErasureTools {
   readonly specs: SpecCache;
 }
 
-/** From the answer on the stream will be erased, unless that is taken back in time. */
+/** Once this resolves, the stream will be erased unless the request is cancelled in time. */
 export async function requestErasure(
   { engine, host, specs }: ErasureTools,
   tenant: Tenant,
@@ -66,12 +69,13 @@ export async function requestErasure(
   });
 }
 
-/** Longer than any key of a stream. */
+/** Longer than any stream key. */
 const KEY_CHARACTERS_MAX = 512;
 
 /**
- * The streams that `<type>:<id>` may name: the canonical one, and the one of just that name, for
- * types and singletons may be gone from the spec while their streams are there.
+ * The streams that `<type>:<id>` may name: the one with the canonical id, and the one with
+ * exactly this key. The latter is needed because types and singletons may be gone from the spec
+ * while their streams still exist.
  */
 function namedStreams({ singletons }: CompiledSpec, key: string): Outcome<StreamKey[]> {
   const { type, id } = splitStreamKey(key as StreamKey);
@@ -86,7 +90,7 @@ function namedStreams({ singletons }: CompiledSpec, key: string): Outcome<Stream
   );
 }
 
-/** The first that has events. */
+/** The first of the streams that has events. */
 async function findStream(
   tx: Transaction,
   tenant: number,
@@ -96,7 +100,7 @@ async function findStream(
   return named.find((_, index) => heads[index]!.length > 0);
 }
 
-/** From the answer on nothing is erased. 409 once it has begun. */
+/** Once this resolves, nothing is erased. Refuses with 409 once the erasure has begun. */
 export async function cancelErasure(
   { engine, host }: Pick<ErasureTools, "engine" | "host">,
   tenant: Tenant,

@@ -1,8 +1,9 @@
 /**
- * Rewrites a stream as markers: beside its events, step by step, until a step reaches the end. That
- * one also lets the markers take the place of the events, in the same transaction. So readers see
- * all events or all markers, writers come before the markers were complete (then they are erased
- * too) or behind them, and a step that dies has done nothing. Decisions, section 18.
+ * Rewrites a stream as erasure markers, step by step, until a step reaches the end. The markers
+ * are stored next to the events, and the last step replaces the events with them in the same
+ * transaction. So readers see either all events or all markers. A write lands before the
+ * markers are complete and is erased as well, or it lands after them. A step that dies has had
+ * no effect. See docs/reference/erasure.md.
  */
 
 import { assert } from "../../domain/assert.ts";
@@ -23,22 +24,22 @@ import { type IndexedEvent, readEvents } from "../../store/stream_events.ts";
 import { placeEvents, placeSegments, readHead } from "../../store/streams.ts";
 import { signalErasure } from "../../store/tombstones.ts";
 
-/** What one step rewrites at most: events as stored, and their number. Others wait meanwhile. */
+/** Limits of one step: bytes and number of events. Other work waits while a step runs. */
 const STEP_BYTES = 1024 * 1024;
 const STEP_EVENTS = 2_000;
 
-/** What a step has come to: more to do, or the stream as it is from the commit on. */
+/** The result of a step: more to do, or the stream as it is after the commit. */
 export type RewriteStep =
   | { readonly kind: "more"; readonly rewrite: RewriteProgress }
   | { readonly kind: "swapped"; readonly result: RewriteResult };
 
-/** One step, in a transaction that has read the tombstone, guarded. */
+/** Does one step, in a transaction that has read the tombstone, guarded. */
 export async function rewriteStep(
   tx: Transaction,
   tenant: number,
   { id, key, rewrite }: Pick<Tombstone, "id" | "key" | "rewrite">,
 ): Promise<RewriteStep> {
-  // Unguarded: while markers are built, writers write.
+  // Unguarded, because writers go on while markers are built.
   const head = await readHead(tx.unguarded, tenant, key);
   const before = rewrite ?? beginRewrite(head);
   assert(before.generation === head.generation + 1, "a stream is rewritten by one request only");
@@ -50,7 +51,8 @@ export async function rewriteStep(
     placeSegments(tx, tenant, key, before.generation, before.length, markers);
     return { kind: "more", rewrite: after };
   }
-  // Guarded from here on: who writes now is before this transaction, or conflicts with it.
+  // Guarded from here on: a concurrent write commits before this transaction or conflicts with
+  // it.
   assert((await readHead(tx, tenant, key)).tip === head.tip, "a transaction reads one version");
   await swap(tx, tenant, key, head, before, after, markers);
   const { generation, length: event_count, erased: erased_count } = after;
@@ -84,8 +86,8 @@ function extendRewrite(
 }
 
 /**
- * From the commit on the stream is its markers. Anchors see a stream that has changed in this
- * epoch, and a cut under way is void, as for any rewrite.
+ * Replaces the events with the markers. For anchors, the stream has changed in this epoch. As
+ * with every rewrite, a cut under way becomes void.
  */
 async function swap(
   tx: Transaction,
@@ -104,6 +106,6 @@ async function swap(
   countRewrite(tx, tenant);
   signalErasure(tx);
   await logRewrite(tx, tenant, stream, head.length);
-  // A long one is not readable without a snapshot, and all that there were are void.
+  // A long stream is not readable without a snapshot, and all its snapshots have become void.
   if (bytes >= REBUILD_EVERY_BYTES) enqueueStreamRebuild(tx, tenant, stream);
 }

@@ -1,4 +1,4 @@
-/** Reads and checks the lines of one window; the first one that is refused ends it. */
+/** Reads and checks the lines of one window, up to the first line that is refused. */
 
 import { openPieces } from "../../domain/pieces.ts";
 import { checkImportedEvent, type ImportedEvent } from "../../domain/import/check_event.ts";
@@ -10,24 +10,26 @@ import type { Host } from "../../host.ts";
 import { type ImportWindow, openWindow } from "./import_window.ts";
 import type { LineReader } from "./read_lines.ts";
 
-/** JSON text of one line to its object; what the wire allows is the edge's to say. */
-/** A long line takes more than one turn. */
+/**
+ * Parses the JSON text of one line to an object; the edge decides what JSON is allowed. A long
+ * line takes more than one turn of the event loop.
+ */
 export type ParseLine = (text: string) => Outcome<JsonObject> | Promise<Outcome<JsonObject>>;
 
-/** Why an import goes no further. */
+/** Why an import cannot go on. */
 export interface ImportFault {
   readonly refusal: Refusal;
-  /** From 1, with the empty ones; absent where the fault is of no line. */
+  /** Counted from 1, empty lines included; absent if the fault concerns no line. */
   readonly line?: number;
 }
 
-/** Where a window is full, or where it must end because it ended there before. */
+/** Where a window ends: when it is full, or at the place where it ended in an earlier run. */
 export type WindowBounds =
   | { readonly storedBytes: number }
   | { readonly end: FilePlace };
 
 export interface Collected {
-  /** What came before the fault. */
+  /** The lines before the fault. */
   readonly window: ImportWindow;
   readonly fault?: ImportFault;
 }
@@ -60,7 +62,7 @@ export async function collectWindow(
     const { count, text, countUpTo, take } = lines.value;
     if (count === 0) return close(undefined, true);
     const wanted = "end" in bounds ? countUpTo(bounds.end.bytes) : count;
-    // It ended between two lines, so a line that goes beyond was not there.
+    // The window ended between two lines, so a line that reaches beyond its end was not in it.
     if (wanted === 0) break;
     for (let index = 0; index < wanted; index++) {
       const rest = pieces.rest();
@@ -81,12 +83,12 @@ export async function collectWindow(
   return close();
 }
 
-/** A line that is too long is one of the file; a body that ends is not. */
+/** A line that is too long is a fault of that line; a body that breaks off is not. */
 function faultBehind({ lines }: LineReader, refusal: Refusal): ImportFault {
   return refusal.kind === "payload_too_large" ? { refusal, line: lines + 1 } : { refusal };
 }
 
-/** Undefined for a line without anything on it. */
+/** Returns undefined for a blank line. */
 export function checkLine(
   text: string | undefined,
   parse: ParseLine,
@@ -106,7 +108,7 @@ function checkParsed(sent: Outcome<JsonObject>, spec: CompiledSpec): Outcome<Imp
   return sent.ok ? checkImportedEvent(sent.value, spec) : sent;
 }
 
-/** Whether a window is the one of which a part is stored already. */
+/** Whether this is the window of which a part is already stored. */
 export function isSameWindow({ end }: ImportWindow, known: FilePlace): Outcome<void> {
   if (end.bytes === known.bytes && end.digest === known.digest) return accept(undefined);
   return refuseOtherFile();

@@ -1,10 +1,11 @@
 /**
- * Operator imports: a file of backdated events, whole, read as it comes and stored window by
- * window. While one window is being synced the next is checked. A request under an id that is known
- * goes on where that import is. Decided in "Operator API", Import.
+ * Imports a file of backdated events for an operator, window by window as the file arrives. The
+ * next window is checked while the one before is synced. A request with a known import id
+ * resumes that import. See docs/reference/imports.md.
  *
- * Nothing follows from imported events: no implications, sagas, deliveries or cancellations. What
- * is made of events sees them as any others: states, listings, anchors, readers of the log.
+ * Imported events set off nothing: no implications, sagas, deliveries or cancellations.
+ * Everything built from events treats them like any others: states, listings, anchors and
+ * readers of the commit log.
  */
 
 import type { ImportForm, ImportRecord } from "../../domain/import/progress.ts";
@@ -33,10 +34,10 @@ import { type StoreParts, storeWindow } from "./store_window.ts";
 export interface ImportRequest {
   readonly form: ImportForm;
   readonly importId: string;
-  /** The file from its beginning; that of an `import` can be asked for twice. */
+  /** Opens the file from its beginning; called twice for the form `import`. */
   readonly pieces: (stopping: AbortSignal) => FilePieces;
   readonly parse: ParseLine;
-  /** Hears of each transaction. */
+  /** Called after each transaction. */
   readonly onProgress?: (progress: ImportProgress) => void;
 }
 
@@ -48,16 +49,19 @@ export interface ImportProgress {
 
 export type ImportOutcome =
   | { readonly ok: true; readonly progress: ImportProgress }
-  /** Without progress where nothing was begun. */
+  /** `progress` is absent if nothing was begun. */
   | ({ readonly ok: false; readonly progress?: ImportProgress } & ImportFault);
 
 export interface ImportParts extends StoreParts {
   readonly specs: SpecCache;
-  /** The process ends: an import ends with what it has taken in. Pieces that wait are refused. */
+  /**
+   * Aborted when the process ends: the import stops after what it has taken in, and refuses
+   * pieces that still wait.
+   */
   readonly stopping: AbortSignal;
 }
 
-/** Tries to take an import over from a request that still runs it. */
+/** Attempts to take over an import from another request that still runs it. */
 const CLAIMS_MAX = 20;
 
 const BOUNDS: Readonly<Record<ImportForm, WindowBounds>> = {
@@ -66,14 +70,17 @@ const BOUNDS: Readonly<Record<ImportForm, WindowBounds>> = {
   cold_start: { storedBytes: limits.coldStartWindowBytesMax },
 };
 
-/** What one transaction takes of a window; a window of the first two is one. */
+/** Bytes of a window that one transaction stores; the first two forms store a window in one. */
 const PIECE_BYTES: Readonly<Record<ImportForm, number>> = {
   import: Infinity,
   import_jsonl: Infinity,
   cold_start: limits.coldStartTransactionBytesMax,
 };
 
-/** @throws {EngineUnavailable} where the store is away: a rerun goes on with what landed. */
+/**
+ * @throws {EngineUnavailable} if the store is unavailable; a rerun resumes after what was
+ * stored.
+ */
 export async function importEvents(
   parts: ImportParts,
   tenant: number,
@@ -87,7 +94,7 @@ export async function importEvents(
   return await runImport(parts, tenant, request, reader, begun.value);
 }
 
-/** A body that is there as a whole is checked as a whole before anything of it is stored. */
+/** A body that is there as a whole is checked completely before any of it is stored. */
 async function checkAll(
   { specs, host, stopping }: ImportParts,
   tenant: number,
@@ -113,7 +120,10 @@ async function checkAll(
   }
 }
 
-/** Finds where the import is, makes sure that the file begins as it did, and takes it over. */
+/**
+ * Finds how far the import is, verifies that the file begins as it did before, and takes over
+ * the import.
+ */
 async function beginImport(
   { engine, host }: ImportParts,
   tenant: number,
@@ -165,7 +175,7 @@ interface Claim {
   readonly nowMs: number;
 }
 
-/** Undefined where the import has moved on since `known` was read. */
+/** Returns undefined if the import has moved on since `known` was read. */
 async function claim(
   tx: Transaction,
   tenant: number,
@@ -186,7 +196,7 @@ async function claim(
   return accept(record);
 }
 
-/** SHA-256 of nothing. */
+/** SHA-256 of the empty string. */
 const EMPTY_DIGEST = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 function refuseNotEmpty() {
@@ -212,7 +222,8 @@ async function runImport(
       record = stored;
       request.onProgress?.(progress());
     });
-    // It is waited for below, where the next window is there: until then nobody listens.
+    // The loop below awaits it with the next window; until then a rejection must not be
+    // unhandled.
     storing.catch(() => {});
   }
 

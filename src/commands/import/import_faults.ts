@@ -1,4 +1,4 @@
-/** What an import is told that cannot go on now, and can later. */
+/** Refusals for imports that cannot go on now but can later. */
 
 import { limits } from "../../domain/limits.ts";
 import { refuse } from "../../domain/refusal.ts";
@@ -14,7 +14,7 @@ export const STOPPING = refuseUnavailable(
   "The server is stopping; send the file again with the same import_id to go on",
 );
 
-/** For the import that is one too many. */
+/** For an import beyond the limit. */
 export function refuseBusy() {
   const { importsUnderWayMax } = limits;
   return refuseUnavailable(

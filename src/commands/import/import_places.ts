@@ -1,8 +1,8 @@
 /**
- * The few imports that a process runs at a time, shared by instances. One that has several gives
- * one up for an instance that has none, and one that waits for its client gives way to others: so
- * neither many imports nor slow ones keep anybody out. What is ended so can be sent again, and goes
- * on where it was.
+ * Limits the imports that a process runs at a time, and shares the places among instances. An
+ * instance with several imports gives one up for an instance that has none, and an import that
+ * waits for its client gives way to others. So neither many imports nor slow ones lock anybody
+ * out. An import that was ended this way can be sent again and resumes where it was.
  */
 
 import { limits } from "../../domain/limits.ts";
@@ -10,15 +10,18 @@ import { refuseUnavailable } from "./import_faults.ts";
 import type { FilePieces } from "./read_lines.ts";
 
 export interface ImportPlace {
-  /** Aborted where the import has to end; its reason is what to answer. */
+  /** Aborted when the import has to end; the reason is the refusal to answer with. */
   readonly ending: AbortSignal;
-  /** The pieces, with the time looked at that the client lets us wait. */
+  /**
+   * Passes the pieces on, measures how long the client makes us wait, and ends an import that
+   * is too slow.
+   */
   watch(pieces: FilePieces): FilePieces;
   leave(): void;
 }
 
 export interface ImportPlaces {
-  /** Undefined where there is none. */
+  /** Returns undefined if no place is free. */
   take(instanceId: string): ImportPlace | undefined;
 }
 
@@ -28,18 +31,21 @@ type Ended = ReturnType<typeof refuseUnavailable>;
 interface Taken {
   readonly instanceId: string;
   readonly ending: AbortController;
-  /** Of the window under way: how long the client was waited for, and what came. */
+  /** Of the current measuring window: how long we waited for the client, and the bytes received. */
   waitedMs: number;
   bytes: number;
-  /** Since when it is waited for; undefined while it is not. */
+  /** Since when we have been waiting for the client; undefined while we are not. */
   sinceMs: number | undefined;
 }
 
-/** `monotonicMs`: a clock that only goes forward. */
+/** `monotonicMs` is a monotonic clock, in milliseconds. */
 export function openImportPlaces(monotonicMs: () => number): ImportPlaces {
   const taken = new Set<Taken>();
 
-  /** Makes room for an instance that has no import; false where all others need theirs. */
+  /**
+   * Makes room for an instance without an import. Returns false if all others need their
+   * places.
+   */
   function makeRoom(): boolean {
     const own = new Map<string, Taken[]>();
     for (const each of taken) {
@@ -92,7 +98,7 @@ export function openImportPlaces(monotonicMs: () => number): ImportPlaces {
   };
 }
 
-/** Looks at a window once it is whole, and begins the next. */
+/** Judges a measuring window once it is full, and begins the next one. */
 function isDripping(one: Taken): boolean {
   if (one.waitedMs < limits.importWaitMsWindow) return false;
   const isSlow = one.bytes * limits.importWaitMsWindow < limits.importBytesMin * one.waitedMs;
@@ -101,7 +107,7 @@ function isDripping(one: Taken): boolean {
   return isSlow;
 }
 
-/** The one whose client sends least, of those that have let us wait and send little. */
+/** The import whose client sends least, among those that have made us wait and send too little. */
 function slowest(all: readonly Taken[], nowMs: number): Taken | undefined {
   const rates = all.map((one) => {
     const waitedMs = one.waitedMs + (one.sinceMs === undefined ? 0 : nowMs - one.sinceMs);
@@ -113,7 +119,7 @@ function slowest(all: readonly Taken[], nowMs: number): Taken | undefined {
   return slow.sort((a, b) => a.perMs - b.perMs)[0]?.one;
 }
 
-/** A client has so long to send the first bytes. */
+/** How long a client has to send its first bytes. */
 const GRACE_MS = 1_000;
 const AGAIN = "send the file again with the same import_id to go on";
 const GIVEN_UP = refuseUnavailable(`Another instance needs the place of this import; ${AGAIN}`);
@@ -123,7 +129,7 @@ const TOO_SLOW = refuseUnavailable(
     `${limits.importWaitMsWindow / 1000} s; ${AGAIN}`,
 );
 
-/** What an import is answered whose place has ended. */
+/** The refusal for an import whose place was taken away. */
 export function endOf(ending: AbortSignal): Ended | undefined {
   return ending.aborted ? ending.reason as Ended : undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * A window: the next lines of an import, checked, with their events put together by stream. It is
- * what is stored before the next is looked at.
+ * Owns a window: the next lines of an import, checked, with their events grouped by stream. A
+ * window is stored before the next one is begun.
  */
 
 import type { ImportedEvent } from "../../domain/import/check_event.ts";
@@ -10,41 +10,41 @@ import type { CompiledAggregateType } from "../../domain/spec/compiled.ts";
 import type { StreamKey } from "../../domain/stream_key.ts";
 import { EVENT_OVERHEAD_BYTES } from "../../store/segment.ts";
 
-/** Events of one stream, in the order of the file. */
+/** Events of one stream, in file order. */
 export interface WindowStream {
   readonly key: StreamKey;
   readonly aggregateType: string;
   readonly id: string;
   readonly owner: CompiledAggregateType;
   readonly events: EncodedEvent[];
-  /** Unix seconds, and the line, of each. */
+  /** For each event: its Unix time in seconds, and its line. */
   readonly timestamps: number[];
   readonly lines: number[];
-  /** Whether modules judge any of them. */
+  /** Whether modules judge any of the events. */
   isJudged: boolean;
 }
 
 export interface ImportWindow {
-  /** In the order of their keys: so those that are stored together lie side by side. */
+  /** Sorted by key, so that streams stored together are adjacent. */
   readonly streams: readonly WindowStream[];
   readonly events: number;
-  /** Where it ends. */
+  /** The place in the file where the window ends. */
   readonly end: FilePlace;
   readonly lines: number;
-  /** Whether the file ends there too. */
+  /** Whether the file ends there as well. */
   readonly isLast: boolean;
 }
 
 export interface OpenWindow {
-  /** What storing it would take, about. */
+  /** The approximate number of bytes that storing the window takes. */
   readonly bytes: number;
   add(event: ImportedEvent, line: number): void;
   close(end: FilePlace, lines: number, isLast: boolean): ImportWindow;
 }
 
 /**
- * What a stream adds to a transaction, at most about: head, segment, place in the index, newest
- * point, guards and the log of commits, each with its key.
+ * An upper estimate of what a stream adds to a transaction: head, segment, index entry, newest
+ * point, guards and commit log, each with its key.
  */
 export const STREAM_OVERHEAD_BYTES = 1_500;
 
@@ -78,7 +78,7 @@ export function openWindow(): OpenWindow {
   };
 }
 
-/** Some events of one stream of a window, from the one at `from` on, up to that at `to`. */
+/** Events of one stream of a window, from index `from` up to but not including `to`. */
 export interface WindowSlice {
   readonly stream: WindowStream;
   readonly from: number;
@@ -86,8 +86,8 @@ export interface WindowSlice {
 }
 
 /**
- * The events of a window after its first `done`, in pieces that take about `bytesMax` each. In the
- * order of the streams, which follows from the lines alone: a rerun finds the same.
+ * The events of a window after its first `done`, in slices of about `bytesMax` each. The order
+ * depends on the lines alone, so a rerun cuts the same slices.
  */
 export function* cutWindow(
   { streams }: ImportWindow,

@@ -1,6 +1,7 @@
 /**
- * The lines of a file that comes in pieces, with the place and the digest behind every line that
- * was taken: what an import is resumed by. Memory holds one piece and one line at most.
+ * Reads the lines of a file that arrives in pieces. It also maintains the place and the digest
+ * after the last line taken, from which an import resumes. Memory holds one piece and one line
+ * at most.
  */
 
 import { createHash } from "node:crypto";
@@ -8,37 +9,40 @@ import { limits } from "../../domain/limits.ts";
 import type { FilePlace } from "../../domain/import/progress.ts";
 import { accept, type Outcome, type Refusal, refuse } from "../../domain/refusal.ts";
 
-/** A piece of the file as it arrives; a refusal is the last: the rest will not come. */
+/** Pieces of the file as they arrive. A refusal is the last one: the rest will not come. */
 export type FilePieces = AsyncIterable<Outcome<Uint8Array>>;
 
-/** Some whole lines that are there. */
+/** Some complete lines that have arrived. */
 export interface Lines {
   readonly count: number;
-  /** Without its end; undefined where it is no UTF-8. */
+  /** The text of a line; undefined if it is not valid UTF-8. */
   text(index: number): string | undefined;
-  /** How many of them end at or before the byte `end` of the file. */
+  /** How many of the lines end at or before byte `end` of the file. */
   countUpTo(end: number): number;
-  /** Takes the first `count` of them as done: the place is behind them. Once, and at most all. */
+  /**
+   * Takes the first `count` lines as done and moves the place behind them. Call it once, with
+   * at most the number of lines.
+   */
   take(count: number): void;
 }
 
 export interface LineReader {
-  /** Behind what was taken. */
+  /** Bytes and lines taken so far. */
   readonly bytes: number;
   readonly lines: number;
   digest(): string;
-  /** Whole lines after those that were taken; none at the end of the file. */
+  /** The next complete lines; none at the end of the file. */
   next(): Promise<Outcome<Lines>>;
   /**
-   * Passes over the file up to `place` without looking at its lines, of which there are `lines`.
-   * False where what is there is not what was there then.
+   * Skips the file up to `place`, which is known to follow `lines` lines, without parsing them.
+   * Resolves to false if the content differs from what was there then.
    */
   skipTo(place: FilePlace, lines: number): Promise<Outcome<boolean>>;
 }
 
 const NEWLINE = 0x0a;
 const BUFFER_BYTES = 256 * 1024;
-/** Lines that are handed out together hold about so many bytes: they are one piece of work. */
+/** Lines are handed out in batches of about this many bytes: one unit of work. */
 const LINES_BYTES = 64 * 1024;
 
 export function readLines(pieces: FilePieces): LineReader {
@@ -57,7 +61,7 @@ export function readLines(pieces: FilePieces): LineReader {
     lines += lineCount;
   }
 
-  /** Adds the next piece to what is there. */
+  /** Reads the next piece into the buffer. */
   async function fill(): Promise<Refusal | undefined> {
     const piece = await source.next();
     if (piece.done) {
@@ -80,7 +84,7 @@ export function readLines(pieces: FilePieces): LineReader {
     const ends: number[] = [];
     for (let at = 0; at < buffer.length && at < LINES_BYTES;) {
       const found = buffer.indexOf(NEWLINE, at);
-      // The last line may go without its end.
+      // The last line may lack its newline.
       if (found < 0 && !isOver) break;
       const end = found < 0 ? buffer.length : found + 1;
       if (end - at > importLineBytesMax) {
@@ -96,7 +100,7 @@ export function readLines(pieces: FilePieces): LineReader {
   function linesOf(ends: readonly number[]): Lines {
     const whole = buffered.bytes().subarray(0, ends.at(-1) ?? 0);
     const decoded = decode(whole);
-    // Where every byte is one character, lines are slices of one text.
+    // If every byte is one character, lines are slices of one decoded string.
     const text = decoded?.length === whole.length ? decoded : undefined;
     return {
       count: ends.length,
@@ -155,9 +159,9 @@ export function readLines(pieces: FilePieces): LineReader {
   };
 }
 
-/** What has come and was not taken yet, in one piece of memory that is used again and again. */
+/** Bytes that have arrived but were not taken yet, in one reusable block of memory. */
 interface ByteBuffer {
-  /** Valid until the next call of another. */
+  /** Valid until the next call of `add` or `drop`. */
   bytes(): Uint8Array;
   add(piece: Uint8Array): void;
   drop(count: number): void;

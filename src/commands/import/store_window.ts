@@ -1,9 +1,9 @@
 /**
- * Stores a window in bounded transactions, each with the record of how far the import then is. So
- * whatever dies, what is stored is what the record says. Others may write to the same streams: an
- * imported event is appended to what is there, in one order with theirs.
+ * Stores a window in bounded transactions. Each transaction also stores how far the import is,
+ * so after a crash the record matches what is stored. Others may write to the same streams: an
+ * imported event is appended after what is there, in one order with theirs.
  *
- * What modules handle is judged by them before, as any write (`judge_writes.ts`).
+ * Events with module handlers are judged beforehand, like any write (`judge_writes.ts`).
  */
 
 import { count, type Counters } from "../../domain/counters.ts";
@@ -27,15 +27,15 @@ export interface StoreParts extends SceneParts {
   readonly watched: WatchedTypesReader;
 }
 
-/** Times that events are judged anew: others have written to their stream. */
+/** Attempts to judge events while others keep writing to their stream. */
 const TRIES_MAX = 20;
-/** Events of one stream that modules judge within the time of one request. */
+/** Events of one stream that modules judge within the time limit of one request. */
 const JUDGED_TOGETHER_MAX = 200;
 const RETRY_AFTER_MS = 1_000;
 
 /**
- * Stores what is left of `window`, `bytesMax` at a time; each time `onStored` hears what the import
- * then is. Gives what it could not go on for.
+ * Stores the rest of `window`, about `bytesMax` per transaction, and calls `onStored` with the
+ * record after each. Returns the fault that stopped it, if any.
  */
 export async function storeWindow(
   parts: StoreParts,
@@ -62,7 +62,7 @@ export async function storeWindow(
   return undefined;
 }
 
-/** One piece at least: that a window without events is passed is kept too. */
+/** Yields at least one piece, so that passing a window without events is recorded as well. */
 function* piecesOf(window: ImportWindow, done: number, bytesMax: number) {
   if (window.events === done) yield [];
   else yield* cutWindow(window, done, bytesMax);
@@ -105,7 +105,7 @@ async function storePiece(
   return refuse({ kind: "modules_unavailable", message, retryAfterMs: RETRY_AFTER_MS });
 }
 
-/** What the handlers of a stream have taken: where it was, and where it then is. */
+/** What the handlers have accepted: the state before the events and the state after them. */
 interface Verdict {
   readonly before: StreamState;
   readonly after: StreamState;
@@ -141,7 +141,7 @@ async function appendSlices(
     appendEvents(tx, tenant, appender, stream, some, end, begin);
     appender.flush(epoch);
   }
-  // Who keeps views of the events hears of them as of any others.
+  // Projections learn of imported events like of any others.
   if (watched.logged.size > 0) logStreams(tx, tenant, watched.logged, streams);
   storeImport(tx, tenant, next);
   return "stored";

@@ -1,29 +1,31 @@
 /**
- * Puts into the queues what an import had to keep back. The import's last transaction begins with
- * it; what that cannot hold follows at once, and where the import dies before, the sweeper does it.
+ * Moves work into the queues that a transfer had to keep back until it was complete. The
+ * import's last transaction moves the first part and the rest follows at once. If the import
+ * dies before that, the sweeper moves it.
  */
 
 import type { Engine, Transaction } from "../../kv/engine.ts";
 import { markImportedWork, moveImportedWork, nextImportedWork } from "../../store/imported_work.ts";
 
-/** Pieces that are moved in one transaction; they are bounded in bytes too. */
+/** Items that one transaction moves; their bytes are bounded as well. */
 const PIECES = 1_000;
 
-/** For the transaction that makes the environment: all of its work, or the beginning. */
+/** Runs in the transaction that makes the environment. Moves all of its work, or the first part. */
 export async function beginActivation(tx: Transaction, tenant: number): Promise<void> {
   markImportedWork(tx, tenant);
   await moveImportedWork(tx, tenant, PIECES);
 }
 
-/** One transaction's worth, of whichever environment; gives how many pieces it has moved. */
+/** Moves one transaction's worth of any environment. Returns how many items it moved. */
 export async function activateSome(engine: Engine): Promise<number> {
-  // Asked for all the time and nearly always in vain: a snapshot costs least.
+  // This is asked all the time and nearly always in vain, so a snapshot, the cheapest read,
+  // asks first.
   const tenant = await engine.snapshot(nextImportedWork);
   if (tenant === undefined) return 0;
   return await engine.transact((tx) => moveImportedWork(tx, tenant, PIECES));
 }
 
-/** All there is. */
+/** Moves everything that is left. */
 export async function finishImports(engine: Engine): Promise<void> {
   while (await engine.snapshot(nextImportedWork) !== undefined) await activateSome(engine);
 }

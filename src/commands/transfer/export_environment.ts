@@ -1,15 +1,17 @@
 /**
- * Exports one environment as one moment of it, also beside nodes that write to it.
+ * Exports one environment as of one moment, even while nodes write to it. See
+ * docs/reference/transfer.md.
  *
- * Events are written round by round: each round reads all heads and writes what is new below them,
- * and then reads all pending work. The file is done when a round was read at one version of the
- * store, or found nothing new: then no head and no piece of work has changed between its reading in
- * the round before and its reading in this one, so at the beginning of this round the environment
- * was just what the file says. No write over several streams is half in it, and no piece of work is
- * there whose event is there too. Work is written when that is known, as the last round read it.
+ * Events are written in rounds. Each round reads all heads, writes what is new below them, and
+ * then reads all pending work. The file is done when a round was read at one version of the
+ * store, or when it found nothing new. In the latter case, no head and no pending work has
+ * changed between its reading in the round before and its reading in this one. So at the
+ * beginning of this round, the environment was exactly what the file says. No write over
+ * several streams is half in the file, and no pending work is in it together with the event it
+ * has become. Pending work is written once that is known, as the last round read it.
  *
- * Ledger entries are read after that: each write in the file has its entry. An entry of a later
- * write names events that the file does not have, and import leaves it out.
+ * Ledger entries are read after that, so each write in the file has its entry. An entry of a
+ * later write names events that the file does not have, and the import leaves it out.
  */
 
 import { createHash } from "node:crypto";
@@ -39,16 +41,16 @@ import {
 } from "./scan_heads.ts";
 import { scanWork, type WorkSegment } from "./scan_work.ts";
 
-/** A head as far as the file has it. */
+/** The head of a stream as far as the file has it. */
 export interface WrittenHead extends Reached {
   readonly key: string;
   readonly generation: number;
 }
 
-/** Keeps what a round has read, in order, outside memory: it may be more than memory is large. */
+/** Keeps what a round has read, in order, outside memory: it may not fit there. */
 export interface Spool<T> {
   append(items: readonly T[]): Promise<void>;
-  /** What was appended since the last turn; what is appended from now on is of the next. */
+  /** Returns what was appended since the last turn; later appends belong to the next turn. */
   turn(): Promise<AsyncIterableIterator<T>>;
 }
 
@@ -62,14 +64,14 @@ export interface ExportTools {
   readonly output: FileOutput;
   /** Heads, for the next round. */
   readonly spool: Spool<WrittenHead>;
-  /** Pending work, until it is known to be of the moment that the file tells. */
+  /** Pending work, until it is known to belong to the file's moment. */
   readonly workSpool: Spool<WorkText>;
-  /** Hears from time to time how far it is. */
+  /** Called from time to time with the progress. */
   readonly onProgress?: (counts: FileCounts) => void;
   readonly limits?: SegmentLimits;
 }
 
-/** Rounds after which an environment that is written to is given up. */
+/** Rounds after which an environment that is still being written to is given up. */
 const ROUNDS_MAX = 20;
 const LEDGER_PAGE = 1_000;
 const MS_PER_SECOND = 1_000;
@@ -83,8 +85,8 @@ interface Run {
 }
 
 /**
- * Writes the whole file and gives what it holds.
- * @throws {ExportDisturbed} when the environment is written to faster than it can be read.
+ * Writes the whole file and returns what it holds.
+ * @throws {ExportDisturbed} if the environment is written to faster than it can be read.
  */
 export async function exportEnvironment(
   engine: Engine,
@@ -94,7 +96,7 @@ export async function exportEnvironment(
 ): Promise<FileCounts> {
   const { instance, environment, withSigningKeys } = request;
   const tenant = instance.tenants[environment];
-  // What an import has brought here is in the queues then, and nowhere else.
+  // After this, imported work is in the queues and nowhere else.
   await finishImports(engine);
   const writer = createFileWriter(tools.output);
   const run: Run = { engine, host, tenant, writer, tools };
@@ -117,7 +119,7 @@ export async function exportEnvironment(
   return await writer.end();
 }
 
-/** All rounds; gives the specs of the moment that the file tells. */
+/** Runs all rounds. Returns the specs of the moment that the file shows. */
 async function writeStreams(run: Run): Promise<SpecState> {
   let before: RoundEnd = { specs: undefined, workDigest: undefined };
   for (let round = 1; round <= ROUNDS_MAX; round++) {
@@ -131,7 +133,7 @@ async function writeStreams(run: Run): Promise<SpecState> {
   );
 }
 
-/** What the next round must know of one. */
+/** What the next round has to know about a round. */
 interface RoundEnd {
   /** Specs and blobs that the file has. */
   readonly specs: SpecState | undefined;
@@ -172,7 +174,7 @@ async function writeRound(run: Run, { specs: written, workDigest }: RoundEnd): P
     }
     const deltas: Delta[] = [];
     for (const { key, head } of segment.heads) {
-      // Streams never go away, so the heads before are some of these, in the same order.
+      // Streams never go away, so the heads before are a subset of these, in the same order.
       const known = !before.done && before.value.key === key ? before.value : undefined;
       if (known !== undefined) before = await previous.next();
       if (known !== undefined && known.generation !== head.generation) throw rewritten(key);
@@ -193,12 +195,12 @@ async function writeRound(run: Run, { specs: written, workDigest }: RoundEnd): P
   }
 }
 
-/** Keeps the work of a round, the rest of which is read now; gives the digest of all of it. */
+/** Spools the work of a round, reading the rest of it. Returns the digest of all of it. */
 async function spoolWork(run: Run, first: WorkSegment): Promise<string> {
   const { engine, host, tenant, tools } = run;
   const limits = tools.limits ?? SEGMENT_LIMITS;
   const digest = createHash("sha256");
-  // What the round before has kept is not of the moment.
+  // Discards what the round before has spooled; it does not belong to the moment.
   await tools.workSpool.turn();
   for (let segment = first;;) {
     for (const { kind, text } of segment.texts) digest.update(`${kind} ${text}\n`);
@@ -212,7 +214,7 @@ async function spoolWork(run: Run, first: WorkSegment): Promise<string> {
   }
 }
 
-/** True where nothing at all was committed since that version: always, beside no other writer. */
+/** True if nothing at all was committed since that version. Always true without other writers. */
 async function isStill(engine: Engine, version: bigint): Promise<boolean> {
   return await engine.snapshot((tx) => tx.readVersion()) === version;
 }
@@ -244,7 +246,7 @@ async function writeDeltas({ engine, tenant, writer, tools }: Run, deltas: reado
   }
 }
 
-/** Writes the versions after the first `written`; gives how many. */
+/** Writes the spec versions after the first `written`. Returns how many. */
 async function writeSpecs(
   { engine, tenant, writer }: Run,
   { versions }: SpecState,
@@ -258,7 +260,7 @@ async function writeSpecs(
   return fresh.length;
 }
 
-/** Writes the versions of blobs that are not `written`; gives how many. Versions never change. */
+/** Writes the blob versions that are not in `written`. Returns how many. Versions never change. */
 async function writeBlobs(
   { engine, tenant, writer }: Run,
   { blobs }: SpecState,
@@ -301,7 +303,7 @@ async function writeWork({ writer, tools }: Run): Promise<void> {
   }
 }
 
-/** Entries whose day is over are as good as removed. */
+/** Expired entries are skipped: they count as removed. */
 async function writeLedger({ engine, host, tenant, writer, tools }: Run): Promise<void> {
   const now = Math.floor(host.nowMs() / MS_PER_SECOND);
   let after: string | undefined;

@@ -1,4 +1,4 @@
-/** Writes an environment file: lines into blocks, counted and hashed on the way. */
+/** Writes an environment file: joins lines into blocks, counts them and hashes them on the way. */
 
 import { createHash } from "node:crypto";
 import {
@@ -16,11 +16,11 @@ export type FileOutput = (bytes: Uint8Array) => Promise<void>;
 export interface FileWriter {
   readonly counts: FileCounts;
   writeRecord(record: FileRecord): Promise<void>;
-  /** A record whose text follows it in parts. */
+  /** Writes a record whose text follows it in parts. */
   writeInParts(record: RecordInParts, text: string): Promise<void>;
-  /** Events of the stream that was opened last. */
+  /** Writes events of the stream that was opened last. */
   writeEvents(events: readonly { readonly raw: string; readonly bytes: number }[]): Promise<void>;
-  /** The last line; gives what the file holds. */
+  /** Writes the last line. Returns what the file holds. */
   end(): Promise<FileCounts>;
 }
 

@@ -1,8 +1,9 @@
 /**
- * Imports an environment file into an empty environment: all of it, or nothing. What the file
- * brings is kept where nobody sees it until its last line has proved it whole; then one
- * transaction makes it the environment. An import that dies leaves the environment as it was, and
- * the next one into the same environment removes what it has left.
+ * Imports an environment file into an empty environment, all of it or nothing. The contents are
+ * kept where nobody sees them until the file's last line has proved it complete. Then one
+ * transaction makes them the environment. An import that dies leaves the environment unchanged,
+ * and the next import into the same environment removes what it left. See
+ * docs/reference/transfer.md.
  */
 
 import { limits } from "../../domain/limits.ts";
@@ -42,9 +43,9 @@ import { discardStage, openStage, type Stage } from "./stage_import.ts";
 export interface ImportSummary extends Published {
   readonly counts: FileCounts;
   readonly environment: string;
-  /** Entries of writes that came after the moment that the file tells. */
+  /** Ledger entries of writes that came after the file's moment. */
   readonly ledgerLeftOut: number;
-  /** API keys of the file that open another environment or instance. */
+  /** API keys in the file that belong to another environment or instance. */
   readonly apiKeysLeftOut: number;
 }
 
@@ -56,7 +57,7 @@ export interface ImportOptions extends ImportWish {
   readonly onProgress?: (counts: FileCounts) => void;
 }
 
-/** What is known of the file so far, beside what is stored. */
+/** What is known of the file so far, besides what is stored. */
 interface Gathered {
   readonly apiKeys: ApiKeyLine[];
   readonly signingKeys: SigningKeyRecord[];
@@ -72,7 +73,7 @@ const POOL = { runners: 1, stackKilobytes: limits.wasmStackKilobytesDefault, onF
 
 /**
  * Reads `file` to its end, or up to the first fault.
- * @throws what the store throws; then a rerun begins anew.
+ * @throws what the store throws; a rerun then begins anew.
  */
 export async function importEnvironment(
   engine: Engine,
@@ -132,7 +133,7 @@ export async function importEnvironment(
     return stage.isFull ? await stage.flush() : undefined;
   }
 
-  /** Checked like an upload: what a file says about a module is believed no more than elsewhere. */
+  /** Checked like an upload: a file's claims about a module are trusted no more than anybody's. */
   async function addBlob(
     stage: Stage,
     { name, version, sha256, bytes, created_at }: BlobRecord,
@@ -209,7 +210,7 @@ export async function importEnvironment(
       rebuildTypes: stage!.longTypes,
     });
     if (!published.ok) return { ok: false, fault: { line: 1, ...published.breach } };
-    // It is imported by now, whatever comes: the sweeper does what this leaves.
+    // The environment is imported now, whatever happens; the sweeper moves what this leaves.
     await finishImports(engine).catch(() => {});
     const summary: ImportSummary = {
       ...published.value,
@@ -233,7 +234,7 @@ function withoutName({ record: _, ...key }: SigningKeyLine): SigningKeyRecord {
   return key;
 }
 
-/** The spec, checked in pieces; or what keeps this build from running it, as a sentence. */
+/** Compiles the spec in time slices. Returns it, or a sentence on why this build cannot run it. */
 async function checkSpec(
   engine: Engine,
   host: Host,

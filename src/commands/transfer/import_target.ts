@@ -1,4 +1,4 @@
-/** Which environment an import fills, and whether it may. */
+/** Decides which environment an import fills, and whether it may. */
 
 import type { Instance } from "../../domain/access.ts";
 import { explainSlug } from "../../domain/slug.ts";
@@ -11,7 +11,7 @@ import { listBlobs } from "../../store/blobs.ts";
 import { type InstanceRecord, readInstance, readInstanceBySlug } from "../../store/instances.ts";
 import { listSpecVersions, readCurrentVersion } from "../../store/specs.ts";
 
-/** What the caller wants otherwise than the file says. */
+/** What the caller wants to differ from the file. */
 export interface ImportWish {
   readonly slug?: string;
   readonly environment?: Environment;
@@ -20,11 +20,11 @@ export interface ImportWish {
 export interface ImportTarget {
   readonly slug: string;
   readonly environment: Environment;
-  /** The instance as it is in the store; undefined: it is to be made. */
+  /** The instance as it is in the store; undefined if it has to be made. */
   readonly existing: InstanceRecord | undefined;
-  /** The instance to be made, when it is. */
+  /** The instance to make if there is none. */
   readonly fresh: Instance;
-  /** True where the file's API keys open just this environment of this instance. */
+  /** True if the file's API keys belong to exactly this environment of this instance. */
   readonly takesApiKeys: boolean;
 }
 
@@ -32,7 +32,10 @@ export type Judged<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly breach: RuleBreach };
 
-/** The target of an import, if there may be one. `spareId`: for an instance whose id is taken. */
+/**
+ * Returns the target of an import if it is permitted. `spareId` is for an instance whose id is
+ * taken.
+ */
 export async function judgeTarget(
   tx: ReadTransaction,
   { instance, environment }: HeaderRecord,
@@ -66,7 +69,7 @@ export async function judgeTarget(
   return refuse("not_empty", message);
 }
 
-/** What an environment holds, or undefined for an empty one. Guarded, so that it stays empty. */
+/** What an environment holds; undefined if it is empty. Guarded, so that it stays empty. */
 async function describeContents(tx: ReadTransaction, tenant: number): Promise<string | undefined> {
   const [version] = await listSpecVersions(tx, tenant, 1);
   const versions = version && (await readCurrentVersion(tx, tenant) ?? 1);

@@ -1,7 +1,7 @@
 /**
- * The one transaction with which an import becomes visible: the instance is made where there is
- * none, the environment gets the number under which everything was kept, its API keys open it, and
- * its pending work begins to be done.
+ * Makes an import visible in one transaction. It makes the instance if there is none, gives the
+ * environment the tenant number under which everything was kept, lets its API keys open it, and
+ * starts its pending work.
  */
 
 import type { ApiKeyLine, HeaderRecord } from "../../domain/transfer/record.ts";
@@ -36,17 +36,17 @@ export interface Publication {
   /** For an instance that is made now and whose id is taken. */
   readonly spareId: string;
   readonly apiKeys: readonly ApiKeyLine[];
-  /** Those of the file; empty when it has none. */
+  /** The signing keys of the file; empty if it has none. */
   readonly signingKeys: readonly SigningKeyRecord[];
-  /** For an instance that has none and gets none from the file. */
+  /** For an instance that has no signing key and gets none from the file. */
   readonly freshSigningKey: SigningKeyRecord;
-  /** As it was compiled when the file had been read so far; undefined where it has none. */
+  /** The current spec, compiled while the file was read; undefined if it has none. */
   readonly currentSpec: CompiledSpec | undefined;
-  /** Aggregate types whose snapshots are to be made in the background. */
+  /** Aggregate types whose snapshots have to be built in the background. */
   readonly rebuildTypes: ReadonlySet<string>;
 }
 
-/** Where the instance's signing keys are from. */
+/** Where the instance's signing keys come from. */
 export type SigningKeyOrigin = "file" | "store" | "new";
 
 export interface Published {
@@ -57,7 +57,7 @@ export interface Published {
   readonly signingKeys: SigningKeyOrigin;
 }
 
-/** Refused, and without an effect, where the environment is not empty any more. */
+/** Refuses, without any effect, if the environment is no longer empty. */
 export async function publishImport(
   engine: Engine,
   publication: Publication,
@@ -96,7 +96,7 @@ export async function publishImport(
   });
 }
 
-/** The id of a key that opens something else already. */
+/** The id of an API key that already belongs to something else. */
 async function findTakenKey(
   tx: Transaction,
   { environment }: ImportTarget,
@@ -123,7 +123,7 @@ async function placeSigningKeys(
   return given === undefined ? "new" : "file";
 }
 
-/** The keys that open the empty environment open what takes its place. */
+/** API keys of the empty environment become keys of the one that replaces it. */
 async function moveApiKeys(
   tx: Transaction,
   instance: InstanceRecord,

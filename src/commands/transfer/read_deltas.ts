@@ -1,6 +1,7 @@
 /**
- * Reads the events that are still to be written of many streams: many small streams in one
- * transaction, a large one in pages, the next read under way while the last one is written.
+ * Reads the events of many streams that still have to be exported. Many small streams share a
+ * transaction; a large stream is read in pages. The next group is read while the last one is
+ * written.
  */
 
 import { extendChain } from "../../domain/audit/chain.ts";
@@ -10,7 +11,7 @@ import type { StreamHead } from "../../store/stream_head.ts";
 import { type IndexedEvent, readEvents } from "../../store/stream_events.ts";
 import { readHead } from "../../store/streams.ts";
 
-/** What was written of a stream before; nothing at first. */
+/** How far a stream was written before; nothing at first. */
 export interface Reached {
   readonly length: number;
   readonly bytes: number;
@@ -23,7 +24,7 @@ export interface Delta {
   readonly from: Reached;
 }
 
-/** Consecutive events of one delta; `isLast` with those that reach its head. */
+/** Consecutive events of one delta. `isLast` is true for the page that reaches its head. */
 export interface DeltaPage {
   readonly delta: Delta;
   readonly events: readonly IndexedEvent[];
@@ -31,7 +32,7 @@ export interface DeltaPage {
   readonly isLast: boolean;
 }
 
-/** The source did not stand still in a way that a file can tell. */
+/** The source changed in a way that a file cannot represent. */
 export class ExportDisturbed extends Error {
   override readonly name = "ExportDisturbed";
 }
@@ -40,7 +41,7 @@ const PAGE_BYTES = 1024 * 1024;
 const GROUP_BYTES = 512 * 1024;
 const GROUP_STREAMS = 200;
 
-/** The pages of all deltas, in their order. */
+/** The pages of all deltas, in order. */
 export async function* readDeltas(
   engine: Engine,
   tenant: number,
@@ -51,7 +52,7 @@ export async function* readDeltas(
   for (const [index, group] of groups.entries()) {
     const firstPages = await reading;
     reading = readGroup(engine, tenant, groups[index + 1]);
-    // A failure is met by the `await` above; until then it must not count as unhandled.
+    // The `await` above meets a failure; until then it must not count as unhandled.
     reading.catch(() => {});
     for (const [place, delta] of group.entries()) {
       yield* followPages(engine, tenant, delta, firstPages[place]!);
@@ -74,7 +75,7 @@ function groupDeltas(deltas: readonly Delta[]): Delta[][] {
   return groups;
 }
 
-/** The first page of each delta of the group, read at one version. */
+/** Reads the first page of each delta of the group, all at one version. */
 function readGroup(
   engine: Engine,
   tenant: number,
@@ -103,7 +104,7 @@ async function* followPages(
   let { length, tip } = delta.from;
   let events = firstPage;
   for (;;) {
-    // None are there any more where the stream was rewritten.
+    // No events are left there if the stream was rewritten.
     if (events.length === 0) await explainBreak(engine, tenant, delta, length);
     for (const { index, raw, hash } of events) {
       tip = extendChain(tip, raw);
@@ -121,7 +122,10 @@ async function* followPages(
   }
 }
 
-/** Events that do not chain: the stream was rewritten meanwhile, or the store is damaged. */
+/**
+ * Explains events that do not chain: the stream was rewritten meanwhile, or the store is
+ * damaged.
+ */
 async function explainBreak(
   engine: Engine,
   tenant: number,

@@ -1,7 +1,7 @@
 /**
- * One round over the heads of an environment. A head never goes back and the events below it never
- * change, so a stream is told by its head alone, and may be read later, in as many transactions as
- * it takes.
+ * Reads the heads of an environment, one segment per transaction. A head never goes back and
+ * the events below it never change. So the head alone identifies the content of a stream, and
+ * its events may be read later, in as many transactions as it takes.
  */
 
 import type { BlobVersion } from "../../domain/wasm/blob.ts";
@@ -21,14 +21,14 @@ export interface ListedHead {
   readonly head: StreamHead;
 }
 
-/** What one transaction saw: heads that follow each other in the order of the listing. */
+/** What one transaction saw: consecutive heads in the order of the listing. */
 export interface HeadSegment {
-  /** The store's version that was read. */
+  /** The version of the store that was read. */
   readonly version: bigint;
   readonly heads: readonly ListedHead[];
-  /** False where the environment has more streams behind the last head. */
+  /** False if the environment has more streams after the last head. */
   readonly isLast: boolean;
-  /** With the last heads: the pending work, as far as the transaction could read it. */
+  /** Set with the last heads: the pending work, as far as the transaction could read it. */
   readonly work: WorkSegment | undefined;
 }
 
@@ -39,7 +39,7 @@ export interface SpecState {
   readonly current: number | undefined;
 }
 
-/** How much one transaction reads: within its five seconds, and within memory. */
+/** How much one transaction reads: bounded by its five seconds and by memory. */
 export interface SegmentLimits {
   /** Heads asked for at a time. */
   readonly batch: number;
@@ -57,7 +57,7 @@ export function readSpecState(tx: ReadTransaction, tenant: number): Promise<Spec
   ]).then(([versions, current, blobs]) => ({ versions, current, blobs }));
 }
 
-/** The next heads after `after`; `alongside` is read at the same version. */
+/** Reads the next heads after `after`; `alongside` is read at the same version. */
 export async function scanSegment<T>(
   engine: Engine,
   host: Host,

@@ -1,9 +1,11 @@
 /**
- * Pending work of an environment, as texts for a file: entries of the outbox, scheduled events,
- * deliveries, sagas, the definitions that running ones need, projections, which are built anew, and
- * requests to erase streams. All of it changes and goes away, so what was read in several
- * transactions is of one moment only where reading it again gives the same: a piece that was
- * changed is never as it was before, and one that came and went came with an event.
+ * Reads an environment's pending work as texts for a file. These are outbox entries, scheduled
+ * events, deliveries, sagas, the definitions that running sagas need, projections (which are
+ * built anew) and erasure requests.
+ *
+ * All of it changes and goes away. So what was read in several transactions belongs to one
+ * moment only if reading it again gives the same result. That check is sound: an item that was
+ * changed never returns to an earlier value, and one that came and went did so with an event.
  */
 
 import type { OutboxPlace } from "../../domain/reaction/outbox_entry.ts";
@@ -30,18 +32,18 @@ import { walkTombstones } from "../../store/tombstones.ts";
 import { listTenantOutbox } from "../../store/tenant_outbox.ts";
 import type { SegmentLimits } from "./scan_heads.ts";
 
-/** Where a scan goes on: behind a piece of one kind, or at the first one of it. */
+/** Where a scan continues: after an item of one kind, or at the first one of it. */
 export interface WorkPlace {
   readonly kind: WorkKind;
   readonly after?: string | OutboxPlace | MovedDelivery;
-  /** Definitions that sagas before it need. */
+  /** Definitions that the sagas read so far need. */
   readonly definitions: ReadonlySet<string>;
 }
 
 /** What one transaction saw, in order. */
 export interface WorkSegment {
   readonly texts: readonly WorkText[];
-  /** Undefined where that was the end. */
+  /** Undefined at the end. */
   readonly next: WorkPlace | undefined;
 }
 
@@ -59,12 +61,12 @@ type Reader = (
 
 export const WORK_BEGIN: WorkPlace = { kind: WORK_KINDS[0], definitions: new Set() };
 
-/** Pieces asked for at a time at most; they may be large. */
+/** Items asked for at a time; they may be large. */
 const BATCH_MAX = 200;
-/** A transaction's share, in characters: it is kept in memory. */
+/** Characters per transaction, because they are kept in memory. */
 const CHARACTERS_MAX = 32 * 1024 * 1024;
 
-/** The next pieces from `place` on, until `endMs` at most. */
+/** Reads the next items from `place` on, until `endMs` at most. */
 export async function scanWork(
   tx: ReadTransaction,
   host: Host,
@@ -151,7 +153,7 @@ async function readDeliveries(
   };
 }
 
-/** A trace is of the place where it was made. */
+/** Traces are not moved: they belong to the deployment that recorded them. */
 function deliveryText({ delivery: { cause: _, ...delivery }, ...place }: MovedDelivery): WorkText {
   return asText("delivery", { ...place, delivery });
 }
@@ -192,7 +194,7 @@ async function readDefinitions(
   return { texts, next: kindAfter(place) };
 }
 
-/** Few and small: all at once. */
+/** Projections are few and small, so they are read all at once. */
 async function readProjections(
   tx: ReadTransaction,
   tenant: number,

@@ -1,6 +1,7 @@
 /**
- * Keeps what a file brings under a tenant number that no environment has: nobody can see it, and
- * nothing of it is left when the import fails. Transactions of about a megabyte, in file order.
+ * Keeps the contents of a file under a tenant number that no environment has. Nobody can see
+ * them there, and they are removed if the import fails. Transactions store about a megabyte
+ * each, in file order.
  */
 
 import { extendFrontierBy } from "../../domain/audit/frontier.ts";
@@ -31,38 +32,44 @@ import type { StreamHead } from "../../store/stream_head.ts";
 import { placeEvents, readHead } from "../../store/streams.ts";
 import { originOf, storeWork } from "./stage_work.ts";
 
-/** Bytes and pieces that are stored in one transaction. */
+/** Bytes and items that one transaction stores. */
 const BATCH_BYTES = 1024 * 1024;
 const BATCH_PIECES = 2_000;
-/** What a piece is charged beside its text. */
+/** What an item counts besides its text. */
 const PIECE_BYTES = 200;
 
 export interface Stage {
-  /** The number under which everything is kept. */
+  /** The tenant number under which everything is kept. */
   readonly tenant: number;
-  /** True when {@link flush} is to be called before more is added. */
+  /** True if {@link flush} has to be called before more is added. */
   readonly isFull: boolean;
-  /** Ledger entries left out, for their events are not in the file. */
+  /** Ledger entries left out because their events are not in the file. */
   readonly ledgerLeftOut: number;
-  /** Types with streams so long that they need snapshots to be read. */
+  /** Types with streams so long that they need snapshots to be readable. */
   readonly longTypes: ReadonlySet<string>;
   openStream(record: StreamRecord, line: number): void;
-  /** Of the stream that is open. */
+  /** Adds an event of the open stream. */
   addEvent(event: EventItem): void;
   closeStream(): void;
   addLedgerEntry(entry: LedgerRecord): void;
-  /** `bytes`: of its text. A large piece goes with nothing before it, so that it fits. */
+  /**
+   * `bytes` is the size of its text. A large item must not follow others in a batch, so that it
+   * fits.
+   */
   addWork(work: WorkItem, bytes: number, line: number): void;
   hasRoomFor(bytes: number): boolean;
   addSpec(version: SpecVersion, text: string): void;
-  /** Goes into a transaction of its own: to be stored before and after. */
+  /** Needs a transaction of its own: call `flush` before and after. */
   addBlob(blob: BlobVersion, file: Bytes, module: Bytes): void;
   makeSpecCurrent(version: number): void;
-  /** Stores what has been added; the fault of a stream that cannot go on where it says. */
+  /**
+   * Stores what was added. Returns the fault of a stream that cannot continue where the file
+   * says.
+   */
   flush(): Promise<FileFault | undefined>;
 }
 
-/** Events that follow each other in one stream. */
+/** Consecutive events of one stream. */
 interface StreamPart {
   readonly record: StreamRecord;
   readonly line: number;
@@ -85,12 +92,12 @@ type Piece =
   }
   | { readonly kind: "current_spec"; readonly version: number };
 
-/** Another import into the same environment has begun; it has removed what this one brought. */
+/** Another import into the same environment has begun and has removed what this one stored. */
 export class ImportOvertaken extends Error {
   override readonly name = "ImportOvertaken";
 }
 
-/** Begins anew: removes what an import into the same place has left. */
+/** Begins anew: removes what an earlier import into the same environment left. */
 export async function openStage(engine: Engine, place: ImportPlace): Promise<Stage> {
   const tenant = await engine.transact(async (tx) => {
     const left = await readImportMark(tx, place);
@@ -121,7 +128,7 @@ export async function openStage(engine: Engine, place: ImportPlace): Promise<Sta
     return stored.fault;
   }
 
-  /** The rest of a stream of which a part has just been stored. */
+  /** The rest of a stream of which a part was just stored. */
   function startPart({ record, line, from, tipBefore, events }: StreamPart): StreamPart {
     const next = {
       record,
@@ -174,7 +181,7 @@ export async function openStage(engine: Engine, place: ImportPlace): Promise<Sta
   };
 }
 
-/** @throws {ImportOvertaken} when what is under the number is no longer this import's. */
+/** @throws {ImportOvertaken} if the data under the number no longer belongs to this import. */
 export async function requireImportMark(
   tx: Transaction,
   place: ImportPlace,
@@ -186,7 +193,7 @@ export async function requireImportMark(
   );
 }
 
-/** Removes what the import has brought, unless another one has done so. */
+/** Removes what the import stored, unless another import has done so. */
 export async function discardStage(
   engine: Engine,
   place: ImportPlace,
@@ -238,7 +245,7 @@ async function storeBatch(
   return { fault: undefined, ledgerLeftOut, longTypes };
 }
 
-/** The heads of all streams that the batch is about. Unguarded: the mark guards the number. */
+/** Heads of all streams that the batch concerns. Unguarded, because the mark guards the number. */
 async function readHeads(
   tx: Transaction,
   tenant: number,
@@ -297,7 +304,7 @@ function storePart(
   return undefined;
 }
 
-/** Of the last event that has a point: the index is not in the file. */
+/** The place of the last event with a point: the file does not contain the geo index. */
 function newestPlace(events: readonly EventItem[]): GeoPlace | undefined {
   for (const { raw } of events.toReversed()) {
     const point = storedPoint(raw);
@@ -306,12 +313,12 @@ function newestPlace(events: readonly EventItem[]): GeoPlace | undefined {
   return undefined;
 }
 
-/** The peaks of the stream's tree with more events. */
+/** The peaks of the stream's tree after these events. */
 function growFrontier({ length, peaks }: StreamHead, events: readonly EventItem[]) {
   return extendFrontierBy({ count: length, peaks }, events.map(({ hash }) => hash)).peaks;
 }
 
-/** False for the entry of a write that came after the moment that the file tells. */
+/** False for the entry of a write that came after the file's moment. */
 function hasAllEvents(entry: NamedLedgerEntry, heads: ReadonlyMap<string, StreamHead>): boolean {
   return entry.written.targets.every(({ key, first, count }) =>
     first + count <= heads.get(key)!.length

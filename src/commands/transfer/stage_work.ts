@@ -1,6 +1,6 @@
 /**
- * Keeps pending work that a file brings, with all that leads to it: indexes, waits, watched types.
- * Only the queues have nothing of it yet, for these are the whole deployment's.
+ * Stores a file's pending work with everything that leads to it: indexes, waits and watched
+ * types. Only the queues get nothing yet, because the whole deployment shares them.
  */
 
 import { parseEventId } from "../../domain/event.ts";
@@ -37,7 +37,7 @@ import {
 } from "../../store/tombstones.ts";
 import { sagaTimer } from "../saga_transition.ts";
 
-/** The event that has set a piece of work off. */
+/** The event that set off an item of work. */
 interface Origin {
   readonly stream: StreamKey;
   readonly index: number;
@@ -59,14 +59,14 @@ export function originOf(work: WorkItem): Origin | undefined {
   return { stream: key as StreamKey, index: indexOf(stream_id) };
 }
 
-/** Beyond any stream where the text is no event's id. */
+/** Beyond every stream if the text is not an event id. */
 function indexOf(id: string): number {
   return parseEventId(id) ?? Infinity;
 }
 
 /**
- * Stores a piece; gives why it cannot be here, and then it is not stored. `heads` has the stream of
- * its origin.
+ * Stores an item. Returns why it cannot be stored, or undefined once it is stored. `heads` must
+ * have the stream of the item's origin.
  */
 export async function storeWork(
   tx: Transaction,
@@ -131,7 +131,7 @@ async function storeSchedule(
   return true;
 }
 
-/** Its lane is found by a timer: marks are for what the whole deployment is to do. */
+/** A timer leads to its lane, because lane marks belong to the whole deployment. */
 async function storeDelivery(
   tx: Transaction,
   tenant: number,
@@ -145,7 +145,7 @@ async function storeDelivery(
   return true;
 }
 
-/** What it watches comes with its definition. */
+/** The event types that it watches come with its definition. */
 async function storeSaga(tx: Transaction, tenant: number, moved: MovedSaga): Promise<boolean> {
   const { instance: { id: sagaId, waiting }, awaitsFrom: from, timerMs } = moved;
   if (await isSagaStarted(tx, tenant, sagaId)) return false;
@@ -157,7 +157,10 @@ async function storeSaga(tx: Transaction, tenant: number, moved: MovedSaga): Pro
   return true;
 }
 
-/** One that is open goes on by its timer; what it has erased in the file is erased. */
+/**
+ * An open erasure continues by its timer; what it erased before the export is erased in the
+ * file.
+ */
 async function storeTombstone(
   tx: Transaction,
   tenant: number,

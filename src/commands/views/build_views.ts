@@ -1,7 +1,8 @@
 /**
- * Work about single versions of projections, in short steps that let other work in: building one
- * beside the one that is read, refreshing what a change touches in many rows, trying rows again
- * that failed, and removing what nobody reads any more.
+ * Does the work on single versions of projections, in short steps that let other work run. It
+ * builds a version next to the one that is read, refreshes the many rows that one change may
+ * touch, retries rows that failed, and removes what is no longer read. See
+ * docs/reference/projections.md.
  */
 
 import { hasRow } from "../../domain/projection/row.ts";
@@ -25,11 +26,11 @@ import { refreshRows, type RowParts } from "./refresh_rows.ts";
 import { removeVersions, trimChanges } from "./remove_views.ts";
 
 export interface ViewBuilder {
-  /** Does a step of each piece of work there is; gives how many. */
+  /** Does one step of each kind of work that is due. Returns how much was done. */
   drain(isStopping: () => boolean): Promise<number>;
 }
 
-/** Ids or rows looked at in one step. */
+/** Ids or rows that one step looks at. */
 const STEP_ROWS = 512;
 
 export function createViewBuilder(parts: RowParts, share: WorkShare): ViewBuilder {
@@ -43,7 +44,7 @@ export function createViewBuilder(parts: RowParts, share: WorkShare): ViewBuilde
     let done = 0;
     for (const tenant of await engine.snapshot(listViewTenants)) {
       const set = await sets.current(tenant);
-      // Settling is the business of whoever keeps the views up to date.
+      // Settling is left to the worker that keeps projections up to date.
       if (!set.isSettled) continue;
       for (const record of set.records) {
         if (isStopping()) return done;
@@ -75,7 +76,7 @@ export function createViewBuilder(parts: RowParts, share: WorkShare): ViewBuilde
   return { drain };
 }
 
-/** Writes the rows of the next ids, and moves the build on with the last of them. */
+/** Writes the rows of the next ids, and advances the build together with the last of them. */
 async function buildSome(
   parts: RowParts,
   set: ViewSet,
@@ -104,7 +105,7 @@ async function buildSome(
   return 1;
 }
 
-/** A step of the walk over the rows that show a stream which has grown. */
+/** Does one step of the walk over the rows that show a stream which has grown. */
 async function refreshSome(parts: RowParts, set: ViewSet, view: KeptView): Promise<number> {
   const { place, projection } = view;
   const found = await parts.engine.snapshot(async (tx) => {

@@ -1,6 +1,7 @@
 /**
- * Projections that an import brings: their documents alone. Each is kept as one that has to be
- * built anew, which begins once the environment can be seen; settling finds out whether it fits.
+ * Stores projections from an imported file, where only their documents are kept. Each one has
+ * to be built anew, which begins once the environment is visible. Settling then finds out
+ * whether its document fits the spec.
  */
 
 import type { MovedProjection } from "../../domain/transfer/work.ts";
@@ -16,7 +17,7 @@ import {
 
 const NOT_BUILT = "The projection was imported and is about to be built";
 
-/** False, and nothing is kept, where there is one of that name. */
+/** Returns false and stores nothing if there is already a projection of that name. */
 export async function keepImportedProjection(
   tx: Transaction,
   tenant: number,
@@ -28,7 +29,7 @@ export async function keepImportedProjection(
     name,
     number,
     versions: 1,
-    // Made under no spec: so the next look at it gives it a version that is.
+    // Has no spec as its basis, so the next settling gives it a version that has one.
     building: { version: 1, document, columns: [], types: [], basis: "" },
     removing: [],
     broken: NOT_BUILT,
@@ -38,7 +39,7 @@ export async function keepImportedProjection(
   return true;
 }
 
-/** In the transaction with which the import becomes visible. */
+/** Runs in the transaction that makes the import visible. */
 export async function beginImportedProjections(tx: Transaction, tenant: number): Promise<void> {
   if ((await listProjections(tx, tenant)).length === 0) return;
   markViewTenant(tx, tenant);

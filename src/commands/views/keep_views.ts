@@ -1,7 +1,7 @@
 /**
- * Keeps views up to date from the log of commits: for what has been written, the rows that show it,
- * computed and written together with the cursor. So nothing is left out, and what is done twice is
- * right twice.
+ * Keeps projections up to date from the commit log. It finds the rows that show what was
+ * written, computes them and writes them together with the log's cursor. So nothing is left
+ * out, and work that is done twice gives the right result twice.
  */
 
 import { Buffer } from "node:buffer";
@@ -25,16 +25,19 @@ import { refreshRows, type RowParts, type RowPlace } from "./refresh_rows.ts";
 import { forgetViewTenant, settleProjections } from "./settle_projections.ts";
 
 export interface ViewKeeper {
-  /** Gives how many commits it has worked off. Ends early once `isStopping` says so. */
+  /** Returns how many commits it has processed. Stops early once `isStopping` returns true. */
   drain(limit: number, isStopping: () => boolean): Promise<number>;
 }
 
-/** Rows of one view that one change refreshes at once; more are refreshed step by step. */
+/** Rows of one projection that a change refreshes at once; more rows are refreshed step by step. */
 const ROWS_AT_ONCE_MAX = 500;
 
 export function createViewKeeper(parts: RowParts, share: WorkShare): ViewKeeper {
   const { engine, sets } = parts;
-  /** Where the next round begins in the log, so that no part of it waits for all before it. */
+  /**
+   * The shard of the log with which the next round begins; it rotates, so that no shard has to
+   * wait for all those before it.
+   */
   let firstShard = 0;
 
   async function drain(limit: number, isStopping: () => boolean): Promise<number> {
@@ -64,7 +67,7 @@ export function createViewKeeper(parts: RowParts, share: WorkShare): ViewKeeper 
     return await forgetViewTenant(parts, tenant);
   }
 
-  /** The parts of the log that are held, in the order of this round. */
+  /** The held shards of the log as spans, in the order of this round. */
   function spansOf(shards: readonly number[]): ShardSpan[] {
     const spans: ShardSpan[] = [];
     for (let shard = 0; shard < COMMIT_LOG_SHARDS; shard++) {
@@ -86,14 +89,14 @@ interface ShardSpan {
   end: number;
 }
 
-/** The next commits of the log, and what shows them. */
+/** The next commits of the log, and the rows that show them. */
 interface KeepingWork extends FoundRows {
   readonly commits: readonly LoggedCommit[];
-  /** Where the cursors of their shards are. */
+  /** By shard: its cursor as it was read. */
   readonly cursors: ReadonlyMap<number, Bytes | undefined>;
 }
 
-/** Undefined where there is nothing to do. */
+/** Undefined if there is nothing to do. */
 async function findWork(
   tx: ReadTransaction,
   set: ViewSet,
@@ -103,7 +106,7 @@ async function findWork(
   const commits: LoggedCommit[] = [];
   for (const span of spans) {
     if (commits.length === limit) break;
-    // What is done is removed, so the log begins behind the cursors.
+    // Processed commits are removed, so the log begins right after the cursors.
     commits.push(...await readShards(tx, set.tenant, span, limit - commits.length));
   }
   if (commits.length === 0) return undefined;
@@ -114,7 +117,7 @@ async function findWork(
   return { commits, cursors, ...await findRows(tx, set, commits) };
 }
 
-/** Gives how many commits are done: 0 where the definitions have changed meanwhile. */
+/** Returns how many commits were processed; 0 if the definitions have changed meanwhile. */
 async function keepRows(
   parts: RowParts,
   set: ViewSet,
@@ -131,7 +134,7 @@ async function keepRows(
       const missed = commits.filter(({ stream }) => types.has(splitStreamKey(stream).type)).length;
       if (missed > 0) addMissed(tx, place, missed);
     }
-    // Views are the one reader of the log: what they have done goes.
+    // Projections are the only reader of the log, so processed commits are removed.
     removeCommits(tx, set.tenant, commits);
     return true;
   });
@@ -151,13 +154,13 @@ interface FoundRows {
   readonly wide: readonly WideChange[];
 }
 
-/** A stream that many rows of a view show. */
+/** A stream that many rows of a projection show. */
 interface WideChange {
   readonly view: KeptView;
   readonly stream: StreamKey;
 }
 
-/** Each row once, however many of the commits it shows. */
+/** Finds each row once, however many of the commits it shows. */
 async function findRows(
   tx: ReadTransaction,
   { views }: ViewSet,
@@ -183,7 +186,7 @@ async function findRows(
   return { places, wide };
 }
 
-/** Undefined: more than are refreshed at once. */
+/** Undefined if there are more rows than are refreshed at once. */
 async function rowsShowing(
   tx: ReadTransaction,
   { place, projection }: KeptView,

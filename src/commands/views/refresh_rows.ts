@@ -1,6 +1,6 @@
 /**
- * Computes rows and writes them, a part at a time, until all are written as their sources are; the
- * last transaction also does what follows from it, such as moving a cursor.
+ * Computes rows and writes them, a part at a time, until all match their sources. The last
+ * transaction also runs a follow-up such as moving a cursor.
  */
 
 import { countErrors, type Counters } from "../../domain/counters.ts";
@@ -12,7 +12,7 @@ import type { KeptView, ViewSet, ViewSets } from "../../queries/view_definitions
 import { makeRowRecord } from "./row_error.ts";
 import { type RowWork, type WriteMoment, writeRows } from "./write_rows.ts";
 
-/** A row that may not be what its sources say. */
+/** A row that may not match its sources. */
 export interface RowPlace {
   readonly view: KeptView;
   readonly key: string;
@@ -26,20 +26,27 @@ export interface RowParts {
   readonly counters: Counters;
 }
 
-/** Rows and their bytes in one transaction. */
+/** Rows, and their bytes, in one transaction. */
 const ROWS_AT_A_TIME = 256;
 const BYTES_AT_A_TIME = 4 * 1024 * 1024;
-/** Rows are computed for so long before others have a turn: fewer where they are large. */
+/**
+ * Rows are computed for this long before other work has its turn, so large rows come in smaller
+ * parts.
+ */
 const TURN_MS = 8;
-/** Rows whose states are asked for together: a store that is elsewhere answers at once. */
+/**
+ * Rows whose states are read together, so that a networked store answers them in one round
+ * trip.
+ */
 const ROWS_TOGETHER = 16;
-/** Rows that take longer are computed side by side, with all their states in memory. */
+/** Long rows are computed one by one afterwards. More than this many end the batch. */
 const LONG_ROWS_MAX = 32;
 
 /**
- * Gives false where definitions or the spec have changed meanwhile, or `finish` has said no: then
- * not everything is done, and whatever is, is right. `finish` is run in the last transaction.
- * `isBuild`: each row is written once, so what was read for it alone is not kept in memory.
+ * Refreshes the rows at `places`. Returns false if definitions or the spec have changed
+ * meanwhile, or if `finish` returned false. Then not everything is done, but whatever is done
+ * is right. `finish` runs in the last transaction. `isBuild` says that each row is written only
+ * once, so what was read for it alone is not cached.
  */
 export async function refreshRows(
   parts: RowParts,
@@ -69,7 +76,7 @@ async function computeSome(
   const { tenant, spec } = set;
   const batch = openRowBatch(parts.reader, { tenant, spec, synchronous: false });
   const computed: RowWork[] = [];
-  // One after the other, for their states may be large.
+  // One after the other, because their states may be large.
   for (const [at, row] of quick.entries()) {
     const { view, key } = left[at]!;
     computed.push({ view, row: row ?? await batch.compute(view.projection, key) });
@@ -85,8 +92,8 @@ async function computeSome(
 }
 
 /**
- * The next rows, as many as a turn takes, from the states of one moment; undefined for those that
- * take longer, of which there are few.
+ * Computes the next rows, as many as fit one turn, from the states of one moment. A row is
+ * undefined if it takes longer; there are few of those.
  */
 async function computeQuickly(
   { engine, host, reader }: RowParts,
@@ -135,7 +142,7 @@ async function writeSome(
     return await finish(tx) ? { moved, errors, isFinished: true } : undefined;
   });
   if (outcome === undefined) {
-    // This process may not have heard of a deploy.
+    // This process may not know yet of a deploy.
     sets.forget(set.tenant);
     return undefined;
   }

@@ -1,4 +1,4 @@
-/** Removes what nobody reads any more, in bounded steps: versions, and changes that are too old. */
+/** Removes what nobody reads any more, in bounded steps: old versions and outdated changes. */
 
 import { limits } from "../../domain/limits.ts";
 import type { ViewPlace } from "../../domain/projection/view.ts";
@@ -14,12 +14,12 @@ import {
 import { changesRange, hasChangesBefore, trimViewChanges } from "../../store/view_changes.ts";
 import type { RowParts } from "./refresh_rows.ts";
 
-/** Keys removed in one step, and bytes of rows that are read for it. */
+/** Keys that one step removes, and the bytes of rows it reads to do so. */
 const STEP_KEYS = 500;
 const STEP_BYTES = 1024 * 1024;
 const MS_PER_SECOND = 1000;
 
-/** A step of removing old versions; gives how much was done. */
+/** Does one step of removing old versions. Returns how much was done. */
 export async function removeVersions(
   { engine }: RowParts,
   tenant: number,
@@ -43,7 +43,10 @@ export async function removeVersions(
   });
 }
 
-/** Nobody writes to a version that is being removed: whoever writes asks for the definitions. */
+/**
+ * Nobody writes to a version that is being removed, because every writer checks the
+ * definitions.
+ */
 async function removeSome(tx: Transaction, place: ViewPlace): Promise<number> {
   const { tenant, number, version } = place;
   const ranges: readonly KeyRange[] = [
@@ -66,7 +69,7 @@ async function removeSome(tx: Transaction, place: ViewPlace): Promise<number> {
   return 0;
 }
 
-/** Removes changes that every node has long seen; gives how many. */
+/** Removes changes that every node has seen long ago. Returns how many. */
 export async function trimChanges({ engine, host }: RowParts, place: ViewPlace): Promise<number> {
   const untilMs = host.nowMs() - limits.viewChangesSeconds * MS_PER_SECOND;
   const isDue = await engine.snapshot((tx) => hasChangesBefore(tx, place, untilMs));

@@ -1,4 +1,7 @@
-/** What a row carries that could not be computed, and when it is tried again. */
+/**
+ * Makes the error that a row carries if it could not be computed, with the time of its next
+ * try.
+ */
 
 import type { ErrorRecord } from "../../domain/error_record.ts";
 import { assert } from "../../domain/assert.ts";
@@ -12,12 +15,12 @@ import { makeErrorRecord } from "../record_error.ts";
 
 const MS_PER_SECOND = 1000;
 
-/** The name of a failure for programs. */
+/** The machine-readable name of a failure. */
 export function errorTypeOfRow(failure: Refusal): string {
   return failure.kind === "module_failed" ? failure.failure : failure.kind;
 }
 
-/** For whoever finds a row with an error and asks why. */
+/** The error record for people who find a row with an error and ask why. */
 export function makeRowRecord(
   host: Host,
   { name }: KeptView,
@@ -34,7 +37,10 @@ export function makeRowRecord(
   });
 }
 
-/** `record`: of a failure of another kind than before; without it the old one goes on. */
+/**
+ * `record` is given if the failure is of another kind than before; otherwise the old one is
+ * kept.
+ */
 export function makeRowError(
   before: RowError | undefined,
   record: ErrorRecord | undefined,
@@ -49,7 +55,7 @@ export function makeRowError(
   return { error_id, error_type, message, since, tries, nextTryMs };
 }
 
-/** Doubled with each try up to the longest, a half to the whole of it. */
+/** Doubles with each try up to the maximum, then takes a random part of it between half and all. */
 function rowRetryPauseMs(tries: number, random: number): number {
   const pauseMs = limits.rowRetryMsMin * 2 ** Math.min(tries - 1, 20);
   return Math.min(pauseMs, limits.rowRetryMsMax) * (0.5 + random / 2);

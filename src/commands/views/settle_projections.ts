@@ -1,6 +1,7 @@
 /**
- * Lets projections follow the spec: a version made under another basis gets a successor, built
- * beside it; a document that does not fit any more is marked as broken until it fits again.
+ * Makes projections follow the spec. A version whose basis has changed gets a successor, which
+ * is built next to it. A document that no longer fits is marked as broken until it fits again.
+ * See docs/reference/projections.md.
  */
 
 import { compileProjection } from "../../domain/projection/compile.ts";
@@ -23,7 +24,7 @@ import { setBuild } from "../../store/view_work.ts";
 import { openWatchedTypes, setLoggedTypes } from "../../store/watched_types.ts";
 import type { RowParts } from "./refresh_rows.ts";
 
-/** Gives how many definitions it has brought to the spec of the set. */
+/** Returns how many definitions were brought to the spec of the set. */
 export async function settleProjections(
   { engine, host, sets }: RowParts,
   set: ViewSet,
@@ -62,7 +63,7 @@ function followSpec(
   return { ...record, broken, isStale: true };
 }
 
-/** The record with a new version that is to be built; one that was being built is given up. */
+/** The record with a new version to build. A version that was still being built is given up. */
 export function beginVersion(
   tx: Transaction,
   tenant: number,
@@ -89,13 +90,14 @@ export function beginVersion(
   });
   const { broken: _, ...record } = before;
   const removing = [...before.removing, ...givenUp];
-  // What is read until then is not kept up to date where its document does not fit any more.
+  // Until it is built, the version that is read is not kept up to date if its document no
+  // longer fits.
   const { ready } = before;
   const isFrozen = ready !== undefined && !compileProjection(ready.document, spec, "store").ok;
   return { ...record, versions: version, building, removing, ...(isFrozen && { isStale: true }) };
 }
 
-/** From this commit on, what any projection reads is put into the log, and nothing else. */
+/** From this commit on, the log gets exactly the types that any projection reads. */
 export async function logTypes(
   tx: Transaction,
   tenant: number,
@@ -107,7 +109,7 @@ export async function logTypes(
   setLoggedTypes(tx, tenant, await openWatchedTypes().read(tx, tenant), types);
 }
 
-/** An environment without projections, whose log has been worked off, is not looked at any more. */
+/** Stops looking at an environment that has no projections and whose log has been processed. */
 export async function forgetViewTenant({ engine }: RowParts, tenant: number): Promise<number> {
   await engine.transact(async (tx) => {
     const records = await listProjections(tx, tenant);

@@ -1,8 +1,9 @@
 /**
- * A version that has all its rows takes the place of the one that is read, in one transaction, when
- * it shows all that was written while it was built, and when it has been checked: rows from all
- * over it are computed again from the events alone, and the SHA-256 of these must be that of the
- * rows as they are stored. Else it is built anew.
+ * Switches reads to a new version of a projection once it is complete and checked. Complete
+ * means that it has all its rows and shows everything that was written while it was built. For
+ * the check, a sample of rows is computed again from the events alone, and their SHA-256 must
+ * equal that of the rows as stored. The switch is one transaction. If the check fails, the
+ * version is built anew.
  */
 
 import { createHash, type Hash } from "node:crypto";
@@ -28,7 +29,7 @@ import type { RowParts } from "./refresh_rows.ts";
 import { logTypes } from "./settle_projections.ts";
 
 export interface VersionSwitch {
-  /** Gives 1 where it has switched, or has begun anew; 0 while the version has to wait. */
+  /** Returns 1 if it has switched or started anew, 0 while the version has to wait. */
   tryToSwitch(
     set: ViewSet,
     record: ProjectionRecord,
@@ -37,17 +38,17 @@ export interface VersionSwitch {
   ): Promise<number>;
 }
 
-/** Rows that are computed again: so many places of the key space, and after each so many rows. */
+/** The sample: this many places in the key space, and this many rows after each. */
 const SAMPLE_PLACES = 32;
 const SAMPLE_ROWS = 4;
-/** A row that changes while it is checked is checked again so often, then left out. */
+/** A row that changes during its check is checked again this often, then left out. */
 const CHECKS_MAX = 5;
-/** Before a version that was found wrong is built again. */
+/** The pause before a version that failed its check is built again. */
 const RESTART_PAUSE_MS = 10_000;
 
 export function createVersionSwitch(parts: RowParts): VersionSwitch {
   const { engine, host } = parts;
-  /** Where the log ended when the version was first found whole, by version. */
+  /** By version: where the log ended when the version was first found to have all its rows. */
   const ends = new Map<string, LogEnds>();
 
   async function tryToSwitch(
@@ -126,7 +127,7 @@ async function checkSample(parts: RowParts, set: ViewSet, view: KeptView): Promi
   return { isRight: stored.digest("hex") === computed.digest("hex"), rows };
 }
 
-/** Ids are random, most of them: so random texts are about evenly spread among them. */
+/** Most ids are random, so random strings are spread about evenly among them. */
 async function sampleKeys({ engine, host }: RowParts, place: ViewPlace): Promise<Set<string>> {
   const keys = new Set<string>();
   for (let at = 0; at < SAMPLE_PLACES; at++) {
@@ -139,7 +140,7 @@ async function sampleKeys({ engine, host }: RowParts, place: ViewPlace): Promise
   return keys;
 }
 
-/** False where it was left out: it has an error, or it changes all the time. */
+/** Returns false if the row was left out, because it has an error or keeps changing. */
 async function hashRow(
   { engine, reader }: RowParts,
   { tenant, spec }: ViewSet,
@@ -162,7 +163,7 @@ async function hashRow(
   return false;
 }
 
-/** What of its sources a row shows. */
+/** How much of its sources a row shows. */
 function marksOf(row: Omit<StoredRow, "bytes">): string {
   return JSON.stringify([row.generation, row.position, row.sources, row.includes]);
 }

@@ -1,7 +1,8 @@
 /**
- * Writes computed rows within a transaction. What keeps them right whoever else writes them at the
- * same time: a row never shows less of a stream than it did before, and what it shows for the first
- * time is at its head. From then on the row is in the index, where the next change finds it.
+ * Writes computed rows in a transaction and keeps them right under concurrent writers. A row
+ * never shows less of a stream than it did before, and a stream that it shows for the first
+ * time must be shown up to its head. From then on, the index leads from the stream to the row,
+ * so the next change finds it.
  */
 
 import { errorTypeOfRow, makeRowError } from "./row_error.ts";
@@ -25,29 +26,29 @@ import {
 } from "../../store/view_rows.ts";
 import { addRetry, clearRetry } from "../../store/view_work.ts";
 
-/** A row of one version, computed or not. */
+/** A row of one version, computed or failed. */
 export interface RowWork {
   readonly view: KeptView;
   readonly row: RowOutcome;
 }
 
-/** What does not come from the rows themselves. */
+/** The inputs that do not come from the rows themselves. */
 export interface WriteMoment {
   readonly nowMs: number;
-  /** From 0 to 1: spreads the next tries of rows. */
+  /** From 0 to 1; spreads the next tries of rows. */
   readonly random: number;
-  /** Makes the record of a failure; called in the body, so it must not write anything. */
+  /** Makes the record of a failure. It is called in the transaction body, so it must not write. */
   readonly makeRecord: (view: KeptView, key: string, failure: Refusal) => ErrorRecord;
 }
 
 export interface WrittenRows {
-  /** Those that are to be computed again: others have shown more, or their sources have grown. */
+  /** Rows to compute again: others have shown more of a source, or a source has grown. */
   readonly moved: readonly RowWork[];
   /** Error records that the transaction stores. */
   readonly errors: readonly ErrorRecord[];
 }
 
-/** Writes those that may be written. Everything is read before anything is written. */
+/** Writes the rows that may be written. All reads come before all writes. */
 export async function writeRows(
   tx: Transaction,
   works: readonly RowWork[],
@@ -76,7 +77,7 @@ async function isMoved(
 ): Promise<boolean> {
   if ("failure" in computed) return false;
   const { row } = computed;
-  // Without events there was no row to be more than none; only an erased environment gets here.
+  // Without events there was never a row; only an erased environment gets here.
   if (row === undefined) return false;
   if (before !== undefined) {
     const own = [before.generation, before.position] as const;
@@ -133,7 +134,7 @@ function writeRow(
   return undefined;
 }
 
-/** Whether writing it would change nothing. Data is compared last: it is the longest. */
+/** Whether writing the row would change nothing. Compares data last, because it is the longest. */
 function isSame(before: StoredRow, row: Omit<StoredRow, "bytes">): boolean {
   const { error, position, generation, updatedAt, sources, includes, data } = before;
   return error === undefined && position === row.position && generation === row.generation &&
@@ -145,7 +146,7 @@ function isSameJson(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** The row keeps what it shows and says why it is old; it is tried again after a pause. */
+/** Keeps what the row shows, adds why it is outdated, and schedules the next try. */
 function writeFailure(
   tx: Transaction,
   view: KeptView,
@@ -155,12 +156,12 @@ function writeFailure(
 ): ErrorRecord | undefined {
   const { place } = view;
   const known = before?.error;
-  // One record for what goes on failing in the same way, not one for each try.
+  // A failure that stays the same keeps one error record instead of one per try.
   const isKnown = known !== undefined && known.error_type === errorTypeOfRow(failure);
   const record = isKnown ? undefined : moment.makeRecord(view, key, failure);
   const error: RowError = makeRowError(known, record, moment);
   const listed = new Map((before?.sources ?? []).map((mark) => [mark[0], mark]));
-  // Nothing of these is shown, so any change of them is one.
+  // Nothing of these sources is shown, so any change of them counts as news.
   for (const stream of sources) if (!listed.has(stream)) listed.set(stream, [stream, 0, 0]);
   const row = {
     key,

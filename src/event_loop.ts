@@ -1,5 +1,5 @@
 /**
- * Yields of the event loop that give the network a chance.
+ * Ways to yield the event loop so that the network is polled in time.
  *
  * While something is ready to run in every turn, the runtime polls its sockets only once in 61
  * turns. If turns take milliseconds, a request waits for a third of a second, and it needs
@@ -8,7 +8,10 @@
  */
 
 export interface LoopTurns {
-  /** For long work: resolves in a turn in which the loop is idle, so after other work is done. */
+  /**
+   * For long work: resolves in a turn in which the loop is idle, so after other work is done. On a
+   * loop that is always busy, it resolves after a few tries.
+   */
   yieldTurn(): Promise<void>;
   /**
    * Resolves in the next turn, or after a network poll if the last one is some milliseconds

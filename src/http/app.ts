@@ -263,8 +263,7 @@ async function answerCall(edge: Edge, call: Call, route: Route): Promise<Respons
     case "read":
     case "write": {
       const holder = await authenticateHolder(access, header, call.place, route.access);
-      // Past the address limit, a caller must not learn whether a key is valid: the limit stops
-      // guessing.
+      // Past the address limit, a caller must not learn if a key is valid: it may be guessing.
       const limiting = holder.ok
         ? limitInstance(edge, call, holder.value.instance, route.access)
         : limitAddress(edge, call);

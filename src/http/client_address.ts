@@ -49,8 +49,7 @@ export function clientAddress(
   for (const hop of hops) {
     if (!isTrusted(address, trusted)) break;
     const next = parseAddress(hop.trim());
-    // A malformed entry ends what can be believed: the proxy that passed it on counts as the
-    // caller.
+    // A malformed entry ends what can be believed: the proxy that sent it is the caller.
     if (next === undefined) break;
     address = next;
   }

@@ -11,7 +11,7 @@ export interface Drain {
   isStopping(): boolean;
   /** Counts a new request. True: `stop` waits for it until {@link leave}; false after the stop. */
   enter(): boolean;
-  /** A counted request has sent the head of its answer, or has failed. */
+  /** Reports that a counted request has an answer, or has failed. */
   leave(): void;
   /** Begins the stop; resolves when all requests under way have been answered. */
   stop(): Promise<void>;

@@ -82,7 +82,10 @@ export function checkMarkers(
   }
 }
 
-/** The number of events of each stream whose erasure is proved. */
+/**
+ * The number of erased events of each stream, by the results of its erasures. A result without
+ * proof counts too; it has been reported as a fault.
+ */
 export function erasedLengths({ done }: FoundErasures): ReadonlyMap<string, number> {
   const lengths = new Map<string, number>();
   for (const { key, result } of done) lengths.set(key, result.event_count);

@@ -1,7 +1,8 @@
 /**
  * Computes rows of projections from the states of their sources.
  *
- * The rows of one batch share each state, so it is read once. No state is older than the batch.
+ * The rows of one batch share states: each is read once, unless it is too large to keep. No state
+ * is older than the batch.
  */
 
 import { assert } from "../domain/assert.ts";

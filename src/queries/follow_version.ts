@@ -79,8 +79,7 @@ export function followVersion(
   async function run(): Promise<void> {
     while (!stopped) {
       const isChanged = await followOnce();
-      // The store is unavailable or watches end at once. Without a pause this loop could spin
-      // forever.
+      // The store is unavailable or watches end at once: without a pause this loop would spin.
       if (!isChanged && !stopped) await pause();
     }
   }

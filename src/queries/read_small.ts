@@ -1,9 +1,9 @@
 /**
  * Reads small states within the caller's transaction.
  *
- * So many states belong to one moment, and none costs a transaction of its own. The state comes
- * from memory and the few events since. Longer folds are left to `read_aggregate.ts`, which
- * yields to other work.
+ * All states read in one transaction belong to the same moment, and none costs a transaction of its
+ * own. A state comes from memory and the few events since. Longer folds are left to
+ * `read_aggregate.ts`, which yields to other work.
  */
 
 import { count, type Counters } from "../domain/counters.ts";
@@ -43,7 +43,7 @@ export type SmallReader = (
 const EVENT_BYTES_MAX = 64 * 1024;
 /** The length of a base state, in characters. */
 const STATE_CHARACTERS_MAX = 64 * 1024;
-/** The bytes of the segments that hold so many events, with the data stored beside small events. */
+/** The size of the segments read for those events, with the data stored beside small events. */
 const READ_BYTES_MAX = 1024 * 1024;
 
 export function openSmallReader(cache: StateCache, counters: Counters): SmallReader {

@@ -168,8 +168,7 @@ function createModuleRunner(
     const context = contextOf(blobOf(blobs, call.blob), call);
     if (stop.kind !== "unavailable") return accept(failedAnswer(stop, context));
     if (!stop.isPaused) return refuse(refusalOf(stop, {}));
-    // A module of implications must never block the write that asks it, so this counts as its
-    // failure.
+    // A module of implications must never block the write that asks it: count this as a failure.
     const cause = { ...context, cause: "wasm_timeout", phase: "entrypoint" };
     return accept({ ok: false as const, message: stop.message, cause });
   }

@@ -1,7 +1,7 @@
 /**
  * Waits until projections show every write that was acknowledged before the request.
  *
- * It waits up to 2 s. See docs/reference/projections.md.
+ * Callers wait up to 2 s. See docs/reference/projections.md.
  */
 
 import { COMMIT_LOG_SHARDS } from "../domain/work_share.ts";

@@ -45,8 +45,7 @@ export function webhookSender(
   { allowPrivate, resolve = resolveBySystem }: SenderSettings,
 ): WebhookSender {
   const names = openNameService(resolve);
-  // As many idle sockets as may be in use at once; otherwise most would be reopened for each
-  // delivery.
+  // As many idle sockets as may be in use at once; otherwise most would be reopened each time.
   const options = {
     keepAlive: true,
     maxFreeSockets: limits.deliveriesPerListenerMax,

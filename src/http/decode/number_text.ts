@@ -1,8 +1,8 @@
 /**
- * Checks that a JSON number keeps its value as a double, so that stored numbers equal sent
- * ones.
+ * Checks that a JSON number keeps its value as a double.
  *
- * See docs/reference/writing.md.
+ * So a stored number equals the one that was sent, except that long fractions may be rounded. See
+ * docs/reference/writing.md.
  */
 
 import { limits } from "../../domain/limits.ts";

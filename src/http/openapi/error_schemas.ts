@@ -67,7 +67,7 @@ function errorTypesOf(kind: ErrorName): string[] {
   return (type!.enum ?? [type!.const]) as string[];
 }
 
-/** Fields of all schemas become required; a field with different schemas may match any of them. */
+/** A field is required if all schemas require it; where their types differ, any of them matches. */
 function merge(schemas: readonly Schema[]): Schema {
   const fields = new Map<string, Map<string, JsonValue>>();
   for (const { properties } of schemas) {

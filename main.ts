@@ -1,6 +1,6 @@
 /**
- * The command line of Daybook. What each command does is in `src/cli/`, loaded when it is called:
- * `verify` does not wait for the server's code.
+ * The command line of Daybook. Each command lives in `src/cli/` and is imported only when it
+ * runs, so `verify` does not load the server's code.
  */
 
 import { Command } from "commander";

@@ -1,6 +1,7 @@
 /**
- * Settings: environment variables in, one checked Config out. The only reader of Deno.env. All
- * faults are found at once; each names the variable, what is wrong and an example.
+ * Settings: parses the environment variables into one validated Config. It is the only reader
+ * of `Deno.env`. It reports all faults at once; each names the variable, what is wrong and an
+ * example.
  */
 
 import { isSmallOrder } from "./domain/audit/public_key.ts";
@@ -10,37 +11,37 @@ import { limits } from "./domain/limits.ts";
 export interface Config {
   readonly store: "sqlite" | "foundationdb";
   readonly dataDir: string;
-  /** Undefined: FoundationDB's own default. */
+  /** Undefined: FoundationDB uses its own default. */
   readonly fdbClusterFile?: string;
   readonly host: string;
-  /** Production; staging and test listen on the next two. */
+  /** The port of production; staging and test listen on the next two. */
   readonly port: number;
-  /** With it there is one port, and the Host header decides. Lowercase. */
+  /** If set, all environments share one port and the Host header selects one. Lowercase. */
   readonly baseDomain?: string;
   /** Paths of PEM files. */
   readonly tls?: { readonly certPath: string; readonly keyPath: string };
-  /** Undefined: a random one is kept with the data. At least 32 bytes. */
+  /** At least 32 bytes. Undefined: a random secret is kept in the data folder. */
   readonly jwtSecret?: Uint8Array;
-  /** A raw Ed25519 public key of 32 bytes: EdDSA tokens are accepted too. */
+  /** A raw Ed25519 public key of 32 bytes. If set, EdDSA tokens are accepted too. */
   readonly jwtPublicKey?: Uint8Array;
   readonly roles: { readonly api: boolean; readonly worker: boolean };
   readonly anchorIntervalSeconds: number;
-  /** Requests per minute and client address. */
+  /** Requests per minute for each client address. */
   readonly ipLimitPerMinute: number;
   /** Address ranges in CIDR form. */
   readonly trustedProxies: readonly string[];
   /** Origins whose pages may use every method and header of the API. */
   readonly corsOrigins: readonly string[];
   readonly allowPrivateWebhooks: boolean;
-  /** What stands for `SVC` in header names. */
+  /** Replaces `SVC` in header names. */
   readonly headerPrefix: string;
-  /** What a call of a WebAssembly module has of the stack, in KiB. */
+  /** The stack of a WebAssembly module call, in KiB. */
   readonly wasmStackKilobytes: number;
-  /** Where the runtime has its packages, if it was told: `DENO_DIR`, under its own name. */
+  /** The runtime's package cache, if one is configured: `DENO_DIR`, read under its own name. */
   readonly runtimeFolder?: string;
-  /** The runtime traces: `OTEL_DENO`, under its own name. */
+  /** Whether the runtime traces: `OTEL_DENO`, read under its own name. */
   readonly tracing: boolean;
-  /** Make an instance and its keys on an empty store. */
+  /** Whether an empty store gets an instance and API keys at startup. */
   readonly bootstrap: boolean;
 }
 
@@ -76,7 +77,7 @@ const EXAMPLES = {
 } as const;
 type Name = keyof typeof EXAMPLES;
 
-/** Of every variable that is read. */
+/** The names of all variables that are read. */
 export const SETTING_NAMES: readonly string[] = Object.keys(EXAMPLES);
 
 /** Their values are never printed. */
@@ -88,7 +89,7 @@ const COUNT_MAX = 2_147_483_647;
 const HOST_NAME =
   /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/;
 const HEADER_PREFIX = /^[A-Za-z](?:[A-Za-z0-9-]{0,38}[A-Za-z0-9])?$/;
-/** How the DER form of an Ed25519 public key begins (RFC 8410, section 4), in hex. */
+/** The leading bytes of an Ed25519 public key in DER form (RFC 8410, section 4), in hex. */
 const ED25519_DER_START = "302a300506032b6570032100";
 
 /** Reads the environment of this process. */
@@ -96,7 +97,7 @@ export function readConfig(): ParsedConfig {
   return parseConfig(Deno.env.toObject());
 }
 
-/** An empty value counts as none, as in compose files and unit files. */
+/** An empty value counts as unset, as in compose files and unit files. */
 export function parseConfig(env: Env): ParsedConfig {
   const problems = unknownNames(env);
   const read = reader(env, problems);
@@ -155,7 +156,7 @@ export function parseConfig(env: Env): ParsedConfig {
   return problems.length === 0 ? { ok: true, config } : { ok: false, problems };
 }
 
-/** Who may call, from where. */
+/** The settings about callers: rate limit, trusted proxies, CORS origins. */
 function readCallers(read: ReturnType<typeof reader>) {
   return {
     ipLimitPerMinute: read(
@@ -179,7 +180,7 @@ function readCallers(read: ReturnType<typeof reader>) {
   };
 }
 
-/** Reads one setting, or notes what is wrong with it and goes on with the fallback. */
+/** Reads one setting. On a fault it records the problem and continues with the fallback. */
 function reader(env: Env, problems: string[]) {
   return function read<T, F>(
     name: Name,
@@ -197,7 +198,7 @@ function reader(env: Env, problems: string[]) {
   };
 }
 
-/** What to warn of when keys would travel in the clear; undefined when they do not. */
+/** The warning to print if API keys would travel in plain text; undefined if they would not. */
 export function plainTextWarning(config: Config): string | undefined {
   if (config.tls !== undefined || isLoopback(config.host)) return undefined;
   return `DAYBOOK_HOST is ${config.host}, which others can reach, and there is no TLS here: ` +
@@ -206,15 +207,16 @@ export function plainTextWarning(config: Config): string | undefined {
 }
 
 /**
- * Whether `/metrics` may be open to programs on this machine: others cannot reach the server, and
- * nothing says that a proxy stands in front of it, behind which everybody would be such a program.
+ * Whether `/metrics` may be open to programs on this machine. The server must be unreachable
+ * from other machines, and no setting may suggest a proxy in front of it: behind a proxy, every
+ * caller would look local.
  */
 export function opensMetricsLocally(config: Config): boolean {
   const isBehindProxy = config.trustedProxies.length > 0 || config.baseDomain !== undefined;
   return isLoopback(config.host) && !isBehindProxy;
 }
 
-/** Where clients find the environments of the instance `slug`. */
+/** The base URL of each environment of the instance `slug`, as clients reach it. */
 export function baseUrls(config: Config, slug: string): Record<
   "production" | "staging" | "test",
   string
@@ -230,14 +232,17 @@ export function baseUrls(config: Config, slug: string): Record<
   return { production: at(slug), staging: at(`${slug}-staging`), test: at(`${slug}-test`) };
 }
 
-/** Scheme and port under a base domain: where TLS is not ours, it ends in front, on port 443. */
+/**
+ * Scheme and port under a base domain. Without TLS here, a proxy is assumed to end it on port
+ * 443.
+ */
 function publicScheme({ tls, port }: Config, baseDomain: string): [string, string] {
   if (tls !== undefined) return ["https", port === 443 ? "" : `:${port}`];
   const isLocal = baseDomain === "localhost" || baseDomain.endsWith(".localhost");
   return isLocal ? ["http", port === 80 ? "" : `:${port}`] : ["https", ""];
 }
 
-/** A host as it stands in an address; "all interfaces" is reached through this machine's own. */
+/** The host as written in a URL. A wildcard address becomes localhost: nobody can connect to it. */
 export function reachableHost(host: string): string {
   if (host === "0.0.0.0" || host === "::") return "localhost";
   return host.includes(":") ? `[${host}]` : host;
@@ -260,7 +265,7 @@ function readTls(env: Env, problems: string[]): Config["tls"] {
   return undefined;
 }
 
-/** One problem for each variable that looks like ours and is not: most likely a typing error. */
+/** Reports each `DAYBOOK_` variable that does not exist: it is most likely a typing error. */
 function unknownNames(env: Env): string[] {
   const known = SETTING_NAMES;
   const unknown = Object.keys(env).filter((name) =>
@@ -306,7 +311,7 @@ function parseHostName(text: string): string | undefined {
 
 function parseHost(text: string): string | undefined {
   if (isIpv4(text) || ipaddr.IPv6.isValid(text)) return text;
-  // Digits and dots that make no address would be taken for a name and fail much later.
+  // Digits and dots that form no address would pass as a host name and fail much later.
   return /^[\d.]+$/.test(text) ? undefined : parseHostName(text);
 }
 
@@ -331,7 +336,7 @@ function parseSecret(text: string): Uint8Array | undefined {
   return bytes.length >= SECRET_BYTES_MIN ? bytes : undefined;
 }
 
-/** A raw key in hex, or PEM text, in which `\n` may stand for the line ends. */
+/** Accepts a raw key in hex, or PEM text, where a literal `\n` may stand for a line end. */
 function parsePublicKey(text: string): Uint8Array | undefined {
   const key = decodePublicKey(text);
   return key === undefined || isSmallOrder(key.toHex()) ? undefined : key;
@@ -356,7 +361,7 @@ function parseRoles(text: string): Config["roles"] | undefined {
   return { api: names.includes("api"), worker: names.includes("worker") };
 }
 
-/** Single addresses become ranges of one. */
+/** A single address becomes a range of one. */
 function parseRanges(text: string): readonly string[] | undefined {
   const ranges = text.split(",").map((part) => part.trim()).filter((part) => part !== "")
     .map(parseRange);
@@ -368,7 +373,10 @@ function parseOrigins(text: string): readonly string[] | undefined {
   return origins.every(isOrigin) ? origins : undefined;
 }
 
-/** As browsers send it: in lower case, without the usual port, without a slash at its end. */
+/**
+ * Whether the text is an origin as browsers send it: lowercase, no default port, no trailing
+ * slash.
+ */
 function isOrigin(text: string): boolean {
   return /^https?:/.test(text) && URL.parse(text)?.origin === text;
 }

@@ -1,38 +1,45 @@
 /**
- * Turns of the event loop in which the network is looked at.
+ * Ways to yield the event loop so that the network is polled in time.
  *
- * While something is ready to run in every turn, the runtime looks at its sockets once in 61 turns
- * only: where turns take milliseconds, a request waits for a third of a second, and it needs
- * several such looks. The runtime looks when nothing is ready, be it for some microseconds.
+ * While something is ready to run in every turn, the runtime polls its sockets only once in 61
+ * turns. If turns take milliseconds, a request waits for a third of a second, and it needs
+ * several polls. The runtime also polls whenever nothing is ready, even for a few microseconds,
+ * so these yields create such moments.
  */
 
 export interface LoopTurns {
-  /** For long work: a turn that comes when the loop is at rest, so when others are done. */
+  /**
+   * For long work: resolves in a turn in which the loop is idle, so after other work is done. On a
+   * loop that is always busy, it resolves after a few tries.
+   */
   yieldTurn(): Promise<void>;
-  /** The next turn; behind a look at the network where the last one was some milliseconds ago. */
+  /**
+   * Resolves in the next turn, or after a network poll if the last one is some milliseconds
+   * old.
+   */
   yieldBriefly(): Promise<void>;
-  /** Something has come over the network: it has just been looked at. */
+  /** Reports network input: the runtime has just polled. */
   sawNetwork(): void;
 }
 
-/** The runtime's own means, and a clock that only goes forward, in milliseconds. */
+/** The runtime's primitives, and a monotonic clock in milliseconds. */
 export interface Loop {
   nowMs(): number;
   /** Resolves in the next turn. */
   next(): Promise<void>;
-  /** Resolves when another thread has done something: nothing is ready until then. */
+  /** Resolves when another thread has finished some work; nothing is ready to run until then. */
   elsewhere(): Promise<unknown>;
-  /** Calls `run` in a millisecond at the earliest. */
+  /** Calls `run` after at least one millisecond. */
   soon(run: () => void): void;
 }
 
-/** Turns may go on for so long without a look. */
+/** The longest time without a network poll. */
 const LOOK_MS_MAX = 8;
-/** The first one finds what has come; what it has woken is done in the second one. */
+/** The first poll finds what has arrived; the second runs what it woke. */
 const LOOKS = 2;
-/** A timer that rings so soon after it was set found nothing else to do: the loop was at rest. */
+/** If a timer fires this soon after it was set, the loop had nothing else to do: it was idle. */
 const AT_REST_MS = 2.5;
-/** Others may keep the loop busy all the time: who waits goes on after so many tries. */
+/** Other work may keep the loop busy forever, so a waiter continues after this many tries. */
 const TRIES_MAX = 4;
 
 export function openLoopTurns(loop: Loop): LoopTurns {
@@ -57,14 +64,14 @@ export function openLoopTurns(loop: Loop): LoopTurns {
   }
 
   return {
-    /** All who yield wait for the same timer. */
+    /** All waiting callers share one timer. */
     yieldTurn: () =>
       new Promise((resolve) => {
         waiting.push(resolve);
         if (waiting.length === 1) rest(1);
       }),
     yieldBriefly() {
-      // Who went on during a look would leave something ready.
+      // A caller that continued during a poll would leave something ready and so prevent it.
       const isDue = looking !== undefined || loop.nowMs() - lookedMs > LOOK_MS_MAX;
       return isDue ? looking ??= lookNow() : loop.next();
     },

@@ -1,4 +1,4 @@
-/** The world outside, as an argument: clock, randomness, network, log. Only here are they real. */
+/** The world outside as an argument: clock, randomness, network, log. Only here are they real. */
 
 import process from "node:process";
 import { setImmediate } from "node:timers";
@@ -7,9 +7,9 @@ import { type LoopTurns, openLoopTurns } from "./event_loop.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
-/** What the operating system says of this process. */
+/** What the operating system reports about this process. */
 export interface ProcessMeasure {
-  /** On all cores, since the start. */
+  /** CPU time on all cores since the process started. */
   readonly cpuSeconds: number;
   readonly residentBytes: number;
   /** Seconds since 1970. */
@@ -19,41 +19,44 @@ export interface ProcessMeasure {
 export interface Host {
   /** Milliseconds since 1970, UTC. */
   nowMs(): number;
-  /** Milliseconds, and parts of them, of a clock that only goes forward: for how long it took. */
+  /** A monotonic clock in milliseconds, with fractions; for measuring durations. */
   monotonicMs(): number;
-  /** Some microseconds of work. */
+  /** Cheap: takes some microseconds. */
   measureProcess(): ProcessMeasure;
   /** Cryptographically random bytes. */
   randomBytes(length: number): Uint8Array<ArrayBuffer>;
-  /** An outgoing request. */
+  /** Sends an outgoing request. */
   fetch(request: Request): Promise<Response>;
-  /** Calls `run` in so many milliseconds, unless the function that it gives is called before. */
+  /** Calls `run` after `milliseconds`, unless the returned function is called before. */
   startTimer(milliseconds: number, run: () => void): () => void;
   /**
-   * Ends the current turn of the event loop, so that a long computation lets others in: what is
-   * ready to run, and what has come in over the network meanwhile.
+   * Ends the current turn of the event loop so that a long computation lets others in: work
+   * that is ready to run, and input that has arrived over the network meanwhile.
    */
   yieldTurn(): Promise<void>;
   /**
-   * Lets run what is ready now, for what is to be done in some microseconds. Where that has gone on
-   * for some milliseconds, what has come in over the network, too.
+   * Lets ready work run; for work that takes only microseconds. After some milliseconds of such
+   * yields, the network is polled too.
    */
   yieldBriefly(): Promise<void>;
-  /** Told of each request that comes in. */
+  /** To be called for each incoming request. */
   sawNetwork(): void;
-  /** What is under way, as `traceparent`; left out where nobody traces. */
+  /** The current span as a `traceparent`; absent without tracing. */
   traceparent?(): string | undefined;
-  /** One structured line. Fields never hold secrets: no keys, tokens, passwords or bodies. */
+  /**
+   * Writes one structured line. Fields never hold secrets: no keys, tokens, passwords or
+   * bodies.
+   */
   log(level: LogLevel, message: string, fields?: Record<string, unknown>): void;
 }
 
 /**
- * What JSON leaves as it is and a terminal or a reader of lines obeys: delete and the second set of
- * control characters, line and paragraph separators, marks that turn the direction of a text.
+ * Characters that JSON does not escape but a terminal or a line reader acts on: delete and the
+ * C1 control characters, line and paragraph separators, bidirectional marks.
  */
 const OBEYED = /[\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g;
 
-/** The same JSON with these spelt as escapes, as it has all other control characters anyway. */
+/** The same JSON with these characters escaped, as JSON does with all other control characters. */
 function oneLine(json: string): string {
   return json.replace(OBEYED, (text) => `\\u${text.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
@@ -95,7 +98,7 @@ export function systemHost(tracer?: Tracer): Host {
     ...openTurns(),
     log(level, message, fields = {}) {
       const head = { time: new Date().toISOString(), level, message };
-      // What a field is called never decides what the line is.
+      // `head` comes last so that a field's name cannot replace time, level or message.
       console.error(oneLine(JSON.stringify({ ...head, ...fields, ...head })));
     },
   };

@@ -1,4 +1,7 @@
-/** The two files in the data folder that hold secrets: both of mode 0600, both written whole. */
+/**
+ * The two files of the data folder that hold secrets: both have mode 0600 and are written
+ * whole.
+ */
 
 import type { Credentials, CredentialsPlace } from "./commands/bootstrap.ts";
 import type { Host } from "./host.ts";
@@ -11,8 +14,9 @@ const SECRET_BYTES = 32;
 const SECRET_TEXT = /^[0-9a-f]{64}$/;
 
 /**
- * Keys of the first start: `credentials.json`. Before they are real they have the id of their
- * instance and `.pending` at the end of the name, for several processes may have one folder.
+ * The API keys of the first start, in `credentials.json`. Until they are valid, the file's name
+ * ends in the id of their instance and `.pending`, because several processes may share a
+ * folder.
  */
 export function credentialsFile(dataDir: string): CredentialsPlace & { readonly path: string } {
   const path = `${dataDir}/${CREDENTIALS}`;
@@ -61,12 +65,12 @@ function parseCredentials(text: string | undefined): Credentials | undefined {
   try {
     return text === undefined ? undefined : JSON.parse(text) as Credentials;
   } catch {
-    // Files are written whole, so this is none of ours.
+    // Our files are written whole, so this one is not ours.
     return undefined;
   }
 }
 
-/** For messages; nothing where this process may not know. */
+/** The machine's name for messages; empty if this process may not read it. */
 function machine(): string {
   try {
     return ` on ${Deno.hostname()}`;
@@ -84,7 +88,7 @@ async function namesIn(folder: string): Promise<string[]> {
   }
 }
 
-/** The secret of operator tokens in `jwt_secret`; made on the first call, 32 bytes. */
+/** The secret of operator tokens, 32 bytes, from `jwt_secret`; the first call creates the file. */
 export async function readOrMakeJwtSecret(dataDir: string, host: Host): Promise<Uint8Array> {
   const path = `${dataDir}/jwt_secret`;
   const existing = await readIfThere(path);
@@ -92,7 +96,7 @@ export async function readOrMakeJwtSecret(dataDir: string, host: Host): Promise<
   const made = `${path}.${host.randomBytes(8).toHex()}`;
   await writePrivateFile(made, host.randomBytes(SECRET_BYTES).toHex() + "\n");
   try {
-    // Unlike a rename, a link never replaces what another process made meanwhile.
+    // Unlike a rename, a link never replaces a file that another process made meanwhile.
     await Deno.link(made, path);
     await syncFolder(dataDir);
   } catch (error) {
@@ -113,7 +117,7 @@ async function decodeSecret(path: string, text: string): Promise<Uint8Array> {
   return Uint8Array.fromHex(hex);
 }
 
-/** Writes under another name, syncs, renames: a reader sees the old file or the new one, whole. */
+/** Writes to another name, syncs and renames, so a reader sees the old or the new file, whole. */
 async function writePrivateFile(path: string, text: string): Promise<void> {
   const folder = path.slice(0, path.lastIndexOf("/"));
   await Deno.mkdir(folder, { recursive: true, mode: 0o700 });
@@ -121,7 +125,7 @@ async function writePrivateFile(path: string, text: string): Promise<void> {
   const options = { write: true, create: true, truncate: true, mode: OWNER_ONLY };
   const file = await Deno.open(part, options);
   try {
-    // `mode` counts only for a file that was not there.
+    // `mode` applies only if the file did not exist.
     await Deno.chmod(part, OWNER_ONLY);
     const bytes = new TextEncoder().encode(text);
     for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
@@ -133,7 +137,7 @@ async function writePrivateFile(path: string, text: string): Promise<void> {
   await syncFolder(folder);
 }
 
-/** Makes a rename outlive a power cut. */
+/** Makes a rename survive a power cut. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await Deno.open(folder, { read: true });
   try {

@@ -1,7 +1,7 @@
 /**
- * Service: every command and query, bound to one engine and one host. All that `http/` and
- * `workers/` see of the product. Refusals come back as values; what is thrown is a bug or an
- * outage.
+ * The service: every command and query, bound to one engine and one host. It is all that
+ * `http/` and `workers/` see of the product. Refusals are returned as values; a thrown error is
+ * a bug or an outage.
  */
 
 import { type Counters, newCounters } from "./domain/counters.ts";
@@ -67,7 +67,10 @@ import { openSpecCache, type SpecCache } from "./queries/current_spec.ts";
 
 export interface DataService extends ReactionCalls {
   writeEvents(tenant: Tenant, request: WriteRequest): Promise<Outcome<Written>>;
-  /** What the ledger answers to a keyed body that is no write; undefined when it knows nothing. */
+  /**
+   * The ledger's answer to a keyed body that is not a valid write; undefined if it has no
+   * entry.
+   */
   answerRecorded(
     tenant: Tenant,
     claim: IdempotencyClaim,
@@ -80,8 +83,9 @@ export interface DataService extends ReactionCalls {
   readError(tenant: Tenant, errorId: string): Promise<Outcome<ErrorRecord>>;
   listErrors(tenant: Tenant, page: PageRequest): Promise<Outcome<ErrorPage>>;
   /**
-   * Keeps a 5xx for a day, in memory while the store is away; gives the `err_` id. Never throws.
-   * `tenant` is undefined where the caller is not known yet: such a record is only logged.
+   * Keeps a 5xx for a day, in memory while the store is unavailable; returns the `err_` id.
+   * Never throws. `tenant` is undefined if the caller is not known yet: such a record is only
+   * logged.
    */
   recordError(
     tenant: Tenant | undefined,
@@ -89,13 +93,16 @@ export interface DataService extends ReactionCalls {
   ): string;
 }
 
-/** What operators watch. */
+/** What operators monitor. */
 export interface OperationsService extends ModuleOperations {
-  /** What this process has counted. */
+  /** The counters of this process. */
   readonly counters: Counters;
-  /** The store and its queues, at most a second old. Within two seconds; never throws. */
+  /**
+   * Measures the store and its queues. The result is at most a second old and arrives within
+   * two seconds. Never throws.
+   */
   measureStore(): Promise<StoreMeasure>;
-  /** Shards of background work that are this process's now, by queue. */
+  /** The number of shards of background work that this process holds, by queue. */
   countLeases(): ReadonlyMap<string, number>;
 }
 
@@ -111,42 +118,45 @@ export interface Service {
   readonly background: BackgroundService;
   readonly operations: OperationsService;
   readonly limits: LimitsService;
-  /** Resolves when the store answers a read; rejects when it does not. For `/health/ready`. */
+  /** Resolves if the store answers a read; rejects if it does not. For `/health/ready`. */
   ping(): Promise<void>;
-  /** Why this process must be started again: its store is broken. For `/health/live`. */
+  /** The error that broke the store, so that this process must be restarted. For `/health/live`. */
   failure(): Error | undefined;
-  /** Lets go of watches and waits for what is still being written; the engine stays open. */
+  /** Ends the watches and waits for writes under way; the engine stays open. */
   close(): Promise<void>;
 }
 
 export interface ServiceOptions {
-  /** Several processes may have this store: background work is shared by leases. */
+  /** Whether several processes may use this store; leases then divide the background work. */
   readonly isStoreShared?: boolean;
-  /** What is counted elsewhere too: by the engine's meter, by the loop of workers. */
+  /** Counters to share with the engine's meter and the worker loop. */
   readonly counters?: Counters;
-  /** False: all that is implied goes through the outbox. For tests of it; true if absent. */
+  /** False: every implied event goes through the outbox. For tests; true if absent. */
   readonly isDirect?: boolean;
-  /** How this process sends deliveries. Left out: it sends none, and leaves them to others. */
+  /**
+   * How this process sends deliveries. Absent: it sends none and leaves them to other
+   * processes.
+   */
   readonly webhooks?: WebhookSettings;
-  /** Left out: nobody traces. */
+  /** Absent: nothing is traced. */
   readonly tracer?: Tracer;
   /** How modules are run. */
   readonly wasm?: ModuleSettings;
-  /** How what is heavy is computed. */
+  /** How heavy computations are run. */
   readonly compute?: ComputeSettings;
-  /** How queries are run, and where the copies of views for them are. Left out: there are none. */
+  /** How SQL queries run, and where their copies of projections are. Absent: SQL is unavailable. */
   readonly sql?: SqlSettings;
 }
 
 const COMPUTE_DEFAULTS = { runners: 2 };
 const WASM_DEFAULTS = { runners: 3, stackKilobytes: limits.wasmStackKilobytesDefault };
 
-/** A store that is there answers sooner; see `EngineUnavailable`. */
+/** A store that is available answers sooner; see `EngineUnavailable`. */
 const PING_MS_MAX = 4_500;
-/** At the end of the process, for giving leases back and writing what is being written. */
+/** The time at process exit for releasing leases and finishing writes. */
 const CLOSE_MS_MAX = 2_000;
 
-/** `createAccess` is handed in ready, for its secrets come from outside the store. */
+/** `access` is passed in ready-made because its secrets come from outside the store. */
 export function createService(
   engine: Engine,
   host: Host,
@@ -215,8 +225,8 @@ export function createService(
   }
 
   async function close(): Promise<void> {
-    // With the store away none of these can be done: leases end by themselves.
-    // What is being sent ends before others take the lanes over.
+    // None of these succeeds while the store is unavailable; leases then expire by themselves.
+    // Deliveries under way end before other processes take over their lanes.
     const released = deliveries.end().then(share.release);
     const lastWrites = Promise.allSettled([outbox.settle(), errors.settle(), released]);
     await Promise.all([
@@ -247,12 +257,12 @@ function storedCalls(
   };
 }
 
-/** By its name an outage like any other. */
+/** Named like any other outage, so that callers treat it as one. */
 class StoreSilent extends Error {
   override readonly name = "EngineUnavailable";
 }
 
-/** Waits for `work`, at most so long: false when that was not enough. A failure is thrown. */
+/** Waits for `work` for at most `ms`; false if that was not enough. Rethrows a failure. */
 async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const over = new Promise<false>((resolve) => timer = setTimeout(() => resolve(false), ms));

@@ -1,7 +1,7 @@
 /**
- * Traces through the runtime's own OpenTelemetry (`OTEL_DENO=true`, settings `OTEL_*`): the runtime
- * begins a span for each request, under the caller's `traceparent`, and sends all spans away; what
- * is done within a request is added here. Decided in "Operations".
+ * Traces through the runtime's own OpenTelemetry (`OTEL_DENO=true`, settings `OTEL_*`). The
+ * runtime begins a span for each request under the caller's `traceparent`, and exports all
+ * spans. This file adds the spans within a request. See docs/reference/monitoring.md.
  */
 
 import {
@@ -20,11 +20,11 @@ import type { SpanAttributes, Tracer } from "./domain/tracer.ts";
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 const SAMPLED = 1;
 
-/** To be called once, where the runtime traces. */
+/** Call once, if the runtime traces. */
 export function openTelemetry(): Tracer {
   const tracer = trace.getTracer("daybook");
 
-  /** Ends the span with the work, whatever becomes of it. */
+  /** Ends the span when the work ends, whether it succeeds or fails. */
   async function endWith<T>(
     span: Span,
     work: Promise<T>,
@@ -35,7 +35,7 @@ export function openTelemetry(): Tracer {
       if (describe !== undefined) span.setAttributes(describe(result));
       return result;
     } catch (error) {
-      // Its text may hold what was asked for.
+      // Only the name is recorded: the message may hold request data.
       span.setAttribute("error.type", error instanceof Error ? error.name : "unknown");
       span.setStatus({ code: SpanStatusCode.ERROR });
       throw error;
@@ -74,7 +74,7 @@ export function openTelemetry(): Tracer {
   };
 }
 
-/** The root where there is none: what happens to be under way has nothing to do with it. */
+/** The root if there is no span: the active span has nothing to do with this work. */
 function contextOf(span: SpanContext | undefined | ""): Context {
   return span ? trace.setSpan(ROOT_CONTEXT, trace.wrapSpanContext(span)) : ROOT_CONTEXT;
 }

@@ -1,10 +1,10 @@
-/** The one place where an answer becomes a `Response`: JSON text, status and the headers of all. */
+/** Turns answers into `Response` objects: JSON text, status and the headers common to all. */
 
 import { Buffer } from "node:buffer";
 import { COMPRESS_BYTES_MIN, mayCompress } from "./compress.ts";
 import { LONG_ANSWER_BYTES_MIN, longAnswer, type Part } from "./long_answer.ts";
 
-/** Sends JSON text that is ready. Every answer carries the request id and the CORS origin. */
+/** Sends prepared JSON text. Every answer carries the request id and the CORS origin. */
 export function sendText(
   requestId: string,
   status: number,
@@ -17,7 +17,7 @@ export function sendText(
   return withHeaders(response, requestId, headers);
 }
 
-/** Sends JSON that is ready in parts, which are never joined where they are long. */
+/** Sends prepared JSON in parts; long ones are never joined. */
 export function sendParts(
   requestId: string,
   parts: readonly Part[],
@@ -49,7 +49,7 @@ function withHeaders(
   requestId: string,
   headers: Record<string, string> | undefined,
 ): Response {
-  // Set one by one they cost a third of what they cost at once.
+  // Setting headers one by one is cheaper than passing them all to the constructor.
   const all = response.headers;
   all.set("content-type", "application/json");
   all.set("x-request-id", requestId);

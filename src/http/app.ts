@@ -1,7 +1,9 @@
 /**
- * The edge as one application: every request passes the same steps in the decided order. Paths and
- * who may call them are in `paths.ts`. Hono carries the steps; its own routing is not used, for a
- * path with a wrong method must answer 405 and broken percent-encoding 400.
+ * The HTTP edge as one application: every request passes the same checks in the same order.
+ *
+ * `paths.ts` lists the paths and who may call them. Hono carries the steps, but its routing is
+ * not used: a known path with a wrong method must answer 405, and broken percent-encoding 400.
+ * See docs/reference/basics.md.
  */
 
 import { Hono } from "hono";
@@ -36,7 +38,7 @@ import { createRouter, type FoundPath, type PathRoutes, type Route } from "./rou
 const findPath = createRouter(PATHS);
 const MS_PER_SECOND = 1000;
 
-/** Paths about the process itself: they are answered however many others ask. */
+/** Paths about the process itself; they are answered under any load. */
 const ALWAYS_ANSWERED: ReadonlySet<PathRoutes> = new Set(
   PATHS.filter(({ methods }) => [...methods.values()].every(isOfProcess)),
 );
@@ -49,7 +51,7 @@ const NO_ROOM: Refusal = {
   message: "Too many long answers wait for their clients to take them; ask again",
 };
 
-/** A request as it came; what Hono hands from the gate to the answer. */
+/** A request on its way through Hono, from the gate to the answer. */
 interface Arrival {
   readonly request: Request;
   readonly connection: Connection;
@@ -58,7 +60,7 @@ interface Arrival {
   readonly work: Work;
 }
 
-/** What a listener hands its requests to. */
+/** The application that a listener calls for each request. */
 export type App = Pick<Hono<{ Bindings: Arrival }>, "request"> & {
   fetch(request: Request, connection?: Connection): Promise<Response>;
 };
@@ -67,7 +69,7 @@ function isOfProcess({ access }: Route): boolean {
   return access === "health" || access === "metrics";
 }
 
-/** HTTP/1.0 and requests put in by hand may come without one. */
+/** HTTP/1.0 requests and requests made in process may have no Host header. */
 function isHost(header: string | null): boolean {
   return header === null || HOST.test(header);
 }
@@ -89,7 +91,8 @@ export function createApp(service: Service, host: Host, options: AppOptions): Ap
     if (request.method === "OPTIONS") {
       return cors.answerPreflight(requestId, request.headers.get("origin"));
     }
-    // The runtime puts the Host header before the path, so what is no host would become a path.
+    // The runtime puts the Host header before the path, so a malformed host would become part
+    // of the path.
     if (!isHost(request.headers.get("host"))) return sendRefusal(requestId, MALFORMED_HOST);
     const found = findRoute(request, address, path, findPlace);
     if (!found.ok) return refuseUnrouted(edge, { request, connection }, requestId, found.refusal);
@@ -108,14 +111,14 @@ export function createApp(service: Service, host: Host, options: AppOptions): Ap
   }
 
   const app = new Hono<{ Bindings: Arrival }>({ getPath: () => "/" });
-  // Hono's own view of the request is left alone, for it is made where somebody looks at it.
+  // Do not touch Hono's own request object: it is built on first access.
   app.all("/", ({ env: arrival }) => {
     const response = answer(arrival);
     return arrival.request.method === "HEAD" ? response.then(withoutBody) : response;
   });
   const carry = app.fetch;
 
-  // The gate is before Hono, which costs as much as all that a request which is shed needs.
+  // The gate comes before Hono, which would double the cost of a shed request.
   async function fetch(request: Request, connection?: Connection): Promise<Response> {
     host.sawNetwork();
     const address = parseAddress(request.url);
@@ -155,7 +158,10 @@ export function createApp(service: Service, host: Host, options: AppOptions): Ap
 
 type Found = Pick<Call, "params" | "query" | "place" | "route"> & { readonly handler: Route };
 
-/** Path, method, host: 400 for a broken path, 404 for an unknown one, 405 for a wrong method. */
+/**
+ * Checks path, method and host: 400 for a broken path, 404 for an unknown one, 405 for a wrong
+ * method.
+ */
 function findRoute(
   request: Request,
   { host, segments, query }: Address,
@@ -191,7 +197,7 @@ function noSuchPath(segments: readonly string[]) {
   return refuse({ kind: "not_found", message: "No such path", hint });
 }
 
-/** With room from the start for what is set later: else it would be kept apart from the rest. */
+/** Declare every field up front so that V8 keeps one hidden class for all calls. */
 function newCall(
   { request, connection }: Arrival,
   requestId: string,
@@ -216,7 +222,7 @@ function newCall(
   };
 }
 
-/** What is wrong with the path is told in any case, and counts like any other request. */
+/** A path error is always reported in full, and it counts like any other request. */
 function refuseUnrouted(
   edge: Edge,
   caller: Pick<Call, "request" | "connection">,
@@ -230,10 +236,10 @@ function refuseUnrouted(
   return response;
 }
 
-/** Key or token, rate limit, then the handler. */
+/** Checks the key or token and the rate limit, then runs the handler. */
 async function answerCall(edge: Edge, call: Call, route: Route): Promise<Response> {
   const { access } = edge.service;
-  // What is asked of the process itself it tells to the end.
+  // Health and metrics are answered until the process ends.
   if (!isOfProcess(route) && edge.options.drain?.isStopping()) {
     return answerRefused(edge, call, { kind: "server_stopping" });
   }
@@ -257,7 +263,7 @@ async function answerCall(edge: Edge, call: Call, route: Route): Promise<Respons
     case "read":
     case "write": {
       const holder = await authenticateHolder(access, header, call.place, route.access);
-      // Beyond the net nobody learns whether a key is one: guesses are what it is for.
+      // Past the address limit, a caller must not learn if a key is valid: it may be guessing.
       const limiting = holder.ok
         ? limitInstance(edge, call, holder.value.instance, route.access)
         : limitAddress(edge, call);

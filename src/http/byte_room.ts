@@ -1,46 +1,48 @@
 /**
- * Memory that many requests of a process share, counted in bytes: for bodies that are being read,
- * for answers that nobody has taken yet. No owner (an instance, an operator) holds more than a
- * part of it, so that one cannot keep the others out.
+ * Memory shared by many requests of a process, counted in bytes.
+ *
+ * It bounds the bodies being read and the answers that clients have not taken yet. No owner (an
+ * instance or an operator) may hold more than a fraction, so that one cannot keep the others
+ * out.
  */
 
 export interface ByteRoom {
-  /** The part of one request; what it holds is given back by {@link Share.leave}. */
+  /** Opens a share for one request; {@link Share.leave} returns everything it holds. */
   open(owner: string): Share;
   heldBytes(): number;
-  /** Whether another request of `owner` could take so many bytes now. */
+  /** Whether another request of `owner` could take this many bytes now. */
   hasRoom(owner: string, bytes: number): boolean;
 }
 
 export interface Share {
-  /** False: there is no room for so many bytes more. */
+  /** False if there is no room for this many more bytes. */
   take(bytes: number): boolean;
   /**
-   * The same, but waits for others to give back what they hold. A request waits a second in all:
-   * else many would hold a part each, and none would come to its end.
+   * Like `take`, but waits for others to return bytes. A request waits at most a second in all;
+   * otherwise many requests could each hold a part and none would finish.
    */
   takeSoon(bytes: number): boolean | Promise<boolean>;
   giveBack(bytes: number): void;
-  /** Gives back all of it, for good: nothing can be taken any more. */
+  /** Returns everything for good: the share can take no more bytes. */
   leave(): void;
 }
 
-/** One owner may hold this part of all, unless a single request of its own needs more. */
+/** One owner may hold 1/OWNER_PARTS of the total, unless a single request of its own needs more. */
 const OWNER_PARTS = 4;
-/** What is held is mostly held for milliseconds. */
+/** Most bytes are held only for milliseconds. */
 const WAIT_MS = 1_000;
 
 interface Owner {
   readonly name: string;
   bytes: number;
-  /** Requests of it that hold something. */
+  /** The number of its requests that hold bytes. */
   holding: number;
-  /** The one that may pass the share, so that one at a time always comes to its end. */
+  /** The request that may exceed the owner's fraction, so that one at a time can always finish. */
   favoured?: Share;
 }
 
 interface Waiting {
-  /** What the request holds already. */
+  /** The bytes that the request holds already. */
   readonly own: number;
   readonly retry: () => boolean;
   readonly resolve: (isTaken: boolean) => void;
@@ -60,14 +62,17 @@ export function openByteRoom(bytesMax: number, waitMs: number = WAIT_MS): ByteRo
     return owner;
   }
 
-  /** A request that is the only one of its owner may pass the share, else it never could. */
+  /**
+   * Whether the bytes fit. The only active request of an owner may exceed the fraction;
+   * otherwise it could never finish.
+   */
   function fits(owner: Owner, share: Share, own: number, bytes: number): boolean {
     if (held + bytes > bytesMax) return false;
     if (owner.bytes + bytes <= shareMax) return true;
     return owner.bytes === own || owner.favoured === share;
   }
 
-  /** Who holds most comes first, for it is nearest to its end and to giving it back. */
+  /** The request that holds most goes first: it is nearest to finishing and returning its bytes. */
   function wake(): void {
     if (waiting.size === 0) return;
     for (const one of [...waiting].sort((a, b) => b.own - a.own)) {

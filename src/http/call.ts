@@ -1,4 +1,4 @@
-/** One request under way, and what all requests share. Made by `app.ts`, read by every route. */
+/** One request under way, and what all requests share. `app.ts` makes it; every route reads it. */
 
 import type { Host } from "../host.ts";
 import type { Tier } from "../domain/access.ts";
@@ -14,38 +14,41 @@ import type { RateHeaders } from "./middleware/rate_limit.ts";
 import type { RequestCounts } from "./metrics/request_counts.ts";
 import type { PathRoutes } from "./route.ts";
 
-/** How the environment of a request is found. Spec: "Base address `{base_url}`". */
+/** How the environment of a request is found. See docs/reference/basics.md. */
 export type EnvironmentSource =
-  /** One app per port. */
+  /** One app for each port. */
   | { readonly kind: "listener"; readonly environment: Environment }
-  /** One port: `<slug>.<base>`, `<slug>-staging.<base>`, `<slug>-test.<base>`, `api.<base>`. */
+  /**
+   * One port; the host is `<slug>.<base>`, `<slug>-staging.<base>`, `<slug>-test.<base>` or
+   * `api.<base>`.
+   */
   | { readonly kind: "host"; readonly baseDomain: string };
 
 export interface AppOptions {
-  /** What stands for `SVC` in header names. */
+  /** Replaces `SVC` in header names. */
   readonly headerPrefix: string;
   readonly environment: EnvironmentSource;
-  /** The caller's address, given that of the peer and the `X-Forwarded-For` header. */
+  /** The caller's address, given the peer's address and the `X-Forwarded-For` header. */
   readonly clientAddress: (peer: string, forwardedFor: string | null) => string;
-  /** Origins whose pages may use every method and header of the API. Left out: none. */
+  /** Origins whose pages may use every method and header of the API. Absent: none. */
   readonly corsOrigins?: readonly string[];
-  /** Whether programs on this machine read `/metrics` without a token. Left out: no. */
+  /** Whether programs on this machine may read `/metrics` without a token. Absent: no. */
   readonly opensMetricsLocally?: boolean;
-  /** Left out: nobody traces. */
+  /** Absent: nothing is traced. */
   readonly tracer?: Tracer;
-  /** Shared by the listeners of a process. Left out: one that never stops. */
+  /** Shared by the listeners of a process. Absent: a drain that never stops. */
   readonly drain?: Drain;
-  /** The same. Left out: counted for this one alone. */
+  /** Shared likewise. Absent: counts for this listener alone. */
   readonly requests?: RequestCounts;
-  /** The same. Left out: as large as the contract says. */
+  /** Shared likewise. Absent: one for this listener, with the default limit. */
   readonly addressNet?: AddressNet;
-  /** The same. Left out: one for this listener alone. */
+  /** Shared likewise. Absent: one for this listener alone. */
   readonly loadGate?: LoadGate;
-  /** The same, with the workers of the process. Left out: nobody watches the thread. */
+  /** Shared likewise, and with the workers of the process. Absent: the thread is not watched. */
   readonly watch?: ThreadWatch;
 }
 
-/** What every request shares. */
+/** Shared by all requests. */
 export interface Edge {
   readonly service: Service;
   readonly host: Host;
@@ -53,22 +56,22 @@ export interface Edge {
   readonly requests: RequestCounts;
   readonly addressNet: AddressNet;
   readonly loadGate: LoadGate;
-  /** All that can be called, for `/openapi.json`. */
+  /** All callable paths, for `/openapi.json`. */
   readonly paths: readonly PathRoutes[];
 }
 
-/** Where a request arrived. */
+/** The address at which a request arrived. */
 export interface Place {
   readonly environment: Environment;
-  /** The instance that the host name names; undefined where only the key tells. */
+  /** The instance that the host name names; undefined if only the key identifies it. */
   readonly slug?: string;
-  /** False on `api.<base>`, which answers operator calls alone. */
+  /** False on `api.<base>`, which answers operator calls only. */
   readonly servesData: boolean;
 }
 
 /**
- * What the server tells about a connection. Absent where a request is put in by hand. Its address
- * is made anew each time it is asked for, so only what shows it should ask.
+ * What the server knows about a connection; absent for requests made in process. The runtime
+ * builds the address anew on each access, so only code that shows it should read it.
  */
 export type Connection = { readonly remoteAddr?: Deno.Addr } | undefined;
 
@@ -77,32 +80,35 @@ export interface Call {
   readonly requestId: string;
   /** Path parameters, decoded, in the order of the pattern. */
   readonly params: readonly string[];
-  /** What follows `?`, as sent. */
+  /** The text after `?`, as sent. */
   readonly query: string;
   readonly place: Place;
-  /** `POST /{type}/{id}`, for error records. */
+  /** For example `POST /{type}/{id}`; for error records. */
   readonly route: string;
   readonly connection: Connection;
   readonly host: Host;
-  /** Who answers for the memory that body and answer take: an instance or an operator. */
+  /** The instance or operator charged for the memory of body and answer. */
   owner: string;
-  /** What its body holds of the memory that all bodies share. */
+  /** The body's share of the memory for all bodies. */
   body?: Share;
-  /** Set as soon as the key is known, so that a later failure is recorded where it belongs. */
+  /**
+   * Set as soon as the key is known, so that a later failure is recorded under the right
+   * tenant.
+   */
   tenant?: Tenant;
-  /** Of the instance that the key belongs to; set with its tenant. */
+  /** The tier of the key's instance; set together with the tenant. */
   tier?: Tier;
-  /** What the answer tells about rate limits; set once they are checked. */
+  /** The rate limit headers of the answer; set once the limits are checked. */
   rate?: RateHeaders;
 }
 
-/** The other end of the connection; empty where that has no network address. */
+/** The other end of the connection; empty if it has no network address. */
 export function peerAddress({ connection }: Pick<Call, "connection">): string {
   const address = connection?.remoteAddr;
   return address !== undefined && "hostname" in address ? address.hostname : "";
 }
 
-/** The caller's own address, behind whatever proxies are trusted. For the log. */
+/** The caller's own address behind any trusted proxies, for the log. */
 export function callerAddress(edge: Edge, call: Call): string {
   const forwardedFor = call.request.headers.get("x-forwarded-for");
   return edge.options.clientAddress(peerAddress(call), forwardedFor);

@@ -1,25 +1,27 @@
 /**
- * Who is really calling when proxies stand in front. Only what a trusted proxy has added to
- * `X-Forwarded-For` is believed, so the header is read from its right end; whatever lies beyond
- * the first address that is no trusted proxy, anybody could have written.
+ * Finds the real client address behind proxies.
+ *
+ * Only entries that a trusted proxy added to `X-Forwarded-For` are believed, so the header is
+ * read from its right end. Anybody could have written the entries beyond the first untrusted
+ * address.
  */
 
 import ipaddr from "ipaddr.js";
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** A first address and how many of its leading bits count. */
+/** A first address, and how many of its leading bits count. */
 export type AddressRange = readonly [Address, number];
 
-/** No chain of proxies is longer; what is, is an attempt to keep us busy. */
+/** No real chain of proxies is longer; a longer one is an attempt to keep us busy. */
 const HOPS_MAX = 32;
 const IPV4_WITH_PORT = /^(\d{1,3}(?:\.\d{1,3}){3})(?::\d{1,5})?$/;
 const IPV6_IN_BRACKETS = /^\[([^\]]+)\](?::\d{1,5})?$/;
 const MAPPED_PREFIX_BITS = 96;
 
 /**
- * Ranges in CIDR form, as the configuration has checked them.
- * @throws {Error} for a text that is no range.
+ * Parses ranges in CIDR form, which the configuration has already checked.
+ * @throws {Error} for a text that is not a range.
  */
 export function parseAddressRanges(ranges: readonly string[]): AddressRange[] {
   return ranges.map((text) => {
@@ -33,8 +35,8 @@ export function parseAddressRanges(ranges: readonly string[]): AddressRange[] {
 }
 
 /**
- * The client's address in its shortest form (RFC 5952), IPv4 as IPv4. `peer` is the other end of
- * the connection; where it is no address (a local socket), it is given back as it is.
+ * The client's address in its shortest form (RFC 5952), with IPv4 as IPv4. `peer` is the other
+ * end of the connection; if it is not an address (a local socket), it is returned unchanged.
  */
 export function clientAddress(
   peer: string,
@@ -47,7 +49,7 @@ export function clientAddress(
   for (const hop of hops) {
     if (!isTrusted(address, trusted)) break;
     const next = parseAddress(hop.trim());
-    // A malformed entry ends what can be believed: the proxy that passed it on is the caller.
+    // A malformed entry ends what can be believed: the proxy that sent it is the caller.
     if (next === undefined) break;
     address = next;
   }
@@ -55,8 +57,8 @@ export function clientAddress(
 }
 
 /**
- * Whose address it is as far as counting goes: an IPv4 address by itself, of IPv6 the first half,
- * for one customer has all of the second.
+ * The network that rate limits count: an IPv4 address itself, or the first half of an IPv6
+ * address, since one customer owns the whole second half.
  */
 export function networkOf(address: string): string {
   if (!address.includes(":")) return address;
@@ -71,7 +73,7 @@ function isTrusted(address: Address, trusted: readonly AddressRange[]): boolean 
   );
 }
 
-/** Some proxies add the port; zones such as `%eth0` mean nothing here and are left out. */
+/** Some proxies add the port. Zones such as `%eth0` mean nothing here and are dropped. */
 function parseAddress(text: string): Address | undefined {
   const v4 = IPV4_WITH_PORT.exec(text)?.[1];
   if (v4 !== undefined) {

@@ -1,7 +1,9 @@
 /**
- * Compresses answers for clients that ask for it: texts at once, with Brotli or gzip; what is sent
- * in pieces piece by piece, with gzip. Both at the fastest level: 64 KB take 0.1 to 0.2 ms of the
- * thread that all requests share. Documented in `src/http/README.md`, "Compression".
+ * Compresses answers for clients that accept it.
+ *
+ * Complete texts are compressed at once, with Brotli or gzip; streamed answers piece by piece,
+ * with gzip. Both use the fastest level, because they run on the thread that all requests
+ * share. See docs/reference/basics.md.
  */
 
 import { Buffer } from "node:buffer";
@@ -16,25 +18,25 @@ const CODINGS: readonly Coding[] = ["br", "gzip"];
 
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } };
 const GZIP = { level: 1 };
-/** A stream may wait for its client for long: with these it holds about 64 KiB. */
+/** A stream may wait long for its client; with these settings it holds about 64 KiB. */
 const GZIP_STREAM = { level: 1, windowBits: 13, memLevel: 6 };
 
-/** Bodies that are worth it: whole, or undefined for what goes out in pieces. */
+/** Bodies worth compressing: the whole body, or undefined for a streamed one. */
 const bodies = new WeakMap<Response, Part | undefined>();
 
-/** Says that an answer may be compressed. */
+/** Marks an answer as compressible. */
 export function mayCompress(response: Response, whole?: Part): Response {
   bodies.set(response, whole);
   return response;
 }
 
-/** The same answer in a coding that `request` takes, where that is worth it. */
+/** The same answer in a coding that `request` accepts, if compression is worthwhile. */
 export function compress(response: Response, request: Request): Response {
   if (!bodies.has(response)) return response;
   const whole = bodies.get(response);
   const { status, headers } = response;
   headers.append("vary", "Accept-Encoding");
-  // How long the coded body would be is not worth making it.
+  // The length of the coded body is not worth computing it.
   if (request.method === "HEAD") return response;
   const coding = chooseCoding(request.headers.get("accept-encoding"), whole !== undefined);
   if (coding === undefined) return response;
@@ -53,8 +55,8 @@ function compressWhole(body: Part, coding: Coding): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * The coding of `Accept-Encoding` (RFC 9110, section 12.5.3) that the client likes best; of two
- * that it likes alike, Brotli.
+ * The coding of `Accept-Encoding` (RFC 9110, section 12.5.3) with the highest weight; Brotli if
+ * tied.
  */
 function chooseCoding(header: string | null, isWhole: boolean): Coding | undefined {
   if (header === null) return undefined;

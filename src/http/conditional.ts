@@ -1,7 +1,9 @@
 /**
- * Answers that a client may keep and ask for again: each carries a tag of its content, and who
- * sends the tag of what it has gets 304 without a body. Nobody else may keep them, for they were
- * read with a key. Documented in `src/http/README.md`, "Conditional reads".
+ * Answers that a client may cache and revalidate.
+ *
+ * Each carries a tag of its content. A client that sends the tag of its copy gets 304 without a
+ * body. Shared caches must not keep them, since they were read with a key. See
+ * docs/reference/basics.md.
  */
 
 import { crc32 } from "node:zlib";
@@ -10,12 +12,12 @@ import { sendParts } from "./answer.ts";
 import type { Call } from "./call.ts";
 import type { Part } from "./long_answer.ts";
 
-/** Some tenths of a millisecond of this thread. */
+/** Hashing a slice takes some tenths of a millisecond of this thread. */
 const PIECE_LENGTH = 256 * 1024;
 
 /**
- * Sends a body of JSON under its tag, or 304 where the client has it. `version`: what names the
- * content, where that is known; without it the tag is made of the text.
+ * Sends a JSON body under its tag, or 304 if the client has it. `version` identifies the
+ * content if known; otherwise the tag is computed from the text.
  */
 export function sendTagged(
   call: Call,
@@ -45,15 +47,15 @@ function sendUnder(call: Call, parts: readonly Part[], tag: string): Response {
   return response;
 }
 
-/** Whether `If-None-Match` names the tag: weakly compared (RFC 9110, section 13.1.2). */
+/** Whether `If-None-Match` names the tag, by weak comparison (RFC 9110, section 13.1.2). */
 function names(header: string, tag: string): boolean {
   if (header.trim() === "*") return true;
   return header.split(",").some((one) => one.trim().replace(/^W\//, "") === tag.slice(2));
 }
 
 /**
- * A weak tag of what is told, whatever coding it is sent in. The texts of one address that follow
- * each other differ in their length or, but for one in 2^32, in their checksum.
+ * A weak tag of the content, whatever its coding. Successive texts of one address differ in
+ * their length or, except for one case in 2^32, in their checksum.
  */
 function* tagSteps(parts: readonly Part[], length: number): Steps<string> {
   let sum = 0;

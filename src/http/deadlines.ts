@@ -1,12 +1,14 @@
 /**
- * Deadlines of many things at once, all of the same length: what began first is due first, so one
- * timer serves them all. A timer for each request costs more than reading a small body.
+ * Deadlines for many operations, all of the same length.
+ *
+ * The first to begin is the first to expire, so one timer serves them all. A timer for each
+ * request would cost more than reading a small body.
  */
 
 const MS_PER_SECOND = 1000;
 
 export interface Deadlines {
-  /** Calls `onLate` once the time is over, unless what it gives is called before. */
+  /** Calls `onLate` once the time is over, unless the returned function is called before. */
   start(onLate: () => void): () => void;
 }
 
@@ -16,11 +18,11 @@ interface Pending {
 }
 
 /**
- * Each deadline comes `seconds` after its start, or up to a tenth of that later. While nothing is
- * under way the timer stops.
+ * Each deadline fires `seconds` after its start, or up to a tenth of that later. The timer
+ * stops while no deadline is pending.
  */
 export function openDeadlines(seconds: number): Deadlines {
-  /** In the order of their ends. */
+  /** Sorted by end time. */
   const pending = new Set<Pending>();
   const lengthMs = seconds * MS_PER_SECOND;
   let isTicking = false;

@@ -1,17 +1,19 @@
 /**
- * The requests of a process that is to end. Those under way are waited for, bodies that are still
- * coming included, for the runtime would cut these off; new ones are told to go elsewhere. Decided
- * in "Operations": SIGTERM.
+ * Tracks the requests under way so that a process can stop without cutting any off.
+ *
+ * After SIGTERM the process waits for requests under way, including those whose bodies are
+ * still arriving, because the runtime would cut them off. New requests are refused, so that
+ * clients go to another process.
  */
 
 export interface Drain {
   /** True once the process is to end. */
   isStopping(): boolean;
-  /** A request has come. True: it is waited for until {@link leave}; false after the stop. */
+  /** Counts a new request. True: `stop` waits for it until {@link leave}; false after the stop. */
   enter(): boolean;
-  /** A request that was waited for has its answer's head, or has failed. */
+  /** Reports that a counted request has an answer, or has failed. */
   leave(): void;
-  /** Begins the stop; resolves when all that was under way has been answered. */
+  /** Begins the stop; resolves when all requests under way have been answered. */
   stop(): Promise<void>;
 }
 

@@ -1,6 +1,7 @@
 /**
- * What was thrown, as a 5xx: an error record, `x-error-id` and a hint what to try. The exception
- * itself, with its stack, goes to the log alone. Spec: "Errors", rows 500 and 503 of the decisions.
+ * Answers a thrown error with a 5xx: an error record, `x-error-id` and a hint what to try.
+ *
+ * The exception itself and its stack go only to the log. See docs/reference/errors.md.
  */
 
 import type { JsonObject } from "../domain/json.ts";
@@ -18,7 +19,7 @@ const IMPORTS = new Set([
   "POST /_admin/cold_start",
 ]);
 const EVENT_TYPE_PATTERN = "/{type}/{id}/{event}";
-/** Ids and types come from the client and are kept, so they are cut. */
+/** Ids and types come from the client and are stored, so they are cut. */
 const CONTEXT_CHARACTERS_MAX = 200;
 
 /** Logs and records `error`, thrown while answering `call`, and answers 500 or 503. */
@@ -52,8 +53,8 @@ export function answerFailure(edge: Edge, call: Call, error: unknown): Response 
 }
 
 /**
- * Answers with `refusal` and `more` fields; one that is a 5xx, for a module failed or could not be
- * run, is recorded like what was thrown.
+ * Answers with `refusal` and the fields of `more`. A 5xx refusal (a module failed or could not
+ * run) is recorded like a thrown error.
  */
 export function answerRefused(
   edge: Edge,
@@ -106,7 +107,7 @@ function outageHint({ request, route }: Call): string {
     "X-Idempotency-Key, or read the stream's length first.";
 }
 
-/** Only what belongs to an instance and environment can be read there; the rest is in the log. */
+/** Only errors of a known instance and environment can be read there; the others are in the log. */
 function internalHint(errorId: string, isReadable: boolean): string {
   const next = isReadable
     ? `read GET /_errors/${errorId} within 24 hours and give its id to the operator`

@@ -1,4 +1,4 @@
-/** One page of a short list that is at hand as a whole. Shape: `{data, limit, truncated, ...}`. */
+/** Cuts one page from a short list in memory. Shape: `{data, limit, truncated, ...}`. */
 
 import { cutPage, type ListPage } from "../domain/list_page.ts";
 import type { PageQuery } from "./decode/query.ts";

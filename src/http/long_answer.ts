@@ -1,6 +1,8 @@
 /**
- * Answers that are long: their text goes out piece by piece as the client takes it, so that they
- * can be counted while they are kept for it. A client that takes nothing for a while is cut off.
+ * Sends long answers piece by piece as the client takes them.
+ *
+ * So their memory can be counted while they wait for the client. A client that takes nothing
+ * for a while is cut off.
  */
 
 import { Buffer } from "node:buffer";
@@ -9,7 +11,7 @@ import type { Outcome } from "../domain/refusal.ts";
 import { openByteRoom, type Share } from "./byte_room.ts";
 import { type Deadlines, openDeadlines } from "./deadlines.ts";
 
-/** A part of a body: text, or bytes that are ready. */
+/** A part of a body: text, or finished bytes. */
 export type Part = string | Uint8Array<ArrayBuffer>;
 
 /** Shorter answers are sent at once. */
@@ -21,12 +23,12 @@ const stalls = openDeadlines(limits.answerStallSecondsMax);
 /** Shared by all listeners of the process. */
 const room = openByteRoom(limits.answersBytesMax);
 
-/** What answers hold that nobody has taken yet, in this process. */
+/** The bytes of answers in this process that clients have not taken yet. */
 export function answerBytesHeld(): number {
   return room.heldBytes();
 }
 
-/** Whether another answer of so many bytes could be kept for `owner` now. */
+/** Whether another answer of this many bytes could be held for `owner` now. */
 export function hasRoomForAnswer(owner: string, bytes: number): boolean {
   return room.hasRoom(owner, bytes);
 }
@@ -34,14 +36,14 @@ export function hasRoomForAnswer(owner: string, bytes: number): boolean {
 interface LongAnswer {
   readonly bytes: number;
   share?: Share;
-  /** Ends it before its time. */
+  /** Ends the answer early. */
   drop(): void;
 }
 
-/** Those that nobody has counted yet. */
+/** Answers whose memory has not been counted yet. */
 const unclaimed = new Map<Response, LongAnswer>();
 
-/** The answer with `parts` as its body. {@link claimAnswer} is to be called with it. */
+/** An answer with `parts` as its body. The caller must pass it to {@link claimAnswer}. */
 export function longAnswer(
   parts: readonly Part[],
   status: number,
@@ -53,7 +55,7 @@ export function longAnswer(
   let controller: ReadableStreamDefaultController<Uint8Array>;
   const answer: LongAnswer = { bytes, drop: () => finish(true) };
 
-  /** Fewer bytes than were announced end the connection. */
+  /** Ends the answer. If fewer bytes were sent than announced, the connection closes. */
   function finish(closes: boolean): void {
     endStall();
     answer.share?.leave();
@@ -82,7 +84,7 @@ export function longAnswer(
   return response;
 }
 
-/** Whether `response` may be kept for its client; if not, it is no more. */
+/** Whether `response` may be held for its client. If not, it is dropped. */
 export function claimAnswer(response: Response, owner: string): boolean {
   if (unclaimed.size === 0) return true;
   const answer = unclaimed.get(response);
@@ -97,7 +99,7 @@ export function claimAnswer(response: Response, owner: string): boolean {
   return true;
 }
 
-/** About how long a body of these is; 0 for a refusal. */
+/** The approximate length of a body; 0 for a refusal. */
 export function lengthOfParts(body: Outcome<readonly Part[]>): number {
   return body.ok ? body.value.reduce((sum, { length }) => sum + length, 0) : 0;
 }
@@ -120,7 +122,7 @@ function* cut(parts: readonly Part[]): Generator<Uint8Array, void> {
 function* cutText(text: string): Generator<Uint8Array, void> {
   for (let at = 0; at < text.length;) {
     let end = Math.min(at + PIECE_BYTES, text.length);
-    // Both halves of a character that takes two belong together.
+    // Do not split a surrogate pair.
     if (end < text.length && isFirstHalf(text.charCodeAt(end - 1))) end--;
     yield encoder.encode(text.slice(at, end));
     at = end;

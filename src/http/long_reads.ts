@@ -1,7 +1,8 @@
 /**
- * Reads whose answers may be long take turns within their instance: each has megabytes in memory
- * while it is made, and work that others wait for. An instance whose last one was short has many
- * at a time, for then they cost little.
+ * Makes reads with long answers take turns within their instance.
+ *
+ * While such an answer is made it takes megabytes of memory, and work that others wait for. An
+ * instance whose last answer was short may make several at a time, since they cost little.
  */
 
 import { limits } from "../domain/limits.ts";
@@ -15,8 +16,8 @@ export const NO_TURN: Refusal = {
 
 export interface LongReads {
   /**
-   * Runs `read` when it is its turn; `lengthOf` tells how long the answer has become. Undefined:
-   * too many wait already, or clients of the instance have not taken what they were sent before.
+   * Runs `read` when its turn comes; `lengthOf` returns the length of the result. Undefined:
+   * too many reads wait already, or clients of the instance have not taken earlier answers.
    */
   run<T>(
     owner: string,
@@ -24,8 +25,8 @@ export interface LongReads {
     lengthOf: (made: T) => number,
   ): Promise<T | undefined>;
   /**
-   * The same for reads that are mostly short: only those of an owner who has just had a long one
-   * take turns. The others cost nothing here.
+   * The same for reads that are mostly short: an owner takes turns only after a recent long
+   * read. Other owners pay nothing.
    */
   runMostlyShort<T>(
     owner: string,
@@ -47,13 +48,13 @@ interface Owner {
   readonly waiting: (() => void)[];
 }
 
-/** `hasRoom` tells whether another long answer of an owner could be kept. */
+/** `hasRoom` returns whether another long answer of an owner could be held. */
 export function openLongReads(
   hasRoom: (owner: string) => boolean,
   nowMs: () => number = () => performance.now(),
 ): LongReads {
   const owners = new Map<string, Owner>();
-  /** Who has had a long read among those that are mostly short, and until when that counts. */
+  /** Owners with a recent long read among mostly short ones, and until when it counts. */
   const lately = new Map<string, number>();
 
   function hasTurn({ running, isLong }: Owner): boolean {
@@ -122,7 +123,7 @@ export function openLongReads(
 
 const readsOf = new WeakMap<object, LongReads>();
 
-/** Those of a service, shared by all of its listeners. */
+/** The turns of a service, shared by all of its listeners. */
 export function longReadsOf(service: object): LongReads {
   const known = readsOf.get(service);
   if (known !== undefined) return known;

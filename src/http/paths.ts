@@ -1,4 +1,8 @@
-/** Every path of the API, in the order in which they are tried. Spec: "Endpoints". */
+/**
+ * Every path of the API, in the order in which the router tries them.
+ *
+ * docs/reference/ describes each of them.
+ */
 
 import { operator, path, type PathRoutes, read, type Route, write } from "./route.ts";
 import { listAggregates, readAggregate, readLength } from "./routes/aggregate.ts";

@@ -1,7 +1,8 @@
 /**
- * Bodies of reads, joined from JSON texts that are ready: state and events are never parsed and
- * made again on their way out, and long ones not joined. Spec: "Aggregate (read form)", events and
- * aggregate listings.
+ * Builds the bodies of reads by joining stored JSON texts.
+ *
+ * State and events are never parsed and serialized again on their way out, and long texts are
+ * not joined. See docs/reference/reading.md.
  */
 
 import type {
@@ -32,7 +33,7 @@ function metadataOf({ length, createdAt, updatedAt }: AggregateView): string {
   return `"length":${length},"created_at":${createdAt},"updated_at":${updatedAt}`;
 }
 
-/** One page of a stream; with `raw`, each event as the text that was stored. */
+/** One page of a stream; with `raw`, each event is the text that was stored. */
 export async function eventPageBody(page: EventPage, raw: boolean, turns: Turns): Promise<Part[]> {
   const parts: Part[] = [];
   const pieces = openPieces(turns);

@@ -1,6 +1,7 @@
 /**
- * Outcome to response: the one table from refusals to status, text and headers. A new refusal does
- * not compile until it has a row. Spec: "Errors" and "Exact messages and bodies".
+ * Turns outcomes into responses: the one table from refusals to status, text and headers.
+ *
+ * A new kind of refusal does not compile until it has a row. See docs/reference/errors.md.
  */
 
 import type { FaultPlace, Outcome, Refusal, Violation } from "../domain/refusal.ts";
@@ -8,8 +9,8 @@ import type { WasmFailureKind } from "../domain/wasm/failure.ts";
 import { sendOk, sendText } from "./answer.ts";
 
 /**
- * A refusal in the words of HTTP. `body` follows `ok: false`; undefined fields are left out. Every
- * body says its `error_type`, those too that the contract shows without one.
+ * A refusal as an HTTP answer. `body` follows `ok: false` and always has an `error_type`;
+ * undefined fields are left out.
  */
 export interface RefusalReply {
   readonly status: number;
@@ -17,7 +18,7 @@ export interface RefusalReply {
   readonly headers?: Record<string, string>;
 }
 
-/** Answers with `refusal` and `more` fields. */
+/** Answers with `refusal` and the fields of `more`. */
 export function sendRefusal(
   requestId: string,
   refusal: Refusal,
@@ -45,10 +46,10 @@ const BROKEN_HINT =
   "Its operator deploys a spec that it fits, or a projection of that name that fits the spec";
 
 const MS_PER_SECOND = 1000;
-/** What plans are about, in bodies and headers. */
+/** The metric that plans limit, in bodies and headers. */
 export const PLAN_METRIC = "events_written";
 
-/** What the author of a module may look at first. */
+/** The first things for the author of a module to check. */
 const HINTS: Readonly<Record<WasmFailureKind, string>> = {
   wasm_trap: "The module ended with a trap, or its stack was full: run it on this event by itself",
   wasm_timeout:
@@ -223,13 +224,13 @@ const TABLE: Table = {
 
 /** Status, body and headers of `refusal`. */
 export function describeRefusal(refusal: Refusal): RefusalReply {
-  // The row of a kind takes refusals of that kind, which the compiler cannot follow here.
+  // Each row takes refusals of its own kind; the compiler cannot follow that here.
   const told = (TABLE[refusal.kind] as (refusal: Refusal) => RefusalReply)(refusal);
   const { hint } = refusal;
   return hint === undefined ? told : { ...told, body: { ...told.body, hint } };
 }
 
-/** The name of a refusal for programs. */
+/** The `error_type` of a refusal, its name for programs. */
 export function errorTypeOf(refusal: Refusal): string {
   return describeRefusal(refusal).body.error_type;
 }
@@ -256,7 +257,7 @@ function pathAndPlace(refusal: FaultPlace & { readonly path?: string }) {
   return { path: refusal.path, ...place(refusal) };
 }
 
-/** In an atomic write a type is part of the body, so an unknown one is a fault of the body. */
+/** In an atomic write the type is part of the body, so an unknown one is a fault of the body. */
 function unknownTypeStatus({ targetIndex }: FaultPlace): number {
   return targetIndex === undefined ? 404 : 422;
 }

@@ -1,6 +1,8 @@
 /**
- * Routes as data: a path pattern, its methods, and who may call each. A path that is known answers
- * 405 with `Allow` to any other method; the rest is 404. Decided in "Checking a write".
+ * Routes as data: a path pattern, its methods, and who may call each.
+ *
+ * A known path answers 405 with `Allow` to any other method; an unknown path is 404. See
+ * docs/reference/basics.md.
  */
 
 import type { Operator } from "../domain/access.ts";
@@ -12,8 +14,13 @@ type DataHandler = (edge: Edge, call: Call, tenant: Tenant) => Answer;
 type OperatorHandler = (edge: Edge, call: Call, operator: Operator) => Answer;
 
 /**
- * `health`: of the process itself, no key, on any host. `metrics`: on any host, and judges the
- * caller itself. `open`: no key. `read`, `write`: API key. `operator`: JWT.
+ * Who may call the route:
+ *
+ * - `health`: anybody, on any host; it concerns the process itself.
+ * - `metrics`: on any host; the route checks the caller itself.
+ * - `open`: anybody, without a key.
+ * - `read`, `write`: an API key.
+ * - `operator`: a JWT.
  */
 export type Route =
   | {
@@ -43,7 +50,7 @@ export interface PathRoutes {
   readonly allow: string;
 }
 
-/** `pattern` holds fixed segments and parameters in braces, e.g. `/{type}/{id}/length`. */
+/** `pattern` consists of fixed segments and parameters in braces, e.g. `/{type}/{id}/length`. */
 export function path(pattern: string, methods: Record<string, Route>): PathRoutes {
   return {
     pattern,
@@ -57,17 +64,17 @@ export interface FoundPath {
   readonly params: readonly string[];
 }
 
-/** Finds the first path, in the order given, that fits the decoded segments. */
+/** Finds the first path, in the given order, that matches the decoded segments. */
 export type Router = (segments: readonly string[]) => FoundPath | undefined;
 
-/** First segments that are never an aggregate type. Decided in "Identifiers". */
+/** First segments that are never an aggregate type. See docs/reference/identifiers.md. */
 const RESERVED_TYPES: ReadonlySet<string> = new Set(["api", "health", "metrics"]);
 
 interface Matcher {
   readonly path: PathRoutes;
   /** A fixed segment, or undefined for a parameter. */
   readonly parts: readonly (string | undefined)[];
-  /** The places of the parameters. */
+  /** The positions of the parameters. */
   readonly places: readonly number[];
 }
 
@@ -80,7 +87,7 @@ function newMatcher(path: PathRoutes): Matcher {
 
 export function createRouter(paths: readonly PathRoutes[]): Router {
   const matchers = paths.map(newMatcher);
-  // Few paths have the same first segment, so few are looked at.
+  // Few paths share a first segment, so only few are compared.
   const firsts = [undefined, ...new Set(matchers.map(({ parts }) => parts[0]))];
   const byFirst = new Map(firsts.map((first) => [first, byLength(matchers.filter(fits(first)))]));
   const others = byFirst.get(undefined)!;
@@ -94,7 +101,7 @@ export function createRouter(paths: readonly PathRoutes[]): Router {
   };
 }
 
-/** Those that a path with this first segment may fit; undefined: with one that no pattern names. */
+/** Whether a path with this first segment may match; undefined: one that no pattern names. */
 function fits(first: string | undefined): (matcher: Matcher) => boolean {
   return ({ parts }) => parts[0] === undefined || parts[0] === first;
 }
@@ -103,7 +110,7 @@ function byLength(matchers: readonly Matcher[]): ReadonlyMap<number, readonly Ma
   return Map.groupBy(matchers, ({ parts }) => parts.length);
 }
 
-/** Whether as many segments are those of the pattern. */
+/** Whether the segments match the pattern, given that it has as many. */
 function fitsAll(
   parts: readonly (string | undefined)[],
   segments: readonly string[],
@@ -118,7 +125,7 @@ function fitsAll(
   return true;
 }
 
-/** Only aggregate types stand first as a parameter; other areas begin with `_` or are reserved. */
+/** Only an aggregate type may be a first parameter; other areas begin with `_` or are reserved. */
 function mayBeType(segment: string): boolean {
   return !segment.startsWith("_") && !RESERVED_TYPES.has(segment);
 }

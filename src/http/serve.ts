@@ -1,6 +1,7 @@
 /**
- * Listeners: one port for each environment, or one for all hosts of a base domain; plain or TLS.
- * Called by `main.ts`. Spec: "Base address `{base_url}` exists per environment".
+ * Opens the listeners: one port for each environment, or one for all hosts of a base domain.
+ *
+ * They serve plain HTTP or TLS. `src/cli/serve.ts` calls this. See docs/reference/basics.md.
  */
 
 import type { Host } from "../host.ts";
@@ -16,38 +17,41 @@ import { newRequestCounts } from "./metrics/request_counts.ts";
 export interface ServeOptions
   extends Omit<AppOptions, "environment" | "requests" | "addressNet" | "loadGate" | "drain"> {
   readonly hostname: string;
-  /** Production's; staging and test follow at +1 and +2. 0: any free ports. */
+  /** The port of production; staging and test follow at +1 and +2. 0: any free ports. */
   readonly port: number;
-  /** Then `port` serves everything, and the Host header decides. */
+  /** If set, `port` serves all environments and the Host header selects one. */
   readonly baseDomain?: string;
-  /** Requests per minute and client address. Left out: as many as the contract says. */
+  /** Requests per minute for each client address. Absent: the default limit. */
   readonly ipLimitPerMinute?: number;
   /** PEM texts. */
   readonly tls?: { readonly cert: string; readonly key: string };
 }
 
 export interface ListeningAddress {
-  /** Undefined where the Host header decides. */
+  /** Undefined if the Host header selects the environment. */
   readonly environment?: Environment;
   readonly hostname: string;
   readonly port: number;
-  /** e.g. `http://127.0.0.1:8000`. */
+  /** For example `http://127.0.0.1:8000`. */
   readonly url: string;
 }
 
 export interface RunningServer {
   readonly addresses: readonly ListeningAddress[];
   /**
-   * Takes no further requests and lets those under way end; what still runs after `graceMs` is not
-   * waited for. Until then who asks is told to go elsewhere.
+   * Stops accepting work and lets requests under way finish, for at most `graceMs`. Requests
+   * that still arrive meanwhile are refused, so that clients go to another process.
    */
   stop(graceMs: number): Promise<void>;
 }
 
-/** A listener that the system ended is opened again after this. */
+/** How long after the system ended a listener it is opened again. */
 const REOPEN_MS = 1_000;
 
-/** Opens all listeners, or none. @throws {Error} when a port is taken, naming it. */
+/**
+ * Opens all listeners, or none.
+ * @throws {Error} if a port is taken; the message names it.
+ */
 export async function startServer(
   service: Service,
   host: Host,
@@ -78,7 +82,10 @@ export async function startServer(
 
 type Place = Pick<ServeOptions, "hostname" | "port" | "baseDomain">;
 
-/** Looks whether all listeners could be opened. @throws {Error} when a port is taken, naming it. */
+/**
+ * Checks that all listeners could be opened.
+ * @throws {Error} if a port is taken; the message names it.
+ */
 export function refuseTakenPorts(place: Place): void {
   const { hostname, port } = place;
   if (port === 0) return;
@@ -106,7 +113,7 @@ interface Listener {
 
 type ListenOptions = Deno.ServeTcpOptions & Partial<Deno.TlsCertifiedKeyPem>;
 
-/** One listener that outlives errors of accepting, such as running out of file descriptors. */
+/** A listener that survives errors of accepting, such as running out of file descriptors. */
 function openListener(
   host: Host,
   options: ListenOptions,
@@ -160,7 +167,7 @@ function describeAddress(
   return { environment, hostname, port, url };
 }
 
-/** What still runs after `graceMs` is left to the end of the process. */
+/** Waits at most `graceMs`; requests that still run then end with the process. */
 async function stopListeners(
   drain: Drain,
   listeners: readonly Listener[],
@@ -169,7 +176,7 @@ async function stopListeners(
   const grace = Promise.withResolvers<void>();
   const timer = setTimeout(grace.resolve, graceMs);
   await Promise.race([drain.stop(), grace.promise]);
-  // Answers are on their way still, and connections that nobody uses are to be closed.
+  // Answers are still being sent, and idle connections must be closed.
   const stopped = Promise.all(listeners.map((listener) => listener.stop()));
   await Promise.race([stopped, grace.promise]);
   clearTimeout(timer);

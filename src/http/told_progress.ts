@@ -1,6 +1,8 @@
 /**
- * An answer that tells how far a long call is: lines of JSON, at most one a second, and last what
- * would have been the whole answer, with its status. What ends at once is answered as usual.
+ * Reports the progress of a long call as lines of JSON, at most one a second.
+ *
+ * The last line holds what would have been the whole answer, with its status. A call that ends
+ * before its first progress gets an ordinary answer.
  */
 
 import type { JsonObject } from "../domain/json.ts";
@@ -11,7 +13,7 @@ const TELL_EVERY_MS = 1_000;
 
 export type Tell = (progress: JsonObject) => void;
 
-/** `run` gives the answer, and never throws. */
+/** `run` returns the answer and must never throw. */
 export async function tellProgress(
   host: Pick<Host, "monotonicMs">,
   requestId: string,
@@ -22,7 +24,7 @@ export async function tellProgress(
   const writer = lines.writable.getWriter();
   let nextMs = -Infinity;
 
-  // Nobody may listen any more; that is no reason to stop.
+  // The client may have gone; that does not stop the work.
   const write = (line: object) => writer.write(`${JSON.stringify(line)}\n`).catch(() => {});
 
   const answered = run((progress) => {

@@ -1,17 +1,17 @@
-/** Answers of writes. Spec: "Write responses" and the atomic write of "Endpoints". */
+/** Answers of writes. See docs/reference/writing.md. */
 
 import { eventId } from "../domain/event.ts";
 import type { Written } from "../domain/write.ts";
 import { sendText } from "./answer.ts";
 
-/** 201 with the ids. A replay carries the headers of the write that landed. */
+/** 201 with the ids. A replay carries the request id of the write that was committed. */
 export function sendWritten(requestId: string, written: Written): Response {
   const body = writtenBody(written);
   if (!written.replayed) return sendText(requestId, 201, body);
   return sendText(written.requestId, 201, body, { "x-idempotency-replayed": "true" });
 }
 
-/** As text, for a batch may hold 10,000 ids. */
+/** Builds text directly, since a batch may hold 10,000 ids. */
 export function writtenBody({ form, targets, impliedCount }: Written): string {
   const implied = impliedCount === 0 ? "" : `,"implied_count":${impliedCount}`;
   const first = targets[0]!;

@@ -1,9 +1,11 @@
 /**
- * Who holds an API key. The most travelled path of the product, so what is known is remembered, by
- * the key itself, for hashing it again was a tenth of a cached read: a call for a remembered key is
- * one look-up and gives a promise made long before. The store knows keys by their SHA-256 alone.
- * No key is compared with another, so no comparison's time tells anything of one. Spec:
- * "Authentication", rules 1 to 3.
+ * Finds the holder of an API key, with a cache of known keys.
+ *
+ * Every request takes this path, so known keys are remembered by the key itself: hashing it
+ * each time would show in the cost of a cached read. A call for a remembered key is one lookup
+ * and returns a promise made earlier. The store knows keys only by their SHA-256. Keys are
+ * never compared with each other, so timing reveals nothing about them. See
+ * docs/reference/basics.md.
  */
 
 import type { KeyHolder } from "../domain/access.ts";
@@ -18,7 +20,7 @@ import { readInstance, tenantOf, viewInstance } from "../store/instances.ts";
 import { keys } from "../store/keys.ts";
 import { followVersion } from "./follow_version.ts";
 
-/** About 1 KB each. Unknown keys are not remembered: guesses must not push out real ones. */
+/** About 1 KB each. Unknown keys are not remembered, so guesses cannot push out real keys. */
 const REMEMBERED_MAX = 10_000;
 
 type Answer = Promise<Outcome<KeyHolder>>;
@@ -26,18 +28,19 @@ type Answer = Promise<Outcome<KeyHolder>>;
 interface Remembered {
   readonly environment: Environment;
   readonly slug: string;
-  /** Infinity while no end is set. */
+  /** Infinity if no end is set. */
   readonly endsMs: number;
   readonly answer: Answer;
 }
 
 export interface KeyAuthenticator {
   /**
-   * 401 for what is no key, is unknown or revoked; 403 for a key of another environment, or of
-   * another instance than `slug` names. Throws when the store is away and the key not remembered.
+   * 401 if the token is not a key, unknown or revoked; 403 if the key belongs to another
+   * environment, or to another instance than `slug` names. Throws if the store is unavailable
+   * and the key is not remembered.
    */
   authenticate(token: string, environment: Environment, slug?: string): Answer;
-  /** Forgets everything, at once: to be called after each change made here. */
+  /** Forgets all keys at once; call after each change made in this process. */
   forget(): void;
   close(): Promise<void>;
 }
@@ -50,13 +53,14 @@ const OTHER_ENVIRONMENT: Answer = refused(
 const OTHER_INSTANCE: Answer = refused("forbidden", "The API key belongs to another instance");
 
 export function keyAuthenticator(engine: Engine, host: Host): KeyAuthenticator {
-  /** Both by the key. */
+  /** Both maps are keyed by the API key. */
   const remembered = createRecentMap<string, Remembered>(REMEMBERED_MAX);
   const loading = new Map<string, Promise<Remembered | undefined>>();
   let era = 0;
 
   function forget(): void {
-    // What is being read now may be old already: nobody may join it, and it is not remembered.
+    // Reads under way may already be outdated: no caller may join them, and their results are
+    // not kept.
     era++;
     remembered.clear();
     loading.clear();

@@ -1,7 +1,9 @@
 /**
- * Who holds an operator token: a JWT with HS256, or EdDSA where a public key is configured. The
- * algorithm is chosen from our list and each has its own key, so neither `none` nor a public key
- * used as a secret gets through (RFC 8725, 3.1). Spec: "Authentication"; the claims are ours.
+ * Finds the holder of an operator token: a JWT signed with HS256, or with EdDSA if configured.
+ *
+ * The algorithm must be on our list, and each algorithm has its own key. So neither `none` nor
+ * a public key used as a secret gets through (RFC 8725, 3.1). The claims are Daybook's own. See
+ * docs/reference/operators.md.
  */
 
 import { type CryptoKey, errors, importJWK, type JWTPayload, jwtVerify } from "jose";
@@ -16,12 +18,15 @@ import type { Host } from "../host.ts";
 export interface TokenKeys {
   /** HS256: at least 32 bytes. */
   readonly jwtSecret: Uint8Array;
-  /** EdDSA: a raw Ed25519 public key of 32 bytes. Without it EdDSA tokens are refused. */
+  /** EdDSA: a raw Ed25519 public key of 32 bytes. If absent, EdDSA tokens are refused. */
   readonly jwtPublicKey?: Uint8Array;
 }
 
 export interface OperatorAuthenticator {
-  /** 401 malformed, wrongly signed, expired, not yet valid, too long-lived; 403 another role. */
+  /**
+   * 401 if malformed, wrongly signed, expired, not yet valid or too long-lived; 403 for another
+   * role.
+   */
   authenticate(token: string): Promise<Outcome<Operator>>;
 }
 
@@ -29,7 +34,7 @@ const SECRET_BYTES_MIN = 32;
 const REMEMBERED_MAX = 1_000;
 const TOKEN_CHARACTERS_MAX = 8_192;
 const RENEW = "POST /api/login gives another one; so does `main.ts token` on the server's machine";
-/** Clocks of two nodes may be so far apart. */
+/** The clocks of two nodes may differ by this much. */
 const CLOCK_LEEWAY_SECONDS = 60;
 
 interface Verified {
@@ -79,7 +84,7 @@ function tokenVerifier({ jwtSecret, jwtPublicKey }: TokenKeys) {
   };
 }
 
-/** The claims of a token whose signature, `exp` and `nbf` hold. */
+/** Checks the claims of a token whose signature, `exp` and `nbf` are already verified. */
 function judgeClaims(claims: JWTPayload, nowMs: number): Outcome<Verified> {
   const { sub, exp, role, instances } = claims;
   if (exp === undefined || exp > startSeconds(claims, nowMs) + limits.tokenLifetimeSecondsMax) {
@@ -99,8 +104,9 @@ function judgeClaims(claims: JWTPayload, nowMs: number): Outcome<Verified> {
 }
 
 /**
- * From when a token's lifetime counts: now, or when it was made by another node whose clock is a
- * little ahead. Else a token of 24 hours would be refused by every node behind its maker.
+ * The time from which a token's lifetime counts: now, or slightly later if it was issued by a
+ * node whose clock is ahead. Otherwise a 24-hour token would be refused by every node whose
+ * clock is behind its issuer's.
  */
 function startSeconds({ iat }: JWTPayload, nowMs: number): number {
   const now = Math.ceil(nowMs / 1000);

@@ -1,7 +1,8 @@
 /**
- * Checks what says that streams were erased: a receipt is signed and says what its request says,
- * and the stream begins with as many markers. What is proved that way explains why old anchors do
- * not have the stream any more.
+ * Checks the evidence of erasures: receipts against their requests, and markers in the streams.
+ *
+ * A receipt must be signed and must match its request, and the stream must begin with as many
+ * markers. A proven erasure explains why a stream no longer matches older anchors.
  */
 
 import { verifyReceipt } from "../domain/erasure/receipt.ts";
@@ -10,15 +11,15 @@ import type { Engine } from "../kv/engine.ts";
 import { findOpenTombstone, walkTombstones } from "../store/tombstones.ts";
 import type { Report, WalkedStream } from "./check_streams.ts";
 
-/** Whose receipts they must be. */
+/** The owner that the receipts must belong to. */
 export interface ReceiptOwner {
   readonly publicKeys: ReadonlySet<string>;
 }
 
 export interface FoundErasures {
-  /** Streams that are being erased. */
+  /** Streams whose erasure is running. */
   readonly rewriting: ReadonlySet<string>;
-  /** The result of each that took place, the oldest first. */
+  /** The result of each erasure that took place, oldest first. */
   readonly done: readonly (Required<Pick<Tombstone, "result">> & Tombstone)[];
 }
 
@@ -65,7 +66,7 @@ function checkReceipt(
   if (!isSame) report(id, "its receipt is of another erasure");
 }
 
-/** The stream has the markers that its erasures speak of. */
+/** Checks that each stream has the markers that its erasures state. */
 export function checkMarkers(
   { done }: FoundErasures,
   found: ReadonlyMap<string, WalkedStream>,
@@ -75,13 +76,16 @@ export function checkMarkers(
     const walked = found.get(key);
     const isThere = walked !== undefined && walked.markers >= event_count &&
       walked.generation >= generation;
-    // Markers stay as they are when the stream is erased again, so the tip does, too.
+    // Markers stay unchanged when the stream is erased again, and so does the tip.
     if (isThere && walked.tips.get(event_count) === tip) continue;
     report(key, `has not the markers that ${id} speaks of`);
   }
 }
 
-/** How many events of each stream were erased, as far as that is proved. */
+/**
+ * The number of erased events of each stream, by the results of its erasures. A result without
+ * proof counts too; it has been reported as a fault.
+ */
 export function erasedLengths({ done }: FoundErasures): ReadonlyMap<string, number> {
   const lengths = new Map<string, number>();
   for (const { key, result } of done) lengths.set(key, result.event_count);

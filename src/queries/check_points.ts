@@ -1,4 +1,4 @@
-/** Holds the index of points against the heads of streams: every point is in it, and no other. */
+/** Checks the index of points against the stream heads: it must hold every point and no other. */
 
 import { centerOf, distanceToCell, type GeoPlace } from "../domain/geo/cells.ts";
 import { type StreamKey, streamKey } from "../domain/stream_key.ts";
@@ -7,10 +7,10 @@ import { walkPoints } from "../store/geo_index.ts";
 import type { Report } from "./check_streams.ts";
 
 const PAGE = 5_000;
-/** A leaf is a centimetre across; another runtime may put a point into the one beside it. */
+/** A leaf is a centimetre across; another runtime may round a point into the neighbouring one. */
 const METRES_MAX = 1;
 
-/** `places`: by stream, where its head has it. */
+/** `places`: the points in the stream heads, by stream. */
 export async function checkPoints(
   engine: Pick<Engine, "snapshot">,
   tenant: number,

@@ -1,6 +1,8 @@
 /**
- * Checks who signs: that each kept private key has the public key beside it, and that each platform
- * anchor is signed by one of the platform and is over the anchors of instances that it names.
+ * Checks signing keys and platform anchors.
+ *
+ * Each stored private key must match the public key beside it. Each platform anchor must be
+ * signed by one of the platform's keys and cover the instance anchors that it names.
  */
 
 import { type InstanceAnchor, verifyPlatformAnchor } from "../domain/audit/anchor.ts";
@@ -17,7 +19,7 @@ import {
 import type { SigningKeyRecord } from "../store/signing_keys.ts";
 import type { Report } from "./check_streams.ts";
 
-/** Gives the public keys, numbered from 1. */
+/** Returns the public keys. Keys must be numbered from 1. */
 export async function checkSigningKeys(
   keys: readonly SigningKeyRecord[],
   report: Report,
@@ -30,7 +32,7 @@ export async function checkSigningKeys(
   return new Set(keys.map(({ public_key }) => public_key));
 }
 
-/** The form of a signed record: of one of the keys, and written as we write it. */
+/** Whether a record has the current format, one of the keys, and its signature in lowercase. */
 export function isSignedBy(
   anchor: Pick<InstanceAnchor, "format" | "public_key" | "signature">,
   publicKeys: ReadonlySet<string>,

@@ -1,7 +1,9 @@
 /**
- * Checks the evidence of a whole store: every stream against its own events, every anchor against
- * its signature, and trees of anchors against the chunks and blocks that bundles are made of. For
- * `fsck`, with the store to itself.
+ * Checks the evidence of a whole store.
+ *
+ * It checks every stream against its own events, every anchor against its signature, and the
+ * trees of anchors against the chunks and blocks that bundles are made from. `fsck` runs it,
+ * with no other process using the store.
  */
 
 import { type InstanceAnchor, verifyInstanceAnchor } from "../domain/audit/anchor.ts";
@@ -17,7 +19,7 @@ import { checkMarkers, erasedLengths, findErasures } from "./check_erasures.ts";
 import { checkPlatform, checkSigningKeys, isSignedBy } from "./check_signers.ts";
 import { checkStreams, type Report, type WalkedStreams } from "./check_streams.ts";
 
-/** All that checking needs of an engine: nothing is written. */
+/** The part of an engine that checking needs: it writes nothing. */
 type Reader = Pick<Engine, "snapshot">;
 
 export interface StoreFault {
@@ -36,7 +38,7 @@ export interface StoreCheck {
   readonly anchors: number;
 }
 
-/** `all`: also the trees of older anchors; their signatures are checked in any case. */
+/** `all`: also checks the trees of older anchors. All signatures are checked in any case. */
 export async function checkStore(engine: Reader, all: boolean): Promise<StoreCheck> {
   const faults: StoreFault[] = [];
   const reportOf = (place: string): Report => (subject, fault) => {
@@ -68,7 +70,7 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Whose anchors they must be. */
+/** The owner that the anchors must belong to. */
 interface Owner {
   readonly instance_id: string;
   readonly environment: string;
@@ -130,7 +132,7 @@ function isSigned(anchor: InstanceAnchor, { instance_id, environment, publicKeys
     anchor.environment === environment && verifyInstanceAnchor(anchor);
 }
 
-/** The tree of an anchor from its chunks, held against its blocks, its counts and its root. */
+/** Reads an anchor's tree from its chunks and checks its blocks, counts and root. */
 async function readTree(
   engine: Reader,
   tenant: number,
@@ -174,7 +176,10 @@ function cutIntoBlocks(entries: readonly TreeEntry[]): TreeEntry[][] {
   return blocks;
 }
 
-/** Each stream of the tree is still what was signed, but for what was erased by a request. */
+/**
+ * Checks that each stream of the tree still matches what was signed, unless a request erased
+ * it.
+ */
 function checkLeaves(
   { anchor, entries }: CheckedTree,
   { found }: WalkedStreams,

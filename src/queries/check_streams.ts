@@ -1,6 +1,7 @@
 /**
- * Walks all streams of an environment and computes again what their heads, indexes and tiles say.
- * Nothing that is stored is believed but the events, and these only as far as their chain goes.
+ * Walks all streams of an environment and recomputes their heads, indexes and tiles.
+ *
+ * It trusts no stored data except the events, and those only as far as their hash chain holds.
  */
 
 import { extendChain } from "../domain/audit/chain.ts";
@@ -29,7 +30,7 @@ import { checkPoints } from "./check_points.ts";
 
 export type Report = (subject: string, fault: string) => undefined;
 
-/** What the walk finds of one stream at the length that an anchor has of it. */
+/** For each stream, the lengths at which anchors or erasures refer to it. */
 export type WantedLengths = ReadonlyMap<string, ReadonlySet<number>>;
 
 export interface WalkedStreams {
@@ -39,12 +40,12 @@ export interface WalkedStreams {
   readonly found: ReadonlyMap<string, WalkedStream>;
 }
 
-/** What anchors and receipts are held against. */
+/** The data that anchors and receipts are checked against. */
 export interface WalkedStream {
   readonly generation: number;
-  /** How many of its events from the first on are markers of erased ones. */
+  /** The number of leading events that are markers of erased ones. */
   readonly markers: number;
-  /** By the lengths that were asked for: leaves of instance trees, and chain hashes. */
+  /** By requested length: leaves of instance trees, and chain hashes. */
   readonly leaves: ReadonlyMap<number, NodeHash>;
   readonly tips: ReadonlyMap<number, string>;
 }
@@ -52,7 +53,7 @@ export interface WalkedStream {
 const PAGE_BYTES = 4 * 1024 * 1024;
 const INDEX_PAGE = 5_000;
 
-/** A stream as far as it has been walked. */
+/** A stream as far as it has been walked so far. */
 interface Walk {
   readonly stream: StreamKey;
   readonly generation: number;
@@ -66,12 +67,12 @@ interface Walk {
   readonly nodes: NodeHash[];
   readonly leaves: Map<number, NodeHash>;
   readonly tips: Map<number, string>;
-  /** Told when it is known whether they are of the generation that the stream has. */
+  /** Reported once it is known whether they concern the stream's current generation. */
   readonly faults: string[];
   isBroken: boolean;
 }
 
-/** `rewriting`: streams that may have other events than those of their head. */
+/** `rewriting`: streams that may hold events other than those of their head. */
 export async function checkStreams(
   engine: Pick<Engine, "snapshot">,
   tenant: number,
@@ -82,7 +83,7 @@ export async function checkStreams(
   const found = new Map<string, WalkedStream>();
   const places = new Map<StreamKey, GeoPlace>();
   let events = 0;
-  /** Those of one stream, which have no head yet. */
+  /** The walks of one stream whose head has not come up yet. */
   let walks: Walk[] = [];
   let after: Bytes | undefined;
   const epoch = await engine.snapshot((tx) => readEpoch(tx, tenant));
@@ -212,7 +213,7 @@ function checkHead(walk: Walk, head: StreamHead, epoch: number, report: Report):
   if (head.epoch > epoch) report(stream, "its head is of an epoch that has not begun");
 }
 
-/** Each stored tile has the nodes that the leaves give. */
+/** Checks that each stored tile holds the nodes computed from the leaves. */
 async function checkTiles(
   engine: Pick<Engine, "snapshot">,
   tenant: number,
@@ -239,7 +240,7 @@ async function checkTiles(
   }
 }
 
-/** The listing has every stream that has events, and no other. */
+/** Checks that the listing holds every stream that has events, and no other. */
 async function checkIndex(
   engine: Pick<Engine, "snapshot">,
   tenant: number,

@@ -1,6 +1,8 @@
 /**
- * Computes rows of projections from the states of their sources. Rows of one batch read each state
- * once, from one moment on: no state is older than the batch.
+ * Computes rows of projections from the states of their sources.
+ *
+ * The rows of one batch share states: each is read once, unless it is too large to keep. No state
+ * is older than the batch.
  */
 
 import { assert } from "../domain/assert.ts";
@@ -20,14 +22,14 @@ import { encodeRow } from "../store/view_rows.ts";
 import type { AggregateReader } from "./read_aggregate.ts";
 import type { ComputeRunner } from "./run_compute.ts";
 
-/** A row as its sources say it is; without `row`, its aggregate has no events. */
+/** A row computed from its sources. Without `row`, its aggregate has no events. */
 export interface ComputedRow {
   readonly key: string;
   readonly row?: Omit<StoredRow, "bytes">;
   readonly encoded?: EncodedRow;
 }
 
-/** Why a row could not be computed, and what had been found until then. */
+/** Why a row could not be computed, and the sources found until then. */
 export interface FailedRow {
   readonly key: string;
   readonly failure: Refusal;
@@ -40,30 +42,30 @@ export interface RowBatch {
   compute(projection: CompiledProjection, key: string): Promise<RowOutcome>;
 }
 
-/** Rows that are computed within one read. */
+/** Rows that are computed within one store transaction. */
 export interface SmallRowBatch {
-  /** Undefined where a state would take long: then the row is for a {@link RowBatch}. */
+  /** Undefined if a state would take long; the row then needs a {@link RowBatch}. */
   compute(projection: CompiledProjection, key: string): Promise<RowOutcome | undefined>;
 }
 
 export interface RowBatchOptions {
   readonly tenant: number;
   readonly spec: CompiledSpec;
-  /** From the events alone, without what is remembered. */
+  /** Whether to fold from the events alone, without cached states. */
   readonly synchronous: boolean;
 }
 
 interface SourceState {
   readonly head: StreamHead;
-  /** The state, where it was small enough to be read here; null without events. */
+  /** The state, if it was small enough to be read here; null without events. */
   readonly state?: JsonValue;
-  /** Its text, where it is that of a state. */
+  /** The state as JSON text, if it was read as text. */
   readonly text?: string;
 }
 
-/** What all states of one row may have, where it is computed here. */
+/** The total size of the states of a row that is computed in this process. */
 const ROW_CHARACTERS_HERE_MAX = 256 * 1024;
-/** States that rows of a batch share. */
+/** The size up to which a state is shared by the rows of a batch. */
 const SHARED_CHARACTERS_MAX = 64 * 1024;
 
 /** For rows that are computed together. */
@@ -95,11 +97,11 @@ export function openRowBatch(
 }
 
 export interface SmallRowBatchOptions extends Omit<RowBatchOptions, "synchronous"> {
-  /** Whether states of the rows' own streams are kept in memory: not where each is read once. */
+  /** Whether states of the rows' own streams are cached; false if each is read only once. */
   readonly remembersOwn: boolean;
 }
 
-/** For rows that are computed from the states of one moment: that of `tx`. */
+/** For rows computed from the states at one moment, the one of `tx`. */
 export function openSmallRowBatch(
   reader: AggregateReader,
   tx: ReadTransaction,
@@ -116,7 +118,7 @@ export function openSmallRowBatch(
   };
 }
 
-/** `isOwn`: whether it is the stream of the row itself. */
+/** `isOwn`: whether the stream is the row's own. */
 type ReadSource<T> = (stream: StreamKey, isOwn: boolean) => Promise<T>;
 
 /** Reads each stream once. */
@@ -134,7 +136,7 @@ function once<T>(readNow: ReadSource<T>) {
 
 type Found = ReadonlyMap<StreamKey, SourceState>;
 
-/** The next step of a row; undefined where that takes more than is done here. */
+/** The next step of a row; undefined if it exceeds what may be done here. */
 type Advance = (found: Found) => Awaitable<Outcome<RowStep> | undefined>;
 type Awaitable<T> = T | Promise<T>;
 
@@ -188,7 +190,7 @@ function typeOf({ aggregateTypes }: CompiledSpec, stream: StreamKey): CompiledAg
   return aggregateTypes.get(splitStreamKey(stream).type)!;
 }
 
-/** Undefined where a state that it takes was not read, or computing it takes more than a piece. */
+/** Undefined if a needed state was not read, or if computing the row exceeds a slice. */
 async function computeRow(
   projection: CompiledProjection,
   key: string,
@@ -254,7 +256,7 @@ function markOf([stream, { head }]: readonly [StreamKey, SourceState]): SourceMa
   return [stream, head.generation, head.length];
 }
 
-/** Sources without events have no time. */
+/** The newest time of the sources; sources without events have none. */
 function newest(found: Iterable<SourceState>): number | null {
   let time: number | null = null;
   for (const { head: { length, updatedAt } } of found) {

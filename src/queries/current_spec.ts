@@ -1,8 +1,9 @@
 /**
- * The compiled current spec of each tenant, bound to the blobs that it calls. A deploy anywhere,
- * and a new version of a called blob, touches one followed key, and every node then asks the store
- * which spec is current and what its blobs are; what is still current is not compiled again. While
- * the key cannot be followed, the store is asked each time.
+ * Caches the compiled current spec of each tenant, bound to the blobs that it calls.
+ *
+ * A deploy on any node, or a new version of a called blob, changes one followed key. Every node
+ * then asks the store for the current spec and its blobs; it does not recompile a spec that is
+ * still current. While the key cannot be followed, each request asks the store.
  */
 
 import { assert } from "../domain/assert.ts";
@@ -19,13 +20,13 @@ import { keys } from "../store/keys.ts";
 import { isCurrentSpec, readCurrentHash, readCurrentSpec } from "../store/specs.ts";
 import { followVersion } from "./follow_version.ts";
 
-/** What compiled specs may keep in memory, about, and what the smallest counts for. */
+/** Approximate memory of all compiled specs, and the size counted for the smallest one. */
 const SPECS_BYTES_MAX = 128 * 1024 * 1024;
 const SPEC_BYTES_MIN = 512 * 1024;
-/** What a compiled event type keeps beside its part of the document. */
+/** Approximate size of a compiled event type, beside its part of the document. */
 const EVENT_TYPE_BYTES = 30_000;
 
-/** What an environment is before its first deploy: no types at all. */
+/** The spec of an environment before its first deploy: it has no types. */
 export const EMPTY_SPEC: CompiledSpec = {
   hash: "",
   document: {},
@@ -44,33 +45,36 @@ export const EMPTY_SPEC: CompiledSpec = {
 export interface SpecCache {
   /** The current spec of a tenant, by its number; {@link EMPTY_SPEC} before the first deploy. */
   current(tenant: number): CompiledSpec | Promise<CompiledSpec>;
-  /** Called where a deploy has just committed, so that the next request sees it. */
+  /** Call when a deploy has just committed, so that the next request sees it. */
   forget(tenant: number): void;
-  /** Keeps what was compiled for a tenant, so that it is not compiled again if it is current. */
+  /**
+   * Keeps a spec compiled for a tenant, so that it is not compiled again if it turns out
+   * current.
+   */
   learn(tenant: number, spec: CompiledSpec): void;
-  /** The spec of that hash as it was compiled, where the tenant's latest known one is it. */
+  /** The compiled spec with this hash, if it is the latest one known for the tenant. */
   known(tenant: number, hash: string): CompiledSpec | undefined;
-  /** Checks a document and makes it ready, in pieces. One large one at a time. */
+  /** Checks and compiles a document in time slices. One document at a time. */
   compile(document: unknown): Promise<SpecCompilation>;
-  /** Resolves when nothing of it runs any more. */
+  /** Resolves when no work of the cache is running. */
   close(): Promise<void>;
 }
 
 interface Known {
   readonly spec: CompiledSpec;
   readonly bytes: number;
-  /** False once a deploy, perhaps of another tenant, may have made it an old one. */
+  /** False once a deploy, perhaps of another tenant, may have replaced it. */
   isCurrent: boolean;
 }
 
 export function openSpecCache(engine: Engine, host: Host): SpecCache {
   const compiled = createRecentMapBySize<number, Known>(SPECS_BYTES_MAX, ({ bytes }) => bytes);
-  /** Specs that are current do not wait for those that somebody wants to deploy. */
+  /** Two queues, so that loading current specs does not wait for specs that are being deployed. */
   const [loads, checks] = [openTurns(), openTurns()];
   const loading = new Map<number, Promise<CompiledSpec>>();
   const follower = followVersion(engine, host, keys.specVersion(), () => {
     for (const known of compiled.values()) known.isCurrent = false;
-    // What is being read now may be old already: nobody may join it.
+    // Loads under way may already be outdated: no caller may join them.
     loading.clear();
   });
 
@@ -84,7 +88,7 @@ export function openSpecCache(engine: Engine, host: Host): SpecCache {
     if (!("spec_hash" in stored)) return await bind(tenant, stored);
     const result = await loads(() => compileInPieces(stored.spec, "store"));
     assert(result.ok, "a deployed spec compiles");
-    // The hash as stored names the spec on all nodes, also on one whose build hashes otherwise.
+    // The stored hash names the spec on all nodes, even on one whose build computes another hash.
     return await bind(tenant, { ...result.spec, hash: stored.spec_hash });
   }
 
@@ -95,7 +99,7 @@ export function openSpecCache(engine: Engine, host: Host): SpecCache {
     return await runInPieces(prepareSpecSteps(document, origin), host);
   }
 
-  /** With the blobs of now, which may be newer than those that are known. */
+  /** Binds the current blobs, which may be newer than the known ones. */
   async function bind(tenant: number, spec: CompiledSpec): Promise<CompiledSpec> {
     if (spec.moduleCalls.length === 0) return spec;
     const references = spec.moduleCalls.map(({ blob }) => blob);
@@ -114,7 +118,7 @@ export function openSpecCache(engine: Engine, host: Host): SpecCache {
     const started = load(tenant);
     loading.set(tenant, started);
     started.then((spec) => {
-      // A deploy during the load has taken it off the list: then it may be the old spec.
+      // A deploy during the load removed it from the map; its spec may then be the old one.
       if (loading.get(tenant) === started) keep(tenant, spec, true);
     }).catch(() => {}).finally(() => {
       if (loading.get(tenant) === started) loading.delete(tenant);
@@ -156,7 +160,7 @@ function measureSpec({ document, aggregateTypes }: CompiledSpec): number {
   return Math.max(SPEC_BYTES_MIN, bytes);
 }
 
-/** Runs one after the other what it is given, so that many together take no more of each turn. */
+/** Runs jobs one after the other, so that many jobs take no more of a turn than one. */
 function openTurns() {
   let last: Promise<unknown> = Promise.resolve();
   return <T>(run: () => Promise<T>): Promise<T> => {
@@ -167,8 +171,8 @@ function openTurns() {
 }
 
 /**
- * Whether states folded under `spec` are still what reads ask for. Guarded: what a transaction does
- * because of it is not done when a deploy or a new version of a blob comes between.
+ * Whether states folded under `spec` are still what reads ask for. The read is guarded: the
+ * transaction conflicts if a deploy or a new version of a blob commits meanwhile.
  */
 export async function isCurrentFold(
   tx: Transaction,

@@ -1,6 +1,7 @@
 /**
- * A projection as CSV, a page of rows at a time, however many there are. One page of an instance is
- * made at a time, so that many exports of one hold up nobody else.
+ * Exports a projection as CSV, one page of rows at a time, however many rows there are.
+ *
+ * Each instance has one page made at a time, so that its exports hold up no other instance.
  */
 
 import { assert } from "../domain/assert.ts";
@@ -22,25 +23,28 @@ import { waitForViews } from "./views_caught_up.ts";
 
 export interface CsvRequest {
   readonly name: string;
-  /** Without it all, in the order of the definition. */
+  /** Absent: all columns, in the order of the definition. */
   readonly columns?: readonly string[];
-  /** Whether texts that spreadsheets would take for formulas are marked as texts. */
+  /** Whether to mark texts that spreadsheets would take for formulas as texts. */
   readonly formulasAsText?: boolean;
-  /** Whether the last good rows will do where the projection is broken. */
+  /** Whether to export the last good rows if the projection is broken. */
   readonly stale?: boolean;
 }
 
 export interface CsvExport {
-  /** Nobody brings the rows up to date. */
+  /** Set if the rows are no longer brought up to date. */
   readonly stale?: true;
-  /** Commits that the rows may not show yet; 0: they show all that was written before. */
+  /**
+   * The number of commits that the rows may not show yet; 0 if they show everything written
+   * before.
+   */
   readonly lag: number;
-  /** In UTF-8, by pages: the header first. Throws where the projection changes meanwhile. */
+  /** UTF-8 text in pages, the header first. Throws if the projection changes meanwhile. */
   readonly pages: AsyncGenerator<Uint8Array<ArrayBuffer>>;
 }
 
 const PAGE_ROWS = 500;
-/** Some milliseconds of this thread. */
+/** A page this large takes some milliseconds of this thread. */
 const PAGE_BYTES = 256 * 1024;
 const KEY = "key";
 const encoder = new TextEncoder();
@@ -74,7 +78,7 @@ export async function exportView(
 
   function readPage<T>(read: (tx: ReadTransaction) => Promise<T>): Promise<T> {
     return lines.inLine(instanceId, async () => {
-      // A page is a piece of work: between two of them others have the thread.
+      // A page is a slice of work: other work gets the thread between two of them.
       await waitForTurn(host);
       return await engine.snapshot(read);
     });
@@ -97,7 +101,7 @@ async function* csvPages(
       const options = { after, limit: PAGE_ROWS, bytesMax: PAGE_BYTES };
       return { now, rows: await readViewRows(tx, now, options) };
     });
-    // Half an export must not look like a whole one.
+    // A partial export must not look complete, so it fails.
     if (page === undefined) throw new Error("The projection was changed while it was exported");
     view = page.now;
     for (const row of page.rows) {
@@ -110,7 +114,7 @@ async function* csvPages(
   }
 }
 
-/** A version that was built anew under another spec has the same columns: it goes on in that. */
+/** Whether the export may continue: a version rebuilt under another spec has the same columns. */
 function isSameTable(now: View, first: View): boolean {
   return now.number === first.number &&
     JSON.stringify(now.columns) === JSON.stringify(first.columns);

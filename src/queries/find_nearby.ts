@@ -1,6 +1,7 @@
 /**
- * The aggregates of one type nearest to a point, each at its newest point. Spec: "GET
- * /{aggregate_type}/nearby"; decided in "Geo". One version of the store answers all of it.
+ * Finds the aggregates of one type nearest to a point, each at its newest point.
+ *
+ * One version of the store answers the whole request. See docs/reference/geo.md.
  */
 
 import { openSearch } from "../domain/geo/search.ts";
@@ -14,12 +15,12 @@ import type { Engine } from "../kv/engine.ts";
 import { readPoints } from "../store/geo_index.ts";
 import type { SpecCache } from "./current_spec.ts";
 
-/** Areas read at once: each waits for a reply, where the store is on a network. */
+/** Areas read at once. On a networked store each read waits for a reply. */
 const AREAS_AT_ONCE = 2;
-/** Points of an area read at once. With more, or more areas, more is read than is of use. */
+/** Points of an area read at once. Larger values, or more areas, would read more than is used. */
 const AREA_POINTS = 64;
 
-/** 404 for an unknown type, and for one of which no event has a point. */
+/** 404 for an unknown type, and for a type none of whose events has a point. */
 export async function findNearby(
   engine: Engine,
   specs: SpecCache,
@@ -35,7 +36,7 @@ export async function findNearby(
     return refuse({ kind: "not_found", message });
   }
   const limit = Math.min(asked, limits.listPageMax);
-  // One more tells whether anything is left out.
+  // One result more than the limit shows whether any are left out.
   const search = openSearch(point, radius, limit + 1);
   const pieces = openPieces(turns);
   await engine.snapshot(async (tx) => {

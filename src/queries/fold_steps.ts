@@ -1,6 +1,8 @@
 /**
- * Folds events with the handlers of a type: those of the spec's own language here, as far as that
- * takes no longer than a piece, else in a process; and those that are modules in their processes.
+ * Folds events with the handlers of an aggregate type.
+ *
+ * Handlers in the spec's own language run here as long as that fits into one time slice,
+ * otherwise in a compute process. Handlers that are modules run in the module processes.
  */
 
 import { Buffer } from "node:buffer";
@@ -17,7 +19,7 @@ import type { CallPurpose } from "../domain/wasm/trace.ts";
 import type { ComputeRunner } from "./run_compute.ts";
 import type { ModuleEvent, ModuleRunner } from "./run_modules.ts";
 
-/** Events, and beside them the texts they were decoded from. */
+/** Events, and beside them the texts that they were decoded from. */
 export interface FoldEvents {
   readonly events: readonly StoredEvent[];
   readonly stored: readonly { readonly raw: string }[];
@@ -25,36 +27,36 @@ export interface FoldEvents {
 
 export type Folded =
   | { readonly ok: true }
-  /** `index`: which of the events taken it was, where it is known. */
+  /** `index`: the position of the event among those taken, if it is known. */
   | { readonly ok: false; readonly refusal: Refusal; readonly index?: number };
 
-/** A state while events are folded into it. After a refusal it is of no use. */
+/** A fold in progress. After a refusal it must not be used. */
 export interface Folding {
   take(events: FoldEvents): Promise<Folded>;
-  /** The state as JSON text, refused when it is larger than a state may be. */
+  /** The state as JSON text; refused if it is larger than a state may be. */
   stateJson(): Outcome<string>;
 }
 
-/** Where handlers are run that are not run here. */
+/** Runs the handlers that do not run in this thread. */
 export interface HandlerRunners {
   readonly modules: ModuleRunner;
   readonly compute: ComputeRunner;
 }
 
-/** A state that is begun with here, and events that are folded here; what is larger: elsewhere. */
+/** The largest base state and the largest input of events that are folded in this thread. */
 export const STATE_CHARACTERS_HERE_MAX = 256 * 1024;
 export const EVENT_BYTES_HERE_MAX = 1024 * 1024;
 
 const FOLDED: Folded = { ok: true };
 
-/** A fold that is made here while it takes no more than a piece. */
+/** A fold in this thread that may take at most one time slice. */
 export interface QuickFold {
-  /** Undefined where it would take more: then it is for a process, from its beginning. */
+  /** Undefined if it would take longer; a process must then fold from the beginning. */
   take(events: readonly StoredEvent[]): Outcome<JsonObject> | undefined;
   stateJson(): Outcome<string>;
 }
 
-/** `base`: at most {@link STATE_CHARACTERS_HERE_MAX}; undefined: the empty state. */
+/** `base`: at most {@link STATE_CHARACTERS_HERE_MAX} characters; undefined: the empty state. */
 export function openQuickFold(
   { handlers }: CompiledAggregateType,
   base: string | undefined,
@@ -72,7 +74,10 @@ export function openQuickFold(
   };
 }
 
-/** A fold of a type that has modules; `base`: the state to begin with, undefined: the empty one. */
+/**
+ * Begins a fold of a type that has modules. `base`: the initial state; undefined: the empty
+ * one.
+ */
 export function beginFold(
   { modules, compute }: HandlerRunners,
   tenant: number,
@@ -108,7 +113,7 @@ export function beginFold(
   }
 
   async function take({ events, stored }: FoldEvents): Promise<Folded> {
-    // Events that nothing handles break no run.
+    // Events without a handler do not split a run.
     const handled = events.map((event, index) => {
       return { event, raw: stored[index]!.raw, index, call: wasmHandlers.get(event.type) };
     }).filter(({ event, call }) => call !== undefined || handlers.has(event.type));
@@ -129,7 +134,7 @@ export function beginFold(
   return { take, stateJson: () => accept(text) };
 }
 
-/** Undefined where it takes more than a piece. */
+/** Undefined if it takes more than one time slice. */
 function foldQuickly(
   type: CompiledAggregateType,
   base: string,
@@ -141,7 +146,7 @@ function foldQuickly(
   return folded?.ok ? quick.stateJson() : folded;
 }
 
-/** Folds events of a type without modules in one go; refused where it takes more than a piece. */
+/** Folds events of a type without modules at once; refused if it takes more than one time slice. */
 export function foldAtOnce(
   { handlers }: CompiledAggregateType,
   base: string | undefined,
@@ -155,14 +160,14 @@ export function foldAtOnce(
   return text.ok ? accept({ state, stateJson: text.value }) : text;
 }
 
-/** Says at which event a module was stopped. */
+/** Adds the event at which a module was stopped. */
 function describe(refusal: Refusal, { event, index }: { event: StoredEvent; index: number }) {
   if (refusal.kind !== "module_failed") return { refusal, index };
   const { key: event_key, type: event_type } = event;
   return { refusal: { ...refusal, context: { ...refusal.context, event_key, event_type } }, index };
 }
 
-/** Modules have taken longer than one request may. */
+/** The refusal if modules took longer than one request may. */
 export function refuseSlowModules(bytes: number) {
   const message = `The WebAssembly handlers took more than the ${limits.wasmRequestMsMax} ms of ` +
     "one request. What a read has folded is kept: the next one goes on there";

@@ -1,6 +1,8 @@
 /**
- * Folds a stream up to its head: from the newest usable state (memory, then snapshot, then
- * nothing), over events read in bounded chunks. Spec: "Synchronous read / rebuild budget".
+ * Folds a stream up to its head.
+ *
+ * It starts from the newest usable state (from memory, else a snapshot, else the empty state)
+ * and reads the events in bounded chunks. See docs/reference/reading.md.
  */
 
 import { decodeEvent, type StoredEvent } from "../domain/event.ts";
@@ -25,7 +27,7 @@ import {
 } from "./fold_steps.ts";
 import type { FoldOrder } from "./run_compute.ts";
 
-/** A state and how far into its stream it is. */
+/** A state, and how far into its stream it reaches. */
 export interface FoldedState {
   readonly length: number;
   readonly bytes: number;
@@ -33,21 +35,21 @@ export interface FoldedState {
   readonly stateJson: string;
 }
 
-/** What a fold goes by. */
+/** The input of a fold. */
 export interface FoldWork {
   readonly tenant: number;
   readonly stream: StreamKey;
   readonly type: CompiledAggregateType;
   readonly head: StreamHead;
-  /** Where to begin; undefined: at the first event. */
+  /** The state to begin with; undefined: begin at the first event. */
   readonly base: FoldedState | undefined;
 }
 
-/** Stored bytes decoded and folded at a time. */
+/** The stored bytes that are decoded and folded at a time. */
 const CHUNK_BYTES = 64 * 1024;
-/** The same, where a process folds them. */
+/** The same for a fold in a process. */
 const JOB_CHUNK_BYTES = 192 * 1024;
-/** What modules are given at a time: by the time it takes them, and at most so many events. */
+/** Modules get about as many events at a time as they fold in this time, and at most this many. */
 const SLICE_MS = 100;
 const SLICE_EVENTS_MAX = 512;
 
@@ -59,7 +61,10 @@ export function bytesToFold({ head, base }: Pick<FoldWork, "head" | "base">): nu
 const READ_PLAINLY = "Read it without `synchronous` and `at`, which fold every event: a plain " +
   "read begins with the last snapshot";
 
-/** `isFromFirst`: it was asked to fold every event, although a snapshot may tell of most. */
+/**
+ * `isFromFirst`: the caller asked to fold every event, although a snapshot may cover most of
+ * them.
+ */
 export function refuseBudget(bytes: number, limit: number, isFromFirst: boolean) {
   const message = `Reading this aggregate takes ${bytes} bytes of events, more than the budget ` +
     `of ${limit}. A rebuild in the background makes it readable again`;
@@ -67,13 +72,13 @@ export function refuseBudget(bytes: number, limit: number, isFromFirst: boolean)
   return refuse({ kind: "fold_budget_exceeded", message, bytes, limit, hint });
 }
 
-/** What folding takes beside the work: where events are, and what runs handlers. */
+/** The tools of a fold: the store that holds the events, and the runners of handlers. */
 export interface FoldTools extends HandlerRunners {
   readonly engine: Engine;
   readonly host: Host;
 }
 
-/** A state on its way to the head. */
+/** An intermediate state on the way to the head. */
 export interface FoldStep {
   readonly length: number;
   readonly bytes: number;
@@ -82,15 +87,19 @@ export interface FoldStep {
 
 export interface FoldOptions {
   readonly purpose: CallPurpose;
-  /** Stored bytes of a step, where it is made in a process; left out: one step to the head. */
+  /** The stored bytes of one step, if it runs in a process. Absent: one step to the head. */
   readonly stepBytes?: number;
-  /** Makes what leaves out events that it says no to. A fold may begin again, with a new one. */
+  /**
+   * Makes a filter that drops the events for which it returns false. A fold that restarts makes
+   * a new one.
+   */
   readonly filter?: () => (event: StoredEvent) => boolean;
 }
 
 /**
- * Folds on to the head and gives the state after each step; ends with a refusal, if any. What is
- * small is folded here, and again from its beginning in a process where that was too much.
+ * Folds up to the head and yields the state after each step; ends at the first refusal. A small
+ * fold is tried in this thread. If it takes too long, a process starts again from the
+ * beginning.
  */
 export async function* foldInSteps(
   tools: FoldTools,
@@ -111,7 +120,7 @@ function isQuick(work: FoldWork): boolean {
   return bytesToFold(work) <= EVENT_BYTES_HERE_MAX;
 }
 
-/** Undefined where it takes more than a piece. */
+/** Undefined if it takes more than one time slice. */
 async function foldHere(
   { engine, host }: FoldTools,
   work: FoldWork,
@@ -129,7 +138,7 @@ async function foldHere(
   return accept({ ...reached.now(), stateJson });
 }
 
-/** One job of a process after the other, each from the state that the one before has left. */
+/** Runs one process job after another, each from the state that the last one reached. */
 async function* foldElsewhere(
   tools: FoldTools,
   work: FoldWork,
@@ -147,7 +156,7 @@ async function* foldElsewhere(
   }
 }
 
-/** The events from the base on, as many as go into one step. */
+/** One job: the events from the base on, as many as fit into one step. */
 function openFoldJob(
   { engine, host }: FoldTools,
   work: FoldWork,
@@ -158,7 +167,7 @@ function openFoldJob(
 
   async function* events(): AsyncGenerator<string[]> {
     const isWanted = filter();
-    // It may be read more than once.
+    // The events may be read more than once.
     count = openCount(base);
     for await (const { stored, events } of eventChunks(engine, host, work, JOB_CHUNK_BYTES)) {
       yield stored.filter((_, index) => isWanted(events[index]!)).map(({ raw }) => raw);
@@ -197,13 +206,13 @@ function keepAll() {
 }
 
 function keepWanted({ stored, events }: EventChunk, isWanted: (event: StoredEvent) => boolean) {
-  // Each is asked once: who is asked may count.
+  // Call the filter once for each event: it may count its calls.
   const isKept = events.map(isWanted);
   const keep = (_: unknown, index: number) => isKept[index]!;
   return { stored: stored.filter(keep), events: events.filter(keep) };
 }
 
-/** How far a fold has come. */
+/** Counts how far a fold has come. */
 function openCount(base: FoldedState | undefined) {
   let length = base?.length ?? 0;
   let bytes = base?.bytes ?? 0;
@@ -228,7 +237,10 @@ interface SliceSize {
   next(): number;
 }
 
-/** How many events modules are given at a time: about as many as take a tenth of a second. */
+/**
+ * Adapts how many events modules get at a time, so that one call takes about a tenth of a
+ * second.
+ */
 function openSliceSize(host: Host): SliceSize {
   let size = SLICE_EVENTS_MAX / 8;
   let beganMs: number | undefined;
@@ -245,10 +257,10 @@ function openSliceSize(host: Host): SliceSize {
 }
 
 /**
- * Folds to the head. The caller has compared {@link bytesToFold} with its budget. Gives undefined
- * when the stream was rewritten meanwhile: then everything read is void, and the caller starts
- * again from a fresh head. Where modules take longer than a request may, `onPart` hears how far it
- * has come.
+ * Folds up to the head. The caller has compared {@link bytesToFold} with its budget. Returns
+ * undefined if the stream was rewritten meanwhile: everything read is then void, and the caller
+ * must start again from a fresh head. If modules take longer than a request may, `onPart` gets
+ * the state reached.
  */
 export async function foldStream(
   tools: FoldTools,
@@ -278,7 +290,7 @@ export async function foldStream(
   return refuseSlowModules(bytesToFold(work));
 }
 
-/** As {@link foldStream}, but those who want the same state at the same time share one fold. */
+/** As {@link foldStream}, but concurrent requests for the same state share one fold. */
 export function shareFolds(
   tools: FoldTools,
 ): (work: FoldWork, onPart: (state: FoldedState) => void) => ReturnType<typeof foldStream> {
@@ -295,13 +307,13 @@ export function shareFolds(
   };
 }
 
-/** Consecutive events as they are stored, and decoded. */
+/** Consecutive events, as stored and decoded. */
 interface EventChunk {
   readonly stored: readonly IndexedEvent[];
   readonly events: readonly StoredEvent[];
 }
 
-/** The decoded events between base and head, about `bytesMax` at a time; takes turns. */
+/** The decoded events between base and head, about `bytesMax` at a time. Yields to other work. */
 async function* eventChunks(
   engine: Engine,
   host: Host,
@@ -322,7 +334,7 @@ async function* eventChunks(
   }
 }
 
-/** True when the stream is no longer the one that `head` described. */
+/** Whether the stream has been rewritten since `head` was read. */
 export async function wasRewritten(
   engine: Engine,
   tenant: number,

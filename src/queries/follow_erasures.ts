@@ -1,6 +1,8 @@
 /**
- * What was made of events and is in memory is forgotten on every node when a stream is erased. It
- * would never be shown again, for it is of another generation; but it would be there.
+ * Clears cached data derived from events on every node when a stream is erased.
+ *
+ * The cached data would never be shown again, since it belongs to an older generation, but the
+ * erased content would still be in memory.
  */
 
 import type { Host } from "../host.ts";
@@ -8,12 +10,12 @@ import type { Engine } from "../kv/engine.ts";
 import { keys } from "../store/keys.ts";
 import { followVersion } from "./follow_version.ts";
 
-/** Something in memory that may be of events. */
+/** A cache that may hold data derived from events. */
 export interface Memory {
   clear(): void;
 }
 
-/** Ends with the result. */
+/** Call the result to stop. */
 export function followErasures(
   engine: Engine,
   host: Host,

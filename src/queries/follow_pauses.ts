@@ -1,6 +1,7 @@
 /**
- * Which environments are paused, as every node knows it: what changes anywhere is heard of within
- * seconds. Asked with every write, so the answer is in memory.
+ * Knows which environments are paused. Every node learns of a change within seconds.
+ *
+ * Each write asks, so the answer comes from memory.
  */
 
 import type { Host } from "../host.ts";
@@ -10,20 +11,23 @@ import { listPauses, type ReactionPause } from "../store/paused_reactions.ts";
 import { followVersion } from "./follow_version.ts";
 
 export interface PausedReactions {
-  /** As far as is known: before the first reading nothing is. */
+  /** Answers from memory; nothing counts as paused before the first read. */
   isPaused(tenant: number): boolean;
-  /** Environments whose timers are to be put back. */
+  /** Environments whose timers must be restored. */
   resuming(): readonly number[];
-  /** Resolves when what is known is as it was told last. Throws where the store is away. */
+  /**
+   * Resolves when all changes reported so far have been read. Throws if the store is
+   * unavailable.
+   */
   ready(): Promise<void>;
-  /** Called where this process has just changed it. */
+  /** Call when this process has just changed a pause. */
   forget(): void;
   close(): Promise<void>;
 }
 
 export function followPauses(engine: Engine, host: Host): PausedReactions {
   let pauses: ReadonlyMap<number, ReactionPause> = new Map();
-  /** Changes that were heard of, and those that are known. */
+  /** The number of changes reported, and the number already read. */
   let heard = 1;
   let known = 0;
 
@@ -39,7 +43,7 @@ export function followPauses(engine: Engine, host: Host): PausedReactions {
 
   function forget(): void {
     heard++;
-    // Where the store is away, whoever asks next tries again.
+    // If the store is unavailable, the next caller of `ready` tries again.
     ready().catch(() => {});
   }
 

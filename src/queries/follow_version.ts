@@ -1,25 +1,27 @@
 /**
- * Follows a counter of the store, so that what was remembered under an older count is forgotten.
- * A watch tells at once; a read each second covers a lost watch. While neither works, the caller
- * is told that nothing remembered may be trusted. Decisions: "Revocation works ... within 5 s".
+ * Follows a counter in the store, so that caches filled under an older count can be cleared.
+ *
+ * A watch reports changes at once; a read every second covers a lost watch. While neither
+ * works, `isFresh` is false and the caller must not trust its cache. This is how a revoked key
+ * stops working within 5 s. See docs/reference/operators.md.
  */
 
 import type { Host } from "../host.ts";
 import type { Bytes, Engine, Watch } from "../kv/engine.ts";
 
-/** How often the counter is read although no watch spoke. */
+/** The interval at which the counter is read even if no watch fired. */
 const POLL_MS = 1_000;
-/** For how long after such a read memory may be used: below the 5 s promised. */
+/** How long caches may be used after such a read; below the promised 5 s. */
 const FRESH_MS = 4_000;
 
 export interface VersionFollower {
-  /** True while the counter was read recently enough for memory to be used. */
+  /** True if the counter was read recently enough for caches to be used. */
   isFresh(nowMs: number): boolean;
-  /** Resolves when nothing of it runs any more. */
+  /** Resolves when no work of the follower is running. */
   close(): Promise<void>;
 }
 
-/** `onChange` is called with the first reading and with each change seen after it. */
+/** Calls `onChange` at the first read and at each change seen after it. */
 export function followVersion(
   engine: Engine,
   host: Host,
@@ -41,8 +43,8 @@ export function followVersion(
   }
 
   /**
-   * Reads until the watch has ended; true when that was a change. A watch may be armed only after
-   * the first read, and so miss a change before it: the next reading finds that.
+   * Reads until the watch ends; returns true if it ended with a change. The watch may be armed
+   * only after the first read and so miss a change before it; the next read finds that change.
    */
   async function readUntilEnded(watch: Watch): Promise<boolean> {
     let ended: "changed" | "lost" | undefined;
@@ -63,7 +65,7 @@ export function followVersion(
     }
   }
 
-  /** Until the next reading is due, or less when woken. */
+  /** Waits until the next read is due, or until woken. */
   function pause(): Promise<void> {
     return new Promise((resolve) => {
       const cancel = host.startTimer(POLL_MS, resolve);
@@ -77,7 +79,7 @@ export function followVersion(
   async function run(): Promise<void> {
     while (!stopped) {
       const isChanged = await followOnce();
-      // The store is away, or watches end at once: asking again at once might go on for ever.
+      // The store is unavailable or watches end at once: without a pause this loop would spin.
       if (!isChanged && !stopped) await pause();
     }
   }
@@ -86,14 +88,14 @@ export function followVersion(
     try {
       return await readUntilEnded(engine.watch(key));
     } catch {
-      // The store is away: memory ages until it is no longer used.
+      // The store is unavailable: the caches age until they are no longer used.
       return false;
     }
   }
 
   const running = run();
   return {
-    // A clock that was set back tells nothing of how old the reading is.
+    // If the clock was set back, the age of the read is unknown.
     isFresh: (nowMs) => nowMs >= readAtMs && nowMs < readAtMs + FRESH_MS,
     close() {
       stopped = true;

@@ -1,12 +1,14 @@
 /**
- * Which instance a tenant number belongs to: all environments of an instance share its turns among
- * the WebAssembly modules of a process, and what it may deliver at a time.
+ * Finds the instance that a tenant number belongs to.
+ *
+ * All environments of an instance share its turns among the WebAssembly modules of a process,
+ * and its limit of concurrent deliveries.
  */
 
 import type { Engine } from "../kv/engine.ts";
 import { listInstances } from "../store/instances.ts";
 
-/** Numbers are never reused, so what is known stays true. */
+/** Tenant numbers are never reused, so entries stay valid. */
 export function openInstanceNames(engine: Engine): (tenant: number) => string | Promise<string> {
   const known = new Map<number, string>();
 
@@ -14,7 +16,8 @@ export function openInstanceNames(engine: Engine): (tenant: number) => string | 
     for (const { id, tenants } of await engine.snapshot((tx) => listInstances(tx))) {
       for (const number of Object.values(tenants)) known.set(number, id);
     }
-    // Replaced by an import since: it has a turn of its own for as long as it is still asked for.
+    // A transfer has replaced this tenant; it gets a turn of its own while callers still ask
+    // for it.
     if (!known.has(tenant)) known.set(tenant, `tenant ${tenant}`);
     return known.get(tenant)!;
   }

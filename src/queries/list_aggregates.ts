@@ -1,4 +1,8 @@
-/** Ids of one type, or resolved aggregates. Spec: "GET /{aggregate_type}". */
+/**
+ * Lists the ids of one aggregate type, or its aggregates with their states.
+ *
+ * See docs/reference/reading.md.
+ */
 
 import { assert } from "../domain/assert.ts";
 import { limits } from "../domain/limits.ts";
@@ -13,7 +17,7 @@ import { listAggregateIds } from "../store/aggregates.ts";
 import type { SpecCache } from "./current_spec.ts";
 import type { AggregateReader } from "./read_aggregate.ts";
 
-/** Longer than any identifier: a cursor above it names nothing. */
+/** Longer than any identifier, so a longer cursor names nothing. */
 const CURSOR_CHARACTERS_MAX = 256;
 
 export interface ListParts {
@@ -38,7 +42,7 @@ export async function listAggregates(
   }
   const asked = request.limit ?? limits.listPageDefault;
   const limit = Math.min(asked, limits.listPageMax);
-  // One more than the page tells exactly whether anything follows it.
+  // One more than the page holds shows whether anything follows.
   const found = await engine.snapshot((tx) =>
     listAggregateIds(tx, tenant.number, aggregateType, { start, limit: limit + 1 })
   );
@@ -54,10 +58,10 @@ export async function listAggregates(
 }
 
 /**
- * Reads each aggregate within what is left of the request's budget; one that no request could read
- * carries its error and the rest go on. A page ends early before what only another page's budget
- * can read, before a state with which it would be longer than a page of events may be, and when
- * folding has taken what time a request has.
+ * Reads each aggregate within the rest of the request's budget. An aggregate that no request
+ * could read gets an error entry, and the others continue. The page ends early in three cases:
+ * the next aggregate needs the full budget of another page; its state would make the page
+ * longer than a page of events may be; or folding has used up the time of a request.
  */
 async function resolveEach(
   host: Host,

@@ -1,11 +1,15 @@
-/** The API keys of a tenant, never the keys themselves. Spec: "Operator endpoints". */
+/**
+ * Lists the API keys of a tenant, without the secret keys themselves.
+ *
+ * See docs/reference/operators.md.
+ */
 
 import type { ApiKeyView } from "../domain/access.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type { Engine } from "../kv/engine.ts";
 import { listApiKeyRecords, viewApiKey } from "../store/api_keys.ts";
 
-/** Oldest first. Keys whose end has come are listed until they are revoked for good. */
+/** Oldest first. An expired key is listed until it is revoked for good. */
 export async function listApiKeys(
   engine: Engine,
   tenant: Tenant,

@@ -1,4 +1,4 @@
-/** The versions of all blobs of an environment. EXT `GET /_admin/blobs`. */
+/** Lists the versions of all blobs of an environment: `GET /_admin/blobs`. */
 
 import { cutPage, type ListPage, pageLimit } from "../domain/list_page.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
@@ -9,7 +9,7 @@ import { listBlobs as listStored } from "../store/blobs.ts";
 
 export type BlobPage = ListPage<BlobVersion>;
 
-/** In the order of names and versions. `start` is a version as it is pinned: `<name>:v<N>`. */
+/** Sorted by name and version. `start` is a pinned version: `<name>:v<N>`. */
 export async function listBlobs(
   engine: Engine,
   tenant: Tenant,

@@ -1,7 +1,8 @@
 /**
- * The deliveries of one listener. EXT `GET /_listeners/{name}/deliveries`: those of one state, or
- * of all states one after the other. What waits comes by stream and place, what is over newest
- * first.
+ * Lists the deliveries of one listener: `GET /_listeners/{name}/deliveries`.
+ *
+ * The list covers one state, or all states in turn. Pending deliveries are sorted by stream and
+ * index, finished ones newest first.
  */
 
 import { eventId, parseEventId } from "../domain/event.ts";
@@ -26,7 +27,7 @@ export interface ListDeliveriesRequest {
   readonly listener: string;
   readonly state?: DeliveryState;
   readonly limit?: number;
-  /** As a page has given it. */
+  /** A cursor from an earlier page. */
   readonly start?: string;
 }
 
@@ -34,7 +35,7 @@ const STATES: readonly DeliveryState[] = ["pending", ...END_STATES];
 /** Longer than any cursor. */
 const START_CHARACTERS_MAX = 256;
 
-/** Where a page begins: behind a delivery of one state. */
+/** The start of a page: after a delivery of one state. */
 interface Place {
   readonly state: DeliveryState;
   readonly after?: string;

@@ -1,11 +1,11 @@
-/** A page of error records, newest first. EXT `GET /_errors`. */
+/** A page of error records, newest first: `GET /_errors`. */
 
 import type { ErrorPage, ErrorRecord } from "../domain/error_record.ts";
 import { checkStart, cutPage, pageLimit } from "../domain/list_page.ts";
 import { accept, type Outcome } from "../domain/refusal.ts";
 import type { Tenant } from "../domain/tenant.ts";
 
-/** What gives records; see `record_error.ts`. */
+/** The source of records; see `record_error.ts`. */
 type Lister = (
   tenant: Tenant,
   page: { readonly start?: string; readonly limit: number },

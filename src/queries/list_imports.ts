@@ -1,4 +1,4 @@
-/** Imports of an environment: one, or a page of them by their ids. EXT `GET /_admin/imports`. */
+/** The imports of an environment, one by id or a page sorted by id: `GET /_admin/imports`. */
 
 import { cutPage, type ListPage, pageLimit } from "../domain/list_page.ts";
 import { type ImportView, isImportId, viewImport } from "../domain/import/progress.ts";

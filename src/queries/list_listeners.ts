@@ -1,4 +1,4 @@
-/** The listeners of the current spec, and how their deliveries are. EXT `GET /_listeners`. */
+/** The listeners of the current spec and the state of their deliveries: `GET /_listeners`. */
 
 import type { Circuit } from "../domain/listener/circuit.ts";
 import type { Listener } from "../domain/listener/definition.ts";
@@ -19,7 +19,7 @@ import type { SpecCache } from "./current_spec.ts";
 
 export interface ListListenersRequest {
   readonly limit?: number;
-  /** A name, exclusive. */
+  /** A name; the page begins after it. */
   readonly start?: string;
 }
 
@@ -30,10 +30,10 @@ export interface ListenerTools {
   readonly circuitOf: (tenant: number, listener: string) => Circuit | undefined;
 }
 
-/** Of each state of each listener. */
+/** The largest count for each state of each listener. */
 const COUNT_MAX = 200;
 
-/** By name. */
+/** Sorted by name. */
 export async function listListeners(
   tools: ListenerTools,
   { number: tenant }: Tenant,

@@ -1,4 +1,8 @@
-/** The projections of an environment and how they are. Decisions, section 15. */
+/**
+ * Lists the projections of an environment with their status.
+ *
+ * See docs/reference/projections.md.
+ */
 
 import type { ProjectionStatus } from "../domain/projection/status.ts";
 import type { Tenant } from "../domain/tenant.ts";
@@ -13,10 +17,10 @@ import {
 import { readViewRow } from "../store/view_rows.ts";
 import { listRetries, readBuild, readMissed } from "../store/view_work.ts";
 
-/** What is more is told as this many. */
+/** Larger counts are reported as this number. */
 const COUNT_MAX = 1_000;
 
-/** By name. */
+/** Sorted by name. */
 export async function listProjections(
   engine: Engine,
   { number: tenant }: Tenant,

@@ -1,4 +1,4 @@
-/** Sagas by name and state, the newest first. EXT `GET /_sagas`. */
+/** Lists sagas by name and state, newest first: `GET /_sagas`. */
 
 import { checkStart, cutPage, pageLimit } from "../domain/list_page.ts";
 import { accept, type Outcome } from "../domain/refusal.ts";
@@ -8,13 +8,13 @@ import type { Engine } from "../kv/engine.ts";
 import { listSagas as listSummaries, type SagaFilter } from "../store/sagas.ts";
 
 export interface ListSagasRequest extends SagaFilter {
-  /** As asked for, at least 1; clamped to `limits.listPageMax`. */
+  /** As requested, at least 1; clamped to `limits.listPageMax`. */
   readonly limit?: number;
-  /** Exclusive: the page has what is older. */
+  /** Exclusive: the page holds older sagas. */
   readonly start?: string;
 }
 
-/** Longer than any id of a saga. */
+/** Longer than any saga id. */
 const START_CHARACTERS_MAX = 64;
 /** Longer than any name. */
 const NAME_CHARACTERS_MAX = 64;

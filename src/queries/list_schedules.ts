@@ -1,4 +1,4 @@
-/** Scheduled events that have not fired. EXT `GET /_scheduled` and `GET /_scheduled/{id}`. */
+/** Scheduled events that have not fired: `GET /_scheduled` and `GET /_scheduled/{id}`. */
 
 import { limits } from "../domain/limits.ts";
 import { checkStart, listPage, pageLimit } from "../domain/list_page.ts";
@@ -14,14 +14,18 @@ import {
   type ScheduleRecord,
 } from "../store/schedules.ts";
 
-/** An id, or what might be one: longer names nothing. */
+/** Longer than any id, so a longer text names nothing. */
 const ID_CHARACTERS_MAX = 64;
-/** Records that one page looks at, give or take a page: some are cancelled, but stay till due. */
+/**
+ * How many records one page looks at, give or take a page: cancelled ones stay until they are
+ * due.
+ */
 const LOOKED_AT_MAX = 1_000;
 
 /**
- * By id. `truncated` is exact as long as no more than {@link LOOKED_AT_MAX} in a row were cancelled
- * all at once: then a page ends early, and may hold nothing.
+ * Sorted by id. A page that has looked at {@link LOOKED_AT_MAX} records ends early: it may be
+ * empty, and `truncated` may then be true although nothing follows. Otherwise `truncated` is
+ * exact.
  */
 export async function listSchedules(
   engine: Engine,
@@ -32,7 +36,7 @@ export async function listSchedules(
   const checked = checkStart(start, ID_CHARACTERS_MAX);
   if (!checked.ok) return checked;
   const limit = pageLimit(request.limit);
-  // One more than the page tells exactly whether anything follows it.
+  // One more than the page holds shows whether anything follows.
   const { pending, lastLookedAt } = await engine.snapshot((tx) =>
     listPending(tx, tenant.number, start, limit + 1)
   );
@@ -41,7 +45,10 @@ export async function listSchedules(
   return accept(listPage(data.map(viewOf), request.limit, nextStart));
 }
 
-/** `lastLookedAt`: where looking ended before there were `count` and before the list ended. */
+/**
+ * `lastLookedAt`: where the search gave up, with fewer than `count` found and the list not at
+ * its end.
+ */
 async function listPending(
   tx: Pick<ReadTransaction, "get" | "getRange">,
   tenant: number,
@@ -52,7 +59,7 @@ async function listPending(
   let last = start;
   let limit = count;
   for (let looked = 0; looked < LOOKED_AT_MAX; looked += limit) {
-    // Mostly the first look is all.
+    // The first look usually suffices.
     if (looked > 0) limit = limits.listPageMax;
     const found = await listRecords(tx, tenant, { start: last, limit });
     const cancelled = await Promise.all(found.map((one) => isCancelled(tx, tenant, one)));

@@ -1,4 +1,4 @@
-/** From a request's type and id to the stream they name, or the refusal. Shared by all reads. */
+/** Resolves a request's type and id to a stream, or to a refusal; shared by all reads. */
 
 import { explainIdentifier, parseIdentifier } from "../domain/identifier.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
@@ -13,7 +13,7 @@ export interface LocatedStream {
   readonly type: CompiledAggregateType;
   readonly id: string;
   readonly key: StreamKey;
-  /** Singletons exist without events. */
+  /** Singletons exist even without events. */
   readonly singleton: boolean;
 }
 

@@ -1,17 +1,19 @@
 /**
- * Long texts to bytes and back, a slice at a time: what has tens of megabytes is never converted in
- * one go, and others have the thread between the slices.
+ * Converts long texts to bytes and back in slices.
+ *
+ * A text of tens of megabytes is never converted in one go, so other work gets the thread
+ * between the slices.
  */
 
-/** A slice takes less than a millisecond. */
+/** Converting a slice takes less than a millisecond. */
 const SLICE_CHARACTERS = 128 * 1024;
 const encoder = new TextEncoder();
 
-/** The UTF-8 of a text, in slices that each are whole. */
+/** The UTF-8 bytes of a text, in slices that never split a character. */
 export function* bytesOf(text: string): Generator<Uint8Array<ArrayBuffer>> {
   for (let at = 0; at < text.length;) {
     let end = Math.min(text.length, at + SLICE_CHARACTERS);
-    // Half a pair has no bytes of its own.
+    // Half of a surrogate pair has no UTF-8 encoding of its own.
     if (end < text.length && isFirstHalf(text.charCodeAt(end - 1))) end--;
     yield encoder.encode(text.slice(at, end));
     at = end;
@@ -22,7 +24,7 @@ function isFirstHalf(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff;
 }
 
-/** `rest`: lets others have the thread, where they have waited for it. */
+/** `rest`: yields the thread to other work if its time slice is over. */
 export async function textOf(
   bytes: Uint8Array,
   rest: () => Promise<void> | undefined,

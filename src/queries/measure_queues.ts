@@ -1,4 +1,4 @@
-/** How much background work waits, and for how long: what operators watch. */
+/** Measures how much background work waits, and for how long, for operators. */
 
 import { isEntryDue } from "../domain/reaction/outbox_entry.ts";
 import type { QueueMeasure } from "../domain/queue_measure.ts";
@@ -13,13 +13,13 @@ import { readHead } from "../store/streams.ts";
 import { listDueTimers } from "../store/timers.ts";
 import { listErasures, readTombstone } from "../store/tombstones.ts";
 
-/** Counted in each shard at most: a longer queue is told as this long. */
+/** The most entries counted in each shard; a longer queue is reported as this long. */
 const COUNT_MAX = 1_000;
-/** Entries of each shard that are looked at for the time they have waited. */
+/** How many entries of each shard are examined for their waiting time. */
 const LOOK_AT = 10;
 const MS_PER_SECOND = 1000;
 
-/** What is told of one shard, or of all that were looked at so far. */
+/** The measure of one shard, or of all shards so far. */
 interface Waiting {
   readonly depth: number;
   readonly lagMs: number;
@@ -28,8 +28,8 @@ interface Waiting {
 const NOTHING: Waiting = { depth: 0, lagMs: 0 };
 
 /**
- * Of the whole deployment, whichever process asks. Shard after shard, and writes come in between:
- * the sum is of no one moment, and nobody waits for it.
+ * Measures the whole deployment, whichever process asks. It reads shard after shard while
+ * writes continue, so the sum is not of one moment, and no write has to wait for it.
  */
 export async function measureQueues(engine: Engine, host: Host): Promise<QueueMeasure[]> {
   const nowMs = host.nowMs();
@@ -73,13 +73,13 @@ async function measureOutbox(tx: ReadTransaction, shard: number, nowMs: number):
   return { depth, lagMs: longest(nowMs, due.map(({ sinceMs }) => sinceMs)) };
 }
 
-/** Only timers that are due count: the rest costs nobody anything. */
+/** Counts only timers that are due; the others cost nothing yet. */
 async function measureTimers(tx: ReadTransaction, shard: number, nowMs: number): Promise<Waiting> {
   const due = await listDueTimers(tx, shard, nowMs, COUNT_MAX);
   return { depth: due.length, lagMs: longest(nowMs, due.map(({ dueMs }) => dueMs)) };
 }
 
-/** Those that wait for an endpoint that is left alone too. */
+/** Counts lanes whose listener's circuit is open too. */
 async function measureLanes(tx: ReadTransaction, shard: number, nowMs: number): Promise<Waiting> {
   const marked = await listMarks(tx, shard, COUNT_MAX);
   const firsts = await Promise.all(marked.slice(0, LOOK_AT).map((lane) => listLane(tx, lane, 1)));
@@ -88,7 +88,10 @@ async function measureLanes(tx: ReadTransaction, shard: number, nowMs: number): 
   return { depth: marked.length, lagMs: longest(nowMs, times) };
 }
 
-/** A commit of the log has no time; the newest event of its stream has one, in seconds. */
+/**
+ * Commits in the log have no time, so the time of their stream's newest event is used, in
+ * seconds.
+ */
 async function measureViews(tx: ReadTransaction, tenant: number, nowMs: number): Promise<Waiting> {
   const depth = await countCommits(tx, tenant, COUNT_MAX);
   if (depth === 0) return NOTHING;

@@ -1,6 +1,7 @@
 /**
- * What the store tells operators, read at most once a second however many ask, and given up where
- * the store does not answer in time: whoever asks is told that it does not.
+ * Measures the store for operators, at most once a second however many ask.
+ *
+ * If the store does not answer in time, the measure says that it is down.
  */
 
 import type { StoreMeasure } from "../domain/store_measure.ts";
@@ -8,14 +9,17 @@ import type { Host } from "../host.ts";
 import type { Engine } from "../kv/engine.ts";
 import { measureQueues } from "./measure_queues.ts";
 
-/** An answer is given again for so long. */
+/** How long a measure is reused. */
 const KEPT_MS = 1_000;
-/** Monitoring waits for ten seconds mostly, and the rest of its answer is wanted in any case. */
+/**
+ * Monitoring systems usually wait ten seconds, and they need the rest of the answer in any
+ * case.
+ */
 const WAIT_MS_MAX = 2_000;
 
 const DOWN: StoreMeasure = { isUp: false, queues: [] };
 
-/** Gives the measures; never throws. */
+/** Returns a function that measures; it never throws. */
 export function openStoreMeasures(engine: Engine, host: Host): () => Promise<StoreMeasure> {
   let kept: { readonly measure: StoreMeasure; readonly atMs: number } | undefined;
   let running: Promise<StoreMeasure> | undefined;

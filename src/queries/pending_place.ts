@@ -1,18 +1,18 @@
-/** Where a list of pending work goes on, as a text that clients send back as it is. */
+/** The cursor of a list of pending work, as an opaque text that clients send back unchanged. */
 
 import { Buffer } from "node:buffer";
 import { isJsonObject } from "../domain/json.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
 import type { PendingPlace } from "../store/pending_reactions.ts";
 
-/** Longer than any: it names a stream. */
+/** Longer than any cursor, which holds a stream key. */
 const CHARACTERS_MAX = 2_000;
 
 export function sealPendingPlace(place: PendingPlace): string {
   return Buffer.from(JSON.stringify(place)).toString("base64url");
 }
 
-/** Undefined for what no list has given. */
+/** Undefined if no list has returned this text. */
 export function openPendingPlace(text: string): PendingPlace | undefined {
   if (text.length > CHARACTERS_MAX) return undefined;
   let place: unknown;

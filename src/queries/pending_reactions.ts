@@ -1,4 +1,4 @@
-/** What events of an environment have set off and what is not done yet, for operators. */
+/** Lists the pending work that events of an environment have set off, for operators. */
 
 import { type ListPage, listPage, pageLimit } from "../domain/list_page.ts";
 import { openPieces } from "../domain/pieces.ts";
@@ -18,16 +18,16 @@ import {
 } from "../store/pending_reactions.ts";
 import { openPendingPlace, sealPendingPlace } from "./pending_place.ts";
 
-/** How an environment stands, and a page of what is pending in it. */
+/** The state of an environment, and a page of its pending reactions. */
 export interface PendingReactions extends ListPage<PendingView> {
   readonly paused: boolean;
-  /** Since when, and by whom; absent where nothing is paused. */
+  /** Since when and by whom it is paused; absent if it is not. */
   readonly paused_since?: string;
   readonly paused_by?: string;
   readonly pending: PendingCounts;
 }
 
-/** Pieces of each source that are counted at most, and those of a page. */
+/** How many entries of each source are counted at most, and how many are read at a time. */
 const COUNTED_MAX = 2_000;
 const PAGE = 100;
 
@@ -67,7 +67,7 @@ async function readPage(
     const at: PendingPlace = place;
     const page: PendingPage = await engine.snapshot((tx) => listPending(tx, tenant, at, PAGE));
     for (const piece of page.pieces) {
-      // One more than the page has: so what follows is known to be there.
+      // One more than the page holds proves that something follows.
       if (views.length === limit) return { views, next: place };
       views.push(piece.view);
       place = piece.place;

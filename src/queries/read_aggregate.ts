@@ -1,6 +1,8 @@
 /**
- * One aggregate: cached or synchronous state, or the state as of a time, within the fold budget.
- * Spec: "GET /{aggregate_type}/{aggregate_id}".
+ * Reads the state of one aggregate: cached, synchronous, or as of a time, within the fold
+ * budget.
+ *
+ * See docs/reference/reading.md.
  */
 
 import { count, type Counters, newCounters } from "../domain/counters.ts";
@@ -34,16 +36,16 @@ import { openSmallReader, type SmallReader } from "./read_small.ts";
 import type { ComputeRunner } from "./run_compute.ts";
 import type { CachedState, StateCache } from "./state_cache.ts";
 
-/** Times a read starts again because its stream was rewritten under it. */
+/** How often a read restarts because its stream was rewritten meanwhile. */
 const RESTARTS_MAX = 5;
-/** A shorter state is told without its version: its text is compared as fast. */
+/** Shorter states are returned without a version: comparing their text is just as fast. */
 const VERSIONED_CHARACTERS_MIN = 64 * 1024;
 const VERSION_HASH_CHARACTERS = 16;
-/** A state is worth a snapshot this many stored bytes after its base, or its own size if larger. */
+/** A state deserves a snapshot this many stored bytes after its base, or its own size if larger. */
 const SNAPSHOT_BYTES_MIN = 64 * 1024;
 
 export interface AggregateReader {
-  /** Where it folds what is heavy, and where rows of it are computed. */
+  /** Runs heavy folds, and computes projection rows from heavy states. */
   readonly compute: ComputeRunner;
   readAggregate(tenant: Tenant, request: ReadAggregateRequest): Promise<Outcome<AggregateView>>;
   /** The state of one stream, reading at most `bytesMax` of events; undefined without events. */
@@ -53,16 +55,19 @@ export interface AggregateReader {
     type: CompiledAggregateType,
     options: { readonly synchronous: boolean; readonly bytesMax: number },
   ): Promise<Outcome<StateRead | undefined>>;
-  /** The same with the head that the state is at; without events, the empty state. */
+  /** The same, with the head that the state belongs to; without events, the empty state. */
   readFolded(
     tenant: number,
     stream: StreamKey,
     type: CompiledAggregateType,
     options: { readonly synchronous: boolean; readonly bytesMax: number },
   ): Promise<Outcome<FoldRead>>;
-  /** The same within a read of the caller's, where it takes little. */
+  /** The same within the caller's transaction, if it takes little. */
   readonly readSmall: SmallReader;
-  /** Keeps the state that a write has left behind `before`, which the next read begins with. */
+  /**
+   * Caches the state after a write, so that the next read begins with it. `before` is the state
+   * that the write began with.
+   */
   keepState(
     tenant: number,
     stream: StreamKey,
@@ -80,11 +85,11 @@ export interface FoldRead {
 
 export interface StateRead {
   readonly view: AggregateView;
-  /** Stored bytes of events that were read for it. */
+  /** The stored bytes of events that were read for it. */
   readonly bytesRead: number;
 }
 
-/** `onSnapshotDue` hears of states that the background may keep; it must not wait. */
+/** `onSnapshotDue` receives states that background work may store; it must not block. */
 export function createAggregateReader(
   engine: Engine,
   host: Host,
@@ -166,7 +171,7 @@ export function createAggregateReader(
         : foldStream(tools, work));
       if (folded === undefined) return undefined;
       if (!folded.ok) {
-        // What modules do may depend on the moment.
+        // A module's result may depend on the moment, so its refusals are not cached.
         if (type.wasmHandlers.size === 0 && isFinal(folded.refusal)) {
           cache.refuse(fold, folded.refusal);
         }
@@ -183,7 +188,7 @@ export function createAggregateReader(
     return type.cached && !synchronous ? cache.get(tenant, stream, type.foldHash) : undefined;
   }
 
-  /** What is in memory, where nothing was written since it was found to be of all events. */
+  /** The cached state, if nothing has been written to the store since it was found complete. */
   function viewUnchanged(
     { seen, stateJson, length, generation }: CachedState,
     foldHash: string,
@@ -193,14 +198,17 @@ export function createAggregateReader(
     return viewOf(stateJson, { ...seen, length, generation }, foldHash);
   }
 
-  /** `version`: of the store before the head was read; it must be that still. */
+  /**
+   * Marks a cached state as complete. `version`: the store's version before the head was read;
+   * the state is marked only if the store still has it.
+   */
   function noteSeen(cached: CachedState, head: StreamHead, version: number | undefined): void {
     if (version === undefined || version !== engine.durableVersion?.()) return;
     if (cached.length !== head.length || !isUsable(cached, head)) return;
     cached.seen = { version, createdAt: head.createdAt, updatedAt: head.updatedAt };
   }
 
-  /** Keeps a state that was folded for the next read. */
+  /** Caches a folded state for the next read. */
   function remember({ tenant, stream, type, base }: FoldWork, state: FoldedState): void {
     cache.set(tenant, stream, type.foldHash, state);
     const bytes = state.bytes - (base?.bytes ?? 0);
@@ -216,20 +224,20 @@ export function createAggregateReader(
     if (!type.cached) return;
     const state = { length, bytes, generation, stateJson };
     cache.set(tenant, stream, type.foldHash, state);
-    // Writes come one by one: a snapshot each time they have passed another so many bytes.
+    // Writes arrive one at a time: ask for a snapshot each time they pass another `size` bytes.
     const size = Math.max(SNAPSHOT_BYTES_MIN, stateJson.length);
     if (Math.floor(bytes / size) === Math.floor(before.bytes / size)) return;
     onSnapshotDue(tenant, stream, type.foldHash, state);
   }
 
-  /** The state in memory, where it is of this stream's events and no newer than the head. */
+  /** The cached state, if it belongs to this stream's generation and is not ahead of the head. */
   function usableOf(cached: CachedState | undefined, head: StreamHead): CachedState | undefined {
     if (cached === undefined || !isUsable(cached, head)) return undefined;
     count(counters.stateReads, "memory");
     return cached;
   }
 
-  /** Those who want the same one at the same time share one load, which may take long. */
+  /** Concurrent requests for one snapshot share a load, which may take long. */
   function loadShared(tenant: number, stream: StreamKey, foldHash: string) {
     const name = `${tenant}/${stream}/${foldHash}`;
     let load = loading.get(name);
@@ -241,14 +249,14 @@ export function createAggregateReader(
     return load;
   }
 
-  /** The newest such state in the store. */
+  /** The newest usable snapshot in the store. */
   async function findStored(
     tenant: number,
     stream: StreamKey,
     foldHash: string,
     head: StreamHead,
   ): Promise<FoldedState | undefined> {
-    // Only a stream that once was worth a snapshot can have one.
+    // Only a stream that has once reached this size can have a snapshot.
     if (head.bytes < SNAPSHOT_BYTES_MIN) return undefined;
     const stored = await loadShared(tenant, stream, foldHash);
     if (stored === undefined || !isUsable(stored, head)) return undefined;
@@ -256,7 +264,7 @@ export function createAggregateReader(
     return stored;
   }
 
-  /** Events up to `atSeconds` by their timestamp, in stream order, from the very first. */
+  /** Folds the events with a timestamp up to `atSeconds`, in stream order from the first one. */
   async function readStateAt(
     tenant: number,
     stream: StreamKey,
@@ -303,7 +311,7 @@ export function createAggregateReader(
   return { compute, readAggregate, readState, readFolded, readSmall, keepState };
 }
 
-/** Spec: a singleton without events is read as an empty object. */
+/** A singleton without events reads as an empty object. See docs/reference/reading.md. */
 const EMPTY_SINGLETON: AggregateView = {
   dataJson: "{}",
   length: 0,
@@ -311,7 +319,7 @@ const EMPTY_SINGLETON: AggregateView = {
   updatedAt: null,
 };
 
-/** A state as it is told: one of a length that is worth it with its version. */
+/** A state as returned to callers; long ones carry a version. */
 function viewOf(
   dataJson: string,
   { length, createdAt, updatedAt, generation }: Pick<
@@ -331,7 +339,7 @@ function foldRead(head: StreamHead, stateJson: string, bytesRead: number): FoldR
   return { head, stateJson, bytesRead };
 }
 
-/** Whether the same fold would end with it again. */
+/** Whether the same fold would be refused again. */
 function isFinal(refusal: Refusal): boolean {
   return refusal.kind === "fold_budget_exceeded" && refusal.isOfTheMoment === undefined;
 }
@@ -340,7 +348,10 @@ function isUsable(state: FoldedState, head: StreamHead): boolean {
   return state.generation === head.generation && state.length <= head.length;
 }
 
-/** Runs `attempt` again while it gives undefined: the stream was rewritten under it. */
+/**
+ * Repeats `attempt` while it returns undefined, which means that the stream was rewritten
+ * meanwhile.
+ */
 async function untilUnmoved<T>(attempt: () => Promise<T | undefined>): Promise<T> {
   for (let tries = 0; tries < RESTARTS_MAX; tries++) {
     const result = await attempt();

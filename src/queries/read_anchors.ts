@@ -1,4 +1,4 @@
-/** Anchors and the keys that signed them, as they are shown. Decided in "Audit endpoints". */
+/** Reads anchors and the public keys that signed them. See docs/reference/audit.md. */
 
 import { cutPage, type ListPage, pageLimit } from "../domain/list_page.ts";
 import type { InstanceAnchor } from "../domain/audit/anchor.ts";
@@ -8,7 +8,7 @@ import type { Engine } from "../kv/engine.ts";
 import { listAnchors as listNumbered, readAnchor as readNumbered } from "../store/anchors.ts";
 import { listSigningKeys } from "../store/signing_keys.ts";
 
-/** Half of a key pair, for everybody. */
+/** The public half of a signing key. */
 export interface PublicKey {
   /** 32 bytes as lowercase hex. */
   readonly public_key: string;
@@ -18,10 +18,10 @@ export interface PublicKey {
 
 export type AnchorPage = ListPage<InstanceAnchor>;
 
-/** Longer than any id of an anchor. */
+/** Longer than any anchor id. */
 const ID_CHARACTERS_MAX = 64;
 
-/** `id` undefined: the newest. */
+/** With `id` undefined: the newest anchor. */
 export async function readAnchor(
   engine: Engine,
   tenant: Tenant,
@@ -34,7 +34,7 @@ export async function readAnchor(
   return found === undefined ? refuse({ kind: "anchor_not_found" }) : accept(found.anchor);
 }
 
-/** `start`: the id of an anchor; the page has older ones. */
+/** `start`: the id of an anchor; the page holds older ones. */
 export async function listAnchors(
   engine: Engine,
   tenant: Tenant,
@@ -59,7 +59,7 @@ function badStart() {
   return refuse({ kind: "bad_request", message, path: "start" });
 }
 
-/** All keys of the instance, the one that signs now last. */
+/** All keys of the instance; the last one is the current key. */
 export async function listPublicKeys(engine: Engine, tenant: Tenant): Promise<PublicKey[]> {
   const keys = await engine.snapshot((tx) => listSigningKeys(tx, tenant.instanceId));
   return keys.map(({ public_key, created_at }) => ({ public_key, created_at }));

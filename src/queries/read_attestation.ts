@@ -1,6 +1,8 @@
 /**
- * The bundle that proves one event under an anchor: any event, any anchor of its environment, and
- * neither the instance nor the whole stream is read. Spec: "GET .../audit/attestation/{index}".
+ * Makes the bundle that proves one event under an anchor.
+ *
+ * It works for any event and any anchor of its environment, and reads neither the whole
+ * instance nor the whole stream. See docs/reference/audit.md.
  */
 
 import { formatOf } from "../domain/audit/anchor.ts";
@@ -34,7 +36,7 @@ export interface AttestationRequest {
   readonly id: string;
   /** As sent. */
   readonly index: string;
-  /** Id of an anchor; left out: the newest. */
+  /** The id of an anchor; absent: the newest. */
   readonly anchor?: string;
 }
 
@@ -42,18 +44,24 @@ export interface AttestationReader {
   read(tenant: Tenant, request: AttestationRequest): Promise<Outcome<AttestationBundle>>;
 }
 
-/** Blocks of trees in memory: about 200 KB each. */
+/** How many tree blocks are cached; each takes about 200 KB. */
 const BLOCKS_KEPT = 128;
-/** Anchors whose list of blocks is in memory: up to some 100 KB each for a million streams. */
+/**
+ * How many anchors have their block list cached; a list takes some 100 KB for a million
+ * streams.
+ */
 const ANCHORS_KEPT = 16;
 
 const BEFORE_FIRST_ANCHOR = "There is none yet: each environment gets one in every interval in " +
   "which it was written to, and POST /_admin/anchors makes one now";
 
-/** One beyond 2^53 is none that a double holds, but it is beyond every stream, too. */
+/**
+ * An index above 2^53 loses precision as a double, but it is beyond the length of any stream
+ * anyway.
+ */
 const INDEX = /^(?:0|[1-9][0-9]*)$/;
 
-/** What an anchor's tree has of one block: it never changes. */
+/** One block of an anchor's tree; it never changes. */
 interface BlockLeaves {
   readonly entries: ReadonlyMap<string, { readonly place: number; readonly entry: TreeEntry }>;
   readonly leaves: PackedNodes;
@@ -83,7 +91,10 @@ export function createAttestationReader(engine: Engine, specs: SpecCache): Attes
     return known;
   }
 
-  /** What the anchor has of the stream, and the proof of it; undefined for a stream it lacks. */
+  /**
+   * The stream's entry in the anchor, and its inclusion proof; undefined if the anchor lacks
+   * the stream.
+   */
   async function placeStream(
     tx: ReadTransaction,
     tenant: number,
@@ -169,7 +180,7 @@ export function createAttestationReader(engine: Engine, specs: SpecCache): Attes
 }
 
 interface PlacedStream {
-  /** Among all streams of the anchor. */
+  /** The position among all streams of the anchor. */
   readonly index: number;
   readonly entry: TreeEntry;
   readonly prove: () => InclusionProof;
@@ -206,7 +217,7 @@ async function loadBlock(
   return { entries, leaves: packLeaves(found) };
 }
 
-/** The proof of an event in the tree of the stream's first `count` events. */
+/** The inclusion proof of an event in the tree of the stream's first `count` events. */
 async function proveEvent(
   tx: ReadTransaction,
   stream: TiledStream,

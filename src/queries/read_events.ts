@@ -1,4 +1,4 @@
-/** One page of a stream, always oldest first. Spec: "GET .../events", rules 1 to 5. */
+/** Reads one page of a stream's events, always oldest first. See docs/reference/reading.md. */
 
 import { eventId, parseEventId } from "../domain/event.ts";
 import { limits } from "../domain/limits.ts";
@@ -72,7 +72,7 @@ async function pageBackwards(
   return page(events, first !== undefined && first.index > 0, first, count);
 }
 
-/** As many events from the front as the ceiling allows, and at least one. */
+/** As many leading events as the page size allows, and at least one. */
 function withinCeiling(events: readonly IndexedEvent[]): IndexedEvent[] {
   let bytes = 0;
   const end = events.findIndex((event, index) => {
@@ -82,7 +82,7 @@ function withinCeiling(events: readonly IndexedEvent[]): IndexedEvent[] {
   return end === -1 ? [...events] : events.slice(0, end);
 }
 
-/** `edge` is the event from which the next page goes on. */
+/** `edge` is the event after which the next page continues. */
 function page(
   events: readonly IndexedEvent[],
   truncated: boolean,

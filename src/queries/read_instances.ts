@@ -1,4 +1,8 @@
-/** Instances, and the tenant an operator's call is about. Decisions: sections 1 and 19. */
+/**
+ * Reads instances, and resolves the tenant that an operator's call addresses.
+ *
+ * See docs/reference/operators.md.
+ */
 
 import type { Instance, Operator } from "../domain/access.ts";
 import { mayOperate, refuseOtherInstance } from "../domain/operator.ts";
@@ -13,7 +17,7 @@ import {
   viewInstance,
 } from "../store/instances.ts";
 
-/** Those the token covers, by id. */
+/** The instances that the token covers, sorted by id. */
 export async function listInstances(
   engine: Engine,
   operator: Operator,
@@ -21,10 +25,10 @@ export async function listInstances(
   return (await readCovered(engine, operator)).map(viewInstance);
 }
 
-/** Instances read in one transaction: a list of all may take longer than one may last. */
+/** Instances read in one transaction. A list of all may take longer than a transaction may last. */
 const PAGE = 1_000;
 
-/** 403 where the token does not cover the instance, whether it exists or not; else 404. */
+/** 403 if the token does not cover the instance, whether it exists or not; otherwise 404. */
 export async function readInstance(
   engine: Engine,
   operator: Operator,
@@ -34,7 +38,7 @@ export async function readInstance(
   return found.ok ? accept(viewInstance(found.value)) : found;
 }
 
-/** Without an id: the only instance that the token covers; 400 where there are several. */
+/** Without an id: the only instance that the token covers; 400 if it covers several. */
 export async function resolveTenant(
   engine: Engine,
   operator: Operator,
@@ -66,7 +70,7 @@ function onlyOne(records: readonly InstanceRecord[]): Outcome<InstanceRecord> {
   return refuse({ kind: "bad_request", path: "instance_id", message });
 }
 
-/** By id, and at most `limit`. */
+/** Sorted by id, at most `limit`. */
 async function readCovered(
   engine: Engine,
   { instances: ids }: Operator,

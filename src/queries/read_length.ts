@@ -1,4 +1,4 @@
-/** The number of events of an aggregate: one small read. Spec: "GET .../length". */
+/** The number of events of an aggregate, from one small read. See docs/reference/reading.md. */
 
 import { accept, type Outcome } from "../domain/refusal.ts";
 import type { Tenant } from "../domain/tenant.ts";

@@ -1,4 +1,4 @@
-/** One saga with its history. EXT `GET /_sagas/{saga_id}`. */
+/** One saga with its history: `GET /_sagas/{saga_id}`. */
 
 import type { JsonObject } from "../domain/json.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
@@ -7,7 +7,7 @@ import type { Tenant } from "../domain/tenant.ts";
 import type { Engine } from "../kv/engine.ts";
 import { readSaga as readRecord, readSagaDefinition } from "../store/sagas.ts";
 
-/** Longer than any id of a saga. */
+/** Longer than any saga id. */
 const ID_CHARACTERS_MAX = 64;
 
 export async function readSaga(

@@ -1,7 +1,9 @@
 /**
- * States within one read of the caller's, so that many of them are of one moment and none costs a
- * read of its own: from memory, and from the few events since. What takes longer is left to
- * `read_aggregate.ts`, which lets others in meanwhile.
+ * Reads small states within the caller's transaction.
+ *
+ * All states read in one transaction belong to the same moment, and none costs a transaction of its
+ * own. A state comes from memory and the few events since. Longer folds are left to
+ * `read_aggregate.ts`, which yields to other work.
  */
 
 import { count, type Counters } from "../domain/counters.ts";
@@ -19,16 +21,16 @@ import type { StateCache } from "./state_cache.ts";
 
 export interface SmallRead {
   readonly head: StreamHead;
-  /** Null without events. Nobody else holds it. */
+  /** Null without events. The caller owns the object. */
   readonly state: JsonObject | null;
 }
 
 export interface SmallReadOptions {
-  /** Whether the next read is to begin with what was folded for this one. */
+  /** Whether to cache the folded state for the next read. */
   readonly remembers: boolean;
 }
 
-/** Undefined where it would take long, or fail: both are for `readFolded` to find out. */
+/** Undefined if the fold would take long or fail; `readFolded` deals with both. */
 export type SmallReader = (
   tx: ReadTransaction,
   tenant: number,
@@ -37,11 +39,11 @@ export type SmallReader = (
   options: SmallReadOptions,
 ) => Promise<SmallRead | undefined>;
 
-/** Stored bytes that are folded: as many as other folds take in one go. */
+/** The stored bytes of events folded here; as many as other folds take at a time. */
 const EVENT_BYTES_MAX = 64 * 1024;
-/** Characters of a state that is begun with. */
+/** The length of a base state, in characters. */
 const STATE_CHARACTERS_MAX = 64 * 1024;
-/** Of the segments of so many events, with what is stored beside small ones. */
+/** The size of the segments read for those events, with the data stored beside small events. */
 const READ_BYTES_MAX = 1024 * 1024;
 
 export function openSmallReader(cache: StateCache, counters: Counters): SmallReader {

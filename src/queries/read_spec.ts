@@ -1,4 +1,4 @@
-/** The current spec of an environment, and the history of its versions. */
+/** Reads the current spec of an environment and the history of its versions. */
 
 import type { JsonObject } from "../domain/json.ts";
 import { cutPage, type ListPage, pageLimit } from "../domain/list_page.ts";
@@ -19,7 +19,7 @@ export async function readSpec(
   return refuse({ kind: "not_found", message });
 }
 
-/** Which spec is current, without its document; undefined before the first deploy. */
+/** The current version without its document; undefined before the first deploy. */
 export async function readSpecVersion(
   engine: Engine,
   tenant: Tenant,
@@ -27,7 +27,7 @@ export async function readSpecVersion(
   return await engine.snapshot((tx) => readCurrentSpecVersion(tx, tenant.number));
 }
 
-/** Versions in cursors sort as their numbers do. */
+/** Pads versions in cursors so that they sort as numbers. */
 const VERSION_DIGITS = 12;
 
 /** Oldest first; empty before the first deploy. `start` is a version in twelve digits. */

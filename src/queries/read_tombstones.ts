@@ -1,4 +1,4 @@
-/** Requests to erase streams, to look at. EXT `GET /_admin/tombstones` and its ids. */
+/** Reads requests to erase streams: `GET /_admin/tombstones`, and one by its id. */
 
 import {
   type TombstonePage,
@@ -11,7 +11,7 @@ import type { Tenant } from "../domain/tenant.ts";
 import type { Engine } from "../kv/engine.ts";
 import { listTombstones as listRecords, readTombstone as readRecord } from "../store/tombstones.ts";
 
-/** Longer names nothing. */
+/** Longer than any id. */
 const ID_CHARACTERS_MAX = 64;
 
 export function refuseTombstone() {
@@ -29,7 +29,7 @@ export async function readTombstone(
   return found === undefined ? refuseTombstone() : accept(viewTombstone(found));
 }
 
-/** The newest first. */
+/** Newest first. */
 export async function listTombstones(
   engine: Engine,
   tenant: Tenant,

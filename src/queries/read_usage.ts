@@ -1,4 +1,4 @@
-/** How many events an environment has stored in a month, and how many it may. */
+/** Reads how many events an environment has stored in a month, and its plan's limit. */
 
 import type { Tier } from "../domain/access.ts";
 import { EVENTS_PER_MONTH, monthEnd } from "../domain/plan.ts";
@@ -13,9 +13,9 @@ export interface UsageView {
   /** `2026-11`, in UTC. */
   readonly month: string;
   readonly events_written: number;
-  /** Null where there is no limit. */
+  /** Null if there is no limit. */
   readonly limit: number | null;
-  /** When the next month begins. */
+  /** The start of the next month. */
   readonly resets_at: string;
 }
 

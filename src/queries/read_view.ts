@@ -1,4 +1,8 @@
-/** One row of a projection, kept or computed now, and pages of rows. Spec: "Projections". */
+/**
+ * Reads one row of a projection, stored or computed on request, and pages of rows.
+ *
+ * See docs/reference/projections.md.
+ */
 
 import { checkStart, listPage, pageLimit } from "../domain/list_page.ts";
 import { explainIdentifier, parseIdentifier } from "../domain/identifier.ts";
@@ -30,17 +34,17 @@ export interface ReadRowRequest {
   readonly name: string;
   /** As sent. */
   readonly key: string;
-  /** Computed from the events now. */
+  /** Whether to compute the row from the events now. */
   readonly synchronous: boolean;
-  /** Whether the last good rows will do where the projection is broken. */
+  /** Whether to return the last good rows if the projection is broken. */
   readonly stale?: boolean;
 }
 
-/** Longer than any identifier: a cursor above it names nothing. */
+/** Longer than any identifier, so a longer cursor names nothing. */
 const CURSOR_CHARACTERS_MAX = 256;
-/** Rows read at a time for a page: each may have a mebibyte. */
-/** What waits in the log is counted up to so many. */
+/** The largest number of commits counted in the log. */
 const COMMITS_MAX = 1_000;
+/** Rows are read in small portions, because each row may have a mebibyte. */
 const AT_A_TIME = { limit: 25, bytesMax: 256 * 1024 };
 
 export async function readRow(
@@ -66,7 +70,7 @@ export async function readRow(
   return row === undefined ? refuseRow() : accept({ ...rowView(row), ...staleness });
 }
 
-/** Whatever is being built: no row is needed for it. */
+/** Computes the row even while the projection is being built: this needs no stored row. */
 async function computeRow(
   { engine, sets, reader }: ViewTools,
   tenant: number,
@@ -88,7 +92,10 @@ async function computeRow(
   return computed.row === undefined ? refuseRow() : accept(rowView(computed.row));
 }
 
-/** The version that can be read, or why none is; a broken one only where it may be `stale`. */
+/**
+ * The readable version, or the refusal if there is none. `stale`: a broken projection may be
+ * read.
+ */
 export async function findView(
   tx: ReadTransaction,
   tenant: number,
@@ -106,7 +113,7 @@ export async function findView(
   return refuse({ kind: "not_found", message: `Projection '${name}' not found`, hint });
 }
 
-/** Undefined where the rows are kept up to date. */
+/** Undefined if the rows are kept up to date. */
 export async function readStaleness(
   tx: ReadTransaction,
   view: View,
@@ -131,7 +138,7 @@ function rowView({ key, data, updatedAt, position, error }: ViewRow): RowView {
   return { data, metadata: { key, updated_at: updatedAt, position, error: shown } };
 }
 
-/** Rows by key; a page ends early where its rows are large. */
+/** Sorted by key; the page ends early if its rows are large. */
 export async function listRows(
   { engine }: Pick<ViewTools, "engine">,
   { number: tenant }: Tenant,
@@ -162,7 +169,7 @@ async function readPage(
   const rows: StoredRow[] = [];
   let bytes = 0;
   for (let after = start;; after = rows.at(-1)!.key) {
-    // One more than the page tells exactly whether anything follows it.
+    // Reading on past the page shows whether anything follows.
     const some = await readViewRows(tx, view, { after, ...AT_A_TIME });
     for (const row of some) {
       if (rows.length === limit || (rows.length > 0 && bytes > limits.pageBytesMax)) {

@@ -1,6 +1,7 @@
 /**
- * What is too heavy for the thread that answers requests, in processes: folds and rows. Finds whose
- * work it is, and puts what became of it into the words of a refusal.
+ * Runs work too heavy for the request thread in processes: folds and rows of projections.
+ *
+ * It names the instance that each job belongs to, and turns failed jobs into refusals.
  */
 
 import type { ComputeOutcome, ComputePool, InputPiece } from "../compute/pool.ts";
@@ -18,19 +19,19 @@ import type { Engine } from "../kv/engine.ts";
 import { openInstanceNames } from "./instance_of.ts";
 import { bytesOf, textOf } from "./long_text.ts";
 
-/** A fold that is to be made in a process. */
+/** A fold to run in a process. */
 export interface FoldOrder {
   readonly stream: StreamKey;
   readonly type: CompiledAggregateType;
-  /** The state to begin with, as JSON text; undefined: the empty one. */
+  /** The initial state as JSON text; undefined: the empty one. */
   readonly base: string | undefined;
-  /** Texts of events, some at a time; from the first one whenever it is called. */
+  /** The texts of the events in batches; each call starts again from the first event. */
   events(): AsyncIterable<readonly string[]>;
-  /** Their bytes, for a refusal. */
+  /** The bytes of the events, for a refusal. */
   readonly bytes: number;
 }
 
-/** A row as far as its sources are known. */
+/** A row to compute, with the sources known so far. */
 export interface RowOrder {
   readonly projection: CompiledProjection;
   readonly key: string;
@@ -39,21 +40,21 @@ export interface RowOrder {
 }
 
 export interface ComputeRunner {
-  /** Gives the state as JSON text. */
+  /** Returns the state as JSON text. */
   fold(tenant: number, order: FoldOrder): Promise<Outcome<string>>;
-  /** Computes the row, or finds which further streams that takes. */
+  /** Computes the row, or finds which further streams it needs. */
   advanceRow(tenant: number, order: RowOrder): Promise<Outcome<RowStep>>;
 }
 
 export interface Compute extends ComputeRunner {
-  /** Ends what runs. */
+  /** Ends the running jobs and processes. */
   close(): Promise<void>;
 }
 
 export interface ComputeSettings {
-  /** Processes at most; none is started before there is something to compute. */
+  /** The most processes; none is started before there is a job. */
   readonly runners: number;
-  /** Where packages are cached, if not where this Deno has them by itself. */
+  /** The package cache, if it is not in Deno's default place. */
   readonly cacheFolder?: string;
 }
 
@@ -84,7 +85,7 @@ export function createComputeRunner(engine: Engine, host: Host, pool: ComputePoo
     return accept(await textOf(outcome.bytes, openPieces(host).rest));
   }
 
-  /** Of a text in UTF-8. */
+  /** The length of a text in UTF-8. */
   async function countBytes(text: string | undefined): Promise<number> {
     if (text === undefined) return 0;
     const pieces = openPieces(host);
@@ -151,7 +152,7 @@ function definitionsOf(type: CompiledAggregateType): Uint8Array {
   return bytes;
 }
 
-/** `what` was to be done, and why it was not. */
+/** The refusal of a job that was not done; `what` names the job. */
 function refusalOf(
   what: string,
   outcome: Exclude<ComputeOutcome<"fold">, { readonly kind: "done" }>,

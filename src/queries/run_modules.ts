@@ -1,6 +1,8 @@
 /**
- * Runs the modules that specs call: finds their bytes, counts and traces the calls, and puts what
- * stopped one into the words of a refusal. Spec: "WebAssembly handler contract".
+ * Runs the modules that specs call.
+ *
+ * It finds their bytes, counts and traces the calls, and turns a stopped call into a refusal.
+ * See docs/reference/modules.md.
  */
 
 import { assert } from "../domain/assert.ts";
@@ -24,7 +26,7 @@ import { openWasmPool, type WasmPool } from "../wasm/pool.ts";
 import { openInstanceNames } from "./instance_of.ts";
 import { type ModuleTracer, openModuleTracer } from "./trace_modules.ts";
 
-/** What the references of a spec or type resolve to. */
+/** The blobs that the references of a spec or type resolve to. */
 export type BlobTable = ReadonlyMap<string, ResolvedBlob>;
 
 /** An event and the call that folds it. */
@@ -34,13 +36,16 @@ export interface ModuleEvent {
   readonly raw: string;
 }
 
-/** A fold that was stopped, and at which of its events; what is before it is lost. */
+/**
+ * The result of a fold. If it was stopped, `eventIndex` is the event; the work before it is
+ * lost.
+ */
 export type ModuleFold =
   | { readonly ok: true; readonly value: string }
   | { readonly ok: false; readonly refusal: Refusal; readonly eventIndex: number };
 
 export interface ModuleRunner {
-  /** Folds events, at least one, onto the state; gives the JSON text of the new one. */
+  /** Folds at least one event onto the state; returns the new state as JSON text. */
   fold(
     tenant: number,
     purpose: CallPurpose,
@@ -48,28 +53,28 @@ export interface ModuleRunner {
     stateJson: string,
     events: readonly ModuleEvent[],
   ): Promise<ModuleFold>;
-  /** Refused only where modules cannot be run now. */
+  /** Refused only if modules cannot be run now. */
   ask(tenant: number, blobs: BlobTable, question: ModuleQuestion): Promise<Outcome<ModuleAnswer>>;
-  /** Whether an uploaded file may be kept, and as what. */
+  /** Whether an uploaded file is an acceptable module, and its properties. */
   check(tenant: number, file: Uint8Array<ArrayBuffer>): Promise<CheckOutcome>;
 }
 
-/** Functions of modules that are remembered at a time, which is little: no bytes. */
+/** How many module functions are remembered. Entries are small: they hold no module bytes. */
 const TARGETS_MAX = 10_000;
 
-/** How modules are run in this process. */
+/** The limits on processes that run modules. */
 export interface ModuleSettings {
-  /** Processes at most; none is started before there is a module to run. */
+  /** The most processes; none is started before there is a module to run. */
   readonly runners: number;
-  /** What a call has of the stack, in KiB. */
+  /** The stack of a call, in KiB. */
   readonly stackKilobytes: number;
 }
 
-/** What operators see of the calls, and how they see more. */
+/** What operators can observe of module calls. */
 export interface ModuleOperations {
   /** WebAssembly calls under way in this process. */
   measureModules(): ModulesMeasure;
-  /** Turns traces of module calls in this process on or off; they are `listTraces`'. */
+  /** Turns tracing of module calls on or off in this process; `listTraces` returns the traces. */
   traceModules(tenant: Tenant, isOn: boolean): void;
   /** Newest first. */
   listTraces(tenant: Tenant): { readonly isOn: boolean; readonly traces: readonly ModuleTrace[] };
@@ -77,7 +82,7 @@ export interface ModuleOperations {
 
 export interface Modules extends ModuleRunner {
   readonly operations: ModuleOperations;
-  /** Ends what runs. */
+  /** Ends the running calls and processes. */
   close(): Promise<void>;
 }
 
@@ -163,7 +168,7 @@ function createModuleRunner(
     const context = contextOf(blobOf(blobs, call.blob), call);
     if (stop.kind !== "unavailable") return accept(failedAnswer(stop, context));
     if (!stop.isPaused) return refuse(refusalOf(stop, {}));
-    // What a module of implications does never hinders the write that asks it.
+    // A module of implications must never block the write that asks it: count this as a failure.
     const cause = { ...context, cause: "wasm_timeout", phase: "entrypoint" };
     return accept({ ok: false as const, message: stop.message, cause });
   }
@@ -222,7 +227,7 @@ function doneBefore(stop: WasmStop): number {
   return stop.kind === "unavailable" ? 0 : stop.place.eventIndex;
 }
 
-/** For people who look for what a module did wrong. */
+/** Identifies the module and function, for people who look for the fault. */
 function contextOf({ name, version }: ResolvedBlob, { entrypoint }: ModuleCall): JsonObject {
   return { blob: name, version, entrypoint };
 }

@@ -1,7 +1,9 @@
 /**
- * Folded states in memory, by stream. An entry is used only under the fold hash and generation it
- * was made with, and never for more events than the head has: a read is always as current as the
- * head at its start.
+ * Caches folded states by stream.
+ *
+ * An entry is used only under the fold hash and generation it was made with, and never if it
+ * covers more events than the head has. So a read is always as current as the head at its
+ * start.
  */
 
 import { LRUCache } from "lru-cache";
@@ -10,40 +12,46 @@ import type { Refusal } from "../domain/refusal.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
 import type { FoldedState } from "./fold_stream.ts";
 
-/** Characters of state text kept in memory, in all and for one entry. */
+/** The characters of state text kept in memory, in total and for one entry. */
 const CACHE_CHARACTERS_MAX = 48 * 1024 * 1024;
 const ENTRY_CHARACTERS_MAX = CACHE_CHARACTERS_MAX / 8;
-/** What an entry costs beside its state. */
+/** The cost of an entry beside its state. */
 const ENTRY_CHARACTERS = 256;
 
-/** Folds that are known to be too much, kept at a time. */
+/** How many refused folds are remembered. */
 const REFUSALS_MAX = 1_000;
 
-/** What exactly was too much: the same fold again would be too much again. */
+/** Identifies a fold that exceeded its limits; repeating the same fold would exceed them again. */
 export interface FoldName {
   readonly tenant: number;
   readonly stream: StreamKey;
   readonly foldHash: string;
   readonly generation: number;
-  /** Events before and after. */
+  /** The number of events before and after the fold. */
   readonly from: number;
   readonly to: number;
 }
 
-/** A state with what is known of it. */
+/** A state with its fold hash and the result of the last check. */
 export interface CachedState extends FoldedState {
   readonly foldHash: string;
-  /** Set when it was found to be of all events: at which version of the store, and their times. */
+  /**
+   * Set when the state was found complete: the store's version then, and the times of its
+   * events.
+   */
   seen?: { readonly version: number; readonly createdAt: number; readonly updatedAt: number };
 }
 
 export interface StateCache {
   get(tenant: number, stream: StreamKey, foldHash: string): CachedState | undefined;
   set(tenant: number, stream: StreamKey, foldHash: string, state: FoldedState): void;
-  /** The refusal that this very fold ended with before. Spares the work of finding out again. */
+  /**
+   * The refusal with which the same fold ended before. Saves repeating a fold that cannot
+   * succeed.
+   */
   refusal(name: FoldName): Refusal | undefined;
   refuse(name: FoldName, refusal: Refusal): void;
-  /** Forgets all states: some may be of events that were erased. */
+  /** Drops all states: some may contain data of erased events. */
   clear(): void;
 }
 
@@ -59,7 +67,7 @@ export function openStateCache(): StateCache {
     refuse: (name, refusal) => void refusals.set(textOf(name), refusal),
     get(tenant, stream, foldHash) {
       const name = `${tenant}/${stream}`;
-      // What was used last matters where there is little room.
+      // Recency matters only when room gets scarce, so it is not updated before.
       const isRoomy = states.calculatedSize < CACHE_CHARACTERS_MAX / 2;
       const state = isRoomy ? states.peek(name) : states.get(name);
       return state?.foldHash === foldHash ? state : undefined;

@@ -1,17 +1,17 @@
-/** From the number of a tenant to whose data it is: for work that is found by its keys. */
+/** Finds the tenant of a tenant number, for work that is found by its keys. */
 
 import { ENVIRONMENTS, type Tenant } from "../domain/tenant.ts";
 import type { Engine } from "../kv/engine.ts";
 import { listInstances, tenantOf } from "../store/instances.ts";
 
 export interface TenantNumbers {
-  /** Undefined where the number is no environment's. */
+  /** Undefined if the number belongs to no environment. */
   find(number: number): Promise<Tenant | undefined>;
 }
 
 const INSTANCES_PAGE = 200;
 
-/** A number never names another environment, so what was read is kept. */
+/** A number never names another environment, so entries stay valid. */
 export function openTenantNumbers(engine: Engine): TenantNumbers {
   const known = new Map<number, Tenant>();
 

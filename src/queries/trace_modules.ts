@@ -1,6 +1,8 @@
 /**
- * Traces of module calls, for environments in which an operator has turned them on: the newest few
- * hundred, in the memory of this process, and for an hour at most. Spec: "POST /_admin/debug".
+ * Traces of module calls, for environments in which an operator has turned them on.
+ *
+ * The newest few hundred are kept in this process's memory, for an hour at most. See
+ * docs/reference/modules.md.
  */
 
 import { limits } from "../domain/limits.ts";
@@ -8,7 +10,7 @@ import type { ModuleTrace } from "../domain/wasm/trace.ts";
 import type { Host } from "../host.ts";
 
 export interface ModuleTracer {
-  /** On for `limits.wasmTraceMsMax`, or off; either forgets what was traced before. */
+  /** Turns tracing on for `limits.wasmTraceMsMax`, or off. Both drop earlier traces. */
   turn(tenant: number, isOn: boolean): void;
   isOn(tenant: number): boolean;
   add(tenant: number, trace: ModuleTrace): void;
@@ -25,7 +27,7 @@ export function openModuleTracer(host: Host): ModuleTracer {
   const tracings = new Map<number, Tracing>();
 
   function find(tenant: number): Tracing | undefined {
-    // Nearly always nobody traces anything.
+    // The common case: no environment is traced.
     if (tracings.size === 0) return undefined;
     const tracing = tracings.get(tenant);
     if (tracing === undefined || host.nowMs() < tracing.endsMs) return tracing;

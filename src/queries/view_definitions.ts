@@ -1,6 +1,7 @@
 /**
- * The projections of an environment as they are to be kept up to date: compiled under the current
- * spec, each with the versions that have rows.
+ * The projections of an environment that are kept up to date.
+ *
+ * Each is compiled under the current spec and listed with the versions that have rows.
  */
 
 import { basisOf } from "../domain/projection/basis.ts";
@@ -19,19 +20,19 @@ import {
 } from "../store/projections.ts";
 import { isCurrentFold, type SpecCache } from "./current_spec.ts";
 
-/** The name under which the log of commits is read for views. */
+/** The name under which projections read the commit log. */
 export const VIEW_READER = "views";
 
 /** A version whose rows are kept up to date. */
 export interface KeptView {
   readonly name: string;
   readonly place: ViewPlace;
-  /** Whether it is the one that is read. */
+  /** Whether this is the version that is read. */
   readonly isReady: boolean;
   readonly projection: CompiledProjection;
 }
 
-/** A version that is read although its document does not fit the current spec. */
+/** A version that is still read although its document does not fit the current spec. */
 export interface FrozenView {
   readonly place: ViewPlace;
   readonly types: ReadonlySet<string>;
@@ -40,24 +41,27 @@ export interface FrozenView {
 export interface ViewSet {
   readonly tenant: number;
   readonly spec: CompiledSpec;
-  /** The definitions as they were when this was read. */
+  /** The state of the definitions when this set was read. */
   readonly changes: string;
   readonly records: readonly ProjectionRecord[];
   readonly views: readonly KeptView[];
-  /** Versions that are read and that nobody keeps up to date. */
+  /** Versions that are read but no longer kept up to date. */
   readonly frozen: readonly FrozenView[];
-  /** False where the spec has changed and the versions have not followed yet. */
+  /** False if the spec has changed and the versions have not followed yet. */
   readonly isSettled: boolean;
 }
 
 export interface ViewSets {
   current(tenant: number): Promise<ViewSet>;
-  /** Guarded: whether the set is still what is deployed. If not, both caches are asked anew. */
+  /**
+   * Whether the set is still what is deployed; a guarded read. If false, the caller must
+   * `forget`.
+   */
   isCurrent(tx: Transaction, set: ViewSet): Promise<boolean>;
   forget(tenant: number): void;
 }
 
-/** Environments whose projections are kept in memory. */
+/** How many environments have their projections cached. */
 const SETS_MAX = 256;
 
 export function openViewSets(engine: Engine, specs: SpecCache): ViewSets {
@@ -118,7 +122,7 @@ function keptViews(tenant: number, spec: CompiledSpec, record: ProjectionRecord)
   return [ready, building].flatMap((version) => {
     if (version === undefined) return [];
     const compiled = compileProjection(version.document, spec, "store");
-    // An older document may not fit any more: its successor is on its way.
+    // An older document may no longer fit the spec; its successor is being built.
     if (!compiled.ok) return [];
     const isReady = version === ready;
     const place = placeOf(tenant, record, version);
@@ -126,7 +130,7 @@ function keptViews(tenant: number, spec: CompiledSpec, record: ProjectionRecord)
   });
 }
 
-/** Whether the newest version was made under what the spec says now. */
+/** Whether the newest version was built under the current spec. */
 export function isRecordSettled(record: ProjectionRecord, spec: CompiledSpec): boolean {
   if (record.isDeleted) return true;
   const { document, basis } = newestVersion(record);

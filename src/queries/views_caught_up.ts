@@ -1,6 +1,7 @@
 /**
- * Waits until views show every write that was acknowledged before the question. Decisions, section
- * 15: "waiting up to 2 s for the view to catch up".
+ * Waits until projections show every write that was acknowledged before the request.
+ *
+ * Callers wait up to 2 s. See docs/reference/projections.md.
  */
 
 import { COMMIT_LOG_SHARDS } from "../domain/work_share.ts";
@@ -16,25 +17,26 @@ import { listViews } from "../store/projections.ts";
 import { hasRefresh } from "../store/view_work.ts";
 
 export interface ViewLag {
-  /** Commits that the views of the environment do not show yet; 0: everything is shown. */
+  /** Commits that the environment's projections do not show yet; 0: everything is shown. */
   readonly commits: number;
 }
 
-/** The position of the newest commit in the log by shard; shards that were empty have none. */
+/** The position of the newest commit in the log, by shard; empty shards have no entry. */
 export type LogEnds = ReadonlyMap<number, Bytes>;
 
 /**
- * Between two looks: upkeep itself takes a few milliseconds. Who has waited long looks less often,
- * after a quarter of that time again, so that many who wait do not keep the store busy with looks.
+ * The interval between two checks. Upkeep itself takes a few milliseconds. The interval grows
+ * to a quarter of the time already waited, so that many waiting requests do not keep the store
+ * busy.
  */
 const LOOK_MS_MIN = 5;
 const LOOK_MS_MAX = 100;
-/** A longer lag is told as this long. */
+/** A longer lag is reported as this number. */
 const COUNT_MAX = 1_000;
 
 /**
- * Resolves when the upkeep has passed all that was logged before the call, at the latest after
- * `waitMs`; then with what it lacks. `names`: the projections that matter, all without it.
+ * Resolves when the upkeep has processed everything logged before the call, or after `waitMs`
+ * with the remaining lag. `names`: the projections that matter; absent: all.
  */
 export async function waitForViews(
   engine: Engine,
@@ -57,11 +59,14 @@ export async function waitForViews(
     await new Promise<void>((resolve) => host.startTimer(lookMs, resolve));
   }
   const commits = await engine.snapshot((tx) => countCommits(tx, tenant, COUNT_MAX));
-  // Rows that are refreshed step by step are behind, although no commit waits.
+  // Rows that are refreshed step by step are behind even if no commit waits.
   return { commits: Math.max(1, commits) };
 }
 
-/** Where the log ends now, by shard. What is done is removed, so an empty log is no wait at all. */
+/**
+ * The ends of the log now, by shard. Finished commits are removed, so an empty log means no
+ * wait.
+ */
 export async function readLogEnds(
   tx: ReadTransaction,
   tenant: number,
@@ -78,7 +83,7 @@ export async function readLogEnds(
   return ends;
 }
 
-/** Whether something is left of what was in the log then. */
+/** Whether commits are left that were in the log at that time. */
 export async function isBehind(
   tx: ReadTransaction,
   tenant: number,
@@ -96,7 +101,7 @@ async function isRefreshing(
   names: readonly string[] | undefined,
 ): Promise<boolean> {
   const views = await listViews(tx, tenant);
-  // A broken one never is.
+  // A broken projection is never refreshed.
   const asked = views.filter(({ name, broken }) =>
     broken === undefined && (names === undefined || names.includes(name))
   );

@@ -1,4 +1,4 @@
-/** Everything about instances, keys and operators, bound to one engine and one host. */
+/** Everything about instances, API keys and operators, bound to one engine and one host. */
 
 import { changeTier, createInstance } from "../commands/create_instance.ts";
 import { passwordHasher } from "../commands/hash_password.ts";
@@ -28,21 +28,24 @@ import { listApiKeys } from "../queries/list_api_keys.ts";
 import { listInstances, readInstance, resolveTenant } from "../queries/read_instances.ts";
 
 export interface AccessService {
-  /** 401 unknown or revoked; 403 other environment, or other instance than `slug` names. */
+  /**
+   * 401 if unknown or revoked; 403 for another environment, or another instance than `slug`
+   * names.
+   */
   authenticateKey(
     token: string,
     environment: Environment,
     slug?: string,
   ): Promise<Outcome<KeyHolder>>;
-  /** 401 malformed, expired, wrong signature; 403 wrong role. */
+  /** 401 if malformed, expired or wrongly signed; 403 for a wrong role. */
   authenticateOperator(token: string): Promise<Outcome<Operator>>;
   login(request: LoginRequest): Promise<Outcome<{ token: string; expires_at: string }>>;
   addUser(email: string, password: string): Promise<Outcome<{ email: string }>>;
   createInstance(slug: string, tier: string): Promise<Outcome<Instance>>;
   listInstances(operator: Operator): Promise<readonly Instance[]>;
-  /** 403 where the token does not name the instance, 404 where there is none. */
+  /** 403 if the token does not cover the instance; 404 if the instance does not exist. */
   readInstance(operator: Operator, id: string): Promise<Outcome<Instance>>;
-  /** The only instance when `id` is undefined and there is just one. */
+  /** With `id` undefined: the only instance, if there is exactly one. */
   resolveTenant(
     operator: Operator,
     id: string | undefined,
@@ -52,7 +55,7 @@ export interface AccessService {
   listApiKeys(tenant: Tenant): Promise<readonly ApiKeyView[]>;
   issueApiKey(tenant: Tenant, name: string, scope: Scope): Promise<Outcome<IssuedApiKey>>;
   rotateApiKey(operator: Operator, keyId: string): Promise<Outcome<IssuedApiKey>>;
-  /** `revokeAt`: ISO 8601 UTC as sent. */
+  /** `revokeAt` is ISO 8601 in UTC, as sent. */
   scheduleRevocation(
     operator: Operator,
     keyId: string,
@@ -61,7 +64,7 @@ export interface AccessService {
   revokeApiKey(operator: Operator, keyId: string): Promise<Outcome<void>>;
 }
 
-/** `close` ends the watch on the store; to be awaited before the engine closes. */
+/** `close` ends the watch on the store; await it before the engine closes. */
 export type Access = AccessService & { close(): Promise<void> };
 
 export function createAccess(engine: Engine, host: Host, options: TokenKeys): Access {
@@ -70,7 +73,7 @@ export function createAccess(engine: Engine, host: Host, options: TokenKeys): Ac
   const { jwtSecret } = options;
   const accounts = { engine, host, hasher: passwordHasher(), gate: createLoginGate(), jwtSecret };
 
-  /** Also where the change failed: it may have landed although its reply was lost. */
+  /** Forgets even if the change failed: it may have been committed although its reply was lost. */
   async function thenForget<T>(change: Promise<Outcome<T>>): Promise<Outcome<T>> {
     try {
       return await change;

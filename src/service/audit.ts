@@ -25,24 +25,24 @@ import { type AttestationRequest, createAttestationReader } from "../queries/rea
 export interface AuditService {
   attest(tenant: Tenant, request: AttestationRequest): Promise<Outcome<AttestationBundle>>;
   /**
-   * Covers all that was written before. Not new where nothing has changed; undefined in an
-   * environment without events.
+   * Makes an anchor that covers everything written before the call. `isNew` is false if nothing
+   * has changed; `anchor` is undefined in an environment without events.
    */
   makeAnchor(
     tenant: Tenant,
   ): Promise<{ readonly isNew: boolean; readonly anchor: InstanceAnchor | undefined }>;
-  /** The newest one without an id. */
+  /** Without an id: the newest anchor. */
   readAnchor(tenant: Tenant, id?: string): Promise<Outcome<InstanceAnchor>>;
   listAnchors(
     tenant: Tenant,
     page: { readonly limit?: number; readonly start?: string },
   ): Promise<Outcome<AnchorPage>>;
-  /** Those that signed the anchors of the instance; the last one signs now. */
+  /** The keys that signed the instance's anchors; the last one is the current key. */
   listSigningKeys(tenant: Tenant): Promise<readonly PublicKey[]>;
   rotateSigningKey(tenant: Tenant): Promise<PublicKey>;
   readPlatformAnchor(): Promise<Outcome<PlatformAnchor>>;
   readPlatformKey(): Promise<PublicKey>;
-  /** Makes what is due at the interval; gives how many anchors that were. */
+  /** Makes the anchors that are due at the interval; returns their number. */
   makeDueAnchors(intervalMs: number, isStopping?: () => boolean): Promise<number>;
 }
 

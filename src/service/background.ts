@@ -1,4 +1,4 @@
-/** What workers drive, bound to one engine and one host. */
+/** What workers call, bound to one engine and one host. */
 
 import type { DeliveryRunner } from "../commands/deliver_events.ts";
 import type { TimerRunner } from "../commands/fire_schedule.ts";
@@ -14,33 +14,33 @@ import type { Engine } from "../kv/engine.ts";
 import { followOutbox } from "../queries/follow_outbox.ts";
 import { measureQueues } from "../queries/measure_queues.ts";
 
-/** What workers drive. Each gives how much it found to do. */
+/** The calls of workers. Each returns how much work it found. */
 export interface BackgroundService {
-  /** May take long, and so ends early once `isStopping` says so. */
+  /** May take long, so it ends early once `isStopping` returns true. */
   rebuildSnapshots(limit: number, isStopping?: () => boolean): Promise<number>;
   sweep(limit: number): Promise<number>;
   /**
-   * Saves what nobody else can: folded states and error records that only the memory of this
-   * process has. For every process that answers requests.
+   * Saves folded states and error records that exist only in the memory of this process. Every
+   * process that answers requests must call it.
    */
   saveMemory(limit: number, isStopping?: () => boolean): Promise<number>;
-  /** Does what written events have set off, where it is due; goes round with each call. */
+  /** Processes the due outbox entries; each call continues where the last one ended. */
   drainOutbox(limit: number, isStopping?: () => boolean): Promise<number>;
-  /** Calls `wake` when a write has left such work to others; ends with the result. */
+  /** Calls `wake` when a write has left entries in the outbox. Call the result to stop. */
   followOutbox(wake: () => void): () => Promise<void>;
   /** Fires scheduled events and ends the waits of sagas. */
   drainTimers(limit: number, isStopping?: () => boolean): Promise<number>;
-  /** Delivers events to listeners: begins with what is due; the rest goes on by itself. */
+  /** Begins the due deliveries to listeners; they then continue by themselves. */
   drainDeliveries(isStopping?: () => boolean): Promise<number>;
-  /** Calls `wake` when there may be something to deliver; ends with the result. */
+  /** Calls `wake` when there may be something to deliver. Call the result to stop. */
   followDeliveries(wake: () => void): () => Promise<void>;
   /** Resolves when no delivery is under way. */
   deliveriesIdle(): Promise<void>;
   /** How long the next call of `drainTimers` may wait. */
   timerPauseMs(): number;
-  /** How much waits in the queues of the whole deployment. */
+  /** The lengths of the queues of the whole deployment. */
   measureQueues(): Promise<readonly QueueMeasure[]>;
-  /** Keeps this process's share of the work that processes share; gives 0. */
+  /** Renews the leases on this process's share of the background work; returns 0. */
   renewShare(): Promise<number>;
 }
 

@@ -1,4 +1,4 @@
-/** Everything about erasing streams, bound to one engine and one host. */
+/** Everything about the erasure of streams, bound to one engine and one host. */
 
 import { createErasureRunner } from "../commands/erasure/erase_due.ts";
 import {
@@ -24,13 +24,13 @@ import { listTombstones, readTombstone } from "../queries/read_tombstones.ts";
 
 export interface ErasureService {
   request(tenant: Tenant, request: ErasureRequest): Promise<Outcome<TombstoneView>>;
-  /** Only before it has begun. */
+  /** Possible only before the erasure has begun. */
   cancel(tenant: Tenant, id: string): Promise<Outcome<TombstoneView>>;
   read(tenant: Tenant, id: string): Promise<Outcome<TombstoneView>>;
   list(tenant: Tenant, page: PageRequest): Promise<Outcome<TombstonePage>>;
-  /** Erases what is due: some steps of each, in this process's share. Gives how many steps. */
+  /** Runs some steps of each due erasure in this process's share. Returns the number of steps. */
   eraseDue(limit: number, isStopping?: () => boolean): Promise<number>;
-  /** Lets go of its watch. */
+  /** Ends the watch on the store. */
   close(): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export interface ErasureParts {
   readonly host: Host;
   readonly specs: SpecCache;
   readonly share: WorkShare;
-  /** What remembers something that was made of events. */
+  /** Caches of data derived from events. */
   readonly memories: readonly Memory[];
 }
 

@@ -1,4 +1,4 @@
-/** Operator imports, bound to one engine and one host. */
+/** Imports of events by operators, bound to one engine and one host. */
 
 import {
   importEvents,
@@ -16,14 +16,14 @@ import { formatUuid } from "../domain/uuid.ts";
 import { type ImportPage, listImports, readImport } from "../queries/list_imports.ts";
 
 export interface ImportService {
-  /** Without an `importId` it gets one, which the answer tells. */
+  /** Without an `importId` a new one is made and returned in the answer. */
   run(
     tenant: Tenant,
     request: Omit<ImportRequest, "importId"> & { readonly importId?: string },
   ): Promise<ImportOutcome>;
   list(tenant: Tenant, page: PageRequest): Promise<Outcome<ImportPage>>;
   read(tenant: Tenant, id: string): Promise<Outcome<ImportView>>;
-  /** Ends the imports under way, each with what it has taken in; new ones are refused. */
+  /** Ends the imports under way, each with the events it has taken in; refuses new ones. */
   stop(): void;
 }
 

@@ -11,7 +11,7 @@ import type { Engine } from "../kv/engine.ts";
 import { readMonthUsage, type UsageView } from "../queries/read_usage.ts";
 
 export interface LimitsService extends RequestAdmission {
-  /** `month` is such as `2026-11`; left out, it is the one of now, in UTC. */
+  /** `month` looks like `2026-11`; if left out, it is the current month in UTC. */
   readUsage(tenant: Tenant, tier: Tier, month?: string): Promise<UsageView>;
 }
 
@@ -19,7 +19,7 @@ export interface LimitsParts {
   readonly engine: Engine;
   readonly host: Host;
   readonly counters: Counters;
-  /** Several processes may have this store, and share what each instance may do. */
+  /** Whether several processes may use this store and so share each instance's limits. */
   readonly isStoreShared: boolean;
 }
 

@@ -30,20 +30,20 @@ export interface ProjectionService {
   remove(tenant: Tenant, name: string): Promise<Outcome<void>>;
   list(tenant: Tenant): Promise<readonly ProjectionStatus[]>;
   readRow(tenant: Tenant, request: ReadRowRequest): Promise<Outcome<RowView>>;
-  /** `stale`: whether the last good rows will do where the projection is broken. */
+  /** `stale`: whether to return the last good rows if the projection is broken. */
   listRows(
     tenant: Tenant,
     name: string,
     page: PageRequest,
     stale?: boolean,
   ): Promise<Outcome<RowPage>>;
-  /** Waits up to 2 s for the rows to show all that was written before. */
+  /** Waits up to 2 s for the projection to catch up with everything written before. */
   exportCsv(tenant: Tenant, request: CsvRequest): Promise<Outcome<CsvExport>>;
-  /** For workers: brings views up to date with what was written; gives how many commits. */
+  /** For workers: brings projections up to date with new commits; returns the number of commits. */
   keepViews(limit: number, isStopping?: () => boolean): Promise<number>;
-  /** For workers: a step of each build, and of all else that is done step by step. */
+  /** For workers: runs one step of each build and of all other stepwise work on projections. */
   buildViews(isStopping?: () => boolean): Promise<number>;
-  /** Calls `wake` when something was written that views show; ends with the result. */
+  /** Calls `wake` when something was written that projections show. Call the result to stop. */
   followCommits(wake: () => void): () => Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** What written events set off, to look at and to change: bound to one engine and one host. */
+/** Reading and changing what events have set off, bound to one engine and one host. */
 
 import { cancelSchedule } from "../commands/cancel_schedule.ts";
 import type { DeliveryRunner } from "../commands/deliver_events.ts";
@@ -35,9 +35,12 @@ export interface ReactionCalls {
   /** The listeners of the current spec, without their secrets. */
   listListeners(tenant: Tenant, page: PageRequest): Promise<ListenerPage>;
   listDeliveries(tenant: Tenant, request: ListDeliveriesRequest): Promise<Outcome<DeliveryPage>>;
-  /** Puts deliveries that are over back into their lanes. */
+  /** Puts finished deliveries back into their lanes. */
   replayDeliveries(tenant: Tenant, request: ReplayRequest): Promise<Outcome<Replayed>>;
-  /** How an environment stands, and what is pending in it. For operators, as are the next ones. */
+  /**
+   * The state of an environment and its pending reactions. This and the calls below are for
+   * operators.
+   */
   readPending(tenant: Tenant, page: PageRequest): Promise<Outcome<PendingReactions>>;
   pauseReactions(tenant: Tenant, by: string): Promise<void>;
   resumeReactions(tenant: Tenant): Promise<void>;

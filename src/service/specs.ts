@@ -1,4 +1,4 @@
-/** Specs and the modules that they call, bound to one engine and one host. */
+/** Specs and the modules they call, bound to one engine and one host. */
 
 import { deploySpec } from "../commands/deploy_spec.ts";
 import { uploadBlob, type UploadParts } from "../commands/upload_blob.ts";
@@ -19,10 +19,10 @@ export interface SpecService {
   deploySpec(tenant: Tenant, request: DeploySpecRequest): Promise<Outcome<DeployedSpec>>;
   /** The current document with its version, or a `not_found` refusal. */
   readSpec(tenant: Tenant): Promise<Outcome<SpecVersion & { readonly spec: JsonObject }>>;
-  /** Which spec is current; undefined before the first deploy. */
+  /** The current version; undefined before the first deploy. */
   readSpecVersion(tenant: Tenant): Promise<SpecVersion | undefined>;
   listSpecs(tenant: Tenant, page?: PageRequest): Promise<Outcome<ListPage<SpecVersion>>>;
-  /** Keeps a WebAssembly module as the next version of the blob `name`. */
+  /** Stores a WebAssembly module as the next version of the blob `name`. */
   uploadBlob(tenant: Tenant, name: string, file: Bytes): Promise<Outcome<BlobVersion>>;
   listBlobs(tenant: Tenant, page: PageRequest): Promise<Outcome<BlobPage>>;
 }

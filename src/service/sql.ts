@@ -1,4 +1,4 @@
-/** SQL over views, bound to one engine and one host. */
+/** SQL over projections, bound to one engine and one host. */
 
 import type { Counters } from "../domain/counters.ts";
 import type { QueryRequest } from "../domain/projection/check_query.ts";
@@ -10,9 +10,12 @@ import type { Engine } from "../kv/engine.ts";
 import { openViewQueries, type QueryReply, type SqlSettings } from "../queries/sql/query_views.ts";
 
 export interface SqlService {
-  /** One statement that reads views; waits up to 2 s for them to show all that was written. */
+  /**
+   * Runs one statement over projections; waits up to 2 s for them to show everything written
+   * before.
+   */
   query(tenant: Tenant, request: QueryRequest): Promise<Outcome<QueryReply>>;
-  /** For workers: keeps up this process's copies of views, and removes those of no use. */
+  /** For workers: updates this process's copies of projections and removes unused ones. */
   sweepCopies(): Promise<void>;
   measure(): SqlMeasure;
   close(): Promise<void>;
@@ -20,7 +23,7 @@ export interface SqlService {
 
 const NOTHING: SqlMeasure = { running: 0, waiting: 0, copies: 0, tables: 0, filling: 0 };
 
-/** Without `settings` this process answers no queries, and says so. */
+/** Without `settings`, this process refuses every query as unavailable. */
 export function createSql(
   world: { readonly engine: Engine; readonly host: Host; readonly counters: Counters },
   settings: SqlSettings | undefined,

@@ -1,6 +1,6 @@
 /**
- * The parts of the service with a span for each command and query, and one for what a write waits
- * for its commit. Where nobody traces, nothing stands between caller and service.
+ * The service's parts with a tracing span for each command, query and commit. Without a tracer,
+ * the parts are returned unchanged, so tracing costs nothing when it is off.
  */
 
 import type { Combiner } from "../commands/combine.ts";
@@ -10,7 +10,7 @@ import type { SpanAttributes, Tracer } from "../domain/tracer.ts";
 
 type Call = (...given: readonly unknown[]) => Promise<unknown>;
 
-/** Calls that give no promise. */
+/** Calls that return no promise. */
 const IMMEDIATE: ReadonlySet<string> = new Set(["recordError"]);
 
 interface TracedParts {
@@ -19,7 +19,7 @@ interface TracedParts {
   readonly audit: object;
 }
 
-/** The same parts; what clients and operators ask of data, specs and evidence is traced. */
+/** The same parts, with the calls to `data`, `specs` and `audit` traced. */
 export function traceParts<P extends TracedParts>(parts: P, tracer: Tracer | undefined): P {
   if (tracer === undefined) return parts;
   const { data, specs, audit } = parts;
@@ -31,7 +31,7 @@ export function traceParts<P extends TracedParts>(parts: P, tracer: Tracer | und
   };
 }
 
-/** Each method as a span of its name; those that answer at once are left as they are. */
+/** Wraps each method in a span of its name, except those that return at once. */
 function traceCalls<T extends object>(calls: T, tracer: Tracer): T {
   const traced = Object.entries(calls).map(([name, call]) => [
     name,
@@ -50,13 +50,16 @@ function tenantOf(given: unknown): SpanAttributes {
   return { "daybook.instance_id": instanceId, "daybook.environment": environment };
 }
 
-/** The kind of a refusal, which is no failure of ours. */
+/** Names the kind of a refusal. A refusal is not an error of ours, so the span does not fail. */
 function describeOutcome(result: unknown): SpanAttributes {
   if (typeof result !== "object" || result === null || !("refusal" in result)) return {};
   return { "daybook.refusal": (result as { readonly refusal: Refusal }).refusal.kind };
 }
 
-/** Writes that share a transaction have a span each: from when they are ready until it is over. */
+/**
+ * Gives each write its own span, from ready until its commit ends, even if writes share a
+ * transaction.
+ */
 export function traceCommits(combiner: Combiner, tracer: Tracer | undefined): Combiner {
   if (tracer === undefined) return combiner;
   return {

@@ -1,13 +1,14 @@
 /**
- * The addresses of a name, all of them checked, for the very connection that is about to be made:
- * nobody asks for the name again, so it cannot change its meaning in between. Decisions, section
- * 14.
+ * DNS lookups for webhook connections, with every address checked before it is used.
+ *
+ * The connection uses the checked addresses themselves. The name is not resolved again, so it
+ * cannot change its meaning between check and use. See docs/reference/listeners.md.
  */
 
 import type { LookupFunction } from "node:net";
 import { isPublicAddress } from "../domain/listener/public_address.ts";
 
-/** Gives every address of a name; throws where it has none. */
+/** Resolves a name to all of its addresses; throws if it has none. */
 export type Resolve = (name: string) => Promise<readonly ResolvedAddress[]>;
 
 export interface ResolvedAddress {
@@ -15,19 +16,19 @@ export interface ResolvedAddress {
   readonly family: number;
 }
 
-/** An address that deliveries may not go to. */
+/** The address is one that deliveries must not go to. */
 export class AddressRefused extends Error {
   override readonly name = "AddressRefused";
 }
 
-/** The name has no address, or the name service did not tell. */
+/** The name has no address, or the name service gave no answer. */
 export class NameNotFound extends Error {
   override readonly name = "NameNotFound";
 }
 
 /**
- * What a connection uses to look up its host. One address that is not public refuses all: a name
- * that points inside as well as outside is a trap or a mistake.
+ * The lookup function of a connection. A single non-public address refuses the whole name: a
+ * name that points inside as well as outside is a trap or a mistake.
  */
 export function guardedLookup(resolve: Resolve, allowPrivate: boolean): LookupFunction {
   return (name, options, callback) => {

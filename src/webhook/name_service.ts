@@ -1,29 +1,33 @@
 /**
- * Who asks the system for the addresses of names, and how many at a time. The runtime asks on
- * threads that it also writes and syncs files with, 32 of them, and a name service that is away
- * holds each for tens of seconds: without a bound here, listeners with such names would hold up
- * every write to the store.
+ * Limits how many host names are resolved at a time, overall and for each instance.
+ *
+ * The runtime resolves names on the same 32 threads that write and sync files, and an
+ * unreachable name service blocks each of them for tens of seconds. Without this limit,
+ * listeners with such names would hold up every write to the store.
  */
 
 import { limits } from "../domain/limits.ts";
 import type { Resolve, ResolvedAddress } from "./guard.ts";
 
 export interface NameService {
-  /** What asks for `owner`, an instance. A name that it asks for already is not asked for again. */
+  /** The resolver for `owner`, an instance. Concurrent lookups of one name share one query. */
   of(owner: string): Resolve;
 }
 
-/** One name of one owner, on its way. */
+/** A lookup of one name for one owner, waiting or running. */
 interface Question {
   readonly owner: string;
   readonly name: string;
   readonly answer: PromiseWithResolvers<readonly ResolvedAddress[]>;
 }
 
-/** At most `nameLookupsMax` at a time, of one owner `nameLookupsPerInstanceMax`, in turn. */
+/**
+ * Runs at most `nameLookupsMax` lookups at a time, `nameLookupsPerInstanceMax` per owner, in
+ * order.
+ */
 export function openNameService(resolve: Resolve): NameService {
   const asked = new Map<string, Question>();
-  /** In the order in which they came; there is one for each name of a listener at most. */
+  /** In order of arrival; holds at most one entry for each name of a listener. */
   let waiting: Question[] = [];
   const running = new Map<string, number>();
   let count = 0;

@@ -1,7 +1,9 @@
 /**
- * Sends deliveries over HTTP and HTTPS. The only place that connects to addresses which users name:
- * nothing but the public internet unless the settings allow it, no redirects, no proxy, everything
- * bounded in time and bytes. Decisions, section 14.
+ * Sends deliveries over HTTP and HTTPS.
+ *
+ * This is the only code that connects to addresses chosen by users. It reaches only the public
+ * internet unless the settings allow more, follows no redirects, uses no proxy, and bounds time
+ * and bytes. See docs/reference/listeners.md.
  */
 
 import dns from "node:dns/promises";
@@ -24,15 +26,18 @@ import {
 
 export interface SenderSettings {
   readonly allowPrivate: boolean;
-  /** Left out: the system's name service. */
+  /** Absent: the system's name service. */
   readonly resolve?: Resolve;
 }
 
-/** A connection serves several deliveries, but not for longer than this: names move. */
+/** Connections are reused for at most this long, because a name's addresses may change. */
 const CONNECTION_AGE_MS_MAX = 60_000;
-/** Longer than any try: what is under way is not ended by it. */
+/** Longer than any try, so it never ends a delivery under way. */
 const CONNECTION_IDLE_MS_MAX = 20_000;
-/** Certificates that are not trusted, are old or are of another name, and talk that is not TLS. */
+/**
+ * Codes for a certificate that is untrusted, expired or for another name, and for data that is
+ * not TLS.
+ */
 const TLS_CODE = /CERT|^ERR_(TLS|SSL)_|^UNABLE_TO_/;
 
 export function webhookSender(
@@ -40,7 +45,7 @@ export function webhookSender(
   { allowPrivate, resolve = resolveBySystem }: SenderSettings,
 ): WebhookSender {
   const names = openNameService(resolve);
-  // As many as may be under way at once: else most of them would be opened anew each time.
+  // As many idle sockets as may be in use at once; otherwise most would be reopened each time.
   const options = {
     keepAlive: true,
     maxFreeSockets: limits.deliveriesPerListenerMax,
@@ -49,7 +54,7 @@ export function webhookSender(
   const plain = agingAgent(new http.Agent(options), host);
   const secure = agingAgent(new https.Agent(options), host);
 
-  /** `again`: a connection that had been kept was ended by the other side; nobody answered. */
+  /** `again`: the other side closed a kept-alive connection before it answered. */
   function tryOnce(
     webhook: Webhook,
     isFresh: boolean,
@@ -103,8 +108,9 @@ export function webhookSender(
 }
 
 /**
- * Names and values in turn: headers in this form are sent as they are. From an object the runtime,
- * where it traces, would make a span of its own, with the whole URL, which may hold a secret.
+ * Headers as a flat list of names and values, which the runtime sends unchanged. Given an
+ * object, a tracing runtime would add a span of its own with the whole URL, which may hold a
+ * secret.
  */
 function writtenHeaders(url: string, headers: Webhook["headers"], body: string): string[] {
   const all = {
@@ -115,12 +121,12 @@ function writtenHeaders(url: string, headers: Webhook["headers"], body: string):
   return Object.entries(all).flat();
 }
 
-/** As the machine resolves names, its hosts file included. */
+/** Resolves as the machine does, including its hosts file. */
 async function resolveBySystem(name: string): Promise<readonly ResolvedAddress[]> {
   return await dns.lookup(name, { all: true });
 }
 
-/** Ends connections that are older than a name may be trusted. */
+/** Closes connections that have outlived the time for which a name's addresses are trusted. */
 function agingAgent<A extends http.Agent>(agent: A, host: Pick<Host, "nowMs">): A {
   const bornMs = new WeakMap<object, number>();
   const keep = agent.keepSocketAlive.bind(agent);
@@ -133,7 +139,7 @@ function agingAgent<A extends http.Agent>(agent: A, host: Pick<Host, "nowMs">): 
   return agent;
 }
 
-/** What the answer says beyond its head is of no use; a connection that says too much is ended. */
+/** Discards the body, which is of no use, and closes a connection that sends too much of it. */
 function readAway(answer: IncomingMessage, stopTimer: () => void): void {
   let bytes = 0;
   answer.on("data", (chunk: Uint8Array) => {

@@ -1,6 +1,8 @@
 /**
- * Deliveries with a span for each try, in the trace of the write that they tell of. Receivers get
- * its `traceparent`. The span names the receiver's host, never its path: that may hold a secret.
+ * Deliveries with a span for each try, in the trace of the write that caused them.
+ *
+ * Receivers get the span's `traceparent`. The span names the receiver's host but never its
+ * path, which may hold a secret.
  */
 
 import type { TryAnswer } from "../domain/listener/delivery.ts";
@@ -22,7 +24,7 @@ export function traceSender(sender: WebhookSender, tracer: Tracer): WebhookSende
 
 const PORTS: Readonly<Record<string, number>> = { "http:": 80, "https:": 443 };
 
-/** As the conventions of OpenTelemetry for HTTP clients have it, version 1.23. */
+/** Attributes of OpenTelemetry's semantic conventions for HTTP clients, version 1.23. */
 function describeRequest({ protocol, hostname, port, origin }: URL): SpanAttributes {
   return {
     "http.request.method": "POST",

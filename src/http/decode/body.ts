@@ -1,6 +1,8 @@
 /**
- * A request's body as a JSON object: content type, size, encoding and JSON, in the decided order.
- * How many bytes a route takes, it says itself.
+ * Reads a request's body as a JSON object.
+ *
+ * It checks content type, size, encoding and JSON, in this order. Each route sets its own size
+ * limit. See docs/reference/basics.md.
  */
 
 import type { JsonObject } from "../../domain/json.ts";
@@ -11,21 +13,21 @@ import { holdForBody, readBody, type Sender, type Sink } from "./body_bytes.ts";
 import { parseJsonText } from "./json_text.ts";
 
 const STRICT = { fatal: true, ignoreBOM: true } as const;
-/** Keeps a byte order mark, so that it is seen and refused instead of dropped. */
+/** Keeps a byte order mark, so that it is noticed and refused instead of dropped. */
 const utf8 = new TextDecoder("utf-8", STRICT);
 
 const JSON_TYPE = "application/json";
-/** Memory that one value of a long body takes, about. */
+/** The approximate memory of one value of a long body. */
 const NODE_BYTES = 40;
 
-/** A sender whose body may take long to parse: others have the thread meanwhile. */
+/** A sender whose body may take long to parse; parsing then yields to other work. */
 export interface JsonSender extends Sender {
   readonly host: Turns;
 }
 
 /**
- * Refuses with 400 what is no JSON object, 413 what is too large, 408 what takes too long, 503
- * where other bodies hold all memory that there is for them.
+ * 400 if the body is not a JSON object, 413 if it is too large, 408 if it arrives too slowly,
+ * 503 if other bodies hold all the memory set aside for bodies.
  */
 export async function readJsonBody(
   sender: JsonSender,
@@ -42,7 +44,7 @@ export async function readJsonBody(
   return parse(await readBody(sender, textSink(), bytesMax, secondsMax), sender);
 }
 
-/** As {@link readJsonBody}, but a body may be left out: then it is an object without fields. */
+/** As {@link readJsonBody}, but the body may be absent and is then an object without fields. */
 export async function readOptionalJsonBody(
   sender: JsonSender,
   bytesMax: number,
@@ -62,7 +64,7 @@ function parse(
   return parseJsonText(text.value, { turns: sender.host, hold });
 }
 
-/** Decodes each block as it comes, so that nothing else is kept of it. */
+/** Decodes each block as it arrives, so that the bytes need not be kept. */
 function textSink(): Sink<string> {
   let text = "";
   let isValid = true;
@@ -91,7 +93,7 @@ function badRequest(message: string) {
   return refuse({ kind: "bad_request", message });
 }
 
-/** `application/json`, with any parameters, but no other charset than UTF-8. */
+/** Accepts `application/json` with any parameters, but no charset other than UTF-8. */
 export function checkContentType(header: string | null): Outcome<void> {
   if (header === JSON_TYPE) return accept(undefined);
   const [type = "", ...parameters] = (header ?? "").split(";");

@@ -1,7 +1,8 @@
 /**
- * The bytes of a body as they come over the connection. Their number is enforced while reading, so
- * that a body without Content-Length cannot fill memory; so is the time, and what all bodies of the
- * process hold together.
+ * Reads the bytes of a body from the connection within fixed limits.
+ *
+ * The size is enforced while reading, so that a body without Content-Length cannot fill memory.
+ * So are the time, and the memory that all bodies of the process hold together.
  */
 
 import { limits } from "../../domain/limits.ts";
@@ -9,41 +10,41 @@ import { type Outcome, refuse } from "../../domain/refusal.ts";
 import { type ByteRoom, openByteRoom, type Share } from "../byte_room.ts";
 import { type Deadlines, openDeadlines } from "../deadlines.ts";
 
-/** Whose body it is, and the request that it came with. */
+/** A request with a body, and the owner of the body. */
 export interface Sender {
   readonly request: Request;
-  /** Who answers for what it holds: an instance, an operator, an address. */
+  /** The party charged for the memory: an instance, an operator or an address. */
   owner: string;
-  /** What the body holds; given back when the request has been answered. */
+  /** The memory held by the body; returned when the request has been answered. */
   body?: Share;
 }
 
-/** What a body becomes, block by block. A block is valid until the next one comes. */
+/** Consumes a body block by block. A block is valid only until the next one arrives. */
 export interface Sink<T> {
-  /** False: it cannot go on, and `end` says why. */
+  /** False if the sink cannot continue; `end` then returns the reason. */
   add(block: Uint8Array<ArrayBuffer>, isLast: boolean): boolean;
   end(): Outcome<T>;
 }
 
 const DECIMAL = /^[0-9]+$/;
-/** A body declared no longer than this is read in one piece, which is quicker. */
+/** A body declared no longer than this is read in one piece, which is faster. */
 const BYTES_AT_ONCE_MAX = 16 * 1024;
 const BLOCK_BYTES = 64 * 1024;
 
 /** Shared by all listeners of the process. */
 const room: ByteRoom = openByteRoom(limits.bodiesBytesMax);
 
-/** What bodies hold now, in this process. */
+/** The bytes that bodies hold now in this process. */
 export function bodyBytesHeld(): number {
   return room.heldBytes();
 }
 
-/** Takes so many bytes more for the body of `sender`, until its request has been answered. */
+/** Takes more bytes for the body of `sender`, until its request has been answered. */
 export function holdForBody(sender: Sender, bytes: number): boolean | Promise<boolean> {
   return (sender.body ??= room.open(sender.owner)).takeSoon(bytes);
 }
 
-/** One for each length of time that is asked for; servers ask for one. */
+/** One for each duration in use; a server uses only a few. */
 const deadlinesBySeconds = new Map<number, Deadlines>();
 
 export function deadlinesOf(seconds: number): Deadlines {
@@ -54,19 +55,23 @@ export function deadlinesOf(seconds: number): Deadlines {
   return opened;
 }
 
-/** After this a body is late: whoever sends it so slowly is not waited for by others. */
+/**
+ * A body that takes longer is late. Its request waits only for its client, so it does not count
+ * as load.
+ */
 const LATE_SECONDS = 0.25;
 const latenesses = openDeadlines(LATE_SECONDS);
 let late = 0;
 
-/** How many bodies are late now, in this process: their requests wait for clients alone. */
+/** How many bodies are late now in this process: their requests wait only for their clients. */
 export function lateBodies(): number {
   return late;
 }
 
 /**
- * Whole or within its time; a client that stops sending must not hold its connection for ever.
- * Never rejects: 413 for what is too large, 408 for what takes too long, 503 for want of room.
+ * Reads a body within a time limit, so that a client that stops sending cannot hold its
+ * connection forever. Never rejects: 413 if it is too large, 408 if it takes too long, 503 if
+ * memory is short.
  */
 export function readBody<T>(
   sender: Sender,
@@ -82,12 +87,12 @@ export function readBody<T>(
   return new Promise((resolve) => {
     const stopping: Stopping = { stop() {} };
     let endDeadline: (() => void) | undefined;
-    // Nearly every body is here long before it is late, and so needs but one of the two.
+    // Most bodies arrive long before they are late, so they need only one of the two timers.
     const endLateness = latenesses.start(() => {
       late++;
       const left = Math.max(0, seconds - LATE_SECONDS);
       endDeadline = deadlinesOf(left).start(() => settle(refuse({ kind: "body_late", seconds })));
-      // Small bodies pay nothing for their memory until they keep it.
+      // A small body is not charged for its memory until it is late.
       const share = sender.body ??= room.open(sender.owner);
       if (!share.take(BYTES_AT_ONCE_MAX)) settle(noRoom());
     });
@@ -106,7 +111,7 @@ export function readBody<T>(
   });
 }
 
-/** What ends the reading of a body that nobody waits for any more. */
+/** Stops reading a body whose result is no longer needed. */
 interface Stopping {
   stop(): void;
 }
@@ -116,14 +121,14 @@ async function readAtOnce<T>(
   sink: Sink<T>,
   bytesMax: number,
 ): Promise<Outcome<T>> {
-  // The server enforces a declared length, and refuses one that has chunks beside it.
+  // The server enforces a declared length and refuses a request that has chunks beside it.
   const bytes = await request.bytes();
   if (bytes.length > bytesMax) return tooLarge(bytesMax);
   sink.add(bytes, true);
   return sink.end();
 }
 
-/** In blocks that are used again and again: what the sink keeps of them is its own. */
+/** Reads into blocks that are reused, so the sink must copy what it keeps. */
 async function readBlocks<T>(
   sender: Sender,
   sink: Sink<T>,
@@ -158,26 +163,29 @@ async function readBlocks<T>(
 
 interface Piece {
   readonly done: boolean;
-  /** How many bytes have come. */
+  /** The number of bytes that arrived. */
   readonly length: number;
-  /** What was read into, which may be another object now. */
+  /** Replaces the memory passed in: the runtime may return another object. */
   readonly memory: Uint8Array<ArrayBuffer>;
 }
 
-/** A body that is read into memory of the caller's. */
+/** Reads a body into the caller's memory. */
 export interface BodyReader {
-  /** Reads behind the first `filled` bytes of `memory`. */
+  /** Reads into `memory` after its first `filled` bytes. */
   read(memory: Uint8Array<ArrayBuffer>, filled: number): Promise<Piece>;
   cancel(): Promise<void>;
 }
 
-/** Each piece that the runtime makes by itself takes 64 KiB, also one of a single byte. */
+/**
+ * Reads into the caller's memory, because a chunk allocated by the runtime takes 64 KiB even
+ * for one byte.
+ */
 export function openBody(body: ReadableStream<Uint8Array>): BodyReader {
   let reader: ReadableStreamBYOBReader;
   try {
     reader = body.getReader({ mode: "byob" });
   } catch {
-    // A request that was made by hand has a body that cannot.
+    // The body of a request made in process cannot read into the caller's memory.
     return copyingReader(body.getReader());
   }
   return {
@@ -211,16 +219,16 @@ function copyingReader(
 }
 
 /**
- * Takes a body that nobody has read from the connection: the server closes one whose request is not
- * over when its answer is, and the client's next request would be lost. One that has not come by
- * then closes it all the same.
+ * Consumes a body that no handler has read. If a request is not complete when its answer is,
+ * the server closes the connection and the client's next request is lost. A body that has not
+ * arrived by then closes the connection all the same.
  */
 export function leaveBody(request: Request): void {
   if (request.method === "GET" || request.method === "HEAD" || request.bodyUsed) return;
   const header = request.headers.get("content-length");
   const isSmall = header !== null && DECIMAL.test(header) &&
     Number(header) <= limits.openBodyBytesMax;
-  // Reading a small one costs half as much as saying that it is not wanted.
+  // Reading a small body is cheaper than cancelling it.
   const left = isSmall ? request.bytes() : request.body?.cancel();
   left?.catch(() => {});
 }

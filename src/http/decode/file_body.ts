@@ -1,6 +1,8 @@
 /**
- * A body that is a file of lines, piece by piece: never all of it in memory, and read only as fast
- * as it is taken. Its end is told apart from its being cut off.
+ * Reads a body that is a file of lines, piece by piece.
+ *
+ * The file is never in memory as a whole, and it is read only as fast as it is consumed. A
+ * complete file is distinguished from one that was cut off.
  */
 
 import { limits } from "../../domain/limits.ts";
@@ -13,9 +15,9 @@ const UNSIZED = "Transfer-Encoding: chunked is not supported here; send the file
   "Content-Length";
 
 /**
- * 400 for another type, a coding, or a body in chunks: of these the runtime takes in what comes,
- * however slowly it is read, so all of the file could end up in memory. A body with its length it
- * reads as it is asked for.
+ * 400 for another type, for a content coding, and for a chunked body. The runtime buffers a
+ * chunked body as it arrives, however slowly it is consumed, so the whole file could end up in
+ * memory. A body with a declared length is read on demand.
  */
 export function checkFileHeaders(headers: Headers): Outcome<void> {
   const type = (headers.get("content-type") ?? "").split(";")[0]!.trim().toLowerCase();
@@ -32,8 +34,8 @@ export function checkFileHeaders(headers: Headers): Outcome<void> {
 const PIECE_BYTES = 64 * 1024;
 
 /**
- * The last piece is a refusal where the rest does not come, or where `stopping` says so. Each is
- * valid until the next is asked for: they share their memory.
+ * The last piece is a refusal if the rest does not arrive or `stopping` fires. The pieces share
+ * their memory: each is valid only until the next one is requested.
  */
 export async function* readPieces(
   body: ReadableStream<Uint8Array> | null,
@@ -50,7 +52,7 @@ export async function* readPieces(
   const stop = () => giveUp(badRequest("The server is stopping"));
   stopping.addEventListener("abort", stop);
   if (stopping.aborted) stop();
-  // Each piece has the time of a whole body: a client that stops sending must not stay for ever.
+  // Each piece gets the time of a whole body; a client that stops sending must not stay forever.
   const seconds = limits.requestBodySecondsMax;
   let bytes = 0;
   try {

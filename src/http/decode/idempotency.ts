@@ -1,4 +1,8 @@
-/** The `X-Idempotency-Key` header and the hash of the body it stands for. Spec: exact texts. */
+/**
+ * Decodes the `X-Idempotency-Key` header and hashes the body that it stands for.
+ *
+ * See docs/reference/writing.md.
+ */
 
 import { canonicalHash, canonicalHashInPieces } from "../../domain/canonical_json.ts";
 import type { JsonObject } from "../../domain/json.ts";
@@ -19,7 +23,7 @@ export function decodeIdempotency(
   return accept({ key: key.value, bodyHash: canonicalHash(body) });
 }
 
-/** The same for a body that may be long: others have the thread while it is hashed. */
+/** The same for a body that may be long; hashing it yields to other work. */
 export async function decodeLongIdempotency(
   header: string | null,
   body: JsonObject,
@@ -39,7 +43,7 @@ function decodeKey(header: string | null): Outcome<string | undefined> {
 }
 
 function findKeyFault(key: string): string | undefined {
-  // The server joins repeated headers this way, and nothing tells the two apart.
+  // The server joins repeated headers this way, so they cannot be told from a key with a comma.
   if (key.includes(", ")) return "Multiple X-Idempotency-Key headers not allowed";
   if (key.length === 0) return "Idempotency key cannot be empty";
   if (key.length > limits.idempotencyKeyCharactersMax) {

@@ -1,4 +1,7 @@
-/** What an import is asked with: its body or its query. Shapes only; lines are judged as read. */
+/**
+ * Decodes the body or query of an import. It checks shapes only; lines are checked as they are
+ * read.
+ */
 
 import { isImportId } from "../../domain/import/progress.ts";
 import type { JsonValue } from "../../domain/json.ts";
@@ -10,7 +13,7 @@ import { badQuery, readFlag } from "./query.ts";
 
 export interface ImportQuery {
   readonly importId?: string;
-  /** Whether to tell how far it is while it runs. */
+  /** Whether to report progress while the import runs. */
   readonly isTold: boolean;
 }
 
@@ -30,7 +33,7 @@ export interface ImportBody {
   readonly environment?: string;
   readonly instance_id?: string;
   readonly importId?: string;
-  /** One for each line of the file that they make. */
+  /** Each event becomes a line of the imported file. */
   readonly events: readonly JsonValue[];
 }
 
@@ -65,7 +68,7 @@ export async function readImportBody(sender: JsonSender): Promise<Outcome<Import
   return accept({ environment, instance_id, importId, events });
 }
 
-/** Events as lines of JSON, some at a time. */
+/** The events as lines of JSON, in chunks. */
 export function* linesOf(events: readonly JsonValue[]): Generator<Outcome<Uint8Array>> {
   let lines = "";
   for (const event of events) {

@@ -1,7 +1,9 @@
 /**
- * The exact and slow reader of JSON: finds the first place where a text is malformed, too deep,
- * repeats a key or holds a number that would change on the way in. Called by `json_text.ts` for
- * texts that failed to parse or look suspicious, never for the ordinary one.
+ * Finds the exact fault in a JSON text; slow, so it runs only for suspicious texts.
+ *
+ * It finds the first place where a text is malformed, nested too deeply, repeats a key, or
+ * holds a number that would change in a double. `json_text.ts` calls it for texts that failed
+ * to parse or look suspicious.
  */
 
 import { limits } from "../../domain/limits.ts";
@@ -9,17 +11,17 @@ import { findNumberFault } from "./number_text.ts";
 
 export interface JsonFault {
   readonly message: string;
-  /** Dotted, e.g. `data.lines.0.qty`; absent where the text cannot be read that far. */
+  /** Dotted, e.g. `data.lines.0.qty`; absent if the text cannot be read that far. */
   readonly path?: string;
 }
 
-/** Where a text stands that is a part of another one. */
+/** The position of a text that is part of another one. */
 export interface TextPlace {
-  /** Of its first character. */
+  /** The offset of its first character. */
   readonly offset: number;
-  /** Of the container that it is. */
+  /** The path of the container that it belongs to. */
   readonly path: readonly string[];
-  /** The index of its first element, where it is an array. */
+  /** The index of its first element, if it is an array. */
   readonly firstIndex: number;
 }
 
@@ -36,7 +38,7 @@ const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 const WORDS = ["true", "false", "null"];
 
-/** The first fault of `text`, or undefined when a double-based reader loses nothing of it. */
+/** The first fault of `text`; undefined if a reader that uses doubles loses nothing. */
 export function findJsonFault(text: string, place: TextPlace = WHOLE): JsonFault | undefined {
   const reader: Reader = { text, at: 0, path: [...place.path], place };
   const fault = readValue(reader);
@@ -134,7 +136,7 @@ function skipSpace(reader: Reader): void {
   while (" \t\n\r".includes(reader.text[reader.at] ?? "x")) reader.at++;
 }
 
-/** Skips white space, then takes `character` if it is next. */
+/** Skips white space, then consumes `character` if it is next. */
 function takes(reader: Reader, character: string): boolean {
   skipSpace(reader);
   if (reader.text[reader.at] !== character) return false;

@@ -1,8 +1,9 @@
 /**
- * A long JSON text to a value, in pieces: what `json_text.ts` does at once for short ones. The text
- * is scanned once. As soon as enough of it has been seen, the elements or members that are whole
- * are parsed as a group, and the containers around them are filled group by group. So no step is
- * longer than a group, and what a text holds is counted before anything is made of it.
+ * Parses a long JSON text in time slices, as `json_text.ts` does at once for short ones.
+ *
+ * It scans the text once. As soon as enough has been seen, it parses the complete elements or
+ * members as a group and adds them to their containers. So no step takes longer than a group,
+ * and the values in a text are counted before memory is spent on them.
  */
 
 import type { JsonObject, JsonValue } from "../../domain/json.ts";
@@ -11,7 +12,10 @@ import type { Refusal } from "../../domain/refusal.ts";
 import { findJsonFault } from "./json_fault.ts";
 import { closingQuote, countKeys, isDigit, isNumberCharacter, nextQuote } from "./json_survey.ts";
 
-/** Parsed at once; also the length of what is scanned between two looks at the clock. */
+/**
+ * The size of a group that is parsed at once; also how far the scan goes between checks of the
+ * clock.
+ */
 const GROUP_CHARACTERS = 32 * 1024;
 /** Every integer of at most 15 digits is exact, so a shorter literal needs no second look. */
 const SAFE_NUMBER_CHARACTERS = 15;
@@ -28,12 +32,12 @@ const CAPITAL_E = 0x45;
 
 /** A container that is filled group by group. */
 interface Builder {
-  /** Its key or index in the one around it; empty for the root. */
+  /** Its key or index in its parent; empty for the root. */
   readonly name: string;
   readonly array?: JsonValue[];
   readonly object: JsonObject;
   keys: number;
-  /** What stood before the group: nothing, a comma, or a container that was filled. */
+  /** What precedes the group: nothing, a comma, or a container that was filled separately. */
   after: "start" | "comma" | "container";
 }
 
@@ -44,27 +48,30 @@ class Fault extends Error {
   }
 }
 
-/** How far the reading has come. */
+/** The state of the reading. */
 export interface LongReader {
   readonly text: string;
-  /** What the text is, in refusals. */
+  /** The name of the text in refusals. */
   readonly subject: string;
   readonly groupCharacters: number;
   readonly hasEscapes: boolean;
-  /** The value, whole once all of the text has been read. */
+  /** The value; complete once the whole text has been read. */
   root: JsonObject | undefined;
-  /** Values so far, arrays and objects counted twice. */
+  /** Values so far; arrays and objects count twice. */
   nodes: number;
   at: number;
   keys: number;
   depth: number;
-  /** Where the last number stands that a double may not hold. */
+  /** The position of the last number that a double may not hold. */
   doubtfulAt: number;
   groupStart: number;
-  /** Keys that were seen before the group. */
+  /** The number of keys seen before the group. */
   groupKeys: number;
   readonly builders: Builder[];
-  /** By depth: where the container opened that is open now, its last comma, and keys until then. */
+  /**
+   * By depth: where the currently open container began, its last comma, and the keys seen by
+   * then.
+   */
   readonly openAt: Int32Array;
   readonly openKeys: Int32Array;
   readonly commaAt: Int32Array;
@@ -98,7 +105,7 @@ export function openLong(
   };
 }
 
-/** Reads on. True: there is more; false: all of it has been read; else what is wrong. */
+/** Reads on. True: there is more; false: the text has been read; otherwise the fault. */
 export function stepLong(reader: LongReader): boolean | Refusal {
   const stop = Math.min(reader.at + reader.groupCharacters, reader.text.length);
   try {
@@ -128,7 +135,7 @@ function openRoot(reader: LongReader, stop: number): void {
   reader.groupStart = reader.at;
 }
 
-/** Until `stop`, or the end of a token beyond it, or the end of the root. */
+/** Scans to `stop`, to the end of a token beyond it, or to the end of the root. */
 function scan(reader: LongReader, stop: number): void {
   const { text } = reader;
   let at = reader.at;
@@ -181,7 +188,7 @@ function endOfString(reader: LongReader, open: number): number {
 
 function endOfNumber(reader: LongReader, start: number): number {
   let at = start;
-  // A longer one is refused, so the rest of it is not looked at.
+  // A longer number is refused, so its rest need not be read.
   const last = start + limits.jsonNumberCharactersMax;
   while (at < last && isNumberCharacter(reader.text.charCodeAt(at + 1))) at++;
   if (at - start >= SAFE_NUMBER_CHARACTERS) reader.doubtfulAt = start;
@@ -203,7 +210,7 @@ function enter(reader: LongReader, at: number): void {
   reader.commaAt[depth] = -1;
 }
 
-/** Parses what is whole before `at`, and opens containers that have become too long. */
+/** Parses what is complete before `at`, and opens containers that have become too long. */
 function flushUpTo(reader: LongReader, at: number): void {
   while (at - reader.groupStart >= reader.groupCharacters) {
     const level = reader.builders.length;
@@ -218,7 +225,7 @@ function flushUpTo(reader: LongReader, at: number): void {
   }
 }
 
-/** The container at `open`, a part of the group, is filled by itself from now on. */
+/** Starts to fill the container at `open` separately; so far it was part of the group. */
 function openBuilder(reader: LongReader, open: number): void {
   const parent = reader.builders.at(-1)!;
   if (!passComma(reader, open)) refuseAfterContainer(reader, open);
@@ -236,7 +243,10 @@ function openBuilder(reader: LongReader, open: number): void {
   reader.groupKeys = reader.openKeys[reader.builders.length]!;
 }
 
-/** Behind a container that was filled comes a comma; false: nothing comes before `end`. */
+/**
+ * Skips the comma after a container that was filled separately. False: nothing comes before
+ * `end`.
+ */
 function passComma(reader: LongReader, end: number): boolean {
   const builder = reader.builders.at(-1)!;
   if (builder.after !== "container") return true;
@@ -329,7 +339,7 @@ function refuseFault(reader: LongReader, whole: string): void {
   if (fault !== undefined) refuse(fault.message, fault.path);
 }
 
-/** For a group that is not JSON; one that is cut off before it ends is told to be so. */
+/** For a group that is not JSON; if it was cut off, the fault says so. */
 function refuseGroup(reader: LongReader, group: string, whole?: string): never {
   const isArray = reader.builders.at(-1)!.array !== undefined;
   refuseFault(reader, whole ?? (isArray ? "[" : "{") + group);
@@ -343,7 +353,7 @@ function refuseAfterContainer(reader: LongReader, end: number): never {
   refuse(`Malformed JSON at position ${at}: ',' or '${close}' expected`);
 }
 
-/** The text is over and its root is not. */
+/** The text has ended before its root. */
 function refuseEnd(reader: LongReader): never {
   const builder = reader.builders.at(-1);
   const end = reader.text.length;

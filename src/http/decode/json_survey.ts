@@ -1,4 +1,4 @@
-/** What a look at each character of a JSON text tells, before or without parsing it. */
+/** Surveys JSON texts character by character, without parsing them. */
 
 import type { JsonValue } from "../../domain/json.ts";
 
@@ -8,16 +8,16 @@ const COLON = 0x3a;
 /** Every integer of at most 15 digits is exact, so a shorter literal needs no second look. */
 const SAFE_NUMBER_CHARACTERS = 15;
 
-/** What one pass over a JSON text tells without understanding it. */
+/** The facts that one pass over a JSON text yields without parsing it. */
 export interface TextSurvey {
-  /** Colons outside strings: the number of keys, repeated ones included. */
+  /** Colons outside strings: the number of keys, including repeated ones. */
   readonly keys: number;
   readonly depth: number;
-  /** A number long enough, or with an exponent, that a double may not hold it. */
+  /** Whether a number is so long, or has an exponent, that a double may not hold it. */
   readonly doubtfulNumber: boolean;
 }
 
-/** Exact for valid JSON; for any other text the figures mean nothing, but it still ends. */
+/** Exact for valid JSON. For any other text the numbers mean nothing, but the pass still ends. */
 export function surveyText(text: string): TextSurvey {
   let keys = 0;
   let open = 0;
@@ -51,18 +51,18 @@ export function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
 
-/** A digit or a point. */
+/** A digit or a decimal point. */
 export function isNumberCharacter(code: number): boolean {
   return (code >= 0x30 && code <= 0x39) || code === 0x2e;
 }
 
-/** As {@link closingQuote}, in a text without escapes: searching is quicker than looking. */
+/** As {@link closingQuote}, for a text without escapes: a search is faster than a loop. */
 export function nextQuote(text: string, open: number): number {
   const at = text.indexOf('"', open + 1);
   return at < 0 ? text.length : at;
 }
 
-/** Where the string that opens at `open` ends; `end` where it does not before. */
+/** The end of the string that opens at `open`; `end` if it does not close before. */
 export function closingQuote(text: string, open: number, end: number = text.length): number {
   let at = open + 1;
   for (; at < end; at++) {
@@ -73,7 +73,7 @@ export function closingQuote(text: string, open: number, end: number = text.leng
   return at;
 }
 
-/** All keys of all objects in `value`, which nests at most `limits.jsonDepthMax` deep. */
+/** Counts all keys of all objects in `value`, which nests at most `limits.jsonDepthMax` deep. */
 export function countKeys(value: JsonValue): number {
   if (typeof value !== "object" || value === null) return 0;
   let count = 0;

@@ -1,7 +1,9 @@
 /**
- * JSON text to a value that holds exactly what was sent, or the reason it cannot. One pass over the
- * text finds everything `JSON.parse` would hide (depth, numbers, repeated keys); only a text that
- * looks suspicious pays for the exact search in `json_fault.ts`. Decided in "Checking a write".
+ * Parses JSON text to a value that holds exactly what was sent, or refuses it with the reason.
+ *
+ * One pass over the text finds what `JSON.parse` would hide: depth, inexact numbers, repeated
+ * keys. Only a suspicious text pays for the exact search in `json_fault.ts`. See
+ * docs/reference/writing.md.
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/json.ts";
@@ -14,22 +16,23 @@ import { countKeys, surveyText } from "./json_survey.ts";
 
 const BYTE_ORDER_MARK = 0xfeff;
 
-/** Longer texts are read in pieces. */
+/** Longer texts are parsed in time slices. */
 export const SHORT_CHARACTERS_MAX = 64 * 1024;
 
-/** What parsing a long text needs beside it. */
+/** The additional input for parsing a long text. */
 export interface LongParsing {
   readonly turns: Turns;
-  /** Asks for the memory of so many values more. False: there is none. */
+  /** Requests memory for more values. False: there is none. */
   hold?(nodes: number): boolean | Promise<boolean>;
 }
 
-/** Memory is asked for by so many values at once. */
+/** Memory is requested for this many values at a time. */
 const NODES_AT_ONCE = 50_000;
 
 /**
- * Parses a request's body, or whatever `subject` names: a long one in pieces. Refuses with 400 and,
- * where it is known, the dotted path; with 413 what no request needs; with 503 for want of memory.
+ * Parses a request's body, or the text that `subject` names; a long one in time slices. 400
+ * with the dotted path, if known; 413 for a size that no valid request needs; 503 if memory is
+ * short.
  */
 export function parseJsonText(
   text: string,
@@ -71,7 +74,7 @@ export function parseJsonObject(text: string, subject = "Request body"): Outcome
   if (text.length === 0) return badRequest(`${subject} is empty`);
   if (text.charCodeAt(0) === BYTE_ORDER_MARK) return refuseByteOrderMark(subject);
   const survey = surveyText(text);
-  // Before parsing, so that nothing below ever recurses deeper than this.
+  // Checked before parsing, so that nothing below recurses deeper than this.
   if (survey.depth > limits.jsonDepthMax) return refuseFault(text, subject);
   let value: JsonValue;
   try {

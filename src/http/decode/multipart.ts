@@ -1,6 +1,7 @@
 /**
- * Bodies of `multipart/form-data` (RFC 7578) with one file. Spec: "`POST /_admin/blobs` with
- * multipart fields `name` (blob name) and `file` (compiled module)".
+ * Reads `multipart/form-data` bodies (RFC 7578) with one file, as module uploads send them.
+ *
+ * See docs/reference/modules.md.
  */
 
 import { limits } from "../../domain/limits.ts";
@@ -11,10 +12,10 @@ import { type FormPart, formPartsSteps } from "./multipart_parts.ts";
 
 const decoder = new TextDecoder();
 const MULTIPART = /^multipart\/form-data\s*;/i;
-/** What a form has beside its file: boundaries, names, short texts. */
+/** The size of a form beside its file: boundaries, names, short texts. */
 const FORM_BYTES_MAX = 64 * 1024;
 
-/** The form of an upload; texts as they were sent. */
+/** The form of an upload, with texts as sent. */
 export interface UploadForm {
   readonly name: string;
   readonly file: Uint8Array<ArrayBuffer>;
@@ -24,7 +25,7 @@ export interface UploadForm {
 
 const TEXT_FIELDS = ["name", "environment", "instance_id"] as const;
 
-/** 400 for what is no such form, 413 for a file or body that is too large. */
+/** 400 for any other form; 413 for a file or body that is too large. */
 export async function readUploadForm(
   sender: Sender & { readonly host: Turns },
 ): Promise<Outcome<UploadForm>> {

@@ -1,6 +1,8 @@
 /**
- * The parts of a `multipart/form-data` body (RFC 7578). Each boundary is searched for, so the work
- * grows with the bytes alone, whatever stands in them. It rests between windows of the body.
+ * Splits a `multipart/form-data` body (RFC 7578) into its parts.
+ *
+ * It searches for each boundary, so the work is linear in the bytes, whatever they hold. It may
+ * rest between windows of the body.
  */
 
 import { Buffer } from "node:buffer";
@@ -24,10 +26,10 @@ const FILE_NAME = /;[ \t]*filename\*?=/i;
 const LINE_END = Buffer.from("\r\n");
 const HEAD_END = Buffer.from("\r\n\r\n");
 const DASH = 0x2d;
-/** Searched between two rests: the slowest search takes a millisecond for it. */
+/** The bytes searched between two rests; the slowest search takes a millisecond for them. */
 const WINDOW_BYTES = 128 * 1024;
 
-/** Undefined for a body that is not such a form, or has more parts than any upload. */
+/** Undefined if the body is not such a form or has more parts than any upload. */
 export function* formPartsSteps(
   bytes: Uint8Array<ArrayBuffer>,
   contentType: string,
@@ -44,7 +46,7 @@ export function* formPartsSteps(
     if (body[at] === DASH && body[at + 1] === DASH) return parts;
     const head = headOf(body, at);
     if (head === undefined || parts.length === PARTS_MAX) return undefined;
-    // The line end of the head is that of the delimiter where the part is empty.
+    // If the part is empty, the line end of its head is also that of the delimiter.
     const end = yield* find(body, delimiter, head.end - LINE_END.length);
     if (end < 0) return undefined;
     const field = fieldOf(head.text);
@@ -54,7 +56,7 @@ export function* formPartsSteps(
   }
 }
 
-/** Behind the first delimiter, which may be the first line or come after others. */
+/** The position after the first delimiter, which may be the first line or follow other lines. */
 function* afterFirst(body: Buffer, delimiter: Buffer): Steps<number | undefined> {
   const bare = delimiter.subarray(LINE_END.length);
   if (body.subarray(0, bare.length).equals(bare)) return bare.length;
@@ -62,10 +64,10 @@ function* afterFirst(body: Buffer, delimiter: Buffer): Steps<number | undefined>
   return found < 0 ? undefined : found + delimiter.length;
 }
 
-/** The place of the next `wanted`; -1 where there is none. */
+/** The position of the next `wanted`; -1 if there is none. */
 function* find(body: Buffer, wanted: Buffer, from: number): Steps<number> {
   for (let at = from; at < body.length; at += WINDOW_BYTES) {
-    // What begins in this window may end in the next one.
+    // A match that begins in this window may end in the next one.
     const window = body.subarray(at, at + WINDOW_BYTES + wanted.length - 1);
     const found = window.indexOf(wanted);
     if (found >= 0) return at + found;
@@ -84,7 +86,7 @@ function headOf(body: Buffer, at: number): { text: string; end: number } | undef
 }
 
 function fieldOf(head: string): Pick<FormPart, "name" | "isFile"> | undefined {
-  // What stands before the first line end is padding of the delimiter.
+  // The text before the first line end is padding of the delimiter.
   const [, ...lines] = head.split("\r\n");
   const line = lines.find((text) => DISPOSITION.test(text));
   const name = line === undefined ? undefined : NAME.exec(line)?.[1];

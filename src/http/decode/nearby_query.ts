@@ -1,4 +1,8 @@
-/** Query parameters of `GET /{type}/nearby`. Decisions, "Geo": missing or bad ones are 400. */
+/**
+ * Decodes the query of `GET /{type}/nearby`; missing or bad parameters are 400.
+ *
+ * See docs/reference/geo.md.
+ */
 
 import { isLatitude, isLongitude } from "../../domain/geo/point.ts";
 import { limits } from "../../domain/limits.ts";
@@ -8,7 +12,7 @@ import { badQuery, readCount } from "./query.ts";
 
 export type NearbyQuery = Omit<NearbyRequest, "aggregateType">;
 
-/** `52.5`, `-0.25`, `1e3`. */
+/** For example `52.5`, `-0.25`, `1e3`. */
 const NUMBER = /^-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/;
 
 export function decodeNearbyQuery(text: string): Outcome<NearbyQuery> {
@@ -32,7 +36,7 @@ function badDegrees(name: string, value: number | undefined, max: number): Outco
   return badQuery(name, value === undefined ? `is required: ${what}` : `must be ${what}`);
 }
 
-/** NaN for what is no number, undefined for what is absent. */
+/** NaN if the text is not a number; undefined if the parameter is absent. */
 function readNumber(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
   if (text === null) return undefined;

@@ -1,13 +1,21 @@
-/** Whether a JSON number says the same once a double has held it: stored bytes never differ. */
+/**
+ * Checks that a JSON number keeps its value as a double.
+ *
+ * So a stored number equals the one that was sent, except that long fractions may be rounded. See
+ * docs/reference/writing.md.
+ */
 
 import { limits } from "../../domain/limits.ts";
 
 const LITERAL = /^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/;
-/** From here on doubles have no fractions. */
+/** From here on, doubles have no fractions. */
 const FRACTIONS_END = 2 ** 53;
 const ZERO = 0x30;
 
-/** The value of a decimal text: `digits` (without zeros at their ends) times 10 to `exponent`. */
+/**
+ * The value of a decimal text: `digits` (without leading or trailing zeros) times 10 to
+ * `exponent`.
+ */
 interface Decimal {
   readonly sign: string;
   readonly digits: string;
@@ -15,9 +23,9 @@ interface Decimal {
 }
 
 /**
- * Why `literal`, a well-formed JSON number, would change on its way through a double; undefined
- * where it would not. It must have the value of the text that `JSON.stringify` writes for it; a
- * fraction below 2^53 in size need not, for every reader of JSON rounds it.
+ * The reason why `literal`, a well-formed JSON number, would change as a double; undefined if
+ * it would not. Its value must equal that of the text that `JSON.stringify` writes for it.
+ * Numbers below 2^53 with a fraction are exempt, since every JSON reader rounds them.
  */
 export function findNumberFault(literal: string): string | undefined {
   const limit = limits.jsonNumberCharactersMax;
@@ -43,7 +51,7 @@ function isSame(one: Decimal, other: Decimal): boolean {
 
 function isSmallFraction({ digits, exponent }: Decimal): boolean {
   if (exponent >= 0) return false;
-  // Rounding the whole part keeps its order to 2^53, which is a double.
+  // Rounding the integer part cannot move it across 2^53, which is itself a double.
   return Number(digits.slice(0, Math.max(0, digits.length + exponent))) < FRACTIONS_END;
 }
 

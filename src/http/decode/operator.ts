@@ -1,4 +1,7 @@
-/** Bodies and queries of operator calls: known fields only, each of its type; the environment. */
+/**
+ * Decodes bodies and queries of operator calls: known fields with their types, and the
+ * environment.
+ */
 
 import type { JsonObject, JsonValue } from "../../domain/json.ts";
 import { didYouMean } from "../../domain/nearest_name.ts";
@@ -23,7 +26,7 @@ export type Fields<T extends FieldTable> =
   & { readonly [K in keyof T as K extends `${string}?` ? never : K]: FieldValue<T[K]> }
   & { readonly [K in keyof T as K extends `${infer N}?` ? N : never]?: FieldValue<T[K]> };
 
-/** Reads the body that `sender` sends as an object with the fields of `table` and no others. */
+/** Reads the body as an object with exactly the fields of `table`. */
 export async function readFields<const T extends FieldTable>(
   sender: JsonSender,
   table: T,
@@ -35,8 +38,8 @@ export async function readFields<const T extends FieldTable>(
 }
 
 /**
- * Passes `body` when it has the fields of `table` and no others; else 400 with the path. `hint`
- * says what the body is where one of them is not known.
+ * Accepts `body` if it has only the fields of `table`; otherwise 400 with the path. `hint`
+ * describes the body if one of its fields is unknown.
  */
 export function checkFields<const T extends FieldTable>(
   body: JsonObject,
@@ -73,8 +76,9 @@ function badField(path: string, message: string, hint?: string) {
 }
 
 /**
- * The environment an operator call names in its body or query. `prod` means `production`; left out,
- * it is `otherwise`. Two different ones are refused, for one of them is a mistake.
+ * The environment that an operator call names in its body or query. `prod` means `production`;
+ * if left out, it is `otherwise`. Two different ones are refused, because one must be a
+ * mistake.
  */
 export function decodeEnvironment(
   query: string,

@@ -1,18 +1,20 @@
 /**
- * The path and query parts of a request's address. Segments are decoded once and one by one, so a
- * percent-encoded slash is part of an id and never a separator.
+ * Splits a request's address into host, path segments and query.
+ *
+ * Each segment is decoded once and by itself, so a percent-encoded slash is part of an id and
+ * never a separator.
  */
 
 export interface Address {
-  /** Host name in lower case, without port and final dot. */
+  /** Host name in lowercase, without port and final dot. */
   readonly host: string;
-  /** Decoded path segments; undefined where the percent-encoding is broken. */
+  /** Decoded path segments; undefined if the percent-encoding is broken. */
   readonly segments: readonly string[] | undefined;
-  /** What follows `?`, as sent. */
+  /** The text after `?`, as sent. */
   readonly query: string;
 }
 
-/** Takes `url` apart: absolute, as `Request.url` gives it. */
+/** Parses an absolute `url`, as `Request.url` returns it. */
 export function parseAddress(url: string): Address {
   const hostStart = url.indexOf("://") + 3;
   const hash = url.indexOf("#", hostStart);
@@ -28,7 +30,7 @@ export function parseAddress(url: string): Address {
   };
 }
 
-/** Nearly all requests of a process name the same one. */
+/** Nearly all requests of a process name the same host, so the last one is cached. */
 let lastAuthority = "";
 let lastHost = "";
 

@@ -1,4 +1,4 @@
-/** Query parameters: flags, counts and cursors of the reads. Unknown parameters are ignored. */
+/** Decodes query parameters of reads: flags, counts and cursors. Unknown parameters are ignored. */
 
 import { MILLISECONDS_FROM } from "../../domain/metadata.ts";
 import type { ListAggregatesRequest, ReadEventsRequest } from "../../domain/reading.ts";
@@ -8,7 +8,7 @@ import { SAGA_STATES, type SagaState } from "../../domain/saga/instance.ts";
 
 const DECIMAL = /^[0-9]+$/;
 
-/** A flag's value: `true`, `1` and empty mean true, `false` and `0` false. Absent is false. */
+/** A flag's value: `true`, `1` and empty mean true; `false`, `0` and absent mean false. */
 export function readFlag(query: URLSearchParams, name: string): Outcome<boolean> {
   const text = query.get(name);
   if (text === null || text === "false" || text === "0") return accept(false);
@@ -16,7 +16,7 @@ export function readFlag(query: URLSearchParams, name: string): Outcome<boolean>
   return badQuery(name, "must be true or false");
 }
 
-/** A whole number of at least 1, or undefined when absent. What is too large is clamped later. */
+/** A whole number of at least 1; undefined if absent. Large values are clamped later. */
 export function readCount(query: URLSearchParams, name: string): Outcome<number | undefined> {
   const text = query.get(name);
   if (text === null) return accept(undefined);
@@ -24,7 +24,7 @@ export function readCount(query: URLSearchParams, name: string): Outcome<number 
   return count >= 1 ? accept(count) : badQuery(name, "must be a positive integer");
 }
 
-/** Unix seconds, or undefined when absent. */
+/** Unix seconds; undefined if absent. */
 export function readSeconds(query: URLSearchParams, name: string): Outcome<number | undefined> {
   const text = query.get(name);
   if (text === null) return accept(undefined);
@@ -97,8 +97,9 @@ export interface PageQuery {
 }
 
 /**
- * `limit` and `start` of any list; `cursor` is the contract's older name of `start`. An empty one
- * is none: lists whose newest entries come first would end before it.
+ * `limit` and `start` of any list; `cursor` is an older name of `start`. An empty cursor counts
+ * as absent: a list that begins with its newest entries would otherwise end before the first
+ * one.
  */
 export function decodePageQuery(query: URLSearchParams): Outcome<PageQuery> {
   const limit = readCount(query, "limit");

@@ -1,4 +1,4 @@
-/** The body of a call that asks for deliveries again. Decisions, section 14. */
+/** Decodes the body of a call that replays deliveries. See docs/reference/listeners.md. */
 
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import { parseUtcTime } from "../../domain/utc_time.ts";

@@ -1,4 +1,4 @@
-/** The body of a query: `{sql, params?, stale?}`. Decisions, section 15. */
+/** Decodes the body of a query: `{sql, params?, stale?}`. See docs/reference/projections.md. */
 
 import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../../domain/json.ts";
 import type { QueryRequest } from "../../domain/projection/check_query.ts";

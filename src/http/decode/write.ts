@@ -1,6 +1,8 @@
 /**
- * The three write forms: shapes only. Types, ids, metadata, data and guards go on as sent; only the
- * spec can judge them. Spec: `POST /{type}/{id}/{event}`, batch, `POST /_atomic-write`.
+ * Decodes the three forms of a write: single, batch and atomic. It checks shapes only.
+ *
+ * Types, ids, metadata, data and guards are passed on as sent, because only the spec can judge
+ * them. See docs/reference/writing.md.
  */
 
 import type { JsonObject, JsonValue } from "../../domain/json.ts";
@@ -10,7 +12,7 @@ import { accept, type FaultPlace, type Outcome, refuse } from "../../domain/refu
 import { hintForBodyField, hintForEventField, hintForTargetField } from "./write_hints.ts";
 import type { RequestedEvent, RequestedTarget } from "../../domain/write.ts";
 
-/** What a body asks for; the caller adds the idempotency claim and the request id. */
+/** The write in a body; the caller adds the idempotency claim and the request id. */
 export interface DecodedWrite {
   readonly targets: readonly RequestedTarget[];
   readonly metadata: unknown;
@@ -139,7 +141,7 @@ function findEventFault(events: readonly JsonValue[], path: string): EventFault 
   return undefined;
 }
 
-/** Only for what {@link findEventFault} has passed. */
+/** Call only after {@link findEventFault} has found no fault. */
 function toEvents(events: readonly JsonValue[]): RequestedEvent[] {
   return (events as readonly JsonObject[]).map(({ type, data }) => ({
     type: type as string,
@@ -147,7 +149,7 @@ function toEvents(events: readonly JsonValue[]): RequestedEvent[] {
   }));
 }
 
-/** A misspelt field is an error, never a wish that is silently dropped. */
+/** A misspelt field is an error; it must never be silently dropped. */
 export function findUnknownKey(object: JsonObject, known: ReadonlySet<string>): string | undefined {
   for (const key in object) {
     if (!known.has(key)) return key;

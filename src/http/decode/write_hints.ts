@@ -1,4 +1,4 @@
-/** What to do about a field of a write that stands where it does not belong: the first mistakes. */
+/** Hints for misplaced fields of a write, the most common first mistakes. */
 
 import { didYouMean } from "../../domain/nearest_name.ts";
 
@@ -35,7 +35,7 @@ const OTHER_FORMS: Readonly<Record<WriteForm, Readonly<Record<string, string>>>>
   },
 };
 
-/** For a field at the top of a body. */
+/** For a top-level field of a body. */
 export function hintForBodyField(form: WriteForm, field: string): string {
   if (OF_METADATA.has(field)) return `\`${field}\` belongs in \`metadata\``;
   const other = OTHER_FORMS[form];
@@ -47,7 +47,7 @@ export function hintForBodyField(form: WriteForm, field: string): string {
   return didYouMean(field, KNOWN[form], otherwise);
 }
 
-/** For a field of an event in a list, `type` missing or not. */
+/** For a field of an event in a list, whether `type` is present or not. */
 export function hintForEventField(field: string): string {
   if (field === "event_type") return "It is called `type` here";
   if (OF_METADATA.has(field) || field === "metadata") {

@@ -1,7 +1,9 @@
 /**
- * Every metric of `GET /metrics`: name, type, labels and where its values come from. Names and
- * units follow Prometheus: seconds and bytes, `_total` for what only grows. No label has a value
- * that a client or a tenant chooses. `http/README.md` has the same list for operators.
+ * Defines every metric of `GET /metrics`: name, type, labels and the source of its values.
+ *
+ * Names and units follow Prometheus: seconds and bytes, `_total` for counters. No label has a
+ * value chosen by a client or tenant. docs/reference/monitoring.md has the same list for
+ * operators.
  */
 
 import type { Counters, Tally } from "../../domain/counters.ts";
@@ -13,7 +15,7 @@ import type { SqlMeasure } from "../../domain/projection/sql_measure.ts";
 import type { LoadMeasure } from "../middleware/load_gate.ts";
 import type { RequestCounts, RouteCounts } from "./request_counts.ts";
 
-/** All that one scrape shows, read at its beginning. */
+/** The data of one scrape, read at its start. */
 export interface MetricsView {
   readonly requests: RequestCounts;
   readonly load: LoadMeasure;
@@ -24,7 +26,7 @@ export interface MetricsView {
   readonly modules: ModulesMeasure;
   readonly sql: SqlMeasure;
   readonly process: ProcessMeasure;
-  /** How long what is ready waits for its turn. */
+  /** How long ready work waits for its turn. */
   readonly eventLoopLagSeconds: number;
 }
 

@@ -1,4 +1,4 @@
-/** Metrics as the text that Prometheus reads (exposition format 0.0.4). */
+/** Writes metrics in the text format of Prometheus (exposition format 0.0.4). */
 
 import { Counter, Gauge, type Metric, Registry } from "prom-client";
 import type { Histogram } from "../../domain/histogram.ts";
@@ -12,11 +12,11 @@ import {
 
 export interface Exposition {
   readonly contentType: string;
-  /** Shows `view`. */
+  /** Writes the metrics of `view`. */
   write(view: MetricsView): Promise<string>;
 }
 
-/** With a registry of its own: several services in one process do not meet. */
+/** Uses a registry of its own, so that several services in one process stay separate. */
 export function createExposition(): Exposition {
   const registry = new Registry();
   let shown: MetricsView;
@@ -29,7 +29,7 @@ export function createExposition(): Exposition {
   return {
     contentType: registry.contentType,
     write(view) {
-      // All is collected before the call comes back, so that no other scrape comes in between.
+      // Everything is collected before this call returns, so no other scrape can interfere.
       shown = view;
       return registry.metrics();
     },
@@ -55,13 +55,13 @@ function addNumber(registry: Registry, metric: NumberMetric, view: () => Metrics
       const samples = read(view());
       this.reset();
       for (const [labels, value] of samples) this.inc(labels, value);
-      // Without labels a counter is never empty, but begins at 0: what is not known is left out.
+      // A counter without labels starts at 0, not empty; remove it if its value is unknown.
       if (samples.length === 0 && labels.length === 0) this.remove();
     },
   });
 }
 
-/** The library's own histograms count by themselves; ours has counted already. */
+/** Adds a histogram with our own counts; the library's class would count by itself. */
 function addHistogram(registry: Registry, metric: HistogramMetric, view: () => MetricsView): void {
   const { name, help, type, read } = metric;
   const shown = {

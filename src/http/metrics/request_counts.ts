@@ -1,13 +1,14 @@
 /**
- * What the edge counts of its requests, shared by all listeners of a process. Two look-ups and a
- * short search for each request. Every label has few values, whatever clients send: routes are
- * templates of `paths.ts`, methods those of a list.
+ * Counts requests at the edge, shared by all listeners of a process.
+ *
+ * Each request costs two lookups and a short search. Every label has few values, whatever
+ * clients send: routes are templates of `paths.ts`, and methods come from a list.
  */
 
 import { LATENCY_SECONDS, type Tally } from "../../domain/counters.ts";
 import { type Histogram, newHistogram, observe } from "../../domain/histogram.ts";
 
-/** For requests that no path of the API fits, and for preflights, which ask for none. */
+/** For requests that match no path, and for preflights, which need none. */
 export const NO_ROUTE = "none";
 const OTHER_METHOD = "other";
 const METHODS: ReadonlySet<string> = new Set(
@@ -24,7 +25,7 @@ export interface RouteCounts {
 export interface RequestCounts {
   /** By route template, then by method. */
   readonly routes: Map<string, Map<string, RouteCounts>>;
-  /** Writes with a valid key that were refused, by `error_type`. */
+  /** Refused writes with a valid key, by `error_type`. */
   readonly writesRefused: Tally;
   /** Requests beyond a rate limit, by its scope. */
   readonly rateLimited: Tally;
@@ -38,7 +39,7 @@ export function newRequestCounts(): RequestCounts {
   };
 }
 
-/** Counts a request that was answered after so many seconds. `route` is a template of ours. */
+/** Counts a request answered after `seconds`. `route` must be one of our templates. */
 export function countRequest(
   { routes }: RequestCounts,
   route: string,

@@ -1,7 +1,8 @@
 /**
- * The net below all rate limits: so many requests a minute from one address, whoever sends them.
- * Each process counts for itself, in memory that is bounded however many addresses there are.
- * Spec: "Limits", "A per-IP safety-net limit".
+ * The safety net below all rate limits: a number of requests a minute from one address.
+ *
+ * It counts requests whoever sends them. Each process counts for itself, in memory that stays
+ * bounded however many addresses there are. See docs/reference/limits.md.
  */
 
 import { limits } from "../../domain/limits.ts";
@@ -12,22 +13,22 @@ import { networkOf } from "../client_address.ts";
 
 export interface AddressNet {
   /**
-   * Counts a request, unless it is one too many. `peer` is the other end of the connection,
-   * `nowMs` of a clock that only goes forward.
+   * Counts a request, unless it exceeds the limit. `peer` is the other end of the connection;
+   * `nowMs` is the time of a monotonic clock.
    */
   take(peer: string, forwardedFor: string | null, nowMs: number): RateVerdict;
-  /** How many addresses it remembers. */
+  /** The number of addresses it remembers. */
   count(): number;
 }
 
 /**
- * Some 400 bytes each. To make the net forget an address, as many others must have asked since:
- * whoever has those may ask as often anyway.
+ * Each takes some 400 bytes. To make the net forget an address, that many other addresses must
+ * send requests; a caller who has them may send as many requests anyway.
  */
 export const ADDRESSES_MAX = 50_000;
-/** Coarse, for there are many. */
+/** Coarse, because there are many windows. */
 const BUCKET_MS = 5_000;
-/** Reading an address costs up to 15 us, to know what it was read as less than one. */
+/** How many parsed addresses are cached: parsing one is far slower than a lookup. */
 const READINGS_MAX = 10_000;
 const READ_CHARACTERS_MAX = 200;
 

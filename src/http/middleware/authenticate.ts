@@ -1,4 +1,8 @@
-/** Who is calling: an API key for data, an operator token for the rest. Spec: "Authentication". */
+/**
+ * Authenticates callers: an API key for data, an operator token for everything else.
+ *
+ * See docs/reference/basics.md.
+ */
 
 import type { KeyHolder, Operator } from "../../domain/access.ts";
 import { type Outcome, refuse } from "../../domain/refusal.ts";
@@ -8,10 +12,10 @@ import type { Place } from "../call.ts";
 const BEARER = /^Bearer +[^\s,]+$/i;
 const API_KEY_PREFIX = "dbk_";
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]*$/;
-/** A credential of either kind where the scheme should stand. */
+/** A credential of either kind in place of the scheme. */
 const BARE_CREDENTIAL = /^\s*(?:dbk_[^\s,]*|[\w-]+\.[\w-]+\.[\w-]*)\s*$/;
 
-/** 401 without a valid key, 403 for another environment or a read key on a write. */
+/** 401 without a valid key; 403 for another environment, or for a read key on a write. */
 export function authenticateHolder(
   access: AccessService,
   header: string | null,
@@ -42,7 +46,7 @@ function requireWriteScope(holder: Outcome<KeyHolder>): Outcome<KeyHolder> {
   return refuse({ kind: "forbidden", message });
 }
 
-/** 401 without a valid operator token, 403 for another role. */
+/** 401 without a valid operator token; 403 for another role. */
 export async function authenticateCaller(
   access: AccessService,
   header: string | null,

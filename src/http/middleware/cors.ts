@@ -1,10 +1,11 @@
 /**
- * What browsers may do from pages of other origins. Every origin may read and write with a key;
- * origins that the settings name may use every method and header of the API. Documented in
- * `src/http/README.md`, "Browsers".
+ * Decides what browsers may do from pages of other origins (CORS).
+ *
+ * Every origin may read and write with a key. Origins named in the settings may use every
+ * method and header of the API. See docs/reference/basics.md.
  */
 
-/** For every origin: the contract's three. */
+/** Allowed for every origin. */
 const OPEN_METHODS = "GET, POST, OPTIONS";
 const OPEN_HEADERS = "Authorization, Content-Type";
 
@@ -21,19 +22,19 @@ const NAMED_HEADERS = [
   "X-Request-Id",
 ].join(", ");
 
-/** Seconds for which a browser need not ask again; Chromium takes no more than this. */
+/** How many seconds a browser may cache a preflight; Chromium allows no more than this. */
 const PREFLIGHT_SECONDS = "7200";
 
 export interface Cors {
-  /** 204; needs no key and asks for no path. */
+  /** Answers 204; needs no key, and the path need not exist. */
   answerPreflight(requestId: string, origin: string | null): Response;
-  /** Lets the page that asked read the headers of an answer. */
+  /** Lets the requesting page read the headers of an answer. */
   expose(response: Response, origin: string | null): void;
 }
 
 /**
  * @param origins those that may do everything, such as `https://app.example.com`.
- * @param headerPrefix what stands for `SVC` in header names.
+ * @param headerPrefix replaces `SVC` in header names.
  */
 export function createCors(origins: readonly string[], headerPrefix: string): Cors {
   const named = new Set(origins);
@@ -61,7 +62,7 @@ export function createCors(origins: readonly string[], headerPrefix: string): Co
   };
 }
 
-/** All that answers carry and that browsers would hide. */
+/** All answer headers that browsers would otherwise hide. */
 function exposedHeaders(prefix: string): string {
   return [
     "Allow",

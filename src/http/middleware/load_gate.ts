@@ -1,11 +1,12 @@
 /**
- * Lets in as many requests as can be answered in time, and answers the others with 503 before
- * anything is looked at, for what is shed must cost next to nothing. Health and metrics are let in
- * always. Decided in "Operations".
+ * Admits as many requests as can be answered in time, and sheds the others with 503.
  *
- * The answer comes after a pause (`domain/shed_pace.ts`). Whoever is told at once asks again at
- * once, on all connections: then each turn of the event loop is full of refusals, and what was let
- * in takes many turns.
+ * A request is shed before it is looked at, because shedding must cost next to nothing. Health
+ * and metrics are always admitted. See docs/reference/limits.md.
+ *
+ * The 503 is delayed (`domain/shed_pace.ts`). A client that is refused at once asks again at
+ * once, on all its connections. The event loop would then be full of refusals, and admitted
+ * requests would need many turns.
  */
 
 import { enter, leave, newLoadBound } from "../../domain/load.ts";
@@ -16,10 +17,10 @@ import { sendText } from "../answer.ts";
 import { lateBodies } from "../decode/body_bytes.ts";
 
 export interface LoadGate {
-  /** False: to be shed. Else {@link LoadGate.leave} is to be called with the same time. */
+  /** False: shed the request. True: call {@link LoadGate.leave} later with the time of entry. */
   enter(): boolean;
   leave(enteredMs: number, nowMs: number): void;
-  /** The answer to a request that was not let in, after a pause. */
+  /** The answer to a shed request, after a delay. */
   shed(requestId: string): Response | Promise<Response>;
   measure(): LoadMeasure;
 }
@@ -27,22 +28,22 @@ export interface LoadGate {
 export interface LoadMeasure {
   readonly underWay: number;
   readonly underWayMax: number;
-  /** Requests that were not let in. */
+  /** The number of requests that were not admitted. */
   readonly shed: number;
 }
 
 export const SHED_STATUS = 503;
 const RETRY_AFTER_SECONDS = "1";
-/** How often is looked who may be told. */
+/** How often the gate checks which delayed refusals are due. */
 const TICK_MS = 50;
-/** So many wait for their refusal at a time; further ones are told at once. */
+/** How many refusals may be delayed at a time; further ones are sent at once. */
 const HELD_MAX = 10_000;
-/** One error record for all that is shed within this time. */
+/** All requests shed within this time share one error record. */
 const RECORD_MS = 1_000;
 const MESSAGE = "Too many requests are under way";
 const HINT = "Retry after 1 s, and later each time";
 
-/** What all that is shed within a second is told. */
+/** The answer to all requests shed within a second. */
 interface ShedAnswer {
   readonly errorId: string;
   readonly json: string;
@@ -56,7 +57,7 @@ interface Held {
 export function createLoadGate(service: Pick<Service, "data">, host: Host): LoadGate {
   const bound = newLoadBound(host.monotonicMs());
   const pace = newShedPace();
-  /** In the order in which they came. */
+  /** In order of arrival. */
   const held = new Set<Held>();
   let isTicking = false;
   let shed = 0;

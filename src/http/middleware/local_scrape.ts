@@ -1,13 +1,15 @@
 /**
- * Whether `GET /metrics` comes from a program on the same machine, so that it needs no token. A
- * server that listens on a loopback address may stand behind a proxy, and a browser on the machine
- * may be made to ask by any page: both leave marks. Decided in "Operations".
+ * Recognises a `GET /metrics` from a program on the same machine, which needs no token.
+ *
+ * A server that listens on a loopback address may stand behind a proxy, and any web page can
+ * make a browser on the machine send a request. Both leave marks in the headers. See
+ * docs/reference/monitoring.md.
  */
 
 import ipaddr from "ipaddr.js";
 import type { Connection } from "../call.ts";
 
-/** What proxies add, and browsers to a request that a page of another origin makes. */
+/** Headers added by proxies, or by browsers to a request from a page of another origin. */
 const MARKS = [
   "forwarded",
   "via",
@@ -18,12 +20,12 @@ const MARKS = [
   "origin",
 ] as const;
 
-/** `connection` tells the other end; without one nothing is known, and so nothing is believed. */
+/** Without the address of the peer in `connection`, the answer is false. */
 export function isLocalScrape(headers: Headers, connection: Connection): boolean {
   const peer = connection?.remoteAddr;
   if (peer === undefined || !("hostname" in peer) || !isLoopback(peer.hostname)) return false;
   if (MARKS.some((name) => headers.has(name))) return false;
-  // A name that was made to point here would be another one.
+  // The host must be loopback by name: DNS rebinding would use another name that points here.
   return isLoopback(hostOf(headers.get("host") ?? ""));
 }
 

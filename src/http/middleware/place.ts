@@ -1,4 +1,7 @@
-/** Which environment, and perhaps which instance, a request is addressed to: by port or by host. */
+/**
+ * Finds the environment, and perhaps the instance, that a request addresses: by port or by
+ * host.
+ */
 
 import { type Outcome, refuse } from "../../domain/refusal.ts";
 import { accept } from "../../domain/refusal.ts";
@@ -11,10 +14,10 @@ const ENDINGS: readonly (readonly [ending: string, environment: Environment])[] 
   ["-test", "test"],
 ];
 const OPERATOR_LABEL = "api";
-/** A host name of DNS is at most so long; the rest of a longer one is not sent back. */
+/** The longest DNS host name; more of a longer one is not echoed. */
 const HOST_CHARACTERS_SHOWN = 253;
 
-/** Gives the place a host name stands for, or refuses an unknown one with 404. */
+/** Returns the place that a host name stands for; 404 if it is unknown. */
 export function createPlaces(source: EnvironmentSource): (host: string) => Outcome<Place> {
   if (source.kind === "listener") {
     const place = accept({ environment: source.environment, servesData: true });
@@ -23,7 +26,7 @@ export function createPlaces(source: EnvironmentSource): (host: string) => Outco
   const base = source.baseDomain.toLowerCase();
   return (host) => {
     const label = host.endsWith(`.${base}`) ? host.slice(0, -base.length - 1) : "";
-    // Operator calls name their environment; where they do not, nothing real is touched.
+    // Operator calls name their environment; if one does not, no real data is touched.
     if (label === OPERATOR_LABEL) return accept({ environment: "test", servesData: false });
     const ending = ENDINGS.find(([text]) => label.endsWith(text));
     const slug = ending === undefined ? label : label.slice(0, -ending[0].length);

@@ -1,6 +1,7 @@
 /**
- * Rate limits at the edge: those of an instance, below them the net for an address, and the headers
- * that tell of them. Spec: "Limits", "Rate-limit response headers"; decided in "Limits and plans".
+ * Applies rate limits: those of an instance, below them the safety net for each address.
+ *
+ * It also makes the headers that report them. See docs/reference/limits.md.
  */
 
 import type { Instance } from "../../domain/access.ts";
@@ -10,12 +11,12 @@ import { accept, type Outcome, type RateScope, refuse } from "../../domain/refus
 import { type Call, type Edge, peerAddress } from "../call.ts";
 import { errorTypeOf } from "../reply.ts";
 
-/** What an answer tells. */
+/** The values of the rate limit headers of an answer. */
 export interface RateHeaders {
   readonly scope: RateScope;
   readonly limit: number;
   readonly remaining: number;
-  /** Undefined where it is not known whose request it is. */
+  /** Undefined if the instance of the request is unknown. */
   readonly tier?: string;
 }
 
@@ -23,7 +24,7 @@ const WITHOUT_LIMIT: RateHeaders = { scope: "instance", tier: "unlimited", ...UN
 
 type Caller = Pick<Call, "request" | "connection"> & { rate?: RateHeaders };
 
-/** Of an instance without limits neither requests nor addresses are counted. */
+/** For an instance without limits, neither requests nor addresses are counted. */
 export function limitInstance(
   edge: Edge,
   call: Call,
@@ -55,10 +56,10 @@ async function limitCounted(
   return limited;
 }
 
-/** For requests without a valid key, or with one of an instance that has limits. */
+/** For requests without a valid key, or with a key of an instance that has limits. */
 export function limitAddress(edge: Edge, call: Caller, tier?: string): Outcome<void> {
   const peer = peerAddress(call);
-  // A local socket, or a request put in by hand: nobody to count.
+  // A local socket or a request made in process has no address to count.
   if (peer === "") return accept(undefined);
   const forwardedFor = call.request.headers.get("x-forwarded-for");
   const verdict = edge.addressNet.take(peer, forwardedFor, edge.host.monotonicMs());
@@ -79,7 +80,10 @@ function judge(
   return refuse({ kind: "rate_limited", scope, limit, tier, retryAfterMs });
 }
 
-/** Puts them on an answer that is ready: there a header costs a tenth of what it costs before. */
+/**
+ * Sets the headers on a finished response, which is far cheaper than passing them to its
+ * constructor.
+ */
 export function setRateHeaders({ headers }: Response, rate: RateHeaders | undefined): void {
   if (rate === undefined) return;
   headers.set("x-ratelimit-limit", String(rate.limit));

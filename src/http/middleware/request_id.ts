@@ -1,17 +1,17 @@
-/** The `x-request-id` of every answer: the client's own where it is usable, else a random one. */
+/** The `x-request-id` of every answer: the client's own if it is valid, otherwise a random one. */
 
 import type { Host } from "../../host.ts";
 
 const ID_CHARACTERS = 32;
 const ID_BYTES = ID_CHARACTERS / 2;
 /**
- * Drawn and spelt at once, since one call to the system for each request costs more than the id.
- * Not more of them, for an id is a part of their text and keeps all of it in memory.
+ * Ids are drawn and encoded in bulk, because a system call for each request costs more than the
+ * id. The pool is small, because each id is a slice that keeps the pool's whole text in memory.
  */
 const POOL_BYTES = 64 * ID_BYTES;
 const CLIENT_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** Gives the id of each request from its `x-request-id` header: that text, or 32 hex digits. */
+/** Returns the id of each request from its `x-request-id` header: that text, or 32 hex digits. */
 export function createRequestIds(host: Host): (header: string | null) => string {
   let pool = "";
   let at = 0;

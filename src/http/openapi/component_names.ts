@@ -1,20 +1,21 @@
 /**
- * Names of schemas in the document: plain, and such that no generator makes one name of two. Those
- * make types of them, and pass over case, dots and underscores.
+ * Chooses names of schemas that no code generator confuses with each other.
+ *
+ * Generators turn the names into types, and ignore case, dots and underscores.
  */
 
 import type { Naming } from "../../domain/spec/schema/embed.ts";
 import { ref } from "./schema.ts";
 
-/** None of `taken` is given away. */
+/** Returns none of the names in `taken`. */
 export function createNames(taken: Iterable<string>): Naming {
-  /** What generators see of a name, to how often it was wanted. */
+  /** The form of a name that generators see, and how often it was requested. */
   const counts = new Map<string, number>();
   for (const name of taken) counts.set(seen(name), 1);
 
   function claim(wanted: string): string {
     const plain = wanted.replaceAll(/[^A-Za-z0-9._-]/g, "_");
-    // Each look ahead raises a count, so all of them together are few.
+    // Each iteration raises a count, so their total is small.
     for (;;) {
       const count = (counts.get(seen(plain)) ?? 0) + 1;
       counts.set(seen(plain), count);

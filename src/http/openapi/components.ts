@@ -1,4 +1,4 @@
-/** The named schemas of the document: what several calls take or answer. */
+/** The named schemas of the OpenAPI document, shared by several calls. */
 
 import { limits } from "../../domain/limits.ts";
 import {
@@ -17,7 +17,7 @@ import {
 
 const PARTY = { type: TEXT, id: TEXT };
 const EVENT_REFERENCE = { key: TEXT, event_type: TEXT, stream_id: TEXT };
-/** Null only of a singleton without events. */
+/** Null only for a singleton without events. */
 const NULLABLE_SECONDS: Schema = { ...SECONDS, type: ["integer", "null"] };
 const AGGREGATE_METADATA = object({
   length: COUNT,
@@ -95,7 +95,7 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
   }),
 };
 
-/** `metadata` of a write, given what the types of actor and target may be. */
+/** The `metadata` of a write, given the schemas of the types of actor and target. */
 export function writeMetadata(actorType: Schema, targetType: Schema): Schema {
   return input({
     actor: input({ type: actorType, id: TEXT }),

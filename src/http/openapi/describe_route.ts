@@ -1,4 +1,4 @@
-/** One route and its row, as the Operation Object of OpenAPI 3.1. */
+/** Describes one route and its row as an Operation Object of OpenAPI 3.1. */
 
 import type { JsonObject } from "../../domain/json.ts";
 import type { Route } from "../route.ts";
@@ -16,7 +16,7 @@ const BODY_TYPES: Readonly<Record<BodyForm, string>> = {
   "json lines": "application/x-ndjson",
 };
 
-/** What a caller must bring; none of the others need anything. */
+/** The credentials for each kind of access; the kinds not listed need none. */
 const SECURITY: Partial<Record<Route["access"], readonly JsonObject[]>> = {
   read: [{ apiKey: [] }],
   write: [{ apiKey: [] }],
@@ -28,7 +28,7 @@ const THROWN: readonly ErrorName[] = ["internal", "store_away", "server_stopping
 const CALLERS: readonly ErrorName[] = ["rate_limited", ...THROWN];
 const HOLDERS: readonly ErrorName[] = ["unauthorized", "forbidden", ...CALLERS];
 
-/** What each call of a kind may be refused for, whatever it does. */
+/** The refusals that any call of a kind may get. */
 const BY_ACCESS: Readonly<Record<Route["access"], readonly ErrorName[]>> = {
   health: [],
   metrics: [],
@@ -39,7 +39,7 @@ const BY_ACCESS: Readonly<Record<Route["access"], readonly ErrorName[]>> = {
 };
 const BY_BODY: readonly ErrorName[] = ["bad_request", "payload_too_large", "body_late"];
 
-/** Path parameters whose meaning their name does not say. */
+/** Path parameters whose name does not explain them. */
 const PARAMETERS: Readonly<Record<string, string>> = {
   type: "Aggregate type",
   event: "Event type",
@@ -50,7 +50,7 @@ const KNOWN_TAG: FieldSchemas = {
   "If-None-Match?": { type: "string", description: "The ETag of what the client has" },
 };
 
-/** Everything that the call may be refused for: what its row says, its access, body and query. */
+/** All refusals that a call may get: those of its row, its access, its body and its query. */
 export function errorsOf(access: Route["access"], operation: Operation): ReadonlySet<ErrorName> {
   const { body, query = {}, errors = [] } = operation;
   const isChecked = Object.values(query).some(({ type, enum: values }) =>
@@ -64,7 +64,7 @@ export function errorsOf(access: Route["access"], operation: Operation): Readonl
   ]);
 }
 
-/** The Operation Object. `pattern` names the path parameters that are left. */
+/** Makes the Operation Object. `pattern` names the remaining path parameters. */
 export function describeRoute(
   pattern: string,
   access: Route["access"],
@@ -117,7 +117,7 @@ function describeBody({ body, bodyForm = "json", example }: Operation): JsonObje
   return { required: bodyForm !== "optional json", content };
 }
 
-/** Who answers to an API key tells what is left of its rate. */
+/** Answers to an API key report the rest of its rate limit. */
 const RATE_HEADERS = ["Limit", "Remaining", "Scope", "Tier"].map((name) => `X-RateLimit-${name}`);
 
 function describeAnswers(
@@ -152,7 +152,7 @@ function describeAnswer(description: string, schema: Schema | string, headers: r
   return { description, headers: Object.fromEntries(named), content };
 }
 
-/** One answer for each status, whichever of its errors it is. */
+/** One answer for each status, which covers all errors with that status. */
 function describeErrors(names: ReadonlySet<ErrorName>): JsonObject {
   const byStatus = Map.groupBy(names, (name) => ERRORS[name].status);
   const statuses = [...byStatus].sort(([a], [b]) => a - b);

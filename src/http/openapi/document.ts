@@ -1,7 +1,9 @@
 /**
- * The OpenAPI 3.1 document: every route of `paths.ts` with its row in `operations.ts`. With a
- * deployed spec, the paths of aggregates and events are those of its types, and bodies of writes
- * have the schemas of its events.
+ * Builds the OpenAPI 3.1 document from the routes of `paths.ts` and their rows in
+ * `operations.ts`.
+ *
+ * With a deployed spec, the paths of aggregates and events are those of its types, and bodies
+ * of writes have the schemas of its events.
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/json.ts";
@@ -20,7 +22,10 @@ import { OPERATIONS, TAGS } from "./operations.ts";
 import { eventsOf, type ShownTypes, showTypes, writableEvents } from "./shown_types.ts";
 import { array, choice, input, ref, type Schema, TEXT } from "./schema.ts";
 
-/** Of the interface, not of the deployed spec. Kept as it is in deno.json by a test. */
+/**
+ * The version of the API, not of the deployed spec. A test keeps it equal to the one in
+ * deno.json.
+ */
 export const API_VERSION = "0.1.0";
 
 const DESCRIPTION = "Immutable events in, folded state out, proof included. " +
@@ -33,20 +38,20 @@ const SECURITY_SCHEMES: JsonObject = {
   operatorToken: { type: "http", scheme: "bearer", bearerFormat: "JWT" },
 };
 
-/** What of a deployed spec shows in the document. */
+/** The parts of a deployed spec that the document shows. */
 export interface DescribedSpec {
   readonly spec: JsonObject;
   readonly spec_hash: string;
   readonly version: number;
 }
 
-/** A path that is in the document, with what its row says of each method. */
+/** A path of the document, with the row of each method. */
 interface Place {
   readonly pattern: string;
   readonly methods: readonly (readonly [method: string, route: Route, operation: Operation])[];
 }
 
-/** How much of a deployed spec is in the document, for it must not pass its limit. */
+/** How much of a deployed spec the document contains; less if it would exceed its limit. */
 type Detail = "all" | "without schemas" | "nothing";
 
 const LEFT_OUT: Readonly<Record<Detail, string>> = {
@@ -57,7 +62,7 @@ const LEFT_OUT: Readonly<Record<Detail, string>> = {
 
 const TOO_LARGE = ` this document would pass ${limits.openApiCharactersMax} characters.`;
 
-/** The document, as JSON. `deployed`: a spec that has passed its deploy. */
+/** The document as JSON. `deployed`: a spec that has passed its deploy. */
 export function openApiDocument(
   paths: readonly PathRoutes[],
   deployed?: DescribedSpec,
@@ -65,7 +70,7 @@ export function openApiDocument(
   return JSON.parse(runAtOnce(openApiSteps(paths, deployed))) as JsonObject;
 }
 
-/** Its text. Each schema of an event is in it once, however many bodies refer to it. */
+/** The document as text. It contains each event schema once, however many bodies refer to it. */
 export function* openApiSteps(
   paths: readonly PathRoutes[],
   deployed?: DescribedSpec,
@@ -78,7 +83,7 @@ export function* openApiSteps(
   return (yield* writeDocument(places, deployed, "nothing"))!;
 }
 
-/** Undefined where it would become too large. */
+/** Undefined if the text would become too large. */
 function* writeDocument(
   places: readonly Place[],
   deployed: DescribedSpec | undefined,
@@ -115,7 +120,7 @@ function* writeMembers(members: Iterable<Part | void>): Generator<string | void>
   }
 }
 
-/** All of them, or undefined where that is more. */
+/** The joined texts; undefined if they exceed `max`. */
 function* withinLimit(texts: Iterable<string | void>, max: number): Steps<string | undefined> {
   const parts: string[] = [];
   let length = 0;
@@ -163,7 +168,7 @@ function* allSchemas(
 
 const NOT_SHOWN: Schema = { description: "Left out: see the description of this document" };
 
-/** @throws {Error} for a route without a row; a test asks for each. */
+/** @throws {Error} if a route has no row; a test covers every route. */
 function placeOf({ pattern, methods }: PathRoutes): Place {
   return {
     pattern,
@@ -195,7 +200,7 @@ function isOfTypes({ pattern }: Place): boolean {
   return pattern.startsWith("/{type}");
 }
 
-/** The same path for each aggregate type, and where it names an event type, for each of these. */
+/** The path for each aggregate type and, if it names an event type, for each event type. */
 function* concretePlaces(place: Place, shown: ShownTypes): Generator<Place> {
   const isNearby = NEARBY.endsWith(` ${place.pattern}`);
   for (const { type, definition } of shown.types) {
@@ -237,7 +242,7 @@ function concrete(
   };
 }
 
-/** Puts the schemas of the spec's events where the general body takes any data. */
+/** Puts the schemas of the spec's events where the general body accepts any data. */
 function concreteBody(
   body: Schema,
   type: string,
@@ -266,7 +271,7 @@ function hasPoints(definition: JsonValue): boolean {
   );
 }
 
-/** What the spec says of actors and targets. */
+/** The spec's rules for actors and targets. */
 function partySchemas(spec: JsonObject | undefined): JsonObject {
   if (spec === undefined) return {};
   return {

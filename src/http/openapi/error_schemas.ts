@@ -1,6 +1,7 @@
 /**
- * The schemas of refusals: one for each `error_type`, and for each status where it has several. So
- * each answer of a status is one of them and shows by its `error_type` which one.
+ * The schemas of refusals: one for each `error_type`, or for each status if it has several.
+ *
+ * So each answer of a status matches one schema, and its `error_type` says which one.
  */
 
 import type { JsonValue } from "../../domain/json.ts";
@@ -13,7 +14,7 @@ interface ErrorGroup {
   readonly kinds: readonly ErrorName[];
 }
 
-/** By each kind of refusal, what it is shown as. */
+/** The schema group of each kind of refusal. */
 const GROUPS = groupErrors(Object.keys(ERRORS) as ErrorName[]);
 
 export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = Object.fromEntries(
@@ -23,7 +24,7 @@ export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = Object.fromEntrie
   ]),
 );
 
-/** An answer that is one of these refusals, all of one status. */
+/** An answer that is one of these refusals, which all have one status. */
 export function refusalSchema(kinds: readonly ErrorName[]): Schema {
   const groups = [...new Set(kinds.map((kind) => GROUPS.get(kind)!))];
   if (groups.length === 1) return ref(groups[0]!.name);
@@ -54,7 +55,7 @@ function groupErrors(kinds: readonly ErrorName[]): ReadonlyMap<ErrorName, ErrorG
   return groups;
 }
 
-/** `spec_invalid` to `SpecInvalid`; a kind with several types has its own name. */
+/** `spec_invalid` to `SpecInvalid`; a kind with several types uses its own name. */
 function baseName(kind: ErrorName): string {
   const types = errorTypesOf(kind);
   const words = (types.length === 1 ? types[0]! : kind).split("_");
@@ -66,7 +67,7 @@ function errorTypesOf(kind: ErrorName): string[] {
   return (type!.enum ?? [type!.const]) as string[];
 }
 
-/** What all of them have is required; what they say otherwise of a field may be either. */
+/** A field is required if all schemas require it; where their types differ, any of them matches. */
 function merge(schemas: readonly Schema[]): Schema {
   const fields = new Map<string, Map<string, JsonValue>>();
   for (const { properties } of schemas) {

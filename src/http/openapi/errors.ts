@@ -1,6 +1,7 @@
 /**
- * Every way of saying no, as the document has it: status, `error_type` and further fields. A new
- * kind of refusal does not compile until it has a row. The texts themselves are `reply.ts`'s.
+ * Every refusal as the OpenAPI document describes it: status, `error_type` and further fields.
+ *
+ * A new kind of refusal does not compile until it has a row. `reply.ts` has the error texts.
  */
 
 import { TIERS } from "../../domain/access.ts";
@@ -18,17 +19,17 @@ import {
   TEXT,
 } from "./schema.ts";
 
-/** The kinds of refusals; a type in the body of an atomic write; and what is thrown. */
+/** The kinds of refusals, an unknown target type in an atomic write, and thrown errors. */
 export type ErrorName = Refusal["kind"] | "target_type_unknown" | "internal" | "store_away";
 
 interface ErrorForm {
   readonly status: number;
   readonly schema: Schema;
-  /** Headers of the answer beside those that all have. */
+  /** Headers of the answer beside the common ones. */
   readonly headers?: readonly string[];
 }
 
-/** What an import that has begun tells beside. */
+/** Additional fields if an import has begun. */
 const IMPORT: FieldSchemas = { "line?": COUNT, "written?": COUNT, "import?": ref("Import") };
 const PLACE: FieldSchemas = { "event_index?": COUNT, "target_index?": COUNT, ...IMPORT };
 const PATH: FieldSchemas = { "path?": TEXT, ...PLACE };
@@ -148,7 +149,7 @@ export const ERRORS: Readonly<Record<ErrorName, ErrorForm>> = {
   store_away: error(503, "unavailable", FAULT, [...RETRY, ...ERROR_ID]),
 };
 
-/** What the headers of answers hold, by name. */
+/** The headers of answers, by name. */
 export const HEADERS: Readonly<Record<string, { description: string; schema: Schema }>> = {
   "x-request-id": { description: "The request's own, or a new one", schema: TEXT },
   "x-error-id": { description: "For `GET /_errors/{id}`", schema: TEXT },

@@ -1,6 +1,7 @@
 /**
- * A request body of each operation that has one and is not a file, by the operation's id. They show
- * what a body looks like; with a deployed spec, writes show its own types instead.
+ * Example bodies for each operation that takes one, by the operation's id.
+ *
+ * With a deployed spec, writes show its own types instead.
  */
 
 import type { JsonObject, JsonValue } from "../../domain/json.ts";

@@ -1,4 +1,4 @@
-/** What the document says of one route: a row of the tables in `operations/`. */
+/** The description of one route: a row of the tables in `operations/`. */
 
 import type { JsonValue } from "../../domain/json.ts";
 import type { ErrorName } from "./errors.ts";
@@ -8,28 +8,25 @@ import type { FieldSchemas, Schema } from "./schema.ts";
 export type BodyForm = "json" | "optional json" | "multipart" | "json lines";
 
 export interface Operation {
-  /** Of the operation in generated clients: never changed once it is out. */
+  /** The operation's name in generated clients; must not change once released. */
   readonly id: string;
   /** One line. */
   readonly summary: string;
   readonly query?: FieldSchemas;
-  /** Beside `Authorization`, which the access of the route says. */
+  /** Headers other than `Authorization`, which follows from the route's access. */
   readonly headers?: FieldSchemas;
   readonly body?: Schema;
-  /** A body that shows what one looks like. */
+  /** An example of a body. */
   readonly example?: JsonValue;
   /** Default: `json`. */
   readonly bodyForm?: BodyForm;
-  /** Whether its answers carry an `ETag`, and 304 says that the client has the newest one. */
+  /** Whether answers carry an `ETag`, and 304 tells a client that its copy is current. */
   readonly isTagged?: true;
-  /** Success: status to schema. A text names a media type that is not JSON. */
+  /** Success: status to schema. A string is a media type other than JSON. */
   readonly answers: Readonly<Record<number, Schema | string>>;
-  /**
-   * What it refuses by itself. What its access, its body and its query may be refused for is
-   * added: see `errorsOf()`.
-   */
+  /** The operation's own refusals. `errorsOf()` adds those of its access, body and query. */
   readonly errors?: readonly ErrorName[];
 }
 
-/** `GET /{type}` and the like, to what is said of it. */
+/** Rows by method and pattern, such as `GET /{type}`. */
 export type Operations = Readonly<Record<string, Operation>>;

@@ -1,4 +1,4 @@
-/** What the document says of every route of `paths.ts`. A route without a row fails its test. */
+/** Collects the rows of all routes of `paths.ts`; a route without a row fails its test. */
 
 import { AUDIT } from "./operations/audit.ts";
 import { DATA } from "./operations/data.ts";
@@ -11,7 +11,7 @@ import { SQL } from "./operations/sql.ts";
 import { REACTIONS } from "./operations/reactions.ts";
 import type { Operations } from "./operation.ts";
 
-/** `<METHOD> <pattern>` to its row. Within a group, the order in which they are shown. */
+/** `<METHOD> <pattern>` to its row. Within a group, in the order of display. */
 export const OPERATIONS: Operations = {
   ...DATA,
   ...PROJECTIONS,
@@ -30,7 +30,7 @@ export interface Tag {
   readonly operations: Operations;
 }
 
-/** The groups, as tags of the document. */
+/** The groups, which become the tags of the document. */
 export const TAGS: readonly Tag[] = [
   {
     name: "data",

@@ -1,6 +1,7 @@
 /**
- * Schemas of the OpenAPI document, in few words: what stands in the tables beside this file. They
- * are JSON Schema Draft 2020-12, as OpenAPI 3.1 has them.
+ * Short builders for the schemas of the OpenAPI document, used by the tables beside this file.
+ *
+ * The schemas are JSON Schema Draft 2020-12, as OpenAPI 3.1 requires.
  */
 
 import type { JsonObject, JsonValue } from "../../domain/json.ts";
@@ -22,7 +23,7 @@ export const HEX_32: Schema = { type: "string", pattern: "^[0-9a-f]{64}$" };
 /** Fields by name; a name that ends in `?` may be left out. */
 export type FieldSchemas = Readonly<Record<string, Schema>>;
 
-/** An object with these fields. Others may come with a later version. */
+/** An object with these fields; later versions may add others. */
 export function object(fields: FieldSchemas): Schema {
   const names = Object.keys(fields);
   const required = names.filter((name) => !name.endsWith("?"));
@@ -31,12 +32,12 @@ export function object(fields: FieldSchemas): Schema {
   return { type: "object", properties, ...(required.length > 0 && { required }) };
 }
 
-/** A body that a client sends: fields that are not named are refused. */
+/** A body that a client sends; unknown fields are refused. */
 export function input(fields: FieldSchemas): Schema {
   return { ...object(fields), additionalProperties: false };
 }
 
-/** What is answered with 2xx: `ok: true`, then these fields. */
+/** A 2xx answer: `ok: true`, then these fields. */
 export function answer(fields: FieldSchemas): Schema {
   return object({ ok: { const: true }, ...fields });
 }
@@ -49,17 +50,17 @@ export function choice(values: readonly string[]): Schema {
   return { type: "string", enum: [...values] };
 }
 
-/** One of the named schemas of the document. */
+/** A reference to a named schema of the document. */
 export function ref(name: string): Schema {
   return { $ref: `#/components/schemas/${name}` };
 }
 
-/** A list as every call answers it that pages with `limit` and `start`. */
+/** The answer of every list that pages with `limit` and `start`. */
 export function page(items: Schema): Schema {
   return pageWith(items, {});
 }
 
-/** The same with further fields beside it. */
+/** The same with additional fields. */
 export function pageWith(items: Schema, more: FieldSchemas): Schema {
   return answer({
     ...more,
@@ -84,7 +85,7 @@ export const PAGING: FieldSchemas = {
 
 export const FLAG: Schema = { type: "boolean", default: false };
 
-/** Where an operator call has no path that says it. */
+/** For operator calls whose path does not name an environment. */
 export const ENVIRONMENT: FieldSchemas = {
   "environment?": {
     ...choice(["production", "prod", "staging", "test"]),

@@ -1,6 +1,7 @@
 /**
- * What of a deployed spec's types shows in the document: the names of their schemas and operations,
- * and a body that writes each event.
+ * Names and examples for the types of a deployed spec in the document.
+ *
+ * The names are those of schemas and operations; the examples are bodies that write each event.
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/json.ts";
@@ -16,19 +17,19 @@ export interface NamedType {
   readonly definition: JsonValue;
 }
 
-/** The aggregate types that the document has paths of. */
+/** The aggregate types that have paths in the document. */
 export interface ShownTypes {
   readonly types: readonly NamedType[];
   readonly naming: Naming;
-  /** Of the schema of an event's data. */
+  /** The schema of an event's data. */
   schemaName(type: string, event: string): string;
-  /** A free name like the wanted one; it is free no more. */
+  /** Reserves the wanted name, or a similar free one. */
   operationId(wanted: string): string;
-  /** Of a body that writes the event, alone or in a list; undefined where there is none. */
+  /** A body that writes the event, alone or in a list; undefined if there is no example. */
   example(type: string, event: string | undefined, isList: boolean): JsonObject | undefined;
 }
 
-/** `spec`: where the types are of a deployed one. */
+/** `spec`: the deployed spec that the types belong to, if any. */
 export function showTypes(aggregateTypes: JsonObject, spec?: JsonObject): ShownTypes {
   const naming = createNames([...Object.keys(SCHEMAS), ...Object.keys(ERROR_SCHEMAS)]);
   const types = Object.entries(aggregateTypes).map(([type, definition]) => ({ type, definition }));
@@ -64,7 +65,7 @@ function exampleOf(
   return isList ? { events: [{ type: event, data }], metadata } : { data, metadata };
 }
 
-/** Event types of the platform have no schema and cannot be written. */
+/** Event types that can be written; the platform's own have no schema and cannot. */
 export function writableEvents(definition: JsonValue): string[] {
   return Object.keys(eventsOf(definition)).filter((name) => !name.startsWith("_"));
 }

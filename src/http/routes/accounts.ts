@@ -1,4 +1,4 @@
-/** Operators' accounts: login and new users. Decided in "Operator API". */
+/** Operator accounts: login and new users. See docs/reference/operators.md. */
 
 import type { Operator } from "../../domain/access.ts";
 import { limits } from "../../domain/limits.ts";
@@ -11,7 +11,7 @@ import { sendOutcome, sendRefusal } from "../reply.ts";
 
 const CREDENTIALS = { email: "string", password: "string" } as const;
 
-/** `POST /api/login` answers with an operator token. */
+/** `POST /api/login`: answers with an operator token. */
 export async function logIn(edge: Edge, call: Call): Promise<Response> {
   const body = await readFields(call, CREDENTIALS, limits.openBodyBytesMax);
   if (!body.ok) return answerRefused(edge, call, body.refusal);
@@ -24,7 +24,7 @@ export async function logIn(edge: Edge, call: Call): Promise<Response> {
   return sendOutcome(call.requestId, outcome);
 }
 
-/** EXT `POST /api/users`. */
+/** `POST /api/users`. */
 export async function addUser(edge: Edge, call: Call, operator: Operator): Promise<Response> {
   const allowed = checkUnrestricted(operator);
   if (!allowed.ok) return sendRefusal(call.requestId, allowed.refusal);
@@ -34,7 +34,7 @@ export async function addUser(edge: Edge, call: Call, operator: Operator): Promi
   return sendOutcome(call.requestId, outcome, 201);
 }
 
-/** What concerns the whole deployment is not for a token that names single instances. */
+/** Calls about the whole deployment refuse a token that is restricted to instances. */
 export function checkUnrestricted(operator: Operator): Outcome<Operator> {
   if (operator.instances === undefined) return { ok: true, value: operator };
   const message = "This call needs an operator token that is not restricted to instances";

@@ -1,4 +1,4 @@
-/** Reads of aggregates: state, length, listing. Spec: "GET /{aggregate_type}/{aggregate_id}". */
+/** Reads of aggregates: state, length, listing. See docs/reference/reading.md. */
 
 import type { AggregateView } from "../../domain/reading.ts";
 import { accept, type Outcome } from "../../domain/refusal.ts";
@@ -24,7 +24,7 @@ export async function readAggregate(edge: Edge, call: Call, tenant: Tenant): Pro
   if (outcome === undefined) return answerRefused(edge, call, NO_TURN);
   if (!outcome.ok) return answerRefused(edge, call, outcome.refusal);
   const { dataJson, version } = outcome.value;
-  // Before any work with a text of megabytes.
+  // Checked before any work with a text of megabytes.
   if (version !== undefined && !hasRoomForAnswer(call.owner, dataJson.length)) {
     return answerRefused(edge, call, NO_TURN);
   }

@@ -1,4 +1,4 @@
-/** API keys: list, issue, rotate, revoke. Decided in "Operator API". */
+/** API keys: list, issue, rotate, revoke. See docs/reference/operators.md. */
 
 import type { Operator } from "../../domain/access.ts";
 import { limits } from "../../domain/limits.ts";
@@ -14,7 +14,7 @@ import { findOperatorTenant } from "./operator_tenant.ts";
 
 const NEW_KEY = { name: "string", scope: "string", "environment?": "string" } as const;
 
-/** `GET /api/instances/{id}/keys?environment=`: never the keys themselves. */
+/** `GET /api/instances/{id}/keys?environment=`: never includes the secret keys. */
 export async function listApiKeys(edge: Edge, call: Call, operator: Operator) {
   const query = decodePageQuery(new URLSearchParams(call.query));
   if (!query.ok) return sendRefusal(call.requestId, query.refusal);
@@ -24,7 +24,10 @@ export async function listApiKeys(edge: Edge, call: Call, operator: Operator) {
   return sendOk(call.requestId, pageOf(keys, (key) => key.id, query.value));
 }
 
-/** `POST /api/instances/{id}/keys` `{name, scope, environment}`: the key is shown here once. */
+/**
+ * `POST /api/instances/{id}/keys` `{name, scope, environment}`: the only answer that shows the
+ * key.
+ */
 export async function issueApiKey(edge: Edge, call: Call, operator: Operator) {
   const { requestId } = call;
   const body = await readFields(call, NEW_KEY);

@@ -1,4 +1,4 @@
-/** Anchors, keys and bundles. Spec: "GET .../audit/attestation"; decided in "Audit endpoints". */
+/** Anchors, signing keys and bundles. See docs/reference/audit.md. */
 
 import type { Operator } from "../../domain/access.ts";
 import type { Tenant } from "../../domain/tenant.ts";
@@ -20,14 +20,14 @@ export async function attest(edge: Edge, call: Call, tenant: Tenant): Promise<Re
   return sendOutcome(requestId, await edge.service.audit.attest(tenant, request));
 }
 
-/** `GET /_audit/anchors`: the newest first. */
+/** `GET /_audit/anchors`: newest first. */
 export async function listAnchors(edge: Edge, call: Call, tenant: Tenant): Promise<Response> {
   const query = decodePageQuery(new URLSearchParams(call.query));
   if (!query.ok) return sendRefusal(call.requestId, query.refusal);
   return sendOutcome(call.requestId, await edge.service.audit.listAnchors(tenant, query.value));
 }
 
-/** `GET /_audit/anchors/{id}`, and `latest` for an id. */
+/** `GET /_audit/anchors/{id}`; the id may be `latest`. */
 export async function readAnchor(edge: Edge, call: Call, tenant: Tenant): Promise<Response> {
   const { requestId, params: [id = ""] } = call;
   const outcome = await edge.service.audit.readAnchor(tenant, id === "latest" ? undefined : id);
@@ -35,7 +35,7 @@ export async function readAnchor(edge: Edge, call: Call, tenant: Tenant): Promis
   return sendOk(requestId, { anchor: outcome.value });
 }
 
-/** `GET /_audit/signing-key`: the key that signs now; with `?all` all that ever did. */
+/** `GET /_audit/signing-key`: the current key; with `?all`, every key so far. */
 export async function readSigningKey(edge: Edge, call: Call, tenant: Tenant): Promise<Response> {
   const all = readFlag(new URLSearchParams(call.query), "all");
   if (!all.ok) return sendRefusal(call.requestId, all.refusal);
@@ -64,7 +64,10 @@ export async function readPlatformAnchor(edge: Edge, call: Call): Promise<Respon
   return sendOk(call.requestId, { anchor: outcome.value });
 }
 
-/** `POST /_admin/anchors` `{environment?, instance_id?}`: one now, if something has changed. */
+/**
+ * `POST /_admin/anchors` `{environment?, instance_id?}`: makes an anchor if anything has
+ * changed.
+ */
 export async function makeAnchor(edge: Edge, call: Call, operator: Operator): Promise<Response> {
   const tenant = await findTenant(edge, call, operator);
   if (!tenant.ok) return answerRefused(edge, call, tenant.refusal);
@@ -72,7 +75,7 @@ export async function makeAnchor(edge: Edge, call: Call, operator: Operator): Pr
   return sendOk(call.requestId, { anchor }, isNew ? 201 : 200);
 }
 
-/** `POST /_admin/signing-keys` `{environment?, instance_id?}`: another key from now on. */
+/** `POST /_admin/signing-keys` `{environment?, instance_id?}`: replaces the current key. */
 export async function rotateSigningKey(
   edge: Edge,
   call: Call,

@@ -1,4 +1,4 @@
-/** WebAssembly modules of an environment: upload and listing. Spec: "Operator endpoints". */
+/** WebAssembly modules of an environment: upload and listing. See docs/reference/modules.md. */
 
 import type { Operator } from "../../domain/access.ts";
 import { sendOk } from "../answer.ts";
@@ -22,7 +22,7 @@ export async function uploadBlob(edge: Edge, call: Call, operator: Operator) {
   return sendOk(call.requestId, { name, version, sha256, exports }, 201);
 }
 
-/** `GET /_admin/blobs?environment=&instance_id=`: all versions, by name and number. */
+/** `GET /_admin/blobs?environment=&instance_id=`: all versions, sorted by name and number. */
 export async function listBlobs(edge: Edge, call: Call, operator: Operator) {
   const query = decodePageQuery(new URLSearchParams(call.query));
   if (!query.ok) return sendRefusal(call.requestId, query.refusal);

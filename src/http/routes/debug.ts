@@ -1,6 +1,7 @@
 /**
- * Traces of WebAssembly calls, for one environment and in the process that answers. Spec: "`POST
- * /_admin/debug` with body `{wasm_trace: boolean}`".
+ * Traces of WebAssembly calls of one environment, in the process that answers.
+ *
+ * See docs/reference/modules.md.
  */
 
 import type { Operator } from "../../domain/access.ts";
@@ -28,7 +29,7 @@ export async function setDebug(edge: Edge, call: Call, operator: Operator) {
   return sendOk(call.requestId, { wasm_trace });
 }
 
-/** EXT `GET /_admin/debug?environment=&instance_id=`: the traced calls, newest first. */
+/** `GET /_admin/debug?environment=&instance_id=`: the traced calls, newest first. */
 export async function readDebug(edge: Edge, call: Call, operator: Operator) {
   const tenant = await findNamedTenant(edge, call, operator);
   if (!tenant.ok) return sendRefusal(call.requestId, tenant.refusal);

@@ -1,4 +1,4 @@
-/** Error records. Spec: `GET /_errors/{error_id}`; EXT `GET /_errors`. */
+/** Error records. See docs/reference/errors.md. */
 
 import type { Tenant } from "../../domain/tenant.ts";
 import { sendOk } from "../answer.ts";
@@ -6,7 +6,7 @@ import type { Call, Edge } from "../call.ts";
 import { decodePageQuery } from "../decode/query.ts";
 import { sendOutcome, sendRefusal } from "../reply.ts";
 
-/** EXT `GET /_errors`: newest first. */
+/** `GET /_errors`: newest first. */
 export async function listErrors(edge: Edge, call: Call, tenant: Tenant): Promise<Response> {
   const query = decodePageQuery(new URLSearchParams(call.query));
   if (!query.ok) return sendRefusal(call.requestId, query.refusal);

@@ -1,4 +1,4 @@
-/** The events of one stream, paged. Spec: `GET /{type}/{id}/events`. */
+/** The events of one stream, in pages: `GET /{type}/{id}/events`. See docs/reference/reading.md. */
 
 import { accept, type Outcome } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";

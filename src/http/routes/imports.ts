@@ -1,4 +1,4 @@
-/** Backdated events, whole. Spec: "Admin import endpoints"; decided in "Operator API", Import. */
+/** Imports of backdated events, and their progress. See docs/reference/imports.md. */
 
 import type { Operator } from "../../domain/access.ts";
 import { type ImportForm, viewImport } from "../../domain/import/progress.ts";
@@ -38,12 +38,12 @@ export async function importEvents(edge: Edge, call: Call, operator: Operator): 
   return answer(edge, call, outcome, "import");
 }
 
-/** `POST /_admin/import_jsonl?environment=&instance_id=&import_id=&progress=`, one event a line. */
+/** `POST /_admin/import_jsonl?environment=&instance_id=&import_id=&progress=`: one event a line. */
 export function importLines(edge: Edge, call: Call, operator: Operator): Promise<Response> {
   return importFile(edge, call, operator, "import_jsonl");
 }
 
-/** `POST /_admin/cold_start`: the same, into an empty environment alone. */
+/** `POST /_admin/cold_start`: the same, but only into an empty environment. */
 export function coldStart(edge: Edge, call: Call, operator: Operator): Promise<Response> {
   return importFile(edge, call, operator, "cold_start");
 }
@@ -74,7 +74,7 @@ async function importFile(
     try {
       return await run(edge, call, tenant.value, told);
     } catch (error) {
-      // The head of the answer may be out already.
+      // The head of the answer may already have been sent.
       return answerFailure(edge, call, error);
     }
   });
@@ -95,12 +95,12 @@ function answer(edge: Edge, call: Call, outcome: Outcome, form: ImportForm): Res
   if (line !== undefined && form === "import") more.event_index = line - 1;
   else if (line !== undefined) more.line = line;
   const { status, body } = describeRefusal(refusal);
-  // A type that a line names is a part of the body: what is not found there is not the path.
+  // A type named by a line is part of the body, so a missing one is not a missing path.
   if (status !== 404) return answerRefused(edge, call, refusal, more);
   return sendText(call.requestId, 422, JSON.stringify({ ok: false, ...body, ...more }));
 }
 
-/** `GET /_admin/imports?environment=&instance_id=`, by id. */
+/** `GET /_admin/imports?environment=&instance_id=`: sorted by id. */
 export async function listImports(edge: Edge, call: Call, operator: Operator): Promise<Response> {
   const query = decodePageQuery(new URLSearchParams(call.query));
   if (!query.ok) return sendRefusal(call.requestId, query.refusal);

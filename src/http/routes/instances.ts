@@ -1,4 +1,4 @@
-/** Instances and their tiers. Decided in "Operator API". */
+/** Instances and their tiers. See docs/reference/operators.md. */
 
 import type { Operator } from "../../domain/access.ts";
 import { sendOk } from "../answer.ts";
@@ -22,7 +22,7 @@ export async function createInstance(edge: Edge, call: Call, operator: Operator)
   return sendOutcome(call.requestId, await edge.service.access.createInstance(slug, tier), 201);
 }
 
-/** `GET /api/instances`: those the token may see. */
+/** `GET /api/instances`: the instances that the token covers. */
 export async function listInstances(edge: Edge, call: Call, operator: Operator) {
   const query = decodePageQuery(new URLSearchParams(call.query));
   if (!query.ok) return sendRefusal(call.requestId, query.refusal);
@@ -36,7 +36,7 @@ export async function readInstance(edge: Edge, call: Call, operator: Operator) {
   return sendOutcome(call.requestId, await edge.service.access.readInstance(operator, id));
 }
 
-/** `PATCH /api/instances/{id}` `{tier}`: what an instance may do is not for its own operators. */
+/** `PATCH /api/instances/{id}` `{tier}`: refused for operators who are restricted to instances. */
 export async function changeTier(edge: Edge, call: Call, operator: Operator) {
   const allowed = checkUnrestricted(operator);
   if (!allowed.ok) return sendRefusal(call.requestId, allowed.refusal);

@@ -1,4 +1,4 @@
-/** Listeners and their deliveries. EXT, decisions, section 14. */
+/** Listeners and their deliveries. See docs/reference/listeners.md. */
 
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Call, Edge } from "../call.ts";
@@ -8,7 +8,7 @@ import { answerRefused } from "../failure.ts";
 import { sendOutcome, sendRefusal } from "../reply.ts";
 import { sendOk } from "../answer.ts";
 
-/** `GET /_listeners?limit=&start=`: by name, never with a secret. */
+/** `GET /_listeners?limit=&start=`: sorted by name, never with a secret. */
 export async function listListeners(edge: Edge, call: Call, tenant: Tenant): Promise<Response> {
   const query = decodePageQuery(new URLSearchParams(call.query));
   if (!query.ok) return sendRefusal(call.requestId, query.refusal);

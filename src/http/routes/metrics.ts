@@ -1,4 +1,4 @@
-/** EXT `GET /metrics`, for Prometheus. Answers while the store is away too, and says so. */
+/** `GET /metrics`, for Prometheus. Answers even if the store is unavailable, and reports that. */
 
 import { accept, type Outcome } from "../../domain/refusal.ts";
 import type { Call, Edge } from "../call.ts";
@@ -9,7 +9,7 @@ import { isLocalScrape } from "../middleware/local_scrape.ts";
 import { sendRefusal } from "../reply.ts";
 import { checkUnrestricted } from "./accounts.ts";
 
-/** The registry of each edge, made when it is first asked for. */
+/** The registry of each edge, made at its first request. */
 const expositions = new WeakMap<Edge, Exposition>();
 const MS_PER_SECOND = 1000;
 
@@ -29,7 +29,7 @@ export async function answerMetrics(edge: Edge, call: Call): Promise<Response> {
   });
 }
 
-/** A token that is sent is judged, also where none is needed. */
+/** A token that is sent is checked even if none is needed. */
 async function authenticateScraper(edge: Edge, call: Call): Promise<Outcome<unknown>> {
   const { headers } = call.request;
   const header = headers.get("authorization");

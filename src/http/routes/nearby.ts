@@ -1,4 +1,4 @@
-/** Aggregates around a point. Spec: "GET /{aggregate_type}/nearby". */
+/** Aggregates around a point. See docs/reference/geo.md. */
 
 import type { Tenant } from "../../domain/tenant.ts";
 import { sendOk } from "../answer.ts";

@@ -1,4 +1,4 @@
-/** EXT `GET /openapi.json`: without a key generic, with one for the deployed spec. */
+/** `GET /openapi.json`: generic without a key, specific to the deployed spec with one. */
 
 import { runAtOnce, runInPieces } from "../../domain/pieces.ts";
 import type { SpecVersion } from "../../domain/spec/deployment.ts";
@@ -12,9 +12,9 @@ import { sendTagged } from "../conditional.ts";
 import { authenticateHolder } from "../middleware/authenticate.ts";
 import { openApiSteps } from "../openapi/document.ts";
 
-/** What one edge has made. */
+/** The documents that one edge has made. */
 interface Documents {
-  /** Without a spec, made when it is first asked for. */
+  /** The document without a spec, made at its first request. */
   generic?: string;
   /** By the spec that they describe. */
   readonly made: RecentMap<string, string>;
@@ -46,13 +46,13 @@ export async function answerOpenApi(edge: Edge, call: Call): Promise<Response> {
   const limited = await limitInstance(edge, call, instance, "read");
   if (!limited.ok) return sendRefusal(call.requestId, limited.refusal);
   const version = await edge.service.specs.readSpecVersion(tenant);
-  // Before the first deploy there are no types, and only the generic document is true.
+  // Before the first deploy there are no types, so only the generic document is correct.
   if (version === undefined) return await sendGeneric(edge, call);
   const text = await documentOf(edge, tenant, version);
   return text === undefined ? await sendGeneric(edge, call) : await sendTagged(call, [text]);
 }
 
-/** Made once for a spec, in pieces, however many ask for it at a time. */
+/** Makes the document once for a spec, in time slices; concurrent requests share the work. */
 async function documentOf(
   edge: Edge,
   tenant: Tenant,
@@ -74,7 +74,7 @@ async function makeDocument(edge: Edge, tenant: Tenant): Promise<string | undefi
   const deployed = await edge.service.specs.readSpec(tenant);
   if (!deployed.ok) return undefined;
   const text = await runInPieces(openApiSteps(edge.paths, deployed.value), edge.host);
-  // Another spec may be current by now than when it was asked for.
+  // The current spec may have changed since the request.
   openDocuments(edge).made.set(nameOf(deployed.value), text);
   return text;
 }

@@ -1,4 +1,7 @@
-/** Which data an operator call is about: the instance of its path or body, and the environment. */
+/**
+ * Resolves the tenant of an operator call: the instance of its path or body, and the
+ * environment.
+ */
 
 import type { Operator } from "../../domain/access.ts";
 import { type Outcome, refuse } from "../../domain/refusal.ts";
@@ -6,7 +9,7 @@ import type { Tenant } from "../../domain/tenant.ts";
 import type { Call, Edge } from "../call.ts";
 import { decodeEnvironment } from "../decode/operator.ts";
 
-/** `bodyEnvironment` is the body's `environment` field, where there is a body with one. */
+/** `bodyEnvironment` is the body's `environment` field, if there is one. */
 export async function findOperatorTenant(
   edge: Edge,
   call: Call,
@@ -16,15 +19,15 @@ export async function findOperatorTenant(
   return await findTenant(edge, call, operator, call.params[0], bodyEnvironment);
 }
 
-/** What the body of a call says about whose data it is about. */
+/** The fields of a body that name the tenant. */
 export interface NamedTenant {
   readonly environment?: string;
   readonly instance_id?: string;
 }
 
 /**
- * The same for calls without an instance in their path: their body or query names it, unless there
- * is only one.
+ * The same for calls without an instance in their path: the body or query names it, unless
+ * there is only one.
  */
 export async function findNamedTenant(
   edge: Edge,

@@ -1,4 +1,8 @@
-/** Projections: deploy, list and delete; rows, pages of rows and CSV. Spec: "Projections". */
+/**
+ * Projections: deploy, list and delete; rows, pages of rows and CSV.
+ *
+ * See docs/reference/projections.md.
+ */
 
 import type { Operator } from "../../domain/access.ts";
 import { limits } from "../../domain/limits.ts";
@@ -17,7 +21,10 @@ import { findOperatorTenant } from "./operator_tenant.ts";
 const ENVELOPE = { projection: "any", "environment?": "string" } as const;
 const STATUS_CREATED = 201;
 
-/** `POST /api/instances/{id}/projections` `{projection, environment?}`: 200 where it is there. */
+/**
+ * `POST /api/instances/{id}/projections` `{projection, environment?}`: 200 if it exists
+ * unchanged.
+ */
 export async function deployProjection(edge: Edge, call: Call, operator: Operator) {
   const { requestId } = call;
   const body = await readFields(call, ENVELOPE, limits.projectionBodyBytesMax);
@@ -37,7 +44,7 @@ export async function deployProjection(edge: Edge, call: Call, operator: Operato
   return sendOk(requestId, { projection: status ?? null }, isNew ? STATUS_CREATED : 200);
 }
 
-/** `GET /api/instances/{id}/projections?environment=`: by name. */
+/** `GET /api/instances/{id}/projections?environment=`: sorted by name. */
 export async function listProjections(edge: Edge, call: Call, operator: Operator) {
   const query = decodePageQuery(new URLSearchParams(call.query));
   if (!query.ok) return sendRefusal(call.requestId, query.refusal);
@@ -69,15 +76,15 @@ export async function readRow(edge: Edge, call: Call, tenant: Tenant): Promise<R
   return sendRows(edge, requestId, outcome.value);
 }
 
-/** The lag goes into the header. */
+/** Sends rows, with the lag in a header. */
 function sendRows(edge: Edge, requestId: string, { lag = 0, ...body }: RowView | RowPage) {
   const text = JSON.stringify({ ok: true, ...body });
   return sendText(requestId, 200, text, lagHeader(edge, lag, body.stale));
 }
 
-/** `GET /_projections/{name}?limit=&start=&stale=`: rows by key. */
+/** `GET /_projections/{name}?limit=&start=&stale=`: rows sorted by key. */
 export async function listRows(edge: Edge, call: Call, tenant: Tenant): Promise<Response> {
-  // Of the projection `query` too, whose path has another method for itself.
+  // Also serves the projection named `query`, whose path has another method of its own.
   const { requestId, params: [name = "query"] } = call;
   const search = new URLSearchParams(call.query);
   const query = decodePageQuery(search);
@@ -113,12 +120,12 @@ export async function exportCsv(edge: Edge, call: Call, tenant: Tenant): Promise
     "access-control-allow-origin": "*",
     ...lagHeader(edge, lag, isStale),
   };
-  // Nothing is read for it: how long it would be is not known before its end.
+  // HEAD reads no rows: the length is not known before the export ends.
   if (request.method === "HEAD") return new Response(null, { headers });
   return mayCompress(new Response(ReadableStream.from(pages), { headers }));
 }
 
-/** Says that an answer may lack the latest writes, and how many commits those are. */
+/** A header that says how many of the latest commits an answer may lack. */
 export function lagHeader(
   { options }: Edge,
   commits: number,

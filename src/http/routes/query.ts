@@ -1,4 +1,4 @@
-/** `POST /_projections/query`: SQL over views. Spec: "Projections"; decisions, section 15. */
+/** `POST /_projections/query`: SQL over projections. See docs/reference/projections.md. */
 
 import { limits } from "../../domain/limits.ts";
 import type { Tenant } from "../../domain/tenant.ts";

@@ -1,4 +1,4 @@
-/** Pending reactions of one environment, for its operators. Reference: "Pending reactions". */
+/** Pending reactions of one environment, for operators. See docs/reference/reactions.md. */
 
 import type { Operator } from "../../domain/access.ts";
 import { isJsonObject, type JsonValue } from "../../domain/json.ts";
@@ -28,7 +28,7 @@ const FILTER_FIELDS = {
   "root_key?": "string",
 } as const;
 
-/** EXT `GET /_admin/reactions?environment=&instance_id=&limit=&start=`. */
+/** `GET /_admin/reactions?environment=&instance_id=&limit=&start=`. */
 export async function readReactions(edge: Edge, call: Call, operator: Operator) {
   const query = decodePageQuery(new URLSearchParams(call.query));
   if (!query.ok) return sendRefusal(call.requestId, query.refusal);
@@ -38,7 +38,7 @@ export async function readReactions(edge: Edge, call: Call, operator: Operator) 
   return sendOutcome(call.requestId, pending);
 }
 
-/** EXT `POST /_admin/reactions` `{action, filter?, start?, environment?, instance_id?}`. */
+/** `POST /_admin/reactions` `{action, filter?, start?, environment?, instance_id?}`. */
 export async function manageReactions(edge: Edge, call: Call, operator: Operator) {
   const body = await readFields(call, FIELDS);
   if (!body.ok) return answerRefused(edge, call, body.refusal);

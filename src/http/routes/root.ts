@@ -1,10 +1,10 @@
-/** EXT `GET /`: for who opens the address in a browser, or asks it what it is. No key. */
+/** `GET /`: tells a visitor or program what this address is. No key needed. */
 
 import { sendOk } from "../answer.ts";
 import type { Call, Edge } from "../call.ts";
 import { API_VERSION } from "../openapi/document.ts";
 
-/** Names what is here and where it is described, as paths under this address. */
+/** Names the service and the paths that describe it. */
 export function answerRoot(_edge: Edge, { requestId, place }: Call): Response {
   const name = "Daybook: immutable events in, folded state out, proof included";
   const { environment } = place;

@@ -1,4 +1,4 @@
-/** Sagas and how far they have come. EXT, decisions, section 13. */
+/** Sagas and their progress. See docs/reference/sagas.md. */
 
 import type { Tenant } from "../../domain/tenant.ts";
 import { sendOk } from "../answer.ts";
@@ -6,7 +6,7 @@ import type { Call, Edge } from "../call.ts";
 import { decodeSagasQuery } from "../decode/query.ts";
 import { sendOutcome, sendRefusal } from "../reply.ts";
 
-/** `GET /_sagas?name=&state=&limit=&start=`: the newest first. */
+/** `GET /_sagas?name=&state=&limit=&start=`: newest first. */
 export async function listSagas(edge: Edge, call: Call, tenant: Tenant): Promise<Response> {
   const query = decodeSagasQuery(call.query);
   if (!query.ok) return sendRefusal(call.requestId, query.refusal);

@@ -1,4 +1,4 @@
-/** Scheduled events that have not fired. EXT, decisions, section 12. */
+/** Scheduled events that have not fired. See docs/reference/reactions.md. */
 
 import type { Tenant } from "../../domain/tenant.ts";
 import { sendOk } from "../answer.ts";

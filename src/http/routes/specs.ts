@@ -1,4 +1,4 @@
-/** Specs: deploy, read, history. Spec: "The spec", "Operator endpoints". */
+/** Specs: deploy, read, history. See docs/reference/specs.md. */
 
 import { Buffer } from "node:buffer";
 import type { Operator } from "../../domain/access.ts";
@@ -28,7 +28,7 @@ export async function deploySpec(edge: Edge, call: Call, operator: Operator) {
   const body = await readFields(call, ENVELOPE, limits.specBodyBytesMax, AROUND_SPEC);
   if (!body.ok) return answerRefused(edge, call, body.refusal);
   const { spec, force = false, dry_run: dryRun = false, environment } = body.value;
-  // What counts is the spec, not the white space it was sent with.
+  // The limit applies to the spec, not to the white space it was sent with.
   if (exceedsSpecLimit(spec)) {
     const limit = limits.specBytesMax;
     const message = `Spec exceeds ${limit} bytes`;
@@ -48,7 +48,7 @@ function exceedsSpecLimit(spec: JsonValue): boolean {
   return Buffer.byteLength(JSON.stringify(spec)) > limits.specBytesMax;
 }
 
-/** `GET /api/instances/{id}/spec?environment=`: the current one. */
+/** `GET /api/instances/{id}/spec?environment=`: the current spec. */
 export async function readSpec(edge: Edge, call: Call, operator: Operator) {
   const tenant = await findOperatorTenant(edge, call, operator);
   if (!tenant.ok) return sendRefusal(call.requestId, tenant.refusal);
@@ -57,7 +57,7 @@ export async function readSpec(edge: Edge, call: Call, operator: Operator) {
   return await sendTagged(call, [JSON.stringify({ ok: true, ...spec.value })]);
 }
 
-/** `GET /api/instances/{id}/specs?environment=`: versions, oldest first. */
+/** `GET /api/instances/{id}/specs?environment=`: all versions, oldest first. */
 export async function listSpecs(edge: Edge, call: Call, operator: Operator) {
   const query = decodePageQuery(new URLSearchParams(call.query));
   if (!query.ok) return sendRefusal(call.requestId, query.refusal);

@@ -1,4 +1,4 @@
-/** Requests to erase a stream. Decided in "Erasure". */
+/** Requests to erase a stream. See docs/reference/erasure.md. */
 
 import type { Operator } from "../../domain/access.ts";
 import { sendOk } from "../answer.ts";
@@ -31,7 +31,7 @@ export async function requestErasure(edge: Edge, call: Call, operator: Operator)
   return sendOk(call.requestId, { tombstone: outcome.value }, 202);
 }
 
-/** `GET /_admin/tombstones?environment=&instance_id=`: the newest first. */
+/** `GET /_admin/tombstones?environment=&instance_id=`: newest first. */
 export async function listTombstones(edge: Edge, call: Call, operator: Operator) {
   const query = decodePageQuery(new URLSearchParams(call.query));
   if (!query.ok) return sendRefusal(call.requestId, query.refusal);
@@ -41,12 +41,12 @@ export async function listTombstones(edge: Edge, call: Call, operator: Operator)
   return sendOutcome(call.requestId, page);
 }
 
-/** `GET /_admin/tombstones/{id}`: with the receipt, once the stream is erased. */
+/** `GET /_admin/tombstones/{id}`: includes the receipt once the stream is erased. */
 export async function readTombstone(edge: Edge, call: Call, operator: Operator) {
   return await answerOne(edge, call, operator, edge.service.erasure.read);
 }
 
-/** `DELETE /_admin/tombstones/{id}`: takes the request back. */
+/** `DELETE /_admin/tombstones/{id}`: cancels the request. */
 export async function cancelErasure(edge: Edge, call: Call, operator: Operator) {
   return await answerOne(edge, call, operator, edge.service.erasure.cancel);
 }

@@ -1,4 +1,4 @@
-/** What an environment uses of its plan. Decided in "Operator API". */
+/** The usage of an environment against its plan. See docs/reference/operators.md. */
 
 import type { Operator } from "../../domain/access.ts";
 import { sendOk } from "../answer.ts";

@@ -1,4 +1,4 @@
-/** The three writes: decode, call, reply. Spec: single, batch and atomic write of "Endpoints". */
+/** The three forms of a write: decode, call the service, reply. See docs/reference/writing.md. */
 
 import { count } from "../../domain/counters.ts";
 import type { JsonObject } from "../../domain/json.ts";
@@ -41,14 +41,15 @@ async function writeForm(
   const body = await readJsonBody(call, limits.requestBodyBytesMax);
   if (!body.ok) return sendWrite(edge, call, body);
   const header = request.headers.get("x-idempotency-key");
-  // Only what is long holds memory of all bodies.
+  // Only a long body holds a share of the memory for bodies.
   const idempotency = call.body === undefined
     ? decodeIdempotency(header, body.value)
     : await decodeLongIdempotency(header, body.value, call.host);
   if (!idempotency.ok) return sendWrite(edge, call, idempotency);
   const decoded = decode(body.value);
   if (!decoded.ok) {
-    // Decided in "Checking a write": a recorded key answers whatever is wrong with its body.
+    // A key with a recorded answer gets that answer, whatever is wrong with this body. See
+    // docs/reference/writing.md.
     const claim = idempotency.value;
     const recorded = claim && await edge.service.data.answerRecorded(tenant, claim);
     return sendWrite(edge, call, recorded ?? decoded);
@@ -80,7 +81,7 @@ function sendWrite(edge: Edge, call: Call, outcome: Outcome<Written>): Response 
   return response;
 }
 
-/** Spec: "Plan allocation" of "Limits", and the plan limit of "Exact messages and bodies". */
+/** Reports the usage of the month's events in a header. See docs/reference/limits.md. */
 function tellUsage(
   { options }: Edge,
   { headers }: Response,

@@ -1,7 +1,8 @@
 /**
- * Brings tables to where their views are: the changes since their stamps, in one transaction of the
- * file, which ends where one read of the store found nothing more. So what a query sees is the
- * views of one moment.
+ * Applies the changes of projections to their tables in a copy.
+ *
+ * All changes since the tables' stamps go into one transaction of the file, which ends when one
+ * read of the store finds nothing more. So a query sees its projections as of one moment.
  */
 
 import type { View } from "../../domain/projection/view.ts";
@@ -14,12 +15,12 @@ import type { CopyWorld, TenantCopy } from "./tenant_copy.ts";
 
 export type CaughtUp =
   | { readonly kind: "current" }
-  /** Changes that these tables lack are not kept any more. */
+  /** The store no longer keeps some of the changes that these tables lack. */
   | { readonly kind: "lost"; readonly names: readonly string[] }
   | { readonly kind: "moved" }
   | { readonly kind: "failed"; readonly reason: string };
 
-/** A table and the view it follows. */
+/** A table and the projection that it follows. */
 export interface Follower {
   readonly view: View;
   readonly table: CopiedTable;
@@ -31,11 +32,14 @@ interface Batch extends CopiedChanges {
   readonly isAtEnd: boolean;
 }
 
-/** Changes of one view in one read, and the rows of all views in one message, but for the last. */
+/**
+ * The most changes of one projection in one read, and the row bytes of all projections in one
+ * message; the last row may exceed them.
+ */
 const CHANGES_MAX = 500;
 const MESSAGE_BYTES_MAX = 256 * 1024;
 
-/** To be called in the turn of the copy, whose tables it moves on. */
+/** Call within the copy's turn, since it moves the copy's tables on. */
 export async function catchUpCopy(
   { engine }: CopyWorld,
   copy: TenantCopy,
@@ -64,7 +68,10 @@ export async function catchUpCopy(
   }
 }
 
-/** What all of them lack, as far as one message takes it; the rest is for the next one. */
+/**
+ * The changes that the tables lack, as far as one message holds them; the next one takes the
+ * rest.
+ */
 async function readBatches(
   tx: ReadTransaction,
   followers: readonly Follower[],
@@ -77,12 +84,12 @@ async function readBatches(
   return batches;
 }
 
-/** What a message still takes. */
+/** The bytes left in a message. */
 interface Room {
   bytes: number;
 }
 
-/** Changes after a stamp, as far as there is room, with the rows as they are now. */
+/** The changes after a stamp, as far as there is room, with the rows as they are now. */
 async function readBatch(
   tx: ReadTransaction,
   view: View,
@@ -110,7 +117,7 @@ async function readBatch(
   return { ...batch, to, isLost: false, isAtEnd: changes.length < CHANGES_MAX };
 }
 
-/** Beyond all changes there are: then the store is an older one, brought back from a backup. */
+/** Whether the stamp is ahead of all changes: the store was then restored from an older backup. */
 async function isAhead(tx: ReadTransaction, view: View, from: string): Promise<boolean> {
   if (from === "") return false;
   const last = await lastViewStamp(tx, view);

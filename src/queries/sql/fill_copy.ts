@@ -1,6 +1,8 @@
 /**
- * Fills a table with all rows of a view, page by page, while the view changes: what changes from
- * the beginning on is in the log of changes, from where the table goes on when it is full.
+ * Fills a table with all rows of a projection, page by page, while the projection changes.
+ *
+ * The log of changes records what changes meanwhile. The full table catches up from the log,
+ * starting at the stamp read before the first page.
  */
 
 import type { View } from "../../domain/projection/view.ts";
@@ -14,15 +16,18 @@ import type { CopyWorld, TenantCopy } from "./tenant_copy.ts";
 
 export type Filled =
   | { readonly kind: "filled"; readonly table: CopiedTable }
-  /** The view or the file is not what it was. */
+  /** The projection or the file has changed meanwhile. */
   | { readonly kind: "moved"; readonly reason: string }
   | { readonly kind: "failed"; readonly reason: string };
 
-/** One read of the store, and one transaction of the file: a few milliseconds of this thread. */
+/**
+ * One read of the store and one transaction of the file; takes a few milliseconds of this
+ * thread.
+ */
 const PAGE = { limit: 500, bytesMax: 256 * 1024 };
 const TOKEN_BYTES = 8;
 
-/** `onRows` is told how many rows there are, after each page. */
+/** Calls `onRows` with the number of rows after each page. */
 export async function fillCopy(
   { engine, host }: CopyWorld,
   copy: TenantCopy,
@@ -61,7 +66,7 @@ export function copyRow({ key, data }: Pick<StoredRow, "key" | "data">): CopyRow
   return [key, data ?? {}];
 }
 
-/** Undefined where this version is not the one that is read any more: its rows may be gone. */
+/** Undefined if this version is no longer the one being read: its rows may be gone. */
 async function readPage(
   tx: ReadTransaction,
   view: View,

@@ -1,6 +1,8 @@
 /**
- * SQL over views: one statement that reads, on this process's copy of the views that it names.
- * Decisions, section 15.
+ * SQL over projections: runs one reading statement on this process's copy of the named
+ * projections.
+ *
+ * See docs/reference/projections.md.
  */
 
 import { count, type Counters } from "../../domain/counters.ts";
@@ -23,29 +25,32 @@ import { hintForTable } from "./table_hint.ts";
 import { type FollowPatience, openViewCopies, type ViewCopies } from "./view_copies.ts";
 
 export interface QueryReply {
-  /** The fields of the reply as JSON text in UTF-8, without its braces. */
+  /** The fields of the reply as JSON text in UTF-8, without the enclosing braces. */
   readonly fields: Uint8Array<ArrayBuffer>;
-  /** Commits that the rows may not show yet; 0: they show all that was written before. */
+  /**
+   * The number of commits that the rows may not show yet; 0 if they show everything written
+   * before.
+   */
   readonly lag: number;
-  /** Nobody brings the rows of some of the tables up to date. */
+  /** Set if the rows of some tables are no longer brought up to date. */
   readonly stale?: true;
 }
 
 export interface SqlSettings {
-  /** Processes at most that run statements; none is started before there is one to run. */
+  /** The most processes that run statements; none is started before there is one to run. */
   readonly runners: number;
-  /** Where this process keeps its copies. */
+  /** The folder of this process's copies. */
   readonly folder: string;
-  /** A statement's time; `limits.sqlTimeoutMs` without it. */
+  /** The time limit of a statement; absent: `limits.sqlTimeoutMs`. */
   readonly timeoutMs?: number;
 }
 
 export interface ViewQueries {
   query(tenant: Tenant, request: QueryRequest): Promise<Outcome<QueryReply>>;
-  /** For the background: see `ViewCopies.sweep`. */
+  /** For background work: see `ViewCopies.sweep`. */
   sweep(): Promise<void>;
   measure(): SqlMeasure;
-  /** Ends the processes; what still waits or runs is answered. */
+  /** Ends the processes; statements that wait or run still get an answer. */
   close(): Promise<void>;
 }
 
@@ -58,9 +63,9 @@ interface Parts {
   readonly places: Places;
 }
 
-/** Once the views are caught up, the copy may take so long in any case. */
+/** The copy may take at least this long once the projections have caught up. */
 const COPY_MS_MIN = 500;
-/** A query that finds its copy gone or damaged is run again on the next one. */
+/** How often a query is tried: one that finds its copy gone or damaged runs again on a new copy. */
 const TRIES = 3;
 const RETRY_AFTER_MS = 1_000;
 
@@ -94,7 +99,10 @@ export function openViewQueries(
   };
 }
 
-/** Waiting for views costs reads of the store, so an instance has a bounded number of queries. */
+/**
+ * Waiting for projections costs reads of the store, so each instance has a bounded number of
+ * queries.
+ */
 async function queryInPlace(
   parts: Parts,
   tenant: Tenant,
@@ -142,7 +150,7 @@ async function queryViews(
   return accept({ ...outcome.value, ...staleness });
 }
 
-/** Why one of the tables is not read. */
+/** The refusal if one of the requested projections is broken. */
 function findBroken(views: readonly View[], asked: readonly string[]): Refusal | undefined {
   for (const { name, broken } of views) {
     if (broken !== undefined && asked.includes(name)) {
@@ -152,7 +160,7 @@ function findBroken(views: readonly View[], asked: readonly string[]): Refusal |
   return undefined;
 }
 
-/** How the tables are when the wait is over: a deploy may have broken one meanwhile. */
+/** The state of the tables after the wait: a deploy may have broken one meanwhile. */
 async function readFreshness(tx: ReadTransaction, tenant: number, asked: readonly string[]) {
   if (asked.length === 0) return {};
   const views = (await listViews(tx, tenant)).filter(({ name }) => asked.includes(name));
@@ -162,7 +170,7 @@ async function readFreshness(tx: ReadTransaction, tenant: number, asked: readonl
   return { broken: findBroken(views, asked), staleness };
 }
 
-/** Says of a table that is not there which ones are. */
+/** Adds a hint about the existing tables if the statement names one that does not exist. */
 async function adviseOnTable(
   { engine }: Parts,
   { number }: Tenant,
@@ -178,7 +186,7 @@ interface CopyQuery {
   readonly sql: string;
   readonly bound: BoundArguments;
   readonly asked: readonly string[];
-  /** That the views lack. */
+  /** The number of commits that the projections lack. */
   readonly commits: number;
   readonly patience: FollowPatience;
 }
@@ -191,7 +199,7 @@ async function queryCopy(
   for (let tries = 0; tries < TRIES; tries++) {
     const followed = await copies.follow(tenant, new Set(asked), patience);
     if (followed.kind === "failed") {
-      // The reason names files, which are nobody's business outside.
+      // The reason names files, which must not be shown to clients.
       host.log("error", "There is no copy of the views for SQL", { reason: followed.reason });
       return unavailable("This server cannot keep the copy of the views that SQL needs");
     }

@@ -1,14 +1,14 @@
-/** What to do about a table that a statement names and that is not there. */
+/** Makes the hint for a statement that names a table that does not exist. */
 
 import { nameHint } from "../../domain/nearest_name.ts";
 import type { ReadTransaction } from "../../kv/engine.ts";
 import { listProjections } from "../../store/projections.ts";
 
 const MISSING = /^no such table: (.*)$/;
-/** Names that are told. */
+/** The most table names in a hint. */
 const NAMES_MAX = 20;
 
-/** `reason`: of a statement that was refused. Undefined where it is not about a table. */
+/** `reason`: why the statement was refused. Undefined if it was not about a missing table. */
 export async function hintForTable(
   tx: ReadTransaction,
   tenant: number,

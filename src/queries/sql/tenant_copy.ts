@@ -1,4 +1,4 @@
-/** The copy of one environment as this process knows it: its file, its tables, whose turn it is. */
+/** This process's copy of one environment: its file, its tables, and a queue of transactions. */
 
 import type { CopiedTable, CopyResult, CopyTask } from "../../sql/copy_messages.ts";
 import type { CopyWriter } from "../../sql/copy_writer.ts";
@@ -6,7 +6,7 @@ import type { Tenant } from "../../domain/tenant.ts";
 import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";
 
-/** What copies are made of. */
+/** The tools from which copies are made. */
 export interface CopyWorld {
   readonly engine: Engine;
   readonly host: Host;
@@ -16,10 +16,10 @@ export interface CopyWorld {
 export interface TenantCopy {
   readonly tenant: Tenant;
   readonly path: string;
-  /** By name; undefined while it is not known what is in the file. */
+  /** By name; undefined while the content of the file is not known. */
   tables: Map<string, CopiedTable> | undefined;
   ask(task: CopyTask, rows?: unknown): Promise<CopyResult>;
-  /** One transaction after the other: `work` begins when all before it have ended. */
+  /** Runs transactions one after the other: `work` begins when all earlier ones have ended. */
   inTurn<T>(work: () => Promise<T>): Promise<T>;
 }
 
@@ -38,7 +38,10 @@ export function newTenantCopy(writer: CopyWriter, tenant: Tenant, path: string):
   };
 }
 
-/** Whose copy a file is: numbers are given again where a store is made anew. */
+/**
+ * The owner recorded in a copy's file. Tenant numbers start anew when a store is recreated, so
+ * the number alone does not identify the owner.
+ */
 export function ownerOf({ instanceId, environment }: Tenant): string {
   return `${instanceId}/${environment}`;
 }

@@ -1,7 +1,9 @@
 /**
- * The copies of views that this process keeps for SQL: a file for each environment that queries ask
- * of, a table in it for each projection that they name. Never the truth: what is missing, damaged,
- * of another format or too far behind is made anew, and what nobody asks of for an hour is removed.
+ * Keeps the copies of projections that this process needs for SQL.
+ *
+ * Each environment that queries read has a file, with a table for each projection they name. A
+ * copy is never the source of truth: one that is missing, damaged, in another format or too far
+ * behind is made anew, and one that no query has used for an hour is removed.
  */
 
 import { limits } from "../../domain/limits.ts";
@@ -19,36 +21,36 @@ import { fillCopy } from "./fill_copy.ts";
 import { newTenantCopy, ownerOf, type TenantCopy } from "./tenant_copy.ts";
 
 export type Followed =
-  /** The tables are there; where they are not current, the time was over. */
+  /** The tables exist. If they are not current, the time ran out. */
   | {
     readonly kind: "ready";
     readonly path: string;
     readonly tables: readonly CopiedTable[];
     readonly isCurrent: boolean;
   }
-  /** Tables are being filled, and have so many rows. */
+  /** Tables are being filled and have this many rows so far. */
   | { readonly kind: "filling"; readonly rows: number }
   | { readonly kind: "failed"; readonly reason: string };
 
 export interface ViewCopies {
   /**
-   * Brings the tables of these views to where the views are at some moment after the call, and
-   * waits for that, which goes on in any case.
+   * Brings the tables of the named projections up to a moment after the call. Waits as long as
+   * `patience` allows; the work itself continues in any case.
    */
   follow(tenant: Tenant, names: ReadonlySet<string>, patience: FollowPatience): Promise<Followed>;
-  /** The file is not what it was thought to be; a damaged one is removed. */
+  /** Reports that the file is not as expected. A damaged file is removed. */
   doubt(tenant: Tenant, isDamaged: boolean): Promise<void>;
-  /** For the background: follows what is asked of, removes what is not. */
+  /** For background work: updates the copies in use and removes unused ones. */
   sweep(): Promise<void>;
   measure(): CopiesMeasure;
   close(): Promise<void>;
 }
 
-/** Until when is waited, on the monotonic clock. */
+/** Deadlines on the monotonic clock. */
 export interface FollowPatience {
-  /** For tables to be current. */
+  /** Until when to wait for tables to be current. */
   readonly currentMs: number;
-  /** For tables to be there. */
+  /** Until when to wait for tables to exist. */
   readonly filledMs: number;
 }
 
@@ -67,18 +69,18 @@ export interface ViewCopiesWorld {
 }
 
 interface Copy extends TenantCopy {
-  /** When a query asked of it last, on the monotonic clock. */
+  /** The time of the last query, on the monotonic clock. */
   usedMs: number;
-  /** What the next round is to follow; all who ask before it begins share it. */
+  /** The names that the next round will follow; all callers that ask before it begins share it. */
   next: { readonly names: Set<string>; readonly round: Promise<Round> } | undefined;
   readonly fillings: Map<string, Filling>;
-  /** This process has had it open before. */
+  /** Whether this process has opened the file before. */
   isKnown: boolean;
 }
 
 interface Filling {
   rows: number;
-  /** A reason where it failed. Never rejects. */
+  /** Resolves with a reason if the filling failed. Never rejects. */
   readonly done: Promise<string | undefined>;
 }
 
@@ -86,7 +88,7 @@ type Round =
   | { readonly kind: "ready"; readonly missing: readonly View[] }
   | { readonly kind: "failed"; readonly reason: string };
 
-/** A round that finds the file changed begins again so often. */
+/** How often a round restarts because the file has changed. */
 const TRIES = 3;
 const IDLE_MS_MAX = limits.viewChangesSeconds * 1000;
 
@@ -140,7 +142,7 @@ export function openViewCopies(world: ViewCopiesWorld): ViewCopies {
     return { kind: "failed", reason: "the copy changes all the time" };
   }
 
-  /** The next round that begins, with these names among those it follows. Never rejects. */
+  /** Joins the next round to begin and adds these names to it. Never rejects. */
   function joinRound(copy: Copy, names: ReadonlySet<string>): Promise<Round> {
     if (copy.next === undefined) {
       const all = new Set<string>();
@@ -165,7 +167,7 @@ export function openViewCopies(world: ViewCopiesWorld): ViewCopies {
     return { kind: "failed", reason: "the copy changes all the time" };
   }
 
-  /** Undefined where the file is not what it was thought to be. */
+  /** Undefined if the file is not as expected. */
   async function tryRound(
     copy: Copy,
     tables: Map<string, CopiedTable>,
@@ -202,7 +204,7 @@ export function openViewCopies(world: ViewCopiesWorld): ViewCopies {
     return (await copy.ask({ kind: "drop", names })).kind === "done";
   }
 
-  /** Gives the reason where there can be no copy now. */
+  /** Returns a reason if there can be no copy now. */
   async function open(copy: Copy): Promise<string | undefined> {
     try {
       await makeCopyFolder(folder);
@@ -217,7 +219,7 @@ export function openViewCopies(world: ViewCopiesWorld): ViewCopies {
     return undefined;
   }
 
-  /** Fills a table, or waits for the filling that is under way. */
+  /** Fills a table, or waits for the filling under way. */
   function fillOnce(copy: Copy, view: View): Promise<string | undefined> {
     const id = `${view.number}/${view.version}`;
     const underWay = copy.fillings.get(id);
@@ -313,7 +315,7 @@ function measureCopies(copies: Iterable<Copy>): CopiesMeasure {
   return { files, tables, filling };
 }
 
-/** Undefined where `work` takes longer. */
+/** Undefined if `work` takes longer. */
 async function before<T>(host: Host, deadlineMs: number, work: Promise<T>): Promise<T | undefined> {
   let endTimer = () => {};
   const late = new Promise<undefined>((resolve) => {

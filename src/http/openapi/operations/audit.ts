@@ -1,4 +1,4 @@
-/** Anchors, keys and proofs, as the document has it. Reference: "Anchors". */
+/** OpenAPI rows of anchors, signing keys and proofs. See docs/reference/audit.md. */
 
 import type { Operations } from "../operation.ts";
 import {

@@ -1,4 +1,8 @@
-/** Writing and reading aggregates, as the document has it. Reference: "Writing", "Reading". */
+/**
+ * OpenAPI rows of writing and reading aggregates.
+ *
+ * See docs/reference/writing.md and docs/reference/reading.md.
+ */
 
 import { LATITUDE_MAX, LONGITUDE_MAX } from "../../../domain/geo/point.ts";
 import { limits } from "../../../domain/limits.ts";
@@ -33,7 +37,7 @@ const KEYED = {
   },
 } as const satisfies Record<string, Schema>;
 
-/** What every write may be refused for. */
+/** The refusals that every write may get. */
 const WRITE: readonly ErrorName[] = [
   "event_type_reserved",
   "identifier_invalid",
@@ -48,7 +52,7 @@ const WRITE: readonly ErrorName[] = [
   "plan_limit",
 ];
 const TYPES: readonly ErrorName[] = ["aggregate_type_unknown", "event_type_unknown"];
-/** What reading a state may be refused for. */
+/** The refusals that a read of a state may get. */
 const FOLD: readonly ErrorName[] = [
   "identifier_invalid",
   "fold_budget_exceeded",
@@ -57,7 +61,7 @@ const FOLD: readonly ErrorName[] = [
   "modules_unavailable",
 ];
 
-/** In the document only for types of which an event has a point. */
+/** In the document only for types with an event that has a point. */
 export const NEARBY = "GET /{type}/nearby";
 
 export const DATA: Operations = {

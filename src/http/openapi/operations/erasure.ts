@@ -1,4 +1,4 @@
-/** Requests to erase a stream, as the document has it. Reference: "Erasing a stream". */
+/** OpenAPI rows of requests to erase a stream. See docs/reference/erasure.md. */
 
 import { TOMBSTONE_STATES } from "../../../domain/erasure/tombstone.ts";
 import { limits } from "../../../domain/limits.ts";

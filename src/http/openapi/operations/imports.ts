@@ -1,4 +1,4 @@
-/** Imports of backdated events, as the document has them. Reference: "Imports". */
+/** OpenAPI rows of imports of backdated events. See docs/reference/imports.md. */
 
 import { limits } from "../../../domain/limits.ts";
 import type { ErrorName } from "../errors.ts";
@@ -36,7 +36,7 @@ const IMPORT_ID: FieldSchemas = {
 };
 const DONE = answer({ written: COUNT, import: ref("Import") });
 
-/** What a line may be refused for, and an import as a whole. */
+/** The refusals of a line, and of an import as a whole. */
 const ERRORS: readonly ErrorName[] = [
   "not_found",
   "target_type_unknown",

@@ -1,4 +1,4 @@
-/** What operators call, as the document has it. Reference: "For operators". */
+/** OpenAPI rows of the calls for operators. See docs/reference/operators.md. */
 
 import { TIERS } from "../../../domain/access.ts";
 import type { Operations } from "../operation.ts";

@@ -1,4 +1,4 @@
-/** What the process says of itself, as the document has it. Reference: "Health", "Metrics". */
+/** OpenAPI rows of the paths about the process itself. See docs/reference/monitoring.md. */
 
 import type { Operations } from "../operation.ts";
 import { ENVIRONMENTS } from "../../../domain/tenant.ts";

@@ -1,4 +1,4 @@
-/** Projections, as the document has them. Reference: "Projections". */
+/** OpenAPI rows of projections. See docs/reference/projections.md. */
 
 import type { Operations } from "../operation.ts";
 import {
@@ -20,7 +20,7 @@ import {
 
 const ENVIRONMENT = { "environment?": TEXT } as const;
 
-/** The last good rows of a projection that is broken. */
+/** Requests the last good rows of a broken projection. */
 const STALE = { "stale?": FLAG } as const;
 
 const STATUS = object({

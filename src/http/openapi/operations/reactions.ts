@@ -1,4 +1,8 @@
-/** Errors, sagas, scheduled events and listeners, as the document has it. Reference: "Reading". */
+/**
+ * OpenAPI rows of errors, sagas, scheduled events, listeners and pending reactions.
+ *
+ * See docs/reference/reactions.md.
+ */
 
 import { DELIVERY_STATES, TRY_FAILURES } from "../../../domain/listener/delivery.ts";
 import { PENDING_KINDS } from "../../../domain/reaction/pending.ts";

@@ -1,4 +1,4 @@
-/** SQL over views, as the document has it. Reference: "Projections". */
+/** OpenAPI rows of SQL over projections. See docs/reference/projections.md. */
 
 import type { Operations } from "../operation.ts";
 import { answer, array, BOOLEAN, COUNT, FREE_OBJECT, input, type Schema, TEXT } from "../schema.ts";
@@ -26,7 +26,7 @@ export const SQL: Operations = {
     },
     errors: ["sql_not_allowed", "sql_timeout", "sql_unavailable", "projection_broken"],
   },
-  // What stands before it in the order of the paths would hide a projection of that name.
+  // Without this path, the one before it would hide a projection named `query`.
   "GET /_projections/query": {
     ...PROJECTIONS["GET /_projections/{name}"]!,
     id: "listProjectionRowsOfQuery",

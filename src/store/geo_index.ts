@@ -1,10 +1,10 @@
 /**
- * The index of points, which has each aggregate under its newest point, sorted by cells
- * (`domain/geo/cells.ts`). The head of its stream says which point that is. So the old point is
- * found without a read, and two streams never meet at one key. See docs/reference/geo.md.
+ * The index of points, which has each aggregate under its newest point. It is sorted by cells
+ * (`domain/geo/cells.ts`). The head of a stream says which point is its newest. So the old point
+ * is found without a read, and two streams never meet at one key. See docs/reference/geo.md.
  *
  * The index is part of the streams, not of the spec: the points of stored events stay, whatever
- * is deployed. An export does not carry it; an import makes it anew from the events.
+ * is deployed. A transfer does not carry it; the receiving store rebuilds it from the events.
  */
 
 import { type GeoPlace, leavesOf } from "../domain/geo/cells.ts";

@@ -1,7 +1,7 @@
 /**
  * Definitions of projections and their versions. A version is built beside the one that is read
- * and replaces it in one transaction. An export carries the documents; an import builds the rows
- * anew.
+ * and replaces it in one transaction. A transfer carries the documents; the receiving store
+ * builds the rows again.
  */
 
 import { assert } from "../domain/assert.ts";

@@ -3,8 +3,7 @@
  * transaction is refused when something it read has changed since.
  *
  * The commit group in the making is kept apart until it is durable. If it were recorded earlier
- * and then failed, readers would conflict with its keys, and running them again at a later
- * version would not help.
+ * and then failed, readers would go on conflicting with its keys, however often they ran again.
  */
 
 import { lowerBound, textOf, type TextRange } from "./byte_text.ts";

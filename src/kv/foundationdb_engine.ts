@@ -75,8 +75,8 @@ const passingMaxMs = 4_000;
 /** How often a body that takes longer than a transaction may last is run. */
 const expirationsMax = 3;
 /**
- * Only this many conflicts in a row are retried without a pause. Turns cannot prevent them, so
- * the call then backs off and gives others in the cluster time.
+ * After this many conflicts in a row, which taking turns has not prevented, the call backs off
+ * to give others in the cluster time.
  */
 const conflictsWithoutPause = 3;
 const sweepIntervalMs = 60_000;

@@ -1,5 +1,5 @@
 /**
- * Maps and sets of keys by their bytes; `key_bytes.ts` explains why not the runtime's own.
+ * Maps and sets of keys by their bytes; `key_bytes.ts` explains why the runtime's are not used.
  * Callers pass the hash along with the key, so it is computed once for all the places a key
  * passes through: own writes, the commit group, recent values.
  */
@@ -13,7 +13,7 @@ export interface KnownKeys {
   has(key: Bytes, hash: number): boolean;
 }
 
-/** This few keys are found faster by looking through them than by a table. */
+/** This few keys are found faster by looking through all of them than by a table. */
 const listedMax = 8;
 const firstSlotBits = 5;
 

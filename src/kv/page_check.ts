@@ -28,7 +28,10 @@ export const NO_PAGES: PageCheck = { faults: [], pages: 0, unknown: 0 };
 
 /** Faults in the report; its last line says how many more there are. */
 const FAULTS_MAX = 100;
-/** From this share of the pages on, the files are of different times, rather than a write lost. */
+/**
+ * If this share of the pages is wrong, the files are of different times, rather than a write
+ * lost.
+ */
 const MANY = 0.5;
 const MANY_MIN = 16;
 /** SQLite keeps its locks on the page at this offset, and never writes it. */

@@ -16,7 +16,7 @@ import {
 
 export interface MergedRange {
   readonly pairs: KeyValue[];
-  /** The part of the range whose whole content the pairs are. */
+  /** The part of the range that the pairs cover completely. */
   readonly read: TextRange;
 }
 

@@ -1,9 +1,9 @@
 /**
- * The redo log of the embedded engine, for commits in no ended SQLite transaction yet. It is two
- * files beside the store. SQLite writes whole pages, and each commit alone would need one or two
- * of them. A record here is only as long as its content, and one SQLite transaction then serves
- * thousands of commits, which touch the same pages. Whoever opens the store after a kill finds
- * here what that transaction had.
+ * The redo log of the embedded engine, for commits whose SQLite transaction has not ended yet.
+ * It is two files beside the store. SQLite writes whole pages, and each commit alone would need
+ * one or two of them. A record here is only as long as its content, and one SQLite transaction
+ * then serves thousands of commits, which touch the same pages. Whoever opens the store after a
+ * kill finds here what that transaction had.
  *
  * Records are appended to one file. When the SQLite transaction has ended, the next records go
  * to the other file, from its beginning, while the WAL is synced; then the first file is free.

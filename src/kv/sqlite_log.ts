@@ -25,7 +25,7 @@ export interface SqliteLog {
   startWriting(): void;
   /** Ends the write transaction, which is then in the WAL, and goes on reading. */
   endWriting(): void;
-  /** Takes back everything that is in no ended transaction. Afterwards no transaction is open. */
+  /** Rolls back the open transaction, if there is one. Afterwards none is open. */
   rollBack(): void;
   /**
    * Moves the WAL to the database; SQLite syncs what it moves. Returns the number of frames if
@@ -57,7 +57,7 @@ export function openSqliteLog(db: DatabaseSync, path: string): SqliteLog {
     try {
       return (countFrames.get() as { log: number }).log;
     } catch {
-      // The commit before is done whatever this says, and the next one counts again.
+      // The commit is done whatever this says, and the next one counts again.
       return frames;
     }
   }

@@ -104,7 +104,7 @@ export function openSqliteWriter(db: DatabaseSync, options: SqliteWriterOptions)
     redo.turn();
   }
 
-  /** Brings back what no ended transaction has; if there is nothing, only begins reading. */
+  /** Replays commits whose SQLite transaction did not end; if there are none, begins reading. */
   function replay(): boolean {
     const id = name.read();
     const records = id === undefined ? [] : readRedoLog(path, id, readVersion());
@@ -146,8 +146,8 @@ export function openSqliteWriter(db: DatabaseSync, options: SqliteWriterOptions)
   }
 
   /**
-   * Begins a redo log in place of one that no longer has anything of its own. If the disk has no
-   * room for it, there is none until the next try.
+   * Begins a redo log in place of one whose content is all in the WAL. If the disk has no room
+   * for it, there is none until the next try.
    * @throws {Error} when the disk does not confirm the WAL.
    */
   function beginLog(): void {
@@ -176,7 +176,7 @@ export function openSqliteWriter(db: DatabaseSync, options: SqliteWriterOptions)
     return true;
   }
 
-  /** Takes back all that is in no ended transaction, then replays it without the failed commit. */
+  /** Rolls back the open SQLite transaction, then replays its commits without the failed one. */
   function rollBack(isAppended: boolean): void {
     options.onRollback();
     // SQLite may have done what it reported as failed.

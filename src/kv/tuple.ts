@@ -1,8 +1,8 @@
 /**
- * Packs lists of elements into keys, like the tuple layer of FoundationDB. It does so byte for
- * byte, for strings, integers and byte arrays. The order of packed bytes is the order of the
- * elements: byte arrays before strings before numbers, strings by code point, and a list before
- * all that extend it.
+ * Packs lists of elements into keys, byte for byte as FoundationDB's tuple layer does. Elements
+ * are strings, integers and byte arrays. The order of packed bytes is the order of the elements:
+ * byte arrays before strings before numbers, strings by code point, and a list before all that
+ * extend it.
  *
  * `pack` runs for every key of every request, hence the shared scratch array.
  */

@@ -20,7 +20,7 @@ const CHUNK_FRAMES = 64;
 
 export interface WalHead {
   readonly pageBytes: number;
-  /** Change each time SQLite restarts the WAL; each frame of the current WAL carries them. */
+  /** They change each time SQLite restarts the WAL; each frame of the current WAL carries them. */
   readonly salts: bigint;
 }
 

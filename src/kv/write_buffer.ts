@@ -162,7 +162,7 @@ function orderOf(buffer: WriteBuffer): number[] {
   return order;
 }
 
-/** How many of the places are before the first that is not, if all that are come first. */
+/** How many of the places satisfy `isBefore`, given that all of those come first. */
 function countBefore(order: readonly number[], isBefore: (place: number) => boolean): number {
   let low = 0;
   let high = order.length;

@@ -3,7 +3,7 @@
 import type { Transaction } from "../kv/engine.ts";
 import { keys } from "./keys.ts";
 
-/** Added to each transaction that changes a key, a tier or an instance. Causes no conflict. */
+/** Call this in each transaction that changes a key, a tier or an instance. Causes no conflict. */
 export function bumpAccessVersion(tx: Transaction): void {
   tx.add(keys.accessVersion(), 1n);
 }

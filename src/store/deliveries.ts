@@ -39,7 +39,7 @@ export type Endpoint = Pick<Lane, "tenant" | "listener">;
 
 const PRESENT = new Uint8Array(0);
 /**
- * Between listener and stream in the id of the timer that sets a lane's mark. Names have no
+ * Separates listener and stream in the id of a lane's timer, which sets its mark. Names have no
  * slash.
  */
 const SEPARATOR = "/";

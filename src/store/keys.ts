@@ -318,7 +318,7 @@ export const keys = {
   /** Followed by the stamp of the commit, then by the key of the changed row. */
   viewChange: (tenant: number, projection: number, version: number): Bytes =>
     pack([tenant, kind.viewChange, projection, version]),
-  /** The place up to which changes have been removed, and when they are looked at next. */
+  /** The place up to which changes have been removed. */
   viewChangesTrimmed: (tenant: number, projection: number, version: number): Bytes =>
     pack([tenant, kind.viewWork, projection, version, "trimmed"]),
   /** How far the build of a version has come. */

@@ -37,7 +37,7 @@ export function isInPieces(value: Bytes): boolean {
   return value[0] === HEADER;
 }
 
-/** The whole value for what was found under `key`. */
+/** The whole value when `value` was found under `key`. */
 export async function wholeValue(
   tx: Pick<ReadTransaction, "getRange">,
   tenant: number,
@@ -58,7 +58,7 @@ export async function wholeValue(
   return whole;
 }
 
-/** The size of the whole value for what was found, in bytes. */
+/** The size of the whole value in bytes, when `value` was found under its key. */
 export function wholeBytes(value: Bytes): number {
   if (value[0] !== HEADER) return value.length;
   return viewOf(value).getUint32(5);

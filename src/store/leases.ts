@@ -53,7 +53,7 @@ export async function renewLease(
   lease: Lease,
   nowMs: number,
 ): Promise<Lease | undefined> {
-  // Past its end too: nobody wanted it, or the owner would be another.
+  // Even past its end: nobody else has claimed it, or the owner would have changed.
   if (!await holdsLease(tx, lease)) return undefined;
   const renewed = { ...lease, endsMs: leaseEnd(nowMs) };
   setEnd(tx, renewed);

@@ -9,7 +9,7 @@ export async function removeOldEvents(
   tx: Transaction,
   { tenant, stream, generation }: ErasedStream,
 ): Promise<Bytes | undefined> {
-  // The erasures before have removed the generations before.
+  // Earlier erasures have removed the generations before that one.
   return await clearPage(tx, tenant, keys.segments(tenant, stream, generation - 1));
 }
 

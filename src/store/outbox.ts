@@ -1,7 +1,8 @@
 /**
  * The outbox, which holds what written events have set off until it is done. The transaction of
- * an event puts its entries in. The transaction that does an entry first reads it and then
- * removes it, so it is done exactly once, whoever tries. See docs/reference/reactions.md.
+ * an event puts its entries in. The transaction that does the work of an entry first reads it
+ * and then removes it, so the work is done exactly once, whoever tries. See
+ * docs/reference/reactions.md.
  */
 
 import type { OutboxPlace, OutboxWork, WaitingEntry } from "../domain/reaction/outbox_entry.ts";

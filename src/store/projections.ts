@@ -135,7 +135,7 @@ export async function nextProjectionNumber(tx: Transaction, tenant: number): Pro
   return number;
 }
 
-/** Environments that have something of projections. */
+/** Environments that have projections, or still have something of former ones. */
 export async function listViewTenants(tx: Pick<ReadTransaction, "getRange">): Promise<number[]> {
   const pairs = await tx.getRange(keys.viewTenants());
   return pairs.map(({ key }) => unpack(key).at(-1) as number);

@@ -99,7 +99,7 @@ function removeHours(tx: Transaction, tenant: number, dueIn: number): void {
   tx.clearRange({ begin, end: keys.recurrings(tenant, kept).begin });
 }
 
-/** A record that was changed since is kept for its time from that change on. */
+/** A record that was changed since gets a new due time, counted from that change. */
 async function removeRoot(tx: Transaction, tenant: number, of: string, hour: number) {
   const record = await readRoot(tx, tenant, of);
   if (record === undefined) return;

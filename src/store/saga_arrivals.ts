@@ -38,7 +38,7 @@ export async function findArrival(
   const end = keys.outbox(shard, tenant, stream, INDEX_END, 0);
   const pairs = await tx.getRange({ begin, end }, { limit: ENTRIES_MAX });
   for (const { key, value } of pairs) {
-    // A value in pieces is an event to be written.
+    // A value in pieces is an event to be written, not an entry for sagas.
     if (value[0] !== OBJECT_BEGIN) continue;
     const { entry } = decodeRecord<WaitingEntry>(value);
     if (entry.kind !== "sagas" || !eventTypes.includes(entry.eventType)) continue;

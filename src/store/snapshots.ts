@@ -1,8 +1,8 @@
 /**
  * Snapshots, which are folded states at a length, under the fold hash of their type. A snapshot
  * only saves time: it may be missing or behind, never wrong. A state larger than one transaction
- * is written in several; its header comes last, and a reader that misses a part takes it for no
- * snapshot.
+ * is written in several; its header comes last, and a reader that finds a part missing treats it
+ * as no snapshot.
  */
 
 import type { StreamKey } from "../domain/stream_key.ts";
@@ -39,7 +39,7 @@ type Rest = () => Promise<void> | undefined;
 
 const PART_BYTES = kvLimits.valueBytesMax;
 const PARTS_PER_TRANSACTION = 40;
-/** The same for reading, where each batch is some milliseconds of work. */
+/** Parts per transaction when reading, where each batch is some milliseconds of work. */
 const PARTS_PER_READ = 12;
 /** Attempts at loading a snapshot that is replaced meanwhile. */
 const LOADS_MAX = 5;
@@ -82,8 +82,8 @@ export async function loadSnapshot(
     const { header, range } = first;
     const parts = await readFurtherParts(engine, range, first.parts, rest);
     if (first.parts.length === PARTS_PER_READ) {
-      // Read in several transactions, the parts may be of two snapshots, unless it is still the
-      // same one.
+      // Parts read in several transactions may be of two snapshots, unless the header is still
+      // the same.
       const now = await engine.snapshot((tx) => readSnapshotHeader(tx, tenant, stream, foldHash));
       if (!isSame(header, now)) continue;
     }
@@ -173,7 +173,7 @@ export async function saveSnapshot(
   return await engine.transact(async (tx) => {
     if (!await isGeneration(tx, tenant, stream, snapshot.generation)) return false;
     const now = await readSnapshotHeader(tx, tenant, stream, foldHash);
-    // Whoever saved meanwhile has removed the parts of this one.
+    // Another node that saved meanwhile has removed the parts written here.
     if (!isSame(now, before) || !await isWanted(tx)) {
       if (now?.length !== length) {
         tx.clearRange(keys.snapshotParts(tenant, stream, foldHash, length));

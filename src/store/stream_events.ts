@@ -32,7 +32,7 @@ export interface EventWindow {
   readonly from: number;
   readonly to: number;
   readonly bytesMax: number;
-  /** That of the head which the window is for; absent: the current one. */
+  /** The generation of the head that the window was made for; absent: the current one. */
   readonly generation?: number;
 }
 
@@ -133,7 +133,7 @@ async function readSegments(
   return [...events, ...(await decodeSegments(tx, tenant, pairs, rest)).flat()];
 }
 
-/** Like {@link readSegments}, where the first event is not the first of its segment. */
+/** Like {@link readSegments}, for a window whose first event is not the first of its segment. */
 async function readFromWithin(
   tx: Reads,
   tenant: number,

@@ -25,7 +25,7 @@ export type StreamPart =
   | { readonly kind: "head"; readonly stream: StreamKey; readonly head: StreamHead }
   | { readonly kind: "unreadable"; readonly stream: StreamKey; readonly reason: string };
 
-/** At most about `bytesMax` of all streams, after the key `after`; a stream's events come first. */
+/** About `bytesMax` bytes of all streams, after the key `after`; events come before their head. */
 export async function walkStreams(
   tx: Reads,
   tenant: number,

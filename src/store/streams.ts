@@ -113,8 +113,8 @@ export async function openStreams(
 
 /**
  * The head is a field that is replaced. An accessor would give each appender a hidden class of
- * its own, made in the old generation of the heap, which keeps the accessor and all it sees
- * until the next full collection.
+ * its own, made in the old generation of the heap, which keeps the accessor and all it closes
+ * over until the next full collection.
  */
 function appenderTo(
   tx: Transaction,

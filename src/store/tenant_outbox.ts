@@ -1,4 +1,4 @@
-/** Lists the outbox of one tenant from all shards, in an order that depends on neither. */
+/** Lists the outbox of one tenant in an order that depends on neither the shards nor the tenant. */
 
 import { assert } from "../domain/assert.ts";
 import type { OutboxPlace, OutboxWork } from "../domain/reaction/outbox_entry.ts";

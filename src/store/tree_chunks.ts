@@ -1,6 +1,6 @@
 /**
  * The leaves of all instance trees of an environment, shared by its anchors. Streams are kept by
- * key in chunks of some hundred. Each chunk is stored as images and, between them, as what
+ * key in chunks of a few hundred. Each chunk is stored as images and, between them, as what
  * single anchors have changed. A stream inserted between others moves those behind it in the
  * tree, but not in here; a changed stream costs its own entry, twice at most; and a chunk as of
  * any anchor costs at most two images to read.
@@ -28,7 +28,7 @@ export const CHUNK_STREAMS_SPLIT = CHUNK_STREAMS_MAX / 2;
 export interface Chunk {
   /** By key. */
   readonly entries: readonly TreeEntry[];
-  /** The anchor whose image it was read from; 0 if it is not there yet. */
+  /** The anchor whose image it was read from; 0 if the chunk is not there yet. */
   readonly image: number;
   /** Bytes of all changes since that image. */
   readonly weight: number;
@@ -69,7 +69,7 @@ export interface ChunkShape {
   readonly image: number;
   readonly weight: number;
   readonly streams: number;
-  /** About the bytes of an image of it. */
+  /** Approximate size of an image of it, in bytes. */
   readonly bytes: number;
 }
 
@@ -132,7 +132,7 @@ export function changeOf(
   return { low, value, shape: { image: before.image, weight, streams, bytes } };
 }
 
-/** About the bytes that an entry takes in an image. */
+/** Approximate size of an entry in an image, in bytes. */
 function entryBytes({ key }: TreeEntry): number {
   return key.length + ENTRY_BYTES;
 }

@@ -4,7 +4,9 @@
  * have characters from U+E000 on. See docs/reference/audit.md.
  */
 
-/** Put before each character that has two code units, and before each other one from U+E000 on. */
+/**
+ * The first goes before each character of two code units, the last before others from U+E000 on.
+ */
 const [FIRST, LAST] = ["\ue000", "\uffff"];
 const MOVED = /[\ue000-\uffff\u{10000}-\u{10ffff}]/gu;
 const MARKED = /[\ue000\uffff](.)/gsu;

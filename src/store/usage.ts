@@ -1,5 +1,5 @@
 /**
- * Counts the events that each environment has stored in each month, which plans limit. The
+ * Counts the events that each environment stores in each month, because plans limit them. The
  * transaction that stores events counts them, by additions, which never conflict, in several
  * keys, so that none of them is hot. The counters of past months are kept for people to look at.
  */

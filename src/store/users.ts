@@ -25,7 +25,7 @@ export interface UserRecord {
   readonly places?: readonly LoginPlace[];
 }
 
-/** Old records that are looked at with each new one: more than are ever added. */
+/** Old records that each new one checks for removal: more than are ever added. */
 const SWEPT_PER_ATTEMPT = 4;
 
 export async function readUser(

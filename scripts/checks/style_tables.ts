@@ -261,6 +261,11 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "a table; each row is used by the test of its own record",
   },
   {
+    place: "src/commands/prepare_schedule.ts",
+    test: "tests/commands/prepare_reactions_test.ts",
+    reason: "ids and sizes, seen by what a write leaves",
+  },
+  {
     place: "src/commands/append_deliveries.ts",
     test: "tests/commands/deliver_events_test.ts",
     reason: "what is put in is seen by what is sent",

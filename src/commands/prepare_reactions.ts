@@ -4,7 +4,6 @@
  * docs/reference/reactions.md.
  */
 
-import { Buffer } from "node:buffer";
 import type { ErrorRecord } from "../domain/error_record.ts";
 import { decodeEvent, type EncodedEvent, type StoredEvent } from "../domain/event.ts";
 import type { JsonObject } from "../domain/json.ts";
@@ -21,22 +20,16 @@ import type {
 import type { ModuleAnswers, ModuleQuestion } from "../domain/reaction/module_question.ts";
 import type { EmitEntry } from "../domain/reaction/outbox_entry.ts";
 import type { Steps } from "../domain/pieces.ts";
-import {
-  keptRoot,
-  keptTimerRoot,
-  type Root,
-  rootName,
-  type StoredRoot,
-} from "../domain/reaction/root.ts";
+import { keptRoot, type Root, rootName, type StoredRoot } from "../domain/reaction/root.ts";
 import { eventTypesOf } from "../domain/saga/definition.ts";
 import type { CompiledSpec } from "../domain/spec/compiled.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
-import { formatUuid } from "../domain/uuid.ts";
 import type { Host } from "../host.ts";
 import type { ValidEvent } from "../domain/validate_write.ts";
 import { pointBytes } from "../store/geo_index.ts";
 import { keepEncoded } from "./kept_entry.ts";
 import type { PreparedEntry, PreparedReactions, PreparedSchedule } from "./prepared_write.ts";
+import { prepareSchedule, scheduleBytes } from "./prepare_schedule.ts";
 import { makeErrorRecord } from "./record_error.ts";
 
 /** What all events of one write share; the sums grow as events are processed. */
@@ -116,9 +109,6 @@ export function openReactionPlan(
   };
 }
 
-const UUID_BYTES = 16;
-/** Shared by the ids of one write's scheduled events; each has nine random bytes of its own. */
-const UUID_PREFIX_BYTES = 7;
 const ROOT_ID_BYTES = 8;
 /**
  * A key counts in a transaction as written and as a possible conflict. Counted twice here, with
@@ -128,12 +118,6 @@ const ROOT_ID_BYTES = 8;
 const KEY_FACTOR = 2;
 const ENTRY_KEY_BYTES = 24;
 const SAGAS_ENTRY_BYTES = 200;
-/**
- * A scheduled event's record besides the event, with its key and timer; and one of its rules
- * besides the stream.
- */
-const SCHEDULE_BYTES = 800;
-const RULE_BYTES = 400;
 const MESSAGE_CHARACTERS_MAX = 500;
 /** Implied events of one write that may be written directly, and the length of their data. */
 const DIRECT_EVENTS_MAX = 16;
@@ -292,41 +276,6 @@ function directBytes({ entry: { emission }, direct }: PreparedEntry): number {
   const { dataJson, geo } = direct!;
   const keys = 2 * entryKeyBytes(emission.key) + (geo === undefined ? 0 : pointBytes(emission.key));
   return UTF8_BYTES_MAX * dataJson.length + keys + DIRECT_EVENT_BYTES;
-}
-
-function prepareSchedule(
-  plan: ReactionPlan,
-  { delayMs, emission, cancelOn }: Extract<Action, { readonly kind: "schedule" }>,
-  kept: StoredRoot | undefined,
-): PreparedSchedule {
-  const { nowMs, requestId } = plan;
-  const id = scheduleId(plan);
-  const fireAtMs = nowMs + delayMs;
-  return {
-    id,
-    emission,
-    cancelOn,
-    createdMs: nowMs,
-    fireAtMs,
-    requestId,
-    tries: 0,
-    timerMs: fireAtMs,
-    root: keptTimerRoot(kept, `${emission.aggregateType}.${emission.eventType}`),
-  };
-}
-
-/** Ids of one write are neighbours in the store: their records share pages. */
-function scheduleId(plan: ReactionPlan): string {
-  plan.scheduleIdPrefix ??= plan.host.randomBytes(UUID_PREFIX_BYTES);
-  const bytes = new Uint8Array(UUID_BYTES);
-  bytes.set(plan.scheduleIdPrefix);
-  bytes.set(plan.host.randomBytes(UUID_BYTES - UUID_PREFIX_BYTES), UUID_PREFIX_BYTES);
-  return formatUuid(bytes);
-}
-
-function scheduleBytes({ emission, cancelOn }: PreparedSchedule): number {
-  const rules = cancelOn.reduce((sum, { key }) => sum + 3 * key.length + RULE_BYTES, 0);
-  return SCHEDULE_BYTES + Buffer.byteLength(JSON.stringify(emission)) + rules;
 }
 
 function entryKeyBytes(stream: StreamKey): number {

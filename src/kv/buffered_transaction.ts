@@ -1,6 +1,6 @@
 /**
- * What the transactions of both engines are made of: writes kept in memory until the commit, the
- * guards of what was read, and the end. So a write means the same on both, and so does its refusal.
+ * Buffered writes, read guards and the end of a transaction, shared by both engines. Sharing
+ * them makes a write mean the same on both engines, and makes both refuse it in the same way.
  */
 
 import { type Bytes, EngineClosed, type KeyRange } from "./engine.ts";
@@ -14,7 +14,7 @@ import * as own from "./write_buffer.ts";
 export abstract class BufferedTransaction<Home extends { isClosed(): boolean }> {
   readonly guards: Guards = { keys: new KeyMap(), ranges: [] };
   readonly buffer = own.emptyWriteBuffer();
-  /** Its body has returned or thrown. */
+  /** Set once its body has returned or thrown. */
   isOver = false;
 
   constructor(readonly home: Home) {}
@@ -51,13 +51,13 @@ export abstract class BufferedTransaction<Home extends { isClosed(): boolean }> 
     this.buffer.stamped.push({ prefix, suffix, value });
   }
 
-  // What follows is for the engines alone.
+  // The rest is for the engines alone.
 
   get hasWrites(): boolean {
     return own.hasWrites(this.buffer);
   }
 
-  /** @throws {EngineLimitExceeded} when all that it writes and guards is too much. */
+  /** @throws {EngineLimitExceeded} when its writes and guards together are too large. */
   checkSize(): void {
     checkTransactionBytes(countTransactionBytes(this.buffer, this.guards));
   }
@@ -67,7 +67,11 @@ export abstract class BufferedTransaction<Home extends { isClosed(): boolean }> 
   }
 }
 
-/** @throws {EngineClosed} of a closed engine; another error for what is left of a body. */
+/**
+ * Refuses a call that comes too late.
+ * @throws {EngineClosed} when the engine is closed; a plain error when something a body left
+ * running still uses its transaction.
+ */
 export function refuseEnded(isClosed: boolean, isOver: boolean): void {
   if (isClosed) throw new EngineClosed("The engine is closed");
   if (isOver) throw new Error("The transaction is over: its body returned or threw");

@@ -1,6 +1,6 @@
 /**
- * Keys as strings with one character a byte, so that they can be keys of a Map and be compared
- * with `<`: the order of such strings is the byte order of the keys. Used inside the engine only.
+ * Keys as strings with one character per byte, to be Map keys and to be compared with `<`. Such
+ * strings sort in the byte order of the keys. Used inside the engines only.
  */
 
 import { Buffer } from "node:buffer";
@@ -22,14 +22,14 @@ export function textOf(bytes: Uint8Array, begin = 0, end = bytes.length): string
   return latin1Slice.call(bytes, begin, end);
 }
 
-/** The key of a text. */
+/** The key that a text stands for. */
 export function bytesOf(text: string): Bytes {
   const bytes = newBytes(text.length);
   for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
   return bytes;
 }
 
-/** The first key after this one. */
+/** The text of the first key after this one. */
 export function textAfter(text: string): string {
   return text + "\0";
 }

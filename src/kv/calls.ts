@@ -3,12 +3,18 @@
 import { kvLimits } from "./engine.ts";
 
 export interface Calls {
-  /** Does `work` as one call. */
+  /** Runs `work` as one call. */
   run<T>(work: () => Promise<T>): Promise<T>;
-  /** The same for who says itself when the call ends: one promise less for each. */
+  /**
+   * Like `run`, for a caller that reports the end of the call itself: saves one promise per
+   * call.
+   */
   begin(): void;
   end(): void;
-  /** Until nothing runs; what is older than a transaction may be is not waited for. */
+  /**
+   * Resolves when no call runs, or after the longest time a transaction may last: calls older
+   * than that are not waited for.
+   */
   untilIdle(): Promise<void>;
 }
 

@@ -1,17 +1,20 @@
 /**
- * Moves pages from the log to the database on a thread of its own: its fsyncs of a large database
- * take long and must not stop the thread that commits. Started by `checkpoints.ts`; each message
- * asks for one pass, each answer says how many frames of the log are moved now, or why none.
+ * Moves pages from the WAL to the database on a thread of its own. The fsyncs of a large
+ * database take long and must not block the thread that commits. `checkpoints.ts` starts this
+ * worker. Each message asks for one pass; each answer says how many frames of the WAL are in the
+ * database now, or why none are.
  *
- * A pass syncs the log and moves pages as SQLite does it, and then syncs the database, which SQLite
- * does only where nothing was committed meanwhile: what was moved would else be synced by the
- * finish, for which commits are held. That one leaves the log's sync out, for it was done, and the
- * database's to us, for `fdatasync` takes less than SQLite's `fsync`.
+ * A pass syncs the WAL and moves pages as SQLite does, and then syncs the database. SQLite alone
+ * syncs the database only if nothing was committed meanwhile. Otherwise the moved pages would be
+ * synced by the finishing pass, during which commits are held. The finishing pass skips the sync
+ * of the WAL, which is already done, and leaves the sync of the database to this file, because
+ * `fdatasync` is cheaper than SQLite's `fsync`.
  *
- * What a pass has moved it also notes (`page_notes.ts`). Until that is on the disk it reads at the
- * version at which it began, on a connection of its own: so long SQLite moves nothing newer and
- * does not begin its log anew. Where all was moved before, that reader does not hold the log; but
- * then SQLite moves nothing beside it, and there is nothing to note.
+ * A pass also notes what it has moved (`page_notes.ts`). Until the notes are on disk, a second
+ * connection holds a read transaction at the version at which the pass began. While it is open,
+ * SQLite moves nothing newer and does not restart the WAL. If everything had been moved before,
+ * that reader does not hold the WAL; but then SQLite moves nothing beside it, and there is
+ * nothing to note.
  */
 
 import { DatabaseSync } from "node:sqlite";
@@ -23,7 +26,8 @@ import { prepareMoment } from "./store_row.ts";
 
 const port = parentPort!;
 const { path } = workerData as { path: string };
-// Opened once and never closed: closing it would take away the locks that SQLite has on it here.
+// Opened once and never closed: closing it would drop the locks that SQLite holds on the file in
+// this process.
 const file = Deno.openSync(path, { read: true, write: true });
 const db = new DatabaseSync(path);
 db.exec("PRAGMA cache_size = -1024");
@@ -51,7 +55,7 @@ async function pass(): Promise<PassAnswer> {
 async function moveAndNote(note: PageNote, moment: StoreMoment): Promise<PassAnswer> {
   const { log, checkpointed } = checkpoint.get() as { log: number; checkpointed: number };
   note.note(checkpointed, checkpointed === log ? moment : undefined);
-  // Both on threads of the runtime, so that the disk may do them at once.
+  // Both syncs run on threads of the runtime, so the disk may do them at the same time.
   const noting = note.sync();
   try {
     await file.syncData();
@@ -64,14 +68,15 @@ async function moveAndNote(note: PageNote, moment: StoreMoment): Promise<PassAns
 }
 
 function finish(): Promise<PassAnswer> {
-  // Pages of the database are synced below; till then nobody may begin SQLite's log anew.
+  // SQLite need not sync: the pages of the database are synced below, and until then nothing may
+  // restart the WAL.
   db.exec("PRAGMA synchronous = OFF");
   return pass();
 }
 
 port.on("message", async (request: PassRequest) => {
   if (request === "finish") return port.postMessage(await finish());
-  // SQLite must sync what it moves before it counts it, for commits go on meanwhile.
+  // Commits go on meanwhile, so SQLite must sync the pages that it moves before it counts them.
   db.exec("PRAGMA synchronous = FULL");
   port.postMessage(await pass());
 });

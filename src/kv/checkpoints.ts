@@ -1,9 +1,11 @@
 /**
- * Keeps the log of the SQLite engine short: a worker moves most of it while commits go on, and then
- * what came in meanwhile, a little, while they are held, after which SQLite starts the log anew.
- * Without that last pass a log under steady load would never end. The calling thread never waits
- * for the disk: what is held is the commit, not the requests before it. And the hold is short: the
- * log is on the disk before it begins, so only the database is synced, once.
+ * Keeps the WAL of the SQLite engine short by moving its pages to the database on a worker.
+ *
+ * The worker moves most of the WAL while commits go on. Then it moves the little that came in
+ * meanwhile, while commits are held, after which SQLite restarts the WAL. Without that last
+ * pass, a WAL under steady load would never end. The calling thread never waits for the disk:
+ * commits are held, not the requests before them. The hold is short, because the WAL is on disk
+ * before it begins and only the database is synced, once.
  */
 
 import { Worker } from "node:worker_threads";
@@ -13,74 +15,79 @@ import type { SqliteFile } from "./sqlite_file.ts";
 import { SQLITE_SIZES } from "./sqlite_sizes.ts";
 
 export interface Checkpoints {
-  /** Starts a pass if the log is long enough. */
+  /** Starts a pass if the WAL is long enough. */
   afterCommit(): void;
-  /** True while a pass needs the log to stay as it is; `onRelease` is called when it ends. */
+  /** True while a pass needs the WAL to stay as it is; `onRelease` is called when that ends. */
   isHeld(): boolean;
-  /** How long to wait before the next commit, in milliseconds: longer as the log grows. */
+  /** How long to wait before the next commit, in milliseconds: longer as the WAL grows. */
   delayMs(): number;
   /**
-   * Moves all of the log and empties it: what was overwritten since is nowhere any more. Ends what
-   * reads at old versions. Rejects where the log could not be emptied.
+   * Moves all of the WAL to the database and empties it, so that overwritten data is left in
+   * neither. Ends reads at old versions. Rejects if the WAL could not be emptied.
    */
   empty(): Promise<void>;
   /**
-   * Waits for the pass that runs, a while, and ends the worker. False where it still runs: what it
-   * moves is not known to be on the disk, so nothing of the log may be cut.
+   * Waits a limited time for the running pass, and ends the worker. Resolves with false if the
+   * pass still runs: the pages it moves are not known to be on disk, so nothing of the WAL may
+   * be cut.
    */
   close(): Promise<boolean>;
 }
 
 /**
- * Pages of the database for which the log is as short as that. In a larger one the next write of a
- * page is farther away, and each pass moves it again: so all bounds of the log grow with it.
+ * Size of a database, in pages, up to which the bounds of the WAL apply as they are. In a larger
+ * database the next write to a page is farther away, and each pass moves the page again. So all
+ * bounds of the WAL grow with the database.
  */
 const databasePages = 8 * SQLITE_SIZES.startFrames;
 const growthMax = 4;
 const delayMsMax = 10;
-/** How often a process that waits for a pass is kept from ending. */
+/** Interval of the timer that keeps a process alive while it waits for a pass. */
 const aliveMs = 1_000;
 
 export interface CheckpointHome {
-  /** Ends what reads at old versions: while it does, no log can end. */
+  /** Ends reads at old versions: while they last, the WAL cannot be restarted. */
   giveUpOldVersions(): void;
-  /** Puts all that was committed into the log; false where that cannot be now. Never throws. */
+  /** Puts all committed data into the WAL; false if that is not possible now. Never throws. */
   flush(): boolean;
-  /** The same, and resolves when the log is on the disk; with false where it may not be. */
+  /** Like `flush`, but resolves when the WAL is on disk; with false if it may not be. */
   untilFlushed(): Promise<boolean>;
-  /** Commits may go on. */
+  /** Called when commits may go on. */
   onRelease(): void;
-  /** The disk did not confirm the database: the log, which has it all, must not be started anew. */
+  /**
+   * The disk did not confirm the sync of the database. Only the WAL is sure to have everything,
+   * so it must not be restarted.
+   */
   onBroken(cause: unknown): void;
-  /** Sums of pages could not be kept. The store goes on without. */
+  /** Page checksums could not be kept. The store goes on without them. */
   onUnnoted(reason: string): void;
 }
 
-/** Passes that are made to empty a log before that is given up. */
+/** How many passes may try to empty the WAL before the attempt is given up. */
 const emptyPassesMax = 10;
 
-/** Somebody who waits for the log to be empty, and how many passes were made for that. */
+/** A caller that waits for the WAL to be empty, and how many passes were made for it. */
 interface Emptying {
   passes: number;
   resolve(): void;
   reject(error: Error): void;
 }
 
-/** What the worker is asked for, and what it answers. */
+/** A request to the worker, and the worker's answer. */
 export type PassRequest = "pass" | "finish";
 export type PassAnswer =
-  /** Pages of the log that are in the database now. */
+  /** Pages of the WAL that are in the database now. */
   | {
     readonly moved: number;
-    /** Why their sums could not be kept; see `page_notes.ts`. */
+    /** Why their checksums could not be kept; see `page_notes.ts`. */
     readonly unnoted?: string;
   }
-  /** Nothing is lost: the log only grows, and the next pass tries again. */
+  /** Nothing is lost: the WAL only grows, and the next pass tries again. */
   | { readonly failure: string }
-  /** Pages were moved, and nobody knows whether they are on the disk. */
+  /** Pages were moved, and it is unknown whether they are on disk. */
   | { readonly unsynced: string };
 
-/** What the worker runs; another one for tests of a worker that dies. */
+/** The worker's program; tests pass one that dies. */
 const WORKER_PROGRAM = new URL("./checkpoint_worker.ts", import.meta.url);
 
 export function openCheckpoints(
@@ -102,13 +109,13 @@ export function openCheckpoints(
   function start(): void {
     isBusy = true;
     stayAlive();
-    // Made when first needed: most processes that open a store are tests and commands.
+    // Created when first needed: most processes that open a store are tests and commands.
     worker ??= openWorker();
     const request: PassRequest = isHeld ? "finish" : "pass";
     worker.postMessage(request);
   }
 
-  /** The worker alone keeps no process from ending whose commits wait for it; a timer does. */
+  /** The worker does not keep the process alive while commits wait for it, so a timer does. */
   function stayAlive(): void {
     alive ??= setInterval(() => {}, aliveMs);
   }
@@ -122,14 +129,14 @@ export function openCheckpoints(
       endPass("moved" in answer ? answer.moved : undefined);
     });
     const lose = (cause: unknown) => {
-      // Heard twice: of its error, and of its end.
+      // Called twice for one worker: for its error and for its exit.
       if (worker !== opened) return;
       worker = undefined;
-      // What it moved in a finish counts as moved, and nobody knows whether it is on the disk.
+      // What it moved in a finishing pass counts as moved, but may not be on disk.
       if (isHeld) home.onBroken(cause);
-      // Nor whether it has noted what it moved.
+      // In any other pass it is only unknown whether it noted what it moved.
       else if (isBusy) home.onUnnoted(giveUpSums(file.path, cause));
-      // One that cannot start is tried again with the next pass.
+      // A worker that cannot start is tried again with the next pass.
       if (isBusy) endPass(undefined);
     };
     opened.on("error", lose);
@@ -137,9 +144,10 @@ export function openCheckpoints(
     return opened;
   }
 
-  /** @param pages of the log that are in the database now; undefined after a failure. */
+  /** @param pages of the WAL that are in the database now; undefined after a failure. */
   function endPass(pages: number | undefined): void {
-    // What is not in the log yet is moved too, and must be little when commits are held for it.
+    // Data that is not in the WAL yet has to be moved as well, and there must be little of it
+    // when commits are held. So it is flushed before the frames are counted.
     const moved = isHeld || home.flush() ? pages : undefined;
     const frames = file.logFrames();
     const isTooLong = frames > growth * logFramesMax;
@@ -147,10 +155,10 @@ export function openCheckpoints(
     const isNearEnd = moved !== undefined && (isWanted || frames - moved <= finishFrames);
     if (isNearEnd && !isHeld && !isClosed) {
       if (isWanted) home.giveUpOldVersions();
-      // Who comes later has the next turn: old versions may not have been given up in this one.
+      // Later callers wait for the next turn: this one may not have given up old versions.
       isEmptying = emptying.length > 0;
       isHeld = true;
-      // Pages of a log that may be lost must not be moved.
+      // Pages of a WAL that may be lost must not be moved.
       home.untilFlushed().then((isSynced) => isSynced ? start() : endPass(undefined));
       return;
     }
@@ -181,7 +189,7 @@ export function openCheckpoints(
 
   function passEnd(): Promise<void> {
     return new Promise((resolve) => {
-      // The worker alone does not keep the process from ending; the timer does.
+      // The worker does not keep the process alive; this timer does.
       const timer = setTimeout(resolve, passMsMax);
       onIdle = () => {
         clearTimeout(timer);
@@ -216,7 +224,7 @@ export function openCheckpoints(
   };
 }
 
-/** How many times as long as that of a small database the log may be. */
+/** The factor by which the WAL may be longer than that of a small database. */
 export function growthOf(file: Pick<SqliteFile, "databasePages">): number {
   return Math.min(Math.max(1, file.databasePages() / databasePages), growthMax);
 }

@@ -1,30 +1,35 @@
 /**
- * Which keys recent commits wrote, so that a transaction can be refused when something it read
- * has changed since. A commit group in the making is apart until it is durable: were it recorded
- * before and then failed, its keys would conflict with readers that no later version ever helps.
+ * Remembers which keys recent commits wrote, to find transactions that read outdated values. A
+ * transaction is refused when something it read has changed since.
+ *
+ * The commit group in the making is kept apart until it is durable. If it were recorded earlier
+ * and then failed, readers would go on conflicting with its keys, however often they ran again.
  */
 
 import { lowerBound, textOf, type TextRange } from "./byte_text.ts";
 import { isWithin, type Keyed } from "./key_bytes.ts";
 import { KeyMap, KeySet, type KnownKeys } from "./key_map.ts";
 
-/** What a transaction read and must find unchanged. */
+/** What a transaction read and must find unchanged at its commit. */
 export interface Guards {
   readonly keys: KeyMap<Keyed>;
   readonly ranges: TextRange[];
 }
 
-/** What was written: for those who wait for changes. */
+/** Written keys and ranges, for those who wait for changes. */
 export interface Written {
   readonly keys: KnownKeys;
   readonly ranges: readonly TextRange[];
 }
 
-/** What the transactions of a group in the making write. */
+/** What the transactions of the commit group in the making write. */
 export interface WrittenGroup extends Written {
   keys: KeyMap<Keyed>;
   readonly ranges: TextRange[];
-  /** How many transactions have noted their writes. The keys of a single one are its own map. */
+  /**
+   * How many transactions have noted their writes. With one, `keys` is that transaction's own
+   * map.
+   */
   members: number;
 }
 
@@ -32,7 +37,9 @@ export interface WrittenGroup extends Written {
 interface RecordedGroup extends Written {
   readonly version: number;
   readonly keys: KeySet;
-  /** The keys in order, made when the first range is checked. Until then none is a text. */
+  /**
+   * The keys in order, made when the first range is checked. Until then no key is made a string.
+   */
   order: string[] | undefined;
 }
 
@@ -40,11 +47,11 @@ export interface ConflictLog {
   /** Oldest first. */
   groups: RecordedGroup[];
   keyCount: number;
-  /** Reads at versions below cannot be checked any more. */
+  /** Reads at versions below this one can no longer be checked. */
   floor: number;
 }
 
-/** Beyond so many remembered keys the oldest versions are dropped, whoever still needs them. */
+/** Beyond this many remembered keys the oldest versions are dropped, even if still needed. */
 const rememberedKeysMax = 1_000_000;
 
 export function emptyConflictLog(): ConflictLog {
@@ -55,7 +62,7 @@ export function openWrittenGroup(): WrittenGroup {
   return { keys: new KeyMap(), ranges: [], members: 0 };
 }
 
-/** Notes all that a transaction writes. Its map is not to be changed any more. */
+/** Notes everything that a transaction writes. Its map must not be changed afterwards. */
 export function noteWrites(
   group: WrittenGroup,
   writes: KeyMap<Keyed>,
@@ -73,8 +80,9 @@ export function noteWrites(
 }
 
 /**
- * Finds something guarded that a version after `readVersion` or `pending` wrote.
- * @returns the key, or the begin of the range, where it conflicts; undefined when nowhere.
+ * Finds something guarded that was written by `pending` or by a version after `readVersion`.
+ * @returns the conflicting key, or the begin of the conflicting range; "" when `readVersion` is
+ * too old to be checked; undefined when there is no conflict.
  */
 export function findConflict(
   log: ConflictLog,
@@ -102,7 +110,7 @@ export function findConflict(
   return undefined;
 }
 
-/** Remembers a durable group for as long as somebody reads at a version before it. */
+/** Remembers a durable group for as long as a transaction reads at a version before it. */
 export function recordGroup(
   log: ConflictLog,
   version: number,
@@ -110,7 +118,7 @@ export function recordGroup(
   oldestReadVersion: number,
 ): void {
   if (version <= oldestReadVersion) {
-    // Nobody needs this one, and so none of those before.
+    // No transaction needs this group, and hence none before it.
     log.groups = [];
     log.keyCount = 0;
     log.floor = version;
@@ -161,7 +169,10 @@ function copyOf(keys: KeyMap<Keyed>): KeyMap<Keyed> {
   return copy;
 }
 
-/** A group is remembered for seconds: its values and the slabs under its keys must not be. */
+/**
+ * A group is remembered for seconds. Copying its keys frees its values and the slabs under its
+ * keys.
+ */
 function setOf(keys: KeyMap<Keyed>): KeySet {
   const set = new KeySet();
   for (const { key, hash } of keys.entries) set.add(key, hash);

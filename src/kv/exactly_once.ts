@@ -1,7 +1,8 @@
 /**
- * Exactly once, on engines whose commit may land without its reply: each attempt sets a marker
- * in its own transaction, and a rerun that finds the marker knows that an attempt landed, and
- * which. Without it a retry appends twice, or refuses with a conflict against itself.
+ * Makes a transaction take effect exactly once where a commit may land without a reply. Each
+ * attempt sets a marker in its own transaction. A rerun that finds the marker knows that an
+ * attempt landed, and which one. Without it, a retry would append twice, or be refused because
+ * it conflicts with itself.
  *
  * An engine may report {@link CommitUnknown} only for an attempt that has landed or never will.
  */
@@ -9,26 +10,26 @@
 import type { Bytes, Engine, KeyRange, Transaction } from "./engine.ts";
 import { EngineUnavailable } from "./engine.ts";
 
-/** The reply to a commit was lost: it landed or it did not. */
+/** The reply to a commit was lost, so it is unknown whether the commit landed. */
 export class CommitUnknown extends Error {
   override readonly name = "CommitUnknown";
 }
 
-/** Names one call of `transact` through all its attempts. */
+/** Identifies one call of `transact` through all its attempts. */
 export interface Mark {
   /** 16 random bytes. */
   readonly id: Bytes;
-  /** Milliseconds since 1970 when the call began; the same for all attempts. */
+  /** When the call began, in milliseconds since 1970; the same for all attempts. */
   readonly nowMs: number;
 }
 
-/** First byte of all markers. Tuples begin far below, FoundationDB's own keys one above. */
+/** First byte of all markers. Tuples begin far below it, FoundationDB's own keys one above it. */
 const markerByte = 0xfe;
-/** No call lasts so long; its markers may go. */
+/** No call lasts this long, so older markers may go. */
 const markerAgeMaxMs = 60_000;
 const attemptsMax = 20;
 
-/** The marker of a call: its time first, so that old ones are one range. */
+/** The marker of a call. Its time comes first, so that old markers are one range. */
 export function markerKey({ id, nowMs }: Mark): Bytes {
   const key = new Uint8Array(9 + id.length);
   key[0] = markerByte;
@@ -46,15 +47,16 @@ export function staleMarkers(nowMs: number): KeyRange {
   };
 }
 
-/** Removes markers older than a minute. To be called now and then, by any node. */
+/** Removes markers older than a minute. Any node should call it now and then. */
 export async function sweepMarkers(engine: Engine, nowMs: number): Promise<void> {
   await engine.transact((tx) => Promise.resolve(tx.clearRange(staleMarkers(nowMs))));
 }
 
 /**
- * Runs `body` until one attempt is known to have landed, and gives the result of that one.
+ * Runs `body` until one attempt is known to have landed, and returns the result of that attempt.
  * @param attempt one try of an engine: runs the body it is given, perhaps several times, and
- *   commits the last run; throws {@link CommitUnknown} when it cannot tell whether it did.
+ * commits the last run; throws {@link CommitUnknown} when it cannot tell whether the commit
+ * landed.
  * @throws {EngineUnavailable} when attempt after attempt stays unknown.
  */
 export async function transactExactlyOnce<T>(
@@ -63,7 +65,7 @@ export async function transactExactlyOnce<T>(
   mark: Mark,
 ): Promise<T> {
   const key = markerKey(mark);
-  /** What each attempt would give if it landed. */
+  /** What each attempt returns if it landed, by the number of the attempt. */
   const values: T[] = [];
   for (let number = 0; number < attemptsMax; number++) {
     try {
@@ -80,7 +82,7 @@ export async function transactExactlyOnce<T>(
   throw new EngineUnavailable(`No reply to ${attemptsMax} commits of one transaction`);
 }
 
-/** The same transaction, with the marker set along with its first write. */
+/** The same transaction, which sets the marker along with its first write. */
 function markingWrites(tx: Transaction, key: Bytes, value: Bytes): Transaction {
   let isMarked = false;
   function mark(): void {

@@ -1,6 +1,6 @@
-/** Bytes of a file, read and written at a place. */
+/** Reads and writes the bytes of a file at a given offset. */
 
-/** Reads until `into` is full or the file ends. Gives how many bytes were read. */
+/** Reads until `into` is full or the file ends. Returns how many bytes were read. */
 export function readAllAt(file: Deno.FsFile, place: number, into: Uint8Array): number {
   file.seekSync(place, Deno.SeekMode.Start);
   let at = 0;

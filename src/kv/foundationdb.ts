@@ -1,10 +1,11 @@
 /**
- * Opens the distributed engine: the only file that touches the package `foundationdb`, and only
- * when a store on FoundationDB is chosen, for the package needs a native library on the machine.
+ * Opens the FoundationDB engine and binds it to the package `foundationdb`. Only this file
+ * touches the package, and only when a store on FoundationDB is chosen, because the package
+ * needs a native library on the machine.
  *
- * The package's keys and values may be strings, but those share one buffer inside and can abort
- * the process: nothing but byte arrays goes in here. Its native part has global state, so one
- * thread of a process may use it.
+ * The package accepts strings as keys and values, but those share one buffer inside it and can
+ * abort the process. So only byte arrays are passed to it here. Its native part has global
+ * state, so only one thread of a process may use it.
  */
 
 import type { Bytes, Engine, KeyRange } from "./engine.ts";
@@ -16,10 +17,10 @@ import { viewOf } from "./slab.ts";
 import { stampBytes } from "./transaction_bytes.ts";
 
 export interface FoundationdbOptions {
-  /** Undefined: FoundationDB's own default. */
+  /** Undefined for FoundationDB's own default. */
   readonly clusterFile?: string;
   readonly host: EngineHost;
-  /** All keys of the engine begin with it: at most 4 bytes, or long keys would not fit. */
+  /** Prefix of all keys of the engine: at most 4 bytes, or the longest keys would not fit. */
   readonly prefix?: Bytes;
 }
 
@@ -27,22 +28,22 @@ type Package = typeof import("foundationdb");
 type Database = ReturnType<Package["open"]>;
 type NativeTransaction = ReturnType<Database["rawCreateTransaction"]>;
 
-/** The newest that the package knows; any client library from 7.2 on speaks it. */
+/** The newest API version that the package knows; any client library from 7.2 on speaks it. */
 const apiVersion = 720;
 const prefixBytesMax = 4;
-/** A cluster that is being started too gets so long. */
+/** Long enough for a cluster that is being started at the same time. */
 const openMsMax = 10_000;
-/** The stamped key is followed by the stamp's place in it. */
+/** A stamped key is followed by the offset of the stamp in it. */
 const offsetBytes = 4;
-/** Databases of this process that are open. */
+/** How many databases this process has open. */
 let openDatabases = 0;
 const conflictingKeys = new TextEncoder().encode("  /transaction/conflicting_keys/");
 conflictingKeys.fill(0xff, 0, 2);
 
 /**
  * Opens the store on a cluster.
- * @throws {Error} a message for people: no cluster file, no client library, or no answer of the
- *   cluster within ten seconds.
+ * @throws {Error} with a message for people: no cluster file, no client library, or no answer
+ * from the cluster within ten seconds.
  */
 export async function openFoundationdbEngine(options: FoundationdbOptions): Promise<Engine> {
   const { host, prefix } = options;
@@ -101,8 +102,9 @@ function openDatabase(fdb: Package, clusterFile: string): Database {
 }
 
 /**
- * The package has a thread that must not outlive what the end of a process takes away: the process
- * would crash. While a database is open, it could be waited for in vain.
+ * The package runs a thread that must end before the exit of the process tears down what it
+ * uses, or the process crashes. It is stopped at unload only when no database is open: otherwise
+ * waiting for it might never end.
  */
 function closeDatabase(fdb: Package, database: Database): void {
   database.close();
@@ -118,7 +120,8 @@ function bindDatabase(fdb: Package, database: Database): ClientDatabase {
       if (kind === "attempt") {
         native.setOption(ReadYourWritesDisable);
         native.setOption(ReportConflictingKeys);
-        // Makes room for the stamp's place behind a key of the largest size, and for a prefix.
+        // Makes room for the offset of the stamp behind a key of the largest size, and for a
+        // prefix.
         native.setOption(RawAccess);
       }
       return new BoundTransaction(fdb, native);
@@ -230,12 +233,12 @@ class BoundTransaction implements ClientTransaction {
 
 type NodeBuffer = Parameters<NativeTransaction["setReadVersion"]>[0];
 
-/** The native part takes any byte array; only its types say that it must be a Buffer. */
+/** The native part takes any byte array; only its types demand a Buffer. */
 function asBuffer(bytes: Bytes): NodeBuffer {
   return bytes as unknown as NodeBuffer;
 }
 
-/** The same bytes as a plain array: nobody above knows a Buffer. */
+/** The same bytes as a plain array, so that no layer above sees a Buffer. */
 function bytesIn(buffer: Uint8Array): Bytes {
   return new Uint8Array(buffer.buffer as ArrayBuffer, buffer.byteOffset, buffer.length);
 }

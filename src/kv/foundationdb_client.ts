@@ -1,26 +1,26 @@
 /**
- * What the engine needs of FoundationDB's client, as an interface: `foundationdb.ts` binds it to
- * the package, tests bind it to a script. And what the client's error codes mean to the engine.
+ * What the engine needs of FoundationDB's client, as an interface, and what its error codes
+ * mean. `foundationdb.ts` binds the interface to the package; tests bind it to a script.
  */
 
 import type { Bytes, KeyRange, KeyValue } from "./engine.ts";
 
 export interface ClientDatabase {
   createTransaction(kind: "attempt" | "watch"): ClientTransaction;
-  /** After it nothing is asked of this database or its transactions. */
+  /** Afterwards nothing may be asked of this database or its transactions. */
   close(): void;
 }
 
 /**
- * One native transaction. Reads guard nothing and do not see the writes; those of a "watch" can
- * watch. What fails, rejects with an error that has a numeric `code`.
+ * One native transaction. Its reads guard nothing and do not see its writes; only one of the
+ * kind "watch" can watch keys. Failures reject with an error that has a numeric `code`.
  */
 export interface ClientTransaction {
   readVersion(): Promise<bigint>;
   startAt(version: bigint): void;
   get(key: Bytes): Promise<Bytes | undefined>;
   getRange(range: KeyRange, page: PageSize): Promise<ClientPage>;
-  /** Makes the commit fail with a conflict when a key of the range was written since. */
+  /** Makes the commit fail with a conflict if a key of the range was written since. */
   guard(range: KeyRange): void;
   set(key: Bytes, value: Bytes): void;
   clear(key: Bytes): void;
@@ -29,15 +29,15 @@ export interface ClientTransaction {
   add(key: Bytes, operand: Bytes): void;
   setStamped(prefix: Bytes, suffix: Bytes, value: Bytes): void;
   commit(): Promise<void>;
-  /** After a commit that conflicted: the first key of what did. */
+  /** After a commit that conflicted: the first key in conflict. */
   conflictingKey(): Promise<Bytes | undefined>;
-  /** Waits as long as the client thinks wise after the error and makes the transaction new. */
+  /** Waits as long as the client advises after the error, and resets the transaction. */
   onError(code: number): Promise<void>;
-  /** To be set before the commit, and armed by it. */
+  /** Must be set before the commit, which arms it. */
   watch(key: Bytes): ClientWatch;
   /** Everything pending rejects with code 1025. */
   cancel(): void;
-  /** Gives back its memory at once; nothing may be asked of it any more. */
+  /** Frees its memory at once; nothing may be asked of it afterwards. */
   release(): void;
 }
 
@@ -70,8 +70,8 @@ export const errorCodes = {
 } as const;
 
 /**
- * Future version, storage process behind, memory limits of the proxies, throttling by the
- * cluster: it is there, and will answer soon. A commit that ends so has not landed.
+ * Future version, storage process behind, memory limits of the proxies, throttling: the cluster
+ * is there and will answer soon. A commit that fails with one of these has not landed.
  */
 const passingCodes: ReadonlySet<number> = new Set([1009, 1037, 1042, 1051, 1078, 1213, 1223]);
 const limitCodes: ReadonlySet<number> = new Set([
@@ -95,7 +95,7 @@ export function isLimit(code: number | undefined): boolean {
   return code !== undefined && limitCodes.has(code);
 }
 
-/** Whether the call was wrong, which is a fault of ours and no state of the cluster. */
+/** Whether the call itself was wrong: a bug of ours, not a state of the cluster. */
 export function isMisuse(code: number | undefined): boolean {
   return code !== undefined && code >= 2000 && code < 3000;
 }

@@ -3,13 +3,14 @@
 /** Where FoundationDB's own tools look, in their order. */
 const defaultPaths: readonly string[] = ["fdb.cluster", "/etc/foundationdb/fdb.cluster"];
 const connection = /^[A-Za-z0-9_]+:[A-Za-z0-9]+@[^\s@,]+:\d+(:tls)?(,[^\s@,]+:\d+(:tls)?)*$/;
-/** The client cuts longer ones off. */
+/** The client truncates longer paths. */
 const pathBytesMax = 1000;
 
 /**
  * The path of the cluster file.
- * @param path as set; undefined for FoundationDB's own default.
- * @throws {Error} a message for people when it is missing, unreadable or no cluster file.
+ * @param path as configured; undefined for FoundationDB's own default.
+ * @throws {Error} with a message for people when it is missing, unreadable or not a cluster
+ * file.
  */
 export async function findClusterFile(path: string | undefined): Promise<string> {
   for (const candidate of path === undefined ? defaultPaths : [path]) {

@@ -1,16 +1,18 @@
 /**
- * THE DISTRIBUTED ENGINE, on FoundationDB's client: runs bodies until their commit is known to
- * have landed. `foundationdb.ts` opens it. `README.md` tells how it keeps the port's contract.
+ * The distributed engine, which runs transactions on FoundationDB until a commit has landed.
+ * `foundationdb.ts` opens it. `README.md` explains how it keeps the promises of the port.
  *
- * WHAT IS KNOWN AFTER A COMMIT THAT FAILED, and hence what may be done:
- * - Conflict, too old, throttled, too large: it has not landed. The body runs again, or is refused.
+ * What may be done after a failed commit depends on what is known about it:
+ * - Conflict, too old, throttled, too large: it has not landed. The body runs again, or the call
+ *   is refused.
  * - 1021, reply lost: it may have landed. The client reports this only after it has committed a
  *   transaction that conflicts with the lost one, so the lost one has landed or never will. That
- *   is what `exactly_once.ts` asks for; its marker then tells which of both.
- * - No reply at all within four seconds: we cancel, and the commit may STILL LAND LATER. A rerun
- *   could then land too, or read what the first one wrote and refuse itself. So nothing is run
- *   again; the caller hears EngineUnavailable, and what it repeats under an idempotency key is
- *   serialized with the late commit, for both read and write the entry of that key.
+ *   is what `exactly_once.ts` requires; its marker then tells which of the two happened.
+ * - No reply at all within four seconds: the call is cancelled, and the commit may STILL LAND
+ *   LATER. A rerun could then land too, or read what the first attempt wrote and refuse itself.
+ *   So nothing runs again, and the caller gets EngineUnavailable. If the caller repeats the call
+ *   under an idempotency key, the repeat is serialized with the late commit, because both read
+ *   and write the entry of that key.
  */
 
 import { openCalls } from "./calls.ts";
@@ -32,21 +34,21 @@ import { type FoundationdbWatches, openFoundationdbWatches } from "./foundationd
 import { refuseExpired } from "./size_limits.ts";
 import { openTurns } from "./turns.ts";
 
-/** The world outside, as far as the engine needs it. */
+/** The outside world, as far as the engine needs it. */
 export interface EngineHost {
   /** Milliseconds since 1970. */
   nowMs(): number;
   randomBytes(length: number): Bytes;
-  /** Lets in what has come in over the network. */
+  /** Lets the event loop take in what has arrived over the network. */
   yieldTurn?(): Promise<void>;
 }
 
 export interface FoundationdbEngineOptions {
   readonly database: ClientDatabase;
   readonly host: EngineHost;
-  /** All keys of the engine begin with it: at most 4 bytes, or long keys would not fit. */
+  /** Prefix of all keys of the engine: at most 4 bytes, or the longest keys would not fit. */
   readonly prefix?: Bytes;
-  /** A clock that only goes forward, in milliseconds. */
+  /** A monotonic clock, in milliseconds. */
   readonly nowMs?: () => number;
   readonly stallLimits?: StallLimits;
   readonly failurePauseMs?: number;
@@ -55,29 +57,32 @@ export interface FoundationdbEngineOptions {
 /** One call of `transact`, through all its attempts. */
 interface Call {
   readonly startedMs: number;
-  /** Whether the reply to a commit was lost. */
+  /** Whether the reply to one of its commits was lost. */
   mayHaveLanded: boolean;
 }
 
-/** What became of one run of a body. */
+/** The outcome of one run of a body. */
 type Run<T> =
   | { readonly kind: "committed"; readonly value: T }
   | { readonly kind: "conflict"; readonly place: string }
   | { readonly kind: "expired" }
   | { readonly kind: "passing"; readonly error: Error };
 
-/** Losing for so long, a transaction gives up. */
+/** A transaction that keeps losing for this long gives up. */
 const conflictsMaxMs = 10_000;
-/** So long a cluster may put a call off. */
+/** How long the cluster may put a call off. */
 const passingMaxMs = 4_000;
-/** Bodies that take longer than a transaction may last are run so often. */
+/** How often a body that takes longer than a transaction may last is run. */
 const expirationsMax = 3;
-/** After so many conflicts in a row, which turns cannot help, others in the cluster get time. */
+/**
+ * After this many conflicts in a row, which taking turns has not prevented, the call backs off
+ * to give others in the cluster time.
+ */
 const conflictsWithoutPause = 3;
 const sweepIntervalMs = 60_000;
 /**
- * Markers are swept when they are ten minutes old, by the clock of any node, though no call lasts
- * one minute: so clocks may be nine minutes apart before a marker in use is lost.
+ * Markers are swept when they are ten minutes old by the clock of any node, although no call
+ * lasts one minute. So clocks may be nine minutes apart before a marker in use is lost.
  */
 const clocksApartMaxMs = 9 * 60_000;
 
@@ -176,21 +181,26 @@ export class FoundationdbEngine implements Engine {
     tx.release();
   }
 
-  /** What begins after `watch()` must not read an older version than the watch compares with. */
+  /**
+   * A call that begins after `watch()` must not read an older version than the watch compares
+   * with.
+   */
   #untilWatchesSee(tx: FoundationdbTransaction): Promise<void> | undefined {
     const armed = this.#watches.armed();
     return armed && tx.waitFor(armed);
   }
 
   /**
-   * Runs `body` again after conflicts and the like; its last run is committed when this resolves.
-   * @throws {CommitUnknown} when the last commit has landed or never will, nobody knows which.
+   * Runs `body` again after conflicts and similar failures; its last run is committed when this
+   * resolves.
+   * @throws {CommitUnknown} when the last commit has landed or never will, and it is unknown
+   * which.
    */
   async #runUntilCommitted<T>(
     body: (tx: Transaction) => Promise<T>,
     call: Call,
   ): Promise<T> {
-    // Only after lost replies: the first attempt begins at once.
+    // True only after lost replies: the first attempt begins at once.
     if (this.#elapsedMs(call) > conflictsMaxMs) throw noReply();
     let expirations = 0;
     let conflicts = 0;
@@ -212,7 +222,7 @@ export class FoundationdbEngine implements Engine {
       const elapsedMs = this.#elapsedMs(call);
       if (run.kind === "expired") {
         if (++expirations < expirationsMax) continue;
-        // A refusal would say that nothing has landed.
+        // A refusal would claim that nothing has landed.
         if (call.mayHaveLanded) throw noReply();
         refuseExpired();
       } else if (run.kind === "passing") {
@@ -234,7 +244,7 @@ export class FoundationdbEngine implements Engine {
     try {
       value = await body(tx);
     } catch (error) {
-      // What a body throws because its reads failed is no word of its own.
+      // An error caused by failed reads is not the body's own; the failure is handled below.
       if (tx.failure === undefined) throw error;
     }
     tx.end();
@@ -252,7 +262,10 @@ export class FoundationdbEngine implements Engine {
     return { kind: "committed", value: value! };
   }
 
-  /** What may be run again is given back; everything else is thrown: see the head of this file. */
+  /**
+   * Returns failures after which the body may run again, and throws all others: see the head of
+   * this file.
+   */
   async #afterFailedCommit(tx: FoundationdbTransaction, error: unknown): Promise<Run<never>> {
     const code = codeOf(error);
     if (code === errorCodes.conflict) {
@@ -287,7 +300,10 @@ export class FoundationdbEngine implements Engine {
     return { id, nowMs: this.#host.nowMs() };
   }
 
-  /** Old markers only take space: what fails here succeeds a minute later, or on another node. */
+  /**
+   * Old markers only take space. A sweep that fails here succeeds a minute later, or on another
+   * node.
+   */
   async #sweep(): Promise<void> {
     try {
       await sweepMarkers(this, this.#host.nowMs() - clocksApartMaxMs);

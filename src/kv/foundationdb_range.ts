@@ -1,6 +1,7 @@
 /**
- * A range read page by page until it is whole or full, with the transaction's own writes laid
- * over each page. The pages are FoundationDB's; the merging is the same as on SQLite.
+ * Reads a range from FoundationDB page by page, with the transaction's own writes laid over it.
+ * It goes on until the range ends or its limit is reached. The pages are FoundationDB's; the
+ * merging is the same as on SQLite.
  */
 
 import type { KeyValue, RangeOptions } from "./engine.ts";
@@ -10,16 +11,16 @@ import { KeyMap } from "./key_map.ts";
 import { type MergedRange, mergeRange } from "./range_merge.ts";
 import { type Write, type WriteBuffer, writesWithin } from "./write_buffer.ts";
 
-/** Bytes asked for at once. Larger ones come no faster and are more memory at a time. */
+/** Bytes asked for at once. Larger pages arrive no faster and take more memory at a time. */
 const pageBytesMax = 1_000_000;
 const pageRowsMax = 100_000;
 
-/** Reads one page of what is stored. */
+/** Reads one page of stored pairs. */
 export type ReadPage = (range: TextRange, size: PageSize) => Promise<ClientPage>;
 
 /**
  * Reads a range.
- * @param own what {@link ownWritesIn} gave when the reading began.
+ * @param own the result of {@link ownWritesIn} from when the reading began.
  */
 export async function readWholeRange(
   readPage: ReadPage,
@@ -30,10 +31,10 @@ export async function readWholeRange(
   const pairs: KeyValue[] = [];
   let rest = range;
   let rows = limit;
-  // Even none is enough for one pair.
+  // A limit of 0 bytes still allows one pair.
   let bytes = Math.max(1, bytesMax);
   for (;;) {
-    // An own clear may hide a stored pair: then one more is needed to fill the limit.
+    // An own clear may hide a stored pair, and then one more is needed to reach the limit.
     const size = {
       limit: Math.min(rows + own.writes.size, pageRowsMax),
       bytesMax: Math.min(bytes, pageBytesMax),
@@ -55,7 +56,10 @@ export async function readWholeRange(
   }
 }
 
-/** The writes of a buffer in a range as they are now, whatever is written while it is read. */
+/**
+ * A copy of the writes of a buffer in a range, unaffected by writes made while the range is
+ * read.
+ */
 export function ownWritesIn(buffer: WriteBuffer, range: TextRange): WriteBuffer {
   const writes = new KeyMap<Write>();
   for (const write of writesWithin(buffer, range)) writes.put(write);
@@ -71,7 +75,7 @@ function partUpTo({ begin, end }: TextRange, last: string, reverse: boolean): Te
   return reverse ? { begin: last, end } : { begin, end: textAfter(last) };
 }
 
-/** All from where the reading began to where `last` stopped. */
+/** The part from where the reading began to where `last` stopped. */
 function joined(range: TextRange, last: TextRange, reverse: boolean): TextRange {
   return reverse ? { begin: last.begin, end: range.end } : { begin: range.begin, end: last.end };
 }

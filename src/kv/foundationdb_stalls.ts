@@ -1,9 +1,10 @@
 /**
- * Finds calls that a cluster does not answer. FoundationDB's client waits for ever for a cluster
- * that is away; here whoever has waited for four seconds is told so, and its call is cancelled.
+ * Finds calls that the cluster does not answer, and cancels them. FoundationDB's client waits
+ * forever for a cluster that is away; here a caller that has waited for four seconds gets an
+ * error, and its call is cancelled.
  *
- * Time is counted in turns of one timer, not read from a clock: when this process itself was
- * held up, the answers that came meanwhile are found first.
+ * Time is counted in turns of one timer, not read from a clock. So if this process itself was
+ * held up, the answers that arrived meanwhile are found first.
  */
 
 import { EngineUnavailable } from "./engine.ts";
@@ -14,14 +15,14 @@ export interface Stalls {
   close(): void;
 }
 
-/** A series of calls of which each needs an answer of the cluster. */
+/** A series of calls, each of which needs an answer from the cluster. */
 export interface Tracked {
   /**
    * Waits for an answer.
-   * @throws {EngineUnavailable} when all of the series has been waiting for four seconds.
+   * @throws {EngineUnavailable} when the series has waited for four seconds without any answer.
    */
   answer<T>(call: Promise<T>): Promise<T>;
-  /** Waits without taking the end for a sign of life. */
+  /** Waits for something whose end is no sign of life from the cluster. */
   wait(call: Promise<unknown>): Promise<void>;
   end(): void;
 }
@@ -38,7 +39,7 @@ interface Entry {
   readonly cancel: () => void;
 }
 
-/** With the rest of a call this stays below five seconds. */
+/** Together with the rest of a call this stays below five seconds. */
 const defaultLimits: StallLimits = { turnMs: 250, turnsMax: 16 };
 
 export function openStalls({ turnMs, turnsMax }: StallLimits = defaultLimits): Stalls {
@@ -59,7 +60,7 @@ export function openStalls({ turnMs, turnsMax }: StallLimits = defaultLimits): S
 
   function track(cancel: () => void): Tracked {
     const entry: Entry = { pending: 0, turns: 0, stalled: Promise.withResolvers(), cancel };
-    // Nobody may be waiting when it rejects.
+    // It may reject while no call waits for it; that must not count as unhandled.
     entry.stalled.promise.catch(() => {});
     entries.add(entry);
 

@@ -1,8 +1,8 @@
 /**
  * One attempt of one transaction on FoundationDB. Its own writes are kept here until the commit
- * and laid over what is read, and its guards are named one by one at the commit: so both mean
- * exactly what they mean on SQLite, and a read that fails for a passing reason can be asked again
- * at the same version without running the body again.
+ * and laid over what is read, and its guards are passed to the client one by one at the commit.
+ * So both mean exactly what they mean on SQLite, and a read that fails for a passing reason can
+ * be repeated at the same version without running the body again.
  */
 
 import type { Bytes, KeyRange, KeyValue, RangeOptions, ReadTransaction } from "./engine.ts";
@@ -21,22 +21,22 @@ import * as own from "./write_buffer.ts";
 const ageMaxMs = kvLimits.transactionSecondsMax * 1000;
 /** A version that is gone earlier than this was lost in a recovery of the cluster. */
 const ageOfExpiryMs = ageMaxMs - 1000;
-/** A read is asked again for so long. */
+/** How long a read is repeated. */
 const passingMsMax = 2000;
 const pauseMs = 20;
 
-/** What a transaction needs of its engine. */
+/** What a transaction needs from its engine. */
 export interface AttemptHome {
   readonly database: ClientDatabase;
   readonly stalls: Stalls;
-  /** All keys of the engine begin with it. */
+  /** Prefix of all keys of the engine. */
   readonly prefix: Bytes;
-  /** A clock that only goes forward. */
+  /** A monotonic clock, in milliseconds. */
   nowMs(): number;
   isClosed(): boolean;
 }
 
-/** Why reading came to an end: the engine goes by this, whatever the body made of the error. */
+/** Why reading ended. The engine goes by this, whatever the body made of the error. */
 export type ReadFailure = "expired" | "version lost" | "unavailable" | "misuse";
 
 export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
@@ -71,13 +71,13 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
     return heard(this.#read((client) => client.readVersion()));
   }
 
-  // What follows is for the engine alone.
+  // The rest is for the engine alone.
 
   get failure(): { readonly kind: ReadFailure; readonly error: Error } | undefined {
     return this.#failure;
   }
 
-  /** Whether it has read for longer than a transaction may last. */
+  /** Whether it has been reading for longer than a transaction may last. */
   get isTooOld(): boolean {
     return this.#ageMs() > ageMaxMs;
   }
@@ -87,19 +87,19 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
     return this.#ageMs() >= ageOfExpiryMs ? "expired" : "version lost";
   }
 
-  /** Waits for something that comes before the first read. */
+  /** Waits for something that must happen before the first read. */
   waitFor(condition: Promise<unknown>): Promise<void> {
     return this.#calls.wait(condition);
   }
 
-  /** Ends reading and writing by the body; what it did stays for the commit. */
+  /** Ends reading and writing by the body; what it did is kept for the commit. */
   end(): void {
     this.isOver = true;
   }
 
   /**
    * Hands guards and writes to the client.
-   * @throws {EngineLimitExceeded} when they are too much or came too late: nothing was sent.
+   * @throws {EngineLimitExceeded} when they are too large; then nothing was sent.
    */
   prepareCommit(): void {
     this.checkSize();
@@ -126,24 +126,24 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
     return this.#calls.answer(this.#client.commit());
   }
 
-  /** What a commit conflicted with; the first guard if the cluster does not say. */
+  /** The key that a commit conflicted with; the first guard if the cluster does not say. */
   async findConflict(): Promise<string> {
     try {
       const key = await this.#calls.answer(this.#client.conflictingKey());
       if (key !== undefined) return textOf(key);
     } catch {
-      // Only a matter of speed.
+      // Not knowing the key costs only speed.
     }
     const [first] = this.guards.keys.entries;
     return first === undefined ? this.guards.ranges[0]?.begin ?? "" : textOf(first.key);
   }
 
-  /** Waits as the client thinks wise after an error of the commit. */
+  /** Waits as long as the client advises after an error of the commit. */
   async backOff(code: number): Promise<void> {
     await this.#calls.answer(this.#client.onError(code));
   }
 
-  /** Nothing may be asked after it. */
+  /** Nothing may be asked of the transaction afterwards. */
   release(): void {
     this.isOver = true;
     this.#calls.end();
@@ -220,13 +220,15 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
     return this.#fail(isMisuse(code) ? "misuse" : "unavailable", error);
   }
 
-  /** The first failure counts: later ones follow from it. */
+  /** Only the first failure counts: later ones follow from it. */
   #fail(kind: ReadFailure, cause: unknown): Error {
     this.#failure ??= { kind, error: describeFailure(kind, cause) };
     return this.#failure.error;
   }
 
-  /** Goes on with a fresh native transaction at the same version. One renewal serves all reads. */
+  /**
+   * Continues with a fresh native transaction at the same version. One renewal serves all reads.
+   */
   async #renew(failed: ClientTransaction): Promise<void> {
     if (this.#client !== failed) return;
     this.#renewal ??= this.#replace(failed).finally(() => this.#renewal = undefined);
@@ -235,13 +237,13 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
 
   async #replace(failed: ClientTransaction): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
-    // Known to the client without asking, unless it was this that failed.
+    // The client knows the version without asking, unless the request for it is what failed.
     const version = await this.#calls.answer(failed.readVersion()).catch(() => undefined);
     if (this.isOver) return;
     if (version === undefined && this.#hasRead) throw this.#fail("version lost", undefined);
     const fresh = this.home.database.createTransaction("attempt");
     if (version !== undefined) fresh.startAt(version);
-    // Other reads may still be waiting for the old one, so it is left to its end.
+    // Other reads may still be waiting for the old one, so it is left to finish.
     this.#client = fresh;
   }
 
@@ -258,7 +260,7 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
     return stored;
   }
 
-  /** A range as it is stored; what begins with 0xff is FoundationDB's own and left out. */
+  /** A range as it is stored. Keys that begin with 0xff are FoundationDB's own and are left out. */
   #stored({ begin, end }: TextRange): KeyRange {
     const last = this.home.prefix.length === 0 && end > "\xff" ? "\xff" : end;
     return { begin: this.#prefixed(bytesOf(begin)), end: this.#prefixed(bytesOf(last)) };
@@ -285,7 +287,7 @@ function describeFailure(kind: ReadFailure, cause: unknown): Error {
   return new EngineUnavailable(`FoundationDB cannot be read: ${reason} (${code})`, { cause });
 }
 
-/** A body that throws may leave reads alone: those that then fail must not end the process. */
+/** A body that throws may abandon reads; if those fail later, they must not end the process. */
 function heard<T>(read: Promise<T>): Promise<T> {
   read.catch(() => {});
   return read;

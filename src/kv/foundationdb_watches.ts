@@ -1,10 +1,11 @@
 /**
- * Who waits for a change of which key, in the whole cluster. One native watch serves all waiters
- * of a key. Commits of this process are told at once by {@link FoundationdbWatches.notify}.
+ * Waits for changes of keys in the whole cluster. One native watch serves all waiters of a key.
+ * Commits of this process resolve watches at once, through {@link FoundationdbWatches.notify}.
  *
  * A native watch compares with the value at the version at which it is armed. So that no change
- * is lost between `watch()` and that version, what begins later waits for it. A watch that fails,
- * because the cluster recovers or has too many, counts as a change: a waiter looks and asks anew.
+ * is lost between `watch()` and that version, calls that begin later wait for it. A watch that
+ * fails, because the cluster recovers or has too many, counts as a change: the waiter looks and
+ * watches again.
  */
 
 import type { Bytes, Watch } from "./engine.ts";
@@ -16,11 +17,11 @@ import type { Stalls } from "./foundationdb_stalls.ts";
 
 export interface FoundationdbWatches {
   add(key: Bytes): Watch;
-  /** Resolves when all watches see what changes from now on; undefined when they do already. */
+  /** Resolves when all watches see every later change; undefined when they do already. */
   armed(): Promise<unknown> | undefined;
-  /** Resolves the watches of all that was written, with true. */
+  /** Resolves the watches of everything that was written with true. */
   notify(written: Written): void;
-  /** Resolves all watches with false; resolves when the client has let go of each. */
+  /** Resolves all watches with false, and then waits until the client has released each of them. */
   close(): Promise<void>;
 }
 
@@ -29,7 +30,10 @@ export interface WatchesHome {
   readonly stalls: Stalls;
   /** The key as it is stored. */
   stored(key: Bytes): Bytes;
-  /** Before a watch that failed is told as a change, so that nobody asks anew without end. */
+  /**
+   * Pause before a failed watch is reported as a change, so that waiters do not retry in a tight
+   * loop.
+   */
   readonly failurePauseMs?: number;
 }
 
@@ -70,14 +74,14 @@ export function openFoundationdbWatches(home: WatchesHome): FoundationdbWatches 
       if (watch !== undefined) await watch.promise;
     } catch {
       settle();
-      // A waiter that looks at once would only find the same fault.
+      // A waiter that looks at once would only meet the same failure.
       if (!entry.isOver) await pause(failurePauseMs, closing.promise);
     }
     entry.cancel = undefined;
     endEntry(text, entry, true);
   }
 
-  /** Undefined when it was cancelled meanwhile. */
+  /** Arms a native watch; cancels it if its entry has ended meanwhile. */
   async function arm(entry: Entry): Promise<ClientWatch | undefined> {
     const tx = home.database.createTransaction("watch");
     const calls = home.stalls.track(() => tx.cancel());
@@ -85,7 +89,7 @@ export function openFoundationdbWatches(home: WatchesHome): FoundationdbWatches 
     try {
       entry.cancel = () => tx.cancel();
       watch = tx.watch(home.stored(entry.key));
-      // It must not reject unheard while the commit is waited for.
+      // It must not reject unhandled while the commit is awaited.
       watch.promise.catch(() => {});
       await calls.answer(tx.commit());
     } catch (error) {
@@ -146,7 +150,7 @@ export function openFoundationdbWatches(home: WatchesHome): FoundationdbWatches 
   };
 }
 
-/** A pending watch at the end of a process crashes it: it is cancelled and waited for. */
+/** A watch still pending when the process exits crashes it, so it is cancelled and awaited. */
 async function letGo(tx: ClientTransaction, watch: ClientWatch | undefined): Promise<void> {
   tx.cancel();
   watch?.cancel();

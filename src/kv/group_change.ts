@@ -1,6 +1,7 @@
 /**
- * The writes of all transactions of a commit group, one after the other, as one change of the
- * store: what a later one overwrites is never written, and additions meet the value they add to.
+ * Turns the writes of all transactions of a commit group into one change of the store. They
+ * apply one after the other: a value that a later one overwrites is never written, and an
+ * addition is made to the value before it.
  */
 
 import type { Bytes } from "./engine.ts";
@@ -31,7 +32,9 @@ export function applyGroup(change: StoreChange, buffers: readonly WriteBuffer[])
   putNet(change, net.entries);
 }
 
-/** The write with its addition done, if it is one, on what the group made of the key before. */
+/**
+ * Resolves an addition against what the group wrote to the key before, or else the stored value.
+ */
 function summed(change: StoreChange, write: Write, before: Write | undefined): Write {
   const { key, hash, delta } = write;
   if (delta === undefined) return write;
@@ -39,11 +42,11 @@ function summed(change: StoreChange, write: Write, before: Write | undefined): W
   return { key, hash, value: addToCounter(base, delta), delta: undefined };
 }
 
-/** Writes the last word on each key. */
+/** Writes the final value of each key. */
 function putNet(change: StoreChange, net: readonly Write[]): void {
   if (net.length === 0) return;
   const pairs: Bytes[] = [];
-  // Neighbours in the tree one after the other: the same pages are found again in the cache.
+  // Keys in order are neighbours in the tree, so the same pages are found in the cache again.
   for (const { key, hash, value } of net.toSorted(inOrder)) {
     change.note(key, hash, value);
     if (value === undefined) change.clear(key);

@@ -1,25 +1,25 @@
 /**
- * Maps and sets of keys by their bytes: see `key_bytes.ts` for why they are none of the runtime's.
- * Who asks brings the hash of the key along, so that it is made once for all the places a key
- * comes by: own writes, the group, recent values.
+ * Maps and sets of keys by their bytes; `key_bytes.ts` explains why the runtime's are not used.
+ * Callers pass the hash along with the key, so it is computed once for all the places a key
+ * passes through: own writes, the commit group, recent values.
  */
 
 import { textOf } from "./byte_text.ts";
 import type { Bytes } from "./engine.ts";
 import { HASH_BITS, isSameKey, type Keyed } from "./key_bytes.ts";
 
-/** What can be asked whether it has a key. */
+/** A collection that can be asked whether it has a key. */
 export interface KnownKeys {
   has(key: Bytes, hash: number): boolean;
 }
 
-/** So few keys are faster looked through than found by a table. */
+/** This few keys are found faster by looking through all of them than by a table. */
 const listedMax = 8;
 const firstSlotBits = 5;
 
 /**
- * Keys in the order in which they came: the place of each is its number in that order. A table
- * with open addressing leads from the hash to the place; its slots are places + 1, or 0.
+ * Keys in the order in which they were added; the place of a key is its index in that order. A
+ * table with open addressing leads from the hash to the place; its slots are places + 1, or 0.
  */
 abstract class KeyPlaces implements KnownKeys {
   #hashes: number[] = [];
@@ -34,11 +34,11 @@ abstract class KeyPlaces implements KnownKeys {
     return this.placeOf(key, hash) >= 0;
   }
 
-  // What follows is for the map and the set alone.
+  // The rest is for the map and the set alone.
 
   abstract isAt(place: number, key: Bytes): boolean;
 
-  /** -1 where it is not. */
+  /** -1 if the key is not there. */
   placeOf(key: Bytes, hash: number): number {
     const hashes = this.#hashes;
     if (this.#slotBits === 0) {
@@ -87,11 +87,11 @@ abstract class KeyPlaces implements KnownKeys {
   }
 }
 
-/** One entry for each key. The arrays of their keys are kept as they are. */
+/** One entry for each key. The arrays of the keys are kept as given, not copied. */
 export class KeyMap<Entry extends Keyed> extends KeyPlaces {
   #entries: Entry[] = [];
 
-  /** In the order in which their keys came. */
+  /** In the order in which their keys were added. */
   get entries(): readonly Entry[] {
     return this.#entries;
   }
@@ -101,7 +101,7 @@ export class KeyMap<Entry extends Keyed> extends KeyPlaces {
     return place < 0 ? undefined : this.#entries[place];
   }
 
-  /** In the place of the entry with its key, where there is one. */
+  /** Replaces the entry with the same key, if there is one, in its place. */
   put(entry: Entry): void {
     const place = this.placeOf(entry.key, entry.hash);
     if (place >= 0) {
@@ -112,7 +112,7 @@ export class KeyMap<Entry extends Keyed> extends KeyPlaces {
     this.addPlace(entry.hash);
   }
 
-  /** All that come after one that goes change their places. */
+  /** Entries behind a removed one change their places. */
   removeWhere(isRemoved: (entry: Entry) => boolean): void {
     const kept = this.#entries.filter((entry) => !isRemoved(entry));
     if (kept.length === this.#entries.length) return;
@@ -129,12 +129,12 @@ export class KeyMap<Entry extends Keyed> extends KeyPlaces {
 const firstBytes = 1024;
 
 /**
- * Keys alone, copied one behind the other into memory of their own: for what is kept longer than
- * the arrays they came in, each of which may be a piece of something large.
+ * Keys alone, copied one after another into memory of their own. For keys that are kept longer
+ * than the arrays they came in, each of which may be a piece of something large.
  */
 export class KeySet extends KeyPlaces {
   #bytes = new Uint8Array(0);
-  /** Where in `#bytes` each key ends, and the next one begins. */
+  /** Where each key ends in `#bytes`; the next one begins there. */
   readonly #ends: number[] = [];
 
   add(key: Bytes, hash: number): void {
@@ -148,7 +148,7 @@ export class KeySet extends KeyPlaces {
     this.addPlace(hash);
   }
 
-  /** In order. */
+  /** The keys as text, sorted. */
   sortedTexts(): string[] {
     return this.#ends.map((end, place) => textOf(this.#bytes, this.#beginOf(place), end)).sort();
   }

@@ -1,16 +1,20 @@
 /**
- * An engine that tells how each of its transactions ended, for whoever counts. It changes nothing
- * else. Snapshots are left alone: what they serve is counted where it is answered.
+ * Wraps an engine to report how each of its transactions ended, for metrics. It changes nothing
+ * else. Snapshots are left alone, because what they serve is counted where requests are
+ * answered.
  */
 
 import type { Engine } from "./engine.ts";
 
-/** Hears of a transaction: whether it took place, how often its body ran, how long it all took. */
+/**
+ * Called for each transaction: whether it committed, how often its body ran, how long it all
+ * took.
+ */
 export type TransactionListener = (isCommitted: boolean, runs: number, seconds: number) => void;
 
 const MS_PER_SECOND = 1000;
 
-/** @param nowMs a clock that only goes forward, in milliseconds. */
+/** @param nowMs a monotonic clock, in milliseconds. */
 export function measureEngine(
   engine: Engine,
   nowMs: () => number,

@@ -1,4 +1,7 @@
-/** The one place that knows which engines there are. Called by `main.ts` and by tests. */
+/**
+ * Opens and checks the store of a deployment; only this file knows which engines there are.
+ * Called by `main.ts` and by tests.
+ */
 
 import { join } from "node:path";
 import type { Engine } from "./engine.ts";
@@ -10,25 +13,25 @@ import { openSqliteEngine } from "./sqlite.ts";
 
 export interface EngineChoice {
   readonly store: "sqlite" | "foundationdb";
-  /** Folder of the embedded store; made when missing. */
+  /** Folder of the embedded store; created if missing. */
   readonly dataDir: string;
-  /** Of FoundationDB; undefined for its own default. */
+  /** Cluster file of FoundationDB; undefined for its own default. */
   readonly fdbClusterFile?: string;
 }
 
 export interface OpeningHost extends EngineHost {
-  /** The next turn of the event loop. */
+  /** Resolves in the next turn of the event loop. */
   yieldBriefly?(): Promise<void>;
-  /** Hears what an operator should know and no request does. */
+  /** Logs what an operator should know and no request reports. */
   log?(level: "warn", message: string, fields: Record<string, unknown>): void;
 }
 
 /**
  * Opens the engine of a deployment.
  * @throws {StoreInUse} when another process has the embedded store open.
- * @throws {Error} when FoundationDB is chosen and there is no cluster file, no client library, or
- *   no answer within ten seconds. So a server that is started says what is wrong and ends; what
- *   a cluster does later is for each call to say.
+ * @throws {Error} when FoundationDB is chosen and there is no cluster file, no client library,
+ * or no answer within ten seconds. So a server that cannot start says why and exits; later
+ * trouble with the cluster is reported by each call.
  */
 export async function openEngine(
   { store, dataDir, fdbClusterFile }: EngineChoice,
@@ -42,22 +45,23 @@ export async function openEngine(
       onUnnoted: (reason) => host.log?.("warn", "Sums of pages are not kept", { reason }),
     });
   }
-  // Loaded only when chosen: it needs a native library that is not everywhere.
+  // Loaded only when chosen: it needs a native library that not every machine has.
   const { openFoundationdbEngine } = await import("./foundationdb.ts");
   return await openFoundationdbEngine({ clusterFile: fdbClusterFile, host });
 }
 
 /**
- * Faults of a store that is closed, below what records mean: broken pages, and rows that are not
- * what was written. A cluster looks after its own pages, so there is nothing to say of one.
+ * Faults of a closed store below the meaning of records: broken pages, and rows that differ from
+ * what was written. A cluster checks its own pages, so nothing is reported for one.
  */
 export function checkStoreFile({ store, dataDir }: EngineChoice): string[] {
   return store === "sqlite" ? checkSqliteFile(sqlitePath(dataDir)) : [];
 }
 
 /**
- * Compares the pages of a store with the sums of what was last written there; to be done before the
- * store is opened, for that writes to it. @throws {StoreInUse} when somebody has it open.
+ * Compares the pages of a store with the checksums of what was last written there. Call it
+ * before the store is opened, because opening writes to it.
+ * @throws {StoreInUse} when a process has it open.
  */
 export function checkStorePages({ store, dataDir }: EngineChoice): PageCheck {
   return store === "sqlite" ? checkPages(sqlitePath(dataDir)) : NO_PAGES;

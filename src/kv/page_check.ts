@@ -1,7 +1,7 @@
 /**
- * Compares each page of a store with the sum of what was last written there (`page_sums.ts`).
- * So a page of an older time is found also where all that refers to it is of that time too. Pages
- * that SQLite's log has are left out: whoever opens the store writes them again.
+ * Compares each page of a store with the checksum of what was last written there
+ * (`page_sums.ts`). This finds an outdated page even if everything that refers to it is equally
+ * old. Pages in the WAL are left out: the next opening of the store writes them again.
  */
 
 import { DatabaseSync } from "node:sqlite";
@@ -15,29 +15,35 @@ import { pagesInWal } from "./wal_frames.ts";
 
 export interface PageCheck {
   readonly faults: readonly string[];
-  /** Of the file. */
+  /** Pages of the file. */
   readonly pages: number;
-  /** Pages of which nothing is known: neither their sum nor, from SQLite's log, what is to come. */
+  /**
+   * Pages of which nothing is known: neither a checksum nor a version still to come from the
+   * WAL.
+   */
   readonly unknown: number;
 }
 
 export const NO_PAGES: PageCheck = { faults: [], pages: 0, unknown: 0 };
 
-/** Of the report; the last line says how many more there are. */
+/** Faults in the report; its last line says how many more there are. */
 const FAULTS_MAX = 100;
-/** From this part of the pages on the files are of different times, rather than a write lost. */
+/**
+ * If this share of the pages is wrong, the files are of different times, rather than a write
+ * lost.
+ */
 const MANY = 0.5;
 const MANY_MIN = 16;
-/** SQLite keeps its locks on the page there, and never writes it. */
+/** SQLite keeps its locks on the page at this offset, and never writes it. */
 const LOCK_BYTE = 0x40000000;
-/** So much of the file is read at once. */
+/** Pages of the file that are read at once. */
 const CHUNK_PAGES = 256;
-/** Without sums; only for the count of pages. */
+/** Assumed without checksums; only for the count of pages. */
 const PAGE_BYTES = 4096;
 
 /**
- * The store is to be closed, or as a kill has left it; it stays as it is.
- * @throws {StoreInUse} when somebody has it open.
+ * The store must be closed, or as a kill has left it; it is not changed.
+ * @throws {StoreInUse} when a process has it open.
  */
 export function checkPages(storePath: string): PageCheck {
   const size = sizeOf(storePath);
@@ -81,7 +87,7 @@ function isLockPage(page: number, pageBytes: number): boolean {
   return page === Math.floor(LOCK_BYTE / pageBytes) + 1;
 }
 
-/** Where SQLite's log is empty the sums must be those of all that the file has. */
+/** With an empty WAL, the checksums count only if they are of everything that the file has. */
 function readSums(storePath: string): StoredSums | undefined {
   const sums = readPageSums(storePath);
   if (sums === undefined || sizeOf(`${storePath}-wal`)) return sums;
@@ -103,7 +109,7 @@ function pagesToCome(storePath: string): ReadonlySet<number> {
   return pagesInWal(wal);
 }
 
-/** The sum of each page; undefined for those behind the end of the file. */
+/** The checksum of each page; undefined for pages beyond the end of the file. */
 function* sumsOfFile(path: string, pageBytes: number, pages: number) {
   using file = Deno.openSync(path, { read: true });
   const chunk = new Uint8Array(CHUNK_PAGES * pageBytes);
@@ -117,7 +123,7 @@ function* sumsOfFile(path: string, pageBytes: number, pages: number) {
   }
 }
 
-/** In bytes; undefined where there is no file. */
+/** In bytes; undefined if there is no file. */
 function sizeOf(path: string): number | undefined {
   try {
     return Deno.statSync(path).size;

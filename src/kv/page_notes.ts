@@ -1,10 +1,10 @@
 /**
- * Notes the sums of the pages that were moved from SQLite's log to the database file. Used by
- * whoever moves pages, in this order: keep others from beginning the log anew, begin, have SQLite
- * move, note, sync, end.
+ * Notes the checksums of pages that were moved from the WAL to the database file. Whoever moves
+ * pages must do it in this order: keep others from restarting the WAL, begin, let SQLite move,
+ * note, sync, end.
  *
- * It never stops a checkpoint: where a sum cannot be kept the file of sums is removed, and what was
- * in it is not known any more.
+ * It never stops a checkpoint. If a checksum cannot be kept, the file of checksums is removed,
+ * and what it held is unknown from then on.
  */
 
 import {
@@ -17,24 +17,24 @@ import {
 import { readWalHead, sumLastFrames } from "./wal_frames.ts";
 
 export interface PageNotes {
-  /** Once for each pass, before SQLite moves anything. Never throws. */
+  /** Called once for each pass, before SQLite moves anything. Never throws. */
   begin(): PageNote;
 }
 
 export interface PageNote {
   /**
-   * @param moved frames of the log that are in the database file now.
-   * @param moment of the store, where these are all.
+   * @param moved frames of the WAL that are in the database file now.
+   * @param moment of the store, if those are all frames.
    */
   note(moved: number, moment: StoreMoment | undefined): void;
-  /** Resolves when what was noted is on the disk, or all is given up. Never rejects. */
+  /** Resolves when the notes are on disk, or all checksums are given up. Never rejects. */
   sync(): Promise<void>;
-  /** Why the sums were given up. */
+  /** Why the checksums were given up. */
   readonly failure: string | undefined;
   end(): void;
 }
 
-/** So many frames of the log with these salts. */
+/** The first `frames` frames of the WAL with these salts. */
 interface Noted {
   readonly salts: bigint;
   readonly frames: number;
@@ -42,7 +42,7 @@ interface Noted {
 
 /** @param wal the `-wal` file of the store, open for reading. */
 export function openPageNotes(storePath: string, wal: Deno.FsFile): PageNotes {
-  /** On the disk. A new process knows of none, and notes those that it finds again. */
+  /** What is on disk. A new process knows of nothing, and notes the frames it finds again. */
   let noted: Noted = { salts: 0n, frames: 0 };
 
   function begin(): PageNote {
@@ -66,7 +66,8 @@ export function openPageNotes(storePath: string, wal: Deno.FsFile): PageNotes {
 
     function noteMoved(into: PageSums, moved: number, moment?: StoreMoment): void {
       const { salts } = before!;
-      // Begun anew all the same, which SQLite does only where all was moved before this pass.
+      // The WAL was restarted all the same, which SQLite does only if all was moved before this
+      // pass.
       if (readWalHead(wal)?.salts !== salts) return;
       const from = noted.salts === salts ? noted.frames : 0;
       if (moved <= from) return;
@@ -103,7 +104,7 @@ export function openPageNotes(storePath: string, wal: Deno.FsFile): PageNotes {
   return { begin };
 }
 
-/** Gives what went wrong, for the log. */
+/** Removes the file of checksums. Returns what went wrong, for the log. */
 export function giveUpSums(storePath: string, cause: unknown): string {
   const path = pageSumsPath(storePath);
   const reason = `The sums of pages in ${path} could not be kept: ${cause}. `;

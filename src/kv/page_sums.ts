@@ -1,17 +1,18 @@
 /**
- * THE SUMS OF PAGES: a file beside the store, `<store>-pages`, that holds for each page of the
- * database file the CRC-32 of what was last moved there. SQLite has no sums of pages, so a disk
- * that keeps an older version of whole pages leaves a store that agrees with itself; `fsck` tells
- * such a page by its sum (`page_check.ts`).
+ * The page checksums of the embedded store, in a file `<store>-pages` beside it. For each page
+ * of the database file it holds the CRC-32 of what was last moved there. SQLite has no page
+ * checksums, so a disk that keeps an older version of whole pages leaves a store that is
+ * consistent in itself; `fsck` finds such a page by its checksum (`page_check.ts`).
  *
- * Pages reach the database file from SQLite's log alone. Whoever moves them notes their sums, and
- * has both on the disk, before SQLite may begin that log anew (`page_notes.ts`). So after a crash
- * at any moment each page that is not in the log has its sum, or none; those in the log are moved
- * and noted again. A file that cannot be written is removed: no sum is always right.
+ * Pages reach the database file from the WAL alone. Whoever moves them notes their checksums,
+ * and has both on disk, before SQLite may restart the WAL (`page_notes.ts`). So after a crash at
+ * any moment, each page that is not in the WAL has its checksum, or none; those in the WAL are
+ * moved and noted again. A file that cannot be written is removed, because a missing checksum is
+ * never wrong.
  *
- * Little-endian. Magic, 8; bytes of a page, 4; the moment of the store at which all that was
- * committed was last in the database file: version, 8 (-1: never), redo log, 16, schema, 4; CRC-32
- * of that, 4; then 4 for each page: 0 for not known. A sum of 0 is stored as 1.
+ * Format, little-endian: magic, 8 bytes; size of a page, 4; the moment of the store at which all
+ * committed data was last in the database file: version, 8 (-1: never), redo log, 16, schema, 4;
+ * CRC-32 of all that, 4; then 4 for each page, 0 if unknown. A checksum of 0 is stored as 1.
  */
 
 import { dirname } from "node:path";
@@ -29,23 +30,23 @@ const SCHEMA_AT = REDO_AT + REDO_ID_BYTES;
 const HEAD_SUM_AT = SCHEMA_AT + 4;
 const HEAD_BYTES = HEAD_SUM_AT + 4;
 const SUM_BYTES = 4;
-/** Sums that are read and written together. */
+/** Checksums that are read and written together. */
 const BLOCK_SUMS = 1024;
 const BLOCK_BYTES = BLOCK_SUMS * SUM_BYTES;
 
-/** What a store says of itself, another thing after each of its transactions. */
+/** What a store says about itself; it differs after each of its transactions. */
 export interface StoreMoment {
   readonly version: number;
-  /** The id of its redo log; null where it names none. */
+  /** The id of its redo log; null if it names none. */
   readonly redo: Bytes | null;
-  /** SQLite's count of changes of the schema: `VACUUM` is one, and puts all pages elsewhere. */
+  /** SQLite's count of schema changes: `VACUUM` is one, and it moves all pages. */
   readonly schema: number;
 }
 
 export interface PageSums {
   /**
-   * Writes the sums of pages; on the disk only after `sync`. Where the disk has no room for sums of
-   * new pages these stay unknown.
+   * Writes the checksums of pages; on disk only after `sync`. If the disk has no room for
+   * checksums of new pages, those stay unknown.
    * @param moment of the store, if the database file has all of it now.
    */
   write(sums: ReadonlyMap<number, number>, moment: StoreMoment | undefined): void;
@@ -55,11 +56,11 @@ export interface PageSums {
 
 export interface StoredSums {
   readonly pageBytes: number;
-  /** Undefined: never since the file was made. */
+  /** When all was last in the database file; undefined if never since the checksums were begun. */
   readonly moment: StoreMoment | undefined;
-  /** Pages up to this one may have a sum. */
+  /** Pages up to this one may have a checksum. */
   readonly pages: number;
-  /** Undefined: not known. Pages are counted from 1 on. */
+  /** Undefined if unknown. Pages are counted from 1. */
   of(page: number): number | undefined;
 }
 
@@ -67,14 +68,14 @@ export function pageSumsPath(storePath: string): string {
   return `${storePath}-pages`;
 }
 
-/** The sum that is kept of a page with this CRC-32. */
+/** The value that is stored for a page with this CRC-32. */
 export function storedSum(crc: number): number {
   return crc === 0 ? 1 : crc;
 }
 
 /**
- * Opens the sums of a store, or makes a file without any in the place of one that is damaged.
- * Nobody else opens it until `close`: an engine that was left may still be noting what it moved.
+ * Opens the checksums of a store, or creates an empty file in place of a damaged one. It is
+ * locked until `close`: an abandoned engine may still be noting what it moved.
  */
 export function openPageSums(storePath: string, pageBytes: number): PageSums {
   const path = pageSumsPath(storePath);
@@ -96,7 +97,10 @@ export function openPageSums(storePath: string, pageBytes: number): PageSums {
   };
 }
 
-/** Old sums must not come back under the new head after a power cut: so they go first. */
+/**
+ * Old checksums must not reappear under the new head after a power cut, so they are removed
+ * first.
+ */
 function makeAnew(file: Deno.FsFile, path: string, pageBytes: number): void {
   file.truncateSync(0);
   file.syncDataSync();
@@ -117,7 +121,7 @@ function encodeHead(pageBytes: number, moment: StoreMoment | undefined): Bytes {
   return head;
 }
 
-/** Undefined where it is damaged, or not there. */
+/** Undefined if it is damaged or missing. */
 function readHead(file: Deno.FsFile): Pick<StoredSums, "pageBytes" | "moment"> | undefined {
   const head = new Uint8Array(HEAD_BYTES);
   if (readAllAt(file, 0, head) < HEAD_BYTES) return undefined;
@@ -132,7 +136,7 @@ function readHead(file: Deno.FsFile): Pick<StoredSums, "pageBytes" | "moment"> |
   return { pageBytes: view.getUint32(PAGE_BYTES_AT, true), moment };
 }
 
-/** The pages by the blocks that their sums are in, in the order of blocks. */
+/** The pages by the block that holds their checksums, in block order. */
 function blocksOf(sums: ReadonlyMap<number, number>): Map<number, number[]> {
   const blocks = new Map<number, number[]>();
   for (const page of [...sums.keys()].sort((a, b) => a - b)) {
@@ -157,19 +161,19 @@ function writeBlock(
   const indexOf = (page: number) => (page - 1) % BLOCK_SUMS * SUM_BYTES;
   for (const page of pages) view.setUint32(indexOf(page), storedSum(sums.get(page)!), true);
   const end = Math.max(there, indexOf(pages.at(-1)!) + SUM_BYTES);
-  // What is there is written over, for which no disk lacks room; if that fails the file must go.
+  // Existing bytes are overwritten, for which no disk lacks room; if that fails, the file must go.
   writeAllAt(file, place, bytes.subarray(0, there));
   if (end === there) return;
   const size = file.statSync().size;
   try {
     writeAllAt(file, place + there, bytes.subarray(there, end));
   } catch {
-    // Half a sum would be a wrong one.
+    // Half a checksum would be a wrong one.
     file.truncateSync(size);
   }
 }
 
-/** All sums of a store; undefined where there is no file, or a damaged one: then none is known. */
+/** All checksums of a store; undefined if the file is missing or damaged: then none is known. */
 export function readPageSums(storePath: string): StoredSums | undefined {
   using file = openIfThere(pageSumsPath(storePath), { read: true });
   const head = file && readHead(file);
@@ -182,10 +186,10 @@ export function readPageSums(storePath: string): StoredSums | undefined {
 }
 
 /**
- * Whether all that the database file has was noted, which is to be asked only where SQLite's log is
- * empty. If not, another program has written to it (`VACUUM`), or has moved what was in that log,
- * as the runtime does at the end of a process that leaves its store open. An older store than the
- * noted one is what `fsck` tells of.
+ * Whether everything in the database file was noted. Ask only if the WAL is empty. If the answer
+ * is no, another program has written to the file (`VACUUM`), or has moved what was in the WAL,
+ * as the runtime does at the end of a process that leaves its store open. A store older than the
+ * noted one counts as current, so that `fsck` reports it.
  */
 function areSumsCurrent({ moment }: Pick<StoredSums, "moment">, now: StoreMoment): boolean {
   if (moment === undefined || now.schema > moment.schema) return false;
@@ -199,8 +203,8 @@ function isSameId(a: Bytes | null, b: Bytes | null): boolean {
 }
 
 /**
- * Of a store whose log is empty: removes the sums where they are not those of all that it has.
- * @param readMoment throws where the store is broken, which says nothing of its time.
+ * For a store with an empty WAL: removes the checksums if they are not of everything it has.
+ * @param readMoment throws if the store is broken, which says nothing about its age.
  */
 export function dropForeignSums(storePath: string, readMoment: () => StoreMoment): void {
   using file = openIfThere(pageSumsPath(storePath), { read: true });
@@ -219,7 +223,10 @@ export function areSumsOf(sums: Pick<StoredSums, "moment">, readMoment: () => St
   return areSumsCurrent(sums, now);
 }
 
-/** All pages are unknown then, also after a power cut. @throws {Error} when that cannot be. */
+/**
+ * Makes all pages unknown, also after a power cut.
+ * @throws {Error} when that is not possible.
+ */
 export function removePageSums(storePath: string): void {
   const path = pageSumsPath(storePath);
   try {

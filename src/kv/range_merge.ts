@@ -1,6 +1,6 @@
 /**
- * A range read as its transaction must see it: the stored pairs with the transaction's own writes
- * laid over them, cut at a limit. Says where it stopped, for only what was read is guarded.
+ * Merges stored pairs with a transaction's own writes into the range the transaction must see.
+ * The result is cut at a limit and says where it stopped, because only what was read is guarded.
  */
 
 import type { Bytes, KeyValue, RangeOptions } from "./engine.ts";
@@ -16,7 +16,7 @@ import {
 
 export interface MergedRange {
   readonly pairs: KeyValue[];
-  /** The part of the range that the pairs are the whole content of. */
+  /** The part of the range that the pairs cover completely. */
   readonly read: TextRange;
 }
 
@@ -34,7 +34,7 @@ export function mergeRange(
   const own = writesWithin(buffer, range);
   if (reverse) own.reverse();
   const cut = openCut(options);
-  // Most transactions read what they have not touched: then no key is looked at.
+  // Most transactions read what they have not touched; then no key is compared.
   const isPlain = own.length === 0 && buffer.cleared.length === 0;
   let next = 0;
   for (const pair of stored) {

@@ -1,27 +1,28 @@
 /**
- * Small values read lately, so that a hot key, such as the head of a busy stream, costs no call of
- * SQLite. The engine owns its file alone and tells of every change, so what is here is what is
- * stored. Used by `sqlite_file.ts` for reads of the newest version.
+ * A cache of small values read recently, so that a hot key costs no call of SQLite. The head of
+ * a busy stream is such a key. The engine alone owns its file and reports every change, so a
+ * cached value is always the stored one. `sqlite_file.ts` uses it for reads of the newest
+ * version.
  *
- * Their bytes are in slots that are used again. With an array of its own for each, every change of
- * a head would leave one behind that has outlived the young generation, and the collector would go
- * through all of the heap for them every other second.
+ * Values are kept in slots that are reused. With an array for each, every change of a head would
+ * leave one behind that has outlived the young generation, and the garbage collector would go
+ * through the whole heap for them again and again.
  *
- * A slot is found by the hash of its key and has the bytes of that key too: of two keys with one
- * hash, the one read last is here.
+ * A slot is found by the hash of its key and also holds the bytes of that key: of two keys with
+ * one hash, the one read last is cached.
  */
 
 import { LRUCache } from "lru-cache";
 import type { Bytes } from "./engine.ts";
 import { newBytes } from "./slab.ts";
 
-/** Each is told the key with its hash. */
+/** Each method takes the key with its hash. */
 export interface RecentValues {
-  /** A copy, which no later change changes. */
+  /** A copy, unaffected by later changes. */
   get(key: Bytes, hash: number): Bytes | undefined;
-  /** Keeps a value just read, if it is small enough, and gives it back. */
+  /** Keeps a value just read, if it is small enough, and returns it. */
   keep(key: Bytes, hash: number, value: Bytes | undefined): Bytes | undefined;
-  /** A commit sets or, without a value, removes the key. */
+  /** A commit sets the key or, without a value, removes it. */
   change(key: Bytes, hash: number, value: Bytes | undefined): void;
   /** For changes that do not name their keys, and for commits that failed. */
   forgetAll(): void;
@@ -31,11 +32,11 @@ export interface RecentValues {
 export const RECENT_VALUES_MAX = 7_500;
 const ORDERED_FROM = RECENT_VALUES_MAX * 3 / 4;
 /**
- * A head has 77 bytes, 32 for each bit that is set in the length of its stream, and up to 1,536 of
- * events: of any stream of up to 4,095 events it is small enough.
+ * A head has 77 bytes, 32 for each bit set in the length of its stream, and up to 1,536 of
+ * events. So the head of any stream of up to 4,095 events fits.
  */
 export const RECENT_VALUE_BYTES_MAX = 2048;
-/** Of key and value. Few keys have more than 128. */
+/** For key and value together. Few keys have more than 128 bytes. */
 export const RECENT_SLOT_BYTES = 2176;
 
 export function openRecentValues(): RecentValues {
@@ -46,7 +47,10 @@ export function openRecentValues(): RecentValues {
     dispose: memory.free,
   });
 
-  /** What was used last matters where there is little room; to note it costs as much again. */
+  /**
+   * The order of use only matters when room is short, and recording it costs as much as the
+   * look-up.
+   */
   function find(key: Bytes, hash: number): number | undefined {
     const slot = slots.size < ORDERED_FROM ? slots.peek(hash) : slots.get(hash);
     return slot !== undefined && memory.isOf(slot, key) ? slot : undefined;
@@ -73,7 +77,7 @@ export function openRecentValues(): RecentValues {
     },
     change(key, hash, value) {
       const slot = find(key, hash);
-      // What nobody has read does not push out what somebody did.
+      // A value that was never read must not push out one that was.
       if (slot === undefined) return;
       if (value === undefined || !isSmall(key, value)) slots.delete(hash);
       else memory.writeValue(slot, value);
@@ -89,7 +93,7 @@ function isSmall(key: Bytes, value: Bytes): boolean {
 const SLOTS_PER_BLOCK = 256;
 const BLOCK_BYTES = SLOTS_PER_BLOCK * RECENT_SLOT_BYTES;
 
-/** Memory for one key with its value each; it grows by blocks, as slots are used. */
+/** Memory in slots for one key with its value each; it grows by blocks, as slots are used. */
 function openSlots() {
   const blocks: Uint8Array[] = [];
   const keyLengths: number[] = [];
@@ -122,7 +126,7 @@ function openSlots() {
     keyLengths[slot] = key.length;
   }
 
-  /** Behind the key. */
+  /** The value follows the key. */
   function writeValue(slot: number, value: Bytes): void {
     blockOf(slot).set(value, beginOf(slot) + keyLengths[slot]!);
     lengths[slot] = value.length;

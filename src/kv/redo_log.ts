@@ -1,19 +1,18 @@
 /**
- * THE REDO LOG of the embedded engine: two files beside the store with the commits that are in no
- * ended transaction of SQLite yet. SQLite writes whole pages, of which a write needs one or two of
- * its own; a record here is as long as what it says, and one transaction of SQLite then does for
- * thousands of writes, which touch the same pages. Whoever opens the store after a kill finds here
- * what that transaction had.
+ * The redo log of the embedded engine, for commits whose SQLite transaction has not ended yet.
+ * It is two files beside the store. SQLite writes whole pages, and each commit alone would need
+ * one or two of them. A record here is only as long as its content, and one SQLite transaction
+ * then serves thousands of commits, which touch the same pages. Whoever opens the store after a
+ * kill finds here what that transaction had.
  *
- * Records are written one behind the other into one file. When that transaction has ended the
- * next ones go to the other file, from its beginning, while SQLite's own log is synced; then the
- * first is free. Behind the newest records of a file there may be older ones, of versions that the
- * store has.
+ * Records are appended to one file. When the SQLite transaction has ended, the next records go
+ * to the other file, from its beginning, while the WAL is synced; then the first file is free.
+ * Behind the newest records of a file there may be older ones, of versions that the store has.
  *
- * No record is written before the one before it is on the disk. So only the newest may be torn, and
- * that was acknowledged to nobody. A bad record with a whole one of a later version behind it is
- * damage, and refused. The store names the log that belongs to it, by its id, from before the first
- * record to the end of a clean close: a log that is missing, or of another store, is refused too.
+ * No record is written before the one before it is on disk. So only the newest may be torn, and
+ * that one was never acknowledged. A bad record followed by a whole one of a later version is
+ * damage, and refused. The store names its log by the log's id, from before the first record to
+ * the end of a clean close. So a log that is missing, or of another store, is refused too.
  */
 
 import { dirname } from "node:path";
@@ -32,40 +31,43 @@ import {
 import { syncFolder } from "./synced_folder.ts";
 
 export interface RedoLog {
-  /** Of the records in the file that is written now. */
+  /** Bytes of the records in the file that is written now. */
   readonly bytes: number;
-  /** Writes a record, which is durable only when `file` is synced. When this throws, none. */
+  /**
+   * Writes a record, which is durable only when `file` is synced. If this throws, no record is
+   * written.
+   */
   append(record: RedoRecord): void;
-  /** The one that is written now. */
+  /** The file that is written now. */
   readonly file: Deno.FsFile;
-  /** Takes the record back that was appended last, also on the disk. */
+  /** Takes back the record that was appended last, on disk as well. */
   takeBack(): void;
   /** All records are in the store: the next one goes to the other file, which must be free. */
   turn(): void;
-  /** How often that was done. */
+  /** How often `turn` was called. */
   readonly turns: number;
-  /** Whether all that was in the store at the last turn is known to be there on the disk. */
+  /** Whether everything that was in the store at the last turn is known to be on disk there. */
   readonly isOtherFree: boolean;
-  /** It is known of what was in the store after so many turns. */
+  /** Everything that was in the store after this many turns is known to be on disk there. */
   release(turns: number): void;
-  /** All records are in the store, and on the disk there. */
+  /** All records are in the store, and on disk there: the next one overwrites them. */
   restart(): void;
-  /** The same, and nothing of them is left. */
+  /** Like `restart`, but nothing of the records is left in the files. */
   empty(): void;
-  /** The files stay. */
+  /** Leaves the files in place. */
   close(): void;
 }
 
 const BUFFER_BYTES = 256 * 1024;
 
-/** The files of the log of a store. */
+/** The files of the redo log of a store. */
 export function redoPathsOf(storePath: string): readonly [string, string] {
   return [`${storePath}-redo1`, `${storePath}-redo2`];
 }
 
 /**
- * Makes a log without records in the place of whatever is there, for its owner alone; on the disk
- * when this returns. The store is to name its id before the first record.
+ * Creates a log without records in place of whatever is there, for its owner alone; it is on
+ * disk when this returns. The store must name its id before the first record.
  */
 export function createRedoLog(storePath: string, id: Bytes): RedoLog {
   const head = encodeFileHead(id);
@@ -92,7 +94,7 @@ function openFiles(files: readonly Deno.FsFile[], id: Bytes): RedoLog {
   let current = 0;
   let [turns, released] = [0, 0];
   let bytes = 0;
-  /** Where the last record begins, behind the head of the file. */
+  /** Where the last record begins, counted from the end of the file head. */
   let last = 0;
 
   function moveTo(offset: number): void {
@@ -160,7 +162,7 @@ function writeAll(file: Deno.FsFile, bytes: Uint8Array): void {
 }
 
 /**
- * What was committed after a version, by the log that the store names.
+ * The commits after a version, from the log that the store names.
  * @throws {Error} when the log is missing, damaged, or of another moment than the store.
  */
 export function readRedoLog(storePath: string, id: Bytes, version: number): RedoRecord[] {
@@ -208,9 +210,10 @@ function readIfThere(path: string): Uint8Array | undefined {
 }
 
 /**
- * Looks at files of a log that the store does not name: a clean close that was cut off leaves them,
- * with nothing that the store has not. More in them means that the store is not the newest one.
- * @throws {Error} then.
+ * Looks at files of a log that the store does not name. A clean close that was cut off leaves
+ * them, with nothing that the store lacks. Anything more in them means that the store is not the
+ * newest.
+ * @throws {Error} in that case.
  */
 export function refuseNewerLog(storePath: string, version: number): void {
   for (const path of redoPathsOf(storePath)) {
@@ -228,7 +231,8 @@ export function refuseNewerLog(storePath: string, version: number): void {
 }
 
 /**
- * @throws {Error} where a store is to be made beside a log of one: its other files are missing.
+ * @throws {Error} when a store is to be created where a redo log already is: the other files of
+ * its store are missing.
  */
 export function refuseLogAlone(storePath: string): void {
   for (const path of redoPathsOf(storePath)) {
@@ -240,7 +244,7 @@ export function refuseLogAlone(storePath: string): void {
   }
 }
 
-/** Removes the files of a log that the store does not name any more. */
+/** Removes the files of a log that the store no longer names. */
 export function removeRedoLog(storePath: string): void {
   for (const path of redoPathsOf(storePath)) {
     try {

@@ -1,12 +1,12 @@
 /**
- * The bytes of the redo log: the head of each of its files, and one record for each commit. Every
- * checksum begins with the log's id, which is random and new for each opening of a store. So no
- * bytes that a client has stored, and none of another log, can be taken for a record.
+ * Encodes and decodes the redo log, which is a head for each file and a record for each commit.
+ * Every checksum begins with the log's id, which is random and new each time a store is opened.
+ * So no bytes that a client has stored, and none of another log, can be taken for a record.
  *
- * Little-endian. A file: magic, 8; id, 16; CRC-32 of both, 4; then records. A record: the first
- * bytes of the id, 4; length of the rest, 4; CRC-32 of id, version and rest, 4; version, 8; and the
- * rest: number of cleared keys, 4; each with its length before it, 2; then the pairs, each with the
- * lengths of key, 2, and value, 4, before it.
+ * Little-endian. A file: magic, 8 bytes; id, 16; CRC-32 of both, 4; then records. A record: the
+ * first bytes of the id, 4; length of the rest, 4; CRC-32 of id, version and rest, 4; version,
+ * 8; then the rest. The rest: number of cleared keys, 4; each of them after its length, 2; then
+ * the pairs, each after the lengths of its key, 2, and value, 4.
  */
 
 import { Buffer } from "node:buffer";
@@ -16,15 +16,15 @@ import type { Bytes } from "./engine.ts";
 /** What one commit did to single keys. */
 export interface RedoRecord {
   readonly version: number;
-  /** Keys that were cleared, before the pairs were set. */
+  /** Keys that were cleared before the pairs were set. */
   readonly cleared: readonly Bytes[];
-  /** Keys and values by turns. */
+  /** Keys and values, alternating. */
   readonly pairs: readonly Bytes[];
 }
 
 export const REDO_ID_BYTES = 16;
 const MAGIC = new TextEncoder().encode("DBKREDO2");
-/** Length of the head of a file. */
+/** Length of the head of a file, in bytes. */
 export const FILE_HEAD_BYTES = MAGIC.length + REDO_ID_BYTES + 4;
 
 const MARK_BYTES = 4;
@@ -32,13 +32,13 @@ const LENGTH_AT = MARK_BYTES;
 const SUM_AT = LENGTH_AT + 4;
 const VERSION_AT = SUM_AT + 4;
 const REST_AT = VERSION_AT + 8;
-/** Number of cleared keys, length of a value. */
+/** For the number of cleared keys and for the length of a value. */
 const LONG_BYTES = 4;
-/** Length of a key. */
+/** For the length of a key. */
 const SHORT_BYTES = 2;
 const RECORD_BYTES_MIN = REST_AT + LONG_BYTES;
 
-/** The first bytes of a file of the log with this id. */
+/** The head of a file of the log with this id. */
 export function encodeFileHead(id: Bytes): Bytes {
   const head = new Uint8Array(FILE_HEAD_BYTES);
   head.set(MAGIC);
@@ -48,18 +48,18 @@ export function encodeFileHead(id: Bytes): Bytes {
   return head;
 }
 
-/** Whether a file begins as those of the log with this id do. */
+/** Whether a file begins like those of the log with this id. */
 export function isFileOf(id: Bytes, file: Uint8Array): boolean {
   return Buffer.compare(file.subarray(0, FILE_HEAD_BYTES), encodeFileHead(id)) === 0;
 }
 
-/** The id of the log that a file is of; undefined where it is of none. */
+/** The id of the log that a file belongs to; undefined if it belongs to none. */
 export function idOfFile(file: Uint8Array): Bytes | undefined {
   const id = file.slice(MAGIC.length, MAGIC.length + REDO_ID_BYTES) as Bytes;
   return id.length === REDO_ID_BYTES && isFileOf(id, file) ? id : undefined;
 }
 
-/** How long a record is. */
+/** The length of an encoded record. */
 export function recordBytes({ cleared, pairs }: RedoRecord): number {
   let length = RECORD_BYTES_MIN;
   for (const key of cleared) length += SHORT_BYTES + key.length;
@@ -67,7 +67,7 @@ export function recordBytes({ cleared, pairs }: RedoRecord): number {
   return length + pairs.length / 2 * (SHORT_BYTES + LONG_BYTES);
 }
 
-/** Writes a record of that length to the beginning of `into`. `seed`: of {@link seedOf}. */
+/** Writes a record of that length to the beginning of `into`. `seed` is from {@link seedOf}. */
 export function encodeRecord(
   { version, cleared, pairs }: RedoRecord,
   { id, seed }: RedoSeed,
@@ -97,7 +97,7 @@ export function encodeRecord(
   view.setUint32(SUM_AT, crc32(into.subarray(VERSION_AT, length), seed), true);
 }
 
-/** The id of a log, and what its checksums begin with. */
+/** The id of a log, and the value that its checksums begin with. */
 export interface RedoSeed {
   readonly id: Bytes;
   readonly seed: number;
@@ -108,8 +108,8 @@ export function seedOf(id: Bytes): RedoSeed {
 }
 
 /**
- * Every whole record in the file, wherever it stands: also one behind bytes that are no record.
- * Records do not overlap; what is in the values of one is no record of the log.
+ * Every whole record in the file, wherever it stands, also behind bytes that are no record.
+ * Records do not overlap: bytes within the values of one are never taken for a record.
  */
 export function* findRecords(file: Uint8Array, { id, seed }: RedoSeed): Generator<RedoRecord> {
   const bytes = Buffer.from(file.buffer, file.byteOffset, file.length);
@@ -128,7 +128,7 @@ export function* findRecords(file: Uint8Array, { id, seed }: RedoSeed): Generato
   }
 }
 
-/** Cleared keys and pairs, as both formats of the log have them. */
+/** Cleared keys and pairs, as both formats of the log store them. */
 export function decodeRest(rest: Uint8Array): Pick<RedoRecord, "cleared" | "pairs"> {
   const view = new DataView(rest.buffer, rest.byteOffset, rest.length);
   const [cleared, pairs]: [Bytes[], Bytes[]] = [[], []];

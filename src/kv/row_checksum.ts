@@ -1,7 +1,6 @@
 /**
- * The checksum that each row of the embedded store carries, and the walk that holds all of them
- * against their rows. SQLite checks nothing of what is inside a value; clusters check their pages
- * themselves.
+ * The checksum that each row of the embedded store carries, and the check of all rows against
+ * it. SQLite checks nothing inside a value; clusters check their pages themselves.
  */
 
 import { DatabaseSync } from "node:sqlite";
@@ -9,12 +8,12 @@ import { crc32 } from "node:zlib";
 import type { Bytes } from "./engine.ts";
 import { lockStore } from "./sqlite_lock.ts";
 
-/** CRC-32 of the key and then the value: no flip of up to 32 bits in a row leaves it as it is. */
+/** CRC-32 of the key and then the value: any burst of up to 32 flipped bits changes it. */
 export function rowChecksum(key: Bytes, value: Bytes): number {
   return crc32(value, crc32(key));
 }
 
-/** The tables of a store, in the order of their making, as SQLite keeps their text. */
+/** The tables of a store, in the order of their creation, as SQLite keeps their text. */
 export const STORE_TABLES = [
   "store (id INTEGER PRIMARY KEY CHECK (id = 1), format INTEGER NOT NULL, " +
   "version INTEGER NOT NULL, version_again INTEGER NOT NULL, redo BLOB)",
@@ -27,13 +26,13 @@ interface Row {
   readonly c: unknown;
 }
 
-/** Of the report of a file that is broken all over. */
+/** Limits the report on a file that is broken all over. */
 const FAULTS_MAX = 100;
 
 /**
- * What is wrong in the file: its pages and indexes, as SQLite says, and rows that are not what they
- * were written as. The file is left as it is.
- * @throws {StoreInUse} when somebody has it open.
+ * The faults of the file: of its pages and indexes, as SQLite reports them, and rows that differ
+ * from what was written. The file is not changed.
+ * @throws {StoreInUse} when a process has it open.
  */
 export function checkSqliteFile(path: string): string[] {
   const lock = lockStore(path);

@@ -1,8 +1,8 @@
-/** The limits of the strictest engine, kept by every engine here: see `kvLimits`. */
+/** Checks the limits of the strictest engine, which every engine here enforces: see `kvLimits`. */
 
 import { type Bytes, EngineLimitExceeded, kvLimits } from "./engine.ts";
 
-/** Keys from here on belong to FoundationDB itself. */
+/** Keys that begin with this byte belong to FoundationDB itself. */
 const reservedFirstByte = 0xff;
 
 /** @throws {EngineLimitExceeded} for a key that cannot be written or read. */
@@ -13,7 +13,7 @@ export function checkKey(key: Bytes): void {
   }
 }
 
-/** @throws {EngineLimitExceeded} for a key of so many bytes. */
+/** @throws {EngineLimitExceeded} if a key of `count` bytes is too long. */
 export function checkKeyBytes(count: number): void {
   if (count <= kvLimits.keyBytesMax) return;
   throw new EngineLimitExceeded(`A key has ${count} bytes; at most ${kvLimits.keyBytesMax} fit`);
@@ -28,7 +28,7 @@ export function checkValue(value: Bytes): void {
   );
 }
 
-/** @throws {EngineLimitExceeded} for a transaction whose writes and guards are too many. */
+/** @throws {EngineLimitExceeded} for a transaction whose writes and guards are too large. */
 export function checkTransactionBytes(count: number): void {
   if (count <= kvLimits.transactionBytesMax) return;
   throw new EngineLimitExceeded(

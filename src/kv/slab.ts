@@ -1,26 +1,26 @@
 /**
- * Small arrays of bytes, cut from large ones. An array with memory of its own costs the runtime 350
- * to 600 ns, and its collector as much again; a piece of a slab costs 80 ns, and a write needs some
- * dozens of them for its keys and values.
+ * Allocates small byte arrays as pieces of large ones. An array with memory of its own costs the
+ * runtime several times as much to create, and to collect, and a write needs dozens of arrays
+ * for its keys and values.
  *
- * A piece keeps its whole slab in memory, so what is kept longer than its request, such as a value
- * in a cache, is copied first. And as slabs are shared, the `buffer` of such an array is not its
- * own: numbers in it are read and written through {@link viewOf}.
+ * A piece keeps its whole slab in memory. So anything kept longer than its request, such as a
+ * value in a cache, is copied first. Slabs are shared, so the `buffer` of a piece is not its
+ * own: read and write numbers in it through {@link viewOf}.
  */
 
 import type { Bytes } from "./engine.ts";
 
 const SLAB_BYTES = 32 * 1024;
-/** What is larger has memory of its own, so that little of a slab is left unused. */
+/** Larger arrays get memory of their own, so that little of a slab is left unused. */
 export const PIECE_BYTES_MAX = 4 * 1024;
-/** A UTF-16 unit becomes at most so many bytes. */
+/** A UTF-16 code unit becomes at most this many bytes. */
 const UTF8_BYTES_MAX = 3;
 
 const encoder = new TextEncoder();
 let slab = new ArrayBuffer(SLAB_BYTES);
 let used = 0;
 
-/** As many zeros. */
+/** An array of `length` zeros. */
 export function newBytes(length: number): Bytes {
   if (length > PIECE_BYTES_MAX) return new Uint8Array(length);
   if (used + length > SLAB_BYTES) startSlab();
@@ -45,7 +45,7 @@ export function bytesOfHex(digits: string): Bytes {
   return bytes;
 }
 
-/** For the numbers in an array, wherever its memory begins. */
+/** A view to read and write numbers in an array, wherever its memory begins. */
 export function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

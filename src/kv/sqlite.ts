@@ -1,11 +1,12 @@
 /**
- * THE EMBEDDED ENGINE: serializable transactions over one SQLite file, all on the calling thread.
+ * The embedded engine, with serializable transactions over one SQLite file on the calling
+ * thread.
  *
- * A body reads at one version and buffers its writes. Commits that wait are checked for conflicts
- * in order and go together into one SQLite transaction with one fsync; only then is any of them
- * acknowledged. The fsync is waited for, not blocked on: meanwhile other bodies run, but nothing
- * they have seen leaves the engine before it is durable. Those that lost run again. See
- * `README.md` for why it keeps the port's contract.
+ * A body reads at one version and buffers its writes. Waiting commits are checked for conflicts
+ * in order and are written together as one commit group with one fsync; only then is any of them
+ * acknowledged. The fsync is awaited, not blocked on: other bodies run meanwhile, but nothing
+ * they have seen leaves the engine before it is durable. Bodies that lost run again. `README.md`
+ * explains how this keeps the promises of the port.
  */
 
 import {
@@ -34,28 +35,28 @@ import { nextTurn, openTurns } from "./turns.ts";
 import { openWatches } from "./watches.ts";
 
 export interface SqliteEngineOptions extends SqliteFileOptions {
-  /** A clock that only goes forward, in milliseconds. */
+  /** A monotonic clock, in milliseconds. */
   readonly nowMs?: () => number;
-  /** The next turn of the event loop, in which the next group is committed. */
+  /** Resolves in the next turn of the event loop, in which the next group is committed. */
   readonly yieldBriefly?: () => Promise<void>;
 }
 
-/** Where a commit conflicts: the text of a key. Undefined when it took place. */
+/** Where a commit conflicts, as the text of a key; undefined when it took place. */
 type Conflict = string | undefined;
 
-/** A transaction whose body is done, waiting for its group. */
+/** A transaction whose body is done and that waits for its commit group. */
 interface Waiting {
   readonly tx: SqliteTransaction;
   resolve(conflict: Conflict): void;
   reject(error: Error): void;
 }
 
-/** Losing for so long, a transaction gives up. */
+/** A transaction that keeps losing for this long gives up. */
 const conflictsMaxMs = 10_000;
-/** Bodies that take longer than a transaction may last are run so often. */
+/** How often a body that takes longer than a transaction may last is run. */
 const expirationsMax = 3;
 /**
- * Opens the store in the file `path`, making it if there is none.
+ * Opens the store in the file `path`, creating it if there is none.
  * @throws {StoreInUse} when another process or engine has it open.
  */
 export function openSqliteEngine(options: SqliteEngineOptions): Engine {
@@ -75,12 +76,15 @@ class SqliteEngine implements Engine {
   readonly #calls = openCalls(() => this.#refuseClosed());
   readonly #log = occ.emptyConflictLog();
   #version: number;
-  /** The newest version that is on the disk: `#version`, or the one before while that is synced. */
+  /**
+   * The newest version on disk: `#version`, or the one before it while `#version` is being
+   * synced.
+   */
   #durableVersion: number;
   #syncing: Promise<void> | undefined;
-  /** Of what is durable by the redo log, and is to be so without. */
+  /** The running sync of the WAL, for commits that only the redo log makes durable so far. */
   #behind: Promise<void> | undefined;
-  /** Set when a sync failed: what is on the disk is not known any more, so nothing goes on. */
+  /** Set when a sync failed: the content of the disk is unknown then, so nothing goes on. */
   #broken: EngineUnavailable | undefined;
   readonly #breaking = Promise.withResolvers<Error>();
   readonly #queue: Waiting[] = [];
@@ -110,7 +114,7 @@ class SqliteEngine implements Engine {
     if (file.hasLeftLog) this.#syncLeftLog();
   }
 
-  /** Nobody is told of a commit that another process left in the log before it is on the disk. */
+  /** A commit that another process left in a log is not revealed before it is on disk. */
   #syncLeftLog(): void {
     this.#durableVersion = -1;
     this.#syncing = this.#sync(this.#version, [], occ.openWrittenGroup());
@@ -168,7 +172,7 @@ class SqliteEngine implements Engine {
     const isAtRest = await this.#checkpoints.close();
     this.#watches.close();
     this.#views.close();
-    // The logs may be the only good copy: the next start reads them.
+    // The logs may be the only good copy; the next start reads them.
     if (this.#broken !== undefined || !isAtRest) return this.#file.abandon();
     await this.#file.close().catch((cause) => this.#break(cause));
   }
@@ -194,8 +198,8 @@ class SqliteEngine implements Engine {
         }
       } catch (error) {
         tx.end();
-        // What a body throws because its reads were refused is no word of its own. What a commit
-        // says is final, however long it took: run again, it could land twice.
+        // An error caused by expired reads is not the body's own; run it again. The outcome of a
+        // commit is final, however long it took: run again, it could land twice.
         if (isSubmitted || !tx.isExpired) throw error;
       } finally {
         endTurn?.();
@@ -217,7 +221,7 @@ class SqliteEngine implements Engine {
   }
 
   #commit(tx: SqliteTransaction): Promise<Conflict> | undefined {
-    // What only read has seen one version, and so is where that version is in the order.
+    // A transaction that only read has seen one version, which is also its place in the order.
     if (!tx.hasWrites) return undefined;
     tx.checkSize();
     return new Promise((resolve, reject) => {
@@ -227,7 +231,7 @@ class SqliteEngine implements Engine {
   }
 
   #schedule(): void {
-    // What waits during a sync, or while the log is held, is the next group.
+    // Commits that wait during a sync, or while the WAL is held, are the next group.
     if (this.#queue.length === 0 || this.#isScheduled) return;
     if (this.#syncing !== undefined || this.#checkpoints.isHeld()) return;
     this.#isScheduled = true;
@@ -288,12 +292,12 @@ class SqliteEngine implements Engine {
       occ.recordGroup(this.#log, version, written, this.#oldestReadVersion());
     }
     if (failure !== undefined) { for (const one of accepted) one.reject(failure); }
-    // A commit that landed although it threw is seen by readers, so it is synced all the same.
+    // Readers see a commit that landed although it threw, so it is synced all the same.
     const acknowledged = failure === undefined ? accepted : [];
     if (this.#version === version) this.#syncing = this.#sync(version, acknowledged, written);
   }
 
-  /** Never rejects: a sync that fails breaks the engine. */
+  /** Never rejects: a failed sync breaks the engine. */
   async #sync(
     version: number,
     accepted: readonly Waiting[],
@@ -330,7 +334,7 @@ class SqliteEngine implements Engine {
   async #untilFlushed(): Promise<boolean> {
     await this.#syncing;
     await this.#behind;
-    // Where it cannot be flushed now, what is in the log must be on the disk all the same.
+    // Even if it cannot be flushed now, what is in the WAL must be on disk.
     if (this.#broken === undefined) this.#flush();
     try {
       if (this.#broken === undefined) await this.#file.syncAll();
@@ -357,7 +361,7 @@ class SqliteEngine implements Engine {
     this.#breaking.resolve(this.#broken);
   }
 
-  /** What was read of a commit that is still being synced must not be told before it is kept. */
+  /** Whether a read at this version may leave the engine: its commit must not still be syncing. */
   #isDurable(version: number | undefined): boolean {
     return version === undefined || version <= this.#durableVersion;
   }
@@ -367,7 +371,7 @@ class SqliteEngine implements Engine {
     if (this.#broken !== undefined) throw this.#broken;
   }
 
-  /** After a commit that failed only the store knows whether it took place. */
+  /** After a failed commit only the store knows whether it took place. */
   #storedVersion(): number {
     try {
       return this.#file.readVersion();

@@ -1,4 +1,4 @@
-/** What a commit does to the pairs of a SQLite file: the SQL of it. */
+/** The SQL statements by which a commit changes the pairs of a SQLite file. */
 
 import type { DatabaseSync } from "node:sqlite";
 import { bytesOf, type TextRange } from "./byte_text.ts";
@@ -12,14 +12,14 @@ const rowsPerCall = [32, 8, 1] as const;
 /** Key, value, checksum. */
 const VALUES_PER_ROW = 3;
 
-/** What a commit does to the store. */
+/** The changes that a commit can make to the store. */
 export interface StoreChange {
   get(key: Bytes, hash: number): Bytes | undefined;
   clear(key: Bytes): void;
   clearRange(range: TextRange): void;
-  /** Keys and values by turns. */
+  /** Keys and values, alternating. */
   setAll(pairs: Bytes[]): void;
-  /** Says what becomes of a key: told for each key that is set or cleared by itself. */
+  /** Reports the new value of a key: called for each key that is set or cleared by itself. */
   note(key: Bytes, hash: number, value: Bytes | undefined): void;
 }
 

@@ -1,6 +1,7 @@
 /**
- * The file under the SQLite engine: its schema, its connections and the SQL, and nothing of
- * transactions or conflicts. One table of pairs in byte order, one row of facts about the store.
+ * Owns the file under the SQLite engine, with its schema, its connections and the SQL. It knows
+ * nothing of transactions or conflicts. The file has one table of pairs in byte order, and one
+ * row of facts about the store.
  */
 
 import { DatabaseSync } from "node:sqlite";
@@ -19,11 +20,11 @@ import { prepareMoment } from "./store_row.ts";
 import { makeFolder, syncFolder } from "./synced_folder.ts";
 import { FORMAT, upgradeStore } from "./upgrade_store.ts";
 
-/** Chosen by measurement, as the sizes below; see `README.md`. */
+/** Chosen by measurement, like the sizes below; see `README.md`. */
 const pageBytes = 4096;
 const writerCacheKiB = 16 * 1024;
 const readerCacheKiB = 1024;
-/** Nobody holds a lock for long, but a checkpoint and a reader may meet. */
+/** No connection holds a lock for long, but a checkpoint and a reader may meet. */
 const busyTimeoutMs = 2000;
 
 /** A connection that can hold an old version. */
@@ -38,39 +39,42 @@ export interface SqliteFile extends StoredPairs, Omit<SqliteWriter, "close"> {
   readonly path: string;
   readonly bounds: SqliteSizes;
   /**
-   * Leaves one file where nothing fails; else what a kill leaves, which the next start reads.
-   * Rejects where the disk did not confirm a write.
+   * Leaves one file if nothing fails; otherwise what a kill leaves, which the next start reads.
+   * Rejects if the disk did not confirm a write.
    */
   close(): Promise<void>;
-  /** Hears why sums of pages could not be kept. */
+  /** Reports why page checksums could not be kept. */
   onUnnoted(reason: string): void;
   /** Version of the last commit, as stored. */
   readVersion(): number;
-  /** Another connection; it sees what was flushed. */
+  /** Opens another connection, which sees what was flushed. */
   openReader(): SqliteReader;
-  /** Of the database, those included that are only in the log so far. */
+  /** Pages of the database, including those that are only in the WAL so far. */
   databasePages(): number;
-  /** Bytes on the disk: of the database file and of its logs. */
+  /** Bytes on disk: of the database file, and of its logs together. */
   sizes(): Promise<{ readonly database: number; readonly log: number }>;
 }
 
 export interface SqliteFileOptions {
-  /** The database file; its folder is made when missing. */
+  /** The database file; its folder is created if missing. */
   readonly path: string;
   /** Largest size of the database file, in pages. For tests of a full disk. */
   readonly pagesMax?: number;
-  /** Other sizes than {@link SQLITE_SIZES}. For tests. */
+  /** Sizes other than {@link SQLITE_SIZES}. For tests. */
   readonly sizes?: Partial<SqliteSizes>;
-  /** Syncs the log in the place of the disk. For tests of a slow and of a failing one. */
+  /** Replaces the sync of a log. For tests of a slow disk and of a failing one. */
   readonly syncLog?: (log: Deno.FsFile) => Promise<void>;
-  /** Hears once why sums of pages could not be kept; the store goes on without. */
+  /**
+   * Called once with the reason why page checksums could not be kept; the store goes on without
+   * them.
+   */
   readonly onUnnoted?: (reason: string) => void;
 }
 
 /**
- * Opens or makes the file.
- * @throws {StoreInUse} when somebody has it open.
- * @throws {Error} when a newer build wrote it.
+ * Opens the file, or creates it.
+ * @throws {StoreInUse} when a process has it open.
+ * @throws {Error} when a newer build wrote it, or when its other files do not belong to it.
  */
 export function openSqliteFile(options: SqliteFileOptions): SqliteFile {
   const { path, pagesMax } = options;
@@ -84,10 +88,10 @@ export function openSqliteFile(options: SqliteFileOptions): SqliteFile {
       const isNew = isEmpty(db);
       if (isNew) refuseLogAlone(path);
       prepareSchema(db, path);
-      // Beside a new store there can only be those of another one.
+      // Checksums beside a new store can only be those of another one.
       if (isNew) dropSums(options, () => removePageSums(path));
       else if (!hasLeftLog) dropSums(options, () => dropForeignSums(path, prepareMoment(db)));
-      // SQLite goes on where it cannot sync the names of new files.
+      // SQLite goes on if it cannot sync the names of new files, so they are synced here.
       syncFolder(dirname(path));
       if (pagesMax !== undefined) db.exec(`PRAGMA max_page_count = ${pagesMax}`);
       return buildFile(db, options, hasLeftLog, lock);
@@ -111,8 +115,9 @@ function dropSums({ path, onUnnoted }: SqliteFileOptions, drop: () => void): voi
 }
 
 /**
- * Signing keys are in it: for the owner alone. SQLite gives its side files the same mode. Only
- * under the lock: closing the file takes away the locks that SQLite has on it in this process.
+ * The file has signing keys in it, so it is for its owner alone; SQLite gives its side files the
+ * same mode. Call this only under the lock: closing the file drops the locks that SQLite holds
+ * on it in this process.
  */
 function makePrivately(path: string): void {
   Deno.openSync(path, { create: true, append: true, mode: 0o600 }).close();
@@ -122,7 +127,7 @@ function isEmpty(db: DatabaseSync): boolean {
   return (db.prepare("SELECT count(*) AS n FROM sqlite_schema").get() as { n: number }).n === 0;
 }
 
-/** In bytes; nothing where there is no file. */
+/** In bytes; 0 if there is no file. */
 function sizeOf(path: string): number {
   try {
     return Deno.statSync(path).size;
@@ -134,7 +139,7 @@ function sizeOf(path: string): number {
 
 /**
  * Neither column is declared NOT NULL: then no statement can fail half-way, and SQLite needs no
- * journal of its own for each (a temporary file, and each page written twice).
+ * statement journal for each (a temporary file, and each page written twice).
  */
 function prepareSchema(db: DatabaseSync, path: string): void {
   db.exec(`
@@ -164,7 +169,7 @@ function buildFile(
   const readVersion = () => (version.get() as { version: number }).version;
   const bounds = { ...SQLITE_SIZES, ...sizes };
   let isTold = false;
-  // Each pass would say the same again.
+  // Each pass would report the same again.
   const onUnnoted = (reason: string) => {
     if (!isTold) tell?.(reason);
     isTold = true;
@@ -213,8 +218,8 @@ function buildFile(
 }
 
 /**
- * Connections of stores that were left as they are. Closed, also by the garbage collector, they
- * would move what is in SQLite's log and remove it.
+ * Connections of stores that were left as they are. If they were closed, even by the garbage
+ * collector, SQLite would move what is in the WAL and remove it.
  */
 const LEFT_OPEN: DatabaseSync[] = [];
 
@@ -229,7 +234,7 @@ function openReader(path: string): SqliteReader {
     ...preparePairs(db),
     pin() {
       db.exec("BEGIN");
-      // SQLite takes its version with the first read.
+      // SQLite fixes its version with the first read.
       db.prepare("SELECT version FROM store").get();
     },
     unpin: () => db.exec("COMMIT"),

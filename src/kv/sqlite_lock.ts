@@ -1,6 +1,7 @@
 /**
- * One process owns a store. The lock is the operating system's and on an open file, so that it
- * ends with its process, however that ends. Used by `sqlite_file.ts`.
+ * Locks a store so that only one process owns it. The lock is the operating system's and on an
+ * open file, so it ends with its process, however that ends. Used by `sqlite_file.ts` and by the
+ * checks of a closed store.
  */
 
 /** Another process, or another engine in this one, has the store open. */
@@ -26,6 +27,6 @@ export function lockStore(path: string): { release(): void } {
         "data folder for this one. The lock ends with its process: nothing needs to be deleted",
     );
   }
-  // Closing gives the lock up. The file stays: removing it would let two owners in.
+  // Closing the file releases the lock. The file stays: removing it would let two owners in.
   return { release: () => file.close() };
 }

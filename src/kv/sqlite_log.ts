@@ -1,36 +1,40 @@
 /**
- * SQLite's own log, the `-wal` file, as the connection that writes sees it: transactions of SQLite
- * that begin and end, how long the log is, and what empties it. Used by `sqlite_writer.ts` alone.
+ * The WAL, SQLite's own log in the `-wal` file, as the writing connection sees it. It begins and
+ * ends SQLite transactions, measures the WAL, and empties it. Used by `sqlite_writer.ts` alone.
  */
 
 import type { DatabaseSync } from "node:sqlite";
 
 export interface SqliteLog {
-  /** A transaction of SQLite is open in which something may be written. */
+  /** Whether a SQLite transaction is open in which something may be written. */
   readonly isOpen: boolean;
-  /** Pages in the log, whether or not they were moved to the database already. */
+  /** Pages in the WAL, whether or not they were moved to the database already. */
   readonly frames: number;
   /**
-   * Whether somebody has moved frames of this log before it was opened: the process before was
-   * killed, while another one had the store open and so kept what SQLite knows of its log.
+   * Whether frames of this WAL were moved before it was opened here. That means that the
+   * previous process was killed while another one had the store open and so kept what SQLite
+   * knows of its WAL.
    */
   readonly wasMoved: boolean;
-  /** Between commits a read transaction stays open: each read saves taking and giving a lock. */
+  /**
+   * Between commits a read transaction stays open, so that no read has to take and release a
+   * lock.
+   */
   beginReading(): void;
   endReading(): void;
   startWriting(): void;
-  /** Ends what was written, which is then in the log, and goes on reading. */
+  /** Ends the write transaction, which is then in the WAL, and goes on reading. */
   endWriting(): void;
-  /** Takes back what is in no ended transaction. Nothing is open then. */
+  /** Rolls back the open transaction, if there is one. Afterwards none is open. */
   rollBack(): void;
   /**
-   * Moves the log to the database, synced by SQLite as far as it moved it. Gives how many frames
-   * there are, if all are moved now.
+   * Moves the WAL to the database; SQLite syncs what it moves. Returns the number of frames if
+   * all of them are moved now.
    */
   moveAll(): number | undefined;
-  /** Empties the log, all of which was moved; false where somebody still reads in it. */
+  /** Empties a WAL of which all was moved; false if a reader still uses it. */
   truncate(): boolean;
-  /** Of the `-wal` file. */
+  /** The `-wal` file. */
   readonly file: Deno.FsFile;
 }
 
@@ -53,7 +57,7 @@ export function openSqliteLog(db: DatabaseSync, path: string): SqliteLog {
     try {
       return (countFrames.get() as { log: number }).log;
     } catch {
-      // The commit before is done whatever this says, and the next one counts again.
+      // The commit is done whatever this says, and the next one counts again.
       return frames;
     }
   }
@@ -80,7 +84,7 @@ export function openSqliteLog(db: DatabaseSync, path: string): SqliteLog {
     beginReading: () => void begin.run(),
     endReading,
     startWriting() {
-      // A new transaction sees whether all of the log was moved and may then start it anew.
+      // A new transaction sees whether all of the WAL was moved, and may then restart it.
       endReading();
       beginWrite.run();
       isOpen = true;
@@ -88,7 +92,7 @@ export function openSqliteLog(db: DatabaseSync, path: string): SqliteLog {
     endWriting() {
       commit.run();
       isOpen = false;
-      // Before the next read: in the middle of reading SQLite does not tell.
+      // Counted before the next read begins: during one, SQLite does not tell.
       frames = countLogFrames();
       begin.run();
     },

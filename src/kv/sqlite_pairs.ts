@@ -1,29 +1,30 @@
 /**
- * Pairs of a SQLite file as one connection sees them: one by its key, or a range page by page.
+ * Reads pairs of a SQLite file on one connection: one by its key, or a range page by page.
  *
- * Each array that SQLite hands over has memory of its own, which costs more than finding its row.
- * So small rows that follow each other come as one array, and keys and values are pieces of it.
+ * Each array that SQLite returns has memory of its own, which costs more than finding its row.
+ * So small consecutive rows come as one array, and keys and values are pieces of it.
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { bytesOf, textAfter, textOf, type TextRange } from "./byte_text.ts";
 import type { Bytes, KeyValue, RangeOptions } from "./engine.ts";
 
-/** Reads at whatever version the connection under it is. */
+/** Reads at whatever version its connection is. */
 export interface StoredPairs {
   /** The value under a key with this hash. */
   get(key: Bytes, hash: number): Bytes | undefined;
   /**
-   * Pairs in order, for as long as they are asked for; `bytesMax` only says how much that may be.
-   * With `keysOnly` values are empty: the index of keys is all that is read. Must be read at once.
+   * Pairs in order, for as long as they are asked for; `bytesMax` only hints at how much that
+   * may be. With `keysOnly` values are empty: only the index of keys is read. Must be read at
+   * once.
    */
   scan(range: TextRange, options: Required<RangeOptions>): Iterable<KeyValue>;
 }
 
-/** Rows of a range read by one call of SQLite, at first and at most. */
+/** Rows of a range that one call of SQLite reads, at first and at most. */
 const firstPageRows = 16;
 const pageRowsMax = 64;
-/** As long as it is not known how long rows are. */
+/** Assumed until the length of the rows is known. */
 const presumedRowBytes = 4096;
 /** Rows of more bytes are faster copied one by one. */
 const framedBytesMax = 2048;
@@ -31,7 +32,10 @@ const framedBytesMax = 2048;
 const NO_BYTES = new Uint8Array(0);
 
 type Row = readonly [key: Bytes, value: Bytes];
-/** Keys and values by turns, one after the other, and their lengths; both null for no row. */
+/**
+ * Keys and values, alternating, one after another, and their lengths; both null if there is no
+ * row.
+ */
 type Frame = readonly [bytes: Bytes | null, lengths: string | null];
 
 interface RangeStatements {
@@ -55,9 +59,10 @@ export function preparePairs(db: DatabaseSync): StoredPairs {
 }
 
 function prepareRange(db: DatabaseSync, direction: "ASC" | "DESC"): RangeStatements {
-  // `LIMIT ?` alone is looked at for the plan: SQLite would then compile the statement each time.
+  // SQLite looks at a bare `LIMIT ?` to plan, and would then compile the statement each time.
   const range = `FROM kv WHERE k >= ? AND k < ? ORDER BY k ${direction} LIMIT +?`;
-  // What the inner SELECT gives is taken in its order: it has a limit, so it is run as it stands.
+  // The outer SELECT takes rows in the inner order: the inner one has a limit, so it runs as it
+  // stands.
   const frame = "SELECT CAST(group_concat(k || v, '') AS BLOB), " +
     `group_concat(length(k) || ',' || length(v)) FROM (SELECT k, v ${range})`;
   const keys = "SELECT CAST(group_concat(k, '') AS BLOB), group_concat(length(k) || ',0') " +
@@ -69,7 +74,7 @@ function prepareRange(db: DatabaseSync, direction: "ASC" | "DESC"): RangeStateme
   };
 }
 
-/** Rows as arrays: as objects they cost a quarter more. The runtime's types do not know of it. */
+/** Rows as arrays, which are cheaper than objects. The runtime's types lack this method. */
 function prepareArrays(db: DatabaseSync, sql: string): StatementSync {
   const statement = db.prepare(sql);
   (statement as StatementSync & { setReturnArrays(isOn: boolean): void }).setReturnArrays(true);
@@ -77,9 +82,9 @@ function prepareArrays(db: DatabaseSync, sql: string): StatementSync {
 }
 
 /**
- * The rows of a range, a page at a time: one call for many rows costs a fifth of asking for each.
- * Pages grow, for most ranges are short and most of what is begun is not read to its end; and they
- * have as many rows as `bytesMax` is likely to want, for a row may be 100 KB.
+ * The rows of a range, a page at a time: one call for many rows is much cheaper than one for
+ * each. Pages grow, because most ranges are short and most reads stop before the end of their
+ * range. A page has as many rows as `bytesMax` is likely to need, because a row may be 100 KB.
  */
 function* scanPages(
   { rows, frame, keys }: RangeStatements,

@@ -1,7 +1,7 @@
 /**
- * Reading of the SQLite engine at one version: that of the first read, which is held on to until
- * the end. Reads are synchronous inside, so their promises are resolved already and a body runs to
- * its end without a turn of the event loop.
+ * Reads of the SQLite engine at one version, which the first read fixes until the end. Reads are
+ * synchronous inside, so their promises are resolved already and a body runs to its end without
+ * a turn of the event loop.
  */
 
 import {
@@ -24,7 +24,7 @@ import { emptyWriteBuffer, type WriteBuffer } from "./write_buffer.ts";
 
 const ageMaxMs = kvLimits.transactionSecondsMax * 1000;
 
-/** What a transaction needs of its engine. */
+/** What a transaction needs from its engine. */
 export interface TransactionHome {
   readonly views: SqliteViews;
   nowMs(): number;
@@ -37,25 +37,25 @@ export class SqliteReading {
   #startedMs = 0;
   #view: View | undefined;
   #isRefused = false;
-  /** Its body has returned or thrown. */
+  /** Set once its body has returned or thrown. */
   #isOver = false;
 
   constructor(home: TransactionHome) {
     this.#home = home;
   }
 
-  /** From now on, where nothing was read yet. */
+  /** The version it reads at; fixes it if nothing was read yet. */
   version(): number {
     this.pairs();
     return this.#view!.version;
   }
 
-  /** Undefined when nothing was read at a version. */
+  /** The version it reads at; undefined if nothing was read yet. */
   get readsAt(): number | undefined {
     return this.#view?.version;
   }
 
-  /** Whether a read was refused for its age. */
+  /** Whether a read was refused as expired. */
   get isRefused(): boolean {
     return this.#isRefused;
   }
@@ -64,7 +64,7 @@ export class SqliteReading {
     return this.#view !== undefined && this.#home.nowMs() - this.#startedMs > ageMaxMs;
   }
 
-  /** What is stored under a key with this hash. */
+  /** The value stored under a key with this hash. */
   find(key: Bytes, hash: number): Bytes | undefined {
     const pairs = this.pairs();
     try {
@@ -86,7 +86,7 @@ export class SqliteReading {
     }
   }
 
-  /** Holds on to the version, with the first read. */
+  /** The pairs at the version, which the first call fixes. */
   pairs(): StoredPairs {
     this.refuseOver();
     if (this.#view === undefined) {
@@ -119,7 +119,7 @@ function unreadable(cause: unknown): EngineUnavailable {
 
 const NO_WRITES = emptyWriteBuffer();
 
-/** Reads alone: no writes, no guards, and none of the memory for them. */
+/** Reads alone, without writes, guards and the memory for them. */
 export class SqliteSnapshot implements ReadTransaction {
   readonly reading: SqliteReading;
 
@@ -150,7 +150,7 @@ export class SqliteSnapshot implements ReadTransaction {
   }
 }
 
-/** Reads are done at once; what they throw is told like what they give. */
+/** Reads are done at once; what they throw becomes a rejection. */
 export function resolved<T>(read: () => T): Promise<T> {
   try {
     return Promise.resolve(read());

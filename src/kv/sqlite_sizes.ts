@@ -1,25 +1,31 @@
 /**
- * How much the SQLite engine lets pile up, in its two logs, before it does the next step. Chosen by
- * measurement; see `README.md`. Tests make them small, so that what takes a server minutes takes
- * them a second.
+ * How much the SQLite engine lets pile up in its two logs before it takes the next step. Chosen
+ * by measurement; see `README.md`. Tests make the sizes small, so that what takes a server
+ * minutes takes them a second.
  */
 
 export interface SqliteSizes {
-  /** Pages that the end of a transaction of SQLite is to write: that takes 4 us each. */
+  /** Pages that the end of a SQLite transaction should write; commits wait for them. */
   readonly pagesWanted: number;
-  /** It ends when its commits have so much in the redo log, at first, at least and at most. */
+  /**
+   * A SQLite transaction ends when its commits have this much in the redo log: at first, at
+   * least and at most.
+   */
   readonly windowBytesAtFirst: number;
   readonly windowBytesMin: number;
   readonly windowBytesMax: number;
-  /** What is larger would be written twice for nothing: with it the transaction of SQLite ends. */
+  /** A larger commit would be written twice for nothing, so it ends the SQLite transaction. */
   readonly recordBytesMax: number;
-  /** Pages in SQLite's log from which on a pass is worth it: 24 MB, four times as many at most. */
+  /** Pages in the WAL from which on a pass is worth it: 24 MB, and up to four times as many. */
   readonly startFrames: number;
-  /** Commits are held while so many are moved and synced: 1 to 10 ms. */
+  /** Commits are held while this many pages are moved and synced, for a few milliseconds. */
   readonly finishFrames: number;
   /** From here on commits wait for the passes: many short pauses instead of a long one. */
   readonly slowFrames: number;
-  /** So long a log waits for the pass under way; then all is moved, and old versions given up. */
+  /**
+   * At this length commits are held for the pass under way; then all is moved, and old versions
+   * are given up.
+   */
   readonly logFramesMax: number;
   /** How long a close waits for the pass under way, in milliseconds. */
   readonly passMsMax: number;

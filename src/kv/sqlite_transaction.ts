@@ -1,7 +1,8 @@
 /**
- * One attempt of one transaction on the SQLite engine: reads at its version with its own writes
- * laid over them, and collects guards and writes for the commit. Reads are synchronous inside, so
- * their promises are resolved already and a body runs to its end without a turn of the event loop.
+ * One attempt of one transaction on the SQLite engine. It reads at its version with its own
+ * writes laid over, and collects guards and writes for the commit. Reads are synchronous inside,
+ * so their promises are resolved already and a body runs to its end without a turn of the event
+ * loop.
  */
 
 import type {
@@ -47,9 +48,9 @@ export class SqliteTransaction extends BufferedTransaction<TransactionHome> impl
     return resolved(() => BigInt(this.#reading.version()));
   }
 
-  // What follows is for the engine alone.
+  // The rest is for the engine alone.
 
-  /** Undefined when nothing was read at a version. */
+  /** The version it reads at; undefined if nothing was read yet. */
   get readsAt(): number | undefined {
     return this.#reading.readsAt;
   }
@@ -59,7 +60,7 @@ export class SqliteTransaction extends BufferedTransaction<TransactionHome> impl
     return this.buffer.writes.size + this.buffer.stamped.length;
   }
 
-  /** Whether a read was refused for the transaction's age, or its commit would be. */
+  /** Whether a read was refused as expired, or its commit would be. */
   get isExpired(): boolean {
     return this.#reading.isRefused || (this.hasWrites && this.#reading.isTooOld);
   }
@@ -70,7 +71,7 @@ export class SqliteTransaction extends BufferedTransaction<TransactionHome> impl
     this.#reading.end();
   }
 
-  /** Completes the stamped keys and notes all that this writes. */
+  /** Completes the stamped keys and notes all writes. */
   stampAndNote(version: number, order: number, written: WrittenGroup): void {
     if (this.buffer.stamped.length > 0) this.#putStamped(version, order);
     noteWrites(written, this.buffer.writes, this.buffer.cleared);
@@ -112,7 +113,7 @@ export class SqliteTransaction extends BufferedTransaction<TransactionHome> impl
     return pairs;
   }
 
-  /** Each own write may hide a row; with ranges cleared there is no telling how many are. */
+  /** Each own write may hide a row; with cleared ranges, the number of hidden rows is unknown. */
   #rowsToScan(range: TextRange, { limit = Infinity }: RangeOptions): number {
     if (limit === Infinity || this.buffer.cleared.length > 0) return Infinity;
     return limit + own.writesWithin(this.buffer, range).length;

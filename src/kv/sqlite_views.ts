@@ -1,32 +1,33 @@
 /**
- * Versions that transactions read at. The newest is read on the writer's own connection; before a
- * commit moves that on, a view still in use is pinned to a spare connection and keeps its version.
+ * The versions that transactions of the SQLite engine read at. The newest is read on the
+ * writer's own connection. Before a commit moves that on, a view still in use is pinned to a
+ * spare connection, where it keeps its version.
  */
 
 import { kvLimits } from "./engine.ts";
 import type { SqliteFile, SqliteReader } from "./sqlite_file.ts";
 import type { StoredPairs } from "./sqlite_pairs.ts";
 
-/** One version as its readers share it. */
+/** One version, shared by its readers. */
 export interface View {
   readonly version: number;
   /** Where to read it; undefined once it was given up. */
   pairs: StoredPairs | undefined;
-  /** Transactions that may still read here. */
+  /** Transactions that may still read at it. */
   uses: number;
-  /** When the last of them began, in the engine's milliseconds. */
+  /** When the last of them began, in milliseconds of the engine's clock. */
   usedMs: number;
 }
 
 export interface SqliteViews {
-  /** The newest version, for a transaction that began at `nowMs`. Pair it with `leave`. */
+  /** Joins the newest version, for a transaction that began at `nowMs`. Pair it with `leave`. */
   join(nowMs: number): View;
   leave(view: View): void;
-  /** Pins the newest view if it is in use: before every commit. */
+  /** Pins the newest view if it is in use. Called before every commit. */
   beforeCommit(nowMs: number): void;
-  /** After a commit that did its work, or (at the version of before) that failed. */
+  /** Called after a commit that took place, or that failed (with the version from before). */
   afterCommit(version: number): void;
-  /** Gives up all versions but the newest, whoever reads them. */
+  /** Gives up all versions but the newest, even those still being read. */
   giveUpPinned(): void;
   /** Version of the oldest view in use, or `newest` when there is none. */
   oldestVersion(newest: number): number;
@@ -53,7 +54,7 @@ export function openViews(file: SqliteFile): SqliteViews {
   }
 
   function pin(view: View): void {
-    // Another connection sees what has ended.
+    // Other connections see only what has ended.
     file.flush();
     const reader = spare.pop() ?? file.openReader();
     reader.pin();

@@ -1,8 +1,9 @@
 /**
- * The one connection that writes the SQLite file. A transaction of SQLite stays open over many
- * commits, which are durable by the redo log meanwhile: so a page that they change again and again
- * is written once, and while the disk confirms a commit its rows are already put into their pages.
- * Readers of this connection see all of it; others see what ended.
+ * The only connection that writes the SQLite file, and how its commits become durable. A SQLite
+ * transaction stays open over many commits, which the redo log makes durable meanwhile. So a
+ * page that they change again and again is written once, and rows are put into their pages while
+ * the disk confirms their commit. Readers on this connection see all commits; others see what
+ * has ended.
  */
 
 import type { DatabaseSync } from "node:sqlite";
@@ -22,7 +23,7 @@ import { openSqliteLog, type SqliteLog } from "./sqlite_log.ts";
 import { prepareMoment, prepareRedoName, type RedoName } from "./store_row.ts";
 import type { SqliteSizes } from "./sqlite_sizes.ts";
 
-/** What was committed is not all in the store any more: nothing may be read or written. */
+/** Some committed data is no longer in the store, so nothing may be read or written. */
 export class CommitsLost extends Error {
   override readonly name = "CommitsLost";
 }
@@ -30,40 +31,43 @@ export class CommitsLost extends Error {
 export interface SqliteWriter {
   /**
    * Makes a commit, or throws and leaves the store as it was; durable only after `sync`.
-   * @param isBySingleKeys clears no range, so that the redo log can tell it.
-   * @throws {CommitsLost} when those before it could not be brought back.
+   * @param isBySingleKeys whether it clears no range, so that the redo log can record it.
+   * @throws {CommitsLost} when the commits before it could not be brought back.
    */
   commit(version: number, apply: (change: StoreChange) => void, isBySingleKeys: boolean): void;
-  /** Ends the transaction of SQLite that is open, for readers on other connections. */
+  /** Ends the open SQLite transaction, for readers on other connections. */
   flush(): void;
-  /** Resolves when every commit made before the call is on the disk. On a thread of the runtime. */
+  /** Resolves when every commit made before the call is on disk. Uses a thread of the runtime. */
   sync(): Promise<void>;
-  /** The same, and resolves when all that was flushed is in SQLite's log on the disk. */
+  /** Like `sync`, but also waits until everything that was flushed is on disk in the WAL. */
   syncAll(): Promise<void>;
   /**
-   * What a transaction of SQLite that has ended owes to the disk, while others go on; undefined for
-   * nothing.
+   * Syncs what an ended SQLite transaction still owes to the disk, while others go on; undefined
+   * if there is nothing.
    */
   syncBehind(): Promise<void> | undefined;
-  /** Pages in SQLite's log, whether or not they were moved to the database already. */
+  /** Pages in the WAL, whether or not they were moved to the database already. */
   logFrames(): number;
-  /** Empties both logs, all of which was moved: false where somebody still reads in them. */
+  /** Empties both logs, all of which was moved; false if a reader still uses them. */
   truncateLog(): boolean;
-  /** The process before was killed and left commits in a log, which nobody may have synced. */
+  /**
+   * Whether the previous process was killed and left commits in a log that may never have been
+   * synced.
+   */
   readonly hasLeftLog: boolean;
   /**
-   * Puts everything into the database, syncs it and removes both logs. Gives false where SQLite
-   * cannot, and rejects where the disk does not confirm it. All files are then left as after a
-   * kill, and the database must not be closed, for SQLite would remove its log.
+   * Puts everything into the database, syncs it and removes both logs. Resolves with false if
+   * SQLite cannot, and rejects if the disk does not confirm it. All files are then left as after
+   * a kill, and the database must not be closed, because SQLite would remove the WAL.
    */
   close(): Promise<boolean>;
-  /** Lets go of the files and leaves them as they are. */
+  /** Releases the files and leaves them as they are. */
   abandon(): void;
 }
 
 export interface SqliteWriterOptions {
   readonly path: string;
-  /** Whether SQLite's log was there before the file was opened. */
+  /** Whether the WAL was there before the file was opened. */
   readonly hasLeftLog: boolean;
   readonly change: StoreChange;
   /** Version of the last commit, as stored. */
@@ -71,28 +75,28 @@ export interface SqliteWriterOptions {
   readonly syncLog: (log: Deno.FsFile) => Promise<void>;
   readonly sizes: SqliteSizes;
   readonly onUnnoted: (reason: string) => void;
-  /** What was read lately may have been taken back. */
+  /** Called when recently read values may have been taken back. */
   readonly onRollback: () => void;
 }
 
-/** @throws {Error} when the redo log does not go with the store. */
+/** @throws {Error} when the redo log does not belong to the store. */
 export function openSqliteWriter(db: DatabaseSync, options: SqliteWriterOptions): SqliteWriter {
   const { path, sizes, readVersion } = options;
-  // Commits leave the fsync of the log to `sync`; checkpoints sync on their own connection.
-  // What is cleared is overwritten with zeros, in free pages too: it may have been erased by law.
+  // Commits leave the fsync of the WAL to `sync`; checkpoints sync on their own connection.
+  // Cleared data is overwritten with zeros, in free pages too: it may have been erased by law.
   db.exec("PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON");
   const log = openSqliteLog(db, path);
   if (log.wasMoved) options.onUnnoted(giveUpSums(path, "nobody knows what a killed process moved"));
   const setVersion = db.prepare("UPDATE store SET version = ?1, version_again = ?1");
   const name = prepareRedoName(db, log);
-  /** Absent while the disk has no room for it: then each commit ends a transaction of SQLite. */
+  /** Absent while the disk has no room for it; then each commit ends a SQLite transaction. */
   let redo: RedoLog | undefined;
-  /** The next sync is that of SQLite's log: the last commit is there alone, or may be. */
+  /** The next sync must be of the WAL: the last commit is only there, or may be. */
   let isLogNext = options.hasLeftLog;
   let windowBytes = sizes.windowBytesAtFirst;
-  /** Where the disk has not confirmed the transaction before, others wait from so much on. */
+  /** Redo log size at which commits wait for the WAL instead; reached while its sync is slow. */
   const redoBytesMax = 2 * sizes.windowBytesMax;
-  /** Of the redo log, since the last commit that went there. */
+  /** The sync of the redo log that its last commit needs. */
   let syncing: Promise<void> | undefined;
 
   function endWindow(redo: RedoLog): void {
@@ -100,7 +104,7 @@ export function openSqliteWriter(db: DatabaseSync, options: SqliteWriterOptions)
     redo.turn();
   }
 
-  /** Brings back what no ended transaction has; without any, reading goes on. */
+  /** Replays commits whose SQLite transaction did not end; if there are none, begins reading. */
   function replay(): boolean {
     const id = name.read();
     const records = id === undefined ? [] : readRedoLog(path, id, readVersion());
@@ -117,9 +121,9 @@ export function openSqliteWriter(db: DatabaseSync, options: SqliteWriterOptions)
   }
 
   /**
-   * After a kill, puts what the redo log has into SQLite's. On a full disk all that was kept can be
-   * read all the same: the log stays until there is room, and what it has is told to nobody before
-   * it is known to be on the disk.
+   * After a kill, puts what the redo log has into the WAL. On a full disk everything that was
+   * kept can still be read: the redo log stays until there is room, and what it has is not
+   * revealed before it is known to be on disk.
    * @returns whether there was anything.
    */
   function recover(): boolean {
@@ -142,12 +146,12 @@ export function openSqliteWriter(db: DatabaseSync, options: SqliteWriterOptions)
   }
 
   /**
-   * Begins a redo log in the place of one that has nothing of its own any more. Where the disk has
-   * no room for it there is none until the next try.
-   * @throws {Error} when the disk does not confirm SQLite's log.
+   * Begins a redo log in place of one whose content is all in the WAL. If the disk has no room
+   * for it, there is none until the next try.
+   * @throws {Error} when the disk does not confirm the WAL.
    */
   function beginLog(): void {
-    // What an older log had is on the disk in SQLite's before that is written over.
+    // What an older redo log had must be on disk in the WAL before that log is overwritten.
     if (name.read() !== undefined && !nameLog(null)) return;
     const id = name.draw();
     let begun: RedoLog;
@@ -160,7 +164,7 @@ export function openSqliteWriter(db: DatabaseSync, options: SqliteWriterOptions)
     else begun.close();
   }
 
-  /** On the disk when this returns. False where SQLite could not write it. */
+  /** The name is on disk when this returns. False if SQLite could not write it. */
   function nameLog(id: Bytes | null): boolean {
     try {
       name.write(id);
@@ -172,10 +176,10 @@ export function openSqliteWriter(db: DatabaseSync, options: SqliteWriterOptions)
     return true;
   }
 
-  /** What is in no ended transaction goes with the one that failed, and is brought back. */
+  /** Rolls back the open SQLite transaction, then replays its commits without the failed one. */
   function rollBack(isAppended: boolean): void {
     options.onRollback();
-    // SQLite may have done what it said that it had not.
+    // SQLite may have done what it reported as failed.
     isLogNext = true;
     try {
       if (isAppended) redo!.takeBack();
@@ -247,7 +251,7 @@ export function openSqliteWriter(db: DatabaseSync, options: SqliteWriterOptions)
     const isEmpty = log.truncate();
     log.beginReading();
     if (!isEmpty) return false;
-    // One that was left on a full disk still has what was cleared since.
+    // A redo log left over from a full disk still has what was cleared since, so begin a new one.
     if (redo === undefined) beginLog();
     else redo.empty();
     return redo !== undefined;
@@ -277,7 +281,7 @@ export function openSqliteWriter(db: DatabaseSync, options: SqliteWriterOptions)
       return isClean;
     },
     abandon() {
-      // Gives the lock of writers back, and writes nothing.
+      // Releases the write lock without writing anything.
       tryAll(log.rollBack);
       redo?.close();
       log.file.close();
@@ -286,19 +290,19 @@ export function openSqliteWriter(db: DatabaseSync, options: SqliteWriterOptions)
 }
 
 /**
- * Ends a transaction of SQLite whose commits have `bytes` in the redo log. The more of them met the
- * same pages, the longer the next one: gives how much that is to have.
+ * Ends a SQLite transaction whose commits have `bytes` in the redo log. Returns how much the
+ * next one should have: the more commits shared the same pages, the longer it may last.
  */
 function nextWindow(bytes: number, log: SqliteLog, sizes: SqliteSizes): number {
   const before = log.frames;
   log.endWriting();
-  // SQLite may have started its log anew.
+  // SQLite may have restarted the WAL.
   const pages = log.frames > before ? log.frames - before : log.frames;
   const fitting = bytes * sizes.pagesWanted / Math.max(1, pages);
   return Math.min(Math.max(sizes.windowBytesMin, fitting), sizes.windowBytesMax);
 }
 
-/** Moves all that was committed to the database, which is then on the disk, and cuts the log. */
+/** Moves all committed data to the database, syncs it there, and cuts the WAL. */
 async function closeWholly(
   db: DatabaseSync,
   log: SqliteLog,
@@ -322,7 +326,7 @@ async function closeWholly(
     return log.truncate();
   } finally {
     note?.end();
-    // Only now, for closing it takes away the locks that SQLite has on the file in this process.
+    // Only now, because closing it drops the locks that SQLite holds on the file in this process.
     database.close();
     log.file.close();
   }
@@ -342,7 +346,7 @@ function orClose<T>(file: Deno.FsFile, open: () => T): T {
   }
 }
 
-/** A change whose record is told before the rows are set. */
+/** A change that reports its record before its rows are set. */
 function appendingChange(
   change: StoreChange,
   version: number,
@@ -367,7 +371,7 @@ async function syncFile(path: string, sync: SqliteWriterOptions["syncLog"]): Pro
   await sync(file);
 }
 
-/** Whether all of it went well. */
+/** Whether all steps succeeded. */
 function tryAll(...steps: readonly (() => void)[]): boolean {
   try {
     for (const step of steps) step();
@@ -377,10 +381,10 @@ function tryAll(...steps: readonly (() => void)[]): boolean {
   }
 }
 
-/** A sync that nobody has waited for must have done its work too. */
+/** A sync that was not awaited yet must have succeeded too. */
 function joinSyncs(earlier: Promise<void> | undefined, next: Promise<void>): Promise<void> {
   const both = earlier === undefined ? next : earlier.then(() => next);
-  // Where a commit fails after all, nobody waits for it.
+  // If a commit fails after all, nothing awaits its sync.
   both.catch(() => {});
   return both;
 }

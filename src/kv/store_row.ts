@@ -1,4 +1,4 @@
-/** The row of facts that a store has about itself: of what moment it is, what redo log it has. */
+/** The row of facts that a store keeps about itself, such as its moment and its redo log. */
 
 import type { DatabaseSync } from "node:sqlite";
 import type { Bytes } from "./engine.ts";
@@ -6,7 +6,7 @@ import type { StoreMoment } from "./page_sums.ts";
 import { REDO_ID_BYTES } from "./redo_record.ts";
 import type { SqliteLog } from "./sqlite_log.ts";
 
-/** What is read throws where the row is not one that a store has. */
+/** The returned function throws if the row is not one that a store can have. */
 export function prepareMoment(db: DatabaseSync): () => StoreMoment {
   const facts = "version, version_again, redo, schema_version AS schema";
   const read = db.prepare(`SELECT ${facts} FROM store, pragma_schema_version`);
@@ -19,12 +19,12 @@ export function prepareMoment(db: DatabaseSync): () => StoreMoment {
   };
 }
 
-/** The name of the redo log that belongs to a store, which is its id. */
+/** The name of the redo log that belongs to a store, which is the log's id. */
 export interface RedoName {
   read(): Bytes | undefined;
-  /** Ends a transaction of SQLite. Null: none belongs to it. */
+  /** Ends a SQLite transaction. Null: no log belongs to the store. */
   write(id: Bytes | null): void;
-  /** An id for a new one. */
+  /** An id for a new log. */
   draw(): Bytes;
 }
 

@@ -1,8 +1,8 @@
-/** Names of files and folders that are as durable as what is in them. */
+/** Makes the names of files and folders as durable as what is in them. */
 
 import { dirname, resolve } from "node:path";
 
-/** What was made, renamed or removed in a folder stays so after a power cut. */
+/** Makes what was created, renamed or removed in a folder last through a power cut. */
 export function syncFolder(path: string): void {
   if (Deno.build.os === "windows") return;
   const folder = Deno.openSync(path);
@@ -14,8 +14,8 @@ export function syncFolder(path: string): void {
 }
 
 /**
- * Makes a folder for its owner alone, with those above it, and syncs the name of each new one where
- * this process may read the folder that has it.
+ * Creates a folder for its owner alone, with its missing parents. Syncs the name of each new one
+ * if this process may read the folder that has it.
  */
 export function makeFolder(path: string): void {
   const full = resolve(path);

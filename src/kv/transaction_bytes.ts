@@ -1,4 +1,4 @@
-/** The size of a transaction, as FoundationDB counts it; all engines count so. */
+/** Computes the size of a transaction as FoundationDB counts it; all engines count this way. */
 
 import type { Guards } from "./conflict_log.ts";
 import type { WriteBuffer } from "./write_buffer.ts";
@@ -6,7 +6,7 @@ import type { WriteBuffer } from "./write_buffer.ts";
 /** Bytes of the commit's stamp in a stamped key. */
 export const stampBytes = 10;
 
-/** What is written counts once as such and once as what it may conflict with. */
+/** Each write counts once for itself and once for the range it may conflict with. */
 export function countTransactionBytes(buffer: WriteBuffer, guards: Guards): number {
   let count = 0;
   for (const { key, value, delta } of buffer.writes.entries) {

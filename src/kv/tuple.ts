@@ -1,7 +1,8 @@
 /**
- * Keys from lists of elements: the tuple layer of FoundationDB, byte for byte, for strings,
- * integers and byte arrays. The order of packed bytes is the order of the elements: byte arrays
- * before strings before numbers, strings by code point, and a list before all that extend it.
+ * Packs lists of elements into keys, byte for byte as FoundationDB's tuple layer does. Elements
+ * are strings, integers and byte arrays. The order of packed bytes is the order of the elements:
+ * byte arrays before strings before numbers, strings by code point, and a list before all that
+ * extend it.
  *
  * `pack` runs for every key of every request, hence the shared scratch array.
  */
@@ -20,12 +21,12 @@ const integerBytesMax = 7;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Where packing happens. Never escapes this file; grows when a tuple needs more. */
+/** Where tuples are packed. Never leaves this file; grows when a tuple needs more. */
 let scratch: Bytes = new Uint8Array(4096);
 
 /**
  * The bytes of a tuple.
- * @throws {RangeError} for a number that is no safe integer.
+ * @throws {RangeError} for a number that is not a safe integer.
  * @throws {TypeError} for a string with a lone surrogate: two such strings could become one key.
  */
 export function pack(elements: readonly TupleElement[]): Bytes {
@@ -78,13 +79,13 @@ function packIntoScratch(elements: readonly TupleElement[]): number {
 
 function copyScratch(length: number, extra: number): Bytes {
   const copy = newBytes(length + extra);
-  // Below this size a loop beats the call into the runtime.
+  // Up to this size a loop beats the call into the runtime.
   if (length > 64) copy.set(scratch.subarray(0, length));
   else for (let i = 0; i < length; i++) copy[i] = scratch[i]!;
   return copy;
 }
 
-/** Room for `count` more bytes and for the two that every element needs. */
+/** Makes room for `count` more bytes and for the two that every element needs. */
 function reserve(at: number, count: number): void {
   if (at + count + 2 <= scratch.length) return;
   const larger = new Uint8Array(2 * (at + count + 2));
@@ -98,7 +99,7 @@ function putString(text: string, at: number): number {
   scratch[at++] = code.string;
   for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i);
-    // A zero must be escaped and all above 0x7f takes more than a byte.
+    // A zero must be escaped, and everything above 0x7f takes more than a byte.
     if (unit === 0 || unit > 0x7f) return putWideString(text, start);
     scratch[at++] = unit;
   }
@@ -139,7 +140,7 @@ function putInteger(value: number, at: number): number {
   scratch[at] = value < 0 ? code.zero - size : code.zero + size;
   const flip = value < 0 ? 0xff : 0;
   for (let rest = magnitude, i = at + size; i > at; i--) {
-    // Division, for bit operators cut to 32 bits.
+    // Division, because bit operators cut to 32 bits.
     const high = Math.floor(rest / 256);
     scratch[i] = (rest - high * 256) ^ flip;
     rest = high;
@@ -147,7 +148,7 @@ function putInteger(value: number, at: number): number {
   return at + 1 + size;
 }
 
-/** The integers nearly all keys have: positive, of up to 32 bits. */
+/** The integers that nearly all keys have: positive, of up to 32 bits. */
 function putSmallInteger(value: number, at: number): number {
   const size = value > 0xffffff ? 4 : value > 0xffff ? 3 : value > 0xff ? 2 : 1;
   scratch[at++] = code.zero + size;
@@ -168,7 +169,7 @@ function unpackInteger(bytes: Uint8Array, at: number, size: number, negative: bo
   return negative ? -magnitude : magnitude;
 }
 
-/** Index of the zero that ends an element: the first that no 0xff follows. */
+/** Index of the zero that ends an element: the first that is not followed by 0xff. */
 function findTerminator(bytes: Uint8Array, from: number): number {
   for (let at = from; at < bytes.length; at++) {
     if (bytes[at] !== 0) continue;
@@ -181,7 +182,7 @@ function findTerminator(bytes: Uint8Array, from: number): number {
 function unpackText(bytes: Uint8Array, begin: number, end: number): string {
   for (let at = begin; at < end; at++) {
     const byte = bytes[at]!;
-    // A zero is escaped and all above 0x7f is a part of a character.
+    // A zero is escaped, and everything above 0x7f is part of a longer character.
     if (byte === 0 || byte > 0x7f) return decoder.decode(unescape(bytes, begin, end));
   }
   return textOf(bytes, begin, end);

@@ -1,11 +1,11 @@
 /**
- * Turns for transactions that lost over the same key: one after the other they run again, instead
- * of all at once, of which all but one would lose again. Only a matter of speed: who does not get
- * a turn in time goes without. Used by `sqlite.ts`.
+ * Lets transactions that lost over the same key run again one after another. If all ran at once,
+ * all but one would lose again. This only matters for speed: a transaction that does not get its
+ * turn in time runs without one. Used by both engines.
  */
 
 export interface Turns {
-  /** Waits for the turn at `key`; what it gives must be called when the attempt is over. */
+  /** Waits for the turn at `key`. Call the returned function when the attempt is over. */
   take(key: string): Promise<() => void>;
 }
 
@@ -13,7 +13,7 @@ export interface Turns {
 const waitMsMax = 200;
 
 export function openTurns(): Turns {
-  /** The end of the last turn that was given out. */
+  /** The end of the last turn given out, by key. */
   const last = new Map<string, Promise<void>>();
 
   async function take(key: string): Promise<() => void> {
@@ -36,7 +36,7 @@ async function endOrTimeout(end: Promise<void>): Promise<void> {
   clearTimeout(timer);
 }
 
-/** The next turn of the event loop. */
+/** Resolves in the next turn of the event loop. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

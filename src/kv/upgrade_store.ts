@@ -1,10 +1,10 @@
 /**
- * Brings a store of an earlier format to that of this build, in place and in one transaction. What
- * a killed process left in a redo log of the earlier form goes into the store with it.
+ * Upgrades a store of an earlier format to that of this build, in place and in one transaction.
+ * What a killed process left in a redo log of the earlier form goes into the store with it.
  *
- * Formats: 2 has checksums of rows; beside a store of 3 there may be a redo log; in one of 4 heads
- * of streams may have events; a store of 5 names its redo log; a store of 6 has sums of its pages
- * beside it. An earlier build would write pages without them, so it must refuse the store.
+ * Formats: 2 has row checksums; 3 may have a redo log beside it; 4 may have events in the heads
+ * of streams; 5 names its redo log; 6 has page checksums beside it. An earlier build would write
+ * pages without them, so it must refuse the store.
  */
 
 import type { DatabaseSync } from "node:sqlite";
@@ -18,12 +18,12 @@ import { rowChecksum } from "./row_checksum.ts";
 /** The format of the stores of this build. */
 export const FORMAT = 6;
 const FORMAT_MIN = 2;
-/** Up to this one no store names its redo log. */
+/** Stores up to this format do not name their redo log. */
 const FORMAT_UNNAMED_LOG = 4;
 
 /**
- * @throws {Error} when a newer build wrote the store, when none did, or when its redo log does not
- *   go with it. The store is then as it was.
+ * @throws {Error} when a newer build wrote the store, when no release wrote it, or when its redo
+ * log does not belong to it. The store is then unchanged.
  */
 export function upgradeStore(db: DatabaseSync, path: string): void {
   const { format, version } = db.prepare("SELECT format, version FROM store").get() as {
@@ -42,7 +42,7 @@ export function upgradeStore(db: DatabaseSync, path: string): void {
   }
   const isLogUnnamed = format <= FORMAT_UNNAMED_LOG;
   const left = isLogUnnamed ? readUnnamedLog(path, version) : [];
-  // Of a later life of the store, of which this is an older copy.
+  // Any checksums are of a later life of the store, of which this is an older copy.
   removePageSums(path);
   db.exec("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; BEGIN IMMEDIATE");
   try {
@@ -74,10 +74,13 @@ function replay(db: DatabaseSync, records: readonly RedoRecord[]): void {
   }
 }
 
-/** Length of the rest, 4; CRC-32 of version and rest, 4; version, 8; the rest. Little-endian. */
+/**
+ * Length of the rest, 4 bytes; CRC-32 of version and rest, 4; version, 8; the rest.
+ * Little-endian.
+ */
 const HEADER_BYTES = 16;
 const CHECKED_FROM = 8;
-/** The number of cleared keys, which is always there. */
+/** The number of cleared keys is always there. */
 const REST_BYTES_MIN = 4;
 
 function readUnnamedLog(path: string, version: number): RedoRecord[] {
@@ -103,7 +106,7 @@ function readIfThere(path: string): Uint8Array {
   }
 }
 
-/** As far as the records are whole and follow each other. */
+/** The records, as far as they are whole and follow each other. */
 function* recordsOf(log: Uint8Array): Generator<RedoRecord> {
   const view = new DataView(log.buffer, log.byteOffset, log.length);
   let expected: number | undefined;

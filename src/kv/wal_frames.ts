@@ -1,6 +1,7 @@
 /**
- * SQLite's log, the `-wal` file, read as a file: which pages are in it, and what its frames hold.
- * https://sqlite.org/fileformat2.html#walformat. SQLite alone says how many of its frames count.
+ * Reads the WAL as a file: which pages are in it, and what its frames hold. See
+ * https://sqlite.org/fileformat2.html#walformat. SQLite alone knows how many of its frames
+ * count.
  */
 
 import { crc32 } from "node:zlib";
@@ -8,22 +9,22 @@ import { readAllAt } from "./file_ranges.ts";
 
 const HEAD_BYTES = 32;
 const MAGIC = 0x377f0682;
-/** The last bit of the magic says in which byte order its checksums are. */
+/** The last bit of the magic says in which byte order the WAL's checksums are. */
 const MAGIC_MASK = 0xfffffffe;
 const PAGE_BYTES_AT = 8;
 const SALTS_AT = 16;
 const FRAME_HEAD_BYTES = 24;
 const FRAME_SALTS_AT = 8;
-/** So many frames are read at once. */
+/** Frames that are read at once. */
 const CHUNK_FRAMES = 64;
 
 export interface WalHead {
   readonly pageBytes: number;
-  /** Other ones each time that SQLite begins its log anew; each frame of this log has them. */
+  /** They change each time SQLite restarts the WAL; each frame of the current WAL carries them. */
   readonly salts: bigint;
 }
 
-/** Undefined where no log was begun. */
+/** Undefined if no WAL was begun. */
 export function readWalHead(wal: Deno.FsFile): WalHead | undefined {
   const bytes = new Uint8Array(HEAD_BYTES);
   if (readAllAt(wal, 0, bytes) < HEAD_BYTES) return undefined;
@@ -33,9 +34,9 @@ export function readWalHead(wal: Deno.FsFile): WalHead | undefined {
 }
 
 /**
- * CRC-32 of the last frame of each page, of the frames after `from` up to `to`, which SQLite has
- * moved. They must stay where they are until this returns.
- * @throws {Error} when a frame is not of this log.
+ * CRC-32 of the last frame of each page, among the frames after `from` up to `to`, which SQLite
+ * has moved. The frames must stay where they are until this returns.
+ * @throws {Error} when a frame is not of this WAL.
  */
 export function sumLastFrames(
   wal: Deno.FsFile,
@@ -47,7 +48,7 @@ export function sumLastFrames(
   const chunk = new Uint8Array(CHUNK_FRAMES * frameBytes);
   const view = new DataView(chunk.buffer);
   const sums = new Map<number, number>();
-  // From the end on: so of each page the last frame is met first, and the others are left out.
+  // Backwards, so that the last frame of each page is met first and the others are skipped.
   for (let end = to; end > from; end -= CHUNK_FRAMES) {
     const begin = Math.max(from, end - CHUNK_FRAMES);
     const bytes = chunk.subarray(0, (end - begin) * frameBytes);
@@ -65,7 +66,7 @@ export function sumLastFrames(
   return sums;
 }
 
-/** The pages that have a frame in the log, also in what SQLite does not count any more. */
+/** The pages that have a frame in the WAL, including frames that SQLite no longer counts. */
 export function pagesInWal(wal: Deno.FsFile): ReadonlySet<number> {
   const pages = new Set<number>();
   const head = readWalHead(wal);

@@ -1,4 +1,4 @@
-/** Who waits for a change of which key, within this process. Used by the SQLite engine. */
+/** Tracks who waits for a change of which key within this process. Used by the SQLite engine. */
 
 import type { Bytes, Watch } from "./engine.ts";
 import { textOf } from "./byte_text.ts";
@@ -7,7 +7,7 @@ import { hashOf, isWithin, type Keyed } from "./key_bytes.ts";
 
 export interface Watches {
   add(key: Bytes): Watch;
-  /** Resolves the watches of all that was written, with true. */
+  /** Resolves the watches of everything that was written with true. */
   notify(written: Written): void;
   /** Resolves all watches with false. */
   close(): void;

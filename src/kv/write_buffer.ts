@@ -1,6 +1,6 @@
 /**
- * What one transaction has written and not yet committed. Answers reads of own writes, and says
- * which parts of a range the transaction does not own and hence must guard.
+ * The uncommitted writes of one transaction. It answers reads of own writes, and tells which
+ * parts of a range the transaction does not own and hence must guard.
  */
 
 import type { Bytes } from "./engine.ts";
@@ -9,7 +9,7 @@ import { compareKeys, compareWithText, hashOf, isWithin, type Keyed } from "./ke
 import { KeyMap } from "./key_map.ts";
 import { newBytes, viewOf } from "./slab.ts";
 
-/** The last word on one key: an addition if `delta` is there, else a value or its removal. */
+/** The final write to a key: an addition if `delta` is there, otherwise a value or its removal. */
 export interface Write extends Keyed {
   readonly value: Bytes | undefined;
   readonly delta: bigint | undefined;
@@ -29,14 +29,14 @@ export interface WriteBuffer {
   cleared: TextRange[];
   readonly stamped: StampedWrite[];
   /**
-   * The places of `writes` in the order of their keys, without those that have come since it was
-   * made: undefined where it is to be made.
+   * The places of `writes` in key order, without those added since it was made; undefined until
+   * it is made.
    */
   order: number[] | undefined;
 }
 
 const COUNTER_BYTES = 8;
-/** From so many on sorting all is the smaller work. */
+/** With more new keys than this, sorting all of them again is less work. */
 const freshMax = 100;
 
 export function emptyWriteBuffer(): WriteBuffer {
@@ -47,7 +47,10 @@ export function hasWrites(buffer: WriteBuffer): boolean {
   return buffer.writes.size > 0 || buffer.cleared.length > 0 || buffer.stamped.length > 0;
 }
 
-/** What the transaction has written to a key. Most reads come before the first write. */
+/**
+ * The transaction's own write to a key. Most reads come before the first write, hence the
+ * shortcut.
+ */
 export function findWrite({ writes }: WriteBuffer, key: Bytes, hash: number): Write | undefined {
   return writes.size === 0 ? undefined : writes.get(key, hash);
 }
@@ -57,7 +60,7 @@ export function putWrite(buffer: WriteBuffer, key: Bytes, value: Bytes | undefin
   buffer.writes.put({ key, hash: hashOf(key), value, delta: undefined });
 }
 
-/** Adds to a counter; to a value if this transaction already knows it, else blindly. */
+/** Adds to a counter: to its value if this transaction already knows it, otherwise blindly. */
 export function addWrite(buffer: WriteBuffer, key: Bytes, delta: bigint): void {
   const { writes } = buffer;
   const hash = hashOf(key);
@@ -71,7 +74,7 @@ export function addWrite(buffer: WriteBuffer, key: Bytes, delta: bigint): void {
   }
 }
 
-/** Clears every key of the range and forgets what was written there before. */
+/** Clears every key of the range and forgets earlier writes there. */
 export function clearWrites(buffer: WriteBuffer, range: TextRange): void {
   if (range.begin >= range.end) return;
   buffer.writes.removeWhere(({ key }) => isWithin(key, range));
@@ -143,7 +146,7 @@ export function addToCounter(value: Bytes | undefined, delta: bigint): Bytes {
   return sum;
 }
 
-/** A body that reads ranges between its writes has few new keys each time: these are put in. */
+/** A body that reads ranges between its writes adds few keys each time, so they are inserted. */
 function orderOf(buffer: WriteBuffer): number[] {
   const { entries } = buffer.writes;
   const { order } = buffer;
@@ -159,7 +162,7 @@ function orderOf(buffer: WriteBuffer): number[] {
   return order;
 }
 
-/** How many of the places come before the first that does not, where all that do are in front. */
+/** How many of the places satisfy `isBefore`, given that all of those come first. */
 function countBefore(order: readonly number[], isBefore: (place: number) => boolean): number {
   let low = 0;
   let high = order.length;

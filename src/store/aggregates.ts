@@ -1,4 +1,4 @@
-/** The index of ids behind the aggregate listing: byte-wise order of the canonical id. */
+/** The index of ids behind the aggregate listing, in byte-wise order of the canonical id. */
 
 import { splitStreamKey, type StreamKey, streamKey } from "../domain/stream_key.ts";
 import type { ReadTransaction, Transaction } from "../kv/engine.ts";
@@ -25,7 +25,7 @@ export async function listAggregateIds(
     : keyAfter(keys.aggregate(tenant, type, page.start));
   const options = { limit: page.limit, keysOnly: true };
   const pairs = await tx.getRange({ begin, end: range.end }, options);
-  // The first key of the range is what all have in common and one byte.
+  // The first key of the range is the prefix that all keys share, and one byte.
   const common = range.begin.length - 1;
   return pairs.map(({ key }) => unpack(key.subarray(common))[0] as string);
 }

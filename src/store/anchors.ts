@@ -1,7 +1,8 @@
 /**
- * The anchors of an environment, numbered from 1, and of each the blocks of its tree: for 1,024
- * streams the hash over them and the key of the first. With one anchor's blocks and the chunks of
- * `tree_chunks.ts` any stream is proved, and no tree is kept whole. Spec: "Anchors".
+ * The anchors of an environment, numbered from 1, and the blocks of their trees. A block has the
+ * hash over 1,024 streams and the key of the first of them. With one anchor's blocks and the
+ * chunks of `tree_chunks.ts` any stream can be proved, and no tree is kept whole. See
+ * docs/reference/audit.md.
  */
 
 import { assert } from "../domain/assert.ts";
@@ -15,17 +16,17 @@ import { setLargeValue, wholeValue } from "./large_value.ts";
 
 type Reads = Pick<ReadTransaction, "get" | "getRange">;
 
-/** The cut of which an anchor is being made. */
+/** The cut for which an anchor is being made. */
 export interface AnchorBuild {
   /** The epoch that the cut ended (`audit_cuts.ts`). */
   readonly cut: number;
-  /** What `readRewrites` gave in the transaction of the cut. */
+  /** The result of `readRewrites` in the transaction of the cut. */
   readonly rewrites: string;
   /** ISO 8601 UTC, before the cut. */
   readonly created_at: string;
-  /** Random: who works on it. Another one means that somebody else has taken over. */
+  /** Random id of its worker. Another one means that another worker has taken over. */
   readonly attempt: string;
-  /** Milliseconds since 1970: when somebody was last seen to work on it. */
+  /** When its worker was last seen, in milliseconds since 1970. */
   readonly seen_ms: number;
 }
 
@@ -35,7 +36,7 @@ export interface AnchorState {
   readonly building?: AnchorBuild;
 }
 
-/** An anchor with its place in the order of its environment. */
+/** An anchor with its number in the order of its environment. */
 export interface NumberedAnchor {
   readonly number: number;
   readonly anchor: InstanceAnchor;
@@ -75,7 +76,7 @@ export async function readAnchor(
   return { number, anchor: decodeRecord((await tx.get(keys.anchor(tenant, number)))!) };
 }
 
-/** At most `limit`, the newest first; those older than the number `before`. */
+/** At most `limit` anchors, newest first; only those older than the number `before`. */
 export async function listAnchors(
   tx: Reads,
   tenant: number,
@@ -90,7 +91,7 @@ export async function listAnchors(
   }));
 }
 
-/** Those of a stored anchor, by key. */
+/** The blocks of a stored anchor, by key. */
 export async function readBlocks(tx: Reads, tenant: number, number: number): Promise<TreeBlock[]> {
   const key = keys.anchorBlocks(tenant, number);
   const value = await tx.get(key);

@@ -1,6 +1,6 @@
 /**
- * API keys. The record of a key is found by the SHA-256 of its secret text; the text itself is
- * kept nowhere. A revoked key is gone from all three places.
+ * API keys, found by the SHA-256 of their secret text, which itself is stored nowhere. A revoked
+ * key is removed from all three places.
  */
 
 import type { ApiKeyView, Scope } from "../domain/access.ts";
@@ -11,7 +11,7 @@ import { decodeRecord, encodeRecord } from "./json_record.ts";
 import { keys } from "./keys.ts";
 
 export interface ApiKeyRecord {
-  /** Begins with its time of making, so that ids sort by age. */
+  /** Begins with its time of creation, so that ids sort by age. */
   readonly id: string;
   readonly name: string;
   readonly scope: Scope;
@@ -20,11 +20,11 @@ export interface ApiKeyRecord {
   /** The tenant's number. */
   readonly tenant: number;
   readonly created_at: string;
-  /** ISO 8601 UTC; from then on the key is as good as revoked. */
+  /** ISO 8601 UTC; from then on the key counts as revoked. */
   readonly revoke_at?: string;
 }
 
-/** A record with the hash under which it is kept. */
+/** A record with the hash under which it is stored. */
 export interface StoredApiKey {
   readonly record: ApiKeyRecord;
   /** 64 lowercase hex characters. */
@@ -58,7 +58,7 @@ export async function listApiKeyRecords(
   return (await listStoredApiKeys(tx, tenant)).map(({ record }) => record);
 }
 
-/** As {@link listApiKeyRecords}, each with its hash; at most `limit`. */
+/** Like {@link listApiKeyRecords}, each with its hash; at most `limit`. */
 export async function listStoredApiKeys(
   tx: Pick<ReadTransaction, "get" | "getRange">,
   tenant: number,
@@ -73,7 +73,7 @@ export async function listStoredApiKeys(
   return stored.filter((key) => key !== undefined);
 }
 
-/** Stores a new key, or a record changed under the same hash. */
+/** Stores a new key, or a changed record under the same hash. */
 export function storeApiKey(tx: Transaction, { record, hash }: StoredApiKey): void {
   const hashBytes = Uint8Array.fromHex(hash);
   tx.set(keys.apiKeyByHash(hashBytes), encodeRecord(record));
@@ -89,7 +89,7 @@ export function removeApiKey(tx: Transaction, { record, hash }: StoredApiKey): v
   bumpAccessVersion(tx);
 }
 
-/** What may be listed of a key. */
+/** The fields of a key that may be listed. */
 export function viewApiKey(record: ApiKeyRecord): ApiKeyView {
   const { id, name, scope, environment, created_at, revoke_at } = record;
   return { id, name, scope, environment, created_at, ...(revoke_at && { revoke_at }) };

@@ -1,11 +1,12 @@
 /**
- * Which events an anchor covers. Every write transaction reads the epoch, guarded, and leaves it in
- * the heads it sets; a cut is the transaction that ends an epoch. So each write is wholly before or
- * wholly behind a cut, however many streams it is about. Spec: "Snapshot cut".
+ * Decides which events an anchor covers, by dividing writes into epochs. Every write transaction
+ * reads the epoch, guarded, and stores it in the heads it sets; a cut is the transaction that
+ * ends an epoch. So each write is wholly before or wholly after a cut, however many streams it
+ * is about. See docs/reference/audit.md.
  *
- * The first write to a stream within an epoch leaves a mark with what the stream was before: the
+ * The first write to a stream within an epoch leaves a mark with what the stream was before. The
  * marks tell what has changed since a cut, and what a stream was at the latest one. Before the
- * first cut (epoch 0) nothing is marked: the first anchor looks at every stream.
+ * first cut (epoch 0) nothing is marked, because the first anchor looks at every stream.
  */
 
 import { assert } from "../domain/assert.ts";
@@ -24,7 +25,7 @@ export async function readEpoch(tx: Pick<ReadTransaction, "get">, tenant: number
   return value === undefined ? 0 : unpack(value)[0] as number;
 }
 
-/** From the commit on, writes are of another epoch. */
+/** From this commit on, writes belong to another epoch. */
 export function setEpoch(tx: Transaction, tenant: number, epoch: number): void {
   tx.set(keys.auditEpoch(tenant), pack([epoch]));
 }
@@ -44,7 +45,7 @@ export function markChange(
 /** A stream as it was at a cut. */
 export type StreamAtCut = Frontier & { readonly generation: number };
 
-/** A stream as it was at the cut that ended epoch `cut`, the latest one; empty if not there yet. */
+/** A stream as it was at the latest cut, which ended epoch `cut`; empty if it did not exist yet. */
 export async function readAtCut(
   tx: Pick<ReadTransaction, "get">,
   tenant: number,
@@ -54,7 +55,7 @@ export async function readAtCut(
   return asAtCut(tx, tenant, stream, decodeHead(await tx.get(keys.head(tenant, stream))), cut);
 }
 
-/** The same of a stream whose head is now `head`: at once, unless it was written to since. */
+/** The same for a stream whose head is now `head`. Needs no read, unless it was written since. */
 export function asAtCut(
   tx: Pick<ReadTransaction, "get">,
   tenant: number,
@@ -70,7 +71,7 @@ export function asAtCut(
   });
 }
 
-/** A stream that was changed in an epoch, and what it was before that; empty if not there yet. */
+/** A stream that was changed in an epoch, and what it was before; empty if it did not exist yet. */
 export interface ChangedStream {
   readonly stream: StreamKey;
   readonly before: Frontier;
@@ -93,7 +94,7 @@ export async function listChanged(
   return { changed, last: pairs.at(-1)?.key };
 }
 
-/** Forgets what was changed in epochs up to `cut`: an anchor covers it. */
+/** Forgets the changes of epochs up to `cut`, which an anchor covers now. */
 export function clearChanges(tx: Transaction, tenant: number, cut: number): void {
   tx.clearRange(changesUpTo(tenant, cut));
 }
@@ -102,7 +103,7 @@ function changesUpTo(tenant: number, cut: number): KeyRange {
   return { begin: keys.auditChanges(tenant).begin, end: keys.auditChangesOf(tenant, cut).end };
 }
 
-/** How many streams were rewritten so far: a cut is void when one was since. */
+/** The counter of rewritten streams, in hex: a cut is void if it has changed since. */
 export async function readRewrites(
   tx: Pick<ReadTransaction, "get">,
   tenant: number,

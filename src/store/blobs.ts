@@ -1,6 +1,6 @@
 /**
- * Uploaded modules by name and version. A version never changes and never goes, so whatever was
- * folded with it can be folded again.
+ * Uploaded modules by name and version. A version never changes and is never removed, so
+ * whatever was folded with it can be folded again.
  */
 
 import { assert } from "../domain/assert.ts";
@@ -13,7 +13,7 @@ import { setLargeValue, wholeValue } from "./large_value.ts";
 
 type Reads = Pick<ReadTransaction, "get" | "getRange">;
 
-/** What each reference stands for now, by its text. One small read for each. */
+/** What each reference stands for now, by its text. Costs one small read for each. */
 export async function findBlobs(
   tx: Reads,
   tenant: number,
@@ -49,7 +49,7 @@ export async function readNewestBlob(
   return pair && decodeRecord<BlobVersion>(pair.value);
 }
 
-/** The version of that name that was made from a file of this SHA-256. */
+/** The version of that name that was made from a file with this SHA-256. */
 export async function findBlobByHash(
   tx: Reads,
   tenant: number,
@@ -61,7 +61,10 @@ export async function findBlobByHash(
   return value && decodeRecord<BlobVersion>(value);
 }
 
-/** Keeps a new version: the file, and `module`, what runs of it. Both fit one transaction. */
+/**
+ * Stores a new version: the file, and `module`, the form of it that runs. Both fit one
+ * transaction.
+ */
 export function storeBlob(
   tx: Transaction,
   tenant: number,
@@ -79,7 +82,7 @@ export function storeBlob(
 
 type Named = Pick<BlobVersion, "name" | "version">;
 
-/** The module of a version that is there, as it runs. */
+/** The module of an existing version, in the form that runs. */
 export function readModule(tx: Reads, tenant: number, { name, version }: Named): Promise<Bytes> {
   return readPart(tx, tenant, keys.blobModule(tenant, name, version));
 }
@@ -95,7 +98,7 @@ async function readPart(tx: Reads, tenant: number, key: Bytes): Promise<Bytes> {
   return await wholeValue(tx, tenant, key, value);
 }
 
-/** At most `limit` versions in the order of names and numbers, after the version `after`. */
+/** At most `limit` versions by name and number, after the version `after`. */
 export async function listBlobs(
   tx: Pick<ReadTransaction, "getRange">,
   tenant: number,

@@ -1,7 +1,7 @@
 /**
- * The log of commits: which stream has grown by which events, in the order in which that became
- * visible. A reader that has seen a place of it will never find anything new before that place. It
- * is written only where somebody reads it (`watched_types.ts`, `logged`).
+ * The commit log: which stream grew by which events, in the order in which that became visible.
+ * A reader that has seen a place in it will never find anything new before that place. It is
+ * written only where something reads it (`watched_types.ts`, `logged`).
  */
 
 import { Buffer } from "node:buffer";
@@ -13,33 +13,35 @@ import { newBytes } from "../kv/slab.ts";
 import { pack, unpack } from "../kv/tuple.ts";
 import { keyAfter, keys } from "./keys.ts";
 
-/** Events of one stream that one commit has appended. */
+/** Events of one stream that one commit appended. */
 export interface CommittedEvents {
   readonly stream: StreamKey;
-  /** Index of the first. */
+  /** Index of the first event. */
   readonly first: number;
   readonly count: number;
 }
 
 export interface LoggedCommit extends CommittedEvents {
   readonly shard: number;
-  /** To be kept as the cursor by whoever has done all up to this one. */
+  /** The cursor for a reader that has done everything up to this commit. */
   readonly position: Bytes;
 }
 
-/** Tells those who watch that something was put into the log. Once at most in a transaction. */
+/** Tells watchers that something was put into the log. At most once in a transaction. */
 export function signalCommits(tx: Transaction): void {
   tx.add(keys.commitSignal(), 1n);
 }
 
-/** Once at most for a stream in a transaction: its place is the stamp of the commit. */
+/** At most once for a stream in a transaction, because its place is the stamp of the commit. */
 export function logCommit(tx: Transaction, tenant: number, events: CommittedEvents): void {
   const { stream, first, count } = events;
   const prefix = keys.commitLog(tenant, commitLogShard(`${tenant}/${stream}`));
   tx.setStamped(prefix, pack([stream]), pack([first, count]));
 }
 
-/** At most `limit` commits of one shard after `position`; from the start where it is undefined. */
+/**
+ * At most `limit` commits of one shard after `position`, or from the start if that is undefined.
+ */
 export async function readCommits(
   tx: Pick<ReadTransaction, "getRange">,
   tenant: number,
@@ -94,7 +96,7 @@ export async function hasCommits(
   return (await tx.getRange(wholeLog(tenant), { limit: 1 })).length > 0;
 }
 
-/** How many commits are left in it, `max` at most. */
+/** How many commits are left in it, counted up to `max`. */
 export async function countCommits(
   tx: Pick<ReadTransaction, "getRange">,
   tenant: number,
@@ -103,7 +105,7 @@ export async function countCommits(
   return (await tx.getRange(wholeLog(tenant), { limit: max, keysOnly: true })).length;
 }
 
-/** The position of the newest commit of a shard; undefined where it is empty. */
+/** The position of the newest commit of a shard; undefined if it is empty. */
 export async function lastCommitPosition(
   tx: Pick<ReadTransaction, "getRange">,
   tenant: number,
@@ -113,7 +115,7 @@ export async function lastCommitPosition(
   return last?.key.slice(keys.commitLog(tenant, shard).length);
 }
 
-/** Whether commits up to and with `position` are left in a shard. */
+/** Whether commits up to and including `position` are left in a shard. */
 export async function hasCommitsUntil(
   tx: Pick<ReadTransaction, "getRange">,
   tenant: number,
@@ -146,7 +148,7 @@ function keyAt(tenant: number, shard: number, position: Bytes): Bytes {
   return key;
 }
 
-/** A stamp may have any bytes, also those with which no part of a tuple begins. */
+/** A stamp may have any bytes, also those with which no element of a tuple begins. */
 function logRange(tenant: number, shard: number) {
   const begin = keys.commitLog(tenant, shard);
   return { begin, end: keys.commitLog(tenant, shard + 1) };

@@ -1,12 +1,12 @@
 /**
- * How far each reader of the log of commits has come. The cursor is moved by the transaction that
- * does what it has read about, after it has read the cursor: so nothing is done twice or left out.
+ * How far each reader of the commit log has come. The transaction that does a reader's work also
+ * reads the cursor and moves it, so nothing is done twice or left out.
  */
 
 import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
 import { keys } from "./keys.ts";
 
-/** One part of the log, as one reader sees it. */
+/** One shard of the log, as one reader sees it. */
 export interface CursorName {
   readonly tenant: number;
   readonly consumer: string;
@@ -21,7 +21,7 @@ export function readCursor(
   return tx.get(keys.cursor(tenant, consumer, shard));
 }
 
-/** To be called in the transaction of the effect. */
+/** Call this in the transaction of the effect. */
 export function moveCursor(
   tx: Transaction,
   { tenant, consumer, shard }: CursorName,
@@ -30,7 +30,7 @@ export function moveCursor(
   tx.set(keys.cursor(tenant, consumer, shard), position);
 }
 
-/** For a reader that is no more. */
+/** For a reader that no longer exists. */
 export function clearCursors(tx: Transaction, tenant: number, consumer: string): void {
   tx.clearRange(keys.cursors(tenant, consumer));
 }

@@ -1,8 +1,8 @@
 /**
- * Deliveries that are to be made, in lanes: one for each listener and stream, in the order of the
- * stream. A mark says that the first delivery of a lane may be due; marks are what the workers of
- * the whole deployment look for. A delivery and its mark are set by the transaction of the event,
- * which reads neither. Decisions, section 14.
+ * Pending deliveries in lanes, one for each listener and stream, in the order of the stream. A
+ * mark says that the first delivery of a lane may be due; the workers of the whole deployment
+ * look for marks. The transaction of an event sets a delivery and its mark, and reads neither.
+ * See docs/reference/listeners.md.
  */
 
 import type { Delivery, Lane } from "../domain/listener/delivery.ts";
@@ -19,12 +19,12 @@ type Reads = Pick<ReadTransaction, "get" | "getRange">;
 
 /** A delivery in its lane. */
 export interface LaneEntry {
-  /** Of its event, in the stream. */
+  /** Index of its event in the stream. */
   readonly index: number;
   readonly delivery: Delivery;
 }
 
-/** One that waits, of one listener. */
+/** A pending delivery of one listener. */
 export interface PendingDelivery extends LaneEntry {
   readonly stream: StreamKey;
 }
@@ -34,11 +34,14 @@ export interface PendingPlace {
   readonly index: number;
 }
 
-/** Whose lanes they are. */
+/** A listener that lanes belong to. */
 export type Endpoint = Pick<Lane, "tenant" | "listener">;
 
 const PRESENT = new Uint8Array(0);
-/** A timer sets the mark of a lane: listener and stream are its id. Names have no slash. */
+/**
+ * Separates listener and stream in the id of a lane's timer, which sets its mark. Names have no
+ * slash.
+ */
 const SEPARATOR = "/";
 
 export function laneShard({ tenant, listener, stream }: Lane): number {
@@ -50,7 +53,7 @@ export function encodeDelivery(delivery: Delivery): Bytes {
   return encodeRecord(delivery);
 }
 
-/** Puts a delivery in, as {@link encodeDelivery} gave it; {@link markLane} makes it be seen. */
+/** Adds a delivery from {@link encodeDelivery}; workers see it only after {@link markLane}. */
 export function putDelivery(tx: Transaction, lane: Lane, index: number, value: Bytes): void {
   tx.set(deliveryKey(lane, index), value);
 }
@@ -68,7 +71,7 @@ export function clearDelivery(tx: Transaction, lane: Lane, index: number): void 
   tx.clear(deliveryKey(lane, index));
 }
 
-/** The first `limit` of a lane. */
+/** The first `limit` deliveries of a lane. */
 export async function listLane(tx: Reads, lane: Lane, limit: number): Promise<LaneEntry[]> {
   const { tenant, listener, stream } = lane;
   const pairs = await tx.getRange(keys.lane(tenant, listener, stream), { limit });
@@ -77,15 +80,15 @@ export async function listLane(tx: Reads, lane: Lane, limit: number): Promise<La
   ));
 }
 
-/** Says that there may be something to do in a lane. */
+/** Marks a lane as one that may have something to do. */
 export function markLane(tx: Transaction, lane: Lane): void {
   tx.set(markKey(lane), PRESENT);
 }
 
 /**
- * Looks at what is first in a lane by now, guarded, so that nothing that is put in meanwhile is
- * missed: the mark stays where that is due, a timer takes its place where it is due later. True
- * where the mark stays.
+ * Looks at the first delivery of a lane, guarded, so that none added meanwhile is missed. If it
+ * is due, the mark stays; if it is due later, a timer replaces the mark; if there is none, the
+ * mark goes. Returns true if the mark stays.
  */
 export async function restLane(tx: Transaction, lane: Lane, nowMs: number): Promise<boolean> {
   const [first] = await listLane(tx, lane, 1);
@@ -95,7 +98,7 @@ export async function restLane(tx: Transaction, lane: Lane, nowMs: number): Prom
   return false;
 }
 
-/** Tells those who watch that lanes were marked. */
+/** Tells watchers that lanes were marked. */
 export function signalLanes(tx: Transaction): void {
   tx.add(keys.laneSignal(), 1n);
 }
@@ -104,13 +107,13 @@ export function laneTimer({ tenant, listener, stream }: Lane, dueMs: number): Ti
   return { dueMs, tenant, kind: "delivery", id: `${listener}${SEPARATOR}${stream}` };
 }
 
-/** The lane whose timer it is. */
+/** The lane that a timer is for. */
 export function laneOfTimer({ tenant, id }: Timer): Lane {
   const at = id.indexOf(SEPARATOR);
   return { tenant, listener: id.slice(0, at), stream: id.slice(at + 1) as StreamKey };
 }
 
-/** Whose marked lanes come next in a shard, after all of `after`. */
+/** The next listener with marked lanes in a shard, after all of `after`. */
 export async function nextMarkedEndpoint(
   tx: Reads,
   shard: number,
@@ -144,7 +147,7 @@ export async function listMarkedLanes(
   ));
 }
 
-/** At most `limit` marked lanes of a shard, whosever. */
+/** At most `limit` marked lanes of a shard, of any listener. */
 export async function listMarks(tx: Reads, shard: number, limit: number): Promise<Lane[]> {
   const pairs = await tx.getRange(keys.laneMarks(shard), { limit });
   return pairs.map(({ key }) => {
@@ -153,7 +156,7 @@ export async function listMarks(tx: Reads, shard: number, limit: number): Promis
   });
 }
 
-/** At most `limit` that wait for one listener, by stream and place, after `after`. */
+/** At most `limit` pending deliveries of one listener, by stream and index, after `after`. */
 export async function listPending(
   tx: Reads,
   { tenant, listener }: Endpoint,
@@ -171,7 +174,7 @@ export async function listPending(
   });
 }
 
-/** At most `limit` of all that waits in an environment, after `after`. */
+/** At most `limit` pending deliveries of an environment, after `after`. */
 export async function listTenantDeliveries(
   tx: Reads,
   tenant: number,
@@ -198,8 +201,8 @@ function markKey(lane: Lane): Bytes {
 }
 
 /**
- * Removes the next deliveries of the events of an erased stream: of one listener after the other.
- * Marks and timers of lanes in which nothing is left go by themselves.
+ * Removes the next deliveries of events of an erased stream, one listener after another. Marks
+ * and timers of lanes that become empty go by themselves.
  */
 export async function removeStreamDeliveries(
   tx: Transaction,

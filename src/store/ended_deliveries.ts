@@ -1,6 +1,6 @@
 /**
- * Deliveries that are over: kept for a while for people to look at and to ask for again, by
- * listener and state in the order of their ids. Decisions, section 14.
+ * Deliveries that have ended, by listener and state in the order of their ids. They are kept for
+ * a while, for people to look at and to ask for again. See docs/reference/listeners.md.
  */
 
 import {
@@ -19,7 +19,7 @@ import { keyAfter, keys } from "./keys.ts";
 
 type Reads = Pick<ReadTransaction, "get" | "getRange">;
 
-/** The id is in the key. */
+/** Without the id, which is in the key. */
 type Stored = Omit<EndedDelivery, "delivery"> & { readonly delivery: Omit<Delivery, "id"> };
 
 export function storeEnded(tx: Transaction, at: Endpoint, ended: EndedDelivery): void {
@@ -32,7 +32,7 @@ export function clearEnded(tx: Transaction, at: Endpoint, { end, delivery }: End
   tx.clear(keys.endedDelivery(at.tenant, at.listener, end.state, delivery.id));
 }
 
-/** The one of that id, however it ended. */
+/** The delivery with that id, however it ended. */
 export async function findEnded(
   tx: Reads,
   { tenant, listener }: Endpoint,
@@ -49,11 +49,11 @@ export interface EndedPage {
   readonly limit: number;
   /** Exclusive. */
   readonly after?: string;
-  /** The newest first. */
+  /** Newest first. */
   readonly reverse: boolean;
 }
 
-/** Those of one state, by id. */
+/** The deliveries of one state, by id. */
 export async function listEnded(
   tx: Pick<ReadTransaction, "getRange">,
   { tenant, listener }: Endpoint,
@@ -71,7 +71,7 @@ export async function listEnded(
   return pairs.map(({ key, value }) => decode(unpack(key).at(-1) as string, value));
 }
 
-/** How many of one state, counted up to `countMax`. */
+/** How many deliveries are in one state, counted up to `countMax`. */
 export async function countEnded(
   tx: Pick<ReadTransaction, "getRange">,
   { tenant, listener }: Endpoint,
@@ -82,20 +82,20 @@ export async function countEnded(
   return (await tx.getRange(range, { limit: countMax, keysOnly: true })).length;
 }
 
-/** Where a walk is, among those of one listener and state. */
+/** Where a sweep is, among the deliveries of one listener and state. */
 export interface EndedDeliveryPlace {
   readonly listener: string;
   readonly state: EndState;
-  /** The one that was looked at last; none before the first. */
+  /** The delivery that was looked at last; none before the first. */
   readonly id?: string;
-  /** Newer ones that are kept. */
+  /** Newer deliveries that are kept. */
   readonly kept: number;
 }
 
 /**
- * Looks at the next `limit` of a tenant, of each listener and state the newest first, and removes
- * those that are older than their time, or of which enough are newer. `next`: where to go on;
- * undefined when the tenant is done.
+ * Looks at the next `limit` deliveries of a tenant, of each listener and state the newest first.
+ * Removes those that are past their time, and those with enough newer ones. `next` is where to
+ * go on; undefined when the tenant is done.
  */
 export async function sweepEndedDeliveries(
   tx: Transaction,
@@ -109,7 +109,7 @@ export async function sweepEndedDeliveries(
   const { listener, state } = place;
   const { keptMax, retentionSeconds } = RETENTION[state];
   const page = { limit, after: place.id, reverse: true };
-  // Unguarded: nobody changes what is over, and removing it twice does no harm.
+  // Unguarded: an ended delivery does not change, and removing it twice does no harm.
   const looked = await listEnded(tx.unguarded, { tenant, listener }, state, page);
   let { kept } = place;
   for (const each of looked) {
@@ -141,7 +141,7 @@ const RETENTION = {
   dropped: UNDELIVERED,
 } as const;
 
-/** The next listener and state of which there are some. */
+/** The next listener and state that have any. */
 async function nextPlace(
   tx: Transaction,
   tenant: number,
@@ -162,7 +162,7 @@ function decode(id: string, value: Bytes): EndedDelivery {
   return { delivery: { id, ...delivery }, ...rest };
 }
 
-/** Removes the next ones of events of an erased stream, with the log of their tries. */
+/** Removes the next deliveries of events of an erased stream, with the log of their attempts. */
 export async function removeStreamEnded(
   tx: Transaction,
   { tenant, stream, length }: ErasedStream,

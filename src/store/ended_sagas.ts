@@ -1,7 +1,7 @@
 /**
- * Sagas that have ended: kept for `limits.sagaRetentionSeconds`, then removed. No index of its own
- * tells when: a saga cannot have ended before it was started, so whoever walks the lists from the
- * oldest on is done at the first one that was started later than that.
+ * Removes ended sagas after `limits.sagaRetentionSeconds`. They have no index by their end. A
+ * saga cannot have ended before it was started, so a walk through the lists from the oldest on
+ * is done at the first one that was started too recently.
  */
 
 import { limits } from "../domain/limits.ts";
@@ -21,8 +21,8 @@ export interface EndedSagaPlace {
 const END_STATES = SAGA_STATES.filter(isEndState);
 
 /**
- * Removes those of the next `limit` ended sagas of a tenant that ended so long before `now` (Unix
- * seconds). `next`: where to go on; undefined when the tenant is done.
+ * Looks at the next `limit` ended sagas of a tenant, and removes those that ended long enough
+ * before `now` (Unix seconds). `next` is where to go on; undefined when the tenant is done.
  */
 export async function sweepEndedSagas(
   tx: Transaction,
@@ -42,7 +42,7 @@ export async function sweepEndedSagas(
       : keyAfter(keys.sagaListed(tenant, ALL_SAGAS, state, last));
     const end = keys.sagaListed(tenant, ALL_SAGAS, state, sagaIdsFrom(endedBy + 1));
     const room = { limit: limit - looked };
-    // Unguarded: what has ended does not change any more.
+    // Unguarded: an ended saga does not change any more.
     const pairs = await tx.unguarded.getRange({ begin, end }, room);
     const ids = pairs.map(({ key }) => unpack(key).at(-1) as string);
     const records = await Promise.all(ids.map((id) => readSaga(tx.unguarded, tenant, id)));

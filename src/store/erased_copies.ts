@@ -1,6 +1,6 @@
 /**
- * What an erased stream leaves behind, and how it is removed: page by page, each in a transaction
- * of its own, after the markers have taken the place of the events. Whatever feature keeps copies
+ * Removes what an erased stream leaves behind, page by page, each in a transaction of its own.
+ * This begins after markers have taken the place of the events. Every feature that keeps copies
  * of events, or of what follows from them, has a remover (`commands/erasure/copies.ts`).
  */
 
@@ -13,17 +13,17 @@ import { clearLargeValue, wholeBytes } from "./large_value.ts";
 export interface ErasedStream {
   readonly tenant: number;
   readonly stream: StreamKey;
-  /** Events that were erased: those written since have higher indexes. */
+  /** Number of events that were erased; those written since have higher indexes. */
   readonly length: number;
-  /** Of the stream since. */
+  /** Generation of the stream since the erasure. */
   readonly generation: number;
   readonly tombstoneId: string;
-  /** When that was, in milliseconds since 1970. */
+  /** When the events were erased, in milliseconds since 1970. */
   readonly erasedMs: number;
 }
 
 /**
- * Removes the next page of one kind of copies, after the key `after`. Gives where to go on;
+ * Removes the next page of one kind of copies, after the key `after`. Returns where to go on;
  * undefined when there are no more. May be run again for a page that is done.
  */
 export type CopyRemover = (
@@ -32,12 +32,12 @@ export type CopyRemover = (
   after: Bytes | undefined,
 ) => Promise<Bytes | undefined>;
 
-/** Pairs of a page: their number, and about their bytes. */
+/** Size of a page: the number of its pairs, and about their bytes. */
 const PAGE = { limit: 500, bytesMax: 1024 * 1024 };
 
 /**
- * Shows `take` the next pairs of a range. Unguarded: what `take` changes it reads again, where
- * others may change it too.
+ * Passes the next pairs of a range to `take`. Unguarded: `take` must read again what it changes,
+ * if others may change it too.
  */
 export async function takePage(
   tx: Transaction,
@@ -51,7 +51,7 @@ export async function takePage(
   return pairs.at(-1)?.key;
 }
 
-/** Clears the next values of a range, whole, those first that come first. */
+/** Clears the next values of a range with all their pieces, in the order of their keys. */
 export async function clearPage(
   tx: Transaction,
   tenant: number,

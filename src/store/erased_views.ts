@@ -1,7 +1,8 @@
 /**
- * Views when a stream is erased: the rewrite is put into the log of commits, so that the upkeep
- * refreshes all rows that show the stream, and rows that still show what it was lose their data at
- * once, for some may never be refreshed. Decisions, section 18.
+ * Takes the data of an erased stream out of projections. The rewrite is put into the commit log,
+ * so that the upkeep refreshes all rows that show the stream. Rows that still show the old
+ * generation lose their data at once, because some may never be refreshed. See
+ * docs/reference/erasure.md.
  */
 
 import type { JsonObject } from "../domain/json.ts";
@@ -27,15 +28,15 @@ import { openWatchedTypes } from "./watched_types.ts";
 export interface RewrittenStream {
   readonly tenant: number;
   readonly stream: StreamKey;
-  /** Of the stream since. */
+  /** Generation of the stream since the rewrite. */
   readonly generation: number;
-  /** When that was, in milliseconds since 1970. */
+  /** When it was rewritten, in milliseconds since 1970. */
   readonly erasedMs: number;
 }
 
 const PAGE_ROWS = 100;
 
-/** To be called in the transaction that sets the rewritten head; `length`: of the stream. */
+/** Call this in the transaction that sets the rewritten head; `length` is that of the stream. */
 export async function logRewrite(
   tx: Transaction,
   tenant: number,
@@ -49,8 +50,8 @@ export async function logRewrite(
 }
 
 /**
- * Takes the data out of the next rows that show an older generation of the stream; to be called
- * after the rewrite. Gives where to go on; undefined when there are no more.
+ * Takes the data out of the next rows that show an older generation of the stream. Call it after
+ * the rewrite. Returns where to go on; undefined when there are no more.
  */
 export async function eraseFromViews(
   tx: Transaction,
@@ -99,7 +100,9 @@ async function versionsOf(
   ).sort((a, b) => a.place.number - b.place.number || a.place.version - b.place.version);
 }
 
-/** The next rows that may show the stream, and the last of the page; none where it was the end. */
+/**
+ * The next rows that may show the stream, and the last one of a full page; no `last` at the end.
+ */
 async function rowsOf(
   tx: Transaction,
   { place, document }: ErasedVersion,
@@ -116,7 +119,7 @@ async function rowsOf(
   return { all: [...own, ...shown], last: shown.length < PAGE_ROWS ? undefined : shown.at(-1) };
 }
 
-/** What the row is about and from is kept: the upkeep compares it when it refreshes the row. */
+/** Keeps what the row is about and made from: the upkeep compares it when it refreshes the row. */
 async function eraseRow(
   tx: Transaction,
   { place, isReady }: ErasedVersion,
@@ -133,6 +136,6 @@ async function eraseRow(
 function showsOlder(row: StoredRow, stream: StreamKey, generation: number): boolean {
   const marks: readonly SourceMark[] = [...row.sources, ...row.includes];
   const mark = marks.find(([each]) => each === stream);
-  // A row that does not have it as a source is the stream's own.
+  // A row that does not have the stream as a source is the stream's own.
   return (mark?.[1] ?? row.generation) < generation;
 }

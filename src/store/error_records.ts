@@ -1,4 +1,4 @@
-/** Diagnostics of 5xx answers, kept for a day. Spec: "Error record (diagnostic)". */
+/** Diagnostic records of 5xx answers, kept for a day. See docs/reference/errors.md. */
 
 import type { ErrorRecord } from "../domain/error_record.ts";
 import { limits } from "../domain/limits.ts";
@@ -19,7 +19,10 @@ export function storeErrorRecord(tx: Transaction, tenant: number, record: ErrorR
   tx.set(keys.errorDue(hour, tenant, record.error_id), new Uint8Array(0));
 }
 
-/** At most `limit` records of a tenant before the id `start`, newest first; ended ones too. */
+/**
+ * At most `limit` records of a tenant before the id `start`, newest first, expired ones
+ * included.
+ */
 export async function listErrorRecords(
   tx: Pick<ReadTransaction, "getRange">,
   tenant: number,
@@ -53,7 +56,7 @@ export function isFresh(record: ErrorRecord, nowMs: number): boolean {
   return ageMs < limits.errorRecordRetentionSeconds * MS_PER_SECOND;
 }
 
-/** Removes up to `limit` records that have ended by `nowMs`; gives how many. */
+/** Removes up to `limit` records that have expired by `nowMs`; returns how many. */
 export async function sweepErrorRecords(tx: Transaction, nowMs: number, limit: number) {
   const { begin } = keys.errorDues();
   const hour = Math.floor(nowMs / MS_PER_SECOND / SECONDS_PER_HOUR);
@@ -66,14 +69,14 @@ export async function sweepErrorRecords(tx: Transaction, nowMs: number, limit: n
   return due.length;
 }
 
-/** Removes the next ones that tell of an erased stream, in whatever words. */
+/** Removes the next records that mention an erased stream, in whatever words. */
 export async function removeStreamErrors(
   tx: Transaction,
   { tenant, stream }: ErasedStream,
   after: Bytes | undefined,
 ): Promise<Bytes | undefined> {
   return await takePage(tx, keys.errorRecords(tenant), after, ({ key, value }) => {
-    // What is due for removal finds nothing then.
+    // The due entry stays, and finds nothing to remove later.
     if (decoder.decode(value).includes(stream)) tx.clear(key);
   });
 }

@@ -1,4 +1,4 @@
-/** Where the keys of the first start were written: for all who start later and somewhere else. */
+/** Records where the keys of the first start were written, for later starts on other machines. */
 
 import type { ReadTransaction, Transaction } from "../kv/engine.ts";
 import { decodeRecord, encodeRecord } from "./json_record.ts";

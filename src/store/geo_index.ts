@@ -1,10 +1,10 @@
 /**
- * The index of points: each aggregate that has one is kept under its newest point, sorted by cells
- * (`domain/geo/cells.ts`). Which point that is, the head of its stream says, so that the old one is
- * found without a read, and two streams never meet at one key.
+ * The index of points, which has each aggregate under its newest point. It is sorted by cells
+ * (`domain/geo/cells.ts`). The head of a stream says which point is its newest. So the old point
+ * is found without a read, and two streams never meet at one key. See docs/reference/geo.md.
  *
- * It is part of the streams, not of the spec: what events have stored stays there whatever is
- * deployed. An export does not carry it; an import makes it anew from the events.
+ * The index is part of the streams, not of the spec: the points of stored events stay, whatever
+ * is deployed. A transfer does not carry it; the receiving store rebuilds it from the events.
  */
 
 import { type GeoPlace, leavesOf } from "../domain/geo/cells.ts";
@@ -19,7 +19,7 @@ import { keyAfter, keys } from "./keys.ts";
 const PRESENT = new Uint8Array(0);
 const LEAF_BYTES = 8;
 
-/** What moving the point of a stream counts in a transaction, at most: two keys, one value. */
+/** The most that moving the point of a stream adds to a transaction: two keys, one value. */
 export function pointBytes(stream: StreamKey): number {
   return KEY_FACTOR * (UTF8_BYTES_MAX * stream.length + 3 * PLACE_BYTES);
 }
@@ -27,8 +27,8 @@ const KEY_FACTOR = 6;
 const UTF8_BYTES_MAX = 3;
 
 /**
- * Moves a stream's point from where its head has it, `before`, to `after`, which its next head must
- * have; undefined for none. The caller has read the head in this transaction.
+ * Moves a stream's point from `before`, where its head has it, to `after`, where its next head
+ * must have it; undefined for none. The caller has read the head in this transaction.
  */
 export function movePoint(
   tx: Transaction,
@@ -47,7 +47,7 @@ function isSamePlace(a: GeoPlace, b: GeoPlace): boolean {
   return a.leaf === b.leaf && a.lat === b.lat && a.lng === b.lng;
 }
 
-/** The first `limit` points of an area of one type; fewer are all. */
+/** The first `limit` points of one type in an area; fewer means that these are all. */
 export async function readPoints(
   tx: Pick<ReadTransaction, "getRange">,
   tenant: number,
@@ -61,7 +61,7 @@ export async function readPoints(
     : afterPoint(tenant, type, after);
   const end = keys.geoLeaf(tenant, type, encodeLeaf(to));
   const pairs = await tx.getRange({ begin, end }, { limit });
-  // What all of them begin with is not read again and again.
+  // The prefix that all keys share is not decoded again and again.
   const prefix = keys.geoPoints(tenant, type).begin.length - 1;
   return pairs.map(({ key }) => {
     const [place, id] = unpack(key.subarray(prefix)) as [Uint8Array, string];

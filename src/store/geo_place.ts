@@ -1,4 +1,7 @@
-/** A place as 24 bytes: its leaf (u64), then latitude and longitude as doubles, all big endian. */
+/**
+ * Encodes a place in 24 bytes. They are its leaf (u64), then latitude and longitude as doubles,
+ * all big-endian.
+ */
 
 import type { GeoPlace } from "../domain/geo/cells.ts";
 

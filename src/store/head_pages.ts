@@ -1,7 +1,7 @@
 /**
- * The heads of all streams of an environment, read through in the order of the streams' keys. A
- * head is the last of what a stream is made of, so reading through passes its events too: those of
- * short streams cost less than asking for each head, and those of long ones are left out.
+ * Reads the heads of all streams of an environment, in the order of the streams' keys. A head is
+ * the last part of its stream, so reading through passes events too. Those of short streams cost
+ * less than a read for each head; those of long streams are skipped.
  */
 
 import type { StreamKey } from "../domain/stream_key.ts";
@@ -10,17 +10,17 @@ import { unpack } from "../kv/tuple.ts";
 import { keyAfter, keys, streamPart } from "./keys.ts";
 import { decodeHead, type StreamHead } from "./stream_head.ts";
 
-/** Of events and heads, passed in one page. */
+/** Bytes of events and heads that one page passes. */
 const PAGE_BYTES = 128 * 1024;
 
 export interface HeadPage {
   /** By key, byte-wise. */
   readonly heads: readonly { readonly stream: StreamKey; readonly head: StreamHead }[];
-  /** Where the next page begins; undefined behind the last one. */
+  /** Where the next page begins; undefined after the last one. */
   readonly last: StreamKey | undefined;
 }
 
-/** The heads of the streams that come after `after` by key: some, if there are any. */
+/** The heads of the streams after `after`, by key; at least one, if there are any. */
 export async function listHeads(
   tx: Pick<ReadTransaction, "get" | "getRange">,
   tenant: number,
@@ -29,7 +29,7 @@ export async function listHeads(
   const { begin, end } = keys.allStreams(tenant);
   const from = after === undefined ? begin : keyAfter(keys.head(tenant, after));
   const pairs = await tx.getRange({ begin: from, end }, { bytesMax: PAGE_BYTES });
-  // The first key of the range is what all have in common and one byte.
+  // The first key of the range is the prefix that all keys share, and one byte.
   const common = begin.length - 1;
   const heads: { stream: StreamKey; head: StreamHead }[] = [];
   let last: StreamKey | undefined;
@@ -41,7 +41,7 @@ export async function listHeads(
     if (isHead) heads.push({ stream, head: decodeHead(value) });
   }
   if (last === undefined || isHead) return { heads, last };
-  // In the middle of a stream: the rest of its events are passed over.
+  // The page ended in the middle of a stream: the rest of its events is skipped.
   const head = await tx.get(keys.head(tenant, last));
   if (head !== undefined) heads.push({ stream: last, head: decodeHead(head) });
   return { heads, last };

@@ -1,6 +1,7 @@
 /**
- * The 24-hour ledger of keyed writes. Spec: "Idempotency key lifecycle". An entry commits with the
- * events it answers for, so a key is recorded exactly when its write landed.
+ * The ledger of idempotency keys, which remembers keyed writes for 24 hours. An entry commits
+ * with the events it answers for, so a key is recorded exactly when its write landed. See
+ * docs/reference/writing.md.
  */
 
 import { limits } from "../domain/limits.ts";
@@ -10,9 +11,9 @@ import { bytesOfHex } from "../kv/slab.ts";
 import { pack, unpack } from "../kv/tuple.ts";
 import { keyAfter, keys } from "./keys.ts";
 
-/** What the ledger keeps of a write: enough to answer a replay word for word. */
+/** The ledger's record of a write, enough to answer a replay word for word. */
 export interface LedgerEntry {
-  /** Unix seconds of the last use; the entry ends a day later. */
+  /** Unix seconds of the last use; the entry expires a day later. */
   readonly used: number;
   readonly bodyHash: string;
   readonly written: Omit<Written, "replayed">;
@@ -23,7 +24,7 @@ export type LedgerAnswer =
   | { readonly kind: "mismatch" }
   | { readonly kind: "recorded"; readonly written: Written };
 
-/** What is kept under the key of `claim`, ended or not. */
+/** The entry under the key of `claim`, expired or not. */
 export function readLedger(
   tx: Pick<ReadTransaction, "get">,
   tenant: number,
@@ -32,7 +33,7 @@ export function readLedger(
   return tx.get(keys.ledger(tenant, key)).then((value) => value && decodeEntry(value));
 }
 
-/** What `entry` says to `claim` at `now` (Unix seconds). An expired entry is unseen. */
+/** The answer that `entry` gives to `claim` at `now` (Unix seconds). An expired entry is unseen. */
 export function answerFromEntry(
   entry: LedgerEntry | undefined,
   claim: IdempotencyClaim,
@@ -54,7 +55,7 @@ export function recordInLedger(
   setEntry(tx, tenant, claim.key, { used: now, bodyHash: claim.bodyHash, written });
 }
 
-/** A replay starts the entry's day anew. */
+/** A replay restarts the entry's day. */
 export function touchLedger(
   tx: Transaction,
   tenant: number,
@@ -72,7 +73,7 @@ export interface LedgerCursor {
   readonly after?: string;
 }
 
-/** What one step of a sweep has done. */
+/** The result of one step of a sweep. */
 export interface LedgerSweep {
   readonly removed: number;
   /** Where to go on; undefined when the tenant is done. */
@@ -80,8 +81,8 @@ export interface LedgerSweep {
 }
 
 /**
- * Removes the ended ones of the next `limit` entries of a tenant. Walking the ledger is cheaper
- * than a due mark for each write.
+ * Removes the expired ones of the next `limit` entries of a tenant. Walking the ledger is
+ * cheaper than a due mark for each write.
  */
 export async function sweepLedger(
   tx: Transaction,
@@ -95,7 +96,7 @@ export async function sweepLedger(
   let removed = 0;
   for (const { key, value } of pairs) {
     if (!isExpired(decodeEntry(value), now)) continue;
-    // Guarded now: a replay at this moment keeps the entry.
+    // Guarded now, because a replay at this moment keeps the entry.
     const current = await tx.get(key);
     if (current === undefined || !isExpired(decodeEntry(current), now)) continue;
     tx.clear(key);
@@ -106,12 +107,12 @@ export async function sweepLedger(
   return { removed, next: { tenant, after: unpack(last.key).at(-1) as string } };
 }
 
-/** An entry and the key it is kept under. */
+/** An entry and the key it is stored under. */
 export interface NamedLedgerEntry extends LedgerEntry {
   readonly key: string;
 }
 
-/** At most `limit` entries after the key `after`, ended ones too. */
+/** At most `limit` entries after the key `after`, expired ones included. */
 export async function listLedger(
   tx: Pick<ReadTransaction, "getRange">,
   { tenant, after }: LedgerCursor,
@@ -126,12 +127,12 @@ export async function listLedger(
   }));
 }
 
-/** Keeps an entry as it was. */
+/** Stores an entry as it was. */
 export function storeLedgerEntry(tx: Transaction, tenant: number, entry: NamedLedgerEntry): void {
   setEntry(tx, tenant, entry.key, entry);
 }
 
-/** True when the entry's day is over at `now` (Unix seconds). */
+/** Whether the entry's day is over at `now` (Unix seconds). */
 export function isExpired(entry: LedgerEntry, now: number): boolean {
   return entry.used + limits.idempotencyRetentionSeconds <= now;
 }
@@ -145,7 +146,7 @@ function setEntry(
   tx.set(keys.ledger(tenant, idempotencyKey), encodeEntry(entry));
 }
 
-/** A tuple: a third of the size of JSON, and written for every keyed event. */
+/** A tuple, because it is a third of the size of JSON and every keyed event writes one. */
 function encodeEntry({ used, bodyHash, written }: LedgerEntry): Bytes {
   const { form, requestId, impliedCount, targets } = written;
   const parts = [used, bytesOfHex(bodyHash), form, requestId, impliedCount];

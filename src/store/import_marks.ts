@@ -1,7 +1,7 @@
 /**
- * Imports under way. What an import brings is kept under a tenant number that no environment has
- * yet; the mark names it, so that a later import into the same environment finds and removes what
- * one that died has left.
+ * Marks of transfers under way, each with the tenant number that it fills. No environment has
+ * that number yet. With the mark, a later transfer into the same environment finds and removes
+ * what one that died has left.
  */
 
 import type { Environment } from "../domain/tenant.ts";
@@ -9,13 +9,13 @@ import type { ReadTransaction, Transaction } from "../kv/engine.ts";
 import { decodeRecord, encodeRecord } from "./json_record.ts";
 import { keys } from "./keys.ts";
 
-/** The environment that an import fills: by slug, for its instance may not exist yet. */
+/** The environment that a transfer fills, by slug, because its instance may not exist yet. */
 export interface ImportPlace {
   readonly slug: string;
   readonly environment: Environment;
 }
 
-/** The tenant number of the import under way; undefined when there is none. */
+/** The tenant number of the transfer under way; undefined if there is none. */
 export async function readImportMark(
   tx: Pick<ReadTransaction, "get">,
   { slug, environment }: ImportPlace,
@@ -32,7 +32,7 @@ export function clearImportMark(tx: Transaction, { slug, environment }: ImportPl
   tx.clear(keys.importMark(slug, environment));
 }
 
-/** Removes all that an import has brought so far. */
+/** Removes everything that a transfer has brought so far. */
 export function clearImported(tx: Transaction, tenant: number): void {
   tx.clearRange(keys.tenant(tenant));
 }

@@ -1,7 +1,8 @@
 /**
- * Work that an import has brought: entries of the outbox and timers. Their queues are the whole
- * deployment's, so until the environment is there they are kept under its number, where no worker
- * looks. A mark names environments that are there and whose work is not in the queues yet.
+ * Outbox entries and timers that a transfer has brought, until they go to their queues. The
+ * queues are the whole deployment's. So until the environment is there, its work is kept under
+ * its tenant number, where no worker looks. A mark names environments that are there and whose
+ * work is not in the queues yet.
  */
 
 import type { OutboxPlace, WaitingEntry } from "../domain/reaction/outbox_entry.ts";
@@ -14,7 +15,7 @@ import { setTimer, type Timer, type TimerKind } from "./timers.ts";
 
 type StreamKey = OutboxPlace["stream"];
 
-/** A step ends after the piece with which it has moved so many bytes. */
+/** A step ends after the piece with which it has moved this many bytes. */
 const STEP_BYTES = 1024 * 1024;
 const ENTRIES = 0;
 const NOTHING = new Uint8Array(0);
@@ -31,7 +32,7 @@ export function keepImportedTimer(tx: Transaction, { tenant, kind, id, dueMs }: 
   tx.set(keys.importedTimer(tenant, kind, id), encoder.encode(String(dueMs)));
 }
 
-/** Whether such an entry was kept already. */
+/** Whether this entry was kept already. */
 export async function hasImportedEntry(
   tx: Pick<ReadTransaction, "get">,
   { tenant, stream, index, number }: OutboxPlace,
@@ -39,12 +40,12 @@ export async function hasImportedEntry(
   return await tx.get(keys.importedEntry(tenant, stream, index, number)) !== undefined;
 }
 
-/** Says that the environment is there, and that what was kept back may go to the queues. */
+/** Marks an environment as there: the work that was kept back may go to the queues. */
 export function markImportedWork(tx: Transaction, tenant: number): void {
   tx.set(keys.importedWork(tenant), NOTHING);
 }
 
-/** An environment whose work is not all in the queues; undefined when there is none. */
+/** An environment whose work is not all in the queues; undefined if there is none. */
 export async function nextImportedWork(
   tx: Pick<ReadTransaction, "getRange">,
 ): Promise<number | undefined> {
@@ -53,9 +54,9 @@ export async function nextImportedWork(
 }
 
 /**
- * Puts up to `limit` pieces into their queues: all entries before the first timer, for a saga whose
- * time is over looks for what it awaits among the entries. Gives how many; with the last of them
- * the mark goes.
+ * Moves up to `limit` pieces to their queues. All entries go before the first timer, because a
+ * saga that times out looks for its awaited event among the entries. Returns how many were
+ * moved; the mark goes with the last of them.
  */
 export async function moveImportedWork(
   tx: Transaction,

@@ -1,6 +1,7 @@
 /**
- * Imports of an environment by their ids. A record is written in the transactions that append the
- * import's events, so it never tells more or less than is there. It stays: a rerun must find it.
+ * Imports of events into an environment, by their ids. A record is written in the transactions
+ * that append the import's events, so it never reports more or less than is there. It is never
+ * removed, because a rerun must find it.
  */
 
 import type { ImportRecord } from "../domain/import/progress.ts";
@@ -21,7 +22,7 @@ export function storeImport(tx: Transaction, tenant: number, record: ImportRecor
   tx.set(keys.importRecord(tenant, record.id), encodeRecord(record));
 }
 
-/** At most `limit` of them after the id `start`, by id. */
+/** At most `limit` records after the id `start`, by id. */
 export async function listImports(
   tx: Pick<ReadTransaction, "getRange">,
   tenant: number,

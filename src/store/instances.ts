@@ -8,7 +8,7 @@ import { decodeRecord, encodeRecord } from "./json_record.ts";
 import { keyAfter, keys } from "./keys.ts";
 
 export interface InstanceRecord extends Instance {
-  /** The number that opens the keys of each environment. */
+  /** For each environment, the number that its keys begin with. */
   readonly tenants: Readonly<Record<Environment, number>>;
 }
 
@@ -27,7 +27,7 @@ export async function isSlugTaken(tx: ReadTransaction, slug: string): Promise<bo
   return await tx.get(keys.slug(slug)) !== undefined;
 }
 
-/** In the order of their ids: at most `limit`, after the id `after`. */
+/** At most `limit` instances after the id `after`, in the order of their ids. */
 export async function listInstances(
   tx: Pick<ReadTransaction, "getRange">,
   limit?: number,
@@ -39,13 +39,13 @@ export async function listInstances(
   return pairs.map(({ value }) => decodeRecord<InstanceRecord>(value));
 }
 
-/** How many tenant numbers have been given out: 1 up to this are in use. */
+/** How many tenant numbers have been given out: they are 1 up to this one. */
 export async function readTenantCount(tx: Pick<ReadTransaction, "get">): Promise<number> {
   const count = await tx.get(keys.tenantCount());
   return count === undefined ? 0 : Number(decoder.decode(count));
 }
 
-/** Stores a new instance with three tenant numbers never given out before. */
+/** Stores a new instance with three tenant numbers that were never given out before. */
 export async function storeInstance(tx: Transaction, instance: Instance): Promise<InstanceRecord> {
   const given = await readTenantCount(tx);
   const [production, staging, test] = ENVIRONMENTS.map((_, index) => given + index + 1);
@@ -67,14 +67,14 @@ export async function readInstanceBySlug(
   return id && await readInstance(tx, decoder.decode(id));
 }
 
-/** A tenant number never given out before, for data that is no environment yet. */
+/** Takes a tenant number never given out before, for data that is not an environment yet. */
 export async function takeTenantNumber(tx: Transaction): Promise<number> {
   const number = await readTenantCount(tx) + 1;
   tx.set(keys.tenantCount(), encoder.encode(String(number)));
   return number;
 }
 
-/** From the commit on, the environment is what is kept under another tenant number. */
+/** From this commit on, the environment is the data under another tenant number. */
 export function replaceTenant(
   tx: Transaction,
   record: InstanceRecord,
@@ -88,8 +88,8 @@ export function replaceTenant(
 }
 
 /**
- * The number of an environment now: an import may have replaced the one of `tenant` since that
- * was looked up. Guarded, so that what goes there goes to no number given up meanwhile.
+ * The current number of an environment: a transfer may have replaced that of `tenant` since it
+ * was looked up. Guarded, so that nothing is written under a number that was given up meanwhile.
  */
 export async function readTenantNumber(
   tx: Pick<ReadTransaction, "get">,
@@ -110,7 +110,7 @@ export function tenantOf(record: InstanceRecord, environment: Environment): Tena
   return { instanceId: record.id, environment, number: record.tenants[environment] };
 }
 
-/** What others may see of an instance: all but its tenant numbers. */
+/** What others may see of an instance: everything but its tenant numbers. */
 export function viewInstance({ id, slug, tier, created_at }: InstanceRecord): Instance {
   return { id, slug, tier, created_at };
 }

@@ -1,4 +1,4 @@
-/** Small records kept as JSON text under one key each. */
+/** Encodes small records as JSON text, one record under one key. */
 
 import type { Bytes } from "../kv/engine.ts";
 import { utf8Of } from "../kv/slab.ts";
@@ -9,7 +9,7 @@ export function encodeRecord(record: object): Bytes {
   return utf8Of(JSON.stringify(record));
 }
 
-/** The record as it was stored; only our own functions write under these keys. */
+/** The record as it was stored. Not validated, because only this store writes under these keys. */
 export function decodeRecord<T>(value: Bytes): T {
   return JSON.parse(decoder.decode(value)) as T;
 }

@@ -1,6 +1,6 @@
-/** What a key of a tenant is of, as `keys.ts` makes it. */
+/** The kinds of records that a tenant has, as they appear in the keys of `keys.ts`. */
 
-/** Second part of every tenant key. Numbers, for they are in every key; never reused. */
+/** Second part of every tenant key. Numbers, because they are in every key; never reused. */
 export const kind = {
   stream: 1,
   piece: 2,

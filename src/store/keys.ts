@@ -1,7 +1,7 @@
 /**
- * Every key of the database, in one table: read it as the schema. A new kind of record starts
- * with a line here and in `key_kinds.ts`. `0` opens what belongs to the whole deployment; a
- * tenant's number (1 and up) opens what belongs to one (instance, environment), so no key of one
+ * Every key of the database, in one table that can be read as the schema. A new kind of record
+ * starts with a line here and in `key_kinds.ts`. `0` begins the keys of the whole deployment. A
+ * tenant's number (1 and up) begins those of one (instance, environment), so no key of one
  * tenant can meet another's.
  */
 
@@ -12,8 +12,8 @@ import { kind } from "./key_kinds.ts";
 import { fromTreeOrder, inTreeOrder } from "./tree_order.ts";
 
 /**
- * What a stream is made of, in this order: an append then changes one page of a tree, not two.
- * `rewritten`: segments of all generations but the first, which most streams never leave.
+ * The parts of a stream, in this order so that an append changes one page of a tree, not two.
+ * `rewritten` has the segments of all generations but the first, which most streams never leave.
  */
 export const streamPart = { rewritten: -1, segment: 0, head: 1 } as const;
 
@@ -33,73 +33,76 @@ export const keys = {
   /** Recent failed logins of one account, by the SHA-256 of its email in hex. */
   failedLogins: (emailHash: string): Bytes => pack([0, "failed_logins", emailHash]),
   allFailedLogins: (): KeyRange => rangeOf([0, "failed_logins"]),
-  /** Secrets of the deployment, e.g. the operator token secret on clusters. */
+  /** Secrets of the deployment, for example the operator token secret on clusters. */
   secret: (name: string): Bytes => pack([0, "secret", name]),
   /** Ed25519 key pairs of an instance, oldest first. */
   signingKey: (instanceId: string, number: number): Bytes =>
     pack([0, "signing_key", instanceId, number]),
   signingKeys: (instanceId: string): KeyRange => rangeOf([0, "signing_key", instanceId]),
-  /** Counts changes of keys, tiers and instances; watched, so every node forgets its caches. */
+  /** Counts changes of keys, tiers and instances; watched, so that every node clears its caches. */
   accessVersion: (): Bytes => pack([0, "access_version"]),
-  /** What processes have taken of an instance's rate limit; `of`: of its reads or writes. */
+  /** What processes have taken of an instance's rate limit; `of` is for its reads or its writes. */
   rateShare: (instanceId: string, of: string): Bytes => pack([0, "rate_share", instanceId, of]),
-  /** Counts what changes the specs of tenants, or what they call; watched for the same reason. */
+  /** Counts changes of the specs of tenants, or of what they call; watched for the same reason. */
   specVersion: (): Bytes => pack([0, "spec_version"]),
   /** Error records to be removed, by hour since 1970. */
   errorDue: (hour: number, tenant: number, errorId: string): Bytes =>
     pack([0, "error_due", hour, tenant, errorId]),
   errorDues: (): KeyRange => rangeOf([0, "error_due"]),
-  /** Records of roots that may be over, by hour since 1970; "" is for counters of hours. */
+  /** Records of roots that may be over, by hour since 1970; "" is for the counters of hours. */
   rootDue: (hour: number, tenant: number, of: string): Bytes =>
     pack([0, "root_due", hour, tenant, of]),
   rootDues: (): KeyRange => rangeOf([0, "root_due"]),
-  /** An import under way: which tenant number it fills before that becomes the environment. */
+  /** A transfer under way: the tenant number it fills before that becomes the environment. */
   importMark: (slug: string, environment: string): Bytes => pack([0, "import", slug, environment]),
-  /** Environments whose imported work is not in the queues yet, by tenant number. */
+  /** Environments whose transferred work is not in the queues yet, by tenant number. */
   importedWork: (tenant: number): Bytes => pack([0, "imported_work", tenant]),
   importedWorks: (): KeyRange => rangeOf([0, "imported_work"]),
-  /** Who made the first instance, and where its keys were written. */
+  /** The first instance, and where its keys were written. */
   firstStart: (): Bytes => pack([0, "first_start"]),
   /** Ed25519 key pairs that sign platform anchors, oldest first; the anchors, from 1. */
   platformKey: (number: number): Bytes => pack([0, "platform_key", number]),
   platformKeys: (): KeyRange => rangeOf([0, "platform_key"]),
   platformAnchor: (number: number): Bytes => pack([0, "platform_anchor", number]),
   platformAnchors: (): KeyRange => rangeOf([0, "platform_anchor"]),
-  /** Who has a shard of a queue of background work; beside it, until when. */
+  /** The owner of a shard of a background queue; beside it, the end of the lease. */
   leaseOwner: (queue: string, shard: number): Bytes => pack([0, "lease", queue, shard, 0]),
   leaseEnd: (queue: string, shard: number): Bytes => pack([0, "lease", queue, shard, 1]),
   leases: (queue: string): KeyRange => rangeOf([0, "lease", queue]),
-  /** Processes that do background work, and until when they say so. */
+  /** Processes that do background work, and until when they announce it. */
   worker: (owner: string): Bytes => pack([0, "worker", owner]),
   workers: (): KeyRange => rangeOf([0, "worker"]),
-  /** Streams whose snapshot is to be brought up to date in the background, by shard. */
+  /** Streams whose snapshot is to be rebuilt in the background, by shard. */
   rebuild: (shard: number, tenant: number, stream: string): Bytes =>
     pack([0, "rebuild_stream", shard, tenant, stream]),
   rebuilds: (shard: number): KeyRange => rangeOf([0, "rebuild_stream", shard]),
   /** Aggregate types whose handlers changed; the value is the id up to which streams are done. */
   rebuildType: (tenant: number, type: string): Bytes => pack([0, "rebuild_type", tenant, type]),
   rebuildTypes: (): KeyRange => rangeOf([0, "rebuild_type"]),
-  /** What an event has set off: by the stream and index of that event, numbered within it. */
+  /** The outbox: what an event has set off, by its stream and index, numbered within the event. */
   outbox: (shard: number, tenant: number, stream: string, index: number, number: number): Bytes =>
     pack([0, "outbox", shard, tenant, stream, index, number]),
   outboxes: (shard: number): KeyRange => rangeOf([0, "outbox", shard]),
   tenantOutbox: (shard: number, tenant: number): KeyRange => rangeOf([0, "outbox", shard, tenant]),
   streamOutbox: (shard: number, tenant: number, stream: string): KeyRange =>
     rangeOf([0, "outbox", shard, tenant, stream]),
-  /** Counts writes that left entries for others to do; watched. */
+  /** Counts writes that left outbox entries for others to do; watched. */
   outboxSignal: (): Bytes => pack([0, "outbox_signal"]),
-  /** Environments in which nothing reacts for now; a count of changes of that, watched. */
+  /** Environments whose reactions are paused; beside it a counter of changes to that, watched. */
   pause: (tenant: number): Bytes => pack([0, "reactions_paused", tenant]),
   pauses: (): KeyRange => rangeOf([0, "reactions_paused"]),
   pauseSignal: (): Bytes => pack([0, "reactions_paused_signal"]),
-  /** Work that has failed so often that nobody tries it again, under the key it had. */
+  /** Work that failed too often to be tried again, under the key it had. */
   parked: (key: Bytes): Bytes => pack([0, "parked", key]),
   parkeds: (): KeyRange => rangeOf([0, "parked"]),
-  /** What is to be done at a time, in milliseconds since 1970; `id` is of the tenant's `kind`. */
+  /**
+   * Timers by due time, in milliseconds since 1970; `kind` and `id` say what of the tenant is
+   * due.
+   */
   timer: (shard: number, dueMs: number, tenant: number, kind: string, id: string): Bytes =>
     pack([0, "timer", shard, dueMs, tenant, kind, id]),
   timers: (shard: number): KeyRange => rangeOf([0, "timer", shard]),
-  /** Lanes of deliveries in which there may be something to do. */
+  /** Lanes of deliveries that may have something to do. */
   laneMark: (shard: number, tenant: number, listener: string, stream: string): Bytes =>
     pack([0, "lane", shard, tenant, listener, stream]),
   laneMarks: (shard: number): KeyRange => rangeOf([0, "lane", shard]),
@@ -107,21 +110,21 @@ export const keys = {
     rangeOf([0, "lane", shard, tenant, listener]),
   /** Counts transactions that marked lanes; watched. */
   laneSignal: (): Bytes => pack([0, "lane_signal"]),
-  /** Environments that have projections, or had and still have something of them. */
+  /** Environments that have projections, or still have something of former ones. */
   viewTenant: (tenant: number): Bytes => pack([0, "view_tenant", tenant]),
   viewTenants: (): KeyRange => rangeOf([0, "view_tenant"]),
-  /** Counts transactions that put something into the log of commits; watched. */
+  /** Counts transactions that put something into the commit log; watched. */
   commitSignal: (): Bytes => pack([0, "commit_signal"]),
-  /** Erasures that are due or under way, of the whole deployment. */
+  /** Erasures of the whole deployment that are due or under way. */
   erasure: (tenant: number, id: string): Bytes => pack([0, "erasure", tenant, id]),
   erasures: (): KeyRange => rangeOf([0, "erasure"]),
-  /** Counts streams that were erased; watched, so that every node forgets what it remembers. */
+  /** Counts erased streams; watched, so that every node clears its caches. */
   erasureSignal: (): Bytes => pack([0, "erasure_signal"]),
 
   // One tenant.
-  /** All that is kept under the tenant's number. */
+  /** Everything under the tenant's number. */
   tenant: (tenant: number): KeyRange => rangeOf([tenant]),
-  /** Consecutive events of one stream, packed; the number is the index of the first. */
+  /** Consecutive events of one stream, packed; `first` is the index of the first. */
   segment: (tenant: number, stream: string, first: number, generation = 0): Bytes =>
     generation === 0
       ? pack([tenant, kind.stream, stream, streamPart.segment, first])
@@ -133,7 +136,7 @@ export const keys = {
   head: (tenant: number, stream: string): Bytes =>
     pack([tenant, kind.stream, stream, streamPart.head]),
   allStreams: (tenant: number): KeyRange => rangeOf([tenant, kind.stream]),
-  /** Part `number` of a value too large for one key, under the key it belongs to. */
+  /** Piece `number` of a value too large for one key, under the key it belongs to. */
   piece: (tenant: number, owner: Bytes, number: number): Bytes =>
     pack([tenant, kind.piece, owner, number]),
   pieces: (tenant: number, owner: Bytes): KeyRange => rangeOf([tenant, kind.piece, owner]),
@@ -166,13 +169,13 @@ export const keys = {
   errorRecord: (tenant: number, errorId: string): Bytes =>
     pack([tenant, kind.errorRecord, errorId]),
   errorRecords: (tenant: number): KeyRange => rangeOf([tenant, kind.errorRecord]),
-  /** The hashes of a tenant's API keys, in the order they were made. */
+  /** The hashes of a tenant's API keys, in the order of their creation. */
   apiKey: (tenant: number, id: string): Bytes => pack([tenant, kind.apiKey, id]),
   apiKeys: (tenant: number): KeyRange => rangeOf([tenant, kind.apiKey]),
   /** Scheduled events that have not fired. */
   schedule: (tenant: number, id: string): Bytes => pack([tenant, kind.schedule, id]),
   schedules: (tenant: number): KeyRange => rangeOf([tenant, kind.schedule]),
-  /** Which of them an event of that type in that stream cancels. */
+  /** The scheduled events that an event of that type in that stream cancels. */
   cancelRule: (tenant: number, stream: string, eventType: string, id: string): Bytes =>
     pack([tenant, kind.cancelRule, stream, eventType, id]),
   cancelRules: (tenant: number, stream: string, eventType: string): KeyRange =>
@@ -180,13 +183,13 @@ export const keys = {
   /** Counts how often all of those were cancelled at once. */
   cancelMark: (tenant: number, stream: string, eventType: string): Bytes =>
     pack([tenant, kind.cancelMark, stream, eventType]),
-  /** The hash of the list below: small, for every write reads it. */
+  /** The hash of the list below: small, because every write reads it. */
   watchedTypesHash: (tenant: number): Bytes => pack([tenant, kind.watchedTypes, 0]),
-  /** Which event types something waits for, and who reads the log of commits. */
+  /** Which event types something waits for, and what reads the commit log. */
   watchedTypes: (tenant: number): Bytes => pack([tenant, kind.watchedTypes, 1]),
   /** Followed by the stamp of the commit, then by the stream. */
   commitLog: (tenant: number, shard: number): Bytes => pack([tenant, kind.commitLog, shard]),
-  /** How far a reader of the log has come. */
+  /** How far a reader of the commit log has come. */
   cursor: (tenant: number, consumer: string, shard: number): Bytes =>
     pack([tenant, kind.cursor, consumer, shard]),
   cursors: (tenant: number, consumer: string): KeyRange => rangeOf([tenant, kind.cursor, consumer]),
@@ -197,15 +200,15 @@ export const keys = {
     pack([tenant, kind.sagaList, name, state, id]),
   sagaList: (tenant: number, name: string, state: string): KeyRange =>
     rangeOf([tenant, kind.sagaList, name, state]),
-  /** Who waits for an event of that type in that stream, from the index `from` on. */
+  /** Sagas that wait for an event of that type in that stream, from the index `from` on. */
   sagaWait: (tenant: number, stream: string, eventType: string, from: number, id: string): Bytes =>
     pack([tenant, kind.sagaWait, stream, eventType, from, id]),
   sagaWaits: (tenant: number, stream: string, eventType: string): KeyRange =>
     rangeOf([tenant, kind.sagaWait, stream, eventType]),
-  /** What running sagas were started under, by its hash. */
+  /** The definition that sagas were started under, by its hash. */
   sagaDefinition: (tenant: number, hash: string): Bytes =>
     pack([tenant, kind.sagaDefinition, hash]),
-  /** Deliveries to be made, in lanes: of one listener and stream, by the index of the event. */
+  /** Pending deliveries in lanes, one for each listener and stream, by the index of the event. */
   delivery: (tenant: number, listener: string, stream: string, index: number): Bytes =>
     pack([tenant, kind.delivery, listener, stream, index]),
   lane: (tenant: number, listener: string, stream: string): KeyRange =>
@@ -213,7 +216,7 @@ export const keys = {
   endpointDeliveries: (tenant: number, listener: string): KeyRange =>
     rangeOf([tenant, kind.delivery, listener]),
   deliveries: (tenant: number): KeyRange => rangeOf([tenant, kind.delivery]),
-  /** Deliveries that are over. */
+  /** Deliveries that have ended. */
   endedDelivery: (tenant: number, listener: string, state: string, id: string): Bytes =>
     pack([tenant, kind.endedDelivery, listener, state, id]),
   endedDeliveries: (tenant: number, listener: string, state: string): KeyRange =>
@@ -228,10 +231,13 @@ export const keys = {
     pack([tenant, kind.blobFile, name, version]),
   blobModule: (tenant: number, name: string, version: number): Bytes =>
     pack([tenant, kind.blobModule, name, version]),
-  /** The key of the version that was made from a file of that SHA-256. */
+  /** The key of the version that was made from a file with that SHA-256. */
   blobHash: (tenant: number, name: string, sha256: string): Bytes =>
     pack([tenant, kind.blobHash, name, sha256]),
-  /** What an import keeps back from the queues of the deployment: entries first, then timers. */
+  /**
+   * Work that a transfer keeps back from the queues of the deployment: entries first, then
+   * timers.
+   */
   importedEntry: (tenant: number, stream: string, index: number, number: number): Bytes =>
     pack([tenant, kind.importedWork, 0, stream, index, number]),
   importedTimer: (tenant: number, timerKind: string, id: string): Bytes =>
@@ -239,17 +245,17 @@ export const keys = {
   allImported: (tenant: number): KeyRange => rangeOf([tenant, kind.importedWork]),
   /** How many cuts there have been; every write reads it. */
   auditEpoch: (tenant: number): Bytes => pack([tenant, kind.auditEpoch]),
-  /** What a stream was before its first write of an epoch. */
+  /** What a stream was before its first write in an epoch. */
   auditChange: (tenant: number, epoch: number, stream: string): Bytes =>
     pack([tenant, kind.auditChange, epoch, stream]),
   auditChanges: (tenant: number): KeyRange => rangeOf([tenant, kind.auditChange]),
   auditChangesOf: (tenant: number, epoch: number): KeyRange =>
     rangeOf([tenant, kind.auditChange, epoch]),
-  /** Counts streams that were rewritten. */
+  /** Counts rewritten streams. */
   auditRewrites: (tenant: number): Bytes => pack([tenant, kind.auditRewrites]),
-  /** The newest anchor's number, and the cut of which one is being made. */
+  /** The newest anchor's number, and the cut for which one is being made. */
   auditState: (tenant: number): Bytes => pack([tenant, kind.auditState]),
-  /** Anchors, numbered from 1; their ids; the blocks of their trees. */
+  /** Anchors, numbered from 1; their numbers by id; the blocks of their trees. */
   anchor: (tenant: number, number: number): Bytes => pack([tenant, kind.anchor, number]),
   anchors: (tenant: number): KeyRange => rangeOf([tenant, kind.anchor]),
   anchorNumber: (tenant: number, id: string): Bytes => pack([tenant, kind.anchorId, id]),
@@ -259,7 +265,7 @@ export const keys = {
   chunk: (tenant: number, low: string): Bytes => pack([tenant, kind.chunk, inTreeOrder(low)]),
   chunks: (tenant: number): KeyRange => rangeOf([tenant, kind.chunk]),
   chunkLow: (key: Bytes): string => fromTreeOrder(unpack(key).at(-1) as string),
-  /** A chunk's leaves as of an anchor, or what that anchor changed of them. */
+  /** A chunk's leaves as of an anchor, or that anchor's changes to them. */
   chunkLeaves: (tenant: number, low: string, anchor: number): Bytes =>
     pack([tenant, kind.chunkLeaves, low, anchor]),
   allChunkLeaves: (tenant: number, low: string): KeyRange =>
@@ -275,7 +281,9 @@ export const keys = {
   tiles: (tenant: number, stream: string, generation: number, height: number): KeyRange =>
     rangeOf([tenant, kind.tile, stream, generation, height]),
   streamTiles: (tenant: number, stream: string): KeyRange => rangeOf([tenant, kind.tile, stream]),
-  /** The newest point of an aggregate, by its place (`geo_place.ts`): its leaf comes first. */
+  /**
+   * The newest point of an aggregate, by its place (`geo_place.ts`), which begins with its leaf.
+   */
   geoPoint: (tenant: number, type: string, place: Bytes, id: string): Bytes =>
     pack([tenant, kind.geoPoint, type, place, id]),
   geoPoints: (tenant: number, type: string): KeyRange => rangeOf([tenant, kind.geoPoint, type]),
@@ -284,7 +292,7 @@ export const keys = {
   geoLeaf: (tenant: number, type: string, leaf: Bytes): Bytes =>
     pack([tenant, kind.geoPoint, type, leaf]),
   allGeoPoints: (tenant: number): KeyRange => rangeOf([tenant, kind.geoPoint]),
-  /** How often the definitions of projections have changed; then, by name, what they are. */
+  /** Counts changes to the definitions of projections, which are below, by name. */
   projectionChanges: (tenant: number): Bytes => pack([tenant, kind.projection, 0]),
   /** How many projections there have ever been: the number of the newest one. */
   projectionCount: (tenant: number): Bytes => pack([tenant, kind.projection, 1]),
@@ -307,24 +315,24 @@ export const keys = {
     rangeOf([tenant, kind.viewSource, projection, version, stream]),
   viewSources: (tenant: number, projection: number, version: number): KeyRange =>
     rangeOf([tenant, kind.viewSource, projection, version]),
-  /** Followed by the stamp of the commit, then by the key of the row that it has changed. */
+  /** Followed by the stamp of the commit, then by the key of the changed row. */
   viewChange: (tenant: number, projection: number, version: number): Bytes =>
     pack([tenant, kind.viewChange, projection, version]),
-  /** The place up to which changes have been removed; when they are looked at next. */
+  /** The place up to which changes have been removed. */
   viewChangesTrimmed: (tenant: number, projection: number, version: number): Bytes =>
     pack([tenant, kind.viewWork, projection, version, "trimmed"]),
   /** How far the build of a version has come. */
   viewBuild: (tenant: number, projection: number, version: number): Bytes =>
     pack([tenant, kind.viewWork, projection, version, "build"]),
-  /** Commits that a version has missed: a counter. */
+  /** Counts commits that a version has missed. */
   viewMissed: (tenant: number, projection: number, version: number): Bytes =>
     pack([tenant, kind.viewWork, projection, version, "missed"]),
-  /** Streams that so many rows show that they are refreshed step by step. */
+  /** Streams that are shown by so many rows that they are refreshed step by step. */
   viewRefresh: (tenant: number, projection: number, version: number, stream: string): Bytes =>
     pack([tenant, kind.viewWork, projection, version, "refresh", stream]),
   viewRefreshes: (tenant: number, projection: number, version: number): KeyRange =>
     rangeOf([tenant, kind.viewWork, projection, version, "refresh"]),
-  /** Rows that could not be computed, by the time of their next try in milliseconds since 1970. */
+  /** Rows that could not be computed, by the time of their next attempt in ms since 1970. */
   viewRetry: (
     tenant: number,
     projection: number,
@@ -334,7 +342,7 @@ export const keys = {
   ): Bytes => pack([tenant, kind.viewWork, projection, version, "retry", dueMs, row]),
   viewRetries: (tenant: number, projection: number, version: number): KeyRange =>
     rangeOf([tenant, kind.viewWork, projection, version, "retry"]),
-  /** All work about one version. */
+  /** All work on one version. */
   viewWorks: (tenant: number, projection: number, version: number): KeyRange =>
     rangeOf([tenant, kind.viewWork, projection, version]),
   /** How far an operator's import has come. */
@@ -344,18 +352,18 @@ export const keys = {
   usage: (tenant: number, month: string, shard: number): Bytes =>
     pack([tenant, kind.usage, month, shard]),
   usages: (tenant: number, month: string): KeyRange => rangeOf([tenant, kind.usage, month]),
-  /** Requests to erase a stream, and which one is open for a stream. */
+  /** Requests to erase a stream; beside them, the one that is open for a stream. */
   tombstone: (tenant: number, id: string): Bytes => pack([tenant, kind.tombstone, id]),
   tombstones: (tenant: number): KeyRange => rangeOf([tenant, kind.tombstone]),
   tombstoneStream: (tenant: number, stream: string): Bytes =>
     pack([tenant, kind.tombstoneStream, stream]),
-  /** Timers that are due while their environment is paused. */
+  /** Timers that came due while their environment was paused. */
   asideTimer: (tenant: number, dueMs: number, timerKind: string, id: string): Bytes =>
     pack([tenant, kind.asideTimer, dueMs, timerKind, id]),
   asideTimers: (tenant: number): KeyRange => rangeOf([tenant, kind.asideTimer]),
   /** How much one write has set off, over all depths. */
   root: (tenant: number, of: string): Bytes => pack([tenant, kind.root, of]),
-  /** Counts what recurring timers set off in an hour since 1970. */
+  /** Counts what recurring timers set off in an hour, by hour since 1970. */
   recurring: (tenant: number, hour: number, shard: number): Bytes =>
     pack([tenant, kind.recurring, hour, shard]),
   recurrings: (tenant: number, hour?: number): KeyRange =>

@@ -1,6 +1,7 @@
 /**
- * A value above the engine's limit, in pieces. The value under its own key is then a short header
- * that says how many pieces there are; readers of whole ranges see at once which ones to fetch.
+ * Stores a value above the engine's limit in pieces. The value under its own key is then a short
+ * header that says how many pieces there are, so readers of whole ranges see at once which ones
+ * to fetch.
  */
 
 import { assert } from "../domain/assert.ts";
@@ -9,11 +10,11 @@ import { kvLimits } from "../kv/engine.ts";
 import { newBytes, viewOf } from "../kv/slab.ts";
 import { keys } from "./keys.ts";
 
-/** First byte of a header. Plain values must not begin with it: formats and JSON never do. */
+/** First byte of a header. Plain values must not begin with it; formats and JSON never do. */
 const HEADER = 0xff;
 const HEADER_BYTES = 9;
 
-/** Sets `key` to `value`, however long it is. An older value in pieces must be cleared before. */
+/** Sets `key` to `value`, however long it is. Clear an older value in pieces before. */
 export function setLargeValue(tx: Transaction, tenant: number, key: Bytes, value: Bytes): void {
   assert(value[0] !== HEADER, "a plain value must not look like the header of a large one");
   if (value.length <= kvLimits.valueBytesMax) return tx.set(key, value);
@@ -31,12 +32,12 @@ export function setLargeValue(tx: Transaction, tenant: number, key: Bytes, value
   tx.set(key, header);
 }
 
-/** Whether what was found under a key is the header of a value in pieces. */
+/** Whether the value found under a key is the header of a value in pieces. */
 export function isInPieces(value: Bytes): boolean {
   return value[0] === HEADER;
 }
 
-/** The whole of what was found as `value` under `key`. */
+/** The whole value when `value` was found under `key`. */
 export async function wholeValue(
   tx: Pick<ReadTransaction, "getRange">,
   tenant: number,
@@ -57,7 +58,7 @@ export async function wholeValue(
   return whole;
 }
 
-/** How much there is of what was found as `value`: with its pieces. */
+/** The size of the whole value in bytes, when `value` was found under its key. */
 export function wholeBytes(value: Bytes): number {
   if (value[0] !== HEADER) return value.length;
   return viewOf(value).getUint32(5);

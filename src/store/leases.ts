@@ -1,8 +1,8 @@
 /**
- * Leases on shards of the background work. Owner and end are kept apart: a renewal changes only
- * the end, and so is no conflict for an effect that has looked at the owner.
+ * Leases on shards of the background work. Owner and end are stored apart: a renewal changes
+ * only the end, so it does not conflict with an effect that has looked at the owner.
  *
- * The order that keeps work from being done twice in a harmful way: claim, read what waits, do it,
+ * This order keeps work from being done twice in a harmful way: claim, read what waits, do it,
  * and commit the effect in a transaction that first asks {@link holdsLease}.
  */
 
@@ -12,11 +12,11 @@ import { pack, unpack } from "../kv/tuple.ts";
 import { keys } from "./keys.ts";
 
 const NOBODY = "";
-/** Some of those that stopped saying they work are removed by each one that says so. */
+/** How many silent workers are removed at once, at most. */
 const WORKERS_REMOVED = 8;
 const WORKER_KEPT_MS = 60_000;
 
-/** All leases of a queue that were ever taken, those that have ended too. */
+/** All leases of a queue that were ever taken, expired ones included. */
 export async function readLeases(
   tx: Pick<ReadTransaction, "getRange">,
   queue: string,
@@ -31,7 +31,7 @@ export async function readLeases(
   return [...owners].map(([shard, owner]) => decode({ queue, shard }, owner, ends.get(shard))!);
 }
 
-/** Takes a lease that nobody has or whose time is over; undefined where another has it. */
+/** Takes a lease that is free or expired; undefined if another owner has it. */
 export async function claimLease(
   tx: Transaction,
   name: LeaseName,
@@ -47,25 +47,28 @@ export async function claimLease(
   return lease;
 }
 
-/** Moves the end on; undefined where another has taken the lease. */
+/** Extends the lease; undefined if another owner has taken it. */
 export async function renewLease(
   tx: Transaction,
   lease: Lease,
   nowMs: number,
 ): Promise<Lease | undefined> {
-  // Past its end too: nobody wanted it, or the owner would be another.
+  // Even past its end: nobody else has claimed it, or the owner would have changed.
   if (!await holdsLease(tx, lease)) return undefined;
   const renewed = { ...lease, endsMs: leaseEnd(nowMs) };
   setEnd(tx, renewed);
   return renewed;
 }
 
-/** Gives a lease back; nothing happens where another has taken it. */
+/** Gives a lease back; does nothing if another owner has taken it. */
 export async function releaseLease(tx: Transaction, lease: Lease): Promise<void> {
   if (await holdsLease(tx, lease)) setOwner(tx, { ...lease, owner: NOBODY });
 }
 
-/** Whether the lease is still what it was when claimed. Guarded, and no conflict with renewals. */
+/**
+ * Whether the lease is still as it was when claimed. Guarded, but never a conflict with
+ * renewals.
+ */
 export async function holdsLease(
   tx: Pick<ReadTransaction, "get">,
   lease: Lease,
@@ -75,7 +78,7 @@ export async function holdsLease(
   return now?.owner === lease.owner && now.term === lease.term;
 }
 
-/** Says that a process works, until a lease given now would end. */
+/** Announces that a process works, for as long as a lease taken now would last. */
 export function registerWorker(tx: Transaction, owner: string, nowMs: number): void {
   tx.set(keys.worker(owner), pack([leaseEnd(nowMs)]));
 }
@@ -84,7 +87,7 @@ export function removeWorker(tx: Transaction, owner: string): void {
   tx.clear(keys.worker(owner));
 }
 
-/** All that said they work. */
+/** All processes that have announced that they work. */
 export async function listWorkers(tx: Pick<ReadTransaction, "getRange">): Promise<Worker[]> {
   const pairs = await tx.getRange(keys.workers());
   return pairs.map(({ key, value }) => ({
@@ -93,7 +96,7 @@ export async function listWorkers(tx: Pick<ReadTransaction, "getRange">): Promis
   }));
 }
 
-/** Removes some of those that have been silent for a minute and more. */
+/** Removes some of the workers whose announcement ended more than a minute ago. */
 export function removeSilentWorkers(
   tx: Transaction,
   workers: readonly Worker[],

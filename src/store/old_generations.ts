@@ -1,15 +1,15 @@
-/** What is left of a stream in the generation before the one it has: its events, their tiles. */
+/** Removes the events and tiles of the generation that a stream had before an erasure. */
 
 import type { Bytes, Transaction } from "../kv/engine.ts";
 import { clearPage, type ErasedStream } from "./erased_copies.ts";
 import { keys } from "./keys.ts";
 
-/** The oldest first, so that who still reads them finds nothing sooner than something wrong. */
+/** Removes the oldest first, so that a late reader finds nothing rather than something wrong. */
 export async function removeOldEvents(
   tx: Transaction,
   { tenant, stream, generation }: ErasedStream,
 ): Promise<Bytes | undefined> {
-  // Those of the generations before were removed by the erasures before.
+  // Earlier erasures have removed the generations before that one.
   return await clearPage(tx, tenant, keys.segments(tenant, stream, generation - 1));
 }
 

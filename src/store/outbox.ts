@@ -1,7 +1,8 @@
 /**
- * The outbox: what written events have set off, until it is done. An entry is put in by the
- * transaction of its event and taken out by the one that does it, which reads it first: so it is
- * done exactly once, whoever tries. Decisions, section 11.
+ * The outbox, which holds what written events have set off until it is done. The transaction of
+ * an event puts its entries in. The transaction that does the work of an entry first reads it
+ * and then removes it, so the work is done exactly once, whoever tries. See
+ * docs/reference/reactions.md.
  */
 
 import type { OutboxPlace, OutboxWork, WaitingEntry } from "../domain/reaction/outbox_entry.ts";
@@ -32,7 +33,7 @@ export interface OutboxPage {
   readonly next: Bytes | undefined;
 }
 
-/** Pages are short in bytes too: what waits may be large. */
+/** Pages are limited in bytes too, because entries may be large. */
 const PAGE_BYTES_MAX = 1024 * 1024;
 
 export function outboxShard({ tenant, stream }: OutboxPlace): number {
@@ -44,12 +45,12 @@ export function encodeEntry({ entry, sinceMs, waitMs, tries }: WaitingEntry): By
   return encodeRecord({ entry, sinceMs, waitMs, tries });
 }
 
-/** Puts an entry in, with the bytes that {@link encodeEntry} gave. */
+/** Adds an entry with the bytes from {@link encodeEntry}. */
 export function putEntry(tx: Transaction, place: OutboxPlace, value: Bytes): void {
   setLargeValue(tx, place.tenant, outboxKey(place), value);
 }
 
-/** Tells those who watch that there is something which its writer does not do. */
+/** Tells watchers that there is work which its writer does not do itself. */
 export function signalOutbox(tx: Transaction): void {
   tx.add(keys.outboxSignal(), 1n);
 }
@@ -62,21 +63,21 @@ export async function hasEntry(
   return await tx.get(outboxKey(place)) !== undefined;
 }
 
-/** Takes an entry out that is done. */
+/** Removes an entry that is done. */
 export function clearEntry(tx: Transaction, work: OutboxWork): void {
   const key = outboxKey(work.place);
-  // Pieces are only looked for where there are some.
+  // Pieces are only looked for if there are some.
   if (work.bytes > kvLimits.valueBytesMax) clearLargeValue(tx, work.place.tenant, key);
   else tx.clear(key);
 }
 
-/** Puts an entry back, for another try. */
+/** Puts an entry back for another attempt. */
 export function replaceEntry(tx: Transaction, before: OutboxWork, after: WaitingEntry): void {
   clearEntry(tx, before);
   putEntry(tx, before.place, encodeEntry(after));
 }
 
-/** Takes an entry out that nobody will try again, and keeps it for people to look at. */
+/** Removes an entry that will not be tried again, and keeps it for people to look at. */
 export function parkEntry(tx: Transaction, work: OutboxWork): void {
   clearEntry(tx, work);
   const key = keys.parked(outboxKey(work.place));
@@ -84,8 +85,8 @@ export function parkEntry(tx: Transaction, work: OutboxWork): void {
 }
 
 /**
- * Entries of one shard, from `start` on: at most `limit`, and about `bytesMax` bytes of them, but
- * one in any case.
+ * Entries of one shard, from `start` on: at most `limit`, and about `bytesMax` bytes of them,
+ * but at least one.
  */
 export async function listOutbox(
   tx: Pick<ReadTransaction, "getRange">,
@@ -101,7 +102,7 @@ export async function listOutbox(
   let bytes = 0;
   let last: Bytes | undefined;
   for (const { key, value } of pairs) {
-    // What is in pieces is small here, and large when it is put together.
+    // A value in pieces is small here, and large when it is put together.
     bytes += wholeBytes(value) + key.length;
     if (last !== undefined && bytes > bytesMax) return { works, next: keyAfter(last) };
     works.push(await readWork(tx, key, value));
@@ -128,16 +129,16 @@ async function readWork(
   return { place: { tenant, stream, index, number }, bytes: whole.length, ...waiting };
 }
 
-/** Entries of some tenants of a shard, and after which tenant the next ones come. */
+/** Entries of some tenants of a shard, and the tenant after which to go on. */
 export interface OutboxTurn {
   readonly works: readonly OutboxWork[];
-  /** 0: at the first one again. */
+  /** 0: start again at the first one. */
   readonly after: number;
 }
 
 /**
- * The first entries of tenants after the number `after`: about `each` of each, in at most `reads`
- * reads and about `bytesMax` bytes, however much any of them has.
+ * The first entries of tenants after the number `after`: about `each` for each tenant, in at
+ * most `reads` reads and about `bytesMax` bytes, however much any of them has.
  */
 export async function listOutboxTurn(
   tx: Pick<ReadTransaction, "getRange">,
@@ -160,7 +161,7 @@ export async function listOutboxTurn(
   return { works, after: tenant };
 }
 
-/** How many entries wait in a shard, counted up to `countMax`, and fewer where they are large. */
+/** How many entries wait in a shard, counted up to `countMax`, or to fewer if they are large. */
 export async function countOutbox(
   tx: Pick<ReadTransaction, "getRange">,
   shard: number,
@@ -170,7 +171,7 @@ export async function countOutbox(
   return (await tx.getRange(keys.outboxes(shard), bounds)).length;
 }
 
-/** How much is parked, of all kinds, counted up to `countMax`, and less where it is large. */
+/** How many entries of all kinds are parked, counted up to `countMax`, or to fewer if large. */
 export async function countParked(
   tx: Pick<ReadTransaction, "getRange">,
   countMax: number,
@@ -184,7 +185,7 @@ function outboxKey(place: OutboxPlace): Bytes {
   return keys.outbox(outboxShard(place), tenant, stream, index, number);
 }
 
-/** Removes what the events of an erased stream have set off and nobody has done yet. */
+/** Removes the pending entries that the events of an erased stream have set off. */
 export async function removeStreamEntries(
   tx: Transaction,
   { tenant, stream, length }: ErasedStream,
@@ -192,7 +193,7 @@ export async function removeStreamEntries(
   return await clearPage(tx, tenant, entriesUpTo(tenant, stream, length));
 }
 
-/** The same of what nobody tries again. */
+/** Like {@link removeStreamEntries}, for entries that are parked. */
 export async function removeParkedEntries(
   tx: Transaction,
   { tenant, stream, length }: ErasedStream,

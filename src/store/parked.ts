@@ -1,6 +1,6 @@
 /**
- * What has failed so often that nobody tries it again: kept for people to look at, for
- * `limits.parkedRetentionSeconds` after the last try.
+ * Removes parked work, which failed too often to be tried again. It is kept for people to look
+ * at, for `limits.parkedRetentionSeconds` after the last attempt.
  */
 
 import { limits } from "../domain/limits.ts";
@@ -11,11 +11,14 @@ import { keyAfter, keys } from "./keys.ts";
 import { clearLargeValue, wholeValue } from "./large_value.ts";
 
 const MS_PER_SECOND = 1000;
-/** The key that it had: of the outbox, of the whole deployment; or of one tenant. */
+/**
+ * Where the tenant is in an outbox key, which belongs to the whole deployment. A parked key
+ * holds the key its work had, of the outbox or of one tenant.
+ */
 const OUTBOX_TENANT_AT = 3;
 
 /**
- * Removes the ended ones of the next `limit` after the key `after`. `next`: where to go on;
+ * Removes the expired ones of the next `limit` after the key `after`. `next` is where to go on;
  * undefined when the round is over.
  */
 export async function sweepParked(
@@ -26,7 +29,7 @@ export async function sweepParked(
 ): Promise<{ readonly removed: number; readonly next: Bytes | undefined }> {
   const all = keys.parkeds();
   const begin = after === undefined ? all.begin : keyAfter(after);
-  // Unguarded: nobody changes what is parked.
+  // Unguarded: parked work does not change.
   const pairs = await tx.unguarded.getRange({ begin, end: all.end }, { limit });
   const endedByMs = nowMs - limits.parkedRetentionSeconds * MS_PER_SECOND;
   let removed = 0;
@@ -45,7 +48,7 @@ function tenantOf(key: Bytes): number {
   return (before[0] === 0 ? before[OUTBOX_TENANT_AT] : before[0]) as number;
 }
 
-/** When it was tried last: an entry of the outbox says it so, a scheduled event by its timer. */
+/** When it was last tried: an outbox entry records it, and a scheduled event does by its timer. */
 async function readTriedMs(
   tx: Pick<ReadTransaction, "getRange">,
   tenant: number,

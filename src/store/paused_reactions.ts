@@ -1,7 +1,7 @@
 /**
- * Environments in which nothing reacts for now, because an operator has said so. The outbox waits
- * where it is. Timers that are due are put aside, so that they do not stand before those of others;
- * afterwards they go back page by page.
+ * Environments whose reactions an operator has paused. Their outbox waits where it is. Timers
+ * that come due are put aside, so that they do not stand in front of those of others; afterwards
+ * they go back page by page.
  */
 
 import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
@@ -29,7 +29,7 @@ export async function readPause(tx: Reads, tenant: number): Promise<ReactionPaus
   return value && decodeRecord<ReactionPause>(value);
 }
 
-/** Keeps what holds from now on, and tells all nodes. Undefined: nothing is paused. */
+/** Stores what holds from now on, and tells all nodes. Undefined: nothing is paused. */
 export function savePause(
   tx: Transaction,
   tenant: number,
@@ -40,7 +40,7 @@ export function savePause(
   tx.add(keys.pauseSignal(), 1n);
 }
 
-/** By tenant. Operators pause few environments at a time. */
+/** All pauses by tenant. Operators pause few environments at a time. */
 export async function listPauses(tx: Reads): Promise<Map<number, ReactionPause>> {
   const pairs = await tx.getRange(keys.pauses());
   return new Map(
@@ -51,7 +51,7 @@ export async function listPauses(tx: Reads): Promise<Map<number, ReactionPause>>
   );
 }
 
-/** Puts timers of one environment aside, if that is still paused. */
+/** Puts timers of one environment aside, if it is still paused. */
 export async function putAside(
   tx: Transaction,
   tenant: number,
@@ -64,12 +64,12 @@ export async function putAside(
   }
 }
 
-/** Forgets a timer that is aside, where it is. */
+/** Removes a timer from those put aside, if it is there. */
 export function clearAside(tx: Transaction, timer: Timer): void {
   tx.clear(asideKey(timer));
 }
 
-/** Puts the first `limit` back into the queue, and ends the pause with the last of them. */
+/** Puts the first `limit` timers back into the queue, and ends the pause with the last of them. */
 export async function putBack(tx: Transaction, tenant: number, limit: number): Promise<number> {
   if ((await readPause(tx, tenant))?.state !== "resuming") return 0;
   const pairs = await tx.getRange(keys.asideTimers(tenant), { limit });

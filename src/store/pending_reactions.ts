@@ -1,6 +1,6 @@
 /**
- * Pending reactions of one environment, source after source and page by page: entries of the
- * outbox, scheduled events, sagas that run.
+ * Lists the pending reactions of one environment, source by source and page by page. The sources
+ * are outbox entries, scheduled events, and running sagas. See docs/reference/reactions.md.
  */
 
 import type { OutboxPlace, OutboxWork } from "../domain/reaction/outbox_entry.ts";
@@ -17,13 +17,13 @@ import { listSagas, readSaga, type SagaRecord } from "./sagas.ts";
 import { encodeSchedule, listSchedules, type ScheduleRecord } from "./schedules.ts";
 import { listTenantOutbox } from "./tenant_outbox.ts";
 
-/** Behind which piece to go on; without `after` at the first one of that source. */
+/** The reaction after which to go on; without `after`, the first one of that source. */
 export type PendingPlace =
   | { readonly source: "outbox"; readonly after?: Omit<OutboxPlace, "tenant"> }
   | { readonly source: "schedules"; readonly after?: string }
   | { readonly source: "sagas"; readonly state: SagaState; readonly after?: string };
 
-/** A piece as it is stored, with how it is shown and where it is. */
+/** A pending reaction as it is stored, with how it is shown and where it is. */
 export interface PendingPiece {
   readonly view: PendingView;
   readonly bytes: number;
@@ -41,17 +41,17 @@ export interface PendingPage {
 
 type Reads = Pick<ReadTransaction, "get" | "getRange">;
 
-/** The first piece of each source, in their order. */
+/** The beginning of each source, in their order. */
 export const PENDING_SOURCES: readonly PendingPlace[] = [
   { source: "outbox" },
   { source: "schedules" },
   { source: "sagas", state: "running" },
   { source: "sagas", state: "compensating" },
 ];
-/** Of each shard of the outbox in one page. */
+/** Bytes of each shard of the outbox in one page. */
 const SHARD_BYTES_MAX = 64 * 1024;
 
-/** The next pieces, about `limit` of them, from one source. */
+/** The next pending reactions, about `limit` of them, from one source. */
 export function listPending(
   tx: Reads,
   tenant: number,
@@ -63,7 +63,7 @@ export function listPending(
   return listRunning(tx, tenant, place, limit);
 }
 
-/** Where the source behind that of `place` begins. */
+/** Where the source after that of `place` begins. */
 export function nextSource(place: PendingPlace): PendingPlace | undefined {
   const at = PENDING_SOURCES.findIndex((first) =>
     first.source === place.source &&

@@ -1,4 +1,4 @@
-/** Platform anchors and the keys that sign them. Spec: "Anchors"; decided in "Audit endpoints". */
+/** Platform anchors and the keys that sign them. See docs/reference/audit.md. */
 
 import type { PlatformAnchor } from "../domain/audit/anchor.ts";
 import type { ReadTransaction, Transaction } from "../kv/engine.ts";
@@ -9,7 +9,7 @@ import type { SigningKeyRecord } from "./signing_keys.ts";
 
 type Reads = Pick<ReadTransaction, "getRange">;
 
-/** What the tree has of one instance. */
+/** One instance, as it is in the tree of a platform anchor. */
 export interface AnchoredInstance {
   readonly instance_id: string;
   readonly anchor_id: string;
@@ -24,7 +24,7 @@ export interface PlatformRecord {
   readonly instances: readonly AnchoredInstance[];
 }
 
-/** The deployment's own number: no tenant has it. */
+/** The deployment's own number, which no tenant has. */
 const DEPLOYMENT = 0;
 
 export async function readPlatformAnchor(tx: Reads): Promise<PlatformRecord | undefined> {
@@ -33,7 +33,7 @@ export async function readPlatformAnchor(tx: Reads): Promise<PlatformRecord | un
   return decodeRecord(await wholeValue(tx, DEPLOYMENT, newest.key, newest.value));
 }
 
-/** All of them, the oldest first. */
+/** All platform anchors, oldest first. */
 export async function listPlatformAnchors(tx: Reads): Promise<PlatformRecord[]> {
   const pairs = await tx.getRange(keys.platformAnchors());
   const values = pairs.map(({ key, value }) => wholeValue(tx, DEPLOYMENT, key, value));
@@ -50,7 +50,7 @@ export async function readPlatformKey(tx: Reads): Promise<SigningKeyRecord | und
   return newest && decodeRecord<SigningKeyRecord>(newest.value);
 }
 
-/** All of them, the oldest first. */
+/** All keys, oldest first. */
 export async function listPlatformKeys(tx: Reads): Promise<SigningKeyRecord[]> {
   const pairs = await tx.getRange(keys.platformKeys());
   return pairs.map(({ value }) => decodeRecord<SigningKeyRecord>(value));

@@ -1,6 +1,7 @@
 /**
  * Definitions of projections and their versions. A version is built beside the one that is read
- * and takes its place in one transaction. An export carries the documents; an import builds anew.
+ * and replaces it in one transaction. A transfer carries the documents; the receiving store
+ * builds the rows again.
  */
 
 import { assert } from "../domain/assert.ts";
@@ -11,14 +12,14 @@ import { unpack } from "../kv/tuple.ts";
 import { decodeRecord, encodeRecord } from "./json_record.ts";
 import { keys } from "./keys.ts";
 
-/** A version of a projection: what it was made of. */
+/** A version of a projection, and what it was made from. */
 export interface ProjectionVersion {
   readonly version: number;
   readonly document: JsonObject;
   readonly columns: readonly Column[];
   /** Aggregate types that it reads. */
   readonly types: readonly string[];
-  /** What of the spec decides its rows (`domain/projection/basis.ts`). */
+  /** The parts of the spec that decide its rows (`domain/projection/basis.ts`). */
   readonly basis: string;
 }
 
@@ -30,15 +31,15 @@ export interface ProjectionRecord {
   readonly versions: number;
   /** The version that is read. */
   readonly ready?: ProjectionVersion;
-  /** The version that will take its place. */
+  /** The version that will replace it. */
   readonly building?: ProjectionVersion;
   /** Versions whose rows are being removed. */
   readonly removing: readonly number[];
-  /** Why the newest document does not fit the current spec: then nothing is kept up to date. */
+  /** Why the newest document does not fit the current spec; nothing is kept up to date then. */
   readonly broken?: string;
-  /** The version that is read has not been kept up to date for a time. */
+  /** Set if the version that is read has not been kept up to date for a time. */
   readonly isStale?: true;
-  /** Deleted: it goes when nothing of it is left. */
+  /** Deleted: the record goes when nothing of the projection is left. */
   readonly isDeleted: boolean;
   /** ISO 8601. */
   readonly deployed_at: string;
@@ -86,13 +87,16 @@ export async function readProjection(
   return value && decodeRecord<ProjectionRecord>(value);
 }
 
-/** All of an environment by name, deleted ones too. */
+/** All projections of an environment by name, deleted ones included. */
 export async function listProjections(tx: Reads, tenant: number): Promise<ProjectionRecord[]> {
   const pairs = await tx.getRange(keys.projections(tenant));
   return pairs.map(({ value }) => decodeRecord<ProjectionRecord>(value));
 }
 
-/** Changes with every definition and every switch of the environment; "" before the first. */
+/**
+ * A counter, in hex, of changed definitions and switched versions of the environment; "" before
+ * the first.
+ */
 export async function readProjectionChanges(
   tx: Pick<ReadTransaction, "get">,
   tenant: number,
@@ -100,19 +104,19 @@ export async function readProjectionChanges(
   return (await tx.get(keys.projectionChanges(tenant)))?.toHex() ?? "";
 }
 
-/** The caller has read the record, or that there is none, in the same transaction. */
+/** The caller has read the record, or its absence, in the same transaction. */
 export function setProjection(tx: Transaction, tenant: number, record: ProjectionRecord): void {
   keepProjection(tx, tenant, record);
   markViewTenant(tx, tenant);
 }
 
-/** The same where nobody may work on it yet: until {@link markViewTenant}. */
+/** Like {@link setProjection}, but no worker may work on it before {@link markViewTenant}. */
 export function keepProjection(tx: Transaction, tenant: number, record: ProjectionRecord): void {
   tx.set(keys.projection(tenant, record.name), encodeRecord(record));
   tx.add(keys.projectionChanges(tenant), 1n);
 }
 
-/** Workers look at the environment's projections from now on. */
+/** From now on, workers look at the environment's projections. */
 export function markViewTenant(tx: Transaction, tenant: number): void {
   tx.set(keys.viewTenant(tenant), new Uint8Array(0));
 }
@@ -122,7 +126,7 @@ export function clearProjection(tx: Transaction, tenant: number, name: string): 
   tx.add(keys.projectionChanges(tenant), 1n);
 }
 
-/** The number of a new projection. */
+/** Takes the number of a new projection. */
 export async function nextProjectionNumber(tx: Transaction, tenant: number): Promise<number> {
   const key = keys.projectionCount(tenant);
   const before = await tx.get(key);
@@ -131,13 +135,13 @@ export async function nextProjectionNumber(tx: Transaction, tenant: number): Pro
   return number;
 }
 
-/** Environments that have something of projections. */
+/** Environments that have projections, or still have something of former ones. */
 export async function listViewTenants(tx: Pick<ReadTransaction, "getRange">): Promise<number[]> {
   const pairs = await tx.getRange(keys.viewTenants());
   return pairs.map(({ key }) => unpack(key).at(-1) as number);
 }
 
-/** The newest document, and the version that is made of it. */
+/** The version that is made from the newest document. */
 export function newestVersion({ building, ready }: ProjectionRecord): ProjectionVersion {
   const newest = building ?? ready;
   assert(newest !== undefined, "a projection has a version that is read or built");

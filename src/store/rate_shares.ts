@@ -1,4 +1,4 @@
-/** What the processes of a deployment have taken of each instance's rate limits. */
+/** What the processes of a deployment have taken from each instance's rate limits. */
 
 import type { RateKind } from "../domain/plan.ts";
 import type { SharedWindow } from "../domain/rate_share.ts";

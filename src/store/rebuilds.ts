@@ -1,4 +1,4 @@
-/** What the background has to fold: single streams, and whole types after a deploy. */
+/** Snapshots to rebuild in the background: of single streams, and of whole types after a deploy. */
 
 import { type StreamKey, streamKey } from "../domain/stream_key.ts";
 import { shardOf } from "../domain/work_share.ts";
@@ -28,7 +28,7 @@ export function enqueueStreamRebuild(tx: Transaction, tenant: number, stream: St
   tx.set(rebuildKey({ tenant, stream }), new Uint8Array(0));
 }
 
-/** At most `limit` of those that wait in one shard. */
+/** At most `limit` streams that wait in one shard. */
 export async function listStreamRebuilds(
   tx: Pick<ReadTransaction, "getRange">,
   shard: number,
@@ -41,7 +41,7 @@ export async function listStreamRebuilds(
   });
 }
 
-/** Guarded: when the stream is put on the list at this moment, it stays there. */
+/** Guarded, so that a stream which is put on the list at this moment stays there. */
 export async function settleStreamRebuild(tx: Transaction, rebuild: StreamRebuild): Promise<void> {
   const key = rebuildKey(rebuild);
   if (await tx.get(key) !== undefined) tx.clear(key);
@@ -51,7 +51,7 @@ function rebuildKey({ tenant, stream }: StreamRebuild): Bytes {
   return keys.rebuild(shardOf("rebuild", `${tenant}/${stream}`), tenant, stream);
 }
 
-/** A later call for the same type starts it anew. */
+/** A later call for the same type starts it again. */
 export function enqueueTypeRebuild(tx: Transaction, tenant: number, type: string): void {
   tx.set(keys.rebuildType(tenant, type), new Uint8Array(0));
 }
@@ -67,8 +67,8 @@ export async function nextTypeRebuild(
 }
 
 /**
- * Moves a type on: its `ids` become rebuilds of streams, and the cursor goes behind the last of
- * them; without ids the type is done.
+ * Advances a type: its `ids` become rebuilds of streams, and the cursor moves to the last of
+ * them. Without ids the type is done.
  */
 export function advanceTypeRebuild(tx: Transaction, work: TypeRebuild, ids: readonly string[]) {
   for (const id of ids) enqueueStreamRebuild(tx, work.tenant, streamKey(work.type, id));

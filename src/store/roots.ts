@@ -1,9 +1,10 @@
 /**
- * How much roots have set off, and how much recurring timers have in an hour. There is a record
- * only where a root sets something off at the second depth, or has several events: most never do.
+ * How much each root has set off, and how much recurring timers have in an hour. A root has a
+ * record only if it sets something off at the second depth, or has several events; most never
+ * do.
  *
  * A record is kept for a day after its last change. What a root sets off later than that counts
- * from the start again.
+ * from the start again. See docs/reference/reactions.md.
  */
 
 import { limits } from "../domain/limits.ts";
@@ -15,23 +16,23 @@ import { decodeRecord, encodeRecord } from "./json_record.ts";
 import { keys } from "./keys.ts";
 
 export interface RootRecord {
-  /** Events that it has set off: written, or waiting to be. */
+  /** Events that it has set off: written, or waiting to be written. */
   readonly count: number;
-  /** Of its last change, in milliseconds since 1970. */
+  /** When it last changed, in milliseconds since 1970. */
   readonly changedMs: number;
-  /** Whether an error record says that it has reached its limit. */
+  /** Whether an error record reports that it has reached its limit. */
   readonly isReported?: true;
-  /** The hash of a spec under which something that it has set off was dropped, and reported. */
+  /** Hash of a spec under which something that it set off was dropped, and reported. */
   readonly droppedUnder?: string;
 }
 
 const MS_PER_HOUR = 3_600_000;
 const SECONDS_PER_HOUR = 3_600;
-/** In the place of a root's name, for the counters of an hour. No root is called that. */
+/** In place of a root's name, for the counters of an hour. No root has this name. */
 const HOUR = "";
 const PRESENT = new Uint8Array(0);
 
-/** Guarded: what is counted on top of it is exact. */
+/** Guarded, so that counts added to it are exact. */
 export async function readRoot(
   tx: Pick<ReadTransaction, "get">,
   tenant: number,
@@ -45,7 +46,7 @@ export function saveRoot(tx: Transaction, tenant: number, of: string, record: Ro
   tx.set(keys.root(tenant, of), encodeRecord(record));
 }
 
-/** The first record of a root, with what has it removed one day. */
+/** Stores the first record of a root, and the entry that has it removed one day. */
 export function createRoot(tx: Transaction, tenant: number, of: string, record: RootRecord): void {
   saveRoot(tx, tenant, of, record);
   tx.set(keys.rootDue(dueHour(record.changedMs), tenant, of), PRESENT);
@@ -61,7 +62,7 @@ export async function readRecurring(
   return pairs.reduce((sum, { value }) => sum + Number(viewOf(value).getBigInt64(0, true)), 0);
 }
 
-/** Adds to that without a conflict. `subject` spreads the additions. */
+/** Adds to that count without a conflict. `subject` spreads the additions. */
 export function countRecurring(
   tx: Transaction,
   tenant: number,
@@ -77,7 +78,7 @@ function dueHour(changedMs: number): number {
   return Math.ceil(changedMs / MS_PER_HOUR + limits.rootRetentionSeconds / SECONDS_PER_HOUR);
 }
 
-/** Removes up to `limit` records that have ended by `nowMs`; gives how many it looked at. */
+/** Removes up to `limit` records that have expired by `nowMs`; returns how many it looked at. */
 export async function sweepRoots(tx: Transaction, nowMs: number, limit: number): Promise<number> {
   const { begin } = keys.rootDues();
   const hour = Math.floor(nowMs / MS_PER_HOUR);
@@ -91,14 +92,14 @@ export async function sweepRoots(tx: Transaction, nowMs: number, limit: number):
   return due.length;
 }
 
-/** The counters of all hours that were to be removed by then. */
+/** Removes the counters of all hours that were due by then. */
 function removeHours(tx: Transaction, tenant: number, dueIn: number): void {
   const { begin } = keys.recurrings(tenant);
   const kept = dueIn - limits.rootRetentionSeconds / SECONDS_PER_HOUR + 1;
   tx.clearRange({ begin, end: keys.recurrings(tenant, kept).begin });
 }
 
-/** One that was changed since has its day from then on. */
+/** A record that was changed since gets a new due time, counted from that change. */
 async function removeRoot(tx: Transaction, tenant: number, of: string, hour: number) {
   const record = await readRoot(tx, tenant, of);
   if (record === undefined) return;

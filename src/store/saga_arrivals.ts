@@ -1,6 +1,7 @@
 /**
- * Awaited events that are written but have not been shown to the sagas yet: a saga whose time is
- * over looks here first, so that what counts is which came first, not how far the workers are.
+ * Finds awaited events that are written but have not been shown to the sagas yet. A saga whose
+ * time is over looks here first, so that the order of commits decides, not how far the workers
+ * are.
  */
 
 import type { WaitingEntry } from "../domain/reaction/outbox_entry.ts";
@@ -11,7 +12,7 @@ import { decodeRecord } from "./json_record.ts";
 import { keys } from "./keys.ts";
 import { outboxShard } from "./outbox.ts";
 
-/** Entries of one stream that are looked through at most. */
+/** Most entries of one stream that are looked through. */
 const ENTRIES_MAX = 1_000;
 /** No event has this index. */
 const INDEX_END = Number.MAX_SAFE_INTEGER;
@@ -24,7 +25,9 @@ export interface AwaitedEvents {
   readonly from: number;
 }
 
-/** Index of the first awaited event that waits to be shown. Guarded: a write now is a conflict. */
+/**
+ * Index of the first awaited event that waits to be shown. Guarded: a write meanwhile conflicts.
+ */
 export async function findArrival(
   tx: Pick<ReadTransaction, "getRange">,
   tenant: number,
@@ -35,7 +38,7 @@ export async function findArrival(
   const end = keys.outbox(shard, tenant, stream, INDEX_END, 0);
   const pairs = await tx.getRange({ begin, end }, { limit: ENTRIES_MAX });
   for (const { key, value } of pairs) {
-    // What is kept in pieces is an event to be written.
+    // A value in pieces is an event to be written, not an entry for sagas.
     if (value[0] !== OBJECT_BEGIN) continue;
     const { entry } = decodeRecord<WaitingEntry>(value);
     if (entry.kind !== "sagas" || !eventTypes.includes(entry.eventType)) continue;

@@ -1,6 +1,6 @@
 /**
- * Sagas that were started: each with its index entries, what it waits for, and the definitions they
- * run under. Decisions, section 13. A saga is one record, so whoever changes it has read it.
+ * Sagas that were started, with their index entries, their waits and their definitions. A saga
+ * is one record, so whoever changes it has read it. See docs/reference/sagas.md.
  */
 
 import { assert } from "../domain/assert.ts";
@@ -24,17 +24,17 @@ import { clearLargeValue, setLargeValue, wholeValue } from "./large_value.ts";
 
 export interface SagaRecord {
   readonly instance: SagaInstance;
-  /** Index in the awaited stream from which on events count; while it awaits one. */
+  /** While it awaits an event: the index in the awaited stream from which on events count. */
   readonly awaitsFrom?: number;
-  /** Where its timer is: later than it asked for, where firing it has failed. */
+  /** When its timer is due: later than it asked for, if firing has failed. */
   readonly timerMs?: number;
-  /** How often firing that has failed. */
+  /** How often firing the timer has failed. */
   readonly timerTries?: number;
-  /** How far its events are from a client's: one more than its trigger. */
+  /** How far its events are from a client's write: one more than its trigger. */
   readonly depth: number;
-  /** Of the request that began it all. */
+  /** Id of the request that began it all. */
   readonly requestId: string;
-  /** On whose budget its events are; absent: on that of its trigger. */
+  /** The root whose budget its events draw on; absent: that of its trigger. */
   readonly root?: StoredRoot;
 }
 
@@ -51,7 +51,7 @@ export interface SagaWait {
 
 type Reads = Pick<ReadTransaction, "get" | "getRange">;
 
-/** In place of a name, for the part of the index that has all sagas. No saga is called that. */
+/** In place of a name, for the part of the index that has all sagas. No saga has this name. */
 export const ALL_SAGAS = "";
 const PRESENT = new Uint8Array(0);
 
@@ -69,7 +69,7 @@ export async function readSaga(
   return record;
 }
 
-/** At most `limit` whole sagas after the id `after`, the oldest first. */
+/** At most `limit` whole sagas after the id `after`, oldest first. */
 export async function listSagaRecords(
   tx: Pick<ReadTransaction, "getRange">,
   tenant: number,
@@ -86,7 +86,7 @@ export async function listSagaRecords(
   );
 }
 
-/** Guarded, so that nobody else starts the same one. */
+/** Guarded, so that nobody else starts the same saga. */
 export async function isSagaStarted(
   tx: Pick<ReadTransaction, "get">,
   tenant: number,
@@ -96,8 +96,8 @@ export async function isSagaStarted(
 }
 
 /**
- * Keeps a saga as it is now; gives the bytes that takes. `before` is what was read in this
- * transaction; undefined: nothing.
+ * Stores a saga as it is now; returns the bytes that takes. `before` is what was read in this
+ * transaction; undefined if there was none.
  */
 export function saveSaga(
   tx: Transaction,
@@ -119,7 +119,7 @@ export function saveSaga(
   return value.length;
 }
 
-/** Removes a saga that has ended; one that has not has waits and a timer beside it. */
+/** Removes a saga that has ended; a running one has waits and a timer beside it. */
 export function removeSaga(tx: Transaction, tenant: number, record: SagaRecord): void {
   const { id, name, state } = record.instance;
   assert(isEndState(state), "a saga that runs is not removed");
@@ -127,16 +127,19 @@ export function removeSaga(tx: Transaction, tenant: number, record: SagaRecord):
   for (const part of [ALL_SAGAS, name]) tx.clear(keys.sagaListed(tenant, part, state, id));
 }
 
-/** Of records as they were read, so that nothing is made into bytes to know how many it has. */
+/** Sizes of records as they were read, so that none is encoded only to learn its size. */
 const storedBytes = new WeakMap<SagaRecord, number>();
 
-/** Whether the record was stored in pieces; looking for them where there are none costs a range. */
+/**
+ * Whether the record was stored in pieces; looking for pieces where there are none costs a
+ * range.
+ */
 function isLarge(record: SagaRecord): boolean {
   const bytes = storedBytes.get(record) ?? encodeRecord(record).length;
   return bytes > kvLimits.valueBytesMax;
 }
 
-/** At most `limit` with an id below `start`, the newest first: ids begin with their time. */
+/** At most `limit` sagas with an id below `start`, newest first: ids begin with their time. */
 export async function listSagas(
   tx: Pick<ReadTransaction, "getRange">,
   tenant: number,
@@ -155,7 +158,7 @@ export async function listSagas(
   return lists.flat().sort(newestFirst).slice(0, page.limit);
 }
 
-/** From now on events of these types in the stream, from the index `from` on, concern the saga. */
+/** From now on, events of these types in the stream concern the saga, from the index `from` on. */
 export function setSagaWaits(
   tx: Transaction,
   tenant: number,
@@ -179,8 +182,8 @@ export function clearSagaWaits(
 }
 
 /**
- * At most `limit` sagas that wait for the event of that type at `index`; those that began to wait
- * first come first. Guarded.
+ * At most `limit` sagas that wait for the event of that type at `index`; those that have waited
+ * longest come first. Guarded.
  */
 export async function listSagaWaits(
   tx: Pick<ReadTransaction, "getRange">,
@@ -208,7 +211,7 @@ export async function readSagaDefinition(
   return value && decodeRecord<KeptSagaDefinition>(await wholeValue(tx, tenant, key, value));
 }
 
-/** Keeps a definition unless it is kept already; it is never changed and never removed. */
+/** Stores a definition unless it is stored already; it is never changed and never removed. */
 export async function keepSagaDefinition(
   tx: Transaction,
   tenant: number,
@@ -221,8 +224,8 @@ export async function keepSagaDefinition(
 }
 
 /**
- * Removes the next sagas that an erased stream has started and that have ended. Others that hold
- * events of it go on, with markers in their place.
+ * Removes the next sagas that an erased stream has started and that have ended. Other sagas that
+ * hold its events go on, with markers in their place.
  */
 export async function eraseFromSagas(
   tx: Transaction,
@@ -233,7 +236,7 @@ export async function eraseFromSagas(
   return await takePage(tx, keys.sagas(tenant), after, async ({ key, value }) => {
     const found = decodeRecord<SagaRecord>(await wholeValue(tx.unguarded, tenant, key, value));
     if (!holdsErased(found.instance, erased)) return;
-    // Guarded: it may be moved on just now.
+    // Guarded, because the saga may be moving on just now.
     const record = await readSaga(tx, tenant, found.instance.id);
     if (record === undefined) return;
     const { instance } = record;

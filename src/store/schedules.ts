@@ -1,6 +1,7 @@
 /**
- * Scheduled events until they fire: the record, its timer, and the rules that cancel it. Decisions,
- * section 12. Firing and cancelling both read the record, guarded, so that one of them wins.
+ * Scheduled events until they fire, with their timers and the rules that cancel them. Firing and
+ * cancelling both read the record, guarded, so that only one of them wins. See
+ * docs/reference/reactions.md.
  */
 
 import { parseEventId } from "../domain/event.ts";
@@ -27,15 +28,15 @@ export interface ScheduleRecord {
   /** The event that scheduled it. */
   readonly by: { readonly key: string; readonly eventType: string; readonly streamId: string };
   readonly requestId: string;
-  /** How often firing has failed, and when it is tried: at first at `fireAtMs`. */
+  /** How often firing has failed, and when it is tried next: at first at `fireAtMs`. */
   readonly tries: number;
   readonly timerMs: number;
-  /** On whose budget it is; absent: on that of the event that scheduled it. */
+  /** The root whose budget it draws on; absent: that of the event that scheduled it. */
   readonly root?: StoredRoot;
 }
 
 export interface StoredCancelRule extends CancelRule {
-  /** What its mark was then: another one means that all of that time are cancelled. */
+  /** The rule's mark at that time: if the mark is another one now, the record is cancelled. */
   readonly mark: number;
 }
 
@@ -53,7 +54,7 @@ export function storeSchedule(tx: Transaction, tenant: number, record: ScheduleR
   setTimer(tx, scheduleTimer(tenant, record));
 }
 
-/** Without its timer: nobody fires it before there is one. */
+/** Stores a record without its timer: it does not fire before it has one. */
 export function keepSchedule(tx: Transaction, tenant: number, record: ScheduleRecord): void {
   setLargeValue(tx, tenant, keys.schedule(tenant, record.id), encodeSchedule(record));
   for (const { key, eventType } of record.cancelOn) {
@@ -61,10 +62,10 @@ export function keepSchedule(tx: Transaction, tenant: number, record: ScheduleRe
   }
 }
 
-/** Removes it with all that leads to it. */
+/** Removes a record with all that leads to it. */
 export function removeSchedule(tx: Transaction, tenant: number, record: ScheduleRecord): void {
   const key = keys.schedule(tenant, record.id);
-  // Pieces are only looked for where there are some.
+  // Pieces are only looked for if there are some.
   if (isLarge(record)) clearLargeValue(tx, tenant, key);
   else tx.clear(key);
   clearTimer(tx, scheduleTimer(tenant, record));
@@ -73,7 +74,7 @@ export function removeSchedule(tx: Transaction, tenant: number, record: Schedule
   }
 }
 
-/** Keeps it under a name where nobody tries it again. */
+/** Removes a record that will not be tried again, and keeps it for people to look at. */
 export function parkSchedule(tx: Transaction, tenant: number, record: ScheduleRecord): void {
   removeSchedule(tx, tenant, record);
   const key = keys.parked(keys.schedule(tenant, record.id));
@@ -90,7 +91,7 @@ export async function readSchedule(
   return value && await decode(tx, tenant, key, value);
 }
 
-/** At most `limit` records after the id `start`, by id; those whose mark was moved too. */
+/** At most `limit` records after the id `start`, by id, those cancelled by a mark included. */
 export async function listSchedules(
   tx: Reads,
   tenant: number,
@@ -128,8 +129,8 @@ export async function readCancelMark(
 }
 
 /**
- * Cancels all records of a rule at once: they stay where they are until their time, but those who
- * ask {@link isCancelled} take them for gone.
+ * Cancels all records of a rule at once. They stay stored until their time, but
+ * {@link isCancelled} reports them as gone.
  */
 export function moveCancelMark(
   tx: Transaction,
@@ -141,7 +142,7 @@ export function moveCancelMark(
   tx.clearRange(keys.cancelRules(tenant, stream, eventType));
 }
 
-/** Whether a record that is still there was cancelled by a mark. Guarded. */
+/** Whether a record that is still stored was cancelled by a mark. Guarded. */
 export async function isCancelled(
   tx: Pick<ReadTransaction, "get">,
   tenant: number,
@@ -172,8 +173,8 @@ function isLarge(record: ScheduleRecord): boolean {
 }
 
 /**
- * Removes the next scheduled events that an erased stream has set off, or that were to be written
- * to it.
+ * Removes the next scheduled events that an erased stream has set off, or that were to be
+ * written to it.
  */
 export async function removeStreamSchedules(
   tx: Transaction,
@@ -184,13 +185,13 @@ export async function removeStreamSchedules(
   return await takePage(tx, keys.schedules(tenant), after, async ({ key, value }) => {
     const found = await decode(tx.unguarded, tenant, key, value);
     if (!isOfErased(found, erased)) return;
-    // Guarded: it may be fired just now, or put off.
+    // Guarded, because it may fire just now, or be put off.
     const record = await readSchedule(tx, tenant, found.id);
     if (record !== undefined) removeSchedule(tx, tenant, record);
   });
 }
 
-/** The same of what nobody tries again. */
+/** Like {@link removeStreamSchedules}, for records that are parked. */
 export async function removeParkedSchedules(
   tx: Transaction,
   erased: ErasedStream,
@@ -205,7 +206,7 @@ export async function removeParkedSchedules(
   });
 }
 
-/** Not what was scheduled since. */
+/** Leaves out what was scheduled since the erasure. */
 function isOfErased(
   { by, emission, createdMs }: ScheduleRecord,
   { stream, length, erasedMs }: ErasedStream,

@@ -1,7 +1,7 @@
 /**
- * A segment: consecutive events of one stream in one value, so that ten thousand events are some
- * dozens of keys. Layout: format byte, count (u32), a length (u32) for each event, a chain hash
- * (32 bytes) for each event, then the events' bytes.
+ * A segment holds consecutive events of one stream in one value, to save keys. Ten thousand
+ * events then take some dozens of keys. Layout: format byte, count (u32), a length (u32) for
+ * each event, a chain hash (32 bytes) for each event, then the bytes of the events.
  */
 
 import { Buffer } from "node:buffer";
@@ -18,11 +18,11 @@ export interface ChainedEvent {
   readonly hash: ChainHash;
 }
 
-/** Segments are closed at about this size; a larger event is alone in its own. */
+/** Segments are closed at about this size; a larger event has a segment of its own. */
 export const SEGMENT_BYTES_TARGET = 64 * 1024;
 
 const FORMAT = 1;
-/** What a segment has before those. */
+/** What a segment has before the lengths. */
 export const PREAMBLE_BYTES = 5;
 const LENGTH_BYTES = 4;
 const HASH_BYTES = 32;
@@ -36,14 +36,14 @@ export function encodeSegment(events: readonly ChainedEvent[]): Bytes {
   return putSegment(newBytes(segmentBytes(events)), events);
 }
 
-/** Length of a segment of these events. */
+/** Length in bytes of a segment of these events. */
 export function segmentBytes(events: readonly ChainedEvent[]): number {
   let size = PREAMBLE_BYTES;
   for (const event of events) size += EVENT_OVERHEAD_BYTES + event.bytes;
   return size;
 }
 
-/** The same into bytes that are as many as it takes. */
+/** Encodes into `segment`, which must be exactly as long as it takes. */
 export function putSegment(segment: Bytes, events: readonly ChainedEvent[]): Bytes {
   const view = viewOf(segment);
   segment[0] = FORMAT;
@@ -65,7 +65,7 @@ export function putSegment(segment: Bytes, events: readonly ChainedEvent[]): Byt
   return segment;
 }
 
-/** One segment of all events of several, which are copied as they are. */
+/** Joins segments into one with the events of all, which are copied as they are. */
 export function joinSegments(segments: readonly Bytes[]): Bytes {
   const counts = segments.map((segment) => viewOf(segment).getUint32(1));
   const count = counts.reduce((sum, own) => sum + own, 0);
@@ -98,7 +98,7 @@ export function decodeSegment(segment: Bytes): ChainedEvent[] {
   const rawAt = hashesAt + HASH_BYTES * count;
   const body = Buffer.from(segment.buffer, segment.byteOffset + rawAt, segment.length - rawAt);
   const text = body.toString("utf8");
-  // Where every byte is one character, the events are slices of one string.
+  // If every byte is one character, the events are slices of one string.
   const sliceable = text.length === body.length;
   const hashes = segment.subarray(hashesAt, rawAt).toHex();
   const events: ChainedEvent[] = [];

@@ -1,4 +1,4 @@
-/** The Ed25519 key pairs of an instance; the newest signs. Spec: "Anchors". */
+/** The Ed25519 key pairs of an instance; the newest signs. See docs/reference/audit.md. */
 
 import type { ReadTransaction, Transaction } from "../kv/engine.ts";
 import { decodeRecord, encodeRecord } from "./json_record.ts";

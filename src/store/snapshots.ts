@@ -1,7 +1,8 @@
 /**
- * Folded states at a length, under the fold hash of their type. A snapshot only saves time: it may
- * be missing or behind, never wrong. A state larger than one transaction is written in several;
- * its header comes last, and a reader that misses a part takes it for no snapshot.
+ * Snapshots, which are folded states at a length, under the fold hash of their type. A snapshot
+ * only saves time: it may be missing or behind, never wrong. A state larger than one transaction
+ * is written in several; its header comes last, and a reader that finds a part missing treats it
+ * as no snapshot.
  */
 
 import type { StreamKey } from "../domain/stream_key.ts";
@@ -19,11 +20,11 @@ import { keyAfter, keys } from "./keys.ts";
 import { isGeneration } from "./streams.ts";
 
 export interface SnapshotHeader {
-  /** Events folded in. */
+  /** Number of events folded in. */
   readonly length: number;
-  /** Their stored bytes, by the head's count. */
+  /** Stored bytes of those events, by the head's count. */
   readonly bytes: number;
-  /** The stream's generation they were read under. */
+  /** The stream's generation when they were read. */
   readonly generation: number;
   /** UTF-8 bytes of the state's JSON. */
   readonly stateBytes: number;
@@ -33,19 +34,19 @@ export interface Snapshot extends SnapshotHeader {
   readonly stateJson: string;
 }
 
-/** Undefined while the thread may be used further; else what to wait for. */
+/** Undefined while the thread may be used further; otherwise a promise to wait for. */
 type Rest = () => Promise<void> | undefined;
 
 const PART_BYTES = kvLimits.valueBytesMax;
 const PARTS_PER_TRANSACTION = 40;
-/** The same for reading, where each is a piece of work of some milliseconds. */
+/** Parts per transaction when reading, where each batch is some milliseconds of work. */
 const PARTS_PER_READ = 12;
-/** Times a load starts again because the snapshot was replaced under it. */
+/** Attempts at loading a snapshot that is replaced meanwhile. */
 const LOADS_MAX = 5;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** Where the newest snapshot under `foldHash` stands, without its state. */
+/** The header of the newest snapshot under `foldHash`, without its state. */
 export async function readSnapshotHeader(
   tx: Pick<ReadTransaction, "get">,
   tenant: number,
@@ -57,10 +58,11 @@ export async function readSnapshotHeader(
 }
 
 /**
- * The newest snapshot under `foldHash`, or undefined. Opens its own transactions, for a large state
- * may take longer than one may last. Where another node saves a newer one meanwhile, it starts
- * again: without its snapshot a long stream could not be read at all. `rest` is asked between
- * pieces of work: what to wait for, where others have waited for the thread.
+ * The newest snapshot under `foldHash`, or undefined. Opens its own transactions, because a
+ * large state may take longer to read than one may last. If another node saves a newer snapshot
+ * meanwhile, loading starts again: without its snapshot, a long stream could not be read at all.
+ * `rest` is called between pieces of work and returns what to wait for, if others have waited
+ * for the thread.
  */
 export async function loadSnapshot(
   engine: Engine,
@@ -80,7 +82,8 @@ export async function loadSnapshot(
     const { header, range } = first;
     const parts = await readFurtherParts(engine, range, first.parts, rest);
     if (first.parts.length === PARTS_PER_READ) {
-      // Read in several transactions: parts of two snapshots, unless it is still the same one.
+      // Parts read in several transactions may be of two snapshots, unless the header is still
+      // the same.
       const now = await engine.snapshot((tx) => readSnapshotHeader(tx, tenant, stream, foldHash));
       if (!isSame(header, now)) continue;
     }
@@ -90,7 +93,10 @@ export async function loadSnapshot(
   return undefined;
 }
 
-/** All parts of a snapshot: those read with its header, and the rest, some in each transaction. */
+/**
+ * All parts of a snapshot: those read with its header, then the others, some in each
+ * transaction.
+ */
 async function readFurtherParts(
   engine: Engine,
   { end }: KeyRange,
@@ -109,7 +115,7 @@ async function readFurtherParts(
   return parts;
 }
 
-/** The state, or undefined where a part is missing. */
+/** The state, or undefined if a part is missing. */
 async function joinParts(
   parts: readonly KeyValue[],
   stateBytes: number,
@@ -127,10 +133,10 @@ async function joinParts(
 }
 
 /**
- * Saves a snapshot and removes every other one of the stream. Opens its own transactions. Gives
- * false, and changes nothing, where a newer one is there, where another node saves one of this
- * stream at the same time, where the stream was rewritten since, and where `isWanted`, asked in the
- * last transaction, says no.
+ * Saves a snapshot and removes every other one of the stream. Opens its own transactions.
+ * Returns false, and leaves what is stored, if a newer snapshot is there, if another node saves
+ * one of this stream at the same time, if the stream was rewritten since, or if `isWanted`,
+ * called in the last transaction, says no.
  */
 export async function saveSnapshot(
   engine: Engine,
@@ -156,7 +162,7 @@ export async function saveSnapshot(
 
   let first = 0;
   for (; parts - first > PARTS_PER_TRANSACTION; first += PARTS_PER_TRANSACTION) {
-    // What was made of events that were erased is not written down after them.
+    // A state folded from events that were erased must not be stored after their erasure.
     const isKept = await engine.transact(async (tx) => {
       if (!await isGeneration(tx, tenant, stream, snapshot.generation)) return false;
       await setParts(tx, first, first + PARTS_PER_TRANSACTION);
@@ -167,7 +173,7 @@ export async function saveSnapshot(
   return await engine.transact(async (tx) => {
     if (!await isGeneration(tx, tenant, stream, snapshot.generation)) return false;
     const now = await readSnapshotHeader(tx, tenant, stream, foldHash);
-    // Who saved meanwhile has removed the parts of this one.
+    // Another node that saved meanwhile has removed the parts written here.
     if (!isSame(now, before) || !await isWanted(tx)) {
       if (now?.length !== length) {
         tx.clearRange(keys.snapshotParts(tenant, stream, foldHash, length));
@@ -205,7 +211,7 @@ function clearOthers(
   tx.clearRange({ begin: own.end, end: all.end });
 }
 
-/** Removes those of an erased stream: what is folded from its markers comes anew. */
+/** Removes the snapshots of an erased stream; folding its markers makes new ones. */
 export async function removeSnapshots(
   tx: Transaction,
   { tenant, stream }: ErasedStream,

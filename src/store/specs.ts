@@ -16,21 +16,21 @@ const decoder = new TextDecoder();
 
 type Reads = Pick<ReadTransaction, "get" | "getRange">;
 
-/** The version that is current; undefined before the first deploy. */
+/** The current version; undefined before the first deploy. */
 export async function readCurrentVersion(tx: Reads, tenant: number): Promise<number | undefined> {
   const value = await tx.get(keys.currentSpec(tenant));
   return value && Number(decoder.decode(value));
 }
 
 /**
- * Whether the spec of that hash is the current one (`""`: none is). Guarded: what a transaction
- * does because of it is not done when a deploy comes between.
+ * Whether the spec with that hash is the current one (`""`: there is none). Guarded: a
+ * transaction that relies on it does not commit if a deploy comes between.
  */
 export async function isCurrentSpec(tx: Reads, tenant: number, hash: string): Promise<boolean> {
   return await readCurrentHash(tx, tenant) === hash;
 }
 
-/** The hash of the current spec: two small reads. `""` before the first deploy. */
+/** The hash of the current spec, by two small reads; `""` before the first deploy. */
 export async function readCurrentHash(tx: Reads, tenant: number): Promise<string> {
   const version = await readCurrentVersion(tx, tenant);
   if (version === undefined) return "";
@@ -60,7 +60,7 @@ export async function readCurrentSpec(tx: Reads, tenant: number): Promise<Stored
   return { ...decodeVersion(header), spec: JSON.parse(text) as JsonObject };
 }
 
-/** The document of one version, as it is kept. */
+/** The document of one version, as it is stored. */
 export async function readSpecText(tx: Reads, tenant: number, version: number): Promise<string> {
   const key = keys.specDocument(tenant, version);
   const document = await tx.get(key);
@@ -68,7 +68,7 @@ export async function readSpecText(tx: Reads, tenant: number, version: number): 
   return decoder.decode(await wholeValue(tx, tenant, key, document));
 }
 
-/** Versions, oldest first: at most `limit` of them, after the version `after`. */
+/** Versions, oldest first: at most `limit`, after the version `after`. */
 export async function listSpecVersions(
   tx: Reads,
   tenant: number,
@@ -81,14 +81,14 @@ export async function listSpecVersions(
   return pairs.map(({ value }) => decodeVersion(value));
 }
 
-/** Keeps a new version, makes it current and tells every node that watches. */
+/** Stores a new version, makes it current and tells every node that watches. */
 export function storeSpec(tx: Transaction, tenant: number, stored: StoredSpec): void {
   const { spec, ...version } = stored;
   keepSpec(tx, tenant, version, JSON.stringify(spec));
   makeSpecCurrent(tx, tenant, version.version);
 }
 
-/** Keeps a version without making it current; `text` is its document as it is to be kept. */
+/** Stores a version without making it current; `text` is its document as it is to be kept. */
 export function keepSpec(
   tx: Transaction,
   tenant: number,
@@ -100,13 +100,13 @@ export function keepSpec(
   setLargeValue(tx, tenant, keys.specDocument(tenant, version), encoder.encode(text));
 }
 
-/** Makes a kept version the current one and tells every node that watches. */
+/** Makes a stored version current and tells every node that watches. */
 export function makeSpecCurrent(tx: Transaction, tenant: number, version: number): void {
   tx.set(keys.currentSpec(tenant), encoder.encode(String(version)));
   tellSpecChange(tx);
 }
 
-/** Every node then asks again which spec is current, and what it calls. */
+/** Makes every node look again which spec is current, and what it calls. */
 export function tellSpecChange(tx: Transaction): void {
   tx.add(keys.specVersion(), 1n);
 }

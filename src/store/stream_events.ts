@@ -1,6 +1,6 @@
 /**
- * Reads the events of a stream in both directions: from segments, and from its head those that are
- * there (`stream_tail.ts`).
+ * Reads the events of a stream in both directions, from its segments and its head. The head may
+ * have the newest events (`stream_tail.ts`).
  */
 
 import { assert } from "../domain/assert.ts";
@@ -13,7 +13,7 @@ import { type ChainedEvent, decodeSegment } from "./segment.ts";
 import { decodeHead, type StreamHead, tailOf } from "./stream_head.ts";
 import { decodeTail } from "./stream_tail.ts";
 
-/** An event with its 0-based place in the stream. */
+/** An event with its 0-based index in the stream. */
 export interface IndexedEvent extends ChainedEvent {
   readonly index: number;
 }
@@ -22,23 +22,23 @@ type Reads = Pick<ReadTransaction, "get" | "getRange">;
 
 const LAST = { limit: 1, reverse: true };
 
-/** The stream was rewritten while it was read in several transactions: what was read is void. */
+/** The stream was rewritten while several transactions read it, so what they read is void. */
 export class StreamRewritten extends Error {
   override readonly name = "StreamRewritten";
 }
 
-/** Events from index `from` up to but not including `to`, stopped at about `bytesMax`. */
+/** Events from index `from` up to but not including `to`, stopping at about `bytesMax`. */
 export interface EventWindow {
   readonly from: number;
   readonly to: number;
   readonly bytesMax: number;
-  /** By the head that the window is of. Left out: the one that the stream has now. */
+  /** The generation of the head that the window was made for; absent: the current one. */
   readonly generation?: number;
 }
 
 /**
  * The events of the window, oldest first. Stops after the segment with which `bytesMax` is
- * reached, so that there is always at least one event; none where the stream was rewritten since.
+ * reached, so that there is always at least one event; none if the stream was rewritten since.
  */
 export async function readEvents(
   tx: Reads,
@@ -48,21 +48,21 @@ export async function readEvents(
 ): Promise<IndexedEvent[]> {
   const { from, to, bytesMax } = window;
   if (from >= to) return [];
-  // Most windows begin with a segment, which a single key finds for half of what a range costs.
+  // Most windows begin with a segment, and a single key finds that for less than a range.
   const { generation, held, value } = await readHeld(tx, tenant, stream, from, window.generation);
   const end = Math.min(to, held.from);
   const stored = from < end
     ? await readSegments(tx, tenant, stream, { from, to: end, bytesMax, generation }, value)
     : [];
   const isFull = stored.reduce((sum, { bytes }) => sum + bytes, 0) >= bytesMax;
-  // What a ceiling has ended, or a rewrite, has a gap behind it.
+  // If `bytesMax` or a rewrite ended the part in segments, there is a gap before the head's events.
   if (end === to || isFull || from + stored.length < end) return stored;
   return [...stored, ...held.within(from, to)];
 }
 
-/** The events of a head, of the generation that is read. */
+/** The events that a head holds, if it has the generation that is read. */
 interface HeldEvents {
-  /** Index of the first of them; Infinity for none. */
+  /** Index of the first of them; Infinity if there are none. */
   readonly from: number;
   within(from: number, to: number): IndexedEvent[];
 }
@@ -79,7 +79,7 @@ async function readHeld(
 ): Promise<{ generation: number; held: HeldEvents; value: Bytes | undefined }> {
   const headKey = keys.head(tenant, stream);
   if (asked !== undefined) {
-    // At once: on a network each read waits for its reply.
+    // Both at once, because on a network each read waits for its reply.
     const [stored, value] = await Promise.all([
       tx.get(headKey),
       tx.get(keys.segment(tenant, stream, index, asked)),
@@ -103,14 +103,14 @@ function heldIn(stored: Bytes | undefined, generation: number): HeldEvents {
   };
 }
 
-/** The events of a head, as they are in its stream. */
+/** The events that a head holds, with their indexes in the stream. */
 export function indexTail({ length }: StreamHead, tail: Bytes): IndexedEvent[] {
   const events = decodeTail(tail);
   const first = length - events.length;
   return events.map(({ raw, bytes, hash }, at) => ({ index: first + at, raw, bytes, hash }));
 }
 
-/** Those of the window that are in segments; `value` is the one that begins with the window. */
+/** The events of the window that are in segments; `value` is the segment that begins with it. */
 async function readSegments(
   tx: Reads,
   tenant: number,
@@ -122,7 +122,7 @@ async function readSegments(
   const key = keys.segment(tenant, stream, window.from, window.generation);
   const events = (await decodeSegments(tx, tenant, [{ key, value }], window)).flat();
   const from = window.from + events.length;
-  // Of a large event, `value` is but the beginning.
+  // Of a large event, `value` is only the header; its pieces count too.
   const decoded = events.reduce((sum, event) => sum + event.bytes, 0);
   const bytesMax = window.bytesMax - Math.max(decoded, key.length + value.length);
   if (from >= window.to || bytesMax <= 0) return events;
@@ -133,7 +133,7 @@ async function readSegments(
   return [...events, ...(await decodeSegments(tx, tenant, pairs, rest)).flat()];
 }
 
-/** The same where the first event is not the first of its segment. */
+/** Like {@link readSegments}, for a window whose first event is not the first of its segment. */
 async function readFromWithin(
   tx: Reads,
   tenant: number,
@@ -148,7 +148,7 @@ async function readFromWithin(
   return (await decodeSegments(tx, tenant, pairs, window)).flat();
 }
 
-/** The events of an old generation go away piece by piece, the oldest first. */
+/** Events of an old generation may be gone: they are removed piece by piece, oldest first. */
 async function explainMissing(
   tx: Reads,
   tenant: number,
@@ -161,8 +161,8 @@ async function explainMissing(
 }
 
 /**
- * One event; undefined where the stream has none at the index. Without a generation: of the one
- * that the stream has now.
+ * One event; undefined if the stream has none at the index. Without a generation, it is of the
+ * current one.
  */
 export async function readEvent(
   tx: Reads,
@@ -171,7 +171,7 @@ export async function readEvent(
   index: number,
   ofGeneration?: number,
 ): Promise<IndexedEvent | undefined> {
-  // Many begin a segment of their own, which a single key finds for half of what a range costs.
+  // Many events begin a segment of their own, and a single key finds that for less than a range.
   const { generation, held, value } = await readHeld(tx, tenant, stream, index, ofGeneration);
   if (index >= held.from) return held.within(index, index + 1)[0];
   const pairs = value !== undefined
@@ -181,7 +181,7 @@ export async function readEvent(
   return (await decodeSegments(tx, tenant, pairs, window))[0]?.[0];
 }
 
-/** The last one of them holds the event at the index, if any does. */
+/** The segments of which the last holds the event at the index, if any does. */
 function segmentsUpTo(
   tenant: number,
   stream: StreamKey,
@@ -192,7 +192,10 @@ function segmentsUpTo(
   return { begin, end: keyAfter(keys.segment(tenant, stream, index, generation)) };
 }
 
-/** As {@link readEvents}, but the newest of the window when `bytesMax` binds; oldest first too. */
+/**
+ * Like {@link readEvents}, but takes the newest of the window when `bytesMax` binds; oldest
+ * first too.
+ */
 export async function readEventsBackwards(
   tx: Reads,
   tenant: number,
@@ -216,7 +219,7 @@ export async function readEventsBackwards(
   return [...older, ...newest];
 }
 
-/** One list a segment, in the order of `pairs`. Large events count with their real size. */
+/** One list for each segment, in the order of `pairs`. Large events count with their real size. */
 async function decodeSegments(
   tx: Reads,
   tenant: number,

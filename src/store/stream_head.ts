@@ -1,6 +1,6 @@
 /**
- * The head of a stream: all that a write must know of the events before it, in one small value. The
- * newest events may be in it themselves (`stream_tail.ts`).
+ * The head of a stream, with all that a write must know of the events before it. It is one small
+ * value, and may hold the newest events themselves (`stream_tail.ts`).
  */
 
 import { assert } from "../domain/assert.ts";
@@ -16,18 +16,21 @@ import { NO_TAIL } from "./stream_tail.ts";
 export interface StreamHead {
   /** Number of events. */
   readonly length: number;
-  /** Sum of the stored events in UTF-8 bytes: what a fold from the start would read. */
+  /** Sum of the stored events in UTF-8 bytes: as much as a fold from the start would read. */
   readonly bytes: number;
   /** Unix seconds of the first and of the latest event; 0 while there is none. */
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** Grows when the stream is rewritten (erasure): what was read under another one is void. */
+  /**
+   * Grows when the stream is rewritten (erasure): what was read under another generation is
+   * void.
+   */
   readonly generation: number;
-  /** The epoch of the latest write: which cuts have it (`audit_cuts.ts`). */
+  /** The epoch of the latest write, which tells which cuts include it (`audit_cuts.ts`). */
   readonly epoch: number;
   /** Chain hash of the latest event; undefined while there is none. */
   readonly tip: ChainHash | undefined;
-  /** The frontier of the stream's Merkle tree: one for each bit that is set in the length. */
+  /** The frontier of the stream's Merkle tree: one hash for each bit that is set in the length. */
   readonly peaks: readonly NodeHash[];
   /** The newest point of its events, as the index has it; undefined while there is none. */
   readonly place: GeoPlace | undefined;
@@ -45,7 +48,7 @@ export const EMPTY_HEAD: StreamHead = {
   place: undefined,
 };
 
-/** To which these two are added. */
+/** The format byte, to which these two are added. */
 const FORMAT = 2;
 const PLACED = 1;
 const TAILED = 2;
@@ -54,9 +57,9 @@ const TIP_CHARACTERS = 64;
 const NODE_CHARACTERS = 2 * NODE_BYTES;
 
 /**
- * Format byte, four doubles, generation, epoch and their sum (u32), tip and peaks (32 bytes each),
- * the place where there is one, the tail where there is one. The sum is for `fsck`: no event tells
- * what those two are. Only heads with events are kept.
+ * Layout: format byte, four doubles, generation, epoch and their sum (u32), tip and peaks (32
+ * bytes each), the place if there is one, the tail if there is one. The sum is for `fsck`,
+ * because no event tells what generation and epoch are. Only heads with events are stored.
  */
 export function encodeHead(head: StreamHead, tail: Bytes = NO_TAIL): Bytes {
   assert(head.tip !== undefined, "a stored head has a tip");
@@ -80,7 +83,7 @@ export function encodeHead(head: StreamHead, tail: Bytes = NO_TAIL): Bytes {
   return bytes;
 }
 
-/** Without its tail, which is {@link tailOf}. */
+/** Decodes a head without its tail, which {@link tailOf} returns. */
 export function decodeHead(bytes: Bytes | undefined): StreamHead {
   if (bytes === undefined) return EMPTY_HEAD;
   const kind = bytes[0]! - FORMAT;
@@ -115,7 +118,7 @@ export function decodeHead(bytes: Bytes | undefined): StreamHead {
   };
 }
 
-/** What the stored form of `head` has behind it: a piece of it. */
+/** The tail that follows `head` in its stored form, as a piece of `bytes`. */
 export function tailOf(bytes: Bytes | undefined, head: StreamHead): Bytes {
   if (bytes === undefined) return NO_TAIL;
   const end = headBytes(head.peaks.length);

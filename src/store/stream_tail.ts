@@ -1,10 +1,11 @@
 /**
- * The newest events of a stream, as far as they are few and small, are in its head: a write of one
- * event then sets one row, which is there already, and every fourth one adds a segment with all
- * of them. A row of its own for each would change a page of the index for each, and of a store with
- * many streams nearly every page is another stream's.
+ * The tail of a stream, which keeps its newest events in the head while they are few and small.
+ * A write of one event then sets one row, which is there already, and only every fourth one adds
+ * a segment with all of them. With a row for each event, each write would change another page of
+ * the index, and in a store with many streams nearly every page is another stream's.
  *
- * Layout: the number of events (one byte), then each as a segment of its own. No byte for none.
+ * Layout: the number of events (one byte), then each as a segment of its own. Empty if there are
+ * none.
  */
 
 import { assert } from "../domain/assert.ts";
@@ -13,19 +14,19 @@ import { newBytes, viewOf } from "../kv/slab.ts";
 import { type ChainedEvent, decodeSegment, encodeSegment, joinSegments } from "./segment.ts";
 import { EVENT_OVERHEAD_BYTES, PREAMBLE_BYTES, putSegment } from "./segment.ts";
 
-/** The next event takes all of them to a segment. */
+/** Beyond this many, the next event takes all of them to a segment. */
 export const TAIL_EVENTS_MAX = 3;
-/** In stored form. Every write of the stream copies so much, and the log of the store has it. */
+/** In stored form. Every write to the stream copies this much, and the log of the store has it. */
 export const TAIL_BYTES_MAX = 1536;
 
 export const NO_TAIL: Bytes = new Uint8Array(0);
 
-/** How many events it has. */
+/** How many events a tail has. */
 export function tailCount(tail: Bytes): number {
   return tail.length === 0 ? 0 : tail[0]!;
 }
 
-/** With one event more; undefined where there is no room for it. */
+/** The tail with one more event; undefined if there is no room for it. */
 export function extendTail(tail: Bytes, event: ChainedEvent): Bytes | undefined {
   const count = tailCount(tail);
   const at = Math.max(1, tail.length);
@@ -43,12 +44,12 @@ export function decodeTail(tail: Bytes): ChainedEvent[] {
   return singlesOf(tail).flatMap(decodeSegment);
 }
 
-/** One segment of its events and others, which is shorter than segments become. */
+/** One segment of the tail's events and others; the caller knows that one has room for all. */
 export function sealTail(tail: Bytes, events: readonly ChainedEvent[]): Bytes {
   return joinSegments([...singlesOf(tail), encodeSegment(events)]);
 }
 
-/** The segments it is made of: pieces of it. */
+/** The segments of one event that a tail is made of, as pieces of it. */
 function singlesOf(tail: Bytes): Bytes[] {
   const singles: Bytes[] = [];
   const view = viewOf(tail);
@@ -61,7 +62,7 @@ function singlesOf(tail: Bytes): Bytes[] {
   return singles;
 }
 
-/** Of a segment with one event. */
+/** Bytes of a segment with one event. */
 function singleBytes(eventBytes: number): number {
   return PREAMBLE_BYTES + EVENT_OVERHEAD_BYTES + eventBytes;
 }

@@ -1,6 +1,6 @@
 /**
- * Walks all streams of an environment as they are stored: what a rewrite is building, or has not
- * removed yet, is among it. For `fsck`.
+ * Walks all streams of an environment as they are stored, for `fsck`. That includes what a
+ * rewrite is building, or has not removed yet.
  */
 
 import type { StreamKey } from "../domain/stream_key.ts";
@@ -25,7 +25,7 @@ export type StreamPart =
   | { readonly kind: "head"; readonly stream: StreamKey; readonly head: StreamHead }
   | { readonly kind: "unreadable"; readonly stream: StreamKey; readonly reason: string };
 
-/** At most about `bytesMax` of all streams, after the key `after`; the events of a stream first. */
+/** About `bytesMax` bytes of all streams, after the key `after`; events come before their head. */
 export async function walkStreams(
   tx: Reads,
   tenant: number,

@@ -1,4 +1,7 @@
-/** Streams: their heads, and appending. Spec: "Event chain hash". */
+/**
+ * Appends events to streams, extending their chain hashes and their heads. See
+ * docs/reference/writing.md and docs/reference/audit.md.
+ */
 
 import { assert } from "../domain/assert.ts";
 import {
@@ -30,8 +33,8 @@ export function readHead(tx: Reads, tenant: number, stream: StreamKey): Promise<
 }
 
 /**
- * Whether the stream is still of that generation. Guarded against rewrites, not against writes: for
- * transactions that keep what was made of its events.
+ * Whether the stream still has that generation. Guarded against rewrites, not against writes,
+ * for transactions that store what was made from its events.
  */
 export async function isGeneration(
   tx: Transaction,
@@ -47,36 +50,39 @@ export async function isGeneration(
 }
 
 /**
- * Appends to one stream within one transaction, any number of times, and writes it out once:
+ * Appends to one stream within one transaction, any number of times, and writes the result once:
  * all events of the transaction share segments, and the head is set once.
  */
 export interface StreamAppender {
   readonly key: StreamKey;
-  /** As it was when the stream was opened. */
+  /** The head as it was when the stream was opened. */
   readonly before: StreamHead;
   readonly head: StreamHead;
-  /** What {@link linkAhead} has made. */
+  /** The link that {@link linkAhead} has made. */
   ahead: LinkAhead | undefined;
-  /** Gives the index of the first event appended. Unix seconds: of the last, and of the first. */
+  /**
+   * Returns the index of the first appended event. Timestamps are in Unix seconds: that of the
+   * last event, and that of the first.
+   */
   append(events: readonly EncodedEvent[], timestamp: number, firstTimestamp?: number): number;
-  /** Writes it out, as of the epoch that the transaction has read (`audit_cuts.ts`). */
+  /** Writes the result, in the epoch that the transaction has read (`audit_cuts.ts`). */
   flush(epoch: number): void;
 }
 
-/** A link of a chain, made before its event is appended; it holds only behind `previous`. */
+/** A link of a chain, made before its event is appended; valid only directly behind `previous`. */
 interface LinkAhead extends ChainLink {
   hash: ChainHash | undefined;
 }
 
-/** An event that is likely to be the next of a stream. */
+/** An event that is likely to be the next of its stream. */
 export interface NextEvent {
   readonly stream: StreamAppender;
   readonly event: EncodedEvent;
 }
 
 /**
- * Hashes events together that are each the next of another stream: appending one then takes the
- * hash that is ready. Where something else is appended before it, it is hashed again.
+ * Hashes events together that are each the next of another stream. Appending one then uses the
+ * ready hash; if something else is appended before it, it is hashed again.
  */
 export function linkAhead(nexts: readonly NextEvent[]): void {
   const links: LinkAhead[] = [];
@@ -90,7 +96,9 @@ export function linkAhead(nexts: readonly NextEvent[]): void {
   for (const [index, link] of links.entries()) link.hash = hashes[index]!;
 }
 
-/** Opens streams for appending, in their order: reads their heads at once, and so guards them. */
+/**
+ * Opens streams for appending, in their order. Reads all their heads at once, which guards them.
+ */
 export async function openStreams(
   tx: Transaction,
   tenant: number,
@@ -104,9 +112,9 @@ export async function openStreams(
 }
 
 /**
- * The head is a field that is replaced: an accessor would give each appender a hidden class of its
- * own, made in the old generation of the heap, which keeps the accessor and all it sees until the
- * next full collection.
+ * The head is a field that is replaced. An accessor would give each appender a hidden class of
+ * its own, made in the old generation of the heap, which keeps the accessor and all it closes
+ * over until the next full collection.
  */
 function appenderTo(
   tx: Transaction,
@@ -174,7 +182,7 @@ function appenderTo(
   return appender;
 }
 
-/** Gives the tail that the head then has; undefined for none. */
+/** Stores events behind the tail. Returns the tail that the head then has; undefined for none. */
 function placeBehind(
   tx: Transaction,
   tenant: number,
@@ -198,8 +206,9 @@ function placeBehind(
 }
 
 /**
- * Puts events with ready hashes behind the first `first` of a stream, and sets the head that then
- * is true. The caller knows that nobody else writes, and that those before are all in segments.
+ * Puts events with ready hashes behind the first `first` of a stream, and sets the head that is
+ * right then. The caller knows that nobody else writes, and that all earlier events are in
+ * segments.
  */
 export function placeEvents(
   tx: Transaction,
@@ -214,7 +223,7 @@ export function placeEvents(
   tx.set(keys.head(tenant, stream), encodeHead(head));
 }
 
-/** Puts them where nobody sees them, until a head has that generation and counts them. */
+/** Puts events where no reader sees them until a head has that generation and counts them. */
 export function placeSegments(
   tx: Transaction,
   tenant: number,

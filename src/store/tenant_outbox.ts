@@ -1,4 +1,4 @@
-/** The outbox of one tenant, from all shards in one order that no shard and no tenant changes. */
+/** Lists the outbox of one tenant in an order that depends on neither the shards nor the tenant. */
 
 import { assert } from "../domain/assert.ts";
 import type { OutboxPlace, OutboxWork } from "../domain/reaction/outbox_entry.ts";
@@ -13,8 +13,8 @@ export interface TenantOutboxPage {
 }
 
 /**
- * Entries after the place `after`, ordered by stream, index and number: some of them, and all where
- * `isLast`. Of each shard at most `limit` are read, and about `shardBytesMax` bytes.
+ * Entries after the place `after`, ordered by stream, index and number: some of them, or all if
+ * `isLast`. From each shard at most `limit` are read, and about `shardBytesMax` bytes.
  */
 export async function listTenantOutbox(
   tx: Pick<ReadTransaction, "getRange">,
@@ -35,14 +35,14 @@ export async function listTenantOutbox(
   const all = pages.flatMap(({ own }) => own).sort((a, b) => comparePlaces(a.place, b.place));
   const cut = pages.filter(({ isLast }) => !isLast).map(({ own }) => own.at(-1)!.place);
   if (cut.length === 0) return { works: all, isLast: true };
-  // Behind the end of the shortest page there may be something that nobody has read.
+  // Beyond the end of the shortest page there may be entries that were not read.
   const upTo = cut.reduce((a, b) => comparePlaces(a, b) < 0 ? a : b);
   const works = all.filter(({ place }) => comparePlaces(place, upTo) <= 0);
   assert(works.length > 0, "each page brings at least its own end");
   return { works, isLast: false };
 }
 
-/** In the order of the keys, whose texts are ASCII. */
+/** The order of the keys, whose texts are ASCII. */
 function comparePlaces(a: OutboxPlace, b: OutboxPlace): number {
   if (a.stream !== b.stream) return a.stream < b.stream ? -1 : 1;
   return a.index - b.index || a.number - b.number;

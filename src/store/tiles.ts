@@ -1,6 +1,7 @@
 /**
- * Tiles of streams' Merkle trees (`domain/audit/tree_tiles.ts`), written in the background for long
- * streams. They only save reading: what is not there follows from the events.
+ * Tiles of streams' Merkle trees (`domain/audit/tree_tiles.ts`), written in the background. Only
+ * long streams have them. They only save reading: a tile that is missing follows from the
+ * events.
  */
 
 import { leafHash, NODE_BYTES, type PackedNodes, setNode } from "../domain/audit/node_hash.ts";
@@ -20,7 +21,7 @@ export interface TiledStream {
   readonly generation: number;
 }
 
-/** Events that are read together; hashes are between them. */
+/** Bytes of events that are read at once; they are hashed before the next read. */
 const WINDOW_BYTES = 4 * 1024 * 1024;
 
 /** How many tiles of leaves are stored; they are full and follow each other. */
@@ -31,7 +32,7 @@ export async function countTiles(tx: Reads, stream: TiledStream): Promise<number
   return last === undefined ? 0 : (unpack(last.key).at(-1) as number) + 1;
 }
 
-/** The tile's nodes that are full in a stream of `length` events; made where it is not stored. */
+/** The tile's nodes that are full in a stream of `length` events; computed if it is not stored. */
 export async function readTile(
   tx: Reads,
   stream: TiledStream,
@@ -54,7 +55,7 @@ export async function readTile(
 }
 
 /**
- * The leaves of the events from `from` up to but not `to`.
+ * The leaves of the events from `from` up to but not including `to`.
  * @throws {StreamRewritten} when the stream has another generation by now.
  */
 export async function hashLeaves(
@@ -97,7 +98,7 @@ export async function addTile(
   }
 }
 
-/** All stored tiles of a height. */
+/** All stored tiles of one height. */
 export async function listTiles(
   tx: Reads,
   { tenant, key, generation }: TiledStream,

@@ -1,11 +1,11 @@
-/** Timers: what is to be done at a time, by that time, so that what is far off costs nothing. */
+/** Timers, ordered by the time they are due, so that those far off cost nothing. */
 
 import { shardOf } from "../domain/work_share.ts";
 import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
 import { unpack } from "../kv/tuple.ts";
 import { keyAfter, keys } from "./keys.ts";
 
-/** What is told when the time has come: a scheduled event, a saga, a lane, an erasure. */
+/** What is due: a scheduled event, a saga, a lane, an erasure. */
 export type TimerKind = "scheduled" | "saga" | "delivery" | "erasure";
 
 export interface Timer {
@@ -13,7 +13,7 @@ export interface Timer {
   readonly dueMs: number;
   readonly tenant: number;
   readonly kind: TimerKind;
-  /** Of what is told, within the tenant. */
+  /** Id of what is due, within the tenant. */
   readonly id: string;
 }
 
@@ -28,8 +28,8 @@ export function clearTimer(tx: Transaction, timer: Timer): void {
 }
 
 /**
- * At most `limit` timers of one shard that are due at `nowMs`, the first ones first; those behind
- * `after` where that is given.
+ * At most `limit` timers of one shard that are due at `nowMs`, earliest first; only those behind
+ * `after`, if given.
  */
 export async function listDueTimers(
   tx: Pick<ReadTransaction, "getRange">,

@@ -1,6 +1,7 @@
 /**
- * Requests to erase streams. Each waits with a timer until it is due; then a mark says so, which
- * stays until all is done. A stream has at most one that is open. Decisions, section 18.
+ * Tombstones, which are requests to erase streams. Each waits with a timer until it is due; then
+ * a mark says so, which stays until all is done. A stream has at most one that is open. See
+ * docs/reference/erasure.md.
  */
 
 import { isOver, type Tombstone } from "../domain/erasure/tombstone.ts";
@@ -17,7 +18,7 @@ const PRESENT = new Uint8Array(0);
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** One that is due or under way. */
+/** An erasure that is due or under way. */
 export interface ErasurePlace {
   readonly tenant: number;
   readonly id: string;
@@ -32,12 +33,12 @@ export async function readTombstone(
   return value && decodeRecord<Tombstone>(value);
 }
 
-/** Keeps one that is over, whatever is open for its stream. */
+/** Stores a tombstone that is over, whatever is open for its stream. */
 export function keepTombstone(tx: Transaction, tenant: number, tombstone: Tombstone): void {
   tx.set(keys.tombstone(tenant, tombstone.id), encodeRecord(tombstone));
 }
 
-/** Keeps one as it is now: the stream has none that is open once it is over. */
+/** Stores a tombstone as it is now; once it is over, its stream has none that is open. */
 export function saveTombstone(tx: Transaction, tenant: number, tombstone: Tombstone): void {
   const { id, key } = tombstone;
   keepTombstone(tx, tenant, tombstone);
@@ -46,7 +47,7 @@ export function saveTombstone(tx: Transaction, tenant: number, tombstone: Tombst
   else tx.set(open, encoder.encode(id));
 }
 
-/** The one that is open for a stream. Guarded: nobody else opens one. */
+/** The id of the open tombstone of a stream. Guarded, so that nobody else opens one. */
 export async function findOpenTombstone(
   tx: Pick<ReadTransaction, "get">,
   tenant: number,
@@ -56,7 +57,7 @@ export async function findOpenTombstone(
   return id && decoder.decode(id);
 }
 
-/** At most `limit` with an id below `start`, the newest first. */
+/** At most `limit` tombstones with an id below `start`, newest first. */
 export async function listTombstones(
   tx: Reads,
   tenant: number,
@@ -68,7 +69,7 @@ export async function listTombstones(
   return pairs.map(({ value }) => decodeRecord<Tombstone>(value));
 }
 
-/** At most `limit` after the id `after`, the oldest first. */
+/** At most `limit` tombstones after the id `after`, oldest first. */
 export async function walkTombstones(
   tx: Reads,
   tenant: number,
@@ -85,7 +86,7 @@ export function erasureTimer(tenant: number, { id, executeAtMs }: Tombstone): Ti
   return { dueMs: executeAtMs, tenant, kind: "erasure", id };
 }
 
-/** From its time on it is found by {@link listErasures}. */
+/** Sets the timer of an erasure. Once due, it is marked, and {@link listErasures} finds it. */
 export function waitForErasure(tx: Transaction, tenant: number, tombstone: Tombstone): void {
   setTimer(tx, erasureTimer(tenant, tombstone));
 }
@@ -102,7 +103,7 @@ export function clearErasure(tx: Transaction, { tenant, id }: ErasurePlace): voi
   tx.clear(keys.erasure(tenant, id));
 }
 
-/** At most `limit` that are due or under way, after `after`. */
+/** At most `limit` erasures that are due or under way, after `after`. */
 export async function listErasures(
   tx: Pick<ReadTransaction, "getRange">,
   after: ErasurePlace | undefined,
@@ -117,7 +118,7 @@ export async function listErasures(
   });
 }
 
-/** Tells all nodes that what they remember may be of a stream that was erased. */
+/** Tells all nodes that their caches may have data of an erased stream. */
 export function signalErasure(tx: Transaction): void {
   tx.add(keys.erasureSignal(), 1n);
 }

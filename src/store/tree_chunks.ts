@@ -1,9 +1,9 @@
 /**
- * The leaves of all instance trees of an environment, shared by its anchors: streams by key in
- * chunks of some hundred, each chunk kept as images and, between them, as what single anchors have
- * changed. A stream put between others moves those behind it in the tree, but not in here; a
- * changed stream costs its own entry, twice at most; and a chunk as of any anchor costs at most
- * two images to read.
+ * The leaves of all instance trees of an environment, shared by its anchors. Streams are kept by
+ * key in chunks of a few hundred. Each chunk is stored as images and, between them, as what
+ * single anchors have changed. A stream inserted between others moves those behind it in the
+ * tree, but not in here; a changed stream costs its own entry, twice at most; and a chunk as of
+ * any anchor costs at most two images to read.
  */
 
 import { assert } from "../domain/assert.ts";
@@ -14,20 +14,23 @@ import { keyAfter, keys } from "./keys.ts";
 
 type Ranges = Pick<ReadTransaction, "getRange">;
 
-/** Of a leaf: a hash in hex. */
+/** Length of a leaf, which is a hash in hex. */
 const LEAF_CHARACTERS = 64;
 
-/** A chunk of more streams is cut into pieces of the half: the longest keys still fit a value. */
+/**
+ * A chunk of more streams is cut into pieces of half as many. At this size even the longest keys
+ * fit a value.
+ */
 export const CHUNK_STREAMS_MAX = 448;
-/** Of each piece of a chunk that was too long, and of each chunk of a first tree. */
+/** Streams in each piece of a chunk that was too long, and in each chunk of a first tree. */
 export const CHUNK_STREAMS_SPLIT = CHUNK_STREAMS_MAX / 2;
 
 export interface Chunk {
   /** By key. */
   readonly entries: readonly TreeEntry[];
-  /** The anchor with the image that it was read from; 0 for one that is not there yet. */
+  /** The anchor whose image it was read from; 0 if the chunk is not there yet. */
   readonly image: number;
-  /** Bytes of all changes since. */
+  /** Bytes of all changes since that image. */
   readonly weight: number;
 }
 
@@ -66,7 +69,7 @@ export interface ChunkShape {
   readonly image: number;
   readonly weight: number;
   readonly streams: number;
-  /** About those of an image of it. */
+  /** Approximate size of an image of it, in bytes. */
   readonly bytes: number;
 }
 
@@ -75,22 +78,25 @@ export function shapeOf({ entries, image, weight }: Chunk): ChunkShape {
   return { image, weight, streams: entries.length, bytes };
 }
 
-/** One chunk as it is written: whole, or what an anchor changes of it. */
+/** One chunk as it is written: whole, or an anchor's changes to it. */
 export interface ChunkText {
   readonly low: string;
   readonly value: Bytes;
-  /** What it is from then on. */
+  /** The shape of the chunk from then on. */
   readonly shape: ChunkShape;
 }
 
-/** The whole chunk. */
+/** The text of a whole chunk. */
 export function imageOf(low: string, anchor: number, entries: readonly TreeEntry[]): ChunkText {
   assert(entries.length <= CHUNK_STREAMS_MAX, "a chunk fits a value");
   const value = encoder.encode(`${anchor} 0\n${linesOf(entries)}`);
   return { low, value, shape: shapeOf({ entries, image: anchor, weight: 0 }) };
 }
 
-/** The whole chunk, in pieces of the half of the most where it has more; the first keeps `low`. */
+/**
+ * The whole chunk, in pieces of half the maximum if it has more than that; the first keeps
+ * `low`.
+ */
 export function* imagesOf(
   low: string,
   anchor: number,
@@ -104,8 +110,8 @@ export function* imagesOf(
 }
 
 /**
- * What changes in a chunk of that shape, as it is kept; undefined where the chunk is to be written
- * whole, for its changes have grown as large as itself, or it has become too long.
+ * The changes to a chunk of that shape, as they are stored. Undefined if the chunk must be
+ * written whole, because its changes have grown as large as itself, or it has become too long.
  */
 export function changeOf(
   low: string,
@@ -126,7 +132,7 @@ export function changeOf(
   return { low, value, shape: { image: before.image, weight, streams, bytes } };
 }
 
-/** About what it takes in an image. */
+/** Approximate size of an entry in an image, in bytes. */
 function entryBytes({ key }: TreeEntry): number {
   return key.length + ENTRY_BYTES;
 }
@@ -135,12 +141,12 @@ export function storeChunk(tx: Transaction, tenant: number, anchor: number, chun
   tx.set(keys.chunkLeaves(tenant, chunk.low, anchor), chunk.value);
 }
 
-/** From the anchor on, readers find the chunk. */
+/** From this anchor on, readers find the chunk. */
 export function publishChunk(tx: Transaction, tenant: number, low: string, anchor: number): void {
   tx.set(keys.chunk(tenant, low), numberValue(anchor));
 }
 
-/** All chunks by their first keys, of which the first is "", with the anchors that made them. */
+/** All chunks by their first keys, the first of which is "", with the anchors that made them. */
 export async function listChunks(
   tx: Ranges,
   tenant: number,
@@ -152,10 +158,10 @@ export async function listChunks(
   }));
 }
 
-/** Looked at together while searching for a chunk that an anchor knows. */
+/** Chunks looked at together while searching for one that an anchor knows. */
 const SEARCH_PAGE = 16;
 
-/** The chunks, as of the anchor, that hold the keys from `from` up to but not `to`. */
+/** The chunks, as of the anchor, that hold the keys from `from` up to but not including `to`. */
 export async function findChunks(
   tx: Ranges,
   tenant: number,
@@ -187,19 +193,19 @@ export async function findChunks(
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** The leaf, the length of a short stream, what stands between and behind them. */
+/** The leaf, the length of a short stream, and what separates and ends them. */
 const ENTRY_BYTES = LEAF_CHARACTERS + 4;
 
 function linesOf(entries: readonly TreeEntry[]): string {
   return entries.map(({ key, length, leaf }) => `${leaf} ${length} ${key}`).join("\n");
 }
 
-/** A value of a chunk; `bytes` are those of its entries. */
+/** A stored value of a chunk; `bytes` are those of its entries. */
 interface ChunkPart extends Chunk {
   readonly bytes: number;
 }
 
-/** First line: number of the image, bytes of the changes since; then a line for each stream. */
+/** First line: number of the image, bytes of the changes since. Then a line for each stream. */
 function decode(value: Bytes): ChunkPart {
   const text = decoder.decode(value);
   const headerEnd = text.indexOf("\n");

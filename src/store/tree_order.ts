@@ -1,20 +1,22 @@
 /**
- * Stream keys as parts of store keys, in the order of an instance tree: by UTF-16 code units, while
- * the store has texts in the order of their bytes in UTF-8. They differ where some names of
- * singletons have characters from U+E000 on. Spec: "Merkle trees".
+ * Converts stream keys to texts that the store sorts in the order of an instance tree. A tree is
+ * ordered by UTF-16 code units, the store by UTF-8 bytes. They differ if names of singletons
+ * have characters from U+E000 on. See docs/reference/audit.md.
  */
 
-/** Before each character that has two code units, and before each other one from U+E000 on. */
+/**
+ * The first goes before each character of two code units, the last before others from U+E000 on.
+ */
 const [FIRST, LAST] = ["\ue000", "\uffff"];
 const MOVED = /[\ue000-\uffff\u{10000}-\u{10ffff}]/gu;
 const MARKED = /[\ue000\uffff](.)/gsu;
 
-/** A text whose bytes are in the place of `key` in the tree. */
+/** A text whose bytes sort where `key` is in the tree. */
 export function inTreeOrder(key: string): string {
   return key.replace(MOVED, (each) => (each.length === 2 ? FIRST : LAST) + each);
 }
 
-/** What {@link inTreeOrder} was given. */
+/** The inverse of {@link inTreeOrder}. */
 export function fromTreeOrder(text: string): string {
   return text.replace(MARKED, "$1");
 }

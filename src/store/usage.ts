@@ -1,7 +1,7 @@
 /**
- * How many events each environment has stored in each month: what plans are about. Counted in the
- * transaction that stores them, by additions, which are no conflict, in several keys, so that none
- * of them is hot. The counters of past months stay, for people to look at.
+ * Counts the events that each environment stores in each month, because plans limit them. The
+ * transaction that stores events counts them, by additions, which never conflict, in several
+ * keys, so that none of them is hot. The counters of past months are kept for people to look at.
  */
 
 import { USAGE_SHARDS, usageShard } from "../domain/work_share.ts";
@@ -10,8 +10,8 @@ import { viewOf } from "../kv/slab.ts";
 import { keys } from "./keys.ts";
 
 /**
- * To be called once by each transaction that stores events. `month` is as `monthOf` gives it;
- * `subject` tells transactions apart, e.g. one of their streams.
+ * Call this once in each transaction that stores events. `month` is from `monthOf`; `subject`
+ * tells transactions apart, for example by one of their streams.
  */
 export function countUsage(
   tx: Pick<Transaction, "add">,

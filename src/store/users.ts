@@ -1,4 +1,4 @@
-/** Accounts of operators, and their logins that failed within the last minute. */
+/** Accounts of operators, and their failed logins of the last minute. */
 
 import { hash } from "node:crypto";
 import { attemptsAreOver, type LoginPlace } from "../domain/account.ts";
@@ -6,9 +6,9 @@ import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
 import { decodeRecord, encodeRecord } from "./json_record.ts";
 import { keys } from "./keys.ts";
 
-/** A password as scrypt left it (RFC 7914), with all that is needed to do it again. */
+/** A password hashed by scrypt (RFC 7914), with all that is needed to hash it again. */
 export interface PasswordHash {
-  /** Lowercase hex, as `hash`. */
+  /** Lowercase hex, like `hash`. */
   readonly salt: string;
   readonly hash: string;
   readonly cost: number;
@@ -17,15 +17,15 @@ export interface PasswordHash {
 }
 
 export interface UserRecord {
-  /** As `normalizeEmail` gives it. */
+  /** As `normalizeEmail` returns it. */
   readonly email: string;
   readonly password: PasswordHash;
   readonly created_at: string;
-  /** From where its owner has logged in. */
+  /** Places from which its owner has logged in. */
   readonly places?: readonly LoginPlace[];
 }
 
-/** So many old records are looked at with each new one: more than are ever added. */
+/** Old records that each new one checks for removal: more than are ever added. */
 const SWEPT_PER_ATTEMPT = 4;
 
 export async function readUser(
@@ -41,15 +41,15 @@ export function storeUser(tx: Transaction, user: UserRecord): void {
 }
 
 /**
- * Digests under which failed logins of an account are counted: those from one address, and those
- * from all strange ones.
+ * Digests under which failed logins of an account are counted: one for those from one address,
+ * one for those from all strange addresses.
  */
 export interface AttemptKeys {
   readonly fromAddress: string;
   readonly fromStrangers: string;
 }
 
-/** The first is also the account's name for the address. */
+/** `fromAddress` is also the account's name for the address. */
 export function attemptKeys(email: string, network: string): AttemptKeys {
   return {
     fromAddress: hash("sha256", `${email}\n${network}`, "hex"),
@@ -57,15 +57,19 @@ export function attemptKeys(email: string, network: string): AttemptKeys {
   };
 }
 
-/** Times in ms, oldest first. Kept for unknown emails too: a lock must not tell who exists. */
+/**
+ * Times in ms, oldest first. Kept for unknown emails too: a lock must not reveal which ones
+ * exist.
+ */
 export async function readLoginAttempts(tx: Transaction, digest: string): Promise<number[]> {
   const value = await tx.get(keys.failedLogins(digest));
   return value === undefined ? [] : decodeRecord<number[]>(value);
 }
 
 /**
- * Keeps the attempts, and removes some that count no more: guesses at ever new emails must not
- * fill the store. Hashes spread the records, so the sweep begins at a random place.
+ * Stores the attempts, and removes some records that no longer count, because guesses at ever
+ * new emails must not fill the store. Hashes spread the records, so the sweep begins at a random
+ * place.
  */
 export async function storeLoginAttempts(
   tx: Transaction,
@@ -78,7 +82,7 @@ export async function storeLoginAttempts(
   const neighbours = await tx.unguarded.getRange(next, { limit: SWEPT_PER_ATTEMPT });
   for (const neighbour of neighbours) {
     if (!isOver(neighbour.value, nowMs)) continue;
-    // Guarded now: a try at this moment, perhaps on another node, must count.
+    // Guarded now, because an attempt at this moment, perhaps on another node, must count.
     const current = await tx.get(neighbour.key);
     if (current !== undefined && isOver(current, nowMs)) tx.clear(neighbour.key);
   }

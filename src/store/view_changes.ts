@@ -1,7 +1,7 @@
 /**
- * Which rows of a version of a projection have changed, in the order of the commits: for whoever
- * keeps a copy of the rows. Kept for `limits.viewChangesSeconds`; whoever was away longer is told
- * so, and copies all rows again.
+ * Records which rows of a projection's version have changed, in the order of the commits. It is
+ * for readers that keep a copy of the rows. Changes are kept for `limits.viewChangesSeconds`; a
+ * reader that was away longer learns that, and copies all rows again.
  */
 
 import type { ViewPlace } from "../domain/projection/view.ts";
@@ -10,21 +10,21 @@ import { pack, unpack } from "../kv/tuple.ts";
 import { keyAfter, keys } from "./keys.ts";
 
 export interface ViewChange {
-  /** The row that was written or removed: what it is now is found by reading it. */
+  /** Key of the row that was written or removed; read it to find what it is now. */
   readonly key: string;
-  /** Where it stands among the changes; the cursor of whoever has done all up to this one. */
+  /** Its place among the changes, and the cursor of a reader that has done all up to this one. */
   readonly stamp: Bytes;
 }
 
 export interface ViewChanges {
   readonly changes: readonly ViewChange[];
-  /** True where changes after the asked stamp have been removed: copy all rows again. */
+  /** True if changes after the given stamp have been removed: copy all rows again. */
   readonly isLost: boolean;
 }
 
 const STAMP_BYTES = 10;
 
-/** To be called in the transaction that writes or removes the row, once for each row. */
+/** Call this in the transaction that writes or removes the row, once for each row. */
 export function noteViewChange(
   tx: Transaction,
   { tenant, number, version }: ViewPlace,
@@ -34,7 +34,7 @@ export function noteViewChange(
   tx.setStamped(keys.viewChange(tenant, number, version), pack([key]), pack([nowMs]));
 }
 
-/** At most `limit` changes after `after`; from the first where it is undefined. */
+/** At most `limit` changes after `after`, or from the first if that is undefined. */
 export async function readViewChanges(
   tx: Pick<ReadTransaction, "get" | "getRange">,
   place: ViewPlace,
@@ -50,7 +50,7 @@ export async function readViewChanges(
   return { changes: pairs.map(({ key }) => decodeChange(place, key)), isLost };
 }
 
-/** The place of the newest change, kept or removed; undefined where there was none. */
+/** The place of the newest change, kept or removed; undefined if there was none. */
 export async function lastViewStamp(
   tx: Pick<ReadTransaction, "get" | "getRange">,
   place: ViewPlace,
@@ -71,7 +71,7 @@ export async function hasChangesBefore(
   return first !== undefined && (unpack(first.value)[0] as number) < untilMs;
 }
 
-/** Removes up to `limit` changes from before `untilMs`; gives how many. */
+/** Removes up to `limit` changes from before `untilMs`; returns how many. */
 export async function trimViewChanges(
   tx: Transaction,
   place: ViewPlace,
@@ -93,7 +93,7 @@ export async function trimViewChanges(
   return old.length;
 }
 
-/** A stamp may have any bytes, also those with which no part of a tuple begins. */
+/** A stamp may have any bytes, also those with which no element of a tuple begins. */
 export function changesRange({ tenant, number, version }: ViewPlace) {
   const begin = keys.viewChange(tenant, number, version);
   return { begin, end: keys.viewChange(tenant, number, version + 1) };

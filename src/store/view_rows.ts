@@ -1,6 +1,7 @@
 /**
- * The rows of projections, and which of them show something of a stream. A row is a pure function
- * of the states of its sources, so an export leaves rows out and an import makes them anew.
+ * The rows of projections, and the index of which of them show something of a stream. A row is a
+ * pure function of the states of its sources, so a transfer leaves rows out and the receiving
+ * store computes them again.
  */
 
 import type { RowError, ViewPlace, ViewRow } from "../domain/projection/view.ts";
@@ -13,22 +14,22 @@ import { keyAfter, keys } from "./keys.ts";
 import { decodeRecord, encodeRecord } from "./json_record.ts";
 import { clearLargeValue, setLargeValue, wholeValue } from "./large_value.ts";
 
-/** A stream as a row shows it: which generation of it, and how many events. */
+/** A stream as a row shows it: its generation, and how many of its events. */
 export type SourceMark = readonly [stream: StreamKey, generation: number, length: number];
 
-/** A row with what keeping it up to date takes. */
+/** A row with what is needed to keep it up to date. */
 export interface StoredRow extends ViewRow {
-  /** Of the aggregate's stream: grows when it is rewritten. */
+  /** Generation of the aggregate's stream: grows when that is rewritten. */
   readonly generation: number;
-  /** Streams besides its own that it shows something of, or would if they had events. */
+  /** Streams other than its own that it shows something of, or would if they had events. */
   readonly sources: readonly SourceMark[];
-  /** Those that every row of its projection shows: they are in no index. */
+  /** Streams that every row of its projection shows: they are in no index. */
   readonly includes: readonly SourceMark[];
-  /** Of the whole value: above the engine's limit it is in pieces. */
+  /** Bytes of the whole value: above the engine's limit it is in pieces. */
   readonly bytes: number;
 }
 
-/** What is kept under the key. */
+/** A row as it is stored under its key. */
 interface RowRecord {
   readonly position: number;
   readonly generation: number;
@@ -41,7 +42,7 @@ interface RowRecord {
 
 type Reads = Pick<ReadTransaction, "get" | "getRange">;
 
-/** Undefined where there is none. */
+/** Undefined if there is none. */
 export async function readViewRow(
   tx: Reads,
   { tenant, number, version }: ViewPlace,
@@ -60,11 +61,11 @@ export interface KeysPage {
 }
 
 export interface RowsPage extends KeysPage {
-  /** The page ends with the row that reaches so many bytes. */
+  /** The page ends with the row that reaches this many bytes. */
   readonly bytesMax: number;
 }
 
-/** Rows in byte-wise order of their keys. An empty page is behind the last one. */
+/** Rows in byte-wise order of their keys; none after the last one. */
 export async function readViewRows(
   tx: Reads,
   { tenant, number, version }: ViewPlace,
@@ -77,7 +78,7 @@ export async function readViewRows(
   const pairs = await tx.getRange({ begin, end: range.end }, { limit, bytesMax });
   const rows: StoredRow[] = [];
   let bytes = 0;
-  // One after the other: what a large row is in pieces is no part of what was read so far.
+  // One after the other: the range has counted the header of a large row, but not its pieces.
   for (const { key, value } of pairs) {
     const name = unpack(key).at(-1) as string;
     const row = decodeRow(name, await wholeValue(tx, tenant, key, value));
@@ -90,7 +91,7 @@ export async function readViewRows(
 
 const KEYS_BYTES_MAX = 1024 * 1024;
 
-/** Keys alone, as many as asked for where there are so many, however large the rows are. */
+/** Keys alone: as many as asked for, if there are so many, however large the rows are. */
 export async function readViewRowKeys(
   tx: Pick<Reads, "getRange">,
   { tenant, number, version }: ViewPlace,
@@ -110,7 +111,7 @@ export async function readViewRowKeys(
   return found;
 }
 
-/** A row as it is to be kept; made before the transaction, so that its size is known. */
+/** A row as it is to be stored; made before the transaction, so that its size is known. */
 export interface EncodedRow {
   readonly key: string;
   readonly sources: readonly SourceMark[];
@@ -123,7 +124,9 @@ export function encodeRow(row: Omit<StoredRow, "bytes">): EncodedRow {
   return { key, sources, value: encodeRecord(record) };
 }
 
-/** Sets a row and its place in the index of sources. `before` was read in the same transaction. */
+/**
+ * Sets a row and its entries in the index of sources. `before` was read in the same transaction.
+ */
 export function setViewRow(
   tx: Transaction,
   place: ViewPlace,

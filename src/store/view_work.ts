@@ -1,7 +1,8 @@
 /**
- * Work about versions of projections: how far a build has come, streams that so many rows show
- * that these are refreshed step by step, rows that are to be tried again; and what a version has
- * missed while nobody kept it up to date. No export carries it.
+ * Pending work on versions of projections, and how many commits a version has missed. The work
+ * is the progress of a build, streams shown by so many rows that these are refreshed step by
+ * step, and rows to be tried again. A version misses commits while nothing keeps it up to date.
+ * A transfer carries none of this.
  */
 
 import type { ViewPlace } from "../domain/projection/view.ts";
@@ -17,15 +18,15 @@ type Reads = Pick<ReadTransaction, "get" | "getRange">;
 export interface BuildProgress {
   /** The last id whose row is written; undefined at the start. */
   readonly after?: string;
-  /** Whether all rows are written, so that it is to be checked and switched to. */
+  /** Whether all rows are written, so that the version can be checked and switched to. */
   readonly isWhole: boolean;
   readonly rows: number;
   /** Unix milliseconds. */
   readonly startedMs: number;
-  /** Why the build began again, and how often. */
+  /** Why the build started again, and how often. */
   readonly error?: string;
   readonly restarts: number;
-  /** Not to be worked on before. */
+  /** Work on it must not begin before this time. */
   readonly notBeforeMs?: number;
 }
 
@@ -42,7 +43,7 @@ export function clearBuild(tx: Transaction, { tenant, number, version }: ViewPla
   tx.clear(keys.viewBuild(tenant, number, version));
 }
 
-/** Blindly: so many commits more that the version does not show and never will. */
+/** Adds, without reading, commits that the version does not show and never will. */
 export function addMissed(
   tx: Pick<Transaction, "add">,
   { tenant, number, version }: ViewPlace,
@@ -62,13 +63,13 @@ export async function readMissed(
 /** Rows that show `stream`, refreshed step by step. */
 export interface RefreshWork {
   readonly stream: StreamKey;
-  /** The last row that is refreshed; undefined at the start. */
+  /** The last row that was refreshed; undefined at the start. */
   readonly after?: string;
-  /** The stream has grown since the walk began: another walk follows. */
+  /** Whether the stream has grown since the walk began: then another walk follows. */
   readonly isAgain: boolean;
 }
 
-/** Puts a stream on the list, or has the walk that is under way followed by another. Guarded. */
+/** Puts a stream on the list, or has the walk under way followed by another. Guarded. */
 export async function addRefresh(tx: Transaction, place: ViewPlace, stream: StreamKey) {
   const key = keys.viewRefresh(place.tenant, place.number, place.version, stream);
   const before = await tx.get(key);
@@ -92,8 +93,8 @@ export async function hasRefresh(tx: Reads, place: ViewPlace): Promise<boolean> 
 }
 
 /**
- * Moves a walk on behind the row `after`; undefined: it has come to its end. Gives false, and does
- * nothing, where somebody else has moved it.
+ * Moves a walk to the row `after`, or ends it if that is undefined. Returns false, and does
+ * nothing, if another process has moved it.
  */
 export async function moveRefresh(
   tx: Transaction,
@@ -133,7 +134,7 @@ export function clearRetry(
   tx.clear(keys.viewRetry(tenant, number, version, dueMs, row));
 }
 
-/** At most `limit` of those that wait, the earliest first. */
+/** At most `limit` of the waiting retries, earliest first. */
 export async function listRetries(
   tx: Reads,
   { tenant, number, version }: ViewPlace,

@@ -1,8 +1,9 @@
 /**
- * Who waits for what in an environment: event types that cancel scheduled events, event types that
- * sagas are shown, and aggregate types whose commits are put into the log. Every write reads it,
- * guarded, so nothing that is added here misses a write that commits later. What cancels and what
- * sagas are shown only grows: what is pending under an older spec is still told.
+ * The event and aggregate types that something waits for in an environment. They are event types
+ * that cancel scheduled events, event types that sagas are shown, and aggregate types whose
+ * commits are put into the commit log. Every write reads them, guarded, so nothing that is added
+ * here misses a write that commits later. The types that cancel and those that sagas are shown
+ * only grow, so that what is pending under an older spec still gets its events.
  */
 
 import { createHash } from "node:crypto";
@@ -15,7 +16,7 @@ export interface WatchedTypes {
   readonly cancels: ReadonlySet<string>;
   /** `<aggregate_type>.<event_type>` that sagas are shown. */
   readonly sagas: ReadonlySet<string>;
-  /** Aggregate types whose commits somebody reads in the log of commits. */
+  /** Aggregate types whose commits some reader takes from the commit log. */
   readonly logged: ReadonlySet<string>;
 }
 
@@ -25,13 +26,13 @@ export const NOTHING_WATCHED: WatchedTypes = {
   logged: new Set(),
 };
 
-/** Reads what is watched; what was read before is known again by its hash. */
+/** Reads the watched types; those read before are recognized by their hash. */
 export interface WatchedTypesReader {
   read(tx: Pick<ReadTransaction, "get" | "getRange">, tenant: number): Promise<WatchedTypes>;
 }
 
 const HASH_BYTES = 16;
-/** Environments whose lists are kept in memory. */
+/** Environments whose types are kept in memory. */
 const KNOWN_MAX = 256;
 
 const encoder = new TextEncoder();
@@ -63,8 +64,8 @@ export function openWatchedTypes(): WatchedTypesReader {
 }
 
 /**
- * Adds to what is watched; gives what then is. Nothing is written where all of it is there. The
- * caller has read `before` in the same transaction.
+ * Adds to the watched types, and returns the result. Writes nothing if all of them are there.
+ * The caller has read `before` in the same transaction.
  */
 export function watchTypes(
   tx: Transaction,
@@ -83,8 +84,8 @@ export function watchTypes(
 }
 
 /**
- * Sets which commits are put into the log: unlike the rest it may shrink, with its last reader. The
- * caller has read `before` in the same transaction.
+ * Sets which commits are put into the log. Unlike the rest, this may shrink, when a reader goes.
+ * The caller has read `before` in the same transaction.
  */
 export function setLoggedTypes(
   tx: Transaction,
@@ -125,7 +126,7 @@ async function readDocument(
   const value = await tx.get(key);
   if (value === undefined) return NOTHING_WATCHED;
   const text = decoder.decode(await wholeValue(tx, tenant, key, value));
-  // Lists of before there were readers of the log have no part for them.
+  // Documents from before there were readers of the log have no part for them.
   const { cancels, sagas, logged = [] } = JSON.parse(text) as
     & Record<"cancels" | "sagas", string[]>
     & { readonly logged?: string[] };

@@ -121,7 +121,7 @@ async function start(config: Config, host: Host, tracer?: Tracer): Promise<Runni
   if (config.roles.api) refuseTakenPorts({ ...config, hostname: config.host });
   const counters = newCounters();
   const engine = measureEngine(
-    await openEngine(config, host),
+    await openEngine({ ...config, isServing: true }, host),
     host.monotonicMs,
     (isCommitted, runs, seconds) => countTransaction(counters.store, isCommitted, runs, seconds),
   );

@@ -15,6 +15,8 @@ import type { SqliteFile } from "./sqlite_file.ts";
 import { SQLITE_SIZES } from "./sqlite_sizes.ts";
 
 export interface Checkpoints {
+  /** Starts the worker before there is a pass for it. */
+  startWorker(): unknown;
   /** Starts a pass if the WAL is long enough. */
   afterCommit(): void;
   /** True while a pass needs the WAL to stay as it is; `onRelease` is called when that ends. */
@@ -109,15 +111,17 @@ export function openCheckpoints(
   function start(): void {
     isBusy = true;
     stayAlive();
-    // Created when first needed: most processes that open a store are tests and commands.
-    worker ??= openWorker();
-    const request: PassRequest = isHeld ? "finish" : "pass";
-    worker.postMessage(request);
+    startWorker().postMessage(isHeld ? "finish" : "pass" satisfies PassRequest);
   }
 
   /** The worker does not keep the process alive while commits wait for it, so a timer does. */
   function stayAlive(): void {
     alive ??= setInterval(() => {}, aliveMs);
+  }
+
+  /** Holds the thread for some 60 ms, so a server does it before it answers requests. */
+  function startWorker(): Worker {
+    return worker ??= openWorker();
   }
 
   function openWorker(): Worker {
@@ -199,6 +203,7 @@ export function openCheckpoints(
   }
 
   return {
+    startWorker,
     afterCommit() {
       if (!isBusy && file.logFrames() >= growth * startFrames) start();
     },

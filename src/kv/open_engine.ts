@@ -17,6 +17,8 @@ export interface EngineChoice {
   readonly dataDir: string;
   /** Cluster file of FoundationDB; undefined for its own default. */
   readonly fdbClusterFile?: string;
+  /** This process answers requests. */
+  readonly isServing?: boolean;
 }
 
 export interface OpeningHost extends EngineHost {
@@ -34,7 +36,7 @@ export interface OpeningHost extends EngineHost {
  * trouble with the cluster is reported by each call.
  */
 export async function openEngine(
-  { store, dataDir, fdbClusterFile }: EngineChoice,
+  { store, dataDir, fdbClusterFile, isServing }: EngineChoice,
   host: OpeningHost,
 ): Promise<Engine> {
   drawKeyHash((length) => host.randomBytes(length));
@@ -42,6 +44,7 @@ export async function openEngine(
     return openSqliteEngine({
       path: sqlitePath(dataDir),
       yieldBriefly: host.yieldBriefly,
+      isServing,
       onUnnoted: (reason) => host.log?.("warn", "Sums of pages are not kept", { reason }),
     });
   }

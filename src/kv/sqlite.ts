@@ -39,6 +39,8 @@ export interface SqliteEngineOptions extends SqliteFileOptions {
   readonly nowMs?: () => number;
   /** Resolves in the next turn of the event loop, in which the next group is committed. */
   readonly yieldBriefly?: () => Promise<void>;
+  /** Starts the worker of the checkpoints now. Tests and commands hardly ever need one. */
+  readonly isServing?: boolean;
 }
 
 /** Where a commit conflicts, as the text of a key; undefined when it took place. */
@@ -60,8 +62,8 @@ const expirationsMax = 3;
  * @throws {StoreInUse} when another process or engine has it open.
  */
 export function openSqliteEngine(options: SqliteEngineOptions): Engine {
-  const { nowMs = () => performance.now(), yieldBriefly = nextTurn } = options;
-  return new SqliteEngine(openSqliteFile(options), nowMs, yieldBriefly);
+  const { nowMs = () => performance.now(), yieldBriefly = nextTurn, isServing = false } = options;
+  return new SqliteEngine(openSqliteFile(options), nowMs, yieldBriefly, isServing);
 }
 
 class SqliteEngine implements Engine {
@@ -94,7 +96,12 @@ class SqliteEngine implements Engine {
   #closing: Promise<void> | undefined;
   #isClosed = false;
 
-  constructor(file: SqliteFile, nowMs: () => number, yieldBriefly: () => Promise<void>) {
+  constructor(
+    file: SqliteFile,
+    nowMs: () => number,
+    yieldBriefly: () => Promise<void>,
+    isServing: boolean,
+  ) {
     this.#file = file;
     this.#nowMs = nowMs;
     this.#yieldBriefly = yieldBriefly;
@@ -111,6 +118,7 @@ class SqliteEngine implements Engine {
       onUnnoted: (reason) => file.onUnnoted(reason),
     });
     this.#home = { views: this.#views, nowMs, isClosed: () => this.#isClosed };
+    if (isServing) this.#checkpoints.startWorker();
     if (file.hasLeftLog) this.#syncLeftLog();
   }
 

@@ -1,8 +1,9 @@
 /**
  * Decides what a statement may do, when SQLite asks about each action while preparing it.
  *
- * A statement may read the tables it was granted, and call functions that depend on nothing but
- * their arguments. Everything else is refused. See docs/reference/projections.md.
+ * A statement may read the tables it was granted, and call functions that depend only on their
+ * arguments and the current time. Everything else is refused. See
+ * docs/reference/projections.md.
  */
 
 import { ACTION, type Authorizer, VERDICT } from "./sqlite.ts";

@@ -13,7 +13,10 @@ import { runnerShelf } from "../runners/runner_shelf.ts";
 import type { CopyAnswer, CopyRequest, CopyResult } from "./copy_messages.ts";
 
 export interface CopyWriter {
-  /** Sends one request; `rows` is its body, sent as JSON. Never rejects. */
+  /**
+   * Sends one request; `rows` is its body, sent as JSON. If the process ends or cannot run, that
+   * is a result; only an unexpected error rejects.
+   */
   ask(request: CopyRequest, rows?: unknown): Promise<CopyResult>;
   /** The id of the process while there is one. */
   processIds(): number[];

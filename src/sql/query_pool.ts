@@ -165,10 +165,7 @@ function afterLoss(job: Job, error: unknown, usedMs: number, timeoutMs: number):
   return ended("timed_out", usedMs);
 }
 
-/**
- * A displaced statement is tried once more, behind all waiting statements that are usually
- * quick.
- */
+/** Tries a displaced statement once more, after the tenants not known for long statements. */
 function afterDisplacement(job: Job, usedMs: number): TurnEnd {
   const goesOn = job.displacements++ === 0;
   const reason = `The statement ran for ${Math.round(usedMs)} ms while others waited`;

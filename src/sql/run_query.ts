@@ -198,8 +198,8 @@ function* rowsToMark(
     yield row.slice(1);
     count++;
   }
-  // The statement failed. The rows so far are few, so read them again, and the failure, at
-  // once.
+  // The statement failed before the reply was full, so its result is small: read it again, all
+  // rows at once, to get the failure.
   let at = 0;
   for (const row of statementRows(limited, bound, "all")) if (at++ >= count) yield row;
 }

@@ -3,9 +3,9 @@
  *
  * A fold charges for every copy, new key, path step and element it looks at. No handler can
  * therefore exhaust memory or time, neither by doubling its state nor by walking a long list
- * for each event. Memory is charged by its bytes, although allocating a byte takes less time
- * than one unit may. The budget follows from the largest state allowed, `limits.stateBytesMax`.
- * See docs/reference/reading.md.
+ * for each event. Memory is charged one unit a byte, which is more than the time it takes. The
+ * budget follows from the largest state allowed, `limits.stateBytesMax`. See
+ * docs/reference/reading.md.
  */
 
 import { type Budget, newBudget } from "../budget.ts";

@@ -15,7 +15,7 @@ import { isStateWithinLimits, measureState } from "./measure.ts";
 
 /** Units the handlers may charge between two measurements, beyond a state within its limit. */
 const WINDOW_UNITS = 3 * limits.stateBytesMax;
-/** The state is measured after this many units, during the fold and at its end. */
+/** Units after which the state is measured: in mid-fold, and at the end of the fold. */
 const MEASURE_AFTER_UNITS = limits.stateBytesMax;
 const MEASURE_AT_END_AFTER_UNITS = limits.stateBytesMax / 8;
 /** Units for reading or writing one character of JSON text. */

@@ -12,8 +12,8 @@ import type { StoredEvent } from "../event.ts";
 export type Handler = (state: JsonObject, event: StoredEvent, budget: Budget) => JsonObject;
 
 /**
- * Thrown when a state exceeds the limits of a state, however much of the budget is left. The
- * caller that supplied the budget catches both errors.
+ * Thrown when a state exceeds its limits, however much of the budget is left. The caller that
+ * supplied the budget catches both errors.
  */
 export class StateTooLarge extends BudgetSpent {
   override readonly name = "StateTooLarge";

@@ -24,7 +24,7 @@ import { looksLikePath, valuePathAt } from "./path.ts";
 import { type Template, templateAt } from "./template.ts";
 import { compareTexts, equalValues, isContainer } from "./value.ts";
 
-/** A compiled predicate. Undefined: an optional path is missing, so the operation is skipped. */
+/** A compiled predicate. Undefined if an optional path is missing: the operation is skipped. */
 export type Predicate = (evaluation: Evaluation) => boolean | undefined;
 
 type Comparison = (left: JsonValue, right: JsonValue, budget: Budget) => boolean;
@@ -109,7 +109,7 @@ function namedPredicate(name: string, operand: JsonValue, site: Site): Predicate
   }
 }
 
-/** Compiles two operands as templates. If there are not two, records a fault: undefined. */
+/** Compiles two operands as templates. Undefined, after recording a fault, if there are not two. */
 function pairAt(operand: JsonValue, site: Site): readonly [Template, Template] | undefined {
   if (!Array.isArray(operand) || operand.length !== 2) {
     addFault(

@@ -21,13 +21,14 @@ import { addFault, childSite, type Evaluation, type Site } from "./evaluation.ts
 import { looksLikePath, type ValuePath, valuePathAt } from "./path.ts";
 import { copyValue, isObject, moveFields, putField, shareValue } from "./value.ts";
 
-/** A compiled template. An undefined result means an optional path is missing: skip. */
+/** A compiled template. The result is undefined if an optional path is missing. */
 export interface Template {
   /** The value for immediate reading only: it may be part of the state, the event or the spec. */
   readonly view: (evaluation: Evaluation) => JsonValue | undefined;
   /**
    * A fresh copy to store at `level` of the state (the root is level 1); charged. The copy
-   * shares nothing with its sources, unless the evaluation allows it. Throws `StateTooLarge`.
+   * shares nothing with its sources, unless the evaluation allows it. Throws `BudgetSpent` or
+   * `StateTooLarge`.
    */
   readonly build: (evaluation: Evaluation, level: number) => JsonValue | undefined;
   /**

@@ -3,9 +3,9 @@
  *
  * Lines end with CR LF. A field is quoted if it contains a comma, a quote or a line break, or
  * if it has white space at either end; quotes are doubled. Null is empty, an empty string is
- * `""`, and nested values are JSON. A text that begins with `=` is left as it is, even though
- * spreadsheets read it as a formula. With `formulasAsText` such a text is prefixed with `'`,
- * the spreadsheet convention for text.
+ * `""`, and nested values are JSON. A text that spreadsheets would read as a formula (it begins
+ * with `=`, for example) is left as it is. With `formulasAsText` it is prefixed with `'`, the
+ * spreadsheet convention for text.
  *
  * Bounded: the columns of a row, `limits.projectionColumnsMax`, and its bytes,
  * `limits.rowBytesMax`.

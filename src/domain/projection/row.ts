@@ -44,8 +44,8 @@ const ID_UNITS = 64;
  * Computes a row from the beginning with the states known so far. Returns either all columns or
  * the streams whose states are needed next.
  *
- * @throws {BudgetSpent} when the budget does not suffice, as `StateTooLarge` when the row would
- *   show too much.
+ * @throws {BudgetSpent} when the budget does not suffice.
+ * @throws {StateTooLarge} when the row would show too much.
  */
 export function advanceRow(
   projection: CompiledProjection,

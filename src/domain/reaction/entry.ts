@@ -61,7 +61,7 @@ const kindCompilers: Readonly<Record<EntryKind, KindCompiler>> = {
   wasm: compileModule,
 };
 
-/** The one key of `kinds` that an entry or a step has. Otherwise records a fault: undefined. */
+/** The one key of `kinds` in an entry or a step. Undefined, after recording a fault, otherwise. */
 function kindAt<Kind extends string>(
   definition: JsonValue,
   kinds: readonly Kind[],

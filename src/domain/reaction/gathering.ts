@@ -41,10 +41,10 @@ export function gatherSchedule(
   gathering.bytes += bytes + rules;
 }
 
-/** Parts of an entry computed in one time slice at most, however little they charge. */
+/** Maximum parts of an entry computed in one time slice, however little they charge. */
 const PARTS_MAX = 1_000;
 
-/** Ends the time slice before the part `next` after `parts` parts or much work; true if it did. */
+/** Ends the time slice before the part `next`, after too many `parts` or too much work. */
 export function mayRest(
   gathering: Gathering,
   budget: Budget,

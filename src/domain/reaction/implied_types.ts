@@ -1,6 +1,7 @@
 /**
- * Which events an event type may imply. Pending events that a deploy no longer implies are
- * dropped.
+ * Tells which events an event type may imply.
+ *
+ * Pending events that the spec no longer implies after a deploy are dropped instead of written.
  */
 
 import type { Emission } from "./action.ts";

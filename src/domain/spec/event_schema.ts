@@ -171,8 +171,7 @@ function createValidator(references: References, compiling: Compiling): EventVal
     const unevaluated = usesUnevaluated(source);
     const records = itemRecordsOf(source);
     for (const [number, schema] of functions.entries()) {
-      // While this run paused, another one may have compiled this function, or another
-      // function.
+      // While this run paused, another one may have compiled this function or others.
       if (slots[number]?.validate === undefined) {
         compileFunction(schema, number, { slots, scope, unevaluated, records }, compiling);
       }

@@ -20,10 +20,7 @@ const TYPE_HINT = 'For example {"type": "point", "properties": ["lat", "lng"]}.'
 const GEO_HINT = 'For example {"type": "place", "path": "$.data.location"}.';
 const PATH_HINT = 'For example "$.data.location".';
 const PROPERTIES_HINT = "The first holds the latitude, the second the longitude.";
-/**
- * Names with only one possible meaning, by which a swapped pair is found before any point is
- * stored.
- */
+/** Unambiguous names: with them a deploy detects a swapped pair before any point is stored. */
 const LATITUDE_NAMES: ReadonlySet<string> = new Set(["lat", "latitude"]);
 const LONGITUDE_NAMES: ReadonlySet<string> = new Set(["lng", "lon", "long", "longitude"]);
 

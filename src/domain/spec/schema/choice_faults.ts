@@ -15,8 +15,8 @@ interface Found {
 }
 
 /**
- * The validator's errors, with each choice before its branches, of which only the nearest is
- * kept.
+ * Arranges the validator's errors: each choice precedes its branches, and only the nearest
+ * branch is kept.
  */
 export function arrangeFaults(errors: readonly ErrorObject[], budget: Budget): ErrorObject[] {
   return parse(errors, 0, errors.length).flatMap((found) => tell(found, budget));

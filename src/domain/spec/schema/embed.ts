@@ -44,7 +44,7 @@ export type Part = readonly [name: string, part: JsonValue];
 
 /**
  * The parts of `schema`, which has been checked at deploy. The first part is the schema itself,
- * called `name`. The generator yields nothing in between to allow a pause.
+ * called `name`. Between parts the generator yields undefined, where the caller may pause.
  */
 export function* embedSchema(
   schema: JsonValue,

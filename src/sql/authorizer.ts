@@ -1,23 +1,26 @@
 /**
- * What a statement may do, as SQLite asks while it prepares it: read the tables it was allowed,
- * and call functions that are a matter of their arguments. All else is refused, whatever it is.
- * Decisions, section 15.
+ * Decides what a statement may do, when SQLite asks about each action while preparing it.
+ *
+ * A statement may read the tables it was granted, and call functions that depend only on their
+ * arguments and the current time. Everything else is refused. See
+ * docs/reference/projections.md.
  */
 
 import { ACTION, type Authorizer, VERDICT } from "./sqlite.ts";
 
 export interface Authorization {
   readonly authorize: Authorizer;
-  /** Why the last statement was refused; undefined where it was not, or not here. */
+  /** Why the last statement was refused; undefined if it was not, or not by this authorizer. */
   reason(): string | undefined;
 }
 
-/** Virtual tables that are a matter of their arguments. */
+/** Virtual tables that depend only on their arguments. */
 const TABLE_FUNCTIONS: ReadonlySet<string> = new Set(["json_each", "json_tree"]);
 
 /**
- * Left out: what differs from call to call (`random`), tells of the process or the file
- * (`changes`, `sqlite_version`), reaches outside (`load_extension`), or belongs to text search.
+ * Left out are functions that differ from call to call (`random`), reveal something about the
+ * process or the file (`changes`, `sqlite_version`), reach outside (`load_extension`), or
+ * belong to text search.
  */
 const FUNCTIONS: ReadonlySet<string> = new Set(
   [
@@ -33,7 +36,7 @@ const FUNCTIONS: ReadonlySet<string> = new Set(
   ].flatMap((line) => line.split(" ")),
 );
 
-/** What is asked and why it is refused. */
+/** The reasons for refusing particular actions. */
 const REFUSED: Readonly<Record<number, string>> = {
   [ACTION.pragma]: "PRAGMA is not available",
   [ACTION.attach]: "ATTACH is not available",
@@ -45,7 +48,7 @@ const ONLY_READS = "A query can only read";
 
 /**
  * @param allowed names of tables in lowercase.
- * @param known names in lowercase that are something else than a table of the statement's own.
+ * @param known names in lowercase that cannot be a table the statement defines itself.
  */
 export function authorization(
   allowed: ReadonlySet<string>,
@@ -54,7 +57,7 @@ export function authorization(
   let refusal: string | undefined;
 
   function deny(reason: string): number {
-    // The first one is the cause; what follows from it is told later.
+    // Keep the first refusal: it is the cause, and later ones only follow from it.
     refusal ??= reason;
     return VERDICT.deny;
   }
@@ -62,7 +65,7 @@ export function authorization(
   function read(table: string, column: string | null): number {
     const name = table.toLowerCase();
     if (allowed.has(name) || TABLE_FUNCTIONS.has(name)) return VERDICT.ok;
-    // Without a column it may be the name that the statement gives to a part of itself.
+    // Without a column, this may be a name that the statement itself defines, such as a CTE.
     if (column === "" && !isSystemName(name) && !known.has(name)) return VERDICT.ok;
     return deny(`no such table: ${table}`);
   }
@@ -86,7 +89,7 @@ export function authorization(
   };
 }
 
-/** Names that SQLite keeps for itself, and tables that are statements about the file. */
+/** Names that SQLite reserves, and table-valued functions that report on the file. */
 function isSystemName(name: string): boolean {
   return name.startsWith("sqlite_") || name.startsWith("pragma_");
 }

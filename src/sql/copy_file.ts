@@ -1,4 +1,4 @@
-/** One file with a copy, open for writing: its statements, its transactions, its end. */
+/** One file with a copy of projections, open for writing: its statements and transactions. */
 
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { COPY_FORMAT, COPY_SCHEMA, FILLING } from "./copy_format.ts";
@@ -8,24 +8,25 @@ export interface CopyFile {
   readonly database: DatabaseSync;
   /** The statement for this text, prepared once. */
   prepare(sql: string): StatementSync;
-  /** Runs `work` in a transaction of its own, or in the one that is open. */
+  /** Runs `work` in a transaction of its own, or in the one that is already open. */
   transact(work: () => void): void;
-  /** Prepared statements go with the tables that they name. */
+  /** Drops all prepared statements, which do not survive the tables they name. */
   forget(): void;
   close(): void;
 }
 
-/** For its owner's eyes alone, like all files with data. */
+/** Readable by the owner only, like all files with data. */
 const FILE_MODE = 0o600;
 const BUSY_MS = 2_000;
 const CACHE_KILOBYTES = 16 * 1024;
 const LOG_BYTES_KEPT = 64 * 1024 * 1024;
-/** The file and what SQLite has beside it. */
+/** The file itself, and the files that SQLite keeps beside it. */
 const SUFFIXES = ["", "-wal", "-shm", "-journal"];
 
 /**
- * Opens the copy of `owner`, or makes one: a file that is no such copy goes. `isFirst`: one that is
- * damaged goes too, and what a process that has ended did not finish.
+ * Opens the copy of `owner`, or creates one; a file that is not such a copy is removed. With
+ * `isFirst`, a damaged copy is removed too, and tables that an earlier process left unfinished
+ * are dropped.
  */
 export function openCopy(path: string, owner: string, isFirst: boolean): CopyFile {
   if (exists(path)) {
@@ -45,7 +46,7 @@ export function openCopy(path: string, owner: string, isFirst: boolean): CopyFil
   }
 }
 
-/** A file that was closed to make room; undefined where it is gone. */
+/** Reopens a file that was closed to make room; undefined if it is gone. */
 export function reopenCopy(path: string): CopyFile | undefined {
   return exists(path) ? connect(path) : undefined;
 }
@@ -59,7 +60,7 @@ export function listTables(file: CopyFile): CopiedTable[] {
   return rows.map((row) => ({ ...row }) as unknown as CopiedTable);
 }
 
-/** Undefined for what is no copy of that owner, or not whole. */
+/** Undefined if the file is not a copy of that owner, or is damaged. */
 function tryOpen(path: string, owner: string, isFirst: boolean): CopyFile | undefined {
   let file: CopyFile | undefined;
   try {
@@ -69,7 +70,7 @@ function tryOpen(path: string, owner: string, isFirst: boolean): CopyFile | unde
       return file;
     }
   } catch {
-    // Whatever it is, it is not the copy that is looked for.
+    // Whatever it is, it is not the expected copy.
   }
   file?.close();
   return undefined;
@@ -98,7 +99,7 @@ function connect(path: string): CopyFile {
   const database = new DatabaseSync(path, { timeout: BUSY_MS });
   const statements = new Map<string, StatementSync>();
   try {
-    // What is erased in the store is not to be found in a free page.
+    // Data erased in the store must not survive in a free page, hence secure_delete.
     database.exec(
       `PRAGMA journal_mode = WAL;
        PRAGMA synchronous = NORMAL;

@@ -1,9 +1,9 @@
-/** The folder with the copies of views: a file for each environment that queries have asked of. */
+/** The folder with the copies of projections: one file for each environment that is queried. */
 
 const FOLDER_MODE = 0o700;
 const FILE = /^([1-9][0-9]*)\.db$/;
 
-/** Makes the folder where it is missing. Throws where that cannot be done. */
+/** Creates the folder if it does not exist. Throws if that fails. */
 export async function makeCopyFolder(folder: string): Promise<void> {
   await Deno.mkdir(folder, { recursive: true, mode: FOLDER_MODE });
 }
@@ -12,7 +12,7 @@ export function copyPath(folder: string, tenant: number): string {
   return `${folder}/${tenant}.db`;
 }
 
-/** The numbers of the environments that have a file; none where there is no folder. */
+/** The numbers of the environments that have a file; none if there is no folder. */
 export async function listCopies(folder: string): Promise<number[]> {
   const numbers: number[] = [];
   try {

@@ -1,15 +1,16 @@
 /**
- * The file with the copy of an environment's views, which a node keeps for SQL: never the truth,
- * made anew whenever it is not as it must be.
+ * The format of the file in which a node keeps a copy of an environment's projections for SQL.
+ *
+ * The store remains authoritative: a copy that is not as expected is created anew.
  */
 
 import type { Column } from "../domain/projection/view.ts";
 import { sqlTypeOf } from "../domain/projection/sql_value.ts";
 
-/** To be raised with any change of the tables, or of how values stand in them. */
+/** Raise this with any change of the tables, or of how values are stored in them. */
 export const COPY_FORMAT = 1;
 
-/** Names that no projection has: theirs begin with a letter. */
+/** No projection has one of these names: theirs begin with a letter. */
 export const COPY_SCHEMA = `
   CREATE TABLE _about (owner TEXT NOT NULL) STRICT;
   CREATE TABLE _views (
@@ -18,12 +19,13 @@ export const COPY_SCHEMA = `
   PRAGMA user_version = ${COPY_FORMAT};
 `;
 
-/** The table that is being filled, until it takes its name. */
+/** Prefix of the name of a table that is being filled; it gets its own name at the end. */
 export const FILLING = "_filling";
 
 /**
- * Ordered by key, and nothing else: so that a statement without an order gives the same on every
- * node, whatever its history. `key` is the id of the aggregate.
+ * The table is ordered by key and has no other index. A statement without ORDER BY therefore
+ * returns the same on every node, whatever the history of its file. `key` is the id of the
+ * aggregate.
  */
 export function createTable(name: string, columns: readonly Column[]): string {
   const lines = columns.map(({ name: column, type }) => `"${column}" ${sqlTypeOf(type)}`);

@@ -1,6 +1,8 @@
 /**
- * The program of the process that writes copies. It may read and write the folder of the copies,
- * and no more, and runs no statement that a user brings.
+ * The main program of the process that writes copies.
+ *
+ * It may read and write the folder of the copies and nothing else, and runs no statement from
+ * users.
  */
 
 import { serveRequests } from "../runners/serve_requests.ts";

@@ -1,9 +1,9 @@
-/** What is asked of the process that writes copies, and what it answers. */
+/** The requests to the process that writes copies, and its answers. */
 
 import type { Column } from "../domain/projection/view.ts";
 import type { AnswerMessage } from "../runners/runner_process.ts";
 
-/** One version of one projection, as its table is called and made. */
+/** One version of one projection, with the name and the columns of its table. */
 export interface CopiedView {
   readonly name: string;
   readonly number: number;
@@ -11,27 +11,27 @@ export interface CopiedView {
   readonly columns: readonly Column[];
 }
 
-/** A table that is whole, and how far it has followed its view. */
+/** A complete table, and how far it has followed its projection. */
 export interface CopiedTable {
   readonly name: string;
   readonly number: number;
   readonly version: number;
-  /** In hex; "" before the first change. */
+  /** The stamp in hex; "" before the first change. */
   readonly stamp: string;
 }
 
-/** Changes of one view: its rows as they are now are in the body, those in `removed` are gone. */
+/** Changes of one projection: the body has the changed rows, `removed` the keys of removed ones. */
 export interface CopiedChanges {
   readonly view: CopiedView;
-  /** The stamp that the table must have, and the one that it has then. */
+  /** The stamp that the table must have before the change, and the stamp it has afterwards. */
   readonly from: string;
   readonly to: string;
   readonly removed: readonly string[];
 }
 
 /**
- * Bodies are JSON: of `fill` the rows, of `apply` the rows of each of the views; a row is its key
- * and its columns by name.
+ * Bodies are JSON: for `fill` a list of rows, for `apply` a list of rows for each projection. A
+ * row is its key and its columns by name.
  */
 export type CopyRow = readonly [key: string, data: Readonly<Record<string, unknown>>];
 
@@ -39,11 +39,12 @@ export type CopyRequest = { readonly path: string } & CopyTask;
 
 export type CopyTask =
   /**
-   * Open the file, or make one; one of another owner or format is removed. `isFirst`: it may be
-   * from a process that is no more, so a damaged one goes too, and what was not finished.
+   * Opens or creates the file; a file of another owner or format is removed. With `isFirst` the
+   * file may come from a process that has ended: a damaged file is then removed, and unfinished
+   * tables are dropped.
    */
   | { readonly kind: "open"; readonly owner: string; readonly isFirst: boolean }
-  /** A new table, which takes its name at the end; `token` keeps fillings apart. */
+  /** Creates a table that gets its name at the end of filling; `token` keeps fillings apart. */
   | { readonly kind: "begin_fill"; readonly token: string; readonly view: CopiedView }
   | { readonly kind: "fill"; readonly token: string; readonly view: CopiedView }
   | {
@@ -53,7 +54,7 @@ export type CopyTask =
     readonly stamp: string;
     readonly rows: number;
   }
-  /** One transaction, from the message that is the first to the one that is the last. */
+  /** One transaction, from the message with `isFirst` to the message with `isLast`. */
   | {
     readonly kind: "apply";
     readonly changes: readonly CopiedChanges[];
@@ -61,7 +62,7 @@ export type CopyTask =
     readonly isLast: boolean;
   }
   | { readonly kind: "drop"; readonly names: readonly string[] }
-  /** Leave nothing of what was removed beside the file. */
+  /** Truncates the WAL, so that no removed data remains beside the file. */
   | { readonly kind: "tidy" }
   | { readonly kind: "remove" };
 
@@ -70,7 +71,7 @@ export type CopyAnswer = CopyResult & AnswerMessage;
 export type CopyResult =
   | { readonly kind: "opened"; readonly tables: readonly CopiedTable[] }
   | { readonly kind: "done" }
-  /** It is not as it was: open it again and see what there is. */
+  /** The file is not in the expected state: the caller opens it again and looks at its tables. */
   | { readonly kind: "moved"; readonly reason: string }
-  /** The disk is full, the folder cannot be written: it may be otherwise later. */
+  /** The disk is full or the folder cannot be written: a later attempt may succeed. */
   | { readonly kind: "failed"; readonly reason: string };

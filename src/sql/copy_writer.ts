@@ -1,9 +1,10 @@
 /**
- * The process that writes copies, seen from here: one, started when needed and ended when idle,
- * with one request at a time. Where it ends, what it had under way is told as lost.
+ * Talks to the process that writes copies: one process, one request at a time.
  *
- * Pages of tables that are being filled wait for all else, which is small and what queries wait
- * for; but of so many requests one is such a page. Each copy asks for one thing at a time.
+ * The process starts when needed and ends when idle. If it ends during a request, the result is
+ * `moved`, and the caller opens the copy again. Pages of tables that are being filled wait for
+ * all other requests, which are small and which queries wait for. Every few requests a page
+ * gets its turn nevertheless. Each copy has one request under way at a time.
  */
 
 import { limits } from "../domain/limits.ts";
@@ -12,26 +13,29 @@ import { runnerShelf } from "../runners/runner_shelf.ts";
 import type { CopyAnswer, CopyRequest, CopyResult } from "./copy_messages.ts";
 
 export interface CopyWriter {
-  /** `rows`: the body, as JSON. Never rejects. */
+  /**
+   * Sends one request; `rows` is its body, sent as JSON. If the process ends or cannot run, that
+   * is a result; only an unexpected error rejects.
+   */
   ask(request: CopyRequest, rows?: unknown): Promise<CopyResult>;
-  /** The id of its process, while there is one. */
+  /** The id of the process while there is one. */
   processIds(): number[];
   close(): Promise<void>;
 }
 
 export interface CopyWriterSettings {
-  /** The folder of the copies, all that the process may read and write. */
+  /** The folder of the copies; the process may read and write nothing else. */
   readonly folder: string;
-  /** What to start in place of the ordinary program. */
+  /** A command to start instead of the ordinary program. */
   readonly command?: RunnerCommand;
   onFault(error: unknown): void;
 }
 
-/** To open a large file, and to drop a large table, takes seconds on a slow disk. */
+/** Opening a large file or dropping a large table takes seconds on a slow disk. */
 const ANSWER_MS_MAX = 60_000;
 const HEAP_MEGABYTES = 256;
 
-/** So many requests of other kinds may go before a page that waits. */
+/** Requests of other kinds that may overtake a waiting page. */
 const REQUESTS_BEFORE_FILL = 8;
 
 interface Asked {

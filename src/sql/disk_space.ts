@@ -1,15 +1,17 @@
 /**
- * Room on the disk of the copies. Sorting what is large, SQLite writes temporary files, which end
- * with their statement; the store may be on the same disk, and is not to run into its end.
+ * Watches the free space on the disk of the copies.
+ *
+ * When SQLite sorts large results it writes temporary files, which last as long as their
+ * statement. The store may be on the same disk and must not run out of space.
  */
 
 import { statfs } from "node:fs/promises";
 import { limits } from "../domain/limits.ts";
 
-/** How often a running statement's use of the disk is looked at. */
+/** Milliseconds between two checks of the disk while a statement runs. */
 const LOOK_MS = 100;
 
-/** Whether there is more room than must stay. False where the platform does not tell. */
+/** Whether there is more free space than must remain. False if the platform cannot tell. */
 export async function hasRoom(
   folder: string,
   freeBytesMin: number = limits.sqlDiskFreeBytesMin,
@@ -22,7 +24,7 @@ export async function hasRoom(
   }
 }
 
-/** Calls `onShortage` once when there is no room any more; ends with the function it gives. */
+/** Calls `onShortage` once when space runs out; the returned function ends the watch. */
 export function watchRoom(
   folder: string,
   onShortage: () => void,

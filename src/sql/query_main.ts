@@ -1,4 +1,8 @@
-/** The program of a process that runs queries. It may read the folder of the copies, no more. */
+/**
+ * The main program of a process that runs queries.
+ *
+ * It may read the folder of the copies and nothing else.
+ */
 
 import { serveRequests } from "../runners/serve_requests.ts";
 import type { QueryAnswer, QueryRequest } from "./query_messages.ts";

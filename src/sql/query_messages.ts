@@ -1,9 +1,9 @@
-/** What is asked of a process that runs queries, and what it answers. */
+/** The requests to a process that runs queries, and its answers. */
 
 import type { BoundArguments } from "../domain/projection/sql_parameters.ts";
 import type { AnswerMessage } from "../runners/runner_process.ts";
 
-/** A table as it must be at least: `stamp` is how far it has followed its view, in hex. */
+/** The least state of a table: `stamp` (hex) is how far it must have followed its projection. */
 export interface WantedTable {
   readonly name: string;
   readonly number: number;
@@ -13,22 +13,22 @@ export interface WantedTable {
 
 export interface QueryRequest {
   readonly kind: "query";
-  /** The file of the environment's copy. */
+  /** The file with the copy of the environment. */
   readonly path: string;
-  /** Those that the statement may read. */
+  /** The tables that the statement may read. */
   readonly tables: readonly WantedTable[];
   readonly sql: string;
   readonly bound: BoundArguments;
-  /** What is too large for memory may be sorted in temporary files. */
+  /** Whether temporary files may be used to sort what is too large for memory. */
   readonly spills: boolean;
 }
 
 export type QueryAnswer = QueryResult & AnswerMessage;
 
 export type QueryResult =
-  /** The body: the fields of the reply as JSON text, without its braces. */
+  /** The body has the fields of the reply as JSON text, without the braces. */
   | { readonly kind: "rows" }
   /** The statement is at fault. */
   | { readonly kind: "refused"; readonly reason: string }
-  /** The copy is: it is not there, not as it must be, or cannot be read. */
+  /** The copy is at fault: it is missing, not in the expected state, or unreadable. */
   | { readonly kind: "copy_unfit"; readonly isDamaged: boolean; readonly reason: string };

@@ -1,7 +1,9 @@
 /**
- * Runs queries in processes of their own, never on the thread that asks: a statement of SQLite
- * cannot be interrupted from here, only its process can be ended. A few at once, fair between
- * instances, in a bounded queue. Decisions, section 15.
+ * Runs queries in separate processes, never on the thread that asks.
+ *
+ * A running SQLite statement cannot be interrupted from outside; only its process can be
+ * killed. A few processes run at once, shared fairly between instances, with a bounded queue.
+ * See docs/reference/projections.md.
  */
 
 import { limits } from "../domain/limits.ts";
@@ -23,32 +25,32 @@ import { hasRoom, watchRoom } from "./disk_space.ts";
 import type { QueryAnswer, QueryRequest } from "./query_messages.ts";
 
 export type QueryOutcome =
-  /** The fields of the reply as JSON text in UTF-8, without its braces. */
+  /** The fields of the reply as JSON text in UTF-8, without the braces. */
   | { readonly kind: "rows"; readonly fields: Uint8Array<ArrayBuffer> }
   | { readonly kind: "refused"; readonly reason: string }
   | { readonly kind: "copy_unfit"; readonly isDamaged: boolean; readonly reason: string }
-  /** It did not end in time, or is tried less often now because it did not. */
+  /** The statement did not end in time, or is tried less often because it did not before. */
   | { readonly kind: "timeout"; readonly reason: string }
-  /** It was not tried, or not to its end, for no reason of its own. */
+  /** The statement was not run, or not to its end, for reasons other than itself. */
   | { readonly kind: "unavailable"; readonly reason: string };
 
 export type Query = Omit<QueryRequest, "kind" | "spills">;
 
 export interface QueryPool {
-  /** `tenant`: whose query it is, for the shares of time: an instance, not an environment. */
+  /** `tenant`: the instance, not the environment, that the query's time is charged to. */
   run(tenant: string, request: Query): Promise<QueryOutcome>;
   measure(): PoolMeasure;
   close(): Promise<void>;
 }
 
 export interface QueryPoolSettings {
-  /** Processes at most. */
+  /** Maximum number of processes. */
   readonly runners: number;
-  /** The folder of the copies, all that the processes may read. */
+  /** The folder of the copies; the processes may read nothing else. */
   readonly folder: string;
-  /** A statement's time; `limits.sqlTimeoutMs` without it. */
+  /** Time limit of a statement in milliseconds; `limits.sqlTimeoutMs` if absent. */
   readonly timeoutMs?: number;
-  /** What to start in place of the ordinary program. */
+  /** A command to start instead of the ordinary program. */
   readonly command?: RunnerCommand;
   onFault(error: unknown): void;
 }
@@ -60,15 +62,15 @@ interface Job {
   readonly query: Query;
   lane(): string;
   isShort(): boolean;
-  /** How often it has lost its process, and how often it has made room for others. */
+  /** How often it has lost its process, and how often it was displaced to make room for others. */
   losses: number;
   displacements: number;
   settle(outcome: QueryOutcome): void;
 }
 
-/** For opening the file and sending the rows. */
+/** Milliseconds beyond the time limit, for opening the file and sending the rows. */
 const GRACE_MS = 100;
-/** Of the engine alone, for the rows and their text: above what any reply needs. */
+/** The heap of V8 alone, for the rows and their text; more than any reply needs. */
 const HEAP_MEGABYTES = 128;
 
 export function openQueryPool(settings: QueryPoolSettings): QueryPool {
@@ -101,7 +103,7 @@ function queryCommand(folder: string): RunnerCommand {
   const program = new URL("./query_main.ts", import.meta.url);
   const flags = [`--max-old-space-size=${HEAP_MEGABYTES}`];
   const command = denoCommand(program, flags, limits.sqlProcessBytesMax, { read: folder });
-  // Where SQLite makes its temporary files, of which the platform's permissions know nothing.
+  // SQLite's temporary files go there; Deno's permissions do not apply to them.
   return { ...command, env: { SQLITE_TMPDIR: folder } };
 }
 
@@ -149,7 +151,7 @@ function outcomeOfAnswer({ message, body }: Frame<QueryAnswer>): QueryOutcome {
   return message.kind === "rows" ? { kind: "rows", fields: body } : message;
 }
 
-/** The process was killed for its time, or has ended by itself: then most likely of memory. */
+/** The process was killed for its time, or ended by itself, most likely for lack of memory. */
 function afterLoss(job: Job, error: unknown, usedMs: number, timeoutMs: number): TurnEnd {
   if (error instanceof RunnerGoneError && error.isDisplaced) return afterDisplacement(job, usedMs);
   if (error instanceof RunnerGoneError && error.isLate) {
@@ -163,7 +165,7 @@ function afterLoss(job: Job, error: unknown, usedMs: number, timeoutMs: number):
   return ended("timed_out", usedMs);
 }
 
-/** Tried once more, when nobody waits who does not use to take long. */
+/** Tries a displaced statement once more, after the tenants not known for long statements. */
 function afterDisplacement(job: Job, usedMs: number): TurnEnd {
   const goesOn = job.displacements++ === 0;
   const reason = `The statement ran for ${Math.round(usedMs)} ms while others waited`;

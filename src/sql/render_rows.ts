@@ -1,6 +1,8 @@
 /**
- * The rows of a result as the JSON text of a reply: each an object by column name, as many as fit.
- * What JSON cannot carry exactly is refused rather than changed. Decisions, section 15.
+ * Encodes the rows of a result as JSON text: one object per row, as many rows as fit a reply.
+ *
+ * A value that JSON cannot represent exactly is refused instead of being changed. See
+ * docs/reference/projections.md.
  */
 
 import { limits } from "../domain/limits.ts";
@@ -12,7 +14,7 @@ export type Rendered =
 const encoder = new TextEncoder();
 const MEBIBYTE = 1024 * 1024;
 
-/** `rows` is read only as far as is needed. Gives the fields of the reply, without braces. */
+/** Reads `rows` only as far as needed. Returns the fields of the reply, without the braces. */
 export function renderRows(
   columns: readonly string[],
   rows: Iterable<readonly unknown[]>,
@@ -63,7 +65,7 @@ function renderRow(
   return `${fields}}`;
 }
 
-/** Undefined for what JSON cannot carry. */
+/** Undefined for a value that JSON cannot represent. */
 function renderValue(value: unknown): string | undefined {
   if (value === null || typeof value === "string") return JSON.stringify(value);
   if (typeof value === "number") return Number.isFinite(value) ? JSON.stringify(value) : undefined;

@@ -1,7 +1,9 @@
 /**
- * Runs one statement against the copy of an environment's views, in a process of its own, which is
- * killed where it takes too long. The file is opened for reading, for this statement alone, and
- * whether it is as it must be is looked at in the same read transaction.
+ * Runs one statement against the copy of an environment's projections.
+ *
+ * This code runs in a process of its own, which is killed if the statement takes too long. The
+ * file is opened read-only for this statement alone. The same read transaction checks whether
+ * the copy is in the expected state, so nothing can change in between.
  */
 
 import { limits } from "../domain/limits.ts";
@@ -22,17 +24,17 @@ import {
 
 type Row = readonly unknown[];
 
-/** A statement's result, or why there is none. `text` is the body of a `rows`. */
+/** A statement's result, or why there is none. `text` is the body of a result of kind `rows`. */
 export type RanQuery = { readonly result: QueryResult; readonly text: string };
 
 const BUSY_MS = 1_000;
-/** Also how much is sorted at a time: what stays in the processor's caches is sorted fastest. */
+/** Also the amount sorted at a time: sorting is fastest within the processor's caches. */
 const CACHE_KILOBYTES = 2_000;
 const MEBIBYTE = 1024 * 1024;
-/** What the column of ours has in rows of the statement, and in the one behind them. */
+/** The value of the column we add, in rows of the statement and in the end row after them. */
 const MARK = { row: 0, end: 1 } as const;
 
-/** Why SQLite could not go on, where its own words do not tell. */
+/** Reasons for failures where SQLite's own message does not help. */
 const FAILURES: Readonly<Record<number, string>> = {
   [FAILURE.noMemory]: "The statement needs more than " +
     `${limits.sqlMemoryBytesMax / MEBIBYTE} MiB of memory`,
@@ -45,7 +47,7 @@ const UNFIT: ReadonlySet<number> = new Set([
   FAILURE.notADatabase,
 ]);
 
-/** Never throws for what a statement does. */
+/** Never throws because of what a statement does. */
 export function runQuery(request: QueryRequest): RanQuery {
   let database: ReadingDatabase | undefined;
   try {
@@ -90,7 +92,7 @@ function findUnfit(
   for (const { name, number, version, stamp } of tables) {
     const found = find.get(name, number, version)?.stamp;
     if (typeof found !== "string") return missing(`no table for ${name}`);
-    // Stamps have the same beginning length, so their order is that of their hex texts.
+    // Stamps begin with parts of equal length, so they sort like their hex texts.
     if (found < stamp) return missing(`${name} is behind`);
   }
   return undefined;
@@ -106,7 +108,8 @@ function runStatement(database: ReadingDatabase, request: QueryRequest): RanQuer
   const { authorize, reason } = authorization(allowed, otherNames(database, allowed));
   database.setAuthorizer(authorize);
   try {
-    // SQLite takes the first statement of a text; that there is one only was seen before.
+    // SQLite prepares only the first statement of a text; the caller has checked there is just
+    // one.
     const statement = database.prepare(sql) as ArrayStatement;
     const columns = statement.columns().map(({ name }) => name);
     const rows = rowsOf(database, request, statement, columns);
@@ -120,7 +123,7 @@ function runStatement(database: ReadingDatabase, request: QueryRequest): RanQuer
   }
 }
 
-/** Whatever is in the file or built in, and is not for the statement. */
+/** Names in the file or built into SQLite that are not for the statement. */
 function otherNames(database: ReadingDatabase, allowed: ReadonlySet<string>): Set<string> {
   const rows = database.prepare(
     "SELECT name FROM sqlite_schema UNION SELECT name FROM pragma_module_list",
@@ -130,11 +133,11 @@ function otherNames(database: ReadingDatabase, allowed: ReadonlySet<string>): Se
 }
 
 /**
- * Rows one by one, no more than are shown, so that never more than one is in memory beside what the
- * reply takes. The platform does not tell a failure then: the rows just come to an end. So a last
- * row of ours is put behind them, and where it does not come, the statement is asked once more for
- * its failure. Where that cannot be put into the statement, its rows are believed only where they
- * are cut off, or where the same can be had at once.
+ * Returns the rows one by one, no more than are shown, so that memory holds one row beside the
+ * reply. The platform hides a failure in this mode: the rows simply end. Therefore an end row
+ * is added after the rows, and if it does not arrive, the statement runs once more to obtain
+ * the failure. If the end row cannot be added, the rows are trusted only if the reader stops
+ * early, or if the same statement then succeeds when all rows are read at once.
  */
 function rowsOf(
   database: ReadingDatabase,
@@ -148,7 +151,7 @@ function rowsOf(
   return rowsToMark(marked, limited!, bound);
 }
 
-/** Undefined where the text with a limit of ours is no statement, or another one. */
+/** Undefined if the text with our LIMIT is not a valid statement, or has other columns. */
 function prepareLimited(
   database: ReadingDatabase,
   sql: string,
@@ -160,7 +163,7 @@ function prepareLimited(
   return isSame ? limited : undefined;
 }
 
-/** The same rows with a column before theirs, which tells them from the last row. */
+/** The same rows with an additional first column, which tells them from the end row. */
 function prepareMarked(
   database: ReadingDatabase,
   limited: string,
@@ -173,7 +176,7 @@ function prepareMarked(
   );
 }
 
-/** Undefined where it is no statement, or where a part of the text is one. */
+/** Undefined if it is not a valid statement, or if SQLite takes only a part of the text. */
 function tryPrepare(database: ReadingDatabase, sql: string): ArrayStatement | undefined {
   try {
     const statement = database.prepare(sql) as ArrayStatement;
@@ -195,7 +198,8 @@ function* rowsToMark(
     yield row.slice(1);
     count++;
   }
-  // It failed: what was had is small, so the same and the failure can be had at once.
+  // The statement failed before the reply was full, so its result is small: read it again, all
+  // rows at once, to get the failure.
   let at = 0;
   for (const row of statementRows(limited, bound, "all")) if (at++ >= count) yield row;
 }

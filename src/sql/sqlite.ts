@@ -1,12 +1,14 @@
 /**
- * What the SQLite of the platform has beyond its declared types, checked when it is used: limits of
- * a connection, the authorizer, rows as arrays. Here too: the codes of SQLite's C interface, which
- * never change.
+ * Parts of the platform's SQLite that its declared types lack, and codes of SQLite's C
+ * interface.
+ *
+ * The undeclared parts are the limits of a connection, the authorizer, rows as arrays, and the
+ * text of a statement. The codes never change.
  */
 
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 
-/** Asked for each thing that a statement does while it is prepared; gives OK or DENY. */
+/** Called for each action of a statement while it is prepared; returns OK or DENY. */
 export type Authorizer = (
   action: number,
   first: string | null,
@@ -27,7 +29,7 @@ export const ACTION = {
   recursive: 33,
 } as const;
 
-/** Codes of errors, without the details in their higher bits. */
+/** Error codes, without the details in their higher bits. */
 export const FAILURE = {
   noMemory: 7,
   readOnly: 8,
@@ -62,7 +64,7 @@ export function openForReading(path: string, limits: SqliteLimits): ReadingDatab
   return new DatabaseSync(path, { readOnly: true, limits } as object) as ReadingDatabase;
 }
 
-/** The code of an error of SQLite; undefined for one of another kind. */
+/** The code of an SQLite error; undefined for an error of another kind. */
 export function failureOf(error: unknown): number | undefined {
   const code = error instanceof Error && "errcode" in error ? error.errcode : undefined;
   return typeof code === "number" ? code & 0xff : undefined;

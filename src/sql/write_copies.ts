@@ -1,6 +1,8 @@
 /**
- * What the process that writes copies does with a request: each leaves its file as it was, or as it
- * is asked to be. A process of its own, so that no request waits for its disk.
+ * Carries out the requests to the process that writes copies.
+ *
+ * Each request leaves its file as it was, or in the state that was asked for. The process is
+ * separate so that no request of a client waits for its disk.
  */
 
 import { type Column } from "../domain/projection/view.ts";
@@ -13,18 +15,18 @@ import type { CopiedChanges, CopyRequest, CopyResult, CopyRow } from "./copy_mes
 import { FAILURE, failureOf } from "./sqlite.ts";
 
 export interface CopyKeeper {
-  /** Never throws for what a disk or a file does. */
+  /** Never throws because of a disk or a file. */
   answer(request: Frame<CopyRequest>): CopyResult;
 }
 
-/** More files than this are not open at once. */
+/** Maximum number of files that are open at once. */
 const OPEN_FILES_MAX = 16;
 const DAMAGED: ReadonlySet<number> = new Set([FAILURE.corrupt, FAILURE.notADatabase]);
 const decoder = new TextDecoder();
 const DONE: CopyResult = { kind: "done" };
 
 export function newCopyKeeper(): CopyKeeper {
-  /** The one used last is the last one. */
+  /** Ordered by use: the file used last is the last entry. */
   const open = new Map<string, CopyFile>();
 
   function answer({ message, body }: Frame<CopyRequest>): CopyResult {
@@ -72,7 +74,7 @@ export function newCopyKeeper(): CopyKeeper {
   }
 
   function openFile(path: string, owner: string, isFirst: boolean): CopyResult {
-    // Also where it is open: somebody else may have removed or replaced it.
+    // Closes an open file, too: another process may have removed or replaced it.
     closeFile(path);
     const file = openCopy(path, owner, isFirst);
     keepOpen(path, file);
@@ -84,7 +86,7 @@ export function newCopyKeeper(): CopyKeeper {
     open.delete(path);
   }
 
-  /** As the one used last; the one used longest ago is closed to make room. */
+  /** Marks the file as used last, and closes the one used longest ago to make room. */
   function keepOpen(path: string, file: CopyFile): void {
     open.delete(path);
     for (const [oldest, { database }] of open) {
@@ -104,7 +106,7 @@ export function newCopyKeeper(): CopyKeeper {
         return moved(reason);
       }
     } catch {
-      // What cannot be closed or removed is told by the failure itself.
+      // If it cannot be closed or removed, the original failure says enough.
     }
     return { kind: "failed", reason };
   }
@@ -160,7 +162,7 @@ function apply(
   return DONE;
 }
 
-/** False where the table is not the one that the changes are for. */
+/** False if the table is not the one that the changes are for. */
 function applyTo(file: CopyFile, change: CopiedChanges, rows: readonly CopyRow[]): boolean {
   const { view: { name, number, version, columns }, from, to, removed } = change;
   const move = "UPDATE _views SET stamp = ? WHERE name = ? AND number = ? AND version = ? " +

@@ -1,8 +1,10 @@
 /**
- * From a definition in the spec to a closure, with every fault it has; the entry points of the tick
- * language for handlers, and of its predicates and templates for implications and sagas.
- * Decisions, section 9: "Mistakes of form ... are refused at deploy with the path of the offending
- * node".
+ * Compiles definitions of the tick language in a spec to closures and reports every fault.
+ *
+ * These are the entry points of the language: `compileHandler` for handlers, `compilePredicate`
+ * and `compileTemplate` for the predicates and templates of implications and sagas. A deploy
+ * that contains a malformed definition is refused with the path of each offending node. See
+ * docs/reference/handlers.md.
  */
 
 import type { JsonValue } from "../json.ts";
@@ -14,9 +16,9 @@ import { operationsAt } from "./operations.ts";
 import { predicateAt } from "./predicate.ts";
 import { templateAt } from "./template.ts";
 
-/** Levels of JSON in one definition, itself included. */
+/** Maximum nesting of JSON in one definition; the definition itself is level 1. */
 export const DEFINITION_DEPTH_MAX = 64;
-/** Values (objects, arrays, scalars) in one definition. */
+/** Maximum number of values (objects, arrays, scalars) in one definition. */
 export const DEFINITION_NODES_MAX = 20_000;
 
 interface Faulty {
@@ -26,23 +28,25 @@ interface Faulty {
 
 export type CompiledHandler = { readonly ok: true; readonly handler: Handler } | Faulty;
 
-/** True when the predicate holds. May throw `StateTooLarge` when the budget is spent. */
+/** True when the predicate holds. Throws `BudgetSpent` when the budget is spent. */
 export type CompiledPredicate =
   | { readonly ok: true; readonly predicate: (evaluation: Evaluation) => boolean }
   | Faulty;
 
 /**
- * A fresh value that shares nothing with what it was made from; undefined when a path with a
- * trailing `?` is missing. May throw `StateTooLarge` when the budget is spent.
+ * Returns a fresh value that shares nothing with its sources, or undefined when a path with a
+ * trailing `?` is missing. Throws `BudgetSpent` when the budget is spent and `StateTooLarge`
+ * when the value nests too deep.
  */
 export type CompiledTemplate =
   | { readonly ok: true; readonly template: (evaluation: Evaluation) => JsonValue | undefined }
   | Faulty;
 
 /**
- * Compiles a tick handler: one operation or a list; `[]` changes nothing. `path` is its dotted
- * location in the spec, with which the path of each violation starts. All faults are reported.
- * The definition may be changed afterwards; the handler does not look at it again.
+ * Compiles a tick handler: one operation or a list of operations; `[]` changes nothing. `path`
+ * is the handler's dotted location in the spec; the path of each violation starts with it. All
+ * faults are reported. The caller may change `definition` afterwards: the handler does not read
+ * it again.
  */
 export function compileHandler(definition: JsonValue, path: string): CompiledHandler {
   const compiled = compileDefinition(definition, path, HANDLER_SCOPE, operationsAt);
@@ -56,7 +60,7 @@ export function compileHandler(definition: JsonValue, path: string): CompiledHan
   return { ok: true, handler };
 }
 
-/** Compiles a predicate; `scope` says which roots beside `$.` its paths may have. */
+/** Compiles a predicate; `scope` lists the roots its paths may use besides `$.`. */
 export function compilePredicate(
   definition: JsonValue,
   path: string,
@@ -68,7 +72,7 @@ export function compilePredicate(
   return { ok: true, predicate: (evaluation) => holds(evaluation) === true };
 }
 
-/** Compiles a template; `scope` says which roots beside `$.` its paths may have. */
+/** Compiles a template; `scope` lists the roots its paths may use besides `$.`. */
 export function compileTemplate(
   definition: JsonValue,
   path: string,
@@ -81,8 +85,9 @@ export function compileTemplate(
 }
 
 /**
- * Compiles what a larger language is made of, `compileAt` being its grammar: checks the size of the
- * whole definition first, so that the grammar may be recursive, and collects the faults.
+ * Compiles the part of a definition for which `compileAt` is the grammar, and collects the
+ * faults. It checks the size of the whole definition first, so that the grammar may be
+ * recursive.
  */
 export function compileDefinition<T>(
   definition: JsonValue,
@@ -97,7 +102,7 @@ export function compileDefinition<T>(
   return site.faults.length === 0 ? { ok: true, value } : { ok: false, violations: site.faults };
 }
 
-/** Looked at first, and alone: compiling is recursive, so it must not meet what is too deep. */
+/** Runs before anything else: compiling is recursive, so it must not meet a definition too deep. */
 function checkDefinitionSize(definition: JsonValue, path: string): Violation | undefined {
   const waiting: { value: JsonValue; depth: number }[] = [{ value: definition, depth: 1 }];
   let nodes = 0;

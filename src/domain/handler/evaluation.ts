@@ -1,6 +1,8 @@
 /**
- * The two halves of running a compiled expression: what is known while it is compiled (`Site`
- * with its `Scope` and the faults found so far) and what it sees while it runs (`Evaluation`).
+ * The context of a compiled expression: `Site` while it is compiled, `Evaluation` while it
+ * runs.
+ *
+ * A site carries the scope of the expression and the faults found so far.
  */
 
 import type { Budget } from "../budget.ts";
@@ -10,44 +12,51 @@ import type { Violation } from "../refusal.ts";
 import type { Template } from "./template.ts";
 
 /**
- * Which roots a path may start with, beside `$.` (the event), which is always there.
+ * The roots a path may start with besides `$.` (the event), which is always available.
  *
- * `names` are the names written with a `$` before them, here without it: `["prev", "steps"]`
- * allows `$prev.data.x` and `$steps.reserve.key`. A later name hides an earlier one that is equal.
+ * `names` are the names that paths write with a `$`, here without it: `["prev", "steps"]`
+ * allows `$prev.data.x` and `$steps.reserve.key`. A later name hides an earlier equal one.
  */
 export interface Scope {
-  /** Whether `@` is there. */
+  /** Whether paths may read the state with `@`. */
   readonly state: boolean;
   readonly names: readonly string[];
   /**
-   * What paths with `$.` begin with, where there is no event: the first of `names`, in their order.
+   * Where there is no event: the roots that paths starting with `$.` may use. They are the
+   * first entries of `names`, in the same order.
    */
   readonly roots?: readonly string[];
-  /** What the values of `roots` always are; a path that finds nothing in one is refused. */
+  /**
+   * The kind of each root's value, where it is fixed; a path that can never match it is
+   * refused.
+   */
   readonly kinds?: readonly RootKind[];
-  /** The slot of the value that `$` and `$.` mean here, whatever `roots` there are. */
+  /** The slot of the value that `$` and `$.` refer to here; it takes precedence over `roots`. */
   readonly element?: number;
-  /** What templates have here beside their own operators, by their key with its `$`. */
+  /** Further template operators available here, by their key including the `$`. */
   readonly operators?: ReadonlyMap<string, (definition: JsonObject, site: Site) => Template>;
 }
 
-/** Null counts as each of them. */
+/** A value of any kind may also be null. */
 export type RootKind = "text" | "object" | "list";
 
 /** The scope of a handler: the event, the state, and no names yet. */
 export const HANDLER_SCOPE: Scope = { state: true, names: [] };
 
-/** What an expression sees. `bindings[i]` is the value of `scope.names[i]`; undefined: missing. */
+/**
+ * What an expression can read. `bindings[i]` is the value of `scope.names[i]`, undefined if
+ * missing.
+ */
 export interface Evaluation {
   state: JsonObject;
   readonly event: StoredEvent;
   readonly bindings: (JsonValue | undefined)[];
   readonly budget: Budget;
-  /** Whether what is built may have parts of the event in it, for nobody changes it. */
+  /** Whether built values may share parts with the event; true only where nobody changes them. */
   readonly sharesParts?: boolean;
 }
 
-/** A node of the definition: where it is, what it may refer to, and where its faults go. */
+/** A node of the definition: its location, the names it may refer to, and where its faults go. */
 export interface Site {
   /** Dotted location in the spec. */
   readonly path: string;
@@ -57,7 +66,7 @@ export interface Site {
 
 const PLAIN_KEY = /^[A-Za-z_$][A-Za-z0-9_$-]*$/;
 
-/** The site of a child: `.key`, `["odd key"]` or `[index]` further. */
+/** The site of a child, with `.key`, `["odd key"]` or `[index]` appended to the path. */
 export function childSite(site: Site, step: string | number): Site {
   return { ...site, path: site.path + stepText(step) };
 }
@@ -67,7 +76,7 @@ function stepText(step: string | number): string {
   return PLAIN_KEY.test(step) ? `.${step}` : `[${JSON.stringify(step)}]`;
 }
 
-/** The same site with further names known. */
+/** The same site with more names in scope. */
 export function withNames(site: Site, names: readonly string[]): Site {
   return { ...site, scope: { ...site.scope, names: [...site.scope.names, ...names] } };
 }

@@ -1,12 +1,16 @@
 /**
- * Operations on one key or element: `set`, `merge`, `increment`, `decrement`, `remove` without a
- * `where`, and the same at `target[key]`: `set_at`, `merge_at`, `increment_at`, `remove_at`.
- * Decisions, section 9.
+ * Operations on one key or element, at a static target or at `target[key]`.
  *
- * - Null counts as missing wherever something is written, as a missing path is null when read.
- * - `merge` of what is no object and `increment` by what is no number do nothing.
- * - With the target `""`, `set` and `merge` write the whole state; a state is no number, so
- *   `increment` does nothing, and `remove` is refused, for the state is no key of anything.
+ * At a static target: `set`, `merge`, `increment`, `decrement`, and `remove` without a `where`.
+ * At `target[key]`: `set_at`, `merge_at`, `increment_at`, `remove_at`. See
+ * docs/reference/handlers.md.
+ *
+ * - Null counts as missing wherever something is written, just as a missing path reads as null.
+ * - `merge` does nothing when its value is not an object; `increment` does nothing when `by` is
+ *   not a number.
+ * - With the target `""`, `set` and `merge` write the whole state. `increment` then does
+ *   nothing, because a state is not a number, and `remove` is refused, because the state is not
+ *   a key.
  */
 
 import type { JsonObject, JsonValue } from "../json.ts";
@@ -68,7 +72,7 @@ export function compileIncrementAt(fields: JsonObject, site: Site): Operation {
   return complete ? incrementPlace(place, by, 1) : doNothing;
 }
 
-/** `remove` without a `where`; its fields have been checked. */
+/** `remove` without a `where`; the caller has checked the fields. */
 export function compileRemoveKey(fields: JsonObject, site: Site): Operation {
   if (fields["target"] === "") {
     addFault(
@@ -89,7 +93,7 @@ export function compileRemoveAt(fields: JsonObject, site: Site): Operation {
   return complete ? removePlace(place) : doNothing;
 }
 
-/** The place of the field `target`; what is absent has been reported by `checkFields`. */
+/** The place that the field `target` names; `checkFields` has already reported a missing one. */
 export function staticPlaceOf(fields: JsonObject, site: Site): Place | undefined {
   return staticPlace(targetAt(fieldOr(fields, "target", ""), childSite(site, "target")));
 }
@@ -99,7 +103,7 @@ function keyedPlaceOf(fields: JsonObject, site: Site): Place {
   return keyedPlace(target, fieldOr(fields, "key", ""), site);
 }
 
-/** The template of a field, or of `otherwise` where it is absent. */
+/** The template of a field, or of `otherwise` when the field is absent. */
 export function templateOf(
   fields: JsonObject,
   name: string,
@@ -109,7 +113,7 @@ export function templateOf(
   return templateAt(fieldOr(fields, name, otherwise), childSite(site, name));
 }
 
-/** A field of a definition; own properties only, also where `fields` is no object after all. */
+/** Reads an own property of a definition; safe to call even if `fields` is not an object. */
 export function fieldOr(fields: JsonObject, name: string, otherwise: JsonValue): JsonValue {
   if (!isObject(fields) || !Object.hasOwn(fields, name)) return otherwise;
   return fields[name] as JsonValue;

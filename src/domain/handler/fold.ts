@@ -1,6 +1,8 @@
 /**
- * Events into state. Holds the memory of a fold within bounds: a state is measured again whenever
- * enough has been copied for it to have outgrown `limits.stateBytesMax`.
+ * Folds events into a state within a budget of work and memory.
+ *
+ * To bound memory, the fold measures the state again whenever the events have copied enough for
+ * it to have outgrown `limits.stateBytesMax`.
  */
 
 import { type Budget, BudgetSpent, spend } from "../budget.ts";
@@ -11,25 +13,26 @@ import { accept, type Outcome, refuse } from "../refusal.ts";
 import { type Handler, StateTooLarge } from "./handler.ts";
 import { isStateWithinLimits, measureState } from "./measure.ts";
 
-/** What may be charged between two measurements, beside a state that is within its limit. */
+/** Units the handlers may charge between two measurements, beyond a state within its limit. */
 const WINDOW_UNITS = 3 * limits.stateBytesMax;
-/** Charges after which the state is measured, in mid-fold and at the end of it. */
+/** Units after which the state is measured: in mid-fold, and at the end of the fold. */
 const MEASURE_AFTER_UNITS = limits.stateBytesMax;
 const MEASURE_AT_END_AFTER_UNITS = limits.stateBytesMax / 8;
-/** What reading a character of JSON text takes, and writing one. */
+/** Units for reading or writing one character of JSON text. */
 const TEXT_UNITS = 2;
 
 /**
  * Folds `events`, in order, into `state`; event types without a handler are skipped.
  *
- * Takes `state` over and may change it in place, so hand in one that nobody else holds. Events are
- * never changed, and the result shares nothing with them. Charges are taken from `budget`
- * (`newFoldBudget()` gives a full one; one budget may serve several folds in a row).
+ * The fold takes ownership of `state` and may change it in place, so pass one that nobody else
+ * holds. It never changes the events, and the result shares nothing with them. It charges
+ * `budget` (`newFoldBudget()` returns a full one; one budget may serve several folds in a row).
  *
  * Refuses with `fold_budget_exceeded` when the budget is spent, or when the state outgrows
- * `limits.stateBytesMax` or `limits.stateDepthMax`; what is left in `state` is then of no use. A
- * state accepted here may exceed `limits.stateBytesMax` by an eighth or so: who stores or shows it
- * checks its exact size, as bytes of its JSON text, which is always small enough to be made.
+ * `limits.stateBytesMax` or `limits.stateDepthMax`; `state` must not be used after that. An
+ * accepted state may still exceed `limits.stateBytesMax` by about an eighth, so callers that
+ * store or return it check its exact size in bytes of JSON. Such a state is always small enough
+ * to encode.
  */
 export function fold(
   handlers: ReadonlyMap<string, Handler>,
@@ -61,12 +64,12 @@ export function fold(
   }
 }
 
-/** Charges the text of a state, or of events, that is read or written. */
+/** Charges for reading or writing the JSON text of a state or of events. */
 export function spendText(budget: Budget, characters: number): void {
   spend(budget, TEXT_UNITS * characters);
 }
 
-/** `units`: what was spent until then. */
+/** The refusal for a fold that ran out of budget; `units` is what it had spent by then. */
 export function refuseFold(error: BudgetSpent, units: number) {
   const message = error instanceof StateTooLarge
     ? error.message
@@ -75,7 +78,7 @@ export function refuseFold(error: BudgetSpent, units: number) {
   return refuse({ kind: "fold_budget_exceeded", message, bytes: units, limit });
 }
 
-/** Shares of the budget: what is charged from one counts when it is closed. */
+/** Gives out shares of the budget; a share is deducted from the budget when its window closes. */
 function openWindows(budget: Budget) {
   let window: Budget | undefined;
   let opened = 0;

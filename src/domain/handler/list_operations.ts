@@ -1,16 +1,20 @@
 /**
- * Operations on the array at a target: `append`, `append_unique`, `filter`, `remove` with a
- * `where`, `map`, `update_where`, `upsert`. Decisions, section 9.
+ * Operations on the array at a target: `append`, `filter`, `map`, `upsert` and their relatives.
  *
- * - `append`, `append_unique` and `upsert` take a missing or null target for `[]`. The others find
- *   nothing to change there. A target of another type: nothing happens.
- * - `map` and `update_where` make all new values from the state as it was before the operation, and
- *   only then put them in place. When an optional path is missing for one element, the whole
- *   operation is skipped.
- * - `key` names a field of the elements (a dotted path inside them). Where the value or an element
- *   has no such field the two are not the same; an explicit null equals a null.
- * - `upsert` needs an object as its value and merges, shallow, into the first such element.
- * - `update_where` merges an object into a matching object, shallow; all else it replaces.
+ * The others are `append_unique`, `remove` with a `where`, and `update_where`. See
+ * docs/reference/handlers.md.
+ *
+ * - `append`, `append_unique` and `upsert` treat a missing or null target as `[]`. The others
+ *   find nothing to change there. If the target has another type, nothing happens.
+ * - `map` and `update_where` compute all new values from the state as it was before the
+ *   operation, and only then store them. If an optional path is missing for one element, the
+ *   whole operation is skipped.
+ * - `key` names a field of the elements (a dotted path inside them). If the value or an element
+ *   lacks that field, the two are different; an explicit null equals another null.
+ * - `upsert` requires an object as its value and merges it, shallowly, into the first matching
+ *   object.
+ * - `update_where` merges an object shallowly into a matching object; in every other case it
+ *   replaces the element.
  */
 
 import { type Budget, spend } from "../budget.ts";
@@ -26,7 +30,7 @@ import { type Template, templateAt } from "./template.ts";
 import { equalValues, isObject, moveFields } from "./value.ts";
 import { ITEM_NAME, type Matcher, whereAt } from "./where.ts";
 
-/** The field by which two elements are the same; undefined where it is not there. */
+/** Reads the field that identifies an element; undefined if the element lacks it. */
 type KeyOf = (element: JsonValue, evaluation: Evaluation) => JsonValue | undefined;
 
 export function compileAppend(fields: JsonObject, site: Site): Operation {
@@ -62,7 +66,7 @@ export function compileUpsert(fields: JsonObject, site: Site): Operation {
   });
 }
 
-/** `remove` in both its forms: with a `where` elements of an array, without one a key. */
+/** `remove` in both forms: elements of an array with a `where`, a key without one. */
 export function compileRemove(fields: JsonObject, site: Site): Operation {
   if (!checkFields(fields, ["target"], ["where"], site)) return doNothing;
   if (!Object.hasOwn(fields, "where")) return compileRemoveKey(fields, site);
@@ -124,7 +128,7 @@ function update(list: JsonValue[], index: number, value: JsonValue, budget: Budg
   else list[index] = value;
 }
 
-/** The array at a place; undefined where there is none. */
+/** The array at a place; undefined if there is none. */
 function listAt(evaluation: Evaluation, place: Place): JsonValue[] | undefined {
   const container = openExisting(evaluation, place);
   const segment = place.segmentOf(evaluation);
@@ -133,7 +137,7 @@ function listAt(evaluation: Evaluation, place: Place): JsonValue[] | undefined {
   return Array.isArray(list) ? list : undefined;
 }
 
-/** Pushes the value where `isWanted` says so; a missing or null target is an empty array. */
+/** Pushes the value if `isWanted` accepts it; a missing or null target becomes an array. */
 function pushing(
   place: Place,
   template: Template,
@@ -158,7 +162,7 @@ function pushing(
 
 const NO_ELEMENTS: JsonValue[] = [];
 
-/** Keeps the elements that match (`wanted`) or those that do not. */
+/** Keeps the elements that match (`wanted` is true) or those that do not (`wanted` is false). */
 function keeping(place: Place, where: Matcher, wanted: boolean): Operation {
   return (evaluation) => {
     const list = listAt(evaluation, place);
@@ -173,7 +177,7 @@ function keeping(place: Place, where: Matcher, wanted: boolean): Operation {
   };
 }
 
-/** One new value for each (matching) element, undefined for the others; undefined: skip. */
+/** Builds a new value for each matching element and undefined for the others; undefined: skip. */
 function buildEach(
   list: readonly JsonValue[],
   matches: readonly boolean[] | undefined,

@@ -1,4 +1,4 @@
-/** How large a state is as JSON text, and how deep it nests, without making that text. */
+/** Measures a state: the size of its JSON text and its depth, without producing the text. */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { limits } from "../limits.ts";
@@ -6,14 +6,14 @@ import { limits } from "../limits.ts";
 export interface StateSize {
   /** UTF-8 bytes of the JSON text. */
   readonly bytes: number;
-  /** Levels of containers; 1 for a state of scalars. */
+  /** Levels of nested containers; 1 for a state of scalars. */
   readonly depth: number;
 }
 
 /**
- * Measures `state` as `JSON.stringify` would write it. Stops early where the state is larger than
- * a state may be (`limits.stateBytesMax`, `limits.stateDepthMax`): then the figure that passed its
- * limit is above it, but not exact.
+ * Measures `state` as `JSON.stringify` would write it. It stops early when the state exceeds a
+ * limit (`limits.stateBytesMax`, `limits.stateDepthMax`); the figure that passed its limit is
+ * then above it but not exact.
  */
 export function measureState(state: JsonObject): StateSize {
   const size = { bytes: 0, depth: 0 };
@@ -21,7 +21,7 @@ export function measureState(state: JsonObject): StateSize {
   return size;
 }
 
-/** Whether a state of this size may be kept and shown. */
+/** Whether a state of this size may be stored and returned. */
 export function isStateWithinLimits(size: StateSize): boolean {
   return size.bytes <= limits.stateBytesMax && size.depth <= limits.stateDepthMax;
 }
@@ -30,12 +30,12 @@ function measure(value: JsonValue, level: number, size: { bytes: number; depth: 
   if (size.bytes > limits.stateBytesMax) return;
   if (Array.isArray(value)) {
     if (!enter(level, value.length, size)) return;
-    // Bounded: what is beyond `limits.stateBytesMax` is not measured.
+    // Bounded: measuring stops at `limits.stateBytesMax`.
     for (const element of value) measure(element, level + 1, size);
   } else if (isJsonObject(value)) {
     const names = Object.keys(value);
     if (!enter(level, names.length, size)) return;
-    // Bounded: what is beyond `limits.stateBytesMax` is not measured.
+    // Bounded: measuring stops at `limits.stateBytesMax`.
     for (const name of names) {
       size.bytes += textBytes(name) + 1;
       measure(value[name] as JsonValue, level + 1, size);
@@ -45,7 +45,7 @@ function measure(value: JsonValue, level: number, size: { bytes: number; depth: 
   }
 }
 
-/** Counts the brackets and commas of a container; false where there is no need to look inside. */
+/** Counts the brackets and commas of a container; false when it is too deep to look inside. */
 function enter(level: number, count: number, size: { bytes: number; depth: number }): boolean {
   size.bytes += 2 + Math.max(0, count - 1);
   size.depth = Math.max(size.depth, level);
@@ -55,7 +55,7 @@ function enter(level: number, count: number, size: { bytes: number; depth: numbe
 /** Bytes of a string in JSON text, quotes and escapes included. */
 function textBytes(text: string): number {
   let bytes = 2;
-  // Bounded: a text of a state, which its caller charges or bounds.
+  // Bounded: a string of a state, which the caller charges or bounds.
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index);
     if (unit >= 0x20 && unit < 0x80) bytes += unit === 0x22 || unit === 0x5c ? 2 : 1;

@@ -1,20 +1,28 @@
-/** What every tick operation is, and how its fields are checked. Decisions, section 9. */
+/**
+ * The type of a tick operation, and the check of an operation's fields.
+ *
+ * See docs/reference/handlers.md.
+ */
 
 import type { JsonObject, JsonValue } from "../json.ts";
 import { isJsonObject } from "../json.ts";
 import { addFault, childSite, type Evaluation, type Site } from "./evaluation.ts";
 
-/** Changes `evaluation.state` in place, or replaces it. Total but for `StateTooLarge`. */
+/**
+ * Changes `evaluation.state` in place, or replaces it. Throws only
+ * `BudgetSpent`/`StateTooLarge`.
+ */
 export type Operation = (evaluation: Evaluation) => void;
 
-/** Compiles the fields of one operation; its faults are recorded at `site`. */
+/** Compiles the fields of one operation; it records faults at `site`. */
 export type OperationCompiler = (fields: JsonObject, site: Site) => Operation;
 
 export function doNothing(_evaluation: Evaluation): void {}
 
 /**
- * Checks that `fields` is an object with all of `required` and nothing beside `required` and
- * `optional`. Each stray or missing key is a fault of its own; false when a field is missing.
+ * Checks that `fields` is an object with all of `required` and no keys other than `required`
+ * and `optional`. Each unknown or missing key is a separate fault. Returns false when a field
+ * is missing.
  */
 export function checkFields(
   fields: JsonValue,
@@ -44,7 +52,7 @@ export function checkFields(
 
 const BINDING_NAME = /^\$?([A-Za-z_][A-Za-z0-9_]*)$/;
 
-/** A name to bind, with or without its `$`; undefined, with the fault recorded, for others. */
+/** The name to bind, with or without its `$`. If invalid, records a fault and returns undefined. */
 export function bindingNameAt(definition: JsonValue, site: Site): string | undefined {
   const name = typeof definition === "string" ? BINDING_NAME.exec(definition)?.[1] : undefined;
   if (name === undefined) {

@@ -1,15 +1,18 @@
 /**
- * The table of all tick operations, and the two that hold others: the conditional and `let`.
- * Decisions, section 9.
+ * The table of all tick operations, and the two that contain others: `if` and `let`.
+ *
+ * See docs/reference/handlers.md.
  *
  * - An operation is an object with one key, its name: `{"set": {"target": "n", "value": 1}}`.
- *   Two names in one object are refused, for their order would depend on the order of keys.
- * - Wherever operations stand (`handler`, `then`, `else`) one object or a list will do.
+ *   Two names in one object are refused, because their order would depend on the order of the
+ *   keys.
+ * - Wherever operations are expected (`handler`, `then`, `else`), one object or a list is
+ *   accepted.
  * - The templates of one `let` do not see each other's names, whatever their order. They are
- *   evaluated before `then` runs and keep their values while it changes the state. A name, written
- *   with or without its `$`, hides an outer one.
- * - Where a condition or a `let` needs a missing path with a `?`, the whole block is skipped,
- *   `else` too.
+ *   evaluated before `then` runs and keep their values while `then` changes the state. A name,
+ *   written with or without its `$`, hides an outer one.
+ * - If a condition or a `let` needs a missing path with a `?`, the whole block is skipped,
+ *   including `else`.
  */
 
 import { spend } from "../budget.ts";
@@ -63,12 +66,12 @@ const COMPILERS: ReadonlyMap<string, OperationCompiler> = new Map<string, Operat
   ["increment_at", compileIncrementAt],
 ]);
 
-/** All operations, for messages and for the tests that ask whether each has its cases. */
+/** All operation names, for messages and for the test that every operation has its cases. */
 export const OPERATION_NAMES: readonly string[] = [...COMPILERS.keys(), "if", "let"];
 
 const HINT = `Operations: ${OPERATION_NAMES.join(", ")}`;
 
-/** Compiles one operation or a list of them, to be run in order. */
+/** Compiles one operation or a list of operations that run in order. */
 export function operationsAt(definition: JsonValue, site: Site): Operation {
   if (!Array.isArray(definition)) return operationAt(definition, site);
   const operations = definition.map((each, index) => operationAt(each, childSite(site, index)));
@@ -107,7 +110,7 @@ function uncharged(definition: JsonValue, site: Site): Operation {
   return namedOperations(definition, names, site);
 }
 
-/** Compiles each, so that every fault is found; only an object with one name is ever run. */
+/** Compiles every name so that all faults are found; only an object with one name ever runs. */
 function namedOperations(definition: JsonObject, names: readonly string[], site: Site): Operation {
   let last: Operation = doNothing;
   for (const name of names) {

@@ -1,18 +1,21 @@
 /**
- * Value paths: strings that read from the event, the state or a bound name. Decisions, section 9,
- * "Paths".
+ * Value paths: strings that read from the event, the state or a bound name.
  *
- * - `$.data...`, `$.metadata...`, `$.key`, `$.id`, `$.type` read the event; `$.id` is what follows
- *   the first `:` of the key. `@` is the whole state, `@.x` and `@["x"]` parts of it. `$name` reads
- *   a bound name.
- * - **Which strings are paths.** Every string that starts with `$` or `@` is meant as a path: one
- *   that is not (`"$5.00"`, `"$total"` with no such name, `"@home"`) is refused at deploy with the
- *   hint to write `{"$literal": ...}`, so that a misspelt path never becomes a text by accident.
- * - **Missing** is where nothing is: no such own property, no such element, a step into a scalar.
- *   An explicit null is a value: `exists` finds it, and a trailing `?` does not skip it.
- * - `[*]` gives the list of all elements, one level however often it stands in a path; what is
- *   missing inside an element is null in its place; where `[*]` finds no array the path is
- *   missing (inside a further `[*]`, that element adds nothing).
+ * See docs/reference/handlers.md.
+ *
+ * - `$.data...`, `$.metadata...`, `$.key`, `$.id`, `$.type` read the event; `$.id` is the part
+ *   of the key after the first `:`. `@` is the whole state, `@.x` and `@["x"]` are parts of it.
+ *   `$name` reads a bound name.
+ * - **Which strings are paths.** Every string that starts with `$` or `@` is taken for a path.
+ *   If it is not a valid one (`"$5.00"`, `"$total"` with no such name, `"@home"`), the deploy
+ *   is refused with the hint to write `{"$literal": ...}`, so that a misspelt path never
+ *   silently becomes text.
+ * - **Missing** means there is nothing to read: no such own property, no such element, or a
+ *   step into a scalar. An explicit null is a value: `exists` finds it, and a trailing `?` does
+ *   not skip it.
+ * - `[*]` returns the list of all elements, as one flat list however often it occurs in a path.
+ *   A value missing inside an element becomes null in its place. If `[*]` finds no array, the
+ *   path is missing (inside another `[*]`, that element contributes nothing).
  */
 
 import { spend } from "../budget.ts";
@@ -24,29 +27,29 @@ import { addFault, type Evaluation, type RootKind, type Site } from "./evaluatio
 import { parseSegments, type Segment } from "./segments.ts";
 import { isContainer, ownField } from "./value.ts";
 
-/** Gives what is there, not a copy; undefined where nothing is. */
+/** Returns the value itself, not a copy; undefined if it is missing. */
 export type Reader = (evaluation: Evaluation) => JsonValue | undefined;
 
 export interface ValuePath {
   readonly read: Reader;
-  /** A trailing `?`: a missing value skips the operation instead of being null. */
+  /** A trailing `?`: a missing value skips the operation instead of reading as null. */
   readonly optional: boolean;
   /** Whether it reads the state, which operations change in place. */
   readonly fromState: boolean;
 }
 
 const EVENT_ROOTS = ["data", "metadata", "key", "id", "type"] as const;
-/** `$` alone, or before its first step. */
+/** `$` alone, or followed by a step. */
 const ELEMENT_ROOT = /^\$(?=[.[?]|$)/;
 const NAME_ROOT = /^\$([A-Za-z_][A-Za-z0-9_]*)/;
 const LITERAL_HINT = 'For the text itself write {"$literal": "..."}';
 
-/** True for each string that must be a path: those that start with `$` or `@`. */
+/** True for strings that must be paths: those that start with `$` or `@`. */
 export function looksLikePath(text: string): boolean {
   return text.startsWith("$") || text.startsWith("@");
 }
 
-/** Compiles one path; undefined when it is none, with the fault recorded. */
+/** Compiles one path. If it is invalid, records a fault and returns undefined. */
 export function valuePathAt(text: string, site: Site): ValuePath | undefined {
   if (text.startsWith("@")) return statePath(text, site);
   const { element } = site.scope;
@@ -103,7 +106,7 @@ function eventPath(text: string, site: Site): ValuePath | undefined {
   return readerOf(parsed.segments.slice(1), ({ event }) => rootOf(event), parsed.optional);
 }
 
-/** Where there is no event: the roots of the scope are the first of its names. */
+/** Handles scopes without an event: their roots are the first of the scope's names. */
 function rootPath(
   text: string,
   { segments, optional }: ParsedPath,
@@ -135,7 +138,7 @@ function rootPath(
   return readerOf(segments.slice(1), ({ bindings }) => bindings[slot], optional);
 }
 
-/** Why a step into such a value never finds anything. */
+/** Explains why this step into a value of this kind can never find anything; else undefined. */
 function explainMiss(kind: RootKind | undefined, step: Segment | undefined): string | undefined {
   if (kind === undefined || step === undefined) return undefined;
   if (kind === "text") return "is a text";
@@ -153,7 +156,7 @@ function eventRoot(root: typeof EVENT_ROOTS[number]): (event: StoredEvent) => Js
     case "data":
       return (event) => event.data;
     case "metadata":
-      // The stored metadata is JSON; only its type is narrower.
+      // Stored metadata is plain JSON; only its TypeScript type is narrower.
       return (event) => event.metadata as unknown as JsonObject;
     case "key":
       return (event) => event.key;
@@ -167,7 +170,7 @@ function eventRoot(root: typeof EVENT_ROOTS[number]): (event: StoredEvent) => Js
 function namePath(text: string, name: string, site: Site): ValuePath | undefined {
   const { names, roots = [] } = site.scope;
   const slot = names.lastIndexOf(name);
-  // Roots are written with a dot: `$.order`.
+  // Roots are written with a dot (`$.order`), so `$order` is not one.
   if (slot === -1 || slot < roots.length) {
     const known = names.slice(roots.length).map((each) => `$${each}`).join(", ");
     addFault(
@@ -215,14 +218,14 @@ function stepsAt(text: string, from: number, site: Site): ParsedPath | undefined
   return undefined;
 }
 
-/** The first characters of a text, for messages. */
+/** The first characters of a string, for messages. */
 export function excerpt(text: string): string {
   return text.length > 60 ? `${text.slice(0, 60)}...` : text;
 }
 
 type Walk = (from: JsonValue | undefined, evaluation: Evaluation) => JsonValue | undefined;
 
-/** Compiles the steps after a root. Its caller charges them; what `[*]` walks is charged here. */
+/** Compiles the steps after a root. The caller charges the steps; `[*]` charges what it walks. */
 export function walker(segments: readonly Segment[]): Walk {
   // Bounded: the segments of one path in a definition.
   const every = segments.findIndex((segment) => segment.every);
@@ -239,7 +242,7 @@ export function walker(segments: readonly Segment[]): Walk {
   };
 }
 
-/** One step into a value: own properties of objects, elements of arrays, nothing else. */
+/** Takes one step into a value: an own property of an object or an element of an array. */
 export function readStep(value: JsonValue | undefined, segment: Segment): JsonValue | undefined {
   if (!isContainer(value)) return undefined;
   if (Array.isArray(value)) return segment.index === -1 ? undefined : value[segment.index];
@@ -261,7 +264,7 @@ function everyWalker(segments: readonly Segment[], every: number): Walk {
     for (const element of list) {
       spend(evaluation.budget, units);
       const value = after(element, evaluation);
-      // With a further [*] inside, each element gives a list of its own.
+      // With another [*] inside, each element returns a list of its own.
       if (!nested) found.push(value ?? null);
       else if (Array.isArray(value)) {
         spend(evaluation.budget, STEP_UNITS * value.length);

@@ -1,9 +1,11 @@
 /**
- * The one key or element that an operation writes: a static target (`set`), or a key of the target
- * that a template gives (`set_at`). Decisions, section 9.
+ * The one key or element an operation writes: a static target, or a key that a template gives.
  *
- * A `key` that is no string when it runs has the wrong type: the operation does nothing. Where the
- * target of a keyed operation is an array, a key of digits is an index.
+ * `set` writes to a static target, `set_at` to a key of its target. See
+ * docs/reference/handlers.md.
+ *
+ * If `key` does not evaluate to a string, the operation does nothing. If the target of a keyed
+ * operation is an array, a key of digits is an index.
  */
 
 import { spend } from "../budget.ts";
@@ -15,15 +17,15 @@ import { type Template, templateAt } from "./template.ts";
 import { type Container } from "./value.ts";
 
 export interface Place {
-  /** The level of a container written there. */
+  /** The level a container written here would have. */
   readonly level: number;
-  /** The last step; undefined where there is none for this event. */
+  /** The last step; undefined if this event gives none. */
   readonly segmentOf: (evaluation: Evaluation) => Segment | undefined;
-  /** The steps to the container in which the last step is taken. */
+  /** The steps to the container that the last step is taken in. */
   readonly parents: readonly Segment[];
 }
 
-/** The place a target names; undefined for the whole state, which is no part of anything. */
+/** The place a target names; undefined for the whole state, which has no container. */
 export function staticPlace(target: Target): Place | undefined {
   const last = target.segments.at(-1);
   if (last === undefined) return undefined;
@@ -49,7 +51,7 @@ export function keyedPlace(target: Target, key: JsonValue, site: Site): Place {
   };
 }
 
-/** A path, a text or an operator; false for what is another kind of value whatever the event. */
+/** True for a path, a string or an operator; false for a value that can never be a string. */
 function mayGiveString(key: JsonValue): boolean {
   // Bounded: the keys of one template in a definition.
   if (isJsonObject(key)) return Object.keys(key).some((name) => name.startsWith("$"));
@@ -60,13 +62,13 @@ function keySegment(template: Template): Place["segmentOf"] {
   return (evaluation) => {
     const name = template.view(evaluation);
     if (typeof name !== "string") return undefined;
-    // Looking up a key reads all of it.
+    // Looking up a key reads all of its characters.
     spend(evaluation.budget, name.length);
     return nameSegment(name);
   };
 }
 
-/** The container of the place, missing parents created; undefined where nothing can be written. */
+/** Opens the container of a place, creating missing parents; undefined if it cannot be written. */
 export function openForWriting(
   evaluation: Evaluation,
   place: Place,
@@ -76,7 +78,7 @@ export function openForWriting(
   return container !== undefined && accepts(container, segment) ? container : undefined;
 }
 
-/** The container of the place, where there is one. */
+/** The container of the place, if it exists. */
 export function openExisting(evaluation: Evaluation, place: Place): Container | undefined {
   return openContainer(evaluation, place.parents, undefined);
 }

@@ -1,14 +1,18 @@
 /**
- * Predicates: `eq`/`equals`, `ne`/`not_equals`, `gt`, `gte`, `lt`, `lte`, `in`, `not_in`,
- * `exists`, `and`, `or`, `not`. Decisions, section 9, "Predicates".
+ * Compiles predicates: comparisons, `in`, `not_in`, `exists`, `and`, `or`, `not`.
+ *
+ * The comparisons are `eq`/`equals`, `ne`/`not_equals`, `gt`, `gte`, `lt` and `lte`. See
+ * docs/reference/handlers.md.
  *
  * - Equality is deep and never converts: 1 is not "1". The order of keys does not matter.
- * - Ordering compares two numbers, or two strings by UTF-16 code units; otherwise it is false.
- * - `in` is false where its second operand is no list; `ne`, `not_in` are the exact negations.
- * - `exists` is true for an explicit null: it asks for presence.
- * - `and`, `or` go from left to right, stop as soon as they can, and have at least one part.
- * - Where a path with a trailing `?` is missing in a part that was asked, the operation around the
- *   predicate is skipped; as a `condition` of its own, that counts as false.
+ * - Ordering compares two numbers, or two strings by UTF-16 code units; for other pairs it is
+ *   false.
+ * - `in` is false if its second operand is not a list; `ne` and `not_in` are exact negations.
+ * - `exists` is true for an explicit null: it tests presence.
+ * - `and` and `or` evaluate from left to right, stop as soon as the result is known, and have
+ *   at least one part.
+ * - If a path with a trailing `?` is missing in a part that was evaluated, the operation around
+ *   the predicate is skipped; a standalone `condition` then counts as false.
  */
 
 import { type Budget, spend } from "../budget.ts";
@@ -20,7 +24,7 @@ import { looksLikePath, valuePathAt } from "./path.ts";
 import { type Template, templateAt } from "./template.ts";
 import { compareTexts, equalValues, isContainer } from "./value.ts";
 
-/** A compiled predicate. Undefined: an optional path was missing, so skip the operation. */
+/** A compiled predicate. Undefined if an optional path is missing: the operation is skipped. */
 export type Predicate = (evaluation: Evaluation) => boolean | undefined;
 
 type Comparison = (left: JsonValue, right: JsonValue, budget: Budget) => boolean;
@@ -55,14 +59,14 @@ function never(): false {
 
 const HINT = `Predicates: ${PREDICATE_NAMES.join(", ")}`;
 
-/** -1, 0 or 1; NaN, which every comparison finds false, where the two have no order. */
+/** -1, 0 or 1; NaN, for which every comparison is false, if the two values have no order. */
 function compareOrder(left: JsonValue, right: JsonValue, budget: Budget): number {
   if (typeof left === "number" && typeof right === "number") return Math.sign(left - right);
   if (typeof left !== "string" || typeof right !== "string") return NaN;
   return compareTexts(left, right, budget);
 }
 
-/** Compiles one predicate; faults are recorded, and what is faulty compiles to false. */
+/** Compiles one predicate; it records faults, and a faulty predicate compiles to false. */
 export function predicateAt(definition: JsonValue, site: Site): Predicate {
   if (!isJsonObject(definition)) {
     addFault(site, "predicate_invalid", "A predicate is an object", 'E.g. {"eq": [a, b]}');
@@ -105,7 +109,7 @@ function namedPredicate(name: string, operand: JsonValue, site: Site): Predicate
   }
 }
 
-/** Two operands as templates; undefined, with the fault recorded, where there are not two. */
+/** Compiles two operands as templates. Undefined, after recording a fault, if there are not two. */
 function pairAt(operand: JsonValue, site: Site): readonly [Template, Template] | undefined {
   if (!Array.isArray(operand) || operand.length !== 2) {
     addFault(
@@ -126,7 +130,7 @@ function comparisonPredicate(compare: Comparison, operand: JsonValue, site: Site
   const pair = pairAt(operand, site);
   if (pair === undefined) return never;
   const [first, second] = pair;
-  // Equality is symmetric, and its left side is to be the smaller one: a state may be large.
+  // Equality is symmetric; put the smaller operand on the left, because a state may be large.
   const isTurned = (compare === equal || compare === unequal) &&
     first.fromState && !second.fromState;
   return (evaluation) => {
@@ -155,7 +159,7 @@ function membership(operand: JsonValue, wanted: boolean, site: Site): Predicate 
   };
 }
 
-/** A constant list of scalars is looked up, however long it is. */
+/** A constant list of scalars becomes a set, so that a lookup does not depend on its length. */
 function scalarSet(constant: JsonValue | undefined): ReadonlySet<JsonValue> | undefined {
   // Bounded: a list in a definition.
   if (!Array.isArray(constant) || constant.some(isContainer)) return undefined;
@@ -163,7 +167,7 @@ function scalarSet(constant: JsonValue | undefined): ReadonlySet<JsonValue> | un
 }
 
 function isListed(value: JsonValue, list: ReadonlySet<JsonValue>, budget: Budget): boolean {
-  // Looking up a text reads all of it.
+  // Looking up a string reads all of its characters.
   if (typeof value === "string") spend(budget, value.length);
   return list.has(value);
 }

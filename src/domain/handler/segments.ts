@@ -1,11 +1,10 @@
 /**
- * The grammar of paths below their root: `.field`, `["odd key"]` or `['odd key']`, `[0]`, `[*]`,
- * and one trailing `?`. Decisions, section 9, "Paths".
+ * The grammar of paths below their root: `.field`, `["odd key"]`, `[0]`, `[*]`, a trailing `?`.
  *
- * What the grammar leaves open, and how it is read here:
+ * Odd keys may also be quoted as `['odd key']`. See docs/reference/handlers.md. Details:
  * - A plain field name is any run of characters except `. [ ] " ' ? *` and white space.
- * - `.0` is a key of an object and an index of an array; `[0]` is an index only. Indices count from
- *   0 and have no sign.
+ * - `.0` is a key of an object or an index of an array; `[0]` is an index only. Indices count
+ *   from 0 and have no sign.
  * - A path has at most 64 steps.
  *
  * Bounded: the text of one path in a definition.
@@ -14,9 +13,12 @@
 export interface Segment {
   /** The key, for objects; undefined for `[0]` and `[*]`. */
   readonly name: string | undefined;
-  /** The index, for arrays; -1 where the segment is no index. */
+  /** The index, for arrays; -1 if the segment is not an index. */
   readonly index: number;
-  /** Whether objects inherit something of that name, so that only `Object.hasOwn` tells. */
+  /**
+   * Whether every object inherits a property of this name, so that only `Object.hasOwn` is
+   * safe.
+   */
   readonly inherited: boolean;
   /** `[*]`: every element. */
   readonly every: boolean;
@@ -32,7 +34,7 @@ const NAME = /[^.[\]"'?*\s]+/y;
 const BRACKET = /\[(?:(\*)|(0|[1-9][0-9]{0,8})|("(?:[^"\\]|\\.)*")|'([^'\\]*)')\]/y;
 const INDEX = /^(?:0|[1-9][0-9]{0,8})$/;
 
-/** The segment for a key that is known only when it runs, such as that of `set_at`. */
+/** The segment for a key known only at run time, such as the key of `set_at`. */
 export function nameSegment(name: string): Segment {
   return keySegment(name, INDEX.test(name) ? Number(name) : -1);
 }
@@ -42,7 +44,7 @@ function keySegment(name: string, index: number): Segment {
   return { name, index, inherited, every: false };
 }
 
-/** Parses everything after the root, e.g. `.data.lines[0].sku?`; the empty text has no segments. */
+/** Parses everything after the root, e.g. `.data.lines[0].sku?`; `""` has no segments. */
 export function parseSegments(text: string): ParsedSegments {
   const segments: Segment[] = [];
   let position = 0;

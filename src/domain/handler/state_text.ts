@@ -1,15 +1,15 @@
-/** A folded state as JSON text. */
+/** Encodes a folded state as JSON text and checks its size. */
 
 import { Buffer } from "node:buffer";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { limits } from "../limits.ts";
 import { accept, type Outcome, refuse } from "../refusal.ts";
 
-/** Refused when it is larger than a state may be. */
+/** Encodes a state as JSON; refuses one larger than `limits.stateBytesMax`. */
 export function encodeState(state: JsonObject): Outcome<string> {
   const json = JSON.stringify(state);
   const limit = limits.stateBytesMax;
-  // No character takes more than three bytes, so most states need not be counted.
+  // A UTF-16 code unit takes at most three bytes, so most states need no exact count.
   const bytes = json.length * 3 <= limit ? 0 : Buffer.byteLength(json);
   return bytes <= limit ? accept(json) : refuseState(bytes);
 }
@@ -20,15 +20,15 @@ function refuseState(bytes: number) {
   return refuse({ kind: "fold_budget_exceeded", message, bytes, limit });
 }
 
-/** What the text of a large state is made in. */
+/** The length at which text collected for a large state is encoded as a piece. */
 const PIECE_CHARACTERS = 128 * 1024;
-/** Values down there are made into text at once. */
+/** Values at this depth are stringified whole. */
 const DEPTH_IN_PARTS = 3;
 const encoder = new TextEncoder();
 
 /**
- * The same text in UTF-8, in pieces: where memory is short, a text of 30 MB at once takes several
- * times that while it grows.
+ * The same text in UTF-8, in pieces. Memory may be short, and building one string of 30 MB
+ * takes several times its size while it grows.
  */
 export function encodeStateInPieces(state: JsonObject): Outcome<Uint8Array[]> {
   const pieces: Uint8Array[] = [];
@@ -39,11 +39,11 @@ export function encodeStateInPieces(state: JsonObject): Outcome<Uint8Array[]> {
     const piece = encoder.encode(text);
     text = "";
     bytes += piece.length;
-    // What is too large is only counted.
+    // A state over the limit is only counted, not kept.
     if (bytes <= limits.stateBytesMax) pieces.push(piece);
   }
 
-  // Bounded: a state that folding was charged for, in a process of its own.
+  // Bounded: a state whose fold was charged, in a process of its own.
   for (const part of partsOf(state, 0)) {
     text += part;
     if (text.length >= PIECE_CHARACTERS) cut();
@@ -57,7 +57,7 @@ function* partsOf(value: JsonValue, depth: number): Generator<string> {
     yield JSON.stringify(value);
   } else if (Array.isArray(value)) {
     yield "[";
-    // Bounded: the same.
+    // Bounded: as above.
     for (const [index, item] of value.entries()) {
       if (index > 0) yield ",";
       yield* partsOf(item, depth + 1);
@@ -66,7 +66,7 @@ function* partsOf(value: JsonValue, depth: number): Generator<string> {
   } else {
     yield "{";
     let comma = "";
-    // Bounded: the same.
+    // Bounded: as above.
     for (const key in value) {
       yield `${comma}${JSON.stringify(key)}:`;
       comma = ",";

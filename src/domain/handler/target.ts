@@ -1,15 +1,16 @@
 /**
- * Targets: where in the state an operation writes. Decisions, section 9: "`target` is a dotted path
- * in the state", "Where the target has the wrong type the operation does nothing. Whatever writes
- * creates missing parents".
+ * Targets: dotted paths to the location in the state that an operation writes.
  *
- * - Steps are as in value paths (`items.0.name`, `items[0]`, `totals["odd key"]`), without a root,
- *   `[*]` or `?`. The first key stands without a dot. `""` is the whole state.
- * - A parent that is missing or null is created: as an array where the next step is `[0]`, else as
- *   an object. A parent that is a scalar, an array asked for a key or an object asked for an
- *   `[index]` has the wrong type.
- * - In an array an index may be one past the end, which appends; beyond that it has the wrong type,
- *   for an array has no holes.
+ * If a target has the wrong type, the operation does nothing; operations that write create
+ * missing parents. See docs/reference/handlers.md.
+ *
+ * - Steps are as in value paths (`items.0.name`, `items[0]`, `totals["odd key"]`), but without
+ *   a root, `[*]` or `?`. The first key has no leading dot. `""` is the whole state.
+ * - A parent that is missing or null is created: as an array if the next step is `[0]`,
+ *   otherwise as an object. A parent has the wrong type if it is a scalar, an array where the
+ *   step is a key, or an object where the step is an `[index]`.
+ * - An index of an array may be one past the end, which appends. Beyond that the target has the
+ *   wrong type, because an array has no holes.
  */
 
 import { spend } from "../budget.ts";
@@ -22,13 +23,13 @@ import { addField, type Container, isContainer, putField, removeField } from "./
 
 export interface Target {
   readonly segments: readonly Segment[];
-  /** The level that a container written at the target has in the state, whose root is 1. */
+  /** The level of a container written at the target; the root of the state is level 1. */
   readonly level: number;
 }
 
 const ROOT: Target = { segments: [], level: 1 };
 
-/** Compiles a target; faults are recorded, and what is faulty compiles to the whole state. */
+/** Compiles a target; it records faults, and a faulty target compiles to the whole state. */
 export function targetAt(definition: JsonValue, site: Site): Target {
   if (definition === "") return ROOT;
   const segments = fieldPathAt(definition, site, "target_invalid");
@@ -36,8 +37,9 @@ export function targetAt(definition: JsonValue, site: Site): Target {
 }
 
 /**
- * Compiles a path without a root, such as a target or the field of an element in `where` and `key`:
- * at least one step, no `[*]`, no `?`. Undefined, with the fault recorded, when it is none.
+ * Compiles a path without a root, such as a target or the field of an element in `where` and
+ * `key`. It has at least one step, no `[*]` and no `?`. If it is invalid, records a fault and
+ * returns undefined.
  */
 export function fieldPathAt(
   definition: JsonValue,
@@ -88,9 +90,9 @@ function parseFieldPath(text: string): readonly Segment[] | Fault {
 }
 
 /**
- * The container that `segments` lead to. With `next`, the step to be taken in it, what is missing
- * on the way is created; without, nothing is. Undefined, with nothing changed, where the way is
- * blocked.
+ * Opens the container that `segments` lead to. If `next`, the step that will be taken in it, is
+ * given, missing containers on the way are created; without it, nothing is created. If a value
+ * of the wrong type is in the way, returns undefined and changes nothing.
  */
 export function openContainer(
   evaluation: Evaluation,
@@ -118,7 +120,7 @@ export function openContainer(
   return container;
 }
 
-/** New containers, one in the other, for these steps; undefined where one would have a hole. */
+/** Creates nested containers for these steps; undefined if one would be an array with a hole. */
 function createPath(
   evaluation: Evaluation,
   steps: readonly Segment[],
@@ -142,14 +144,14 @@ function emptyFor(step: Segment | undefined): Container {
   return step !== undefined && step.name === undefined ? [] : {};
 }
 
-/** Whether something can be written there: a key of an object, an index of an array or one past. */
+/** Whether a step can be written: a key of an object, or an index of an array up to its length. */
 export function accepts(container: Container, segment: Segment): boolean {
   return Array.isArray(container)
     ? segment.index !== -1 && segment.index <= container.length
     : segment.name !== undefined;
 }
 
-/** Writes where {@link accepts} is true; an existing key keeps its place. Charged. */
+/** Writes where {@link accepts} is true; an existing key keeps its position. Charged. */
 export function writeStep(
   evaluation: Evaluation,
   container: Container,
@@ -166,7 +168,7 @@ export function writeStep(
   else putField(container, segment.name as string, value);
 }
 
-/** Removes a key of an object or an element of an array; what is not there stays so. Charged. */
+/** Removes a key of an object or an element of an array, if it exists. Charged. */
 export function removeStep(
   { budget }: Evaluation,
   container: Container,

@@ -1,14 +1,15 @@
 /**
- * Templates: any JSON in which strings that are paths are resolved at every depth. Decisions,
- * section 9, "Templates".
+ * Templates: any JSON in which strings that are paths are resolved, at every depth.
+ *
+ * See docs/reference/handlers.md.
  *
  * - Keys are never paths. A string that starts with `$` or `@` must be a path (see `path.ts`).
- * - An object whose keys start with `$` is an operator and has no other key: `{"$": path}`,
- *   `{"$merge": [...]}`, `{"$literal": x}`. Any other `$` key is refused; literal data with such
- *   keys goes into `$literal`.
- * - `$merge` merges its parts, shallow, the later over the earlier. Parts that turn out to be no
- *   objects add nothing, so the result is always an object.
- * - Where a path with a trailing `?` is missing, anywhere inside, the whole template is missing and
+ * - An object with a key that starts with `$` is an operator and has no other key: `{"$":
+ *   path}`, `{"$merge": [...]}`, `{"$literal": x}`. Any other `$` key is refused; literal data
+ *   with such keys goes into `$literal`.
+ * - `$merge` merges its parts shallowly, later ones over earlier ones. Parts that do not
+ *   evaluate to objects add nothing, so the result is always an object.
+ * - If a path with a trailing `?` is missing anywhere inside, the whole template is missing and
  *   the operation around it is skipped.
  */
 
@@ -20,24 +21,28 @@ import { addFault, childSite, type Evaluation, type Site } from "./evaluation.ts
 import { looksLikePath, type ValuePath, valuePathAt } from "./path.ts";
 import { copyValue, isObject, moveFields, putField, shareValue } from "./value.ts";
 
-/** A compiled template. Undefined as a result: an optional path was missing, so skip. */
+/** A compiled template. The result is undefined if an optional path is missing. */
 export interface Template {
-  /** The value to look at, at once: it may be part of the state, the event or the spec. */
+  /** The value for immediate reading only: it may be part of the state, the event or the spec. */
   readonly view: (evaluation: Evaluation) => JsonValue | undefined;
   /**
-   * A fresh copy, to be put at `level` of the state (its root is 1); charged. It shares nothing,
-   * unless the evaluation says that it may. Throws `StateTooLarge`.
+   * A fresh copy to store at `level` of the state (the root is level 1); charged. The copy
+   * shares nothing with its sources, unless the evaluation allows it. Throws `BudgetSpent` or
+   * `StateTooLarge`.
    */
   readonly build: (evaluation: Evaluation, level: number) => JsonValue | undefined;
-  /** The value to keep while operations change the state: as `view`, but copied from the state. */
+  /**
+   * The value to keep while operations change the state: as `view`, but state values are
+   * copied.
+   */
   readonly keep: (evaluation: Evaluation) => JsonValue | undefined;
-  /** Whether `view` gives a part of the state, which may be large. */
+  /** Whether `view` returns a part of the state, which may be large. */
   readonly fromState: boolean;
-  /** The value, where it is the same for every event. */
+  /** The value, if it is the same for every event. */
   readonly constant: JsonValue | undefined;
 }
 
-/** Compiles one template; faults are recorded, and what is faulty compiles to null. */
+/** Compiles one template; it records faults, and a faulty template compiles to null. */
 export function templateAt(definition: JsonValue, site: Site): Template {
   if (typeof definition === "string" && looksLikePath(definition)) {
     return pathTemplate(definition, site);
@@ -58,7 +63,7 @@ function scalarTemplate(definition: JsonValue, site: Site): Template {
 }
 
 export function constantTemplate(definition: JsonValue): Template {
-  // A definition is checked for depth before it is compiled; its own copy costs no fold anything.
+  // The depth of a definition is checked before compiling; this copy is charged to no fold.
   const constant = copyValue(definition, 1, { left: Infinity });
   const view = () => constant;
   const isScalar = typeof constant !== "object" && typeof constant !== "string";
@@ -135,7 +140,7 @@ function objectTemplate(definition: JsonObject, site: Site): Template {
   });
 }
 
-/** A template that makes a new value each time; looking at it means making it. */
+/** A template that builds a new value each time, even for `view`. */
 export function builtTemplate(build: Template["build"]): Template {
   const view = (evaluation: Evaluation) => build(evaluation, 1);
   return { view, build, keep: view, fromState: false, constant: undefined };

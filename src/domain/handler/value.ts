@@ -1,7 +1,9 @@
 /**
- * Reading, writing, copying and comparing JSON values inside a fold. Only own properties are ever
- * read or written, so `__proto__`, `constructor` and `toString` are keys like any other. What is
- * written is always a copy: nothing in a state is shared with another place, an event or a spec.
+ * Reads, writes, copies and compares JSON values inside a fold.
+ *
+ * Only own properties are read or written, so `__proto__`, `constructor` and `toString` are
+ * ordinary keys. A written value is always a copy: a state shares nothing with another place,
+ * an event or a spec.
  */
 
 import { type Budget, spend } from "../budget.ts";
@@ -19,7 +21,7 @@ import {
 /** An array or an object. */
 export type Container = JsonValue[] | JsonObject;
 
-/** True for `{...}` only; `undefined` stands for what is missing. */
+/** True for `{...}` only; `undefined` stands for a missing value. */
 export function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
@@ -28,14 +30,14 @@ export function isContainer(value: JsonValue | undefined): value is Container {
   return typeof value === "object" && value !== null;
 }
 
-/** The own property of that name; undefined where there is none. */
+/** The own property of that name; undefined if there is none. */
 export function ownField(object: JsonObject, name: string): JsonValue | undefined {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }
 
 /**
- * Sets an own property; `__proto__` too. An existing key keeps its place in the order. For objects
- * that are being made, and keys that are there: others are for {@link addField}.
+ * Sets an own property, `__proto__` included. An existing key keeps its position. Use it for
+ * objects under construction and for existing keys; for other keys use {@link addField}.
  */
 export function putField(object: JsonObject, name: string, value: JsonValue): void {
   if (name === "__proto__") {
@@ -52,9 +54,10 @@ export function putField(object: JsonObject, name: string, value: JsonValue): vo
 }
 
 /**
- * Adds a key to an object from which others may have been removed. As {@link putField}, but in the
- * engine's way that uses the place of a removed key again. In the quick way each removal of a key
- * leaves one place more to be looked at whenever that key is looked up, up to all of the table.
+ * Adds a key to an object from which keys may have been removed. It works like
+ * {@link putField}, but takes the engine's path that reuses the slots of removed keys. On the
+ * fast path each removal leaves a slot that every later lookup of that key must step over, up
+ * to the whole table.
  */
 export function addField(object: JsonObject, name: string, value: JsonValue): void {
   if (name === "__proto__") return putField(object, name, value);
@@ -64,7 +67,7 @@ export function addField(object: JsonObject, name: string, value: JsonValue): vo
 
 const DIGIT_0 = 0x30;
 const DIGIT_9 = 0x39;
-/** Below a thousand a number never makes an object change its form. */
+/** Below a thousand, a numeric key never makes an object change its representation. */
 const LARGE_INDEX = /^[1-9][0-9]{3,9}$/;
 
 function isLargeIndex(name: string): boolean {
@@ -79,14 +82,14 @@ export function removeField(object: JsonObject, name: string): void {
 }
 
 const sparse = new WeakSet<JsonObject>();
-/** The largest number that the engine takes for an index; no such key is left behind. */
+/** The largest number that the engine treats as an index; the key is deleted again at once. */
 const LAST_INDEX = 2 ** 32 - 2;
 
 /**
- * Makes the engine keep the keys of an object that are numbers in a table for ever. By itself it
- * changes between a table and an array, which copies all of them, whenever a number is far from the
- * others, and back when the next one is near: each time at the price of one key. What takes it back
- * is a property that is not enumerable, even after it is gone.
+ * Makes the engine keep numeric keys of an object in a hash table for good. By default the
+ * engine switches from an array to a table whenever a number is far from the others, and back
+ * when the next one is close. Each switch copies all keys, though the caller pays for only one.
+ * A non-enumerable property prevents the switch back, even after it has been deleted.
  */
 function keepSparse(object: JsonObject): void {
   if (sparse.has(object) || Object.hasOwn(object, LAST_INDEX)) return;
@@ -95,7 +98,7 @@ function keepSparse(object: JsonObject): void {
   delete object[LAST_INDEX];
 }
 
-/** Moves each field of `from`, which nothing else refers to, into `into`. */
+/** Moves each field of `from`, which nothing else references, into `into`. */
 export function moveFields(into: JsonObject, from: JsonObject, budget: Budget): void {
   // Bounded: `namesOf` has charged each field.
   for (const name of namesOf(from, budget)) {
@@ -105,7 +108,7 @@ export function moveFields(into: JsonObject, from: JsonObject, budget: Budget): 
   }
 }
 
-/** The keys of an object. They are charged, for all are listed however few are looked at. */
+/** Lists the keys of an object. All are charged, however few the caller examines. */
 function namesOf(object: JsonObject, budget: Budget): string[] {
   const names = Object.keys(object);
   spend(budget, KEY_UNITS * names.length);
@@ -113,10 +116,11 @@ function namesOf(object: JsonObject, budget: Budget): string[] {
 }
 
 /**
- * A deep copy that JSON text can hold: -0 becomes 0; what JSON has no word for becomes null.
+ * Makes a deep copy that JSON text can represent: -0 becomes 0, and a value JSON cannot
+ * represent becomes null.
  *
- * `level` is the level the copy will have in the state, whose root is 1. Throws `StateTooLarge`
- * when the copy would nest too deep or the budget is spent.
+ * `level` is the level of the copy in the state, whose root is 1. Throws `StateTooLarge` when
+ * the copy would nest too deep, and `BudgetSpent` when the budget is spent.
  */
 export function copyValue(
   value: JsonValue | undefined,
@@ -144,7 +148,7 @@ export function copyValue(
 function copyArray(array: readonly JsonValue[], level: number, budget: Budget): JsonValue[] {
   checkLevel(level);
   spend(budget, CONTAINER_UNITS + SLOT_UNITS * array.length);
-  // A slice has just the room it needs; an array that grows by pushing has more.
+  // A slice allocates exactly the space it needs; an array grown by pushing has spare capacity.
   const copy = array.slice();
   for (let index = 0; index < copy.length; index++) {
     copy[index] = copyValue(copy[index], level + 1, budget);
@@ -165,8 +169,8 @@ function copyObject(object: JsonObject, level: number, budget: Budget): JsonObje
 }
 
 /**
- * The value itself, charged and checked as {@link copyValue} would its copy: for what is put into a
- * whole that nobody changes.
+ * Returns the value itself, charged and checked like a copy by {@link copyValue}. For values
+ * that become part of a whole nobody changes.
  */
 export function shareValue(value: JsonValue, level: number, budget: Budget): JsonValue {
   if (typeof value === "string") spend(budget, value.length);
@@ -186,7 +190,7 @@ export function shareValue(value: JsonValue, level: number, budget: Budget): Jso
   return value;
 }
 
-/** Charges all of a value, which is to be read or written as a whole. */
+/** Charges for a whole value that is about to be read or written. */
 export function spendValue(value: JsonValue, budget: Budget): void {
   if (typeof value === "string") return spend(budget, value.length);
   if (!isContainer(value)) return;
@@ -196,10 +200,10 @@ export function spendValue(value: JsonValue, budget: Budget): void {
 }
 
 /**
- * Deep equality: arrays by element in order, objects by key whatever the order, scalars by value.
- * Containers nested deeper than a state may be are not equal. What is compared is charged: nodes,
- * characters, and the keys of `left`. Those of `right` are only listed where it has all of these,
- * so `left` is to be the smaller one where that is known.
+ * Deep equality: arrays by element in order, objects by key in any order, scalars by value.
+ * Containers nested deeper than a state may be are never equal. The comparison is charged for
+ * nodes, characters and the keys of `left`. The keys of `right` are listed only if it has all
+ * of these, so pass the smaller value as `left` where that is known.
  */
 export function equalValues(
   left: JsonValue,
@@ -225,9 +229,9 @@ function equalTexts(left: string, right: string, budget: Budget): boolean {
   return left === right;
 }
 
-/** -1, 0 or 1: by UTF-16 code units. */
+/** -1, 0 or 1, by UTF-16 code units. */
 export function compareTexts(left: string, right: string, budget: Budget): number {
-  // Compared twice: whether they are the same, and which is the first.
+  // The strings are compared twice: for equality, then for order.
   spend(budget, 2 * comparedUnits(Math.min(left.length, right.length)));
   return left === right ? 0 : left < right ? -1 : 1;
 }
@@ -254,7 +258,7 @@ function equalObjects(
   budget: Budget,
   level: number,
 ): boolean {
-  // Values before counts: two objects that differ mostly differ in their first field.
+  // Compare values before counts: objects that differ usually differ in their first field.
   const names = namesOf(left, budget);
   for (const name of names) {
     spend(budget, STEP_UNITS);

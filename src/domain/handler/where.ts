@@ -1,12 +1,14 @@
 /**
- * `where`: which elements of an array are meant. Decisions, section 9: `{field: template, ...}`
- * (all equal) or a predicate; the element is `$item`.
+ * Compiles `where`: the fields or the predicate that select elements of an array.
  *
- * - An object whose only key is a predicate's name is a predicate; a field of that name is compared
- *   by `{"eq": ["$item.in", ...]}`.
- * - Fields are dotted paths inside the element, so `address.city` and `["odd key"]` work. A missing
- *   field is null. An element that is no object matches no fields, only predicates.
- * - `{}` is refused: it would mean every element, hardly ever by intent.
+ * `{field: template, ...}` requires all fields to be equal; in a predicate the element is
+ * `$item`. See docs/reference/handlers.md.
+ *
+ * - An object whose only key is the name of a predicate is a predicate. To compare a field of
+ *   that name, write `{"eq": ["$item.in", ...]}`.
+ * - Fields are dotted paths inside the element, so `address.city` and `["odd key"]` work. A
+ *   missing field is null. An element that is not an object matches no fields, only predicates.
+ * - `{}` is refused: it would select every element, which is hardly ever intended.
  */
 
 import { spend } from "../budget.ts";
@@ -23,19 +25,22 @@ import { equalValues, isObject } from "./value.ts";
 /** The name of the element in `where`, and in `map` without an `as`. */
 export const ITEM_NAME = "item";
 
-/** Which elements of a list match, by index; undefined: skip the operation. Changes nothing. */
+/**
+ * Says for each index whether the element matches; undefined: skip the operation. Changes
+ * nothing.
+ */
 export type Matcher = (
   list: readonly JsonValue[],
   evaluation: Evaluation,
 ) => readonly boolean[] | undefined;
 
-/** No path can say it: keeps the place of an element that has no name. */
+/** No path can contain this name: it takes the slot of an element that has no name. */
 const UNNAMED = "";
 
 /**
- * Compiles a `where`; faults are recorded, and what is faulty matches nothing. The element is
- * `$item`; `from: "outside"`: only in predicates, while what fields are compared with is found
- * outside of the list, where `$item` may be another one.
+ * Compiles a `where`; it records faults, and a faulty one matches nothing. The element is
+ * `$item`. With `from: "outside"` only predicates see it as `$item`: the values that fields are
+ * compared with are read outside the list, where `$item` may be another element.
  */
 export function whereAt(
   definition: JsonValue,

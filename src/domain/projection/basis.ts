@@ -1,6 +1,8 @@
 /**
- * What of a spec decides the rows of a projection, beside its document: how its types fold, and
- * which ids are singletons. Under another basis they are computed anew.
+ * The basis of a projection: the parts of a spec that, beside its document, determine its rows.
+ *
+ * These are the way its types fold and the ids that are singletons. When the basis changes, the
+ * rows are computed anew.
  */
 
 import { assert } from "../assert.ts";
@@ -8,7 +10,7 @@ import { canonicalHash } from "../canonical_json.ts";
 import type { CompiledSpec } from "../spec/compiled.ts";
 import type { CompiledProjection } from "./definition.ts";
 
-/** Raised when what lookups mean changes, so that rows with one are computed anew. */
+/** Raise this when the meaning of lookups changes, so that rows with a lookup are computed anew. */
 const LOOKUPS_VERSION = 2;
 
 export function basisOf({ document, types }: CompiledProjection, spec: CompiledSpec): string {

@@ -1,4 +1,8 @@
-/** Whether a text may be a query at all, before it is shown to SQLite. Decisions, section 15. */
+/**
+ * Decides whether a text may be run as a query, before SQLite sees it.
+ *
+ * See docs/reference/projections.md.
+ */
 
 import { limits } from "../limits.ts";
 import { bindArguments, type BoundArguments, type SqlArguments } from "./sql_parameters.ts";
@@ -7,27 +11,27 @@ import { readSqlText } from "./sql_text.ts";
 export interface QueryRequest {
   readonly sql: string;
   readonly params: SqlArguments;
-  /** Whether the last good rows will do of projections that are broken. */
+  /** Whether the last good rows of broken projections are acceptable. */
   readonly stale?: boolean;
 }
 
 export type CheckedQuery =
   | {
     readonly ok: true;
-    /** In lowercase: the tables are among them, and much else is. */
+    /** In lowercase. Contains every table the statement names, among other words. */
     readonly names: ReadonlySet<string>;
     readonly bound: BoundArguments;
   }
   | { readonly ok: false; readonly reason: string };
 
-/** Of what does not begin as it must, so much is shown. */
+/** How many characters of a statement that does not begin correctly are shown in the message. */
 const SHOWN_CHARACTERS = 40;
 
 export function checkQuery({ sql, params }: QueryRequest): CheckedQuery {
   if (sql.length > limits.sqlTextCharactersMax) {
     return refuse(`The statement is longer than ${limits.sqlTextCharactersMax} characters`);
   }
-  // SQLite would end the text here, and run what is before it.
+  // SQLite would end the text here and run the part before it.
   if (sql.includes("\0")) return refuse("The statement has a NUL character");
   const { verb, hasMore, names, parameters } = readSqlText(sql);
   if (verb !== "select" && verb !== "with") {

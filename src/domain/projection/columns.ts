@@ -1,6 +1,8 @@
 /**
- * `select`: the columns of a projection, each a path, an operator, a path with a type or an object
- * of templates. A value that is not of its column's type is null.
+ * Compiles `select`: the columns of a projection.
+ *
+ * A column is a path, an operator, a path with a type, or an object of templates. A value that
+ * does not have its column's type becomes null.
  */
 
 import { compileDefinition } from "../handler/compile_handler.ts";
@@ -25,7 +27,7 @@ const OPERATOR_TYPES: Readonly<Record<string, ColumnType>> = {
   $sum: "number",
 };
 const ISO_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
-/** The end of the year 9999: what is later has no date of four digits. */
+/** The end of the year 9999; later dates do not have a four-digit year. */
 const TIMESTAMP_MAX_S = 253_402_300_799;
 const MS_PER_SECOND = 1000;
 
@@ -98,7 +100,10 @@ function compileColumn(
   return read && { name, type: type ?? "any", read };
 }
 
-/** A path with a type, or what was meant as one; not an object whose field `type` has a path. */
+/**
+ * True for a path with a type, or an attempt at one; false for an object with a path under
+ * `type`.
+ */
 function isTyped(definition: JsonObject): boolean {
   const { path, type } = definition;
   if (path !== undefined) return true;
@@ -111,7 +116,7 @@ function isTypeName(value: JsonValue | undefined): boolean {
   return TYPE_NAMES.some((each) => each === value);
 }
 
-/** What a shape would show as it is spelt, though a value was meant. */
+/** Reports texts that a shape would show literally although a value was meant. */
 function checkShape(shape: JsonValue, path: string, scope: Scope, faults: FaultList): void {
   if (typeof shape === "string") return checkText(shape, path, scope, faults);
   if (typeof shape !== "object" || shape === null) return;
@@ -195,7 +200,7 @@ function convert(type: ColumnType, value: JsonValue): JsonValue {
   }
 }
 
-/** Unix seconds, or a time with its zone as ISO 8601 writes it, as the latter in UTC. */
+/** Converts Unix seconds, or an ISO 8601 time with its zone, to ISO 8601 in UTC; else null. */
 function timeText(value: JsonValue): string | null {
   if (typeof value === "number") {
     const isTime = value >= 0 && value <= TIMESTAMP_MAX_S;

@@ -1,6 +1,8 @@
 /**
- * A deployed document becomes a CompiledProjection, or the list of all its faults, each with its
- * path. It is checked against the current spec. Decisions, section 15.
+ * Compiles a deployed document to a CompiledProjection, or to the list of all its faults.
+ *
+ * The document is checked against the current spec; each fault has its path in the document.
+ * See docs/reference/projections.md.
  */
 
 import { Buffer } from "node:buffer";
@@ -29,10 +31,13 @@ const KEYS = [
   "title",
   "description",
 ];
-/** SQLite has these for itself. */
+/** SQLite reserves these names. */
 const RESERVED_PREFIX = "sqlite_";
 
-/** Reports every fault, up to `limits.violationsMax`; never throws. The document is kept. */
+/**
+ * Reports every fault, up to `limits.violationsMax`; never throws. Keeps a reference to
+ * `document`.
+ */
 export function compileProjection(
   document: JsonObject,
   spec: KnownNames,

@@ -1,8 +1,11 @@
 /**
- * CSV as RFC 4180 has it: lines end with CR LF; fields with a comma, a quote, a line break or space
- * at an end stand in quotes; quotes are doubled. Null is empty, an empty text is `""`; what is
- * nested is JSON. A text that begins with `=` stays what it is, whatever spreadsheets make of it,
- * unless formulas are to be text: then `'` is put before it, as spreadsheets have it.
+ * Encodes rows as CSV according to RFC 4180.
+ *
+ * Lines end with CR LF. A field is quoted if it contains a comma, a quote or a line break, or
+ * if it has white space at either end; quotes are doubled. Null is empty, an empty string is
+ * `""`, and nested values are JSON. A text that spreadsheets would read as a formula (it begins
+ * with `=`, for example) is left as it is. With `formulasAsText` it is prefixed with `'`, the
+ * spreadsheet convention for text.
  *
  * Bounded: the columns of a row, `limits.projectionColumnsMax`, and its bytes,
  * `limits.rowBytesMax`.
@@ -12,7 +15,7 @@ import type { JsonValue } from "../json.ts";
 
 const NEEDS_QUOTES = /[",\r\n]|^\s|\s$|^$/;
 
-/** How spreadsheets know a formula; white space before it does not keep them from it. */
+/** How spreadsheets recognize a formula, even after leading white space. */
 const FORMULA = /^\s*[=+\-@]|^[\t\r]/;
 
 export function csvLine(values: readonly JsonValue[], formulasAsText = false): string {

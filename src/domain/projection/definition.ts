@@ -1,11 +1,15 @@
-/** A projection that has been checked, ready to compute rows. Decisions, section 15. */
+/**
+ * The types of a checked projection, ready to compute rows.
+ *
+ * See docs/reference/projections.md.
+ */
 
 import type { Evaluation } from "../handler/evaluation.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import type { StreamKey } from "../stream_key.ts";
 import type { Column } from "./view.ts";
 
-/** Where the value of an alias comes from. `slot`: its place among the bindings of a row. */
+/** Where the value of an alias comes from. `slot` is its index in the bindings of a row. */
 export type CompiledSource =
   | { readonly kind: "key"; readonly slot: number }
   | { readonly kind: "include"; readonly slot: number; readonly stream: StreamKey }
@@ -13,22 +17,26 @@ export type CompiledSource =
     readonly kind: "one" | "array";
     readonly slot: number;
     readonly type: string;
-    /** The id, or the ids; what is no identifier names nothing. */
+    /**
+     * Reads the id, or the list of ids; a value that is not a valid identifier names no
+     * aggregate.
+     */
     readonly readIds: (evaluation: Evaluation) => JsonValue | undefined;
   };
 
 export interface CompiledColumn extends Column {
-  /** Undefined: nothing is there. May throw `StateTooLarge`. */
+  /** Undefined if there is no value. Throws `BudgetSpent` or `StateTooLarge`. */
   readonly read: (evaluation: Evaluation) => JsonValue | undefined;
 }
 
 /**
- * Where a document is from. What is stored was checked when it was deployed, maybe by an older
- * version of the service: paths that never find anything are no faults then.
+ * Where a document comes from. A stored document was checked when it was deployed, perhaps by
+ * an older version of the service; it is therefore not refused for paths that never find
+ * anything.
  */
 export type ProjectionOrigin = "deploy" | "store";
 
-/** What of a spec a projection is checked against. */
+/** The parts of a spec that a projection is checked against. */
 export interface KnownNames {
   readonly aggregateTypes: ReadonlyMap<string, unknown>;
   readonly singletons: ReadonlySet<string>;
@@ -37,17 +45,17 @@ export interface KnownNames {
 export interface CompiledProjection {
   readonly name: string;
   readonly document: JsonObject;
-  /** The aggregate type that has a row for each aggregate. */
+  /** The aggregate type whose aggregates each have a row. */
   readonly forEach: string;
   /** Whether ids with a tag have rows too. */
   readonly includesSubstreams: boolean;
-  /** In steps: those of one step need only what the steps before have found. */
+  /** The sources in steps: a source needs only the states found by earlier steps. */
   readonly steps: readonly (readonly CompiledSource[])[];
   readonly columns: readonly CompiledColumn[];
-  /** All aggregate types that it reads. */
+  /** All aggregate types the projection reads. */
   readonly types: ReadonlySet<string>;
   /** Streams that every row reads. */
   readonly includes: ReadonlySet<StreamKey>;
-  /** What an id has to be. */
+  /** The singletons of the spec, which ids are checked against. */
   readonly singletons: ReadonlySet<string>;
 }

@@ -1,15 +1,17 @@
 /**
- * What the templates of projections have beside those of handlers:
+ * The template operators that projections have in addition to those of handlers.
  *
- * - `{"$map": list, "as": name, "to": template}`: the template for each element, bound as `$name`
- *   (`$item` without `as`). What is no list gives null.
- * - `{"$lookup": list, "where": {field: template, ...}, "select": template}`: of the first element
- *   whose fields equal what the templates give, what `select` gives; all of it without `select`.
- *   The templates of `where` stand outside of the list: the variables of a `$map` around are seen
- *   in them, `$item` too. In `select`, `$` is the element, and so is `$item`. `where` may be a
- *   predicate as in handlers; in it the element is `$item`. Where nothing matches: null.
- * - `{"$count": list}`: how many elements; what is no list has none.
- * - `{"$sum": list or number}`: the sum of what is a number; null where it is too large for one.
+ * - `{"$map": list, "as": name, "to": template}`: the template applied to each element, bound
+ *   as `$name` (`$item` without `as`). Null if the operand is not a list.
+ * - `{"$lookup": list, "where": {field: template, ...}, "select": template}`: finds the first
+ *   element whose fields equal the values of the templates and returns `select` of it, or the
+ *   whole element without `select`. The templates of `where` are evaluated outside the list, so
+ *   they see the variables of an enclosing `$map`, including its `$item`. In `select`, both `$`
+ *   and `$item` are the element. `where` may also be a predicate as in handlers, and there
+ *   `$item` is the element. Null if nothing matches.
+ * - `{"$count": list}`: the number of elements; 0 if the operand is not a list.
+ * - `{"$sum": list or number}`: the sum of the numbers among its elements; null if it
+ *   overflows.
  */
 
 import { spend } from "../budget.ts";
@@ -73,7 +75,7 @@ function lookupTemplate(definition: JsonObject, site: Site): Template {
   });
 }
 
-/** What of the found element, in `slot`, is shown: never a text that was meant as a path. */
+/** Compiles what to show of the element in `slot`; refuses a text that was meant as a path. */
 function selectAt(definition: JsonValue, slot: number, site: Site): Template {
   if (typeof definition === "string" && !looksLikePath(definition)) {
     const text = excerpt(definition);
@@ -84,7 +86,7 @@ function selectAt(definition: JsonValue, slot: number, site: Site): Template {
   return templateAt(definition, { ...site, scope: { ...scope, element: slot } });
 }
 
-/** A text such as `line.sku`, where `$line` is known, would be compared as it stands. */
+/** Refuses texts such as `line.sku` where `$line` is bound: they would be compared literally. */
 function refusePlainPaths(where: JsonValue, site: Site): void {
   if (!isJsonObject(where)) return;
   for (const [field, value] of Object.entries(where)) {
@@ -100,7 +102,7 @@ function isBound(name: string, { scope: { names, roots = [] } }: Site): boolean 
   return names.lastIndexOf(name) >= roots.length;
 }
 
-/** What an operator goes through; an alias that is never a list is no such thing. */
+/** Compiles the list operand of an operator; refuses an alias that can never be a list. */
 function listAt(definition: JsonValue, site: Site): Template {
   const { roots = [], kinds, element } = site.scope;
   const alias = typeof definition === "string"
@@ -135,7 +137,7 @@ function sumTemplate(definition: JsonObject, site: Site): Template {
     let sum = 0;
     // Bounded: charged two lines above.
     for (const element of elements) if (typeof element === "number") sum += element;
-    // A negative zero has no word in JSON.
+    // JSON cannot represent a negative zero.
     return Number.isFinite(sum) ? sum + 0 : null;
   });
 }

@@ -1,6 +1,8 @@
 /**
- * One row of a projection, from the states of its sources. Pure: the same states, the same row,
- * byte for byte. What it reads is found step by step: the state of one source may name the next.
+ * Computes one row of a projection from the states of its sources.
+ *
+ * The computation is pure: the same states give the same row, byte for byte. It finds its
+ * sources step by step, because the state of one source may name the next.
  */
 
 import { type Budget, spend } from "../budget.ts";
@@ -15,33 +17,35 @@ import type { Refusal } from "../refusal.ts";
 import { splitStreamKey, type StreamKey, streamKey } from "../stream_key.ts";
 import type { CompiledProjection, CompiledSource } from "./definition.ts";
 
-/** How far a row comes with the states that are known. */
+/** How far a row can be computed with the states known so far. */
 export type RowStep =
-  /** All streams of the next step, known or not. */
+  /** Not complete: all streams of the next step, whether or not their states are known. */
   | { readonly kind: "wanted"; readonly streams: readonly StreamKey[] }
-  /** Its columns. */
+  /** Complete: the columns. */
   | { readonly kind: "data"; readonly data: JsonObject };
 
-/** What is known of a row so far. */
+/** A row under construction. */
 interface RowDraft {
   readonly projection: CompiledProjection;
   readonly key: string;
   readonly evaluation: Evaluation;
 }
 
-/** Null for a stream without events; undefined where the state is not known yet. */
+/** The state of a stream: null if the stream has no events, undefined if it is not known yet. */
 export type StatesOf = (stream: StreamKey) => JsonValue | undefined;
 
-/** Paths of projections begin with sources; none reads an event. */
+/** Paths of projections begin with sources; none of them reads an event. */
 const NO_EVENT = {} as StoredEvent;
 
-/** Charged for an id of a source, which is read and looked up. */
+/** Charged for each id of a source, which is read and looked up. */
 const ID_UNITS = 64;
 
 /**
- * Computes a row from its beginning with the states that are known: either all columns, or which
- * streams it needs next. @throws {BudgetSpent} where it takes more than the budget has, and
- * `StateTooLarge` where it would show too much.
+ * Computes a row from the beginning with the states known so far. Returns either all columns or
+ * the streams whose states are needed next.
+ *
+ * @throws {BudgetSpent} when the budget does not suffice.
+ * @throws {StateTooLarge} when the row would show too much.
  */
 export function advanceRow(
   projection: CompiledProjection,
@@ -65,24 +69,24 @@ export function advanceRow(
   return { kind: "data", data: selectRow(draft) };
 }
 
-/** Why there is no row, in the words of what was thrown. */
+/** The refusal for a row that could not be computed; `message` is that of the error thrown. */
 export function refuseRow(message: string): Refusal {
   const { rowBytesMax: limit } = limits;
   return { kind: "fold_budget_exceeded", message, bytes: limit, limit };
 }
 
-/** Whether an aggregate of the type has a row. */
+/** Whether an aggregate of the type `forEach` with this id has a row. */
 export function hasRow({ includesSubstreams }: CompiledProjection, id: string): boolean {
   return includesSubstreams || !id.includes(":");
 }
 
-/** The rows that are about a stream itself: one at most. */
+/** The key of the row that is about this stream itself, if there is one. */
 export function ownRowOf(projection: CompiledProjection, stream: StreamKey): string | undefined {
   const { type, id } = splitStreamKey(stream);
   return type === projection.forEach && hasRow(projection, id) ? id : undefined;
 }
 
-/** Whether rows may show something of a stream that is not their own. */
+/** Whether rows about other streams may show something of this stream. */
 export function mayShow({ steps, includes }: CompiledProjection, stream: StreamKey): boolean {
   const { type } = splitStreamKey(stream);
   return includes.has(stream) ||
@@ -90,7 +94,7 @@ export function mayShow({ steps, includes }: CompiledProjection, stream: StreamK
     steps.some((step) => step.some((source) => "type" in source && source.type === type));
 }
 
-/** The streams of one step. Throws `StateTooLarge` where they are too many. */
+/** The streams of one step. Throws `StateTooLarge` if there are too many. */
 function streamsOfStep(draft: RowDraft, step: readonly CompiledSource[]): StreamKey[] {
   // Bounded: `limits.projectionSourcesMax` sources, whose ids are charged.
   const streams = step.flatMap((source) => streamsOf(draft, source).filter(isStream));
@@ -98,7 +102,7 @@ function streamsOfStep(draft: RowDraft, step: readonly CompiledSource[]): Stream
   throw new StateTooLarge(`The row would show more than ${limits.rowSourcesMax} aggregates`);
 }
 
-/** Binds what a step has found. */
+/** Binds the states that one step has found. */
 function bindStep(draft: RowDraft, step: readonly CompiledSource[], states: StatesOf): void {
   const { bindings, budget } = draft.evaluation;
   for (const source of step) {
@@ -109,19 +113,19 @@ function bindStep(draft: RowDraft, step: readonly CompiledSource[], states: Stat
   }
 }
 
-/** The columns; what is missing is null. Throws `StateTooLarge`. */
+/** The columns; a missing value becomes null. Throws `BudgetSpent` or `StateTooLarge`. */
 function selectRow({ projection, evaluation }: RowDraft): JsonObject {
   const data: JsonObject = {};
   for (const { name, read } of projection.columns) {
     const value = read(evaluation) ?? null;
-    // Not a copy, but it becomes text.
+    // The value is not copied, but it is going to be encoded as text.
     spendValue(value, evaluation.budget);
     putField(data, name, value);
   }
   return data;
 }
 
-/** In the order of the ids; undefined for what is no identifier. */
+/** One stream for each id, in order; undefined for a value that is not a valid identifier. */
 function streamsOf(
   { projection, key, evaluation }: RowDraft,
   source: CompiledSource,

@@ -1,6 +1,8 @@
 /**
- * `sources` and `include`: under which alias a row reads which states. The id of a source may be in
- * the state of another one; they are put into steps, each after what it needs.
+ * Compiles `sources` and `include`: the alias under which a row reads each state.
+ *
+ * The id of a source may be in the state of another source. Sources are therefore arranged in
+ * steps, each after the ones it needs.
  */
 
 import { compileDefinition } from "../handler/compile_handler.ts";
@@ -18,21 +20,21 @@ import { type StreamKey, streamKey } from "../stream_key.ts";
 import type { CompiledSource } from "./definition.ts";
 
 export interface CompiledSources {
-  /** What paths begin with; the place of each root is its slot. */
+  /** The roots that paths begin with; the index of a root is its slot. */
   readonly scope: Scope;
   readonly steps: readonly (readonly CompiledSource[])[];
   readonly includes: ReadonlySet<StreamKey>;
   readonly types: ReadonlySet<string>;
 }
 
-/** The row's key: `$.key` and `$.id` are the same here. */
+/** The key of the row: `$.key` and `$.id` are the same here. */
 const KEY_ROOTS = ["key", "id"];
 const ALIAS = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 const SOURCES_HINT = 'For example {"order": "$key", "customer": {"type": "customer", ' +
   '"id": "$.order.customer_id"}}.';
 const INCLUDE_HINT = 'For example {"settings": "settings:global"}.';
 
-/** A source and the root that its id begins with; undefined for what needs nothing. */
+/** A source and the root that its id begins with; undefined if it needs no other source. */
 interface Needing {
   readonly alias: string;
   readonly source: CompiledSource;
@@ -77,7 +79,7 @@ export function compileSources(
   };
 }
 
-/** In the order of the roots, the first of which are `KEY_ROOTS`. */
+/** The kinds of the roots, in their order; the first roots are `KEY_ROOTS`. */
 function kindsOf(include: JsonObject, sources: JsonObject): RootKind[] {
   const kindOf = (source: JsonValue) =>
     isJsonObject(source) && source.mode === "array" ? "list" : "object";
@@ -174,7 +176,7 @@ function compileSource(
   return { alias, source: { kind, slot, type: String(type), readIds }, needs: rootOf(id) };
 }
 
-/** What `$.order.customer_id` begins with; a path that has compiled. */
+/** The alias that a path such as `$.order.customer_id` begins with; the path has been compiled. */
 function rootOf(path: string): string | undefined {
   const parsed = parseSegments(path.slice(1));
   const root = parsed.ok ? parsed.segments[0]?.name : undefined;
@@ -206,7 +208,7 @@ function inSteps(
 }
 
 function reportCircle(left: readonly Needing[], faults: FaultList): void {
-  // Where a source could not be compiled, what needs it is no fault of its own.
+  // If a source failed to compile, do not also report the sources that need it.
   if (faults.faults.length > 0) return;
   for (const { alias, needs } of left) {
     const path = `${joinKey("sources", alias)}.id`;
@@ -215,7 +217,7 @@ function reportCircle(left: readonly Needing[], faults: FaultList): void {
   }
 }
 
-/** Spec: "Deploying one that names an aggregate type absent from the spec is rejected". */
+/** A deploy that names an aggregate type absent from the spec is refused. */
 export function addUnknownType(
   type: string,
   path: string,

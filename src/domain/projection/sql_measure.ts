@@ -1,10 +1,10 @@
-/** What operators are told about SQL over views in one process. */
+/** The figures that operators see about SQL over projections in one process. */
 
 export interface SqlMeasure {
-  /** Statements that run, and statements that wait for a process. */
+  /** Statements that are running, and statements that wait for a process. */
   readonly running: number;
   readonly waiting: number;
-  /** Environments with a copy, their tables, and tables that are being filled. */
+  /** Environments that have a copy, the tables in them, and the tables being filled. */
   readonly copies: number;
   readonly tables: number;
   readonly filling: number;

@@ -1,7 +1,9 @@
 /**
- * Values for the parameters of a query: an array for `?` and `?7`, an object for `:name`, `@name`
- * and `$name`. Each parameter has a value and each value a parameter, for what is left out by
- * mistake would be NULL and give wrong answers.
+ * Binds values to the parameters of a query.
+ *
+ * An array holds the values of `?` and `?7`, an object those of `:name`, `@name` and `$name`.
+ * Each parameter needs a value and each value a parameter: a forgotten value would be NULL and
+ * give wrong answers.
  *
  * Bounded: `limits.sqlParametersMax` parameters.
  */
@@ -9,11 +11,11 @@
 import { limits } from "../limits.ts";
 import type { SqlParameter } from "./sql_text.ts";
 
-/** JSON scalars; true and false are 1 and 0. */
+/** JSON scalars; true and false become 1 and 0. */
 export type SqlArgument = null | boolean | number | string;
 export type SqlArguments = readonly SqlArgument[] | Readonly<Record<string, SqlArgument>>;
 
-/** Values by their place, from the first on, or by the parameter as it is written. */
+/** Values by position, starting with the first, or by the parameter as it is written. */
 export interface BoundArguments {
   readonly byPlace: readonly SqlArgument[];
   readonly byName: Readonly<Record<string, SqlArgument>>;

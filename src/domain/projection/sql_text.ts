@@ -1,7 +1,9 @@
 /**
- * The text of a query, read as SQLite reads it, as far as it must be known before anything runs:
- * which statement it is, that it is only one, the names in it, and its parameters. What it may do
- * is not decided by this reading but by SQLite itself (`sql/authorizer.ts`).
+ * Reads the text of a query as SQLite does, as far as needed before anything runs.
+ *
+ * It finds the kind of statement, whether there is only one, the names in it, and its
+ * parameters. It does not decide what the statement may do; SQLite itself enforces that
+ * (`sql/authorizer.ts`).
  *
  * Bounded: each token is looked at once, of a text of `limits.sqlTextCharactersMax`.
  */
@@ -13,13 +15,13 @@ import { openSqlCursor, readToken, type SqlCursor, tokenText } from "./sql_token
 export type SqlParameter = string;
 
 export interface SqlText {
-  /** The first word in lowercase; "" where the text does not begin with a word. */
+  /** The first word in lowercase; "" if the text does not begin with a word. */
   readonly verb: string;
-  /** A second statement follows. */
+  /** Whether a second statement follows. */
   readonly hasMore: boolean;
-  /** All that may be the name of a table, in lowercase: words, and whatever is quoted. */
+  /** Every possible table name in lowercase: all words, and everything quoted. */
   readonly names: ReadonlySet<string>;
-  /** In their order; a named one once. No more than one beyond the limit. */
+  /** In order; a named parameter appears once. At most one more than the limit. */
   readonly parameters: readonly SqlParameter[];
 }
 
@@ -50,13 +52,14 @@ export function readSqlText(sql: string): SqlText {
 }
 
 /**
- * The same statement with no more than so many rows, by a LIMIT of ours or within its own. To be
- * asked for what SQLite takes alone, and to be prepared like that.
+ * The same statement limited to `rowsMax` rows, by an added LIMIT or inside its own. Pass only
+ * a statement that SQLite accepts on its own, and check that SQLite takes the result as one
+ * statement.
  */
 export function limitRows(sql: string, rowsMax: number): string {
   let depth = 0;
   let end = 0;
-  /** Where the count of its own LIMIT begins and ends. */
+  /** Where the count of the statement's own LIMIT begins and ends. */
   let count: { start: number; end?: number } | undefined;
   for (const cursor = openSqlCursor(sql); readToken(cursor) && cursor.kind !== "end";) {
     end = cursor.end;
@@ -67,11 +70,11 @@ export function limitRows(sql: string, rowsMax: number): string {
   if (count === undefined) return `${sql.slice(0, end)}\nLIMIT ${rowsMax}`;
   const own = sql.slice(count.start, count.end ?? end);
   const rest = sql.slice(count.end ?? end, end);
-  // A negative count means none: without its sign it is a large one.
+  // A negative count means no limit; clearing its sign bit turns it into a large one.
   return `${sql.slice(0, count.start)} min((${own}\n) & ${LARGEST_INTEGER}, ${rowsMax}) ${rest}`;
 }
 
-/** `LIMIT count`, `LIMIT count OFFSET skipped` or `LIMIT skipped, count`. */
+/** Handles `LIMIT count`, `LIMIT count OFFSET skipped` and `LIMIT skipped, count`. */
 function followLimit(
   count: { start: number; end?: number } | undefined,
   cursor: SqlCursor,

@@ -1,8 +1,11 @@
 /**
- * The tokens of a statement, cut as SQLite cuts them. Each character is looked at a few times at
- * most, whatever the text is: what is not closed ends the text, and nothing is tried twice.
+ * Splits a statement into tokens exactly as SQLite does.
  *
- * Bounded: each character is looked at once, of a text of `limits.sqlTextCharactersMax`.
+ * The cost is linear, whatever the text: an unclosed token extends to the end of the text, and
+ * nothing is scanned twice.
+ *
+ * Bounded: each character is looked at a few times at most, of a text of
+ * `limits.sqlTextCharactersMax`.
  */
 
 export type SqlTokenKind = "word" | "quoted" | "parameter" | "end" | "other";
@@ -25,7 +28,7 @@ const CODE = {
   x: 0x78,
 } as const;
 
-/** What a character may begin, or be a part of; 0 for all else. */
+/** Character classes: what a character may begin or be part of; 0 for all other characters. */
 const BLANK = 1;
 const LETTER = 2;
 const DIGIT = 4;
@@ -51,18 +54,21 @@ function classesOf(table: Readonly<Record<string, number>>): Uint8Array {
   return classes;
 }
 
-/** Beyond ASCII all are letters to SQLite. */
+/** SQLite treats every character beyond ASCII as a letter. */
 function classAt(sql: string, at: number): number {
   const code = sql.charCodeAt(at);
-  // Beyond the end this is NaN.
+  // Beyond the end of the text the code is NaN.
   return code < 0x80 ? CLASSES[code]! : code >= 0x80 ? LETTER : 0;
 }
 
-/** Where a reading of a statement is: one for the whole text, for there may be very many tokens. */
+/**
+ * The position of a reader in a statement. One object serves the whole text: tokens may be
+ * many.
+ */
 export interface SqlCursor {
   readonly sql: string;
   kind: SqlTokenKind;
-  /** Of the token that was read last. */
+  /** The bounds of the token that was read last. */
   start: number;
   end: number;
 }
@@ -71,7 +77,7 @@ export function openSqlCursor(sql: string): SqlCursor {
   return { sql, kind: "other", start: 0, end: 0 };
 }
 
-/** Goes on to the next token, over blanks and comments; false at the end of the text. */
+/** Advances to the next token, past blanks and comments; false at the end of the text. */
 export function readToken(cursor: SqlCursor): boolean {
   const { sql } = cursor;
   const start = afterBlanks(sql, cursor.end);
@@ -99,13 +105,13 @@ function afterBlanks(sql: string, start: number): number {
   return sql.length;
 }
 
-/** The two characters that open a comment are none where nothing follows them. */
+/** `/*` at the very end of the text does not open a comment. */
 function isComment(sql: string, at: number): boolean {
   return sql.charCodeAt(at) === CODE.slash && sql.charCodeAt(at + 1) === CODE.star &&
     at + 2 < sql.length;
 }
 
-/** Behind the next `closing`; the end of the text where there is none. */
+/** The position after the next `closing`, or the end of the text if there is none. */
 function endBehind(sql: string, closing: string, from: number): number {
   const found = sql.indexOf(closing, from);
   return found < 0 ? sql.length : found + closing.length;
@@ -157,7 +163,7 @@ function skip(sql: string, start: number, classes: number): number {
   return at;
 }
 
-/** A sign belongs to a number only as that of its exponent. */
+/** A sign belongs to a number only as the sign of its exponent. */
 function endOfNumber(sql: string, start: number): number {
   for (let at = start + 1;; at++) {
     const code = sql.charCodeAt(at);
@@ -167,7 +173,7 @@ function endOfNumber(sql: string, start: number): number {
   }
 }
 
-/** The quote itself is written twice within. */
+/** Inside, a doubled quote stands for the quote itself. */
 function endOfQuoted(sql: string, start: number): number {
   const quote = sql[start]!;
   for (let at = start + 1;;) {
@@ -178,7 +184,7 @@ function endOfQuoted(sql: string, start: number): number {
   }
 }
 
-/** `:a`, `$a::b` and `$a(x)`; one whose bracket is not closed is no parameter to SQLite either. */
+/** `:a`, `$a::b` or `$a(x)`; without the closing bracket it is not a parameter in SQLite either. */
 function endOfParameter(sql: string, start: number): number {
   const end = idsFrom(sql, start + 1);
   if (sql.charCodeAt(end) !== CODE.open) return end;
@@ -192,7 +198,7 @@ function endOfParameter(sql: string, start: number): number {
   return at;
 }
 
-/** The end of a name with pairs of colons in it; negative where there are only colons. */
+/** The end of a name that may contain `::`; negative if there is nothing but colons. */
 function idsFrom(sql: string, start: number): number {
   let isNamed = false;
   for (let at = start;;) {

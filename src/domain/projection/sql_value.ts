@@ -1,24 +1,27 @@
 /**
- * How JSON is seen in SQL, in the tables of projections as in parameters: as SQLite's own JSON
- * functions give it. Decisions, section 15.
+ * Converts JSON to SQL values, for the tables of projections and for query parameters.
+ *
+ * The result is what SQLite's own JSON functions would return. See
+ * docs/reference/projections.md.
  */
 
 import type { JsonValue } from "../json.ts";
 import type { ColumnType } from "./view.ts";
 
 /**
- * Whole numbers up to 2^53 - 1 either way are `bigint`, which SQLite keeps as INTEGER. Greater ones
- * stay REAL: a reply refuses an INTEGER that its reader's JSON might round.
+ * Whole numbers from -(2^53 - 1) to 2^53 - 1 are `bigint`, which SQLite stores as INTEGER.
+ * Larger ones stay REAL, because a reply refuses an INTEGER that the reader's JSON parser might
+ * round.
  */
 export type SqlValue = null | bigint | number | string;
 
-/** SQLite ends a text at this character wherever it works on it, so it cannot stand in one. */
+/** SQLite cuts a text off at this character in many places, so it must not be stored. */
 const NUL = "\0";
 const REPLACEMENT = "\uFFFD";
 
 export function sqlValue(value: JsonValue, type: ColumnType = "any"): SqlValue {
   if (value === null) return null;
-  // As text a value of any kind stays what it was: `"1"` is not `1`.
+  // JSON text keeps types apart: `"1"` is not `1`.
   if (type === "json") return JSON.stringify(value);
   switch (typeof value) {
     case "boolean":
@@ -36,7 +39,10 @@ export function sqlText(text: string): string {
   return text.includes(NUL) ? text.replaceAll(NUL, REPLACEMENT) : text;
 }
 
-/** The types of strict tables: a value of a column is of its type, or of any kind. */
+/**
+ * Column types of STRICT tables: each value has its column's type, or any type in an ANY
+ * column.
+ */
 const STORED_TYPES: Readonly<Record<ColumnType, string>> = {
   string: "TEXT",
   integer: "INTEGER",

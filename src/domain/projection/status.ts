@@ -1,4 +1,8 @@
-/** How a projection is, and its rows, in the words of their answers. Decisions, section 15. */
+/**
+ * The shapes of the API's answers about projections and their rows.
+ *
+ * See docs/reference/projections.md.
+ */
 
 import type { ListPage } from "../list_page.ts";
 import type { JsonObject } from "../json.ts";
@@ -7,52 +11,52 @@ import type { Column } from "./view.ts";
 export interface ProjectionStatus {
   readonly name: string;
   /**
-   * `ready`: it is read. `building`: it cannot be read yet. `broken`: its document does not fit the
-   * current spec, and nothing is kept up to date.
+   * `ready`: the rows can be read. `building`: they cannot be read yet. `broken`: the document
+   * does not fit the current spec, and the rows are not kept up to date.
    */
   readonly state: "ready" | "building" | "broken";
-  /** Of what is read; null while there is nothing to read. */
+  /** The version that is read; null while there is none. */
   readonly version: number | null;
   readonly columns: readonly Column[];
-  /** A version that is built beside, or as the first one. */
+  /** A version that is being built, beside the one that is read or as the first. */
   readonly building?: BuildStatus;
   /**
-   * Commits of the environment that its views do not show yet, counted up to 1,000; and all of its
-   * types that it has missed since it broke.
+   * Commits of the environment that the projection does not show yet, counted up to 1,000, plus
+   * all commits of its types that it has missed since it broke.
    */
   readonly lag: number;
-  /** Rows that could not be computed and are tried again, counted up to 1,000. */
+  /** Rows that could not be computed and will be retried, counted up to 1,000. */
   readonly failed_rows: number;
   readonly last_error: string | null;
   /** ISO 8601. */
   readonly deployed_at: string;
-  /** The document as it was deployed last. */
+  /** The document of the latest deploy. */
   readonly projection: JsonObject;
 }
 
 export interface BuildStatus {
   readonly version: number;
-  /** Written so far. */
+  /** Rows written so far. */
   readonly rows: number;
   /** ISO 8601. */
   readonly started_at: string;
 }
 
-/** Where rows lack what was written and nobody brings them up to date. */
+/** Present when rows lack some writes and are not being brought up to date. */
 export interface Staleness {
   readonly stale: true;
-  /** Commits that they lack. */
+  /** The number of commits that the rows lack. */
   readonly lag: number;
 }
 
-/** One row as it is answered. */
+/** One row as the API returns it. */
 export interface RowView extends Partial<Staleness> {
   readonly data: JsonObject | null;
   readonly metadata: {
     readonly key: string;
     readonly updated_at: number | null;
     readonly position: number;
-    /** Where the row is older than its sources, for they could not be read. */
+    /** Present when the row is older than its sources because they could not be read. */
     readonly error?: {
       readonly error_id: string;
       readonly error_type: string;

@@ -1,4 +1,8 @@
-/** What projections are once they are built: columns, versions, rows. Decisions, section 15. */
+/**
+ * The types of a built projection: columns, versions and rows.
+ *
+ * See docs/reference/projections.md.
+ */
 
 import type { JsonObject } from "../json.ts";
 
@@ -17,10 +21,10 @@ export interface Column {
   readonly type: ColumnType;
 }
 
-/** One version of one projection, as its keys name it. */
+/** One version of one projection, as it appears in keys. */
 export interface ViewPlace {
   readonly tenant: number;
-  /** Of the projection; never given to another one of the environment. */
+  /** The number of the projection, unique in its environment and never reused. */
   readonly number: number;
   readonly version: number;
 }
@@ -29,18 +33,18 @@ export interface ViewPlace {
 export interface View extends ViewPlace {
   readonly name: string;
   readonly columns: readonly Column[];
-  /** Why nothing is kept up to date: the document does not fit the current spec. */
+  /** Why the rows are not kept up to date: the document does not fit the current spec. */
   readonly broken?: string;
-  /** What is written may be missing in its rows, and stays so until another version is read. */
+  /** The rows may lack writes, and will until another version replaces this one. */
   readonly isStale?: true;
 }
 
-/** Why a row is not what its sources say, and when it is tried again. */
+/** Why a row differs from its sources, and when it is retried. */
 export interface RowError {
   readonly error_id: string;
   readonly error_type: string;
   readonly message: string;
-  /** Unix seconds of the first try that failed. */
+  /** Unix seconds of the first failed attempt. */
   readonly since: number;
   readonly tries: number;
   readonly nextTryMs: number;
@@ -49,11 +53,11 @@ export interface RowError {
 export interface ViewRow {
   /** The id of the aggregate that the row is about. */
   readonly key: string;
-  /** By column, in their order; null where it could never be computed. */
+  /** Values by column name, in column order; null if the row could never be computed. */
   readonly data: JsonObject | null;
-  /** Length of that aggregate's stream as the row shows it. */
+  /** The length of that aggregate's stream that the row reflects. */
   readonly position: number;
-  /** Unix seconds of the newest event of all that it shows; null where there is none. */
+  /** Unix seconds of the newest event the row reflects; null if there is none. */
   readonly updatedAt: number | null;
   readonly error?: RowError;
 }

@@ -1,6 +1,8 @@
 /**
- * What a written event sets off, with every template resolved: it is computed from the event alone,
- * before the event is stored, and commits with it. Decisions 11 and 12.
+ * The actions of an event: what it sets off, with every template resolved.
+ *
+ * Actions are computed from the event alone, before it is stored, and commit with it. See
+ * docs/reference/reactions.md.
  */
 
 import type { Budget } from "../budget.ts";
@@ -10,9 +12,12 @@ import type { Steps } from "../pieces.ts";
 import type { StreamKey } from "../stream_key.ts";
 import type { ModuleAnswers, ModuleQuestion } from "./module_question.ts";
 
-/** An event to be written; type and data are checked when that happens, by the spec of then. */
+/**
+ * An event to write. Its type and data are checked when it is written, against the spec then
+ * current.
+ */
 export interface Emission {
-  /** Canonical, so it names its stream. */
+  /** In canonical form, so it names the stream. */
   readonly key: StreamKey;
   readonly aggregateType: string;
   readonly id: string;
@@ -20,7 +25,7 @@ export interface Emission {
   readonly data: JsonObject;
 }
 
-/** A later event of that type in that stream ends the wait. */
+/** Cancels a scheduled event when an event of this type is written to this stream. */
 export interface CancelRule {
   readonly key: StreamKey;
   readonly eventType: string;
@@ -35,38 +40,42 @@ export type Action =
     readonly cancelOn: readonly CancelRule[];
   };
 
-/** Why one entry of `implications` came to nothing; the others are not touched by it. */
+/** Why one entry of `implications` failed; the other entries are not affected. */
 export interface ReactionFailure {
   /** Dotted location of the entry in the spec. */
   readonly path: string;
   readonly message: string;
-  /** What a module did, for the error record; absent where none was to blame. */
+  /** What a module did wrong, for the error record; absent if no module is to blame. */
   readonly cause?: JsonObject;
 }
 
 export interface Reactions {
   readonly actions: readonly Action[];
   readonly failures: readonly ReactionFailure[];
-  /** What modules are to be asked before the rest is of use; absent where nothing is. */
+  /**
+   * Questions that modules must answer before the actions are complete; absent if there are
+   * none.
+   */
   readonly questions?: readonly ModuleQuestion[];
 }
 
-/** What the events of one write may still spend on computing their actions; they share it. */
+/** The work that all events of one write may still spend on computing their actions. */
 export type ReactionWork = Budget;
 
 /**
- * The `implications` of one event type, compiled. Total and bounded; never throws. Without `work`
- * the event has a full share of its own.
+ * The compiled `implications` of one event type. Calling them is bounded and never throws.
+ * Without `work` the event gets a full budget of its own.
  *
- * It stops as soon as the write is sure to be refused: then there are more actions than
- * `limits.implicationActionsMax`, or their keys, types and data are larger than
- * `limits.writeStoredBytesMax`. Who counts the actions of a write and the bytes they store sees it.
+ * The computation stops as soon as the write is certain to be refused: there are more actions
+ * than `limits.implicationActionsMax`, or their keys, types and data exceed
+ * `limits.writeStoredBytesMax`. The caller notices when it counts the actions of the write and
+ * the bytes they store.
  *
- * Where it gives questions it is to be called again, with the answers added to those it was given.
+ * If the result has questions, call again with their answers added to those already given.
  */
 export interface CompiledReactions {
   (event: StoredEvent, work?: ReactionWork, answers?: ModuleAnswers): Reactions;
-  /** The same; it may rest where it computes much. */
+  /** The same computation, which can pause between time slices. */
   readonly steps: (
     event: StoredEvent,
     work?: ReactionWork,

@@ -1,9 +1,10 @@
 /**
- * `cancel_on`: the later events that end a wait. Decisions, section 12: "A matching event written
- * before `fire_at` cancels".
+ * Compiles `cancel_on`: the later events that cancel a scheduled event.
  *
- * Both types stand in the spec itself, and only the id may be a path: so the spec tells which event
- * types any pending schedule may wait for, and writes of all others need not look.
+ * A matching event cancels it if it is written before `fire_at`. Both types are written in the
+ * spec itself, and only the id may be a path. The spec therefore determines which event types a
+ * scheduled event can wait for, and writes of all other types need not look. See
+ * docs/reference/reactions.md.
  */
 
 import { spend } from "../budget.ts";
@@ -27,7 +28,7 @@ interface RuleParts {
   readonly eventType: string;
 }
 
-/** Compiles the list; a rule whose id is an optional path that finds nothing is left out. */
+/** Compiles the list. A rule whose id is an optional path that finds nothing is left out. */
 export function cancelRulesAt(
   definition: JsonValue,
   site: Site,

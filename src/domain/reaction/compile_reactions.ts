@@ -1,7 +1,9 @@
 /**
- * From the `implications` of an event type to a function that computes what one event sets off.
- * Decisions, section 11: "Actions are computed after validation, from the event alone". Pure and
- * total: a failing entry is a value, and the other entries go on.
+ * Compiles the `implications` of an event type to a function that computes what an event sets
+ * off.
+ *
+ * Actions are computed after validation, from the event alone. The function is pure and total:
+ * a failing entry is a value, and the other entries still run. See docs/reference/reactions.md.
  */
 
 import { BudgetSpent, PIECE_UNITS, spend } from "../budget.ts";
@@ -22,7 +24,7 @@ import { type ModuleAnswers, type ModuleQuestion, NO_ANSWERS } from "./module_qu
 import { type ImpliedTypes, impliedTypes } from "./implied_types.ts";
 import type { NamedEvent, Terms } from "./terms.ts";
 
-/** What the implications of one event type are compiled with. */
+/** The context in which the implications of one event type are compiled. */
 export type ReactionTerms = Omit<Terms, "named" | "isOpen" | "watched" | "moduleCalls">;
 
 export type ReactionCompilation =
@@ -30,7 +32,7 @@ export type ReactionCompilation =
     readonly ok: true;
     readonly reactions: CompiledReactions;
     readonly mayImply: ImpliedTypes;
-    /** The events they write, as far as the spec tells. */
+    /** The events they write, as far as the spec determines them. */
     readonly named: readonly NamedEvent[];
     /** `<aggregate_type>.<event_type>` of each `cancel_on`. */
     readonly watched: ReadonlySet<string>;
@@ -44,8 +46,9 @@ interface PlacedEntry {
 }
 
 /**
- * Compiles `implications`. `path` is their dotted location in the spec, with which the path of each
- * violation and failure starts. All faults are reported, up to about `limits.violationsMax`.
+ * Compiles `implications`. `path` is their dotted location in the spec; the path of each
+ * violation and failure starts with it. All faults are reported, up to about
+ * `limits.violationsMax`.
  */
 export function compileReactions(
   definition: JsonValue,
@@ -83,7 +86,7 @@ export function compileReactions(
   return { ok: true, reactions, mayImply, named, watched, moduleCalls };
 }
 
-/** A full share of work, for all events of one write. */
+/** A full budget of work, shared by all events of one write. */
 export function newReactionWork(): ReactionWork {
   return { left: limits.reactionWorkBytesMax };
 }
@@ -132,7 +135,7 @@ function* computeActions(
     } while (gathering.next !== undefined);
     if (isOverfull(gathering)) break;
     if (stopped === undefined) continue;
-    // All or nothing: half of what belongs together would be harder to repair than none.
+    // All or nothing: half of a set that belongs together is harder to repair than none of it.
     gathering.actions.length = count;
     gathering.bytes = bytes;
     if (typeof stopped !== "string") questions.push(stopped);
@@ -148,7 +151,7 @@ function describeFailure(path: string, message: string, gathering: Gathering): R
   return cause === undefined ? { path, message } : { path, message, cause };
 }
 
-/** Why an entry failed, or what it has to ask first. */
+/** Why an entry failed, or the question it must ask first. */
 type Stop = string | ModuleQuestion | undefined;
 
 function runEntry(run: CompiledEntry, evaluation: Evaluation, gathering: Gathering): Stop {

@@ -1,8 +1,9 @@
 /**
- * How long a scheduled event waits: `"delay": "24h"` or `"delay_ms": 86400000`. Decisions, section
- * 12: "Delay 1 s to 366 days (`<n>s|m|h|d`)".
+ * Compiles the delay of a scheduled event: `"delay": "24h"` or `"delay_ms": 86400000`.
  *
- * Either may be a path; then the trigger says how long, and what it says is checked when it does.
+ * A delay is 1 s to 366 days, as text in the form `<n>s|m|h|d`. Either key may hold a path;
+ * then the trigger gives the delay, and it is checked when the trigger is written. See
+ * docs/reference/reactions.md.
  */
 
 import { addFault, childSite, type Evaluation, type Site } from "../handler/evaluation.ts";
@@ -27,7 +28,7 @@ type Parsed =
   | { readonly ok: true; readonly ms: number }
   | { readonly ok: false; readonly message: string };
 
-/** Milliseconds of a text such as `24h`, or why it is no delay. */
+/** Milliseconds of a text such as `24h`, or why it is not a delay. */
 export function parseDelay(text: string): Parsed {
   const [, count, unit] = DELAY.exec(text) ?? [];
   if (count === undefined) return { ok: false, message: `"${excerpt(text)}" is not a delay` };
@@ -39,7 +40,7 @@ function within(ms: number, shown: string): Parsed {
   return { ok: false, message: `${shown} is not between 1 s and 366 days` };
 }
 
-/** The value of `delay` or of `delay_ms` as milliseconds, or why it is none. */
+/** The value of `delay` or `delay_ms` in milliseconds, or why it is invalid. */
 function readDelay(key: DelayKey, value: JsonValue): Parsed {
   if (key === "delay") {
     if (typeof value === "string") return parseDelay(value);
@@ -55,7 +56,7 @@ type DelayKey = "delay" | "delay_ms";
 
 export type CompiledDelay = (evaluation: Evaluation) => Resolved<number>;
 
-/** Compiles the delay among the fields of a `schedule`: exactly one of the two. */
+/** Compiles the delay of a `schedule`, which has exactly one of the two keys. */
 export function delayAt(fields: JsonObject, site: Site): CompiledDelay {
   const keys = (["delay", "delay_ms"] as const).filter((key) => Object.hasOwn(fields, key));
   const [key] = keys;

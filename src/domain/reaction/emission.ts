@@ -1,6 +1,8 @@
 /**
- * `emit`: an event in one place, with its templates resolved. Its type and data are checked against
- * the spec when it is written; here only that it could be stored at all.
+ * Compiles `emit`: one event for one stream, with its templates resolved.
+ *
+ * The type and data of the event are checked against the spec when it is written. Here the only
+ * check is whether it could be stored at all.
  */
 
 import { spend } from "../budget.ts";
@@ -19,7 +21,7 @@ import { checkEventType, type Terms } from "./terms.ts";
 
 export interface SizedEmission {
   readonly emission: Emission;
-  /** Bytes of its key, its type and its data as JSON: at least so much is stored for it. */
+  /** Bytes of its key, its type and its data as JSON: the least that is stored for it. */
   readonly bytes: number;
 }
 
@@ -31,7 +33,7 @@ interface EmitParts {
   readonly data: Template | undefined;
 }
 
-/** Compiles one `emit`; faults are recorded, and what is faulty compiles to nothing. */
+/** Compiles one `emit`; it records faults, and a faulty one compiles to nothing. */
 export function emitAt(
   definition: JsonValue,
   site: Site,

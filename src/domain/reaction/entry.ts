@@ -1,6 +1,8 @@
 /**
- * One entry of `implications`: `emit`, `map`, `schedule`, `pipeline` or `wasm`, told apart by key,
- * with a `condition` beside it. Decisions, sections 11 and 12.
+ * Compiles one entry of `implications`: `emit`, `map`, `schedule`, `pipeline` or `wasm`.
+ *
+ * The kind of an entry is the key it has; a `condition` may stand beside it. See
+ * docs/reference/reactions.md.
  */
 
 import {
@@ -25,9 +27,10 @@ import { withinShare } from "./share.ts";
 import type { Terms } from "./terms.ts";
 
 /**
- * Adds the actions of the entry for one trigger; gives why it failed, and then what it added is of
- * no use. May throw `BudgetSpent`, and `AnswerMissing`. Where it has computed much, it leaves in
- * `gathering.next` where it is to go on when it is called again.
+ * Adds the actions of the entry for one trigger. If the entry fails, it returns the reason, and
+ * the actions it added must be discarded. Throws `BudgetSpent` and `AnswerMissing`. After much
+ * work it ends the time slice: it leaves in `gathering.next` where to continue when it is
+ * called again.
  */
 export type CompiledEntry = (evaluation: Evaluation, gathering: Gathering) => string | undefined;
 
@@ -39,7 +42,7 @@ const ELEMENT_NAME = "item";
 
 function doNothing(): undefined {}
 
-/** Compiles one entry; faults are recorded, and what is faulty compiles to nothing. */
+/** Compiles one entry; it records faults, and a faulty entry compiles to nothing. */
 export function entryAt(definition: JsonValue, site: Site, terms: Terms): CompiledEntry {
   const kind = kindAt(definition, ENTRY_KINDS, ENTRY_HINT, site);
   if (kind === undefined) return doNothing;
@@ -49,7 +52,7 @@ export function entryAt(definition: JsonValue, site: Site, terms: Terms): Compil
 
 type KindCompiler = (definition: JsonValue, site: Site, terms: Terms) => CompiledEntry;
 
-/** Each is given what stands under the key, and the site of the entry itself. */
+/** Each compiler receives the value under its key, and the site of the entry itself. */
 const kindCompilers: Readonly<Record<EntryKind, KindCompiler>> = {
   emit: compileEmit,
   map: compileMap,
@@ -58,7 +61,7 @@ const kindCompilers: Readonly<Record<EntryKind, KindCompiler>> = {
   wasm: compileModule,
 };
 
-/** The one key of `kinds` that an entry or a step has; undefined, with the fault, otherwise. */
+/** The one key of `kinds` in an entry or a step. Undefined, after recording a fault, otherwise. */
 function kindAt<Kind extends string>(
   definition: JsonValue,
   kinds: readonly Kind[],
@@ -81,7 +84,7 @@ function conditional(fields: JsonObject, run: CompiledEntry, site: Site): Compil
   const condition = predicateAt(fields["condition"] as JsonValue, childSite(site, "condition"));
   const holds = withinShare(condition);
   return (evaluation, gathering) => {
-    // What goes on has passed it already.
+    // An entry that continues has already passed its condition.
     const goesOn = gathering.next !== undefined || holds(evaluation) === true;
     return goesOn ? run(evaluation, gathering) : undefined;
   };

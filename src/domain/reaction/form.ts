@@ -1,4 +1,4 @@
-/** The form of an entry's parts: objects with known keys, and texts that may be paths. */
+/** Checks the form of an entry's parts: objects with known keys, and texts that may be paths. */
 
 import { addFault, childSite, type Evaluation, type Site } from "../handler/evaluation.ts";
 import { templateAt } from "../handler/template.ts";
@@ -6,8 +6,8 @@ import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../
 import { didYouMean } from "../nearest_name.ts";
 
 /**
- * `definition` as an object; undefined, with the fault recorded, where it is none. Unknown keys and
- * missing ones are faults of their own, and do not end the compiling.
+ * Returns `definition` as an object. If it is not one, records a fault and returns undefined.
+ * Unknown and missing keys are separate faults and do not stop the compilation.
  */
 export function fieldsAt(
   definition: JsonValue,
@@ -33,15 +33,15 @@ export function fieldsAt(
   return definition;
 }
 
-/** A text that the spec gives or a path finds. */
+/** A text that the spec gives literally or a path finds. */
 export interface TextField {
-  /** Where the spec gives it. */
+  /** The text, if the spec gives it literally. */
   readonly constant: string | undefined;
-  /** What the path finds, which may be anything; undefined: an optional path found nothing. */
+  /** The value the path finds, of any type; undefined if an optional path finds nothing. */
   readonly view: (evaluation: Evaluation) => JsonValue | undefined;
 }
 
-/** Compiles the field `key`; undefined where it is missing or faulty, which has been reported. */
+/** Compiles the field `key`; undefined if it is missing or faulty, which has been reported. */
 export function textAt(fields: JsonObject, key: string, site: Site): TextField | undefined {
   if (!Object.hasOwn(fields, key)) return undefined;
   const definition = fields[key] as JsonValue;
@@ -57,7 +57,7 @@ export function textAt(fields: JsonObject, key: string, site: Site): TextField |
   return undefined;
 }
 
-/** Texts, paths and the operators that give one. */
+/** True for texts, paths and the operators that can give a text. */
 function mayGiveText(definition: JsonValue): boolean {
   if (!isJsonObject(definition)) return typeof definition === "string";
   return Object.hasOwn(definition, "$") || Object.hasOwn(definition, "$literal");

@@ -1,4 +1,4 @@
-/** The actions of one event while they are computed, and when there are too many of them. */
+/** Collects the actions of one event while they are computed, and tells when they are too many. */
 
 import type { Budget } from "../budget.ts";
 import { limits } from "../limits.ts";
@@ -9,18 +9,18 @@ import type { ModuleAnswers } from "./module_question.ts";
 
 export interface Gathering {
   readonly actions: Action[];
-  /** Bytes that storing them takes at least. */
+  /** The least number of bytes that storing the actions takes. */
   bytes: number;
   readonly answers: ModuleAnswers;
-  /** An entry with parts rests where less than that is left of the budget. */
+  /** An entry with several parts pauses once less than this is left of the budget. */
   restBelow: number;
-  /** The part with which such an entry goes on; undefined where it begins or is done. */
+  /** The part at which a paused entry continues; undefined when it starts or is done. */
   next?: number;
-  /** Of the failure that a module is to blame for. */
+  /** The cause of a failure that a module is to blame for. */
   cause?: JsonObject;
 }
 
-/** True once the write is sure to be refused: computing more would only cost memory. */
+/** True once the write is certain to be refused: computing more would only cost memory. */
 export function isOverfull({ actions, bytes }: Gathering): boolean {
   return actions.length > limits.implicationActionsMax || bytes > limits.writeStoredBytesMax;
 }
@@ -41,10 +41,10 @@ export function gatherSchedule(
   gathering.bytes += bytes + rules;
 }
 
-/** Parts of an entry that are computed in one piece, however little they charge. */
+/** Maximum parts of an entry computed in one time slice, however little they charge. */
 const PARTS_MAX = 1_000;
 
-/** Ends a piece of an entry, before the part `next`, where it has computed `parts`, or much. */
+/** Ends the time slice before the part `next`, after too many `parts` or too much work. */
 export function mayRest(
   gathering: Gathering,
   budget: Budget,

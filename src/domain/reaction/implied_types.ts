@@ -1,12 +1,19 @@
-/** Which events an event type may imply: what a deploy has taken out is not written. */
+/**
+ * Tells which events an event type may imply.
+ *
+ * Pending events that the spec no longer implies after a deploy are dropped instead of written.
+ */
 
 import type { Emission } from "./action.ts";
 import type { Terms } from "./terms.ts";
 
-/** Whether an event like this one may be written at once because of an event of that type. */
+/** Whether an event of the type may imply an event like this one, without a delay. */
 export type ImpliedTypes = (emission: Pick<Emission, "aggregateType" | "eventType">) => boolean;
 
-/** As its implications say. Where an event or a module tells the types, it may be any. */
+/**
+ * Derived from the implications. If an event or a module determines a type, any event is
+ * possible.
+ */
 export function impliedTypes({ named, isOpen, moduleCalls }: Terms): ImpliedTypes {
   if (isOpen || moduleCalls.length > 0) return () => true;
   const names = new Set<string>();

@@ -1,4 +1,4 @@
-/** What implications ask of modules, and what they are answered. */
+/** The questions that implications ask modules, and the answers. */
 
 import type { JsonObject } from "../json.ts";
 import { referenceText } from "../wasm/blob.ts";
@@ -12,17 +12,17 @@ export interface ModuleQuestion {
 }
 
 export type ModuleAnswer =
-  /** The JSON text of what it was to return, checked. */
+  /** The JSON text of the requested output, which has been checked. */
   | { readonly ok: true; readonly json: string }
-  /** Why there is none; `cause` is for the error record. */
+  /** Why there is no output; `cause` is for the error record. */
   | { readonly ok: false; readonly message: string; readonly cause: JsonObject };
 
-/** By {@link questionKey}. */
+/** Answers by {@link questionKey}. */
 export type ModuleAnswers = ReadonlyMap<string, ModuleAnswer>;
 
 export const NO_ANSWERS: ModuleAnswers = new Map();
 
-/** The same key, the same answer: modules are pure. */
+/** Questions with the same key have the same answer, because modules are pure. */
 export function questionKey({ call, output, inputJson }: ModuleQuestion): string {
   return `${referenceText(call.blob)} ${call.entrypoint} ${output} ${inputJson}`;
 }

@@ -1,7 +1,9 @@
 /**
- * A `wasm` entry, and a `wasm` step of a pipeline. Nothing here runs a module: a step whose answer
- * is not there yet asks for it, and the implications are computed again with the answer. So what
- * they come to still depends on the event alone. Decisions, section 11.
+ * Compiles a `wasm` entry, or a `wasm` step of a pipeline.
+ *
+ * Nothing here runs a module. A step whose answer is not known yet asks for it, and the
+ * implications are computed again with the answer. Their result therefore still depends on the
+ * event alone. See docs/reference/reactions.md.
  */
 
 import { spend } from "../budget.ts";
@@ -20,10 +22,10 @@ import { failed, type Resolved } from "./resolved.ts";
 import { nameStream } from "./stream.ts";
 import type { Terms } from "./terms.ts";
 
-/** The name by which the steps of a pipeline see what earlier ones have found out. */
+/** The name under which the steps of a pipeline read what earlier steps have found. */
 export const CONTEXT_NAME = "context";
 
-/** Thrown by a step that needs an answer, caught where entries are run. */
+/** Thrown by a step that needs an answer; caught where entries are run. */
 export class AnswerMissing extends Error {
   override readonly name = "AnswerMissing";
   constructor(readonly question: ModuleQuestion) {
@@ -33,7 +35,7 @@ export class AnswerMissing extends Error {
 
 type ModuleStep = (evaluation: Evaluation, gathering: Gathering) => string | undefined;
 
-/** Compiles what stands under `wasm`, `site` being that of the entry or step; else undefined. */
+/** Compiles the value under `wasm`; `site` is that of the entry or step. Undefined if faulty. */
 export function moduleStepAt(
   definition: JsonValue,
   site: Site,
@@ -58,7 +60,7 @@ export function moduleStepAt(
     const json = answerOf(call, context, evaluation, gathering);
     if (typeof json !== "string") return `wasm: ${json.message}`;
     if (call.mode === "emit") return emitAll(JSON.parse(json), gathering, terms);
-    // A key `__proto__` is copied as a property like any other.
+    // The spread copies a key `__proto__` as an ordinary property.
     evaluation.bindings[slot] = { ...context, ...JSON.parse(json) };
   };
 }

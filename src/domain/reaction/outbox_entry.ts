@@ -1,6 +1,8 @@
 /**
- * What an event has set off and what is not done yet: an entry of the outbox. It is put in by the
- * write's own transaction and taken out by the one that does it. Decisions, section 11.
+ * An entry of the outbox: work that an event has set off and that is not done yet.
+ *
+ * The write's own transaction adds the entry; the transaction that does the work removes it.
+ * See docs/reference/reactions.md.
  */
 
 import { eventId, type ImpliedBy, type PartyReference } from "../event.ts";
@@ -9,33 +11,36 @@ import type { StreamKey } from "../stream_key.ts";
 import type { Emission } from "./action.ts";
 import { type Root, rootOf, type StoredRoot } from "./root.ts";
 
-/** Where an entry is: known as soon as its event has its place. */
+/** Where an entry is stored; known as soon as its event has its position. */
 export interface OutboxPlace {
   readonly tenant: number;
-  /** Of the event that set it off. */
+  /** The stream and the index of the event that set the entry off. */
   readonly stream: StreamKey;
   readonly index: number;
-  /** Among all that the event has set off. */
+  /** The number of the entry among all that the event has set off. */
   readonly number: number;
 }
 
-/** An event to be written. */
+/** An implied event to write. */
 export interface EmitEntry {
   readonly kind: "emit";
   readonly emission: Emission;
-  /** Of the trigger, and so of the implied event. */
+  /** The actor of the trigger, who is also the actor of the implied event. */
   readonly actor: PartyReference;
-  /** Of the trigger. */
+  /** The event type of the trigger. */
   readonly eventType: string;
-  /** Of the event to be written. */
+  /** The depth of the implied event. */
   readonly depth: number;
-  /** Of the request that began it all. */
+  /** The id of the request that began the chain. */
   readonly requestId: string;
-  /** On whose budget it is; absent where the trigger is the root and implies nothing else. */
+  /**
+   * The root whose budget it draws on; absent if the trigger is the root and implies nothing
+   * else.
+   */
   readonly root?: StoredRoot;
 }
 
-/** The event itself is to be shown to the sagas: it may start one, or one may wait for it. */
+/** Shows the event itself to the sagas: it may start one, or one may be waiting for it. */
 export interface SagasEntry {
   readonly kind: "sagas";
   readonly eventType: string;
@@ -45,24 +50,24 @@ export interface SagasEntry {
 
 export type OutboxEntry = EmitEntry | SagasEntry;
 
-/** An entry with its time: until then others leave it to the process that wrote it. */
+/** An entry with its time. Until it is due, other processes leave it to the one that wrote it. */
 export interface WaitingEntry {
   readonly entry: OutboxEntry;
   /** Milliseconds since 1970. */
   readonly sinceMs: number;
   readonly waitMs: number;
-  /** How often doing it has failed. */
+  /** The number of failed attempts. */
   readonly tries: number;
 }
 
-/** An entry that is in the outbox. */
+/** An entry as it is in the outbox. */
 export interface OutboxWork extends WaitingEntry {
   readonly place: OutboxPlace;
-  /** Of the value that is stored. */
+  /** Size of the stored value in bytes. */
   readonly bytes: number;
 }
 
-/** What tells the readers of an implied event where it comes from. */
+/** The part of an implied event that says where it comes from. */
 export interface ImpliedStamp {
   readonly actor: PartyReference;
   readonly implied_by: ImpliedBy;
@@ -75,14 +80,17 @@ export function impliedStamp(
   return { actor, implied_by: { key, event_type: eventType, stream_id: eventId(index), depth } };
 }
 
-/** The root of what an entry is about. */
+/** The root of the work in an entry. */
 export function entryRoot({ stream, index }: OutboxPlace, { root }: OutboxEntry): Root {
   return rootOf(root, stream, eventId(index));
 }
 
-/** Enough for the process that wrote an entry to do it, where that is alive. */
+/** Milliseconds; enough for the process that wrote an entry to do its work, if it is alive. */
 export const OWN_WAIT_MS = 1_000;
-/** Clocks of processes differ by less; a clock that was set back by more does not stop the work. */
+/**
+ * The clocks of two processes differ by less. If a clock is set back by more, work still goes
+ * on.
+ */
 const CLOCK_DIFFERENCE_MS = 10_000;
 
 export function isEntryDue({ sinceMs, waitMs }: WaitingEntry, nowMs: number): boolean {
@@ -90,8 +98,9 @@ export function isEntryDue({ sinceMs, waitMs }: WaitingEntry, nowMs: number): bo
 }
 
 /**
- * The pause before the next try of what has failed `tries` times: doubled each time, and shortened
- * by up to a half, by a `share` of 0 to 1, so that what failed together is not tried together.
+ * The pause in milliseconds before the next attempt after `tries` failures. It doubles with
+ * each failure and is shortened by up to a half, depending on `share` (0 to 1), so that entries
+ * that failed together are not retried together.
  */
 export function retryPauseMs(tries: number, share: number): number {
   const whole = limits.reactionRetryMsMin * 2 ** (tries - 1);

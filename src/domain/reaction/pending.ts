@@ -1,4 +1,4 @@
-/** What events have set off and what is not done yet, as operators see it and choose from it. */
+/** Pending work that events have set off, as operators list and filter it. */
 
 import { type EmitEntry, entryRoot, type OutboxWork } from "./outbox_entry.ts";
 import { rootKey, rootOf, type StoredRoot } from "./root.ts";
@@ -11,23 +11,23 @@ export type PendingKind = typeof PENDING_KINDS[number];
 /** One piece of pending work. */
 export interface PendingView {
   readonly kind: PendingKind;
-  /** The aggregate and the event to be written; of a saga, those of the event that it is about. */
+  /** The aggregate and type of the event to write; for a saga, those of the event it is about. */
   readonly key: StreamKey;
   readonly event_type: string;
-  /** The aggregate of the write that began it all. */
+  /** The aggregate of the write that began the chain. */
   readonly root_key: string;
-  /** When it was set off, and when a scheduled event is to be written. ISO 8601 UTC. */
+  /** When the work was set off, and when a scheduled event is due. ISO 8601 UTC. */
   readonly since: string;
   readonly fire_at?: string;
   readonly saga_id?: string;
-  /** How often doing it has failed. */
+  /** The number of failed attempts. */
   readonly tries: number;
 }
 
-/** Only what has all of these. */
+/** Selects the work that matches every given field. */
 export interface PendingFilter {
   readonly kind?: PendingKind;
-  /** Of the event to be written, or that a saga is about. */
+  /** The aggregate type of the event to write, or of the event that a saga is about. */
   readonly aggregate_type?: string;
   readonly event_type?: string;
   readonly root_key?: string;
@@ -35,13 +35,13 @@ export interface PendingFilter {
 
 export interface PendingCount {
   readonly count: number;
-  /** As stored. */
+  /** Size as stored. */
   readonly bytes: number;
-  /** Whether there are more than were counted. */
+  /** Whether there is more than was counted. */
   readonly is_more: boolean;
 }
 
-/** How much there is by kind, counted up to a limit, and the oldest of what was counted. */
+/** The amount of each kind, counted up to a limit, and the time of the oldest that was counted. */
 export interface PendingCounts {
   readonly implied: PendingCount;
   readonly scheduled: PendingCount;

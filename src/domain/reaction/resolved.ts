@@ -1,8 +1,8 @@
-/** What resolving a part of an entry for one trigger comes to: a value, nothing, or a failure. */
+/** The result of resolving a part of an entry for one trigger: a value, nothing, or a failure. */
 
 export type Resolved<T> =
   | { readonly kind: "value"; readonly value: T }
-  /** A path with a trailing `?` found nothing: what it stands in is left out. */
+  /** A path with a trailing `?` found nothing, so the part that contains it is left out. */
   | { readonly kind: "skip" }
   | { readonly kind: "failure"; readonly message: string };
 

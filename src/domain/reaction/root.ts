@@ -1,25 +1,27 @@
 /**
- * The root of what is set off: one write of a client. All that follows from it, over all depths,
- * draws on one budget, so a spec whose events set each other off comes to an end.
+ * The root of a chain of reactions: the client's write that began it.
  *
- * A timer that sets itself again would end with that budget although nothing is wrong with it: it
- * fires once an hour, for years. Such a timer draws on a budget of its environment for each hour.
+ * Everything that follows from a root, at any depth, draws on one budget. A spec whose events
+ * set each other off therefore comes to an end. A recurring timer, one that schedules itself
+ * again, would eventually exhaust that budget although nothing is wrong with it: it may fire
+ * once an hour for years. Recurring timers therefore draw on a budget that their environment
+ * has for each hour.
  */
 
 import type { StreamKey } from "../stream_key.ts";
 
 export interface Root {
-  /** `<stream key>/<id>`: the id of its event, or of its write where that has several. */
+  /** `<stream key>/<id>`: the id of the root event, or of the write if it has several events. */
   readonly of: string;
-  /** How many events its write has set off at once. */
+  /** The number of events that the write has set off at once. */
   readonly first: number;
-  /** `<aggregate_type>.<event_type>` of each scheduled event on the way from it to here. */
+  /** `<aggregate_type>.<event_type>` of each scheduled event on the path from the root to here. */
   readonly timers: readonly string[];
-  /** Whether a timer on the way has set itself again. */
+  /** Whether a timer on that path has scheduled itself again. */
   readonly isRecurring: boolean;
 }
 
-/** As it is kept with pending work; what is left out says the least. */
+/** A root as stored with pending work; fields with their default value are left out. */
 export interface StoredRoot {
   /** Absent: the event that the work belongs to is the root. */
   readonly of?: string;
@@ -29,7 +31,7 @@ export interface StoredRoot {
   readonly isRecurring?: true;
 }
 
-/** A way with so many different timers in a row counts as one that goes on for ever. */
+/** A path with this many different timers counts as recurring. */
 const TIMERS_MAX = 16;
 const MS_PER_HOUR = 3_600_000;
 
@@ -38,7 +40,7 @@ export function rootName(key: string, id: string): string {
   return `${key}/${id}`;
 }
 
-/** The stream to which a root was written. */
+/** The stream that a root was written to. */
 export function rootKey(of: string): StreamKey {
   return of.slice(0, of.lastIndexOf("/")) as StreamKey;
 }
@@ -53,7 +55,7 @@ export function rootOf(stored: StoredRoot | undefined, key: string, id: string):
   };
 }
 
-/** What work that belongs to an event of this root keeps of it. */
+/** The part of the root that is stored with the work of an event. */
 export function keptRoot({ of, first, timers, isRecurring }: Root): StoredRoot {
   return {
     of,
@@ -63,7 +65,7 @@ export function keptRoot({ of, first, timers, isRecurring }: Root): StoredRoot {
   };
 }
 
-/** The same of a scheduled event, whose type joins the way. */
+/** The same for a scheduled event, whose type is added to the path. */
 export function keptTimerRoot(stored: StoredRoot | undefined, timer: string): StoredRoot {
   const timers = stored?.timers ?? [];
   if (stored?.isRecurring) return stored;
@@ -73,12 +75,12 @@ export function keptTimerRoot(stored: StoredRoot | undefined, timer: string): St
   return { ...stored, timers: [...timers, timer] };
 }
 
-/** The hour since 1970 on whose budget a recurring timer draws. */
+/** The hour since 1970 whose budget a recurring timer draws on. */
 export function hourOf(nowMs: number): number {
   return Math.floor(nowMs / MS_PER_HOUR);
 }
 
-/** A moment in the hour after that of `nowMs`, by a `share` of 0 to 1. */
+/** A moment in the hour after `nowMs`, chosen by a `share` of 0 to 1. */
 export function momentOfNextHour(nowMs: number, share: number): number {
   return Math.floor((hourOf(nowMs) + 1 + share) * MS_PER_HOUR);
 }

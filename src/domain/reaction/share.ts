@@ -1,12 +1,14 @@
 /**
- * What is computed in one piece has a share of the budget of its event, so that no single template
- * or condition holds up others. Between such pieces the computing rests.
+ * Limits each template and condition to a share of its event's budget.
+ *
+ * A single template or condition is computed without a pause, so the limit keeps it from
+ * holding up others. The computation can pause between them.
  */
 
 import { type Evaluation } from "../handler/evaluation.ts";
 import { limits } from "../limits.ts";
 
-/** The same function; it takes at most `limits.pieceReactionWorkBytesMax` of the budget. */
+/** The same function, limited to `limits.pieceReactionWorkBytesMax` of the budget. */
 export function withinShare<T>(
   compute: (evaluation: Evaluation) => T,
 ): (evaluation: Evaluation) => T {

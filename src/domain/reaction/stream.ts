@@ -1,11 +1,12 @@
 /**
- * The stream that an entry names by `aggregate_type` and `id`. Decisions, section 11: "`emit` is
- * `{aggregate_type, id, event_type, data?}`, all templates over the trigger".
+ * Compiles the stream that an entry names by `aggregate_type` and `id`.
  *
- * - The id is normalized as everywhere; one that is no identifier is a failure, or a fault where
- *   the spec gives it.
- * - An id may also be the whole key of an aggregate of that type: so `$.key` names the trigger's
- *   own aggregate, and the `key` of another event in the data does as well.
+ * Both are templates over the trigger. See docs/reference/reactions.md.
+ *
+ * - The id is normalized like every id. An invalid identifier is a failure, or a fault of the
+ *   spec if the spec gives it literally.
+ * - An id may also be the whole key of an aggregate of that type. So `$.key` names the
+ *   trigger's own aggregate, and so does the `key` of another event found in the data.
  */
 
 import { addFault, childSite, type Evaluation, type Site } from "../handler/evaluation.ts";
@@ -25,12 +26,12 @@ export interface NamedStream {
 }
 
 export interface StreamField {
-  /** Where the spec gives it. */
+  /** The aggregate type, if the spec gives it literally. */
   readonly aggregateType: string | undefined;
   readonly resolve: (evaluation: Evaluation) => Resolved<NamedStream>;
 }
 
-/** Compiles `aggregate_type` and `id`; undefined where one of them is missing or faulty. */
+/** Compiles `aggregate_type` and `id`; undefined if one of them is missing or faulty. */
 export function streamAt(fields: JsonObject, site: Site, terms: Terms): StreamField | undefined {
   const type = textAt(fields, "aggregate_type", site);
   const id = textAt(fields, "id", site);
@@ -77,7 +78,7 @@ function resolver(type: TextField, id: TextField, terms: Terms): StreamField["re
   };
 }
 
-/** The name of a type as an event gives it; whether it is declared is seen when it is written. */
+/** The type name that an event gives. Whether it is declared is checked when it is written. */
 export function resolveTypeName(
   field: TextField,
   key: string,
@@ -91,7 +92,7 @@ export function resolveTypeName(
   return failed(`${key} "${excerpt(name)}" is not the name of a type`);
 }
 
-/** The stream of that id, which may be the whole key too. */
+/** The stream with that id; the id may also be the whole key. */
 export function nameStream(
   type: string,
   text: string,

@@ -1,6 +1,8 @@
 /**
- * What an implication may refer to, and what its compiler learns about the whole: the events it
- * names, for the check of cycles and for the types that a pending schedule waits for.
+ * The context in which implications are compiled, and what the compiler learns from them.
+ *
+ * It collects the events that implications name: for the check for cycles, and for the event
+ * types that a scheduled event waits for.
  */
 
 import type { ModuleCall } from "../wasm/module_call.ts";
@@ -12,18 +14,18 @@ import { didYouMean } from "../nearest_name.ts";
 /** Writable event types by aggregate type, as the spec declares them. */
 export type DeclaredTypes = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** An event that an entry writes, where both its types are known at deploy. */
+/** An event that an entry writes, if both of its types are known at deploy. */
 export interface NamedEvent {
   /** Dotted location of the entry. */
   readonly path: string;
   readonly aggregateType: string;
   readonly eventType: string;
-  /** True where it is written only after a delay. */
+  /** True if it is written only after a delay. */
   readonly scheduled: boolean;
 }
 
 export interface Terms {
-  /** The aggregate type whose events set the entries off. */
+  /** The aggregate type whose events trigger the entries. */
   readonly triggerType: string;
   readonly declared: DeclaredTypes;
   /** All event types of all aggregate types. */
@@ -31,15 +33,18 @@ export interface Terms {
   readonly singletons: ReadonlySet<string>;
   /** Filled while compiling. */
   readonly named: NamedEvent[];
-  /** Whether an entry may write events at once whose types only an event tells. */
+  /**
+   * Whether an entry may write, without a delay, events whose types are known only from the
+   * trigger.
+   */
   isOpen: boolean;
   /** `<aggregate_type>.<event_type>` of each `cancel_on`; filled while compiling. */
   readonly watched: Set<string>;
-  /** Calls of modules; filled while compiling. */
+  /** The module calls; filled while compiling. */
   readonly moduleCalls: ModuleCall[];
 }
 
-/** Reports an aggregate type that the spec does not declare; true when it does. */
+/** Reports an aggregate type that the spec does not declare; true if it is declared. */
 export function checkAggregateType(name: string, site: Site, terms: Terms): boolean {
   if (terms.declared.has(name)) return true;
   addFault(
@@ -52,8 +57,8 @@ export function checkAggregateType(name: string, site: Site, terms: Terms): bool
 }
 
 /**
- * Reports an event type that could not be written: a reserved one, or one that `aggregateType`, or
- * where that is not known every aggregate type, does not declare.
+ * Reports an event type that could not be written: a reserved one, or one that `aggregateType`
+ * does not declare. If `aggregateType` is unknown, any aggregate type may declare it.
  */
 export function checkEventType(
   name: string,

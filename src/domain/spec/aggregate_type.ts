@@ -1,4 +1,4 @@
-/** One aggregate type of a spec: its event types, their schemas and handlers. */
+/** Compiles one aggregate type of a spec: its event types with their schemas and handlers. */
 
 import { canonicalHash } from "../canonical_json.ts";
 import type { Handler } from "../handler/handler.ts";
@@ -12,12 +12,10 @@ import { type FaultList, joinKey } from "./fault_list.ts";
 import { checkTypeName } from "./party_types.ts";
 import { checkKnownKeys, requireObject } from "./shape.ts";
 
-/** Raised when handlers with the same definition begin to fold differently. */
+/** Raise this when handlers with an unchanged definition begin to fold differently. */
 const FOLD_FORMAT = 1;
 
-/**
- * Checks one entry of `aggregate_types`. What it gives is only of use when nothing was reported.
- */
+/** Checks one entry of `aggregate_types`. The result is usable only if no fault was reported. */
 export function* compileAggregateType(
   name: string,
   value: JsonValue,

@@ -1,7 +1,9 @@
 /**
- * The modules that a compiled spec calls, and the versions that they resolve to in one environment
- * at one moment. A spec is compiled without them; they are put beside it, and enter the hash under
- * which a type's states are kept. Decisions, section 8.
+ * Binds the modules that a compiled spec calls to their versions in one environment.
+ *
+ * A spec is compiled without knowing these versions, because an upload may change them at any
+ * time. Binding puts them beside the spec and into the hash under which a type's snapshots are
+ * stored. See docs/reference/modules.md.
  */
 
 import { hash } from "node:crypto";
@@ -12,18 +14,18 @@ import { type BlobVersion, referenceText, type ResolvedBlob } from "../wasm/blob
 import type { ModuleCall } from "../wasm/module_call.ts";
 import type { CompiledAggregateType, CompiledSpec } from "./compiled.ts";
 
-/** What an environment has for one reference. */
+/** What an environment has for one reference to a blob. */
 export interface FoundBlob {
-  /** The version it stands for. */
+  /** The version that the reference resolves to. */
   readonly blob?: BlobVersion;
-  /** The newest version of that name; 0 where there is none. */
+  /** The newest version of that name; 0 if there is none. */
   readonly latest: number;
 }
 
-/** By the text of the reference. */
+/** Keyed by the text of the reference. */
 export type FoundBlobs = ReadonlyMap<string, FoundBlob>;
 
-/** Why calls cannot be made: blobs that are not there, functions that they do not export. */
+/** Reports calls that cannot be made: the blob is missing, or does not export the function. */
 export function checkBlobs(calls: readonly ModuleCall[], found: FoundBlobs): Violation[] {
   return calls.flatMap((call) => {
     const { blob, latest } = found.get(referenceText(call.blob))!;
@@ -51,8 +53,8 @@ function missingExport({ entrypoint, path }: ModuleCall, blob: BlobVersion): Vio
 }
 
 /**
- * Which calls of a spec a new version of a blob would take over and cannot: it lacks the function.
- * The path is that of the export.
+ * Reports the calls of a spec that would go to a new version of a blob although it does not
+ * export the function. The path of each violation is that of the missing export.
  */
 export function checkTakeOver(spec: CompiledSpec, blob: BlobVersion): Violation[] {
   return callsOfLatest(spec, blob.name).filter(({ entrypoint }) =>
@@ -65,12 +67,12 @@ export function checkTakeOver(spec: CompiledSpec, blob: BlobVersion): Violation[
   }));
 }
 
-/** The calls that go to whatever version is the newest. */
+/** The calls that always go to the newest version of a blob. */
 export function callsOfLatest(spec: CompiledSpec, name: string): ModuleCall[] {
   return spec.moduleCalls.filter(({ blob }) => blob.name === name && blob.version === undefined);
 }
 
-/** `spec` with what its calls resolve to. Every one must have been found. */
+/** `spec` with the versions its calls resolve to. Every one of them must have been found. */
 export function bindBlobs(spec: CompiledSpec, found: FoundBlobs): CompiledSpec {
   if (spec.moduleCalls.length === 0) return spec;
   const blobs = new Map<string, ResolvedBlob>();
@@ -97,7 +99,7 @@ function bindType(
   return { ...type, blobs, foldHash };
 }
 
-/** Whether two bindings of the same spec are one. */
+/** Whether two bindings of the same spec resolve to the same versions. */
 export function isSameBinding(a: CompiledSpec, b: CompiledSpec): boolean {
   for (const [text, { version }] of a.blobs) {
     if (b.blobs.get(text)?.version !== version) return false;

@@ -1,5 +1,7 @@
 /**
- * Which redeploys would break senders, and what a redeploy changes at all. Spec: "Versioning".
+ * Finds the changes in a redeploy that would break senders, and lists all its changes.
+ *
+ * See docs/reference/specs.md.
  */
 
 import { canonicalJson } from "../canonical_json.ts";
@@ -12,13 +14,13 @@ import { compareEventSchemas } from "./schema_compatibility.ts";
 
 /**
  * The blocked changes from one deployed document to the next, each with its path and what to do
- * instead; empty when the redeploy is compatible. Both documents must have compiled.
+ * instead; empty if the redeploy is compatible. Both documents must have compiled.
  */
 export function checkCompatibility(before: JsonObject, after: JsonObject): Violation[] {
   return runAtOnce(compatibilitySteps(before, after));
 }
 
-/** The same, for documents that may be large. */
+/** The same in time slices, for documents that may be large. */
 export function* compatibilitySteps(before: JsonObject, after: JsonObject): Steps<Violation[]> {
   const faults = createFaultList();
   const typesAfter = objectIn(after, "aggregate_types");
@@ -46,7 +48,8 @@ function* compareEvents(
 ): Steps<void> {
   const eventsAfter = objectIn(after, "events");
   for (const [name, eventBefore] of Object.entries(objectIn(before, "events"))) {
-    // A system event is the platform's own: its entry is a handler, which may always change.
+    // A system event belongs to the platform: its entry is only a handler, which may always
+    // change.
     if (isSystemEventName(name)) continue;
     const place = joinKey(path, name);
     if (!Object.hasOwn(eventsAfter, name)) {
@@ -73,18 +76,18 @@ function objectIn(value: JsonValue, key: string): JsonObject {
   return isJsonObject(inner) ? inner : {};
 }
 
-/** Lines of one answer: a document has a bounded number, but not one worth reading beyond this. */
+/** Lines in one answer: the number of changes is bounded, but more are not worth reading. */
 const LINES_MAX = 200;
 
 /**
- * One line for each difference, e.g. `changed aggregate_types.order.events.was_paid.handler`; empty
- * when the documents say the same. Without `before`, everything is added.
+ * One line for each difference, e.g. `changed aggregate_types.order.events.was_paid.handler`;
+ * empty if the documents are equal. Without `before`, everything counts as added.
  */
 export function describeChanges(before: JsonObject | undefined, after: JsonObject): string[] {
   return runAtOnce(changesSteps(before, after));
 }
 
-/** The same, for documents that may be large. */
+/** The same in time slices, for documents that may be large. */
 export function* changesSteps(
   before: JsonObject | undefined,
   after: JsonObject,
@@ -96,7 +99,7 @@ export function* changesSteps(
   return [...lines.slice(0, LINES_MAX), `and ${more} more`];
 }
 
-/** Root key, aggregate type, `events`, event type, part of it: the level that lines speak of. */
+/** The depth that lines describe: root key, aggregate type, `events`, event type, part of it. */
 const DEPTH_OF_PARTS = 5;
 
 function* describeObject(
@@ -122,7 +125,7 @@ function* describeObject(
   }
 }
 
-/** A new container is named by its members, so that a first deploy lists every event type. */
+/** Lists a new container by its members, so that a first deploy lists every event type. */
 function describeAdded(value: JsonValue, path: string, depth: number, lines: string[]): void {
   const isContainer = path === "aggregate_types" || /^aggregate_types\.[^.]+$/.test(path) ||
     /^aggregate_types\.[^.]+\.events$/.test(path);

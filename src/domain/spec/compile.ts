@@ -1,6 +1,7 @@
 /**
- * A deployed document becomes a CompiledSpec, or the list of all its faults. Spec: "The spec
- * (deployed by the operator)".
+ * Compiles a deployed document to a CompiledSpec, or to the list of all its faults.
+ *
+ * See docs/reference/specs.md.
  */
 
 import { canonicalHashSteps } from "../canonical_json.ts";
@@ -29,22 +30,22 @@ export type SpecCompilation =
   | { readonly ok: false; readonly violations: readonly Violation[] };
 
 /**
- * Where a document is from. What is stored was checked when it was deployed, maybe by an older
- * version of the service: what only this one refuses in a schema is no fault of the spec then, but
- * keeps events of that type from being written (`stored_schema.ts`).
+ * Where a document comes from. A stored document was checked when it was deployed, perhaps by
+ * an older version of the service. A schema that only this version refuses is then not a fault
+ * of the spec; instead, events of that type are refused (`stored_schema.ts`).
  */
 export type SpecOrigin = "deploy" | "store";
 
 /**
- * Checks the inner `spec` object, as parsed from JSON, and makes it ready for writes and reads.
- * Reports every fault, up to `limits.violationsMax`; never throws. The document is kept, not
- * copied.
+ * Checks the inner `spec` object, as parsed from JSON, and prepares it for writes and reads.
+ * Reports every fault, up to `limits.violationsMax`; never throws. Keeps a reference to the
+ * document instead of copying it.
  */
 export function compileSpec(document: unknown): SpecCompilation {
   return runAtOnce(compileSpecSteps(document));
 }
 
-/** The same, for documents that may be large. */
+/** The same in time slices, for documents that may be large. */
 export function* compileSpecSteps(
   document: unknown,
   origin: SpecOrigin = "deploy",
@@ -60,7 +61,7 @@ export function* compileSpecSteps(
   return { ok: true, spec, warnings: warnings.faults };
 }
 
-/** Checked, and made ready for its events: so none of them has to wait for it. */
+/** Compiles the spec and also prepares its validators, so that no event has to wait for them. */
 export function* prepareSpecSteps(
   document: unknown,
   origin: SpecOrigin = "deploy",
@@ -190,7 +191,7 @@ function checkRootKeys(document: JsonObject, faults: FaultList): void {
   checkKnownKeys(rest, ROOT_KEYS, "", faults);
 }
 
-/** What belongs elsewhere, and where. */
+/** Keys that belong elsewhere, and where. */
 const MOVED_KEYS: Readonly<Record<string, string>> = {
   listeners: 'Listeners belong in "modules": {"modules": {"listeners": {...}}}.',
   sagas: 'Sagas belong in "modules": {"modules": {"sagas": {...}}}.',

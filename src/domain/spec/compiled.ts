@@ -1,4 +1,4 @@
-/** A spec that has been checked: what writes and reads ask, ready to be asked. */
+/** The types of a checked spec, in the form that writes and reads use. */
 
 import { nameHint } from "../nearest_name.ts";
 import type { Budget } from "../budget.ts";
@@ -17,15 +17,15 @@ import type { ModuleCall } from "../wasm/module_call.ts";
 
 export interface CompiledSpec {
   /**
-   * SHA-256 (hex) of the document as canonical JSON (keys sorted), annotations included; empty for
-   * an environment before its first deploy.
+   * SHA-256 (hex) of the document as canonical JSON (sorted keys), including annotations; empty
+   * for an environment before its first deploy.
    */
   readonly hash: string;
   readonly document: JsonObject;
   readonly aggregateTypes: ReadonlyMap<string, CompiledAggregateType>;
   readonly agentTypes: ReadonlySet<string>;
   readonly targetTypes: ReadonlySet<string>;
-  /** Declared singletons and `global`. */
+  /** The declared singletons and `global`. */
   readonly singletons: ReadonlySet<string>;
   /** `<aggregate_type>.<event_type>` of each event that a `cancel_on` of this spec names. */
   readonly watched: ReadonlySet<string>;
@@ -33,32 +33,35 @@ export interface CompiledSpec {
   readonly sagas: ReadonlyMap<string, CompiledSaga>;
   /** `modules.listeners` by name. */
   readonly listeners: ReadonlyMap<string, Listener>;
-  /** Which of them hear an event. */
+  /** Finds the listeners whose patterns match an event. */
   readonly listenersOf: ListenerIndex;
-  /** All calls of WebAssembly modules in it. */
+  /** All calls of WebAssembly modules in the spec. */
   readonly moduleCalls: readonly ModuleCall[];
-  /** What they resolve to, by the text of the reference. Empty until bound (`bind_blobs.ts`). */
+  /**
+   * The versions these resolve to, by the text of the reference. Empty until bound
+   * (`bind_blobs.ts`).
+   */
   readonly blobs: ReadonlyMap<string, ResolvedBlob>;
 }
 
 export interface CompiledAggregateType {
   readonly name: string;
   readonly events: ReadonlyMap<string, CompiledEventType>;
-  /** By event type; system events with a handler are in, events without one are not. */
+  /** By event type, including system events that have a handler. */
   readonly handlers: ReadonlyMap<string, Handler>;
-  /** What `handlers` were compiled from, as the spec has it. */
+  /** The definitions that `handlers` were compiled from, as the spec has them. */
   readonly handlerDefinitions: JsonObject;
-  /** Events that a WebAssembly module folds, by event type; these are not in `handlers`. */
+  /** Module calls that fold events, by event type; these event types are not in `handlers`. */
   readonly wasmHandlers: ReadonlyMap<string, ModuleCall>;
-  /** Those of the spec, where this type has `wasmHandlers`. */
+  /** The blobs of the spec, if this type has `wasmHandlers`. */
   readonly blobs: ReadonlyMap<string, ResolvedBlob>;
   /** False for types in `modules.never_cache`. */
   readonly cached: boolean;
-  /** SHA-256 (hex) of its handlers by event type, as the spec has them. */
+  /** SHA-256 (hex) of the handler definitions by event type, as the spec has them. */
   readonly definitionHash: string;
   /**
-   * SHA-256 (hex) of all that decides how this type folds: the same, with the modules that its
-   * handlers resolve to.
+   * SHA-256 (hex) of everything that determines how this type folds: the handler definitions
+   * and the modules that they resolve to.
    */
   readonly foldHash: string;
 }
@@ -66,23 +69,26 @@ export interface CompiledAggregateType {
 export interface CompiledEventType {
   readonly name: string;
   /**
-   * The faults of `data`, at most `limits.schemaDetailsMax`; empty when it is valid. `work` is
-   * shared by the events of one write.
+   * The faults of `data`, at most `limits.schemaDetailsMax`; empty if it is valid. The events
+   * of one write share `work`.
    */
   readonly validateData: (data: JsonObject, work?: Budget) => readonly DataFault[];
-  /** Makes `validateData` ready. Left out, the first event does it, in one piece. */
+  /**
+   * Compiles the validator in time slices. If it is not called, the first event does so at
+   * once.
+   */
   readonly prepare: () => Steps<void>;
   readonly allowSkipOcc: boolean;
   readonly hasImplications: boolean;
-  /** What an event of this type sets off; absent where it declares no implications. */
+  /** What an event of this type sets off; absent if it declares no implications. */
   readonly reactions?: CompiledReactions;
-  /** Which events it may imply; absent where that is none. */
+  /** The events it may imply; absent if there are none. */
   readonly mayImply?: ImpliedTypes;
-  /** Finds its point in valid data; absent where it declares none. */
+  /** Finds the point in valid data; absent if the type declares none. */
   readonly locate?: GeoReader;
 }
 
-/** Refuses an aggregate type that `spec` does not have, and tells whether there is one at all. */
+/** Refuses an aggregate type that `spec` lacks; says so if no spec has been deployed at all. */
 export function refuseAggregateType(
   spec: CompiledSpec,
   aggregateType: string,

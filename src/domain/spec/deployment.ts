@@ -1,4 +1,4 @@
-/** What deploying a spec asks and answers. */
+/** The request and the answer of a spec deploy. */
 
 import type { Violation } from "../refusal.ts";
 
@@ -13,7 +13,7 @@ export interface DeployedSpec {
   readonly spec_hash: string;
   /** 1 for the first deployed spec of an environment. */
   readonly version: number;
-  /** What differs from the current spec, one line each; empty when nothing does. */
+  /** The differences from the current spec, one line each; empty if there are none. */
   readonly changes: readonly string[];
   readonly warnings: readonly Violation[];
 }

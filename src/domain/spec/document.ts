@@ -1,6 +1,7 @@
 /**
- * The shape of a deployed spec: which keys each level has, and how things may be called. Spec: "The
- * spec (deployed by the operator)"; names as in decisions 2.
+ * The form of a spec document: the keys of each level, and the names that are reserved.
+ *
+ * See docs/reference/specs.md and docs/reference/identifiers.md.
  */
 
 export const ANNOTATIONS = ["title", "description", "examples"] as const;
@@ -29,7 +30,7 @@ export const EVENT_TYPE_KEYS = [
 
 export const MODULE_KEYS = ["never_cache", "sagas", "listeners"] as const;
 
-/** Aggregate types that would hide a path of the service's own. */
+/** Aggregate types that would hide one of the service's own paths. */
 export const RESERVED_AGGREGATE_TYPES: ReadonlySet<string> = new Set(["api", "health", "metrics"]);
 
 /** Event types that would hide `/{type}/{id}/length` and its neighbours. */
@@ -40,7 +41,7 @@ export const RESERVED_SINGLETONS: ReadonlySet<string> = new Set(["nearby"]);
 
 const SYSTEM_EVENT_NAME = /^_[a-z0-9_]{1,63}$/;
 
-/** Event types of the platform, such as `_was_tombstoned`. */
+/** True for event types of the platform, such as `_was_tombstoned`. */
 export function isSystemEventName(text: string): boolean {
   return SYSTEM_EVENT_NAME.test(text);
 }

@@ -1,6 +1,8 @@
 /**
- * The JSON Schema (Draft 2020-12) of one event type: checked at deploy, then asked for each event.
- * Spec: "Event definition", field `schema`; `format` is asserted, as decisions 3 say.
+ * Compiles the JSON Schema (Draft 2020-12) of an event type to a validator of event data.
+ *
+ * A schema is checked at deploy and run for each event; `format` is asserted. See
+ * docs/reference/specs.md.
  */
 
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -26,26 +28,29 @@ import { countParts, PARTS } from "./schema/schema_size.ts";
 
 export type ValidateData = CompiledEventType["validateData"];
 
-/** Nothing known gets here; if it does, the deploy is refused rather than the server hurt. */
+/**
+ * Thrown when a checked schema does not compile. No known schema does this. If one should, the
+ * deploy is refused, which is better than a failure while events are written.
+ */
 export class SchemaNotCompiled extends Error {
   override readonly name = "SchemaNotCompiled";
 }
 
-/** What is made of one schema. */
+/** The validator of one schema. */
 export interface EventValidator {
   readonly validate: ValidateData;
   readonly prepare: CompiledEventType["prepare"];
 }
 
-/** Compiles the schemas of one spec. It and its validators live no longer than that spec. */
+/** Compiles the schemas of one spec. The compiler and its validators live as long as that spec. */
 export interface SchemaCompiler {
-  /** The validator, or undefined after reporting what is wrong with the schema at `path`. */
+  /** Returns the validator, or undefined after reporting the faults of the schema at `path`. */
   compile(schema: JsonValue, path: string, faults: FaultList): Steps<EventValidator | undefined>;
 }
 
 /**
- * Parts of all event schemas of one spec, each different schema counted once. Keeps a deploy from
- * holding up all other requests for over a second.
+ * Maximum number of parts in all event schemas of one spec; equal schemas count once. It keeps
+ * a deploy from holding up all other requests for over a second.
  */
 const PARTS_MAX = 20_000;
 
@@ -54,14 +59,14 @@ interface Compiling {
   readonly budget: Budget;
   readonly calls: Calls;
   readonly items: ItemRecords;
-  /** By canonical hash: event types often share a schema. */
+  /** By canonical hash, because event types often share a schema. */
   readonly validators: Map<string, EventValidator>;
   readonly patterns: PatternSet;
   readonly warnings: FaultList;
   partsLeft: number;
 }
 
-/** What a schema says in vain goes to `warnings`, once for equal schemas. */
+/** Parts of a schema that have no effect go to `warnings`, once for equal schemas. */
 export function createSchemaCompiler(warnings = createFaultList()): SchemaCompiler {
   const budget = newBudget(0);
   const patterns = createPatternSet();
@@ -80,7 +85,10 @@ export function createSchemaCompiler(warnings = createFaultList()): SchemaCompil
   return { compile: (schema, path, faults) => compileSchema(schema, path, faults, compiling) };
 }
 
-/** Schemas reach it checked and rewritten, so its own strictness and meta-schemas are off. */
+/**
+ * Schemas are checked and rewritten beforehand, so ajv's own strictness and meta-schemas are
+ * off.
+ */
 function createAjv(
   budget: Budget,
   patterns: PatternSet,
@@ -94,11 +102,11 @@ function createAjv(
     addUsedSchema: false,
     logger: false,
     allErrors: true,
-    // Faults are put into words by ourselves; leaving these out halves the time to compile.
+    // We word the faults ourselves; leaving ajv's messages out halves the time to compile.
     messages: false,
-    // `constructor` and the like are never found on a prototype.
+    // So that `constructor` and the like are never found on a prototype.
     ownProperties: true,
-    // A large definition is compiled once, however often it is referred to.
+    // A large definition is compiled once, however often it is referenced.
     inlineRefs: false,
     code: { regExp: linearRegExp(budget, patterns), optimize: false },
   });
@@ -117,7 +125,7 @@ function linearRegExp(budget: Budget, patterns: PatternSet) {
     const test = (text: string) => pattern.test(text, budget);
     return { test, toString: () => source };
   }
-  // Only read when validators are written out as source text, which ours never are.
+  // Read only when ajv writes validators out as source text, which we never do.
   return Object.assign(regExp, { code: "compilePattern" }) as never;
 }
 
@@ -149,11 +157,11 @@ function* compileSchema(
   return validator;
 }
 
-/** Compiled when it is prepared, or else by the first event that needs it. */
+/** The validator is compiled by `prepare`, or else by the first event that needs it. */
 function createValidator(references: References, compiling: Compiling): EventValidator {
   const slots: Slot[] = [];
   let scope: DynamicScope | undefined;
-  /** What is still to be compiled; undefined once it is. */
+  /** The schema while it still has to be compiled; undefined afterwards. */
   let source: References | undefined = references;
 
   function* prepare(): Steps<void> {
@@ -163,7 +171,7 @@ function createValidator(references: References, compiling: Compiling): EventVal
     const unevaluated = usesUnevaluated(source);
     const records = itemRecordsOf(source);
     for (const [number, schema] of functions.entries()) {
-      // Others may have compiled this one, or another one, while this one was resting.
+      // While this run paused, another one may have compiled this function or others.
       if (slots[number]?.validate === undefined) {
         compileFunction(schema, number, { slots, scope, unevaluated, records }, compiling);
       }
@@ -180,7 +188,7 @@ function createValidator(references: References, compiling: Compiling): EventVal
   return { validate, prepare };
 }
 
-/** What all functions of one schema share. */
+/** The context that all functions of one schema share. */
 interface Around extends Calls {
   readonly unevaluated: boolean;
   readonly records: ItemRecords;
@@ -220,7 +228,7 @@ function validateWithin(
     if (!(error instanceof BudgetSpent) && !(error instanceof RangeError)) throw error;
     return [{ path: "data", message: "takes too much work to check against its schema" }];
   } finally {
-    // They hold on to the data, and the validator lives as long as the spec.
+    // Errors hold references to the data, and the validator lives as long as the spec.
     if (budget.left < 0 || validate.errors != null) {
       for (const slot of slots) slot.validate!.errors = null;
     }

@@ -1,4 +1,8 @@
-/** One event type of a spec. Spec: "Event definition". */
+/**
+ * Compiles one event type of a spec.
+ *
+ * See docs/reference/specs.md.
+ */
 
 import { compileHandler } from "../handler/compile_handler.ts";
 import type { Handler } from "../handler/handler.ts";
@@ -25,16 +29,16 @@ export interface CompiledDefinition {
   readonly handlerDefinition?: JsonValue;
 }
 
-/** What the parts of an event definition are compiled with. */
+/** The compilers for the parts of an event definition. */
 export interface PartCompilers {
   readonly schemas: SchemaCompiler;
   readonly implications: ImplicationsCompiler;
   readonly geoTypes: ReadonlyMap<string, GeoType>;
-  /** Undefined where nobody reads them. */
+  /** Undefined if nobody reads the warnings. */
   readonly warnings: FaultList | undefined;
 }
 
-/** Checks one event definition. What it gives is only of use when nothing was reported. */
+/** Checks one event definition. The result is usable only if no fault was reported. */
 export function* compileEventType(
   aggregateType: string,
   name: string,
@@ -135,7 +139,7 @@ function compileDefinedHandler(
   return undefined;
 }
 
-/** Spec: "WebAssembly handler configuration"; nothing stands beside `wasm`. */
+/** Compiles a handler that calls a WebAssembly module; `wasm` must be its only key. */
 function compileWasmHandler(
   value: JsonObject,
   path: string,

@@ -1,14 +1,14 @@
-/** Collects the faults of one document: all of them, up to a bound, each with its path. */
+/** Collects the faults of one document: all of them, up to a limit, each with its path. */
 
 import { limits } from "../limits.ts";
 import type { Violation } from "../refusal.ts";
 
-/** Where faults are reported to while a document is walked. */
+/** Collects the faults found while a document is walked. */
 export interface FaultList {
   readonly faults: readonly Violation[];
   add(rule: string, path: string, message: string, hint: string): void;
   addAll(violations: readonly Violation[]): void;
-  /** True when more would be dropped: walks may end early. */
+  /** True when further faults would be dropped, so that a walk may end early. */
   isFull(): boolean;
 }
 
@@ -28,7 +28,7 @@ export function createFaultList(max: number = limits.violationsMax): FaultList {
 
 const PLAIN_KEY = /^[A-Za-z_$][A-Za-z0-9_$-]*$/;
 
-/** `a.b` for plain keys, `a["odd key"]` for others, `b` where there is no parent. */
+/** `a.b` for plain keys, `a["odd key"]` for others, `b` if there is no parent. */
 export function joinKey(path: string, key: string): string {
   if (!PLAIN_KEY.test(key)) return `${path}[${JSON.stringify(shorten(key))}]`;
   return path === "" ? key : `${path}.${key}`;
@@ -39,7 +39,7 @@ export function joinIndex(path: string, index: number): string {
   return `${path}[${index}]`;
 }
 
-/** Foreign text for a message: at most 80 characters of it. */
+/** Shortens text from outside for a message, to 80 characters at most. */
 export function shorten(text: string): string {
   return text.length <= 80 ? text : text.slice(0, 77) + "...";
 }

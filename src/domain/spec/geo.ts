@@ -1,6 +1,7 @@
 /**
- * `geo_types`, and the `geo` of event types: which part of an event's data is a point. Spec: "The
- * spec (deployed by the operator)"; decided in "Geo".
+ * Compiles `geo_types`, and the `geo` of event types: which part of an event's data is a point.
+ *
+ * See docs/reference/geo.md.
  */
 
 import { type GeoReader, geoReader, type GeoType } from "../geo/attachment.ts";
@@ -12,18 +13,21 @@ import { type FaultList, joinIndex, joinKey, shorten } from "./fault_list.ts";
 import { checkTypeName } from "./party_types.ts";
 import { checkKnownKeys, requireObject, requireUniqueStrings } from "./shape.ts";
 
-/** There without being declared, as the contract's example of an attachment has it. */
+/** The type `point`, which is available without being declared. */
 const BUILT_IN: GeoType = { name: "point", lat: "lat", lng: "lng" };
 
 const TYPE_HINT = 'For example {"type": "point", "properties": ["lat", "lng"]}.';
 const GEO_HINT = 'For example {"type": "place", "path": "$.data.location"}.';
 const PATH_HINT = 'For example "$.data.location".';
 const PROPERTIES_HINT = "The first holds the latitude, the second the longitude.";
-/** Names whose meaning is beyond doubt, so that a swapped pair is found before any point is. */
+/** Unambiguous names: with them a deploy detects a swapped pair before any point is stored. */
 const LATITUDE_NAMES: ReadonlySet<string> = new Set(["lat", "latitude"]);
 const LONGITUDE_NAMES: ReadonlySet<string> = new Set(["lng", "lon", "long", "longitude"]);
 
-/** The geo types of a spec by name, and `point`. Faulty ones are in too, for they are declared. */
+/**
+ * The geo types of a spec by name, and `point`. Includes faulty ones, because they are
+ * declared.
+ */
 export function compileGeoTypes(
   document: JsonObject,
   faults: FaultList,
@@ -89,7 +93,7 @@ function checkOrder(lat: string, lng: string, path: string, faults: FaultList): 
   faults.add("geo_properties", path, message, PROPERTIES_HINT);
 }
 
-/** How the point of an event is found; undefined where its type declares none, as `{}` too says. */
+/** How the point of an event is found; undefined if its type declares none (absent or `{}`). */
 export function compileGeo(
   value: JsonValue | undefined,
   types: ReadonlyMap<string, GeoType>,
@@ -127,7 +131,7 @@ function requireText(
   return undefined;
 }
 
-/** The steps below the data. */
+/** The steps of a path below `$.data`. */
 function parsePath(text: string, path: string, faults: FaultList): readonly Segment[] | undefined {
   const parsed = text.startsWith("$.") ? parseSegments(text.slice(1)) : undefined;
   if (parsed === undefined || !parsed.ok) {

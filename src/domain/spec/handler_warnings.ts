@@ -1,6 +1,8 @@
 /**
- * What a handler says that is allowed and hardly meant: a path into the data that no event can
- * have, for its schema is closed there, and a text that looks like a path.
+ * Warns of parts of a handler that are allowed but hardly intended.
+ *
+ * These are a path into the data that no event can have because its schema is closed there, and
+ * a text that looks like a path.
  */
 
 import { type Budget, BudgetSpent, newBudget, spend } from "../budget.ts";
@@ -12,12 +14,15 @@ import { type FaultList, joinIndex, joinKey, shorten } from "./fault_list.ts";
 import { findReferencesSteps } from "./schema/references.ts";
 import { type SchemaAt, viewSchema } from "./schema/view.ts";
 
-/** Of looking at the schemas that one handler's paths lead through; what is left is not judged. */
+/**
+ * Budget for examining the schemas that one handler's paths lead through; the rest is not
+ * judged.
+ */
 const UNITS_MAX = 1_000_000;
 const UNITS_PER_STEP = 16;
 const DATA_PATH = /^\$\.data(?=[.[])/;
 const PLAIN_PATH = /^(?:data|metadata|state)(?:\.[A-Za-z_][A-Za-z0-9_]*|\[[0-9]+\])+$/;
-/** Fields of operations that hold places in the state and names, not values. */
+/** Fields of operations that hold names or locations in the state rather than values. */
 const NO_VALUES: ReadonlySet<string> = new Set(["target", "as", "key", "$literal"]);
 
 interface Text {
@@ -25,7 +30,7 @@ interface Text {
   readonly path: string;
 }
 
-/** Warns of texts in `handler`, which has compiled, as has the `schema` of its event type. */
+/** Warns of texts in `handler`. The handler and the `schema` of its event type have compiled. */
 export function* warnOfHandler(
   handler: JsonValue,
   schema: JsonValue,
@@ -49,7 +54,7 @@ export function* warnOfHandler(
   }
 }
 
-/** All texts that stand for values, each with its place. */
+/** Collects all texts that stand for values, each with its path. */
 function collectTexts(node: JsonValue, path: string, into: Text[]): void {
   if (typeof node === "string") into.push({ text: node, path });
   if (typeof node !== "object" || node === null) return;
@@ -98,13 +103,13 @@ interface Miss {
   readonly known: Iterable<string>;
 }
 
-/** Where the schema rules the path out; undefined where it does not, or does not say. */
+/** Where the schema rules the path out; undefined if it does not or cannot tell. */
 function findMiss(root: SchemaAt, segments: readonly Segment[], budget: Budget): Miss | undefined {
   let at = root;
   for (const segment of segments) {
     spend(budget, UNITS_PER_STEP);
     const { types, properties, held, branches, isOpen } = viewSchema(at, budget);
-    // Forms and conditions may bring more than is declared here.
+    // Alternatives and conditions may allow more than is declared here.
     const isPlain = [...branches.values()].every((forms) => forms.length === 0) &&
       [...held.keys()].every((name) => name === "items" || name === "additionalProperties");
     const name = segment.name ?? "";

@@ -1,12 +1,14 @@
 /**
- * Warns of implications that may go round for ever. Decisions, section 11: "cycles get a warning".
- * Only types that stand in the spec itself are looked at; a path may lead anywhere.
+ * Warns of implications that may form an endless cycle.
+ *
+ * Only types written in the spec itself are followed; a path could lead anywhere. See
+ * docs/reference/reactions.md.
  */
 
 import type { NamedEvent } from "../reaction/terms.ts";
 import type { FaultList } from "./fault_list.ts";
 
-/** Events of a cycle that a warning names. */
+/** Maximum number of events of a cycle that a warning names. */
 const SHOWN_MAX = 12;
 
 interface Edge {
@@ -16,19 +18,20 @@ interface Edge {
   readonly scheduled: boolean;
 }
 
-/** An event type on the way from where the search began. */
+/** An event type on the current path of the search. */
 interface Stop {
   readonly name: string;
-  /** How it was reached; undefined for the first. */
+  /** The edge it was reached by; undefined for the first. */
   readonly via: Edge | undefined;
   readonly edges: readonly Edge[];
   next: number;
 }
 
 /**
- * Goes from each event type to those it implies, in depth first, and warns of each step back to a
- * type on the way: at least one for every group of types that imply each other. `named` has what
- * each type implies, by `<aggregate_type>.<event_type>`. Linear in the number of implications.
+ * Searches depth first from each event type to those it implies, and warns of each edge back to
+ * a type on the current path. This gives at least one warning for every group of types that
+ * imply each other. `named` holds the events each type implies, by
+ * `<aggregate_type>.<event_type>`. Linear in the number of implications.
  */
 export function warnOfImplicationCycles(
   named: ReadonlyMap<string, readonly NamedEvent[]>,
@@ -36,7 +39,7 @@ export function warnOfImplicationCycles(
 ): void {
   const finished = new Set<string>();
   const way: Stop[] = [];
-  /** Where on the way each of its stops is. */
+  /** The index of each stop on the current path. */
   const depths = new Map<string, number>();
   function enter(name: string, via: Edge | undefined): void {
     if (finished.has(name)) return;
@@ -58,7 +61,7 @@ export function warnOfImplicationCycles(
   }
 }
 
-/** One edge to each event type: at once where one of its entries does not wait. */
+/** One edge to each event type; it counts as immediate if any of its entries has no delay. */
 function edgesFrom(named: readonly NamedEvent[]): Edge[] {
   const edges = new Map<string, Edge>();
   for (const { path, aggregateType, eventType, scheduled } of named) {

@@ -1,4 +1,4 @@
-/** `implications` of the event types of one spec, and what is only seen across all of them. */
+/** Compiles the `implications` of all event types of a spec, and checks them together. */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import type { CompiledReactions } from "../reaction/action.ts";
@@ -9,7 +9,7 @@ import type { ModuleCall } from "../wasm/module_call.ts";
 import type { FaultList } from "./fault_list.ts";
 import { warnOfImplicationCycles } from "./implication_cycles.ts";
 
-/** The event type whose definition holds the implications. */
+/** The event type whose definition contains the implications. */
 export interface ImplicationsTrigger {
   readonly aggregateType: string;
   readonly eventType: string;
@@ -17,14 +17,14 @@ export interface ImplicationsTrigger {
   readonly path: string;
 }
 
-/** What an event type sets off, in both forms that are asked for. */
+/** What an event type sets off, and which types it may imply. */
 export interface CompiledImplications {
   readonly reactions: CompiledReactions;
   readonly mayImply: ImpliedTypes;
 }
 
 export interface ImplicationsCompiler {
-  /** Undefined where there are none, or where faults have been reported. */
+  /** Undefined if there are no implications or a fault was reported. */
   compile(
     definition: JsonValue | undefined,
     trigger: ImplicationsTrigger,
@@ -32,13 +32,13 @@ export interface ImplicationsCompiler {
   ): CompiledImplications | undefined;
   /** `<aggregate_type>.<event_type>` of each `cancel_on` compiled so far. */
   readonly watched: ReadonlySet<string>;
-  /** Of all compiled so far. */
+  /** The module calls of everything compiled so far. */
   readonly moduleCalls: readonly ModuleCall[];
-  /** Asked when all are compiled. */
+  /** Call this when all implications have been compiled. */
   warnOfCycles(warnings: FaultList): void;
 }
 
-/** One compiler serves one document, whose types the implications may name. */
+/** A compiler serves one document, whose types the implications may name. */
 export function createImplicationsCompiler(
   document: JsonObject,
   singletons: ReadonlySet<string>,
@@ -82,7 +82,7 @@ export function createImplicationsCompiler(
   };
 }
 
-/** The event types that may be written, as far as the document has the right form. */
+/** The writable event types, as far as the document has the right form. */
 export function declaredTypes(document: JsonObject): DeclaredTypes {
   const types = isJsonObject(document.aggregate_types) ? document.aggregate_types : {};
   return new Map(

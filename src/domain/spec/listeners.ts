@@ -1,6 +1,7 @@
 /**
- * `modules.listeners`: each checked, with every fault it has; and whether they may be deployed to
- * an environment. Decisions, section 14. No message ever holds a secret.
+ * Compiles `modules.listeners`, and checks whether they may be deployed to an environment.
+ *
+ * Every fault is reported; no message ever contains a secret. See docs/reference/listeners.md.
  */
 
 import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
@@ -25,7 +26,7 @@ const SECRET_HINT =
   `Use ${limits.listenerSecretCharactersMin} to ${limits.listenerSecretCharactersMax} random characters.`;
 const EVENTS_HINT = 'For example ["order.was_placed", "order.*"], or ["*"] for all events.';
 
-/** The listeners of a spec by name. What it gives is only of use when nothing was reported. */
+/** The listeners of a spec by name. The result is usable only if no fault was reported. */
 export function compileListeners(
   document: JsonObject,
   faults: FaultList,
@@ -62,8 +63,9 @@ export function compileListeners(
 }
 
 /**
- * What forbids these listeners in an environment; else they may be deployed there. Apart from the
- * compiler, for a spec that is stored must compile whatever the settings of today say.
+ * Reports what forbids these listeners in an environment; empty if they may be deployed there.
+ * This check is separate from the compiler because a stored spec must compile whatever today's
+ * settings are.
  */
 export function checkListenersFor(
   listeners: Iterable<Listener>,
@@ -90,7 +92,7 @@ export function checkListenersFor(
   return faults.faults;
 }
 
-/** The text, where it is one; else undefined, which has then been reported. */
+/** The value if it is a string; otherwise reports a fault and returns undefined. */
 function requireText(
   value: JsonValue | undefined,
   path: string,
@@ -121,7 +123,7 @@ function compileUrl(value: JsonValue | undefined, path: string, faults: FaultLis
     faults.add("url_invalid", path, message, URL_HINT);
     return "";
   }
-  // Such a text may hold a password, so it is not repeated.
+  // The URL may contain a password, so the messages below do not repeat it.
   if (url.username !== "" || url.password !== "") {
     const message = "A listener's URL has no user and no password.";
     faults.add("url_with_credentials", path, message, "Put a token into the path or the query.");

@@ -1,4 +1,8 @@
-/** `modules`: what is not cached; sagas and listeners have compilers of their own. */
+/**
+ * Compiles `modules.never_cache` and checks the keys of `modules`.
+ *
+ * Sagas and listeners have compilers of their own.
+ */
 
 import type { JsonObject } from "../json.ts";
 import { MODULE_KEYS } from "./document.ts";
@@ -6,7 +10,7 @@ import { type FaultList, shorten } from "./fault_list.ts";
 import { didYouMean } from "../nearest_name.ts";
 import { checkKnownKeys, requireObject, requireUniqueStrings } from "./shape.ts";
 
-/** Checks `modules` and gives the aggregate types that are never cached. */
+/** Checks `modules` and returns the aggregate types that are never cached. */
 export function compileModules(
   document: JsonObject,
   declaredTypes: readonly string[],

@@ -1,4 +1,8 @@
-/** `agent_types` and `target_types`: who may act, and on whose behalf. Spec: "Reserved tokens". */
+/**
+ * Compiles `agent_types` and `target_types`: who may act, and on whose behalf.
+ *
+ * See docs/reference/specs.md.
+ */
 
 import type { JsonObject } from "../json.ts";
 import { isTypeName, TYPE_NAME_HINT } from "../type_name.ts";
@@ -30,7 +34,7 @@ export function compileAgentTypes(document: JsonObject, faults: FaultList): Read
   return new Set(names.map(({ text }) => text));
 }
 
-/** The declared target types; none when the key is absent. */
+/** The declared target types; none if the key is absent. */
 export function compileTargetTypes(document: JsonObject, faults: FaultList): ReadonlySet<string> {
   if (document.target_types === undefined) return new Set();
   const hint = 'For example ["customer"].';
@@ -39,7 +43,7 @@ export function compileTargetTypes(document: JsonObject, faults: FaultList): Rea
   return new Set(names.map(({ text }) => text));
 }
 
-/** Reports a name that is no type name. */
+/** Reports a name that is not a valid type name. */
 export function checkTypeName(text: string, what: string, path: string, faults: FaultList): void {
   if (isTypeName(text)) return;
   faults.add(

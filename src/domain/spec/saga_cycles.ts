@@ -1,12 +1,14 @@
 /**
- * Warns of sagas that may start one another without end. Only what is written down as a plain name
- * is looked at; at run time the depth of events that follow from events is limited in any case.
+ * Warns of sagas that may start one another without end.
+ *
+ * Only types written as plain names are followed. At run time the depth of chained events is
+ * limited in any case.
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { type FaultList, joinKey } from "./fault_list.ts";
 
-/** One warning for each saga from which a chain of triggers leads back to itself. */
+/** Gives one warning for each saga from which a chain of triggers leads back to itself. */
 export function warnOfSagaCycles(sagas: JsonObject, path: string, warnings: FaultList): void {
   const next = new Map<string, readonly string[]>();
   const triggered = groupByTrigger(sagas);
@@ -56,7 +58,7 @@ function nameOf(value: JsonValue | undefined): string | undefined {
   return `${aggregateType}.${eventType}`;
 }
 
-/** The shortest way from `start` back to it, both ends included. */
+/** The shortest chain from `start` back to it, including both ends. */
 function findChain(
   start: string,
   next: ReadonlyMap<string, readonly string[]>,

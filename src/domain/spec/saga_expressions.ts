@@ -1,6 +1,8 @@
 /**
- * The expressions of a saga: conditions, streams and event templates in the language of handlers
- * and implications, over the trigger (`$.`), `$prev` and `$steps`. Decisions, section 13, "Paths".
+ * Compiles the expressions of a saga: conditions, streams and event templates.
+ *
+ * They are written in the language of handlers and implications and read the trigger (`$.`),
+ * `$prev` and `$steps`. See docs/reference/sagas.md.
  */
 
 import { BudgetSpent } from "../budget.ts";
@@ -19,16 +21,16 @@ import type { Made, SagaSight } from "../saga/definition.ts";
 import type { FaultList } from "./fault_list.ts";
 import { checkSagaPaths, type StepNames } from "./saga_paths.ts";
 
-/** Where an expression stands: which steps have ended when it is asked. */
+/** The location of an expression: which steps have ended when it is evaluated. */
 export interface SagaPlace extends StepNames {
   readonly terms: Terms;
   readonly faults: FaultList;
 }
 
-/** What making one event may copy: well above the largest one. */
+/** Budget for creating one event; well above the largest one. */
 const BUDGET_BYTES = limits.pieceReactionWorkBytesMax;
 
-/** A condition; one that cannot be evaluated does not hold. */
+/** Compiles a condition; if it cannot be evaluated within its budget, it does not hold. */
 export function compileCondition(
   value: JsonValue,
   path: string,
@@ -41,7 +43,7 @@ export function compileCondition(
   return () => false;
 }
 
-/** `emit` or `compensate`: the template of one event. */
+/** Compiles `emit` or `compensate`: the template of one event. */
 export function compileEmission(
   value: JsonValue | undefined,
   path: string,
@@ -59,7 +61,7 @@ export function compileEmission(
   };
 }
 
-/** `aggregate_type` and `id` of what a step awaits. */
+/** Compiles the `aggregate_type` and `id` of the event a step awaits. */
 export function compileStream(
   fields: JsonObject,
   path: string,
@@ -74,7 +76,7 @@ export function compileStream(
   );
 }
 
-/** Checks names that stand in the spec itself; what is no text has been reported elsewhere. */
+/** Checks names written in the spec itself; values that are not strings are reported elsewhere. */
 export function checkNames(
   aggregateType: JsonValue | undefined,
   eventType: JsonValue | undefined,
@@ -88,7 +90,7 @@ export function checkNames(
     faults.addAll(site.faults);
   }
   if (typeof eventType !== "string" || paths.eventType === undefined) return;
-  // An unknown aggregate type is fault enough.
+  // If the aggregate type is unknown, that fault is enough.
   const site = siteAt(paths.eventType);
   if (type !== undefined) checkEventType(eventType, type, site, terms);
   faults.addAll(site.faults);
@@ -129,13 +131,13 @@ function toMade<T>(resolved: Resolved<T>): Made<T> {
   return { ok: false, reason: "a path with a trailing ? finds nothing" };
 }
 
-/** Names that nothing can be bound to are left out, so that a path to them is refused. */
+/** Leaves out names that nothing can be bound to, so that a path to them is refused. */
 function scopeOf({ earlier, hasPrev }: SagaPlace): Scope {
   if (earlier.length === 0) return { state: false, names: [] };
   return { state: false, names: hasPrev ? ["steps", "prev"] : ["steps"] };
 }
 
-/** A path that names no step, or none before, has been reported with a better hint. */
+/** `checkSagaPaths` has already reported paths to unknown or later steps, with a better hint. */
 function addNew(violations: readonly Violation[], faults: FaultList): void {
   const known = new Set(faults.faults.map(({ path }) => path));
   faults.addAll(violations.filter(({ path }) => !known.has(path)));
@@ -154,7 +156,7 @@ function viewOf({ key, type, data, metadata }: StoredEvent): JsonObject {
   return { key, id, type, data, metadata: metadata as unknown as JsonObject };
 }
 
-/** `otherwise` where the budget is spent. */
+/** Returns `otherwise` if the budget is spent. */
 function attempt<T>(evaluate: () => T, otherwise: T): T {
   try {
     return evaluate();

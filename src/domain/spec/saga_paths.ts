@@ -1,6 +1,8 @@
 /**
- * Where `$steps` and `$prev` may stand, and what they may be followed by: the name of an earlier
- * step, then a part that every event has.
+ * Checks where `$steps` and `$prev` may be used, and what may follow them.
+ *
+ * `$steps` is followed by the name of an earlier step. After that name, as after `$prev`, a path
+ * either ends or names a part that every event has.
  */
 
 import { looksLikePath } from "../handler/path.ts";
@@ -9,18 +11,18 @@ import { isJsonObject, type JsonValue } from "../json.ts";
 import { type FaultList, joinIndex, joinKey, shorten } from "./fault_list.ts";
 import { didYouMean } from "../nearest_name.ts";
 
-/** The names of a saga's steps, and which of them a path in this place may read. */
+/** The names of a saga's steps, and those that a path in this location may read. */
 export interface StepNames {
   readonly all: readonly string[];
   readonly earlier: readonly string[];
-  /** False where no step comes before, so that there is no `$prev`. */
+  /** False if no step comes before, so that there is no `$prev`. */
   readonly hasPrev: boolean;
 }
 
 const EVENT_PARTS = ["data", "metadata", "key", "id", "type"];
 const ROOT = /^\$(steps|prev)(?![A-Za-z0-9_])/;
 
-/** Checks every path in `definition`, as deep as it goes; `{"$literal": ...}` holds none. */
+/** Checks every path in `definition`, at any depth; `{"$literal": ...}` contains no paths. */
 export function checkSagaPaths(
   definition: JsonValue,
   names: StepNames,
@@ -44,7 +46,7 @@ export function checkSagaPaths(
 function checkPath(text: string, names: StepNames, path: string, faults: FaultList): void {
   const root = ROOT.exec(text);
   const parsed = root === null ? undefined : parseSegments(text.slice(root[0].length));
-  // A path of another kind or a malformed one is judged where it is compiled.
+  // Other paths and malformed ones are reported where they are compiled.
   if (root === null || parsed === undefined || !parsed.ok) return;
   const [first, second] = parsed.segments;
   if (root[1] === "prev") {

@@ -1,4 +1,8 @@
-/** One step of a saga, checked and compiled. Decisions, section 13. */
+/**
+ * Checks and compiles one step of a saga.
+ *
+ * See docs/reference/sagas.md.
+ */
 
 import { looksLikePath } from "../handler/path.ts";
 import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
@@ -20,8 +24,8 @@ const AWAIT_KEYS = ["aggregate_type", "id", "event_types", "failure_types"];
 const AWAIT_HINT = 'For example {"aggregate_type": "payment", "event_types": ["was_captured"]}.';
 
 /**
- * Compiles step `name`. `place` is that of its event: which steps have ended before. What it gives
- * is only of use when nothing was reported.
+ * Compiles step `name`. `place` is that of its event, with the steps that have ended before it.
+ * The result is usable only if no fault was reported.
  */
 export function compileStep(
   definition: JsonObject,
@@ -115,7 +119,10 @@ function compileAwait(
   };
 }
 
-/** Without an id the step waits for the id that it emits to, though of another type. */
+/**
+ * Warns of a step without an id that waits for another type than it emits: it uses the emitted
+ * id.
+ */
 function warnOfOtherType(
   emit: JsonValue | undefined,
   awaitedType: string,
@@ -153,7 +160,10 @@ function readAwaitedType(awaited: JsonObject, path: string, place: SagaPlace): s
   return "";
 }
 
-/** Names only, no paths: which events sagas wait for must be known before any saga runs. */
+/**
+ * Accepts names only, no paths: the events that sagas wait for must be known before any saga
+ * runs.
+ */
 function readTypes(
   awaited: JsonObject,
   key: "event_types" | "failure_types",

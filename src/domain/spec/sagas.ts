@@ -1,6 +1,8 @@
 /**
- * `modules.sagas`: each saga checked, with every fault it has, and ready to be stepped; and the
- * sagas that run on under a definition that was kept. Decisions, section 13.
+ * Compiles `modules.sagas`, and the stored definitions of sagas that are still running.
+ *
+ * Every fault is reported. A saga continues under the definition it was started with. See
+ * docs/reference/sagas.md.
  */
 
 import { assert } from "../assert.ts";
@@ -28,10 +30,10 @@ const SAGA_HINT = 'For example {"trigger": {...}, "steps": [{"name": "reserve", 
 const TRIGGER_HINT = 'For example {"aggregate_type": "order", "event_type": "was_placed"}.';
 const STEPS_HINT = 'For example [{"name": "reserve", "emit": {...}}].';
 
-/** What a saga may speak of: what the spec declares. */
+/** The names a saga may use: those that the spec declares. */
 type SagaVocabulary = Pick<Terms, "declared" | "declaredEvents" | "singletons">;
 
-/** The sagas of a spec by name. What it gives is only of use when nothing was reported. */
+/** The sagas of a spec by name. The result is usable only if no fault was reported. */
 export function compileSagas(
   document: JsonObject,
   singletons: ReadonlySet<string>,
@@ -63,14 +65,17 @@ export function compileSagas(
   return compiled;
 }
 
-/** A definition that once compiled, although its types may be gone from the spec by now. */
+/**
+ * Compiles a stored definition, which compiled before; its types may be gone from the spec by
+ * now.
+ */
 export function compileKeptSaga(kept: KeptSagaDefinition): CompiledSaga {
   const saga = checkKeptSaga(kept);
   assert(saga !== undefined, "a kept saga compiles");
   return saga;
 }
 
-/** The same for one from elsewhere: undefined where it does not compile. */
+/** The same for a definition from elsewhere; undefined if it does not compile. */
 export function checkKeptSaga(kept: KeptSagaDefinition): CompiledSaga | undefined {
   const faults = createFaultList();
   const vocabulary = { ...namedTypes(kept.saga), singletons: new Set(kept.singletons) };
@@ -106,7 +111,7 @@ function compileSaga(
   return { name, trigger, steps, kept, hash };
 }
 
-/** Every type that a definition spells out: to it they are as good as declared. */
+/** All types that a definition names. For a stored definition they count as declared. */
 function namedTypes(saga: JsonObject): Pick<Terms, "declared" | "declaredEvents"> {
   const events = new Set<string>();
   const types: string[] = [];

@@ -1,11 +1,12 @@
 /**
- * Compares two versions of one event schema, through every nested schema. Spec: "Versioning",
- * blocked changes 3 to 5.
+ * Compares two versions of one event schema, through every nested schema.
  *
- * What counts: a type that was declared may not become another declared one, but for `integer`,
- * which may become `number`, and `null`, which may be added; a property whose type was open may not
- * be given one. Dropping a type, a property or a whole schema is allowed: keeping a retired event
- * type with a permissive schema is what the contract itself advises.
+ * Three kinds of change are blocked: a property becomes required, a type changes, or an object
+ * stops accepting additional properties. A declared type may not become another declared one,
+ * except that `integer` may become `number` and `null` may be added. A property that accepted
+ * any type may not be restricted to one. Dropping a type, a property or a whole schema is
+ * allowed, because a retired event type should be kept with a permissive schema. See
+ * docs/reference/specs.md.
  */
 
 import { type Budget, BudgetSpent, newBudget, spend } from "../budget.ts";
@@ -16,7 +17,7 @@ import { createFaultList, type FaultList, joinIndex, joinKey } from "./fault_lis
 import { findReferences, findReferencesSteps, type References } from "./schema/references.ts";
 import { type SchemaAt, type SchemaView, viewSchema, withoutDetour } from "./schema/view.ts";
 
-/** What comparing two versions of one schema may cost, in the coin of `budget.ts`. */
+/** Budget for comparing two versions of one schema, in the units of `budget.ts`. */
 const COMPARISON_UNITS = 4_000_000;
 const UNITS_PER_PAIR = 64;
 const UNITS_PER_NAME = 16;
@@ -24,22 +25,23 @@ const UNITS_PER_NAME = 16;
 interface Comparison {
   readonly faults: FaultList;
   readonly work: Work;
-  /** Goes on with two schemas that are held by two that are compared. */
+  /** Continues with two nested schemas of the two being compared. */
   readonly descend: (before: SchemaAt, after: SchemaAt, path: string) => void;
 }
 
-/** Shared by the comparison and all trials of one form against another. */
+/** Shared by the comparison and all trials of one alternative against another. */
 interface Work {
   readonly budget: Budget;
   readonly views: Map<References, Map<string, SchemaView>>;
-  /** By pair: whether what was valid under the first stays valid under the second. */
+  /** By pair: whether everything valid under the first schema stays valid under the second. */
   readonly trials: Map<string, boolean | "under way">;
-  /** How often a trial has taken for granted what another one under way is to show. */
+  /** How many times a trial has relied on the result of another one that is still under way. */
   assumptions: number;
 }
 
 /**
- * Reports each blocked change between `before` and `after`, both valid schemas of an event type.
+ * Reports each blocked change between `before` and `after`, both valid schemas of an event
+ * type.
  */
 export function* compareEventSchemas(
   before: JsonValue,
@@ -71,7 +73,7 @@ export function* compareEventSchemas(
   }
 }
 
-/** Reports with paths, and each pair once, so that recursive schemas end. */
+/** Reports faults with their paths. Visits each pair once, so that recursive schemas end. */
 function compareWhole(
   before: SchemaAt,
   after: SchemaAt,
@@ -122,7 +124,7 @@ function viewOf(at: SchemaAt, { budget, views }: Work): SchemaView {
   return view;
 }
 
-/** Blocked change 4. Event data is always an object, so a root may say so or not. */
+/** Blocks a changed type. Event data is always an object, so a root need not declare it. */
 function keepsType(
   was: SchemaView,
   is: SchemaView,
@@ -151,7 +153,7 @@ function isWithin(inner: ReadonlySet<string>, outer: ReadonlySet<string>): boole
   return [...inner].every((type) => outer.has(type) || (type === "integer" && outer.has("number")));
 }
 
-/** What was valid stays valid, and readers can tell what is new from it. */
+/** Whether valid values stay valid and readers can tell the new ones from them. */
 function isWidened(before: ReadonlySet<string>, after: ReadonlySet<string>): boolean {
   return [...after].every((type) =>
     before.has(type) || type === "null" || (type === "number" && before.has("integer"))
@@ -171,7 +173,7 @@ function reportType(path: string, before: string, after: string, faults: FaultLi
   );
 }
 
-/** Blocked changes 3 and 5, then the properties that both have. */
+/** Blocks new required properties and closed objects, then compares the properties both have. */
 function compareObjects(
   was: SchemaView,
   is: SchemaView,
@@ -208,7 +210,7 @@ function compareObjects(
   }
 }
 
-/** What is asked for beside a property that senders may send today is asked for anew. */
+/** Blocks new requirements that depend on a property which senders may send today. */
 function compareDependents(
   was: SchemaView,
   is: SchemaView,
@@ -216,7 +218,7 @@ function compareDependents(
   { faults, work: { budget } }: Comparison,
 ): void {
   for (const [trigger, names] of is.dependents) {
-    // A property that is new may bring conditions of its own.
+    // A new property may bring its own requirements.
     if (!was.properties.has(trigger) && is.properties.has(trigger)) continue;
     const known = was.dependents.get(trigger);
     for (const name of names) {
@@ -233,7 +235,7 @@ function compareDependents(
   }
 }
 
-/** `items` and the like; what one side leaves out accepts anything there. */
+/** Compares `items` and the like; where one side has none, it accepts anything there. */
 function compareHeld(
   was: SchemaView,
   is: SchemaView,
@@ -242,12 +244,12 @@ function compareHeld(
 ): void {
   for (const [name, after] of is.held) {
     spend(comparison.work.budget, UNITS_PER_NAME);
-    // Narrowing properties that have no name is not among the blocked changes.
+    // Narrowing properties that have no name is not a blocked change.
     const isUnnamed = /^(?:additional|unevaluated|pattern)Properties/.test(name);
     const held = was.held.get(name) ??
       (name.startsWith("prefixItems.") ? was.held.get("items") : undefined);
     if (held === undefined && isUnnamed) continue;
-    // A property that is new may bring conditions of its own.
+    // A new property may bring its own requirements.
     const trigger = /^dependentSchemas\.(.*)$/s.exec(name)?.[1];
     if (trigger !== undefined && !was.properties.has(trigger)) continue;
     if (name === "additionalProperties" && !is.isOpen) continue;
@@ -255,7 +257,7 @@ function compareHeld(
   }
 }
 
-/** The schema `true`; its pointer is no other schema's. */
+/** The schema `true`; no other schema has this pointer. */
 const ANYTHING: SchemaAt = { references: findReferences(true), pointer: "anything" };
 
 function heldPath(path: string, name: string): string {
@@ -266,7 +268,7 @@ function heldPath(path: string, name: string): string {
   return keyword === "prefixItems" ? joinIndex(place, Number(key)) : joinKey(place, key);
 }
 
-/** Each form that was accepted must find a form that still accepts it, wherever it now stands. */
+/** Each alternative that was accepted must find one that still accepts it, at whatever position. */
 function compareBranches(
   was: SchemaView,
   is: SchemaView,
@@ -278,7 +280,7 @@ function compareBranches(
   if (after.length === 0) return;
   for (const [index, before] of (was.branches.get(keyword) ?? []).entries()) {
     const sameIndex = after[index];
-    // Mostly it stands where it stood.
+    // Usually it is still at the same position.
     const likely = sameIndex === undefined ? after : [sameIndex, ...after];
     const finds = likely.some((branch) => isCompatible(before, branch, comparison.work));
     if (finds || sameIndex === undefined) continue;
@@ -286,7 +288,7 @@ function compareBranches(
   }
 }
 
-/** Whether nothing is blocked between the two, which may be forms in different places. */
+/** Whether nothing is blocked between the two, which may be alternatives at different positions. */
 function isCompatible(first: SchemaAt, second: SchemaAt, work: Work): boolean {
   spend(work.budget, UNITS_PER_PAIR);
   const [before, after] = [withoutDetour(first), withoutDetour(second)];
@@ -303,7 +305,7 @@ function isCompatible(first: SchemaAt, second: SchemaAt, work: Work): boolean {
   };
   compare(before, after, "", { faults, work, descend });
   const isFine = faults.faults.length === 0;
-  // What rests on something that is not shown yet is not kept.
+  // Do not keep a result that relies on another one not yet known.
   if (isFine && work.assumptions > assumptions) work.trials.delete(pair);
   else work.trials.set(pair, isFine);
   return isFine;

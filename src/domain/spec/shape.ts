@@ -1,4 +1,7 @@
-/** Checks that recur at every level of a spec: known keys, lists of unique names. */
+/**
+ * Checks that recur at every level of a spec: known keys, objects, lists of unique names,
+ * depth.
+ */
 
 import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { type FaultList, joinIndex, joinKey, shorten } from "./fault_list.ts";
@@ -25,7 +28,7 @@ export function checkKnownKeys(
   }
 }
 
-/** The value as an object, or undefined after reporting that it is none. */
+/** The value if it is an object; otherwise reports a fault and returns undefined. */
 export function requireObject(
   value: JsonValue | undefined,
   path: string,
@@ -43,7 +46,7 @@ export function requireObject(
   return undefined;
 }
 
-/** The strings of a list, each once; whatever is not a string or repeated is reported. */
+/** The strings of a list, each once; reports values that are repeated or not strings. */
 export function requireUniqueStrings(
   value: JsonValue,
   path: string,
@@ -86,12 +89,12 @@ export function requireUniqueStrings(
   return strings;
 }
 
-/** True when `value` nests at most `depthMax` arrays and objects. Needs no recursion itself. */
+/** True when `value` nests at most `depthMax` arrays and objects. Not recursive itself. */
 export function isWithinDepth(value: unknown, depthMax: number): boolean {
   return runAtOnce(isWithinDepthSteps(value, depthMax));
 }
 
-/** The same, for values that may be large. */
+/** The same in time slices, for values that may be large. */
 export function* isWithinDepthSteps(value: unknown, depthMax: number): Steps<boolean> {
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth++) {

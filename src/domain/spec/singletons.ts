@@ -1,6 +1,8 @@
 /**
- * `singletons`: ids that are names. Spec: "Identifiers"; the naming conventions there are not
- * enforced, so they warn. What could never be addressed is refused.
+ * Compiles `singletons`: ids that are names.
+ *
+ * A name that breaks the naming conventions only gets a warning; a name that could never be
+ * addressed is refused. See docs/reference/identifiers.md.
  */
 
 import type { JsonObject } from "../json.ts";
@@ -15,7 +17,7 @@ const UUID_WITH_TAG =
 // deno-lint-ignore no-control-regex -- control characters are just what is looked for
 const UNROUTABLE_CHARACTER = /[/\\\u0000-\u001f\u007f]/;
 
-/** Declared singletons and `global`. */
+/** The declared singletons and `global`. */
 export function compileSingletons(
   document: JsonObject,
   faults: FaultList,

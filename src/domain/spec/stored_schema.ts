@@ -1,7 +1,9 @@
 /**
- * Schemas of a spec that is stored already. An older version of the service may have taken what
- * this one refuses: limits are rules of deploys. Such a schema is not run, for it could hold up
- * others; events of its type are refused with the reason, and all else of the spec works.
+ * Handles the schemas of a stored spec that this version of the service would refuse.
+ *
+ * An older version may have accepted them, because limits apply to deploys. Such a schema is
+ * not run, since it could hold up other requests. Events of its type are refused with the
+ * reason, and the rest of the spec works.
  */
 
 import { runAtOnce, type Steps } from "../pieces.ts";
@@ -10,7 +12,7 @@ import type { EventValidator, SchemaCompiler } from "./event_schema.ts";
 import { SchemaNotCompiled } from "./event_schema.ts";
 import { createFaultList } from "./fault_list.ts";
 
-/** Like `compiler`, but reports no faults: what it refuses becomes a schema that takes no event. */
+/** Like `compiler`, but reports no faults: a refused schema becomes one that accepts no event. */
 export function acceptStored(compiler: SchemaCompiler): SchemaCompiler {
   return {
     *compile(schema, path) {
@@ -23,7 +25,10 @@ export function acceptStored(compiler: SchemaCompiler): SchemaCompiler {
   };
 }
 
-/** Nothing known gets so far and is not compiled; if it does, it is refused event by event. */
+/**
+ * No known schema passes the checks and then fails to compile. If one should, its events are
+ * refused.
+ */
 function refuseWhereNotCompiled(validator: EventValidator): EventValidator {
   let isPrepared = false;
   let refusals: readonly DataFault[] | undefined;

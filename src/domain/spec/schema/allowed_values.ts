@@ -1,14 +1,14 @@
-/** `enum`, `const` and `uniqueItems`: values compared by what they say, in time that is charged. */
+/** `enum`, `const` and `uniqueItems`: comparing values by their content, charged to a budget. */
 
 import { type Budget, spend } from "../../budget.ts";
 import { canonicalJson } from "../../canonical_json.ts";
 import type { JsonValue } from "../../json.ts";
 
-/** Of one character of a value that is written out to be compared, and of one short value. */
+/** Units for one character of a value encoded for comparison, and for one short value. */
 const UNITS_PER_CHARACTER = 24;
 const UNITS_PER_VALUE = 16;
 
-/** The lists of `enum` and `const`, each by a number that stands for it in generated code. */
+/** The lists of `enum` and `const`. Generated code refers to each list by its number. */
 export function createAllowedValues(budget: Budget) {
   const lists: { scalars: Set<JsonValue>; composites: Set<string> }[] = [];
   return {
@@ -45,7 +45,7 @@ function isScalar(value: JsonValue): boolean {
   return typeof value !== "object" || value === null;
 }
 
-/** A long text is read whole where its place in a set is looked for. */
+/** Looking up a string in a set reads all of it. */
 function charged(value: JsonValue, budget: Budget): JsonValue {
   if (typeof value === "string") spend(budget, value.length);
   return value;

@@ -1,8 +1,9 @@
 /**
- * How the functions that a schema is compiled to call each other: by their numbers, looked up when
- * they are called, or by a dynamic anchor (`"3 node"`: function 3 if no schema on the way has it).
- * So each is compiled by itself, in any order, and one that leads back to itself
- * needs no more than one that does not.
+ * How the functions compiled from one schema call each other.
+ *
+ * A call names a function by its number, looked up at run time, or by a dynamic anchor
+ * (`"3 node"`: function 3, unless a schema on the way here has that anchor). Each function can
+ * therefore be compiled by itself, in any order, and recursion needs no special case.
  */
 
 import { _, type Ajv2020, type CodeKeywordDefinition, type KeywordCxt } from "ajv/dist/2020.js";
@@ -12,20 +13,20 @@ import { type Budget, spend } from "../../budget.ts";
 import { FAULT_COUNT } from "./charges.ts";
 import type { DynamicScope } from "./dynamic_scope.ts";
 
-/** A function of a schema, once it is compiled. */
+/** A function of a schema; `validate` is set once it is compiled. */
 export interface Slot {
   validate?: ValidateFunction;
 }
 
 export interface Calls {
-  /** The functions of the schema that is being compiled, by their numbers. */
+  /** The functions of the schema being compiled, by number. */
   slots: Slot[];
-  /** Where some of them are called by a name that means one or another: which one it means. */
+  /** Resolves calls by dynamic anchor at run time; undefined if the schema has none. */
   scope: DynamicScope | undefined;
 }
 
 export function installCalls(ajv: Ajv2020, budget: Budget, calls: Calls): void {
-  // ajv copies all faults so far when a call brings new ones.
+  // ajv copies all faults found so far when a call adds new ones.
   const copied = (faults: number) => spend(budget, faults);
   const rule = ajv.RULES.all.$ref as { definition: CodeKeywordDefinition };
   rule.definition = {

@@ -1,11 +1,11 @@
-/** Sets of code points as ranges: what `\s`, `\w`, `\p{..}` and `[...]` of ECMA-262 stand for. */
+/** Sets of code points as ranges: the meaning of `\s`, `\w`, `\p{..}` and `[...]` in ECMA-262. */
 
-/** First and last code point, both inside. */
+/** The first and last code point, both inclusive. */
 export type Range = readonly [number, number];
 
 const POINT_MAX = 0x10ffff;
 
-/** Sorted and merged. */
+/** Sorts and merges ranges. */
 function normalize(ranges: readonly Range[]): Range[] {
   const sorted = [...ranges].sort((a, b) => a[0] - b[0]);
   const merged: [number, number][] = [];
@@ -32,7 +32,7 @@ function complement(ranges: readonly Range[]): Range[] {
 
 const DIGIT: readonly Range[] = [[0x30, 0x39]];
 const WORD: readonly Range[] = [[0x30, 0x39], [0x41, 0x5a], [0x5f, 0x5f], [0x61, 0x7a]];
-/** WhiteSpace and LineTerminator of ECMA-262, which is more than ASCII. */
+/** WhiteSpace and LineTerminator of ECMA-262, which go beyond ASCII. */
 const SPACE: readonly Range[] = [
   [0x09, 0x0d],
   [0x20, 0x20],
@@ -59,22 +59,22 @@ export const SHORTHANDS: ReadonlyMap<string, readonly Range[]> = new Map([
 /** The class in the syntax of the linear engine. */
 export function classText(ranges: readonly Range[], negated = false): string {
   const members = negated ? complement(ranges) : normalize(ranges);
-  // An empty class matches nothing; the engine writes that as "not anything".
+  // An empty class matches nothing; the engine needs it written as "not anything".
   if (members.length === 0) return "[^\\x{0}-\\x{10ffff}]";
   const hex = (point: number) => `\\x{${point.toString(16)}}`;
   return `[${members.map(([first, last]) => `${hex(first)}-${hex(last)}`).join("")}]`;
 }
 
-/** Finite, for only escapes that the language knows get in: a few hundred. */
+/** Finite: only the few hundred escapes that the language knows are ever added. */
 const properties = new Map<string, readonly Range[]>();
 
-/** The code points of `\p{...}` or `\P{...}`, or undefined where there is no such property. */
+/** The code points of `\p{...}` or `\P{...}`; undefined if there is no such property. */
 export function propertyRanges(escape: string): readonly Range[] | undefined {
   const known = properties.get(escape);
   if (known !== undefined) return known;
   let runs: RegExp;
   try {
-    // Asking the language itself keeps its meaning exactly, for every property it has.
+    // Asking the language itself gives the exact meaning of every property it has.
     runs = new RegExp(`${escape}+`, "gu");
   } catch {
     return undefined;
@@ -84,7 +84,7 @@ export function propertyRanges(escape: string): readonly Range[] | undefined {
   return ranges;
 }
 
-/** Ranges outside the surrogates: one long text for each plane, and the runs that match in it. */
+/** Ranges outside the surrogates: the matching runs in one long text for each plane. */
 function planeRanges(runs: RegExp): Range[] {
   const ranges: Range[] = [];
   for (let plane = 0; plane <= POINT_MAX; plane += 0x10000) {
@@ -102,7 +102,7 @@ function planeRanges(runs: RegExp): Range[] {
   return ranges;
 }
 
-/** Kept for the next property: all together some 4 MB, once a pattern names one. */
+/** Kept for the next property; about 4 MB in all, once a pattern names a property. */
 const texts = new Map<number, string>();
 
 function textOf(first: number, last: number): string {
@@ -121,7 +121,7 @@ function makeText(first: number, last: number): string {
   return pieces.join("");
 }
 
-/** Lone surrogates are code points too, but side by side they would pair up. */
+/** Lone surrogates are code points too, but next to each other they would form pairs. */
 function surrogateRanges(runs: RegExp): Range[] {
   const ranges: Range[] = [];
   for (let point = 0xd800; point <= 0xdfff; point++) {

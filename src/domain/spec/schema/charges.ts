@@ -1,7 +1,8 @@
 /**
- * What checking a value against one schema costs, in the coin of `budget.ts`. Two keywords of ours,
- * which the rewriting puts into every schema and which no deployed schema may use: one charges a
- * visit before it begins, the other charges the faults that it has found.
+ * Charges for checking a value against a schema, in the units of `budget.ts`.
+ *
+ * The rewriting adds two keywords of ours to every schema; no deployed schema may use them. One
+ * charges a visit before it begins, the other charges the faults the visit has found.
  */
 
 import { _, type Ajv2020, type KeywordCxt, Name } from "ajv/dist/2020.js";
@@ -14,21 +15,24 @@ import { isPlainName, WRITTEN_CHARACTERS_MAX } from "./hostname.ts";
 export const VISIT_MARK = "x-units";
 export const FAULTS_MARK = "x-faults";
 
-/** Of one visit, of each name that it looks for, and of each of its keywords. */
+/** Units for one visit, for each name it looks for, and for each of its keywords. */
 const UNITS_PER_VISIT = 24;
 const UNITS_PER_NAME = 4;
 const UNITS_PER_KEYWORD = 4;
-/** Of each key of an object that is walked; more where a record is kept of what is evaluated. */
+/** Units for each key of an object that is walked; more if evaluated properties are recorded. */
 const UNITS_PER_KEY = 64;
 const UNITS_PER_EVALUATED_KEY = 192;
-/** Of each fault: an object, its path, and its part in all the lists it is copied to. */
+/** Units for each fault: an object, its path, and its share in every list it is copied to. */
 const UNITS_PER_FAULT = 400;
-/** Of a character that a format looks at. */
+/** Units for each character that a format examines. */
 const UNITS_PER_FORMAT_CHARACTER = 16;
 const UNITS_PER_REGEX_CHARACTER = 128;
-/** Of a host name that is not plain: each character is looked up in the tables of Unicode. */
+/** Units for each character of a host name that is not plain: it is looked up in Unicode tables. */
 const UNITS_PER_NAME_CHARACTER = 512;
-/** What is longer is refused for its length alone, but by formats that may be as long as data. */
+/**
+ * Longer text is refused by its length alone, except by the formats that allow the length of
+ * data.
+ */
 const REGEX_CHARACTERS = 2_000;
 const FORMAT_CHARACTERS = 8_192;
 const LONG_FORMATS = new Set([
@@ -38,7 +42,7 @@ const LONG_FORMATS = new Set([
   "relative-json-pointer",
 ]);
 const NAME_FORMATS = new Set(["hostname", "idn-hostname"]);
-/** A longer key is charged for each schema that may have to write it, escaped, into a path. */
+/** A longer key is charged once for each schema that may have to write it, escaped, into a path. */
 const KEY_CHARACTERS = 64;
 const UNITS_PER_KEY_CHARACTER = 16;
 
@@ -60,10 +64,10 @@ const READS_KEYS = [
   "maxProperties",
 ];
 
-/** The validator's count of faults so far, by the name it has in generated code. */
+/** The name that the validator's count of faults has in generated code. */
 export const FAULT_COUNT = new Name("errors");
 
-/** What one visit of this schema costs before its data is known. */
+/** Units for one visit of this schema before its data is known. */
 export function visitUnits(schema: JsonObject): number {
   let units = UNITS_PER_VISIT + UNITS_PER_KEYWORD * Object.keys(schema).length;
   for (const keyword of KEYWORDS_OF_NAMES) {
@@ -78,7 +82,7 @@ export function visitUnits(schema: JsonObject): number {
 /** Makes all validators of `ajv` spend from `budget`. */
 export function installCharges(ajv: Ajv2020, budget: Budget, items: ItemRecords): void {
   const charge = createCharge(budget);
-  /** By the place of code generation: how many faults there were before the visit. */
+  /** By the context of code generation: the name holding the count of faults before the visit. */
   const starts = new WeakMap<object, Name>();
   ajv.addKeyword({
     keyword: VISIT_MARK,
@@ -106,9 +110,9 @@ function firstKeyword(ajv: Ajv2020): string {
 }
 
 /**
- * Begins the record of evaluated properties before any branch runs. ajv would begin it in the first
- * branch, and so count what a branch that fails has evaluated; and on an object with a prototype,
- * where `constructor` is always there.
+ * Starts the record of evaluated properties before any branch runs. ajv would start it in the
+ * first branch, and so count what a failing branch has evaluated. It would also use an object
+ * with a prototype, on which `constructor` always exists.
  */
 function startEvaluated({ gen, it }: KeywordCxt): void {
   it.props = gen.var("props", _`{__proto__: null}`);
@@ -116,11 +120,11 @@ function startEvaluated({ gen, it }: KeywordCxt): void {
 
 interface Charge {
   readonly fixed: (units: number) => void;
-  /** `max`: characters that are looked at. */
+  /** `max`: the number of characters examined at most. */
   readonly text: (value: JsonValue, units: number, perCharacter: number, max: number) => void;
-  /** What a host name costs more than other texts do. */
+  /** The additional cost of a host name. */
   readonly name: (value: JsonValue) => void;
-  /** `within`: schemas that may write the path of a key. */
+  /** `within`: the number of schemas that may write the path of a key. */
   readonly keys: (
     value: JsonValue,
     units: number,
@@ -181,7 +185,7 @@ function chargeVisit(cxt: KeywordCxt, charge: Charge, { unitsPerItem }: ItemReco
   }
 }
 
-/** Of one character, and how many there are at most. */
+/** Units for each character, and the number of characters charged at most. */
 function unitsOfText(format: JsonValue | undefined): [perCharacter: number, max: number] {
   if (format === undefined) return [1, limits.eventDataBytesMax];
   if (format === "regex") return [UNITS_PER_REGEX_CHARACTER, REGEX_CHARACTERS];
@@ -189,7 +193,7 @@ function unitsOfText(format: JsonValue | undefined): [perCharacter: number, max:
   return [UNITS_PER_FORMAT_CHARACTER, isLong ? limits.eventDataBytesMax : FORMAT_CHARACTERS];
 }
 
-/** Objects in it, which is at least how many schemas. */
+/** Counts the objects inside a value, which is at least the number of schemas. */
 function countSchemas(value: JsonValue | undefined): number {
   if (typeof value !== "object" || value === null) return 0;
   return Object.values(value).reduce((sum: number, inner) => sum + countSchemas(inner), 1);

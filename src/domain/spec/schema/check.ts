@@ -1,7 +1,9 @@
 /**
- * What a schema may say: every keyword with a value of its kind, every reference inside the
- * schema, every pattern linear, no loop that never ends. Each fault is reported with its own path.
- * What is no keyword here, and a format that nobody knows, mean nothing: a warning says so.
+ * Checks what a schema may contain, before it is compiled.
+ *
+ * Every keyword must have a value of its kind, every reference must stay inside the schema,
+ * every pattern must be linear, and no loop may be endless. Each fault is reported with its own
+ * path. Unknown keywords and formats have no effect and get a warning.
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
@@ -17,16 +19,13 @@ import { findReferencesSteps, LENGTHS, type References } from "./references.ts";
 import { countParts, PARTS } from "./schema_size.ts";
 import { FOREIGN_KEYWORDS, isAnnotation, KEYWORDS, unescapePointer } from "./vocabulary.ts";
 
-/**
- * Parts of one event's schema. Compiling takes some 30 microseconds for each, up to 60 in schemas
- * that are large.
- */
+/** Maximum number of parts in one event's schema; compiling a part takes up to 60 microseconds. */
 const PARTS_MAX = 10_000;
 
-/** Schemas of one keyword, all of which are compiled in one piece. */
+/** Maximum number of schemas under one keyword, which are all compiled in one time slice. */
 const HELD_MAX = 250;
 
-/** Schemas that one `$dynamicRef` may mean, all of which are looked at wherever it stands. */
+/** Maximum number of schemas that one `$dynamicRef` may mean; each use examines all of them. */
 const DYNAMIC_TARGETS_MAX = 50;
 
 const DIALECT = /^https?:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/;
@@ -41,9 +40,7 @@ interface Place {
   readonly warnings: FaultList;
 }
 
-/**
- * The schema's references, for what comes next, or undefined after reporting at least one fault.
- */
+/** Returns the references of the schema, or undefined after reporting at least one fault. */
 export function* checkSchema(
   root: JsonValue,
   path: string,
@@ -174,7 +171,7 @@ function checkSchemaList(value: JsonValue, path: string, faults: FaultList): voi
   invalid(path, `${path} must be a non-empty array of schemas.`, faults);
 }
 
-/** Maps of schemas that need not be compiled as one. */
+/** Maps of schemas that can be divided among several functions. */
 const DIVISIBLE = new Set(["properties", "$defs", "definitions"]);
 
 function checkHeld(count: number, path: string, faults: FaultList): void {
@@ -223,7 +220,7 @@ function checkValue(keyword: string, value: JsonValue, path: string, place: Plac
   }
 }
 
-/** All of them are written out at a deploy, in one piece. */
+/** A deploy encodes all allowed values in one time slice, so their number is limited. */
 function checkAllowed(keyword: string, value: JsonValue, path: string, faults: FaultList): void {
   const { allowedValuesMax: max } = limits;
   if (!hasMoreValues(value, max)) return;

@@ -1,25 +1,29 @@
 /**
- * `anyOf` and `oneOf`, told apart by branch: the validator's own versions mix the faults of all
- * branches, so each choice also records where the faults of each of its branches end. And `not` and
- * `if`, made whole.
+ * Replaces `anyOf` and `oneOf` with versions that keep the faults of each branch apart.
+ *
+ * ajv's own versions mix the faults of all branches. Here a choice also records where the
+ * faults of each branch end. `not` and `if` are made to check everything they contain.
  */
 
 import { _, type Ajv2020, type CodeKeywordDefinition, type KeywordCxt } from "ajv/dist/2020.js";
 import { FAULT_COUNT } from "./charges.ts";
 
-/** Set by the rewriting on an `anyOf` that stands for an `if`; no deployed schema may use it. */
+/** Set by the rewriting on an `anyOf` that replaces an `if`; no deployed schema may use it. */
 export const CONDITION_MARK = "x-condition";
 
-/** What the error of a choice says of itself. */
+/** The parameters of a choice's error. */
 export interface ChoiceParams {
-  /** For each branch, how many of the faults just before this one come from it or one before it. */
+  /**
+   * For each branch, how many of the faults just before this one come from it or an earlier
+   * one.
+   */
   readonly ends: readonly number[];
-  /** Of `oneOf`: null, or the two branches that both match. */
+  /** For `oneOf`: the two branches that both match, or null. */
   readonly passing: readonly number[] | null;
   readonly isCondition: boolean;
 }
 
-/** Replaces both keywords of `ajv`; what they accept stays as it was. */
+/** Replaces both keywords of `ajv`; they accept the same values as before. */
 export function installChoices(ajv: Ajv2020): void {
   for (const keyword of ["anyOf", "oneOf"]) {
     const original = ajv.getKeyword(keyword) as CodeKeywordDefinition;
@@ -44,8 +48,8 @@ export function installChoices(ajv: Ajv2020): void {
 }
 
 /**
- * Makes `not` and `if` check all of what they hold. ajv stops at the first fault there, and then
- * takes an array that is shorter than its `prefixItems` for valid, whatever keyword comes after.
+ * Makes `not` and `if` check everything they contain. There ajv stops at the first fault, and
+ * then accepts an array shorter than its `prefixItems`, whatever keyword follows.
  */
 export function installWholeConditions(ajv: Ajv2020): void {
   for (const keyword of ["not", "if"]) {
@@ -63,7 +67,7 @@ export function installWholeConditions(ajv: Ajv2020): void {
   }
 }
 
-/** Generates, after the code of each branch, a note of how many faults there are by then. */
+/** Generates code after each branch that records how many faults there are by then. */
 function recordEnds(cxt: KeywordCxt): void {
   const { gen, errsCount } = cxt;
   const ends = gen.const("_ends", _`[]`);

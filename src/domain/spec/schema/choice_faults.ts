@@ -1,26 +1,28 @@
 /**
- * The order in which faults are told where a value matches no form of an `anyOf` or `oneOf`: first
- * the choice itself, then what keeps the value from the form that it comes nearest to.
+ * Arranges the faults of a value that matches no alternative of an `anyOf` or `oneOf`.
+ *
+ * The choice itself comes first, followed by what keeps the value from the nearest alternative.
  */
 
 import type { ErrorObject } from "ajv";
 import { type Budget, spend } from "../../budget.ts";
 import type { ChoiceParams } from "./choice.ts";
 
-/** A fault and, where it is a choice, what each of its branches found. */
+/** A fault and, if it is a choice, the faults of each of its branches. */
 interface Found {
   readonly error: ErrorObject;
   readonly branches: readonly (readonly Found[])[];
 }
 
 /**
- * The validator's errors with each choice before its branches, of which the nearest one is kept.
+ * Arranges the validator's errors: each choice precedes its branches, and only the nearest
+ * branch is kept.
  */
 export function arrangeFaults(errors: readonly ErrorObject[], budget: Budget): ErrorObject[] {
   return parse(errors, 0, errors.length).flatMap((found) => tell(found, budget));
 }
 
-/** Reads backwards, for the validator reports a choice after its branches. */
+/** Reads backwards, because the validator reports a choice after its branches. */
 function parse(errors: readonly ErrorObject[], first: number, end: number): Found[] {
   const found: Found[] = [];
   for (let at = end - 1; at >= first; at--) {
@@ -48,24 +50,24 @@ function choiceOf(error: ErrorObject): ChoiceParams | undefined {
 function tell({ error, branches }: Found, budget: Budget): ErrorObject[] {
   const choice = choiceOf(error);
   if (choice === undefined) return [error];
-  // Two forms match: what the others miss would only mislead.
+  // Two alternatives match: the faults of the others would only mislead.
   if (choice.passing !== null) return [error];
   const tellAll = (faults: readonly Found[]) => faults.flatMap((found) => tell(found, budget));
   if (choice.isCondition) return tellAll(branchOfCondition(branches));
   return [error, ...tellAll(nearestBranch(branches, budget))];
 }
 
-/** Either "if and then" or "not if and else": the one whose `if` side holds is meant. */
+/** The branches are "if and then" and "not if and else"; the one whose `if` side holds is meant. */
 function branchOfCondition(branches: readonly (readonly Found[])[]): readonly Found[] {
   const [whenTrue = [], whenFalse = []] = branches;
   const holds = whenFalse.some(({ error }) => error.schemaPath.endsWith("/anyOf/1/allOf/0/not"));
   return holds ? whenTrue : whenFalse;
 }
 
-/** Of comparing one fault with others, beside reading its path. */
+/** Units for comparing one fault with others, besides reading its path. */
 const UNITS_PER_FAULT = 32;
 
-/** The branch that the value's fixed properties select, or that it goes deepest into. */
+/** The branch that the value's constant properties select, or the one it gets deepest into. */
 function nearestBranch(
   branches: readonly (readonly Found[])[],
   budget: Budget,
@@ -88,7 +90,7 @@ function compareRanks(a: readonly number[], b: readonly number[]): number {
   return index === -1 ? 0 : a[index]! - b[index]!;
 }
 
-/** A missing or unwanted property lies one level below the object that was looked at. */
+/** A missing or unwanted property is one level below the object that was examined. */
 const ABOUT_A_PROPERTY = new Set([
   "required",
   "dependentRequired",

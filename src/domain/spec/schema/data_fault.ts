@@ -1,7 +1,8 @@
 /**
- * What the validator found, put into words for the sender of an event: a dotted path and a
- * sentence. Decisions 3: a missing or unwanted property is named by its own path, `data` where the
- * root fails.
+ * Words the validator's faults for the sender of an event: a dotted path and a sentence.
+ *
+ * A missing or unwanted property is named by its own path; a fault of the root is at `data`.
+ * See docs/reference/errors.md.
  */
 
 import type { ErrorObject } from "ajv";
@@ -14,12 +15,12 @@ import { arrangeFaults } from "./choice_faults.ts";
 import { CONTAINS_UNBOUNDED } from "./rewrite.ts";
 import { unescapePointer } from "./vocabulary.ts";
 
-/** Longest path given back; a longer one is cut, for keys may be as long as the data. */
+/** Maximum length of a path in an answer. Longer ones are cut: keys may be as long as the data. */
 const PATH_CHARACTERS_MAX = 500;
 
 /**
- * The first `max` faults of the validator, e.g. `{path: "data.lines.0.qty", message: "must be >=
- * 1"}`, in the order found, a choice before its branches, each once.
+ * The first `max` faults of the validator, in the order found, a choice before its branches,
+ * without repetitions. For example `{path: "data.lines.0.qty", message: "must be >= 1"}`.
  */
 export function describeDataFaults(
   errors: readonly ErrorObject[],
@@ -43,7 +44,7 @@ function faultPath(error: ErrorObject): string {
   return path.length <= PATH_CHARACTERS_MAX ? path : path.slice(0, PATH_CHARACTERS_MAX - 3) + "...";
 }
 
-/** The property that is itself missing or unwanted, as against the object that was looked at. */
+/** The missing or unwanted property itself, as opposed to the object that was examined. */
 function ownProperty(error: ErrorObject): string | undefined {
   switch (error.keyword) {
     case "required":
@@ -118,7 +119,7 @@ function faultMessage(error: ErrorObject): string {
 
 const SHOWN_CHARACTERS_MAX = 200;
 
-/** At most ten values and 200 characters: the list may be as long as the schema. */
+/** At most ten values and 200 characters, because the list may be as long as the schema. */
 function listValues(values: readonly JsonValue[]): string {
   const shown = values.slice(0, 10).map(showValue);
   if (values.length > shown.length) shown.push("...");
@@ -128,11 +129,11 @@ function listValues(values: readonly JsonValue[]): string {
     : text.slice(0, SHOWN_CHARACTERS_MAX - 3) + "...";
 }
 
-/** By the value, which may be nearly as long as a spec: written out once. */
+/** Encoded once for each value, which may be nearly as long as a spec. */
 const shownValues = new WeakMap<object, string>();
 
 function showValue(value: JsonValue): string {
-  // One character more than is shown, so that what is cut is known to be.
+  // One character more than is shown, so that the caller notices the cut.
   if (typeof value === "string") return JSON.stringify(value.slice(0, SHOWN_CHARACTERS_MAX + 1));
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   let shown = shownValues.get(value);

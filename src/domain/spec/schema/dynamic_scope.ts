@@ -1,43 +1,45 @@
 /**
- * What a `$dynamicRef` means where several schemas have its `$dynamicAnchor`: the one in the
- * outermost resource that the validator is in. A resource is a schema with an `$id`, and what is in
- * it. The validator tells which function it enters and leaves; which names that gives a meaning is
- * planned when the schema is compiled.
+ * Resolves a `$dynamicRef` when several schemas have its `$dynamicAnchor`.
+ *
+ * It means the schema in the outermost resource that the validator is in; a resource is a
+ * schema with an `$id`, together with what it contains. The validator reports each function
+ * that it enters and leaves. The names that each function gives a meaning are planned when the
+ * schema is compiled.
  */
 
 import { type Budget, spend } from "../../budget.ts";
 import { isJsonObject } from "../../json.ts";
 import type { References } from "./references.ts";
 
-/** The resources that give meanings to names. */
+/** The resources that give names a meaning. */
 export interface DynamicResources {
-  /** Pointers of their roots. */
+  /** The pointers of their roots. */
   readonly roots: readonly string[];
-  /** By the resource's URI: each name that it gives a meaning, and the pointer that it means. */
+  /** By the URI of the resource: the pointer that each of its names means. */
   readonly anchors: ReadonlyMap<string, ReadonlyMap<string, string>>;
 }
 
-/** The same by the numbers of functions. */
+/** The same, by the numbers of functions. */
 export interface ScopePlan {
-  /** By number of the function: the anchors of the resource that it belongs to. */
+  /** By the number of a function: the anchors of the resource that it belongs to. */
   readonly anchorsOf: readonly (Anchors | undefined)[];
 }
 
-/** Anchor to the number of the function that it means. The same object for the same resource. */
+/** Anchor to the number of the function it means. There is one such object for each resource. */
 type Anchors = ReadonlyMap<string, number>;
 
 export interface DynamicScope {
-  /** Begins with a value: only the first function is entered. */
+  /** Starts a new value: only the first function is entered. */
   begin(): void;
-  /** Enters the function of that number, or the one that `anchor` means by now; tells which. */
+  /** Enters the function of that number, or the one that `anchor` now means; returns its number. */
   enter(number: number, anchor: string | null): number;
   leave(number: number): void;
 }
 
-/** Of each name that a resource gives a meaning, when it is entered. */
+/** Units for each name that a resource gives a meaning when it is entered. */
 const UNITS_PER_ANCHOR = 32;
 
-/** Only the names that some reference waits for. */
+/** Considers only names that some reference uses. */
 export function dynamicResources(references: References): DynamicResources {
   const anchors = new Map<string, Map<string, string>>();
   const roots: string[] = [];
@@ -61,7 +63,7 @@ export function dynamicResources(references: References): DynamicResources {
   return { roots, anchors };
 }
 
-/** `numbers`: of functions, by pointer. */
+/** `numbers`: the numbers of functions, by pointer. */
 export function planScope(
   { anchors }: DynamicResources,
   references: References,
@@ -83,7 +85,10 @@ export function planScope(
 
 export function createDynamicScope({ anchorsOf }: ScopePlan, budget: Budget): DynamicScope {
   const meanings = new Map<string, number>();
-  /** The resources that the validator is in: how often, and the names that each was first with. */
+  /**
+   * The resources the validator is in: how many times, and the names that each was first to
+   * define.
+   */
   const entered = new Map<Anchors, { times: number; readonly names: string[] }>();
 
   function enter(number: number, anchor: string | null): number {
@@ -111,7 +116,7 @@ export function createDynamicScope({ anchorsOf }: ScopePlan, budget: Budget): Dy
   }
 
   function begin(): void {
-    // What ran before may have ended in the middle of it.
+    // The previous run may have stopped halfway.
     meanings.clear();
     entered.clear();
     enter(0, null);

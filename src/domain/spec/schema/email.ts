@@ -1,4 +1,4 @@
-/** `format: email` and `idn-email`: a mailbox of RFC 5321, and of RFC 6531. */
+/** `format: email` and `idn-email`: a mailbox according to RFC 5321 or RFC 6531. */
 
 import { isAsciiLabel } from "./hostname.ts";
 
@@ -13,7 +13,7 @@ const QUOTED = /^"(?:[ !#-[\]-~]|\\[ -~])*"$/;
 const IDN_QUOTED = /^"(?:[ !#-[\]-~\u{80}-\u{10ffff}]|\\[ -~])*"$/u;
 const IDN_LABEL =
   /^[a-z0-9\u{80}-\u{10ffff}](?:[a-z0-9\u{80}-\u{10ffff}-]*[a-z0-9\u{80}-\u{10ffff}])?$/iu;
-/** `[IPv6:::1]` and `[127.0.0.1]`; other kinds are registered nowhere. */
+/** `[IPv6:::1]` or `[127.0.0.1]`; no other kinds are registered. */
 const LITERAL = /^\[(?:(IPv6:)([0-9a-f:.]+)|([\d.]+))\]$/i;
 
 /** Tests of addresses in text form. */
@@ -36,7 +36,7 @@ export function isIdnEmail(text: string, tests: AddressTests): boolean {
 
 const ENCODER = new TextEncoder();
 
-/** At the last `@`: one before it stands in quotes, or is a fault of the first part. */
+/** Splits at the last `@`; an earlier one is quoted, or a fault of the local part. */
 function splitAt(text: string): { readonly local: string; readonly domain: string } | undefined {
   if (text.length > MAILBOX_CHARACTERS_MAX) return undefined;
   const at = text.lastIndexOf("@");

@@ -1,7 +1,9 @@
 /**
- * An event's schema as parts of a larger document: itself and each schema that it refers to, under
- * a name of its own, for the tools that read such documents find nothing deeper. What said where a
- * schema is inside the event's own is left out. It means the same as before.
+ * Embeds an event's schema in a larger document as separate parts with the same meaning.
+ *
+ * The schema and each schema it refers to become a part with a name of its own, because the
+ * tools that read such documents find nothing deeper. Keywords that located a schema inside the
+ * event's own are left out.
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
@@ -9,21 +11,21 @@ import type { Steps } from "../../pieces.ts";
 import { findReferencesSteps, findTargets, type References } from "./references.ts";
 import { ANNOTATIONS, escapePointer, KEYWORDS, unescapePointer } from "./vocabulary.ts";
 
-/** What says where a schema is. Two event types may use the same names. */
+/** Keywords that locate a schema. Two event types may use the same names. */
 const NAMING: ReadonlySet<string> = new Set(["$schema", "$id", "$anchor", "$dynamicAnchor"]);
 
-/** Held by names that only references mean; what none refers to is of no use. */
+/** Maps whose schemas are only ever reached by reference; those without one are useless. */
 const DEFINITIONS: ReadonlySet<string> = new Set(["$defs", "definitions"]);
 
-/** They may hold true and false; anywhere else a schema is an object, as tools expect. */
+/** Keywords that may hold true and false. Elsewhere tools expect a schema to be an object. */
 const MAY_BE_BOOLEAN: ReadonlySet<string> = new Set([
   "additionalProperties",
   "unevaluatedProperties",
 ]);
 
-/** Where the parts stand in the document. */
+/** Names the parts in the larger document. */
 export interface Naming {
-  /** A free name like the wanted one; it is free no more. */
+  /** Returns an unused name similar to the wanted one, and reserves it. */
   claim(wanted: string): string;
   /** The reference to the part of that name. */
   refTo(name: string): string;
@@ -31,9 +33,9 @@ export interface Naming {
 
 interface Embedding {
   readonly references: References;
-  /** Names of the parts by the pointer of their schema. */
+  /** The names of the parts, by the pointer of their schema. */
   readonly names: Map<string, string>;
-  /** Names of the parts that stand for what a dynamic reference may mean, by its anchor. */
+  /** The names of the parts for what a dynamic reference may mean, by its anchor. */
   readonly choices: Map<string, string>;
   readonly naming: Naming;
 }
@@ -41,8 +43,8 @@ interface Embedding {
 export type Part = readonly [name: string, part: JsonValue];
 
 /**
- * The parts of `schema`, which has passed its deploy, and between them moments to rest. The first
- * part is itself, called `name`.
+ * The parts of `schema`, which has been checked at deploy. The first part is the schema itself,
+ * called `name`. Between parts the generator yields undefined, where the caller may pause.
  */
 export function* embedSchema(
   schema: JsonValue,
@@ -63,7 +65,7 @@ function lastSegment(pointer: string): string {
   return unescapePointer(pointer.slice(pointer.lastIndexOf("/") + 1));
 }
 
-/** The schema that `pointer` holds, or the reference to its part. */
+/** The schema at `pointer`, or the reference to its part. */
 function* embedHeldAt(pointer: string, embedding: Embedding): Steps<JsonValue> {
   yield;
   const name = embedding.names.get(pointer);
@@ -87,20 +89,20 @@ function* embedAt(pointer: string, embedding: Embedding): Steps<JsonValue> {
   return result;
 }
 
-/** Values of one kind, and null, are written down by all tools; those of several by few. */
+/** True for values of one kind plus null: all tools handle such lists, few handle mixed ones. */
 function isPlainList(values: readonly JsonValue[]): boolean {
   const kinds = new Set(values.map((value) => value === null ? "null" : typeof value));
   return !kinds.has("object") && kinds.size <= (kinds.has("null") ? 2 : 1);
 }
 
-/** The same as a choice of single values. */
+/** Writes the same list as a choice of single values. */
 function addChoice(values: readonly JsonValue[], result: JsonObject): void {
   const anyOf = values.map((value) => ({ const: value }));
   if (result.anyOf === undefined) result.anyOf = anyOf;
   else result.allOf = [...result.allOf as JsonValue[] | undefined ?? [], { anyOf }];
 }
 
-/** What is no keyword here may be one there, and mean what nobody checks. */
+/** An unknown keyword may be known to the tools and promise something that nobody checks. */
 function isOfNoUse(keyword: string): boolean {
   if (NAMING.has(keyword) || DEFINITIONS.has(keyword) || keyword === "$comment") return true;
   return !KEYWORDS.has(keyword) && !keyword.startsWith("x-");
@@ -126,7 +128,7 @@ function* embedReferences(
   }
 }
 
-/** Which of several it means shows only where the schema is used: any of them. */
+/** Which schema the reference means depends on where it is used, so the part allows any of them. */
 function choiceName(anchor: string, { choices, names, naming }: Embedding): string {
   let name = choices.get(anchor);
   if (name === undefined) {
@@ -141,7 +143,7 @@ function choiceOf(anchor: string, { references, names, naming }: Embedding): Jso
   return { anyOf: pointers.map((pointer) => ({ $ref: naming.refTo(names.get(pointer)!) })) };
 }
 
-/** Beside keywords that say more, a reference stands in `allOf`: many tools would see it alone. */
+/** Beside other keywords a reference goes into `allOf`, because many tools would see only it. */
 function addReference($ref: string, result: JsonObject): void {
   const isAlone = Object.keys(result).every((keyword) => ANNOTATIONS.has(keyword));
   if (isAlone) result.$ref = $ref;

@@ -1,9 +1,10 @@
 /**
- * Which items of an array a schema has evaluated, for `unevaluatedItems`. ajv counts them from the
- * front, which says nothing of what `contains` has found, and counts those of branches that fail.
- * Here they stand, by their numbers, in the record that ajv keeps of evaluated properties: a value
- * is either an array or an object, and what branches, conditions and references do with that record
- * is right for both.
+ * Records which items of an array a schema has evaluated, for `unevaluatedItems`.
+ *
+ * ajv counts evaluated items from the front. That ignores what `contains` has found, and
+ * includes items of failing branches. Here the item indices go into the record that ajv keeps
+ * of evaluated properties. A value is either an array or an object, and ajv's handling of that
+ * record by branches, conditions and references is right for both.
  */
 
 import {
@@ -18,15 +19,15 @@ import { alwaysValidSchema } from "ajv/dist/compile/util.js";
 import { isJsonObject, type JsonValue } from "../../json.ts";
 import type { References } from "./references.ts";
 
-/** What validators record of items, besides what they record of properties. */
+/** What validators record about items, in addition to properties. */
 export interface ItemRecords {
-  /** False where no schema asks for `unevaluatedItems`: then nothing is written down. */
+  /** False if no schema uses `unevaluatedItems`; then nothing is recorded. */
   isKept: boolean;
-  /** What each item costs at each visit. */
+  /** Units for each item at each visit. */
   unitsPerItem: number;
 }
 
-/** Where prefixes are all there is, a record is short; `contains` may write each item down. */
+/** With prefixes alone the record is short; `contains` may record every item. */
 const UNITS_PER_ITEM = 8;
 const UNITS_PER_FOUND_ITEM = 24;
 
@@ -40,7 +41,7 @@ export function itemRecordsOf(references: References): ItemRecords {
   return { isKept: true, unitsPerItem: says("contains") ? UNITS_PER_FOUND_ITEM : UNITS_PER_ITEM };
 }
 
-/** Makes the keywords of `ajv` write down which items they have evaluated, where `records` says. */
+/** Makes the keywords of `ajv` record the items they have evaluated, if `records` asks for it. */
 export function installEvaluatedItems(ajv: Ajv2020, records: ItemRecords): void {
   for (const keyword of ["additionalProperties", "unevaluatedProperties"]) {
     mend(ajv, keyword, evaluateObject);
@@ -63,7 +64,7 @@ export function installEvaluatedItems(ajv: Ajv2020, records: ItemRecords): void 
 
 type Generate = () => void;
 
-/** Puts code around what a keyword generates, and takes its record of items from ajv. */
+/** Wraps the code that a keyword generates, and discards ajv's own record of items. */
 function mend(
   ajv: Ajv2020,
   keyword: string,
@@ -80,7 +81,7 @@ function mend(
   };
 }
 
-/** Of objects it evaluates all; ajv would say so of arrays too. */
+/** The keyword evaluates all properties of an object; ajv would claim the same for arrays. */
 function evaluateObject(cxt: KeywordCxt, generate: Generate): void {
   const { it } = cxt;
   const { props } = it;
@@ -107,7 +108,7 @@ function markFirst(evaluated: EvaluatedItems, data: readonly JsonValue[], count:
   for (let index = 0; index < end; index++) evaluated[index] = true;
 }
 
-/** Each item that `contains` finds is evaluated; where it takes any item, all are. */
+/** Each item that `contains` finds is evaluated; if it accepts any item, all of them are. */
 function markFound(cxt: KeywordCxt): void {
   const { gen, it } = cxt;
   const { props } = it;

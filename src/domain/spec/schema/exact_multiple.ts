@@ -1,20 +1,20 @@
-/** `multipleOf` in decimal arithmetic: 19.99 is a multiple of 0.01, as its writer means it. */
+/** `multipleOf` in decimal arithmetic: 19.99 is a multiple of 0.01, as the writer means it. */
 
 import { type Budget, spend } from "../../budget.ts";
 
-/** Decimal places that a number can be scaled by without losing a digit. */
+/** Decimal places by which a number can be scaled without losing a digit. */
 const PLACES_MAX = 15;
-/** Below this, a number has no other decimal of so few digits beside it. */
+/** Below this, no other decimal with so few digits is as close to the number. */
 const SHORT_MAX = 1e15;
 
-/** Of a division of integers and short decimals, and of one of up to 650 digits. */
+/** Units for dividing integers and short decimals, and for dividing up to 650 digits. */
 const SHORT_UNITS = 8;
 const LONG_UNITS = 2_048;
 
 /** A number above 0 to divide by. */
 export interface Divisor {
   readonly value: number;
-  /** 10 for each of its decimal places, and the integer that it is times that. */
+  /** A power of ten, one factor for each decimal place, and the integer `value * scale`. */
   readonly scale: number;
   readonly scaled: number;
   readonly decimal: Decimal;
@@ -27,13 +27,13 @@ export function createDivisor(value: number): Divisor {
   return { value, scale, scaled: Math.round(value * scale), decimal: digits };
 }
 
-/** True when `value` divided by `divisor` is an integer, in the digits as written. */
+/** True when `value` divided by `divisor` is an integer, using the digits as written. */
 export function isMultipleOf(value: number, divisor: Divisor, budget: Budget): boolean {
   spend(budget, SHORT_UNITS);
   if (!Number.isFinite(value)) return false;
   const scaled = Math.round(value * divisor.scale);
   if (Math.abs(scaled) < SHORT_MAX && divisor.scaled < SHORT_MAX) {
-    // With more places than the divisor it is no multiple; else nothing is lost in scaling.
+    // A value with more places than the divisor is not a multiple; else scaling loses nothing.
     return scaled / divisor.scale === value && scaled % divisor.scaled === 0;
   }
   spend(budget, LONG_UNITS);
@@ -53,7 +53,7 @@ function decimal(value: number): Decimal {
   return { digits: BigInt(whole! + fraction), exponent: Number(power ?? 0) - fraction.length };
 }
 
-/** At most some 650 digits: a double's exponent ends near 308 on both sides. */
+/** About 650 digits at most: the exponent of a double ends near 308 in both directions. */
 function scale(value: Decimal, exponent: number): bigint {
   return value.digits * 10n ** BigInt(value.exponent - exponent);
 }

@@ -1,6 +1,8 @@
 /**
- * Keywords that look at many parts of a value stop when they have found more faults than are ever
- * told. So data of which everything is wrong costs no more than data of which all is right.
+ * Stops keywords that examine many parts of a value once they have found enough faults.
+ *
+ * Enough is more than an answer ever contains. Data that is entirely wrong therefore costs no
+ * more than data that is entirely right.
  */
 
 import {
@@ -15,12 +17,12 @@ import type { JsonObject } from "../../json.ts";
 import { limits } from "../../limits.ts";
 import { FAULT_COUNT } from "./charges.ts";
 
-/** One more than are told: faults of different parts are different faults. */
+/** One more than an answer contains; faults of different parts are different faults. */
 const FAULTY_PARTS_MAX = limits.schemaDetailsMax + 1;
 
 const FAULT_LIST = new Name("vErrors");
 
-/** They loop over items or properties, and end where the loop ends. */
+/** Keywords that loop over items or properties and end with their loop. */
 const LOOPS = [
   "items",
   "additionalProperties",
@@ -46,7 +48,7 @@ function replaceCode(
 ): void {
   const { definition } = ajv.RULES.all[keyword] as Rule;
   const original = definition as CodeKeywordDefinition;
-  // In its own place: the order of keywords is the order of their faults.
+  // Replaced in place: the order of keywords is the order of their faults.
   (ajv.RULES.all[keyword] as { definition: unknown }).definition = {
     ...definition,
     code: (cxt: KeywordCxt, type?: string) => code(cxt, () => original.code(cxt, type)),
@@ -74,7 +76,7 @@ function endEarly(cxt: KeywordCxt, generate: Generate): void {
   generate();
 }
 
-/** `contains` has to look at all items; of most that do not match nothing is kept. */
+/** `contains` must look at all items, but keeps few of the faults of items that do not match. */
 function keepFew(cxt: KeywordCxt, generate: Generate): void {
   const { gen } = cxt;
   const faulty = gen.let("faulty", 0);
@@ -96,7 +98,7 @@ function keepFew(cxt: KeywordCxt, generate: Generate): void {
   generate();
 }
 
-/** A short list is written out, which is faster. */
+/** ajv writes a short list out in code, which is faster. */
 function requireFew(cxt: KeywordCxt, generate: Generate): void {
   const { gen, data, schemaCode } = cxt;
   if ((cxt.schema as readonly string[]).length <= FAULTY_PARTS_MAX) return generate();
@@ -117,7 +119,7 @@ function firstMissing(data: JsonObject, names: readonly string[]): string[] {
   return missing;
 }
 
-/** ajv would write each name into each fault of it, and all of them into the code. */
+/** ajv would write every name into each of its faults, and all names into the generated code. */
 function requireDependents(cxt: KeywordCxt): void {
   const { gen, data, schemaCode } = cxt;
   const find = gen.scopeValue("func", { ref: firstMissingDependents });

@@ -1,7 +1,8 @@
 /**
- * The values of `format`, all of which are asserted. Most come from ajv-formats; each is guarded by
- * the longest text it can have, so that no regular expression ever runs over a hostile 100 KB. Each
- * takes time that grows with the text and no faster.
+ * The values of `format`, all of which are asserted.
+ *
+ * Most tests come from ajv-formats. Each is guarded by the longest text the format allows, so
+ * that no regular expression runs over a hostile text of 100 KB. Every test takes linear time.
  */
 
 import { fullFormats } from "ajv-formats/dist/formats.js";
@@ -17,7 +18,7 @@ type Test = (text: string) => boolean;
 const REGEX_CHARACTERS_MAX = 2_000;
 const URI_CHARACTERS_MAX = 8_192;
 
-/** Longest valid text, in characters: from the format's own rules where they have one. */
+/** The longest valid text in characters, from the format's own rules if it has any. */
 const LONGEST: ReadonlyMap<string, number> = new Map([
   ["date", 10],
   ["iso-time", 64],
@@ -32,7 +33,10 @@ const LONGEST: ReadonlyMap<string, number> = new Map([
 
 const addresses = { isIpv4: guarded("ipv4", 15), isIpv6: guarded("ipv6", 45) };
 
-/** Every known format with its test. Formats of numbers and opaque text are not among them. */
+/**
+ * Every known text format with its test. Formats of numbers and opaque formats are not
+ * included.
+ */
 export const TEXT_FORMATS: ReadonlyMap<string, Test> = new Map<string, Test>([
   ...[...LONGEST].map(([name, longest]): [string, Test] => [name, guarded(name, longest)]),
   ["time", (text) => text.length <= 64 && isTime(text)],
@@ -63,7 +67,7 @@ export const NUMBER_FORMATS: ReadonlyMap<string, (value: number) => boolean> = n
   ["double", () => true],
 ]);
 
-/** Formats that say how to show a text, not what it may be. */
+/** Formats that say how to display a text, not what it may contain. */
 export const OPAQUE_FORMATS: readonly string[] = ["password", "binary"];
 
 export const FORMAT_NAMES: ReadonlySet<string> = new Set([
@@ -95,7 +99,7 @@ const TIME = /^(\d\d):(\d\d):(\d\d)(?:\.\d+)?(?:z|([+-])(\d\d):(\d\d))$/i;
 const isDate = testOf("date");
 const DURATION = durationPattern();
 
-/** RFC 3339 `full-time`; second 60 only where a leap second can be, at 23:59 UTC. */
+/** RFC 3339 `full-time`; second 60 only where a leap second is possible, at 23:59 UTC. */
 function isTime(text: string): boolean {
   const parts = TIME.exec(text);
   if (parts === null) return false;
@@ -114,7 +118,7 @@ function isDateTime(text: string): boolean {
   return isDate(text.slice(0, 10)) && isTime(text.slice(11));
 }
 
-/** RFC 3339 appendix A: units in order and without gaps, or weeks alone. */
+/** RFC 3339 appendix A: units in order without gaps, or weeks alone. */
 function isDuration(text: string): boolean {
   return text.length <= 128 && DURATION.test(text);
 }

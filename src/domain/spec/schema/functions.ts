@@ -1,7 +1,9 @@
 /**
- * Which schemas within a schema become functions of their own: those that are referred to, and as
- * many others as are needed for each function to be small. So compiling goes in small pieces, and
- * the path that each fault of a function has in its code stays short.
+ * Chooses which schemas within a schema become functions of their own.
+ *
+ * These are the ones that are referred to, and as many others as it takes to keep each function
+ * small. Compiling then proceeds in small pieces, and the path stored for each fault in the
+ * generated code stays short.
  */
 
 import { isJsonObject } from "../../json.ts";
@@ -10,14 +12,14 @@ import type { References } from "./references.ts";
 import { partsOf } from "./schema_size.ts";
 import { LEFT_OUT, subschemasOf } from "./vocabulary.ts";
 
-/** Parts of one function, where its schema can be divided. */
+/** Parts of one function at most, if its schema can be divided. */
 const FUNCTION_PARTS = 200;
-/** Parts that a call of one takes in its caller. */
+/** Parts that a call of a function counts for in its caller. */
 const CALL_PARTS = 2;
-/** Characters of the path from the function to a schema in it. */
+/** Characters of the path from a function to a schema inside it. */
 const PATH_CHARACTERS = 160;
 
-/** The pointers of schemas that become functions, with `targets`, which some reference means. */
+/** The pointers of schemas that become functions; includes `targets`, which references mean. */
 export function* chooseFunctions(
   references: References,
   targets: Iterable<string>,
@@ -32,7 +34,7 @@ interface Choosing {
   readonly functions: Set<string>;
 }
 
-/** Parts of the schema at `pointer` that stay in the function around it. */
+/** Counts the parts of the schema at `pointer` that stay in the enclosing function. */
 function* measure(pointer: string, start: number, choosing: Choosing): Steps<number> {
   const { references, functions } = choosing;
   const { schema } = references.places.get(pointer)!;
@@ -49,7 +51,7 @@ function* measure(pointer: string, start: number, choosing: Choosing): Steps<num
     parts += inner;
     children.push({ pointer: place, parts: inner });
   }
-  // The largest first: so few are enough.
+  // Largest first, so that few functions suffice.
   children.sort((a, b) => b.parts - a.parts);
   for (const child of children) {
     if (parts <= FUNCTION_PARTS || child.parts <= CALL_PARTS) break;

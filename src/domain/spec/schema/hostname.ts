@@ -1,23 +1,25 @@
 /**
- * `format: hostname` and `idn-hostname`: RFC 1123, and RFC 5890 to 5893 for names that are not in
- * ASCII or stand for such (`xn--...`).
+ * `format: hostname` and `idn-hostname`: RFC 1123, and RFC 5890 to 5893 for international
+ * names.
+ *
+ * The latter also apply to names that stand for such ones in ASCII (`xn--...`).
  */
 
 import { isBidiName } from "./idn_bidi.ts";
 import { areValidInContext } from "./idn_code_point.ts";
 import { decodePunycode, encodePunycode, LABEL_CHARACTERS_MAX } from "./punycode.ts";
 
-/** Of a whole name, as it is sent (RFC 1035, section 2.3.4, without what frames it). */
+/** A whole name as it is sent (RFC 1035, section 2.3.4, without the framing). */
 const NAME_CHARACTERS_MAX = 253;
-/** No name is longer as it is written, not even where each character takes two places. */
+/** No name is longer as written, even if each character takes two code units. */
 export const WRITTEN_CHARACTERS_MAX = 2 * NAME_CHARACTERS_MAX;
 
 const ASCII_LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
 
-/** Dots that separate labels of internationalized names (RFC 3490, section 3.1). */
+/** Dots that separate the labels of internationalized names (RFC 3490, section 3.1). */
 const IDN_DOTS = /[.\u3002\uff0e\uff61]/;
 
-/** True where no label needs the tables of Unicode: all are letters, digits and hyphens. */
+/** True if no label needs the tables of Unicode: only ASCII, and no `xn--`. */
 export function isPlainName(text: string): boolean {
   return !/[^\0-\x7f]|xn--/i.test(text);
 }
@@ -52,7 +54,7 @@ function isName(labels: readonly string[], isIdn: boolean): boolean {
 }
 
 interface Label {
-  /** As it is shown. */
+  /** The characters of the label as displayed. */
   readonly characters: string[];
   readonly sentCharacters: number;
 }
@@ -65,7 +67,7 @@ function readLabel(label: string, isIdn: boolean): Label | undefined {
   return isIdn && /[^\0-\x7f]/.test(label) ? readULabel(label) : undefined;
 }
 
-/** It stands for a label that is valid, and no other spelling stands for that. */
+/** Reads an `xn--` label. It must stand for a valid label and be its only spelling. */
 function readALabel(label: string): Label | undefined {
   const codePoints = decodePunycode(label.slice("xn--".length));
   if (codePoints === undefined || codePoints.some(isSurrogate)) return undefined;

@@ -1,9 +1,10 @@
 /**
- * Labels of host names that are written from right to left, and those beside them: RFC 5893. The
- * characters of a label are such that RFC 5892 allows, which leaves few of the bidi classes.
+ * Right-to-left labels of host names, and the labels next to them: RFC 5893.
+ *
+ * The characters of a label are already restricted by RFC 5892, so few bidi classes remain.
  */
 
-/** Right-to-left letters are there, and digits and marks among them. */
+/** Blocks with right-to-left letters, and the digits and marks among them. */
 const RIGHT_BLOCKS =
   /[\u{590}-\u{8ff}\u{fb1d}-\u{fdff}\u{fe70}-\u{feff}\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 const ARABIC_NUMBER = /[\u{660}-\u{669}\u{66b}\u{66c}\u{10d30}-\u{10d39}]/u;
@@ -21,7 +22,7 @@ function directionOf(character: string): Direction {
   return LETTER.test(character) ? "left" : "neutral";
 }
 
-/** True where all labels of a name, each as its characters, may stand together. */
+/** True if all labels of a name, each given as its characters, may occur together. */
 export function isBidiName(labels: readonly (readonly string[])[]): boolean {
   const directions = labels.map((label) => label.map(directionOf));
   const isBidi = directions.some((label) =>

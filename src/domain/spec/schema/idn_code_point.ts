@@ -1,9 +1,11 @@
 /**
- * Which characters an internationalized label may have: RFC 5892, derived from what the engine
- * knows of Unicode. Viramas and joining types, which it does not know, are listed here.
+ * Which characters an internationalized label may contain: RFC 5892.
+ *
+ * The rules are derived from the engine's Unicode data. Viramas and joining types, which the
+ * engine does not expose, are listed here.
  */
 
-/** Whatever their category is (RFC 5892, section 2.6). */
+/** Exceptions that apply whatever the category (RFC 5892, section 2.6). */
 const VALID = /[\u{df}\u{3c2}\u{6fd}\u{6fe}\u{f0b}\u{3007}]/u;
 const DISALLOWED = /[\u{640}\u{7fa}\u{302e}\u{302f}\u{3031}-\u{3035}\u{303b}]/u;
 const OLD_JAMO = /[\u{1100}-\u{11ff}\u{a960}-\u{a97f}\u{d7b0}-\u{d7ff}]/u;
@@ -11,7 +13,7 @@ const IGNORED = /[\p{Default_Ignorable_Code_Point}\p{White_Space}\p{Noncharacter
 const IGNORED_BLOCKS = /[\u{20d0}-\u{20ff}\u{1d100}-\u{1d24f}]/u;
 const LETTER_OR_DIGIT = /[\p{Ll}\p{Lu}\p{Lo}\p{Nd}\p{Lm}\p{Mn}\p{Mc}]/u;
 
-/** True for what may stand anywhere in a label. */
+/** True for characters that are allowed anywhere in a label. */
 export function isValidAnywhere(character: string): boolean {
   if (/^[-a-z0-9]$/.test(character)) return true;
   if (VALID.test(character)) return true;
@@ -23,7 +25,7 @@ export function isValidAnywhere(character: string): boolean {
 
 type Rule = (characters: readonly string[], index: number) => boolean;
 
-/** What depends on what is around it (RFC 5892, appendix A). */
+/** Characters that depend on their neighbours (RFC 5892, appendix A). */
 const CONTEXT: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ["\u200c", (all, index) => isAfterVirama(all, index) || isBetweenJoined(all, index)],
   ["\u200d", isAfterVirama],
@@ -37,10 +39,10 @@ const CONTEXT: ReadonlyMap<string, Rule> = new Map<string, Rule>([
 const ARABIC_DIGIT = /[\u0660-\u0669]/;
 const EXTENDED_ARABIC_DIGIT = /[\u06f0-\u06f9]/;
 
-/** True where the characters of a label may all stand where they do. */
+/** True if every character of a label is allowed where it is. */
 export function areValidInContext(characters: readonly string[]): boolean {
   const label = characters.join("");
-  // Only one kind of Arabic digits.
+  // A label may use only one kind of Arabic digits.
   if (ARABIC_DIGIT.test(label) && EXTENDED_ARABIC_DIGIT.test(label)) return false;
   return characters.every((character, index) => {
     if (ARABIC_DIGIT.test(character) || EXTENDED_ARABIC_DIGIT.test(character)) return true;
@@ -57,12 +59,12 @@ function isAfterVirama(characters: readonly string[], index: number): boolean {
 }
 
 const JOINED = /^(?=\p{L})[\p{sc=Arab}\p{sc=Syrc}\p{sc=Nkoo}\p{sc=Mong}\p{sc=Mand}\p{sc=Adlm}]$/u;
-/** Letters that join to neither side, and those that join only to what comes before them. */
+/** Letters that join on neither side, and letters that join only to the preceding one. */
 const NOT_JOINED = /[\u0621\u0674\u06d5\u08ad]/;
 const JOINED_BEFORE_ONLY =
   /[\u0622-\u0625\u0627\u0629\u062f-\u0632\u0648\u0671-\u0673\u0675-\u0677\u0688-\u0699\u06c0\u06c3-\u06cb\u06cd\u06cf\u06d2\u06d3\u06ee\u06ef\u0710\u0715-\u0719\u071e\u0728\u072a\u072c\u072f]/;
 
-/** Between two letters that would be joined in writing; marks on them count for nothing. */
+/** Between two letters that would be joined in writing; marks on them are ignored. */
 function isBetweenJoined(characters: readonly string[], index: number): boolean {
   const before = characters.findLast((other, at) => at < index && !isMark(other)) ?? "";
   const after = characters.find((other, at) => at > index && !isMark(other)) ?? "";

@@ -1,6 +1,7 @@
 /**
- * Keywords that ajv brings and we replace: its own take quadratic time, round, or trip over data
- * with keys such as `valueOf`.
+ * Replaces keywords of ajv whose own versions are too slow, inexact or unsafe.
+ *
+ * They take quadratic time, round, or fail on data with keys such as `valueOf`.
  */
 
 import {
@@ -22,7 +23,7 @@ import { installEvaluatedItems, type ItemRecords } from "./evaluated_items.ts";
 import { createDivisor, type Divisor, isMultipleOf } from "./exact_multiple.ts";
 import { installFewerFaults } from "./fewer_faults.ts";
 
-/** What an error says of these keywords: the schema's own value. */
+/** The parameters of errors of these keywords: the schema's own value. */
 const error = {
   message: "is not allowed",
   params: ({ schemaCode }: { schemaCode: unknown }) => _`{allowed: ${schemaCode as Name}}`,
@@ -43,7 +44,7 @@ export function installKeywords(
   mendDependentRequired(ajv);
   installFewerFaults(ajv);
   for (const keyword of ["enum", "const", "uniqueItems", "multipleOf"]) ajv.removeKeyword(keyword);
-  // One function each for all schemas: ajv's time grows with the square of what a schema refers to.
+  // One function for all schemas: ajv takes quadratic time in what a schema references.
   const allowed = createAllowedValues(budget);
   const isUnique = (items: readonly JsonValue[]) => hasUniqueItems(items, budget);
   const divisors: Divisor[] = [];
@@ -81,8 +82,8 @@ export function installKeywords(
 }
 
 /**
- * Where a record is kept of what is evaluated, ajv writes down every name of `properties` at each
- * visit. Of these only the ones that the data has are of use.
+ * When evaluated properties are recorded, ajv records every name of `properties` at each visit.
+ * Only the ones that the data has matter.
  */
 function mendProperties(ajv: Ajv2020): void {
   const rule = ajv.RULES.all.properties as { definition: CodeKeywordDefinition };
@@ -106,7 +107,7 @@ function markEvaluated(props: Record<string, true>, data: JsonObject, schemas: J
   for (const key of Object.keys(data)) if (Object.hasOwn(schemas, key)) props[key] = true;
 }
 
-/** The fault says which property asks for which. */
+/** Makes the fault say which property requires the other. */
 function mendDependentRequired(ajv: Ajv2020): void {
   const rule = ajv.RULES.all.dependentRequired as { definition: CodeKeywordDefinition };
   rule.definition = {
@@ -119,7 +120,7 @@ function mendDependentRequired(ajv: Ajv2020): void {
   };
 }
 
-/** `more` is what the test is given beside the data: code that begins with a comma. */
+/** `more`: further arguments of the test after the data, as code that begins with a comma. */
 function failUnless(
   cxt: KeywordCxt,
   test: (...values: never[]) => boolean,

@@ -1,6 +1,8 @@
 /**
- * Schemas that would check the same value for ever (`a` refers to `b`, `b` to `a`), or so deep that
- * the stack ends. Recursion that goes into the data (a tree of nodes) is no loop.
+ * Finds schemas that would check the same value forever, or so deep that the stack overflows.
+ *
+ * An example is `a` referring to `b` and `b` to `a`. Recursion that descends into the data (a
+ * tree of nodes) is not a loop.
  */
 
 import { isJsonObject } from "../../json.ts";
@@ -9,7 +11,7 @@ import type { Steps } from "../../pieces.ts";
 import type { References } from "./references.ts";
 import { KEYWORDS, subschemasOf } from "./vocabulary.ts";
 
-/** Schemas that may look at one value, each inside or behind the one before. */
+/** Maximum number of schemas that may look at one value, each inside or after the previous one. */
 const CHAIN_MAX = 100;
 
 /** Reports the first loop, or the first chain that is too long. */
@@ -38,7 +40,7 @@ export function* checkLoops(
   }
 }
 
-/** Longest chain of schemas from here that look at the same value; Infinity for a loop. */
+/** The longest chain of schemas from here that look at the same value; Infinity for a loop. */
 function heightOf(
   pointer: string,
   references: References,
@@ -47,9 +49,9 @@ function heightOf(
 ): number {
   const known = heights.get(pointer);
   if (known !== undefined) return known;
-  // Too deep is final either way, and stops this walk before the stack does.
+  // Too deep is final in any case; this ends the walk before the stack overflows.
   if (depth > CHAIN_MAX) return CHAIN_MAX + 1;
-  // Standing for "on the way": meeting it again is a loop.
+  // Marks the pointer as being on the current path: meeting it again is a loop.
   heights.set(pointer, Infinity);
   let height = 0;
   for (const next of sameValue(pointer, references)) {

@@ -1,9 +1,10 @@
 /**
- * Regular expressions of schemas, as ECMA-262 means them, on an engine whose time is linear in the
- * text. What has no linear form (lookaround, back references) is refused at deploy.
+ * Regular expressions of schemas: ECMA-262 patterns on an engine that takes linear time.
  *
- * The pattern is read as with the `u` flag: it is matched by code point. Beyond that, a backslash
- * before any ASCII punctuation is accepted (`\-`, `\@`), as most schemas in use were written so.
+ * Constructs without a linear form (lookaround, back references) are refused at deploy. A
+ * pattern is read as with the `u` flag, so it matches by code point. In addition, a backslash
+ * before any ASCII punctuation is accepted (`\-`, `\@`), because most existing schemas are
+ * written that way.
  */
 
 import { RE2JS } from "re2js";
@@ -14,13 +15,14 @@ import { createUnrolledSize, type UnrolledSize } from "./unrolled_size.ts";
 
 export interface LinearPattern {
   /**
-   * True when the pattern is found anywhere in `text`. What it costs is charged as it happens.
-   * @throws {BudgetSpent} where `budget` does not reach.
+   * True when the pattern matches anywhere in `text`. The cost is charged while it runs.
+   *
+   * @throws {BudgetSpent} when `budget` does not suffice.
    */
   test(text: string, budget: Budget): boolean;
-  /** Instructions of the engine. */
+  /** The number of the engine's instructions. */
   readonly size: number;
-  /** What past tests keep for the next ones, in bytes as the engine reckons them. */
+  /** What past tests keep for later ones, in bytes as the engine counts them. */
   cacheBytes(): number;
   clearCache(): void;
 }
@@ -30,22 +32,22 @@ export type PatternCompilation =
     | { readonly ok: true; readonly pattern: LinearPattern }
     | { readonly ok: false; readonly message: string; readonly hint: string }
   )
-  /** What compiling took, in instructions: about 20 microseconds each, even where it failed. */
+  /** The work of compiling, in instructions: about 20 microseconds each, even if it failed. */
   & { readonly work: number };
 
-/** Bounds that keep both compiling and matching cheap. */
+/** Limits that keep both compiling and matching cheap. */
 const CHARACTERS_MAX = 2_000;
 const REPEAT_MAX = 1_000;
 const SIZE_MAX = 2_500;
-/** Of the translation, in which a class is written out as all its ranges. */
+/** Characters of the translation, in which a class is written out as all its ranges. */
 const LINEAR_CHARACTERS_MAX = 200_000;
-/** As much of it as takes the time of one instruction. */
+/** Characters of the translation that take as long as one instruction. */
 const LINEAR_CHARACTERS_PER_INSTRUCTION = 200;
 
-/** What the smallest pattern takes, in instructions. */
+/** The work of the smallest pattern, in instructions. */
 const WORK_MIN = 10;
 
-/** Thrown inside this file only. */
+/** Thrown and caught in this file only. */
 class PatternFault extends Error {
   readonly hint: string;
   constructor(message: string, hint: string) {
@@ -89,12 +91,12 @@ function compileLinear(text: string): RE2JS {
   }
 }
 
-/** Reading position in the source, and what came out so far in both dialects. */
+/** The reading position in the source, and the output so far in both dialects. */
 interface Reader {
   readonly source: string;
   at: number;
   readonly linear: string[];
-  /** The same pattern in strict ECMA-262, on which the syntax is checked. */
+  /** The same pattern in strict ECMA-262, which the syntax check uses. */
   readonly ecma: string[];
   linearCharacters: number;
   readonly unrolled: UnrolledSize;
@@ -104,7 +106,7 @@ function translate(source: string): string {
   const unrolled = createUnrolledSize();
   const reader: Reader = { source, at: 0, linear: [], ecma: [], linearCharacters: 0, unrolled };
   while (reader.at < source.length) translateNext(reader);
-  // Before the engine unrolls the repeats, which may be far too many.
+  // Checked before the engine unrolls the repeats, which may be far too many.
   if (unrolled.total() > SIZE_MAX) {
     throw new PatternFault("is too large once its repeats are unrolled", SMALLER);
   }
@@ -192,7 +194,7 @@ function translateGroup(reader: Reader): void {
   }
   reader.at += opening.length;
   reader.unrolled.open();
-  // Nothing is ever captured: plain groups are cheaper.
+  // Nothing is ever captured, and plain groups are cheaper.
   emit(reader, "(?:", opening);
 }
 
@@ -230,7 +232,7 @@ interface RangeAtom {
 
 const CONTROL: Readonly<Record<string, number>> = { t: 9, n: 10, v: 11, f: 12, r: 13 };
 
-/** One escape, in a class or outside: a code point, or a set of them. */
+/** Reads one escape, inside a class or outside: a code point or a set of them. */
 function readEscape(reader: Reader): number | RangeAtom {
   const { source, at } = reader;
   const letter = source[at + 1];
@@ -310,7 +312,7 @@ function readClassItem(reader: Reader, ranges: Range[], ecma: string[]): void {
   const { source, at } = reader;
   const isRange = source[at] === "-" && at + 1 < source.length && source[at + 1] !== "]";
   if (typeof first !== "number") {
-    // `[\w-.]`: a hyphen beside a set can only mean itself.
+    // `[\w-.]`: a hyphen next to a set can only mean itself.
     ranges.push(...first.ranges);
     ecma.push(first.ecma);
     return;

@@ -1,24 +1,26 @@
 /**
- * Charges what a pattern does as it happens. The engine makes states of an automaton as a text asks
- * for them: a step to a state that is known costs next to nothing, a step to a new one looks at all
- * instructions that are under way. What it costs is known only while it runs.
+ * Charges for matching a pattern while it runs.
+ *
+ * The engine creates the states of its automaton as a text requires them. A step to a known
+ * state costs almost nothing; a step to a new state examines all active instructions. The cost
+ * is therefore known only at run time.
  */
 
 import type { RE2JS } from "re2js";
 import { type Budget, newBudget, spend } from "../../budget.ts";
 import type { LinearPattern } from "./pattern.ts";
 
-/** Of a test, and of a character that leads to a known state. */
+/** Units for a test, and for a character that leads to a known state. */
 const UNITS_PER_TEST = 64;
 const UNITS_PER_CHARACTER = 2;
-/** Of a step that is not known yet: for itself, for each instruction, each entry of its table. */
+/** Units for a step to a new state: for the step, each instruction, and each entry of its table. */
 const UNITS_PER_STEP = 100;
 const UNITS_PER_INSTRUCTION = 30;
 const UNITS_PER_ENTRY = 1;
-/** Of each instruction at each character, where the automaton gives up. */
+/** Units for each instruction at each character when the automaton gives up. */
 const UNITS_WITHOUT_STATES = 12;
 
-/** The parts of the engine that this looks into; kept as they are by the lock file and a test. */
+/** Internals of the engine used here; the lock file and a test keep them unchanged. */
 interface State {
   readonly nfaStates: ArrayLike<number>;
   readonly next: readonly unknown[] | null;
@@ -35,7 +37,7 @@ interface Automaton {
 
 interface Program {
   readonly prefixComplete: boolean;
-  /** Another engine for some patterns, which takes hundreds of times as long for each character. */
+  /** A different engine for some patterns that is hundreds of times slower for each character. */
   onepass: unknown;
   readonly lazyDFA: Automaton | null;
   readonly dfa: Automaton;

@@ -1,24 +1,26 @@
 /**
- * The patterns of one spec: each compiled once, and bounded as a whole, in the time to compile them
- * and in the memory that matching them keeps.
+ * The patterns of one spec, each compiled once.
+ *
+ * The set limits the total time to compile them and the total memory that matching them keeps.
  */
 
 import type { Budget } from "../../budget.ts";
 import { compilePattern, type LinearPattern, type PatternCompilation } from "./pattern.ts";
 
 /**
- * What all patterns of a spec may come to, in instructions of the engine; a plain pattern such as
- * `^[A-Z]{2}-[0-9]{1,8}$` has some 20. Compiling takes up to 20 microseconds for each.
+ * Maximum instructions of all patterns of a spec. A plain pattern such as
+ * `^[A-Z]{2}-[0-9]{1,8}$` has about 20; compiling takes up to 20 microseconds for each
+ * instruction.
  */
 export const INSTRUCTIONS_MAX = 20_000;
 
-/** What matching may keep between two events, in bytes as the engine reckons them. */
+/** What matching may keep between two events, in bytes as the engine counts them. */
 export const CACHE_BYTES_MAX = 8 * 1024 * 1024;
 
 export interface PatternSet {
-  /** Like {@link compilePattern}; also refuses what no longer fits. Never throws. */
+  /** Like {@link compilePattern}, but also refuses what exceeds the set's limit. Never throws. */
   compile(source: string): PatternCompilation;
-  /** What matching keeps now, in bytes as the engine reckons them. */
+  /** What matching keeps at present, in bytes as the engine counts them. */
   cacheBytes(): number;
 }
 
@@ -60,7 +62,7 @@ export function createPatternSet(): PatternSet {
   function compileNew(source: string): PatternCompilation {
     if (instructionsLeft <= 0) return tooMany();
     const result = compilePattern(source);
-    // What is refused took its time all the same.
+    // A refused pattern took its time to compile, too.
     instructionsLeft -= result.work;
     if (!result.ok) return result;
     return instructionsLeft < 0 ? tooMany() : { ...result, pattern: bounded(result.pattern) };

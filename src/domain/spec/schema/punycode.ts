@@ -1,9 +1,11 @@
 /**
- * Punycode (RFC 3492), by which a label of a host name is written in ASCII. Bounded: a label has at
- * most {@link LABEL_CHARACTERS_MAX} characters, longer ones are refused before they get here.
+ * Punycode (RFC 3492), which writes a label of a host name in ASCII.
+ *
+ * Bounded: a label has at most {@link LABEL_CHARACTERS_MAX} characters; longer ones are refused
+ * before they get here.
  */
 
-/** Of one label of a host name, as it is sent (RFC 1035, section 2.3.4). */
+/** One label of a host name, as it is sent (RFC 1035, section 2.3.4). */
 export const LABEL_CHARACTERS_MAX = 63;
 
 const BASE = 36;
@@ -17,7 +19,7 @@ const CODE_POINT_MAX = 0x10ffff;
 
 const DIGITS = "abcdefghijklmnopqrstuvwxyz0123456789";
 
-/** What stands behind `xn--`, as code points; undefined where it is not Punycode. */
+/** Decodes the text after `xn--` to code points; undefined if it is not Punycode. */
 export function decodePunycode(text: string): number[] | undefined {
   if (text.length > LABEL_CHARACTERS_MAX) return undefined;
   const delimiter = text.lastIndexOf("-");
@@ -47,7 +49,7 @@ export function decodePunycode(text: string): number[] | undefined {
   return output;
 }
 
-/** The same backwards; undefined where it would be longer than a label may be. */
+/** Encodes code points; undefined if the result would be longer than a label may be. */
 export function encodePunycode(codePoints: readonly number[]): string | undefined {
   if (codePoints.length > LABEL_CHARACTERS_MAX) return undefined;
   const basic = codePoints.filter((codePoint) => codePoint < FIRST_CODE_POINT);
@@ -74,7 +76,7 @@ export function encodePunycode(codePoints: readonly number[]): string | undefine
   return output.length > LABEL_CHARACTERS_MAX ? undefined : output;
 }
 
-/** A number as digits of varying weight, the lowest first. */
+/** Encodes a number as digits of varying weight, lowest first. */
 function digitsOf(number: number, bias: number): string {
   let output = "";
   let rest = number;

@@ -1,16 +1,16 @@
 /**
- * Finds what `$ref` and `$dynamicRef` mean inside one schema: base URIs, anchors and JSON Pointers.
- * Nothing is ever fetched; a reference that leaves the schema has no target.
+ * Resolves `$ref` and `$dynamicRef` inside one schema: base URIs, anchors and JSON Pointers.
  *
- * Schemas are named by their JSON Pointer from the root, not by object identity, for one object may
- * stand in two places.
+ * Nothing is ever fetched; a reference that leaves the schema has no target. Schemas are
+ * identified by their JSON Pointer from the root rather than by object identity, because one
+ * object may be in two places.
  */
 
 import { isJsonObject, type JsonValue } from "../../json.ts";
 import { runAtOnce, type Steps } from "../../pieces.ts";
 import { escapePointer, subschemasOf, unescapePointer } from "./vocabulary.ts";
 
-/** Base of a schema without `$id`. Never fetched, never shown. */
+/** Base URI of a schema without `$id`. Never fetched and never shown. */
 const ROOT_URI = "event-schema:///";
 
 interface Place {
@@ -19,21 +19,21 @@ interface Place {
 }
 
 export interface References {
-  /** True where the names of its places are beyond {@link LENGTHS}; then not all are found. */
+  /** True if the names of its places exceed {@link LENGTHS}; then not all places are found. */
   readonly isTooLong: boolean;
-  /** Every schema within the root, the root itself first, by pointer. */
+  /** Every schema within the root by its pointer, the root itself first. */
   readonly places: ReadonlyMap<string, Place>;
-  /** `$id`s and anchors that occur twice: pointer of the second. */
+  /** By the pointer of the second schema: an `$id` or anchor that occurs twice. */
   readonly duplicates: ReadonlyMap<string, string>;
-  /** The pointer of what `reference`, standing in the schema at `from`, means; or undefined. */
+  /** The pointer that `reference` means in the schema at `from`; undefined if there is none. */
   resolve(reference: string, from: string): string | undefined;
-  /** True when `reference` names another document, not a place missing in this one. */
+  /** True when `reference` names another document, rather than a missing place in this one. */
   isRemote(reference: string, from: string): boolean;
-  /** Set where a `$dynamicRef` may mean several schemas: which one shows at run time. */
+  /** Present if a `$dynamicRef` may mean several schemas; which one is known only at run time. */
   dynamicTargets(reference: string, from: string): DynamicTargets | undefined;
-  /** The pointers of all schemas that have the dynamic anchor. */
+  /** The pointers of all schemas that have this dynamic anchor. */
   dynamicPlaces(anchor: string): readonly string[];
-  /** All that the references of the schema at `pointer` may mean. */
+  /** Everything that the references of the schema at `pointer` may mean. */
   targetsAt(pointer: string): string[];
 }
 
@@ -43,7 +43,7 @@ export interface DynamicTargets {
   readonly pointers: readonly string[];
 }
 
-/** Characters of one URI, and of the pointers to all schemas: what looking names up may cost. */
+/** Maximum length of one URI, and of all pointers together; bounds the cost of looking up names. */
 const URI_CHARACTERS_MAX = 2_000;
 const POINTER_CHARACTERS_MAX = 2_000_000;
 export const LENGTHS = `an $id has at most ${URI_CHARACTERS_MAX} characters when it is resolved, ` +
@@ -57,10 +57,10 @@ interface Found {
   readonly resources: Map<string, string>;
   /** `<uri>#<anchor>` to pointer. */
   readonly anchors: Map<string, string>;
-  /** By name of a dynamic anchor, the pointers of the schemas that have it. */
+  /** By dynamic anchor: the pointers of the schemas that have it. */
   readonly dynamicAnchors: Map<string, string[]>;
   readonly duplicates: Map<string, string>;
-  /** What references mean, by the base that they are read from: a long URI is parsed once. */
+  /** Resolved references by the base they are read from, so that a long URI is parsed only once. */
   readonly known: Map<string, Map<string, string | undefined>>;
 }
 
@@ -69,7 +69,10 @@ export function findReferences(root: JsonValue): References {
   return runAtOnce(findReferencesSteps(root));
 }
 
-/** The same, for schemas that may be large. What each reference means is then known. */
+/**
+ * The same in time slices, for schemas that may be large. All references are resolved
+ * afterwards.
+ */
 export function* findReferencesSteps(root: JsonValue): Steps<References> {
   const found: Found = {
     pointerCharactersLeft: POINTER_CHARACTERS_MAX,
@@ -133,13 +136,13 @@ export function findTargets(references: References): ReadonlySet<string> {
   return targets;
 }
 
-/** `$ref` and `$dynamicRef` of one schema, without those that it holds. */
+/** The `$ref` and `$dynamicRef` of one schema, without those of nested schemas. */
 export function referencesIn(schema: JsonValue): string[] {
   if (!isJsonObject(schema)) return [];
   return [schema.$ref, schema.$dynamicRef].filter((reference) => typeof reference === "string");
 }
 
-/** A schema still to be visited, and the base of the one around it. */
+/** A schema still to be visited, and the base of the enclosing one. */
 interface Pending extends Place {
   readonly pointer: string;
 }
@@ -175,7 +178,7 @@ function visit(
     pointers.push(pointer);
   }
   const children = [...subschemasOf(schema)];
-  // Last first, so that the first is visited next.
+  // Last first, so that the first one is visited next.
   for (let index = children.length - 1; index >= 0; index--) {
     const child = children[index]!;
     pending.push({ schema: child.schema, pointer: pointer + child.pointer, base });
@@ -205,13 +208,13 @@ function resolveFrom(base: string, reference: string, found: Found): string | un
   if (fragment === undefined) return undefined;
   if (fragment === "") return resource;
   if (!fragment.startsWith("/")) return found.anchors.get(`${withoutFragment(uri)}#${fragment}`);
-  // Spelt as our own pointers are, whatever the reference's own escapes were.
+  // Escaped like our own pointers, however the reference was escaped.
   const segments = fragment.slice(1).split("/").map((part) => escapePointer(unescapePointer(part)));
   const pointer = resource + "/" + segments.join("/");
   return found.places.has(pointer) ? pointer : undefined;
 }
 
-/** Where what it means at first has no dynamic anchor of that name, it is a `$ref`. */
+/** If the schema it resolves to has no dynamic anchor of that name, it is an ordinary `$ref`. */
 function dynamicTargets(reference: string, from: string, found: Found): DynamicTargets | undefined {
   const first = resolve(reference, from, found);
   const schema = first === undefined ? undefined : found.places.get(first)?.schema;

@@ -1,17 +1,19 @@
 /**
- * `format: regex`: whether a text is a regular expression of ECMA-262, as read with the `u` flag.
- * The language itself decides. It writes out each Unicode property as hundreds of ranges, so each
- * distinct one is looked up once and stands as `\\d` in what the language reads.
+ * `format: regex`: whether a text is an ECMA-262 regular expression, read with the `u` flag.
+ *
+ * The language itself decides. It would expand each Unicode property to hundreds of ranges, so
+ * each distinct property is looked up once and replaced by `\\d` in the text that the language
+ * reads.
  */
 
 import { createRecentMap } from "../../recent_map.ts";
 
-/** More names than the language has: what is asked again is mostly one that exists. */
+/** More than the language has: most names asked for exist. */
 const KNOWN_MAX = 1_000;
 const known = createRecentMap<string, boolean>(KNOWN_MAX);
 
 const PROPERTY = /\\[pP]\{([A-Za-z0-9_=]{1,60})\}/y;
-/** What one text may name: looking one up takes some microseconds. */
+/** Maximum properties in one text; looking one up takes a few microseconds. */
 const PROPERTIES_MAX = 50;
 
 export function isRegularExpression(text: string): boolean {
@@ -19,7 +21,7 @@ export function isRegularExpression(text: string): boolean {
   return plain !== undefined && isAccepted(plain);
 }
 
-/** The text with `\\d` for each property; undefined where one is unknown. */
+/** The text with `\\d` for each property; undefined if a property is unknown. */
 function withoutProperties(text: string): string | undefined {
   const parts: string[] = [];
   const names = new Set<string>();

@@ -1,8 +1,10 @@
 /**
- * A checked schema in the form that the validator compiles: as functions that call each other,
- * annotations, what is no keyword and `$id`s left out, `__proto__` as a pattern, and the price of a
- * visit in each schema. Reading the references ourselves keeps two event types with the same `$id`
- * apart, and ajv's own registry empty.
+ * Rewrites a checked schema to the form that the validator compiles.
+ *
+ * The result is a set of functions that call each other. Annotations, unknown keywords and
+ * `$id`s are left out, `__proto__` becomes a pattern, and each schema gets the price of a
+ * visit. We resolve the references ourselves, which keeps two event types with the same `$id`
+ * apart and ajv's own registry empty.
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
@@ -15,28 +17,28 @@ import { chooseFunctions } from "./functions.ts";
 import { findTargets, type References } from "./references.ts";
 import { escapePointer, type Holds, KEYWORDS, LEFT_OUT } from "./vocabulary.ts";
 
-/** In each schema that is made here. */
+/** The marks of every schema that is created here. */
 const MARKS: JsonObject = { [VISIT_MARK]: visitUnits({}), [FAULTS_MARK]: true };
 
 interface Rewriting {
   readonly references: References;
-  /** Pointers of all schemas that become functions. */
+  /** The pointers of all schemas that become functions. */
   readonly functions: ReadonlySet<string>;
-  /** Pointer of each of these that is used, to its number. */
+  /** The number of each function that is used, by its pointer. */
   readonly numbers: Map<string, number>;
-  /** By their numbers; what is not rewritten yet is a pointer. */
+  /** By number; an entry that is not rewritten yet is a pointer. */
   readonly rewritten: (JsonObject | boolean | string)[];
   readonly hasUnevaluated: boolean;
 }
 
 export interface RewrittenSchema {
   readonly functions: readonly (JsonObject | boolean)[];
-  /** Undefined where no reference waits for the run to show what it means. */
+  /** Undefined if no reference has to be resolved at run time. */
   readonly scope: ScopePlan | undefined;
 }
 
 /**
- * The schema for ajv, as functions that call each other by their numbers; the first one is the
+ * Rewrites the schema to functions for ajv that call each other by number; the first is the
  * schema itself. `references` must come from a schema without faults.
  */
 export function* rewriteSchema(references: References): Steps<RewrittenSchema> {
@@ -59,7 +61,7 @@ export function* rewriteSchema(references: References): Steps<RewrittenSchema> {
   };
 }
 
-/** True when the validator must keep a record of what each schema evaluates. */
+/** True when the validator must record what each schema evaluates. */
 export function usesUnevaluated(references: References): boolean {
   return [...references.places.values()].some(({ schema }) =>
     isJsonObject(schema) &&
@@ -68,7 +70,7 @@ export function usesUnevaluated(references: References): boolean {
 }
 
 /**
- * The schema itself, or its name where one is needed anyway: so that each schema is compiled once,
+ * Returns the schema itself, or a call if it is a function. So each schema is compiled once,
  * however many references lead into the schemas around it.
  */
 function* rewriteChild(pointer: string, rewriting: Rewriting): Steps<JsonObject | boolean> {
@@ -120,7 +122,7 @@ function addReferences(
   }
 }
 
-/** A schema may have both kinds of reference: both hold. */
+/** A schema may have both kinds of reference; then both apply. */
 function addReference(target: string, result: JsonObject): void {
   if (result.$ref === undefined) result.$ref = target;
   else result.allOf = [...(result.allOf as JsonValue[] ?? []), { ...MARKS, $ref: target }];
@@ -148,7 +150,7 @@ function* rewriteHeld(
   return Object.fromEntries(entries);
 }
 
-/** The number of a function, as a text. */
+/** The number of a function, as a string. */
 function nameOf(pointer: string, rewriting: Rewriting): string {
   let number = rewriting.numbers.get(pointer);
   if (number === undefined) {
@@ -159,13 +161,13 @@ function nameOf(pointer: string, rewriting: Rewriting): string {
 }
 
 /**
- * ajv loses what an `if` and its branches evaluate when one of them is absent. As a choice of "if
- * and then" or "not if and else" nothing is lost; the messages are poorer, so only where it
- * matters.
+ * ajv loses what an `if` and its branches evaluate when one of them is absent. A choice of "if
+ * and then" or "not if and else" loses nothing. Its messages are poorer, so it is used only
+ * when needed.
  */
 function replaceCondition(schema: JsonObject, pointer: string, rewriting: Rewriting): void {
   if (schema.if === undefined || !rewriting.hasUnevaluated) return;
-  // By name, not by copy: nested conditions would double the schema at each level.
+  // By reference, not by copy: nested conditions would double the schema at each level.
   const condition = { ...MARKS, $ref: nameOf(`${pointer}/if`, rewriting) };
   const choice = {
     [CONDITION_MARK]: true,
@@ -179,17 +181,15 @@ function replaceCondition(schema: JsonObject, pointer: string, rewriting: Rewrit
   schema.allOf = [...(schema.allOf as JsonValue[] ?? []), choice];
 }
 
-/** Stands for no `maxContains`; more items than any event has. */
+/** Stands for the absence of `maxContains`; more items than any event has. */
 export const CONTAINS_UNBOUNDED = 2 ** 32;
 
-/**
- * Without `maxContains`, ajv answers for an empty array what it answered for the array before it.
- */
+/** Without `maxContains`, ajv repeats the previous array's result for an empty array. */
 function boundContains(schema: JsonObject): void {
   if (schema.contains !== undefined) schema.maxContains ??= CONTAINS_UNBOUNDED;
 }
 
-/** ajv passes over a property called `__proto__`, but not over a pattern that means it. */
+/** ajv ignores a property called `__proto__`, but not a pattern that matches it. */
 function moveProtoProperty(schema: JsonObject): void {
   const { properties } = schema;
   if (!isJsonObject(properties) || !Object.hasOwn(properties, "__proto__")) return;
@@ -200,12 +200,12 @@ function moveProtoProperty(schema: JsonObject): void {
   schema.patternProperties = { ...patterns, "^(?:__proto__)$": proto };
 }
 
-/** Properties and patterns checked by one function, where a schema has many, and calls of one. */
+/** Maximum properties, patterns and calls in one function, if a schema has many. */
 const PROPERTIES_OF_FUNCTION = 100;
 const PATTERNS_OF_FUNCTION = 25;
 const CALLS_OF_FUNCTION = 50;
 
-/** What there is much of becomes several functions. */
+/** Divides long lists of properties, patterns and calls among several functions. */
 function divide(schema: JsonObject, rewriting: Rewriting): void {
   divideMap(schema, "properties", PROPERTIES_OF_FUNCTION, rewriting);
   divideMap(schema, "patternProperties", PATTERNS_OF_FUNCTION, rewriting);
@@ -215,7 +215,7 @@ function divide(schema: JsonObject, rewriting: Rewriting): void {
   schema.allOf = parts.map((part) => callOf({ ...MARKS, allOf: part }, rewriting));
 }
 
-/** The schema itself keeps the names if they matter. */
+/** The schema itself keeps the names if other keywords depend on them. */
 function divideMap(
   schema: JsonObject,
   keyword: "properties" | "patternProperties",

@@ -1,7 +1,9 @@
 /**
- * A value that is valid by a schema, to show what one looks like. Made only from keywords by which
- * it can be written down at once; where a schema needs others, there is no sample. Bounded: a
- * sample has few values, each made from one look at one schema.
+ * Creates a sample value that is valid under a schema, to show what valid data looks like.
+ *
+ * It handles only keywords for which a value can be written down directly; a schema that needs
+ * others has no sample. Bounded: a sample has few values, and each requires looking at one
+ * schema.
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
@@ -14,7 +16,7 @@ const TEXT_CHARACTERS_MAX = 100;
 const ITEMS_MAX = 10;
 const PROPERTIES_MAX = 50;
 
-/** Keywords that it keeps, beside annotations. */
+/** The keywords it can satisfy, besides annotations. */
 const KEPT: ReadonlySet<string> = new Set(
   ("type properties required additionalProperties unevaluatedProperties items minItems maxItems " +
     "uniqueItems minLength maxLength format minimum maximum exclusiveMinimum exclusiveMaximum " +
@@ -47,13 +49,16 @@ interface Sampling {
   valuesLeft: number;
 }
 
-/** An object that is valid by `schema`, which has passed its deploy; or undefined. */
+/**
+ * A valid object for `schema`, which has been checked at deploy; undefined if there is no
+ * sample.
+ */
 export function sampleObject(schema: JsonValue): JsonObject | undefined {
   const sample = sampleOf(schema, "object", 0, { root: schema, valuesLeft: VALUES_MAX });
   return sample !== undefined && isJsonObject(sample) ? sample : undefined;
 }
 
-/** `usual`: the type where the schema takes any. */
+/** `usual`: the type to use if the schema accepts any. */
 function sampleOf(
   schema: JsonValue,
   usual: string,
@@ -62,7 +67,7 @@ function sampleOf(
 ): JsonValue | undefined {
   if (--sampling.valuesLeft < 0 || depth > DEPTH_MAX || schema === false) return undefined;
   if (!isJsonObject(schema)) return usual === "object" ? {} : "text";
-  // Its references have another meaning.
+  // An `$id` would change the meaning of its references.
   if (schema.$id !== undefined && schema !== sampling.root) return undefined;
   const asserted = Object.keys(schema).filter((key) => KEYWORDS.has(key) && !LEFT_OUT.has(key));
   if (asserted.includes("$ref")) {
@@ -101,7 +106,7 @@ function typeOf({ type, properties, required, items }: JsonObject, usual: string
   return items !== undefined ? "array" : usual;
 }
 
-/** Only what a JSON Pointer names, through keys that are all there. */
+/** Resolves only JSON Pointers whose keys all exist. */
 function targetOf(reference: string, root: JsonValue): JsonValue {
   if (!reference.startsWith("#/") || reference.includes("%")) return false;
   let found: JsonValue | undefined = root;
@@ -127,7 +132,7 @@ function firstSample(
   return undefined;
 }
 
-/** The first scalar of a type that is asked for. */
+/** The first scalar of an allowed type. */
 function valueOf(values: readonly JsonValue[], { type }: JsonObject): JsonValue | undefined {
   const types = [type ?? []].flat() as string[];
   return values.slice(0, VALUES_MAX).find((value) => {

@@ -1,15 +1,15 @@
-/** How much there is in a schema, in the unit that compiling takes its time by. */
+/** Measures a schema in parts, the unit to which the time of compiling is proportional. */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { findTargets, type References } from "./references.ts";
 
-/** What a count of parts counts, for the texts of faults. */
+/** What a count of parts includes, for the messages of faults. */
 export const PARTS = "schemas, keywords and listed names, and ten for each target of a $ref";
 
 /** A schema that is referred to becomes a function of its own. */
 const PARTS_PER_TARGET = 10;
 
-/** Schemas, their keywords, and the names that some keywords list: each is code to generate. */
+/** Counts schemas, keywords and listed names: each one becomes generated code. */
 export function countParts(references: References): number {
   let parts = PARTS_PER_TARGET * findTargets(references).size;
   for (const { schema } of references.places.values()) {
@@ -18,7 +18,7 @@ export function countParts(references: References): number {
   return parts;
 }
 
-/** Of one schema, without those that it holds. */
+/** The parts of one schema, without nested schemas. */
 export function partsOf(schema: JsonObject): number {
   return 1 + Object.keys(schema).length + listedNames(schema);
 }

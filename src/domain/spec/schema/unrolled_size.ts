@@ -1,19 +1,19 @@
-/** How long a pattern becomes once its repeats are written out, known before that is done. */
+/** Computes how long a pattern becomes when its repeats are unrolled, without unrolling them. */
 
 export interface UnrolledSize {
   /** A character or a class of characters. */
   atom(): void;
   open(): void;
   close(): void;
-  /** The last atom or group stands `times` times. */
+  /** The last atom or group is repeated `times` times. */
   repeat(times: number): void;
-  /** Atoms in all, with those of groups that are still open. */
+  /** All atoms so far, including those of groups that are still open. */
   total(): number;
 }
 
 interface Level {
   sum: number;
-  /** Size of what a repeat would repeat. */
+  /** The size of what a repeat would repeat. */
   last: number;
 }
 
@@ -28,7 +28,7 @@ export function createUnrolledSize(): UnrolledSize {
     atom: () => add(1),
     open: () => void levels.push({ sum: 0, last: 0 }),
     close: () => {
-      // One that closes nothing is a fault of the syntax, reported elsewhere.
+      // A bracket that closes nothing is a syntax fault, which is reported elsewhere.
       if (levels.length > 1) add(levels.pop()!.sum);
     },
     repeat: (times) => {

@@ -1,9 +1,10 @@
 /**
- * `format: uri`, `uri-reference`, `iri` and `iri-reference`: RFC 3986 and RFC 3987, read from left
- * to right, each character once or twice.
+ * `format: uri`, `uri-reference`, `iri` and `iri-reference`: RFC 3986 and RFC 3987.
+ *
+ * The text is read from left to right, each character once or twice.
  */
 
-/** Characters beside ASCII, of IRIs alone; the private ones in queries only. */
+/** Non-ASCII characters, allowed in IRIs only; private ones only in queries. */
 const WIDE = "\\u{a0}-\\u{d7ff}\\u{f900}-\\u{fdcf}\\u{fdf0}-\\u{ffef}" + widePlanes(0x1, 0xd) +
   "\\u{e1000}-\\u{efffd}";
 const PRIVATE = "\\u{e000}-\\u{f8ff}" + widePlanes(0xf, 0x10);
@@ -11,7 +12,7 @@ const PRIVATE = "\\u{e000}-\\u{f8ff}" + widePlanes(0xf, 0x10);
 const UNRESERVED = "A-Za-z0-9._~\\-";
 const SUB_DELIMITERS = "!$&'()*+,;=";
 
-/** What may stand in each part of one kind of reference. */
+/** The characters allowed in each part of one kind of reference. */
 interface Parts {
   readonly userInfo: RegExp;
   readonly name: RegExp;
@@ -28,7 +29,7 @@ const FUTURE = /^v[0-9a-f]+\.[\w.~!$&'()*+,;=:-]+$/i;
 
 export interface UriForm {
   readonly isInternational: boolean;
-  /** True for references, which may leave out the scheme. */
+  /** True for references, which may omit the scheme. */
   readonly mayBeRelative: boolean;
 }
 
@@ -47,7 +48,7 @@ export function isUri(text: string, form: UriForm, isIpv6: (text: string) => boo
     if (!isAuthority(authority, parts, isIpv6)) return false;
     path = end === -1 ? "" : path.slice(end);
   } else if (scheme === undefined && cut(path, "/")[0].includes(":")) {
-    // It would be read as a scheme.
+    // The colon would be read as the end of a scheme.
     return false;
   }
   return parts.path.test(path);
@@ -67,7 +68,7 @@ function isAuthority(authority: string, parts: Parts, isIpv6: (text: string) => 
     (isIpv6(literal) || FUTURE.test(literal));
 }
 
-/** What is before the first `mark`, and what is behind it. */
+/** The text before the first `mark`, and the text after it. */
 function cut(text: string, mark: string): [before: string, behind: string | undefined] {
   const at = text.indexOf(mark);
   return at === -1 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
@@ -84,12 +85,12 @@ function partsOf(wide: string, privateUse: string): Parts {
   };
 }
 
-/** Each character begins one of the two forms at most, so nothing is tried twice. */
+/** No character can begin both alternatives, so the pattern never backtracks. */
 function textOf(characters: string): RegExp {
   return new RegExp(`^(?:[${characters}]|%[0-9A-Fa-f]{2})*$`, "u");
 }
 
-/** All of these planes but the two last characters of each. */
+/** All characters of these planes except the last two of each. */
 function widePlanes(first: number, last: number): string {
   let classes = "";
   for (let plane = first; plane <= last; plane++) {

@@ -1,12 +1,13 @@
 /**
- * `format: uri-template`: RFC 6570, read from left to right. An apostrophe may stand outside
- * braces, as the erratum to its section 2.1 says.
+ * `format: uri-template`: RFC 6570, read from left to right.
+ *
+ * An apostrophe may occur outside braces, according to the erratum to its section 2.1.
  */
 
 const LITERAL =
   /(?:[!#$&-;=?-[\]_a-z~\u{a0}-\u{d7ff}\u{e000}-\u{fdcf}\u{fdf0}-\u{ffef}\u{10000}-\u{10fffd}]|%[0-9A-Fa-f]{2})*/uy;
 
-/** The operator, which may be left out, then variables, each perhaps with a modifier. */
+/** An optional operator, then variables, each with an optional modifier. */
 const EXPRESSION = expressionPattern();
 
 export function isUriTemplate(text: string): boolean {

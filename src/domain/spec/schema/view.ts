@@ -1,6 +1,8 @@
 /**
- * What a schema says of one value, gathered from the schema itself, from what it refers to and from
- * its `allOf`: so that a schema moved into `$defs` is still the same schema.
+ * Gathers what a schema says about one value: itself, the schemas it references and its
+ * `allOf`.
+ *
+ * A schema that has been moved into `$defs` therefore still counts as the same schema.
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
@@ -15,9 +17,9 @@ export interface SchemaAt {
 }
 
 export interface SchemaView {
-  /** True where no value is valid at all. */
+  /** True if no value is valid at all. */
   readonly isFalse: boolean;
-  /** The types a value may have, without `integer` where `number` is; undefined: any. */
+  /** The types a value may have, without `integer` if `number` is one of them; undefined: any. */
   readonly types: ReadonlySet<string> | undefined;
   /** True when `type` itself says so, not only `const`, `enum` or the branches. */
   readonly declaresType: boolean;
@@ -27,18 +29,19 @@ export interface SchemaView {
   readonly properties: ReadonlyMap<string, SchemaAt>;
   /** False when `additionalProperties` or `unevaluatedProperties` is false. */
   readonly isOpen: boolean;
-  /** Held schemas that are compared one by one: `items`, `prefixItems/0`, `then` ... */
+  /** Nested schemas that are compared one by one: `items`, `prefixItems.0`, `then` ... */
   readonly held: ReadonlyMap<string, SchemaAt>;
   readonly branches: ReadonlyMap<"anyOf" | "oneOf", readonly SchemaAt[]>;
 }
 
-/** Of looking at one schema, and at one name in it. */
+/** Units for looking at one schema, and at one name in it. */
 const UNITS_PER_PART = 64;
 const UNITS_PER_NAME = 32;
 
 /**
- * What the schema says; of one that is not there, nothing.
- * @throws {BudgetSpent} where `budget` does not reach.
+ * What the schema says; nothing if it does not exist.
+ *
+ * @throws {BudgetSpent} when `budget` does not suffice.
  */
 export function viewSchema(at: SchemaAt, budget: Budget): SchemaView {
   const parts = partsOf(at, new Set(), budget);
@@ -83,7 +86,7 @@ function countNames(schema: JsonObject): number {
   }, 0);
 }
 
-/** Where a schema says nothing but what another one says: that one. */
+/** Follows a schema that says nothing but what another one says to that other one. */
 export function withoutDetour(at: SchemaAt): SchemaAt {
   const seen = new Set<string>();
   for (let next = at; !seen.has(next.pointer);) {
@@ -110,7 +113,7 @@ function isNever(schema: JsonValue): boolean {
   return schema.not === true || (isJsonObject(schema.not) && Object.keys(schema.not).length === 0);
 }
 
-/** The schema and all that always hold with it. */
+/** The schema and all schemas that always apply with it. */
 function partsOf(at: SchemaAt, seen: Set<string>, budget: Budget): SchemaAt[] {
   spend(budget, UNITS_PER_PART);
   if (seen.has(at.pointer)) return [];
@@ -128,7 +131,7 @@ function partsOf(at: SchemaAt, seen: Set<string>, budget: Budget): SchemaAt[] {
   return parts;
 }
 
-/** The schemas that its `$dynamicRef` may mean, where these are several: one of them holds. */
+/** The schemas that its `$dynamicRef` may mean, if there are several; one of them applies. */
 function choicesAt(at: SchemaAt): SchemaAt[] {
   const { $dynamicRef } = objectAt(at);
   if (typeof $dynamicRef !== "string") return [];
@@ -163,7 +166,7 @@ function heldBy(at: SchemaAt): Map<string, SchemaAt> {
   return held;
 }
 
-/** The first part that says something of a name speaks for it. */
+/** The first part that defines a name wins. */
 function collect(
   parts: readonly SchemaAt[],
   read: (part: SchemaAt) => Map<string, SchemaAt>,
@@ -191,7 +194,7 @@ function stringsOf(value: JsonValue | undefined): string[] {
   return [value ?? []].flat().filter((item) => typeof item === "string");
 }
 
-/** By `type`, else by the values of `const` and `enum`, else by the branches if all say. */
+/** From `type`, else from the values of `const` and `enum`, else from the branches if all tell. */
 function typesOf(at: SchemaAt, budget: Budget, depth = 0): ReadonlySet<string> | undefined {
   const schema = objectAt(at);
   if (schema.type !== undefined) return simplify(stringsOf(schema.type));

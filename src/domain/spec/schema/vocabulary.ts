@@ -1,19 +1,21 @@
 /**
- * The keywords of JSON Schema 2020-12: what value each takes and where it holds further schemas.
- * Everything that walks a schema walks it by this table, so that a keyword is known everywhere or
+ * The keywords of JSON Schema 2020-12: the values they take and where they hold further
+ * schemas.
+ *
+ * All code that walks a schema uses this table, so that a keyword is known everywhere or
  * nowhere.
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 
-/** How a keyword holds schemas: itself one, a list of them, or an object of them. */
+/** How a keyword holds schemas: it is one, a list of them, or an object of them. */
 export type Holds = "schema" | "list" | "map";
 
 interface Keyword {
-  /** Undefined: any value. Else a test of the value and what to say when it fails. */
+  /** Undefined: any value. Otherwise a test of the value and the message when it fails. */
   readonly shape?: Shape;
   readonly holds?: Holds;
-  /** True where the held schemas look at the same value as the schema that holds them. */
+  /** True if the held schemas look at the same value as the schema that holds them. */
   readonly inPlace?: boolean;
 }
 
@@ -79,8 +81,8 @@ const anchor: Shape = {
 const inPlace = { inPlace: true } as const;
 
 /**
- * Every keyword that means something here. A schema may have others; they are stored and looked at
- * by nobody. A Map, for schemas come from outside.
+ * Every keyword with a meaning here. A schema may have others; they are stored and ignored. A
+ * Map rather than an object, because the keys of schemas come from outside.
  */
 export const KEYWORDS: ReadonlyMap<string, Keyword> = new Map<string, Keyword>([
   ["$schema", {}],
@@ -142,7 +144,7 @@ export const KEYWORDS: ReadonlyMap<string, Keyword> = new Map<string, Keyword>([
   ["writeOnly", { shape: boolean }],
 ]);
 
-/** What only people read: it changes nothing of what stands beside it. */
+/** Annotations for human readers; they do not affect the keywords beside them. */
 export const ANNOTATIONS: ReadonlySet<string> = new Set([
   "title",
   "description",
@@ -153,7 +155,7 @@ export const ANNOTATIONS: ReadonlySet<string> = new Set([
   "writeOnly",
 ]);
 
-/** What says nothing about data, or is replaced where a schema is rewritten. */
+/** Keywords that say nothing about data, or that are replaced when a schema is rewritten. */
 export const LEFT_OUT: ReadonlySet<string> = new Set([
   "$schema",
   "$id",
@@ -168,7 +170,7 @@ export const LEFT_OUT: ReadonlySet<string> = new Set([
   ...ANNOTATIONS,
 ]);
 
-/** Keywords of other drafts and dialects, which say nothing here, and what to write instead. */
+/** Keywords of other drafts and dialects, which have no effect here, and what to write instead. */
 export const FOREIGN_KEYWORDS: ReadonlyMap<string, string> = new Map([
   ["id", "Write $id."],
   ["additionalItems", "In 2020-12, write prefixItems for the first items and items for the rest."],
@@ -180,19 +182,19 @@ export const FOREIGN_KEYWORDS: ReadonlyMap<string, string> = new Map([
   ["example", "Write examples, an array."],
 ]);
 
-/** Notes for other tools: stored like all that is no keyword here, and nobody is warned of them. */
+/** Notes for other tools: stored like all unknown keywords, but without a warning. */
 export function isAnnotation(keyword: string): boolean {
   return keyword.startsWith("x-") || keyword === "discriminator";
 }
 
 export interface Subschema {
   readonly keyword: string;
-  /** JSON Pointer below the holding schema, e.g. `/properties/a~1b`. */
+  /** JSON Pointer relative to the holding schema, e.g. `/properties/a~1b`. */
   readonly pointer: string;
   readonly schema: JsonValue;
 }
 
-/** Every schema that `schema` holds directly; values of the wrong shape are passed over. */
+/** Every schema that `schema` holds directly; values of the wrong shape are skipped. */
 export function* subschemasOf(schema: JsonObject): Generator<Subschema> {
   for (const [keyword, value] of Object.entries(schema)) {
     const holds = KEYWORDS.get(keyword)?.holds;

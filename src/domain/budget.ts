@@ -1,7 +1,7 @@
 /**
  * Budgets for work whose size a client chooses.
  *
- * Every loop over client input belongs to one of three kinds, and says to which:
+ * Every loop over client input must be one of three kinds, and must say or show which:
  *
  * - **charged**: it charges a {@link Budget} for what it does (keys looked at, characters
  *   compared, elements moved) and throws {@link BudgetSpent} when the budget is used up;

@@ -1,4 +1,8 @@
-/** Who is calling, and what they may do. Spec: "Authentication". */
+/**
+ * Callers of the API (API key holders and operators) and what each of them may do.
+ *
+ * See docs/reference/operators.md.
+ */
 
 import type { Environment, Tenant } from "./tenant.ts";
 
@@ -26,20 +30,20 @@ export interface KeyHolder {
 /** The holder of a valid operator token. */
 export interface Operator {
   readonly subject: string;
-  /** Undefined: all instances. */
+  /** Ids of the instances that the token covers. Undefined means all instances. */
   readonly instances?: readonly string[];
 }
 
-/** An API key as it may be listed: never the key itself. */
+/** An API key as lists show it, without the key itself. */
 export interface ApiKeyView {
   readonly id: string;
   readonly name: string;
   readonly scope: Scope;
   readonly environment: Environment;
   readonly created_at: string;
-  /** ISO 8601 UTC; absent while no end is set. */
+  /** ISO 8601 UTC. Absent while the key has no end date. */
   readonly revoke_at?: string;
 }
 
-/** A key just made: `key` is shown here once and kept nowhere. */
+/** A new API key. `key` is shown only in this answer and is not stored. */
 export type IssuedApiKey = ApiKeyView & { readonly key: string };

@@ -1,4 +1,4 @@
-/** Accounts of operators: what an email and a password may be, and when logins are locked. */
+/** Operator accounts: which emails and passwords are valid, and when logins are locked. */
 
 import { limits } from "./limits.ts";
 
@@ -7,13 +7,13 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 const EMAIL_CHARACTERS_MAX = 254;
 const PASSWORD_CHARACTERS_MIN = 12;
 const PASSWORD_CHARACTERS_MAX = 256;
-/** A dot-atom before the @ (RFC 5322, 3.2.3), host name labels after it. */
+/** A dot-atom before the @ (RFC 5322, 3.2.3) and host name labels after it. */
 const EMAIL =
   /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*@[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/;
 
-/** The one spelling of an account's email, or undefined when it is none. */
+/** The email in its one stored spelling, or undefined when the text is not an email address. */
 export function normalizeEmail(text: string): string | undefined {
-  // With some room for white space around it; what is longer is not looked at.
+  // Leave some room for white space around it. Longer texts are refused unread.
   if (text.length > 2 * EMAIL_CHARACTERS_MAX) return undefined;
   const email = text.trim().toLowerCase();
   const local = email.indexOf("@");
@@ -22,19 +22,19 @@ export function normalizeEmail(text: string): string | undefined {
 }
 
 /**
- * Whether a text may be the password of an account. Longer ones are turned away before they are
- * normalized, which takes time that grows with the square of the accents in a row.
+ * Whether the text is short enough to be an account's password. Call this before normalizing:
+ * the time that normalization takes grows with the square of the number of accents in a row.
  */
 export function mayBePassword(text: string): boolean {
   return text.length <= 2 * PASSWORD_CHARACTERS_MAX;
 }
 
-/** One byte form of a password, however its accents were typed (RFC 8265, 4.2.2). */
+/** Gives a password one byte form, however its accents were typed (RFC 8265, 4.2.2). */
 export function normalizePassword(password: string): string {
   return password.normalize("NFC");
 }
 
-/** What is wrong with a new password, as a sentence; undefined when nothing is. */
+/** Says in one sentence what is wrong with a new password; undefined when nothing is. */
 export function explainPassword(password: string): string | undefined {
   if (mayBePassword(password)) {
     const characters = [...normalizePassword(password)].length;
@@ -50,8 +50,9 @@ export type LoginAttempt =
   | { readonly kind: "locked"; readonly retryAfterSeconds: number };
 
 /**
- * May another password be tried? `attemptsMs` are the earlier tries that did not succeed, oldest
- * first. A try counts before it is judged, so that many at once are no way around the limit.
+ * Whether another password may be tried. `attemptsMs` holds the earlier failed tries, oldest
+ * first. Each try is counted before the password is checked, so that many parallel tries cannot
+ * get around the limit.
  */
 export function nextLoginAttempt(
   attemptsMs: readonly number[],
@@ -66,14 +67,14 @@ export function nextLoginAttempt(
   return { kind: "locked", retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) };
 }
 
-/** True when none of the tries counts any more. */
+/** True when none of the tries counts any longer. */
 export function attemptsAreOver(attemptsMs: readonly number[], nowMs: number): boolean {
   return attemptsMs.every((at) => at <= nowMs - MINUTE_MS);
 }
 
-/** A place from which the right password came. */
+/** An address from which a user has logged in with the right password. */
 export interface LoginPlace {
-  /** A digest of the address: it is compared, never shown. */
+  /** A digest of the address. It is only compared, never shown. */
   readonly place: string;
   readonly atMs: number;
 }
@@ -82,7 +83,10 @@ export function isKnownPlace(places: readonly LoginPlace[], place: string, nowMs
   return places.some((one) => one.place === place && !isForgotten(one, nowMs));
 }
 
-/** With `place` as the newest; the same list where that would change nothing for a day. */
+/**
+ * Returns the list with `place` as its newest entry. Returns the same list if the place was
+ * noted less than a day ago, so that most logins cause no write.
+ */
 export function rememberPlace(
   places: readonly LoginPlace[],
   place: string,

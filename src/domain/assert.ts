@@ -1,6 +1,9 @@
-/** Guards for what cannot happen. A refusal is a value; a `Bug` is thrown and becomes a 500. */
+/**
+ * Assertions against bugs in our own code. A refusal is a value; a `Bug` is thrown and becomes
+ * a 500 answer.
+ */
 
-/** A broken promise of our own code, never of a caller's input. */
+/** A broken invariant of our own code. Bad input from a caller never causes one. */
 export class Bug extends Error {
   override readonly name = "Bug";
 }

@@ -1,24 +1,25 @@
 /**
- * What work may cost whose size a client chooses. Such work is one of three things, and each loop
- * over what a client sends says which:
+ * Budgets for work whose size a client chooses.
  *
- * - **charged**: it draws on a {@link Budget} for what it really does (keys looked at, characters
- *   compared, elements moved) and ends with {@link BudgetSpent} when that is used up;
- * - **cut into pieces**: it lets others have the thread between them (`pieces.ts`);
- * - **bounded**: a limit with a name in `limits.ts` keeps it small.
+ * Every loop over client input must be one of three kinds, and must say or show which:
  *
- * Budgets count units and not time, so that the same input has the same answer everywhere. One
- * unit is what handling one character costs: between one and five nanoseconds.
+ * - **charged**: it charges a {@link Budget} for what it does (keys looked at, characters
+ *   compared, elements moved) and throws {@link BudgetSpent} when the budget is used up;
+ * - **sliced**: it yields the thread to other work between time slices (`pieces.ts`);
+ * - **bounded**: a named limit in `limits.ts` keeps it small.
+ *
+ * Budgets count units instead of time, so that the same input gets the same answer on every
+ * machine. One unit is the cost of handling one character, between one and five nanoseconds.
  */
 
-/** Units that take about five milliseconds: the most that is to be done in one piece. */
+/** Units that take about five milliseconds: the most that one time slice may do. */
 export const PIECE_UNITS = 1 << 20;
 
 export interface Budget {
   left: number;
 }
 
-/** Thrown where a budget does not reach; caught by whoever gave the budget. */
+/** Thrown when a budget is used up. The code that created the budget catches it. */
 export class BudgetSpent extends Error {
   override readonly name: string = "BudgetSpent";
 
@@ -31,7 +32,10 @@ export function newBudget(units: number): Budget {
   return { left: units };
 }
 
-/** Takes `units`. @throws {BudgetSpent} when there are not so many left. */
+/**
+ * Charges `units`.
+ * @throws {BudgetSpent} when fewer units than that are left.
+ */
 export function spend(budget: Budget, units: number): void {
   budget.left -= units;
   if (budget.left < 0) throw new BudgetSpent();

@@ -1,6 +1,8 @@
 /**
- * JSON as one canonical text: keys sorted at every level (by UTF-16 code units), no white space.
- * Two bodies or specs that say the same have the same text, and so the same hash. Decisions 6, 19.
+ * Canonical JSON: keys sorted by UTF-16 code units at every level, no white space.
+ *
+ * Two bodies or specs with the same content have the same canonical text, and therefore the
+ * same hash. See docs/reference/writing.md and docs/reference/specs.md.
  */
 
 import { createHash, type Hash } from "node:crypto";
@@ -8,9 +10,15 @@ import type { JsonValue } from "./json.ts";
 import type { Pieces, Steps } from "./pieces.ts";
 import { hashText } from "./sha256.ts";
 
-/** Levels written by plain recursion, the fastest; what nests deeper goes over a heap stack. */
+/**
+ * Recursion writes this many levels, because it is fastest. Deeper values use a stack on the
+ * heap.
+ */
 const RECURSION_DEPTH_MAX = 200;
-/** A text is handed on when it is so long: a long one in the making costs the collector more. */
+/**
+ * Text is handed on at this length, because building longer strings burdens the garbage
+ * collector.
+ */
 const PIECE_CHARACTERS = 16 * 1024;
 
 /** `{"b":1,"a":[2]}` gives `{"a":[2],"b":1}`. Never overflows the stack, however deep the value. */
@@ -21,7 +29,7 @@ export function canonicalJson(value: JsonValue): string {
   return pieces.length === 0 ? writer.text : pieces.join("") + writer.text;
 }
 
-/** SHA-256 of the canonical text as 64 hex characters, without having it in memory as a whole. */
+/** SHA-256 of the canonical text as 64 hex characters, computed without holding the whole text. */
 export function canonicalHash(value: JsonValue): string {
   let hasher: Hash | undefined;
   const handOn = (piece: string) => (hasher ??= createHash("sha256")).update(piece);
@@ -30,7 +38,7 @@ export function canonicalHash(value: JsonValue): string {
   return hasher === undefined ? hashText(writer.text) : hasher.update(writer.text).digest("hex");
 }
 
-/** The same hash, for a value that may be large: others have the thread between its parts. */
+/** The same hash, for values that may be large: yields the thread between time slices. */
 export async function canonicalHashInPieces(value: JsonValue, pieces: Pieces): Promise<string> {
   const steps = canonicalHashSteps(value);
   for (;;) {
@@ -41,7 +49,7 @@ export async function canonicalHashInPieces(value: JsonValue, pieces: Pieces): P
   }
 }
 
-/** The same hash; it may rest between the parts of the value. */
+/** The same hash as a generator that yields between the parts of the value. */
 export function* canonicalHashSteps(value: JsonValue): Steps<string> {
   const hasher = createHash("sha256");
   const writer: Writer = { text: "", handOn: (piece) => hasher.update(piece) };
@@ -65,12 +73,15 @@ export function* canonicalHashSteps(value: JsonValue): Steps<string> {
 /** An array or object whose parts are written one by one. */
 interface OpenValue {
   readonly value: JsonValue[] | { [key: string]: JsonValue };
-  /** In order; undefined for an array. */
+  /** Sorted; undefined for an array. */
   readonly keys: readonly string[] | undefined;
   next: number;
 }
 
-/** What weighs less is written at once: so many values, or 16 times as many characters. */
+/**
+ * Values below this weight are written without yielding. One value weighs 1, and so do 16
+ * characters.
+ */
 const SMALL_WEIGHT = 1_000;
 const CHARACTERS_OF_VALUE = 16;
 
@@ -78,7 +89,7 @@ function isScalar(value: JsonValue): value is null | boolean | number | string {
   return typeof value !== "object" || value === null;
 }
 
-/** Of what a value is heavier than `enough`, no more is looked at. */
+/** The weight of a value. Counting stops once it reaches `enough`. */
 function weighUpTo(value: JsonValue, enough: number): number {
   if (typeof value === "string") return 1 + value.length / CHARACTERS_OF_VALUE;
   if (isScalar(value)) return 1;
@@ -100,7 +111,10 @@ function keysOf(value: OpenValue["value"]): readonly string[] | undefined {
   return Array.isArray(value) ? undefined : Object.keys(value).sort();
 }
 
-/** Writes up to the next part and gives it; undefined behind the last, which ends the value. */
+/**
+ * Writes up to the next part and returns that part. After the last part it closes the value and
+ * returns undefined.
+ */
 function writeNext(writer: Writer, open: OpenValue): JsonValue | undefined {
   const { value, keys } = open;
   const isFirst = open.next === 0;
@@ -118,16 +132,16 @@ function writeNext(writer: Writer, open: OpenValue): JsonValue | undefined {
   return part;
 }
 
-/** Where text is written to; it ends between two values or names, never within one. */
+/** Collects the text. It is handed on only between two values or names, never within one. */
 interface Writer {
   text: string;
   readonly handOn: (piece: string) => void;
 }
 
-/** Text that JSON writes as it is: no quote, backslash, control character or surrogate. */
+/** Text that JSON writes unescaped: no quote, backslash, control character or surrogate. */
 const PLAIN_TEXT = /^[ !#-[\]-~]*$/;
 
-/** Entering the language's own JSON writer costs more than a short text itself. */
+/** Up to this length, calling `JSON.stringify` costs more than quoting the text here. */
 const SHORT_CHARACTERS = 64;
 
 function quote(text: string): string {
@@ -138,7 +152,7 @@ function quote(text: string): string {
 
 function writeScalar(value: null | boolean | number | string): string {
   if (typeof value === "string") return quote(value);
-  // Adding 0 to a negative zero gives the zero that JSON knows.
+  // Adding 0 turns -0 into 0: JSON texts have one zero.
   if (typeof value === "number" && Number.isFinite(value)) return "" + (value + 0);
   return JSON.stringify(value);
 }
@@ -164,22 +178,22 @@ function handOn(writer: Writer): void {
   writer.text = "";
 }
 
-/** How all objects with the same keys in the same order are written. */
+/** How to write all objects that have the same keys in the same order. */
 interface Layout {
   readonly keys: readonly string[];
   readonly sorted: readonly string[];
-  /** What comes before each value: `{"a":`, and then `,"b":`. */
+  /** The text before each value: `{"a":` for the first, `,"b":` for a later one. */
   readonly openings: readonly string[];
 }
 
-/** Layouts kept: the objects of a batch, and those of most requests, have but a few. */
+/** Layouts kept. The objects of a batch, and those of most requests, have only a few. */
 const LAYOUTS_KEPT = 64;
-/** Of longer texts nothing is kept: they come from anywhere. */
+/** Longer layouts are not kept: a client could fill memory with them. */
 const KEPT_CHARACTERS_MAX = 1_024;
 
 const layouts: (Layout | undefined)[] = Array(LAYOUTS_KEPT).fill(undefined);
 
-/** Finding the layout again takes half of what sorting and quoting the keys anew does. */
+/** Finding a kept layout is cheaper than sorting and quoting the keys again. */
 function findLayout(keys: readonly string[]): Layout {
   const slot = slotOf(keys);
   const kept = layouts[slot];
@@ -192,13 +206,13 @@ function findLayout(keys: readonly string[]): Layout {
   return layout;
 }
 
-/** By what is quickly told of the keys: two that share a slot only take it from each other. */
+/** A cheap hash of the keys. Layouts that share a slot only evict each other. */
 function slotOf(keys: readonly string[]): number {
   const count = keys.length;
   if (count === 0) return 0;
   const first = keys[0]!;
   const last = keys[count - 1]!;
-  // Of an empty key the code is NaN, which makes 0.
+  // An empty key has the char code NaN, and `NaN & 63` is 0.
   const codes = 3 * first.charCodeAt(0) + 5 * last.charCodeAt(0);
   return (7 * count + 11 * first.length + 13 * last.length + codes) & (LAYOUTS_KEPT - 1);
 }
@@ -211,7 +225,7 @@ function isSame(keys: readonly string[], others: readonly string[]): boolean {
   return true;
 }
 
-/** By insertion: most objects have few keys, where it is several times faster than `sort`. */
+/** Insertion sort: most objects have few keys, where it is several times faster than `sort`. */
 function sortKeys(keys: string[]): string[] {
   if (keys.length > 16) return keys.sort();
   for (let index = 1; index < keys.length; index++) {
@@ -231,7 +245,7 @@ function writeArray(writer: Writer, value: JsonValue[], depth: number): void {
   writer.text += value.length === 0 ? "[]" : "]";
 }
 
-/** Text to be written as it is, or a value still to be written. */
+/** Text to write unchanged, or a value that is still to be written. */
 type Pending = { readonly text: string } | { readonly value: JsonValue };
 
 function writeDeep(writer: Writer, root: JsonValue): void {
@@ -245,7 +259,7 @@ function writeDeep(writer: Writer, root: JsonValue): void {
   }
 }
 
-/** Pushes the parts of one array or object, last first, so that the first is taken next. */
+/** Pushes the parts of one array or object in reverse, so that the first part is taken next. */
 function pushParts(value: JsonValue[] | { [key: string]: JsonValue }, pending: Pending[]): void {
   const isArray = Array.isArray(value);
   const keys = isArray ? [...value.keys()] : Object.keys(value).sort();

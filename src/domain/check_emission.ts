@@ -1,6 +1,9 @@
 /**
- * Whether an event that the service itself is to write fits the spec that is current when it is
- * written. Decisions, section 11: "an implied event that fails validation becomes an error record".
+ * Checks an event that the service itself emits against the spec current at the time of
+ * writing.
+ *
+ * An implied event that fails this check becomes an error record. See
+ * docs/reference/reactions.md.
  */
 
 import { Buffer } from "node:buffer";
@@ -15,7 +18,7 @@ export type CheckedEmission =
   | { readonly ok: true; readonly event: ValidEvent }
   | { readonly ok: false; readonly message: string };
 
-/** The checks of a client's write that can fail here; metadata is the service's own. */
+/** Runs the checks of a client's write that apply here. The service sets the metadata itself. */
 export function checkEmission(emission: Emission, spec: CompiledSpec): CheckedEmission {
   const { aggregateType, eventType, id, data } = emission;
   const types = spec.aggregateTypes.get(aggregateType);
@@ -25,7 +28,7 @@ export function checkEmission(emission: Emission, spec: CompiledSpec): CheckedEm
     const text = `Event type '${eventType}' not found in spec for aggregate '${aggregateType}'`;
     return fault(text);
   }
-  // A singleton may have been taken out of the spec since.
+  // A deploy may have removed the singleton since the event was emitted.
   if (parseIdentifier(id, spec.singletons)?.value !== id) return fault(explainIdentifier(id));
   const dataJson = JSON.stringify(data);
   const limit = limits.eventDataBytesMax;

@@ -1,70 +1,72 @@
 /**
- * What one process counts while it works: plain numbers, so that counting costs next to nothing.
- * They only grow, and begin at 0 with the process. `http/metrics/` shows them. Counted is what has
- * taken place: a transaction's body may run more than once, so nothing is counted inside of one.
+ * Counters that one process keeps while it works; `http/metrics/` shows them.
+ *
+ * They are plain numbers, so counting costs next to nothing. They start at 0 with the process
+ * and only grow. Count only what has taken place: a transaction's body may run several times,
+ * so never count inside one.
  */
 
 import { WASM_FAILURE_KINDS } from "./wasm/failure.ts";
 import { type Histogram, newHistogram, observe } from "./histogram.ts";
 
-/** Numbers by name. Names are few and of our own making, never a client's text. */
+/** Numbers by name. The names are few and come from our code, never from client input. */
 export type Tally = Map<string, number>;
 
 /** Why an event was written. */
 export type EventOrigin = "client" | "implied" | "scheduled" | "saga" | "imported";
-/** Where folding a state began: at one in memory, at a snapshot, at the first event. */
+/** Where the fold of a state began: at a state in memory, at a snapshot, or at the first event. */
 export type FoldBase = "memory" | "snapshot" | "events";
 
 export interface Counters {
   /** Events by {@link EventOrigin}. */
   readonly eventsWritten: Tally;
-  /** Writes answered from the ledger. */
+  /** Writes answered from the idempotency ledger. */
   writesReplayed: number;
   /** Reads of states by {@link FoldBase}. */
   readonly stateReads: Tally;
-  /** Deploys, `accepted` and `refused`; dry runs do not count. */
+  /** Deploys by outcome, `accepted` or `refused`. Dry runs do not count. */
   readonly specDeploys: Tally;
-  /** Transitions of sagas by the state in which they left it. */
+  /** Saga transitions, by the state that the saga was in afterwards. */
   readonly sagaTransitions: Tally;
-  /** Deliveries that are over, by how they ended. */
+  /** Finished deliveries, by how they ended. */
   readonly deliveries: Tally;
-  /** Tries of deliveries by the first digit of the answer's status, or by how they failed. */
+  /** Delivery tries, by the first digit of the answer's status or by how they failed. */
   readonly deliveryTries: Tally;
-  /** From the beginning of a try to the head of its answer. */
+  /** Seconds from the start of a delivery try to the head of its answer. */
   readonly deliverySeconds: Histogram;
   /** Error records by their `error_type`. */
   readonly errorRecords: Tally;
-  /** Rounds of background workers that threw, by worker. */
+  /** Background worker rounds that threw, by worker. */
   readonly workerFailures: Tally;
-  /** Calls of WebAssembly modules by their end. */
+  /** Calls of WebAssembly modules, by outcome. */
   readonly moduleCalls: Tally;
-  /** SQL over views: queries by their end, `ok` or why they were refused. */
+  /** SQL queries over projections: `ok`, or why the query was refused. */
   readonly queries: Tally;
-  /** Parts of rate limits that processes share: `taken`, `empty` where none was left, `failed`. */
+  /** Requests for parts of shared rate limits: `taken`, `empty` if none was left, `failed`. */
   readonly rateShares: Tally;
   readonly store: StoreCounters;
-  /** How late what is ready comes to its turn, in seconds: see `thread_watch.ts`. */
+  /** Event-loop delay in seconds; see `thread_watch.ts`. */
   readonly loopDelaySeconds: Histogram;
 }
 
 export interface StoreCounters {
-  /** Transactions that may write, by their end: `committed`, `failed`. */
+  /** Transactions that may write, by outcome: `committed` or `failed`. */
   readonly transactions: Tally;
-  /** How often a body ran again. */
+  /** How often a transaction's body ran again. */
   retries: number;
-  /** From the first run of a body until its commit is durable. */
+  /** Seconds from the first run of a body until its commit is durable. */
   readonly commitSeconds: Histogram;
 }
 
-/** From half a millisecond, about the fastest answer, to the longest that a client may wait. */
+/** From half a millisecond, about the fastest answer, to the longest wait of a client. */
 export const LATENCY_SECONDS: readonly number[] = [
   ...[0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
 ];
 
-/** From the grain of a timer to what no client waits for. */
+/** From the resolution of a timer up to delays that no client would wait for. */
 const LOOP_DELAY_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** What is known to come begins at 0, so that its first increase can be seen. */
+/** Known names start at 0, so that monitoring sees their first increase. */
 export function newCounters(): Counters {
   return {
     eventsWritten: newTally("client", "implied", "scheduled", "saga", "imported"),
@@ -106,7 +108,7 @@ export function count(tally: Tally, name: string, by = 1): void {
   tally.set(name, (tally.get(name) ?? 0) + by);
 }
 
-/** How much has been written and read so far: it grows while anybody is at work. */
+/** How much has been written and read so far. It grows whenever anybody is at work. */
 export function countDone({ eventsWritten, writesReplayed, stateReads }: Counters): number {
   let done = writesReplayed;
   for (const number of eventsWritten.values()) done += number;
@@ -114,7 +116,7 @@ export function countDone({ eventsWritten, writesReplayed, stateReads }: Counter
   return done;
 }
 
-/** Counts error records that are stored by now. */
+/** Counts error records that are already stored. */
 export function countErrors(
   { errorRecords }: Counters,
   records: readonly { readonly error_type: string }[],
@@ -122,7 +124,7 @@ export function countErrors(
   for (const { error_type } of records) count(errorRecords, error_type);
 }
 
-/** Counts a transaction that has ended after `runs` of its body. */
+/** Counts a finished transaction. `runs` is how often its body ran. */
 export function countTransaction(
   store: StoreCounters,
   isCommitted: boolean,
@@ -130,7 +132,7 @@ export function countTransaction(
   seconds: number,
 ): void {
   count(store.transactions, isCommitted ? "committed" : "failed");
-  // One that was refused before its first run has none.
+  // A transaction that was refused before its first run has 0 runs.
   if (runs > 1) store.retries += runs - 1;
   if (isCommitted) observe(store.commitSeconds, seconds);
 }

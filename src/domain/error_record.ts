@@ -1,9 +1,13 @@
-/** The diagnostic kept for a day after a 5xx. */
+/**
+ * Error records: diagnostics kept for a day after a 5xx answer or failed background work.
+ *
+ * See docs/reference/errors.md.
+ */
 
 import type { ListPage } from "./list_page.ts";
 import type { JsonObject } from "./json.ts";
 
-/** Spec: "Error record (diagnostic)". */
+/** `occurred_at` is ISO 8601 UTC. */
 export interface ErrorRecord {
   readonly error_id: string;
   readonly error_type: string;
@@ -13,5 +17,5 @@ export interface ErrorRecord {
   readonly occurred_at: string;
 }
 
-/** EXT `GET /_errors`: newest first. */
+/** `GET /_errors`: newest first. */
 export type ErrorPage = ListPage<ErrorRecord>;

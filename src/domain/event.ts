@@ -9,22 +9,22 @@ export interface PartyReference {
   readonly id: string;
 }
 
-/** On an implied event: the event that set it off. */
+/** Set on an implied event: the event that caused it. */
 export interface ImpliedBy {
   readonly key: string;
   readonly event_type: string;
   readonly stream_id: string;
-  /** 1 where a client's event set it off, one more for each event between. */
+  /** 1 when a client's event caused it, plus one for each event in between. */
   readonly depth: number;
 }
 
-/** On an event that was scheduled. `fire_at` is ISO 8601 UTC. */
+/** Set on a scheduled event. `fire_at` is ISO 8601 UTC. */
 export interface ScheduledStamp {
   readonly scheduled_id: string;
   readonly fire_at: string;
 }
 
-/** On an event that a saga has written. */
+/** Set on an event that a saga wrote. */
 export interface SagaStamp {
   readonly name: string;
   readonly saga_id: string;
@@ -32,12 +32,15 @@ export interface SagaStamp {
   readonly phase: "emit" | "compensate";
 }
 
-/** What is stored beside the data. Field order is part of the format: it enters every hash. */
+/**
+ * Metadata stored beside the data. Field order is part of the format, because it enters every
+ * hash.
+ */
 export interface StoredMetadata {
   readonly actor: PartyReference;
   readonly target?: PartyReference;
   readonly previous_length?: number;
-  /** Unix seconds; always there. */
+  /** Unix seconds; always present. */
   readonly timestamp: number;
   readonly idempotency_key?: string;
   readonly implied_by?: ImpliedBy;
@@ -54,21 +57,23 @@ export interface StoredEvent {
   readonly metadata: StoredMetadata;
 }
 
-/** An event as it is hashed, stored and returned as `raw`: one text, made once. */
+/** An event as it is hashed, stored and returned as `raw`: one text, built once. */
 export interface EncodedEvent {
   readonly type: string;
   readonly raw: string;
   /** Length of `raw` in UTF-8. */
   readonly bytes: number;
-  /** Its `metadata.geo`, for the index of points. */
+  /** The event's `metadata.geo`, for the index of points. */
   readonly geo?: GeoStamp;
 }
 
 /**
- * The one place an event becomes text: equal to `JSON.stringify({key, type, data, metadata})`.
- * `dataJson` and `metadataJson` come ready, for the size check has made one and all events of a
- * write share the other; `geo` is what the metadata says of it. JSON escapes lone surrogates, so
- * text and UTF-8 bytes are one to one.
+ * The one place where an event becomes text: equal to `JSON.stringify({key, type, data,
+ * metadata})`.
+ *
+ * `dataJson` and `metadataJson` come as text, because the size check has already encoded the
+ * data and all events of a write share the metadata. `geo` repeats what the metadata says. JSON
+ * escapes lone surrogates, so text and UTF-8 bytes correspond one to one.
  */
 export function encodeEvent(
   key: string,
@@ -83,8 +88,9 @@ export function encodeEvent(
 }
 
 /**
- * Metadata as text, in the order that is part of the format. Absent fields are left out. Joined by
- * hand: to make an object of it for `JSON.stringify` costs three times as much.
+ * Metadata as JSON, in the field order that is part of the format. Absent fields are left out.
+ * Concatenated by hand, because building an object for `JSON.stringify` is several times
+ * slower.
  */
 export function encodeMetadata(metadata: StoredMetadata): string {
   const { actor, target, previous_length, timestamp, idempotency_key } = metadata;
@@ -123,19 +129,19 @@ function encodeSaga({ name, saga_id, step, phase }: SagaStamp): string {
   return JSON.stringify({ name, saga_id, step, phase });
 }
 
-/** The event that `raw` holds. */
+/** Parses the event in `raw`. */
 export function decodeEvent(raw: string): StoredEvent {
   return JSON.parse(raw) as StoredEvent;
 }
 
-/** The opaque id of an event and `stream_id` of its write: its index as 12 decimal digits. */
+/** The opaque id of an event, and the `stream_id` of its write: the index as 12 decimal digits. */
 export function eventId(index: number): string {
   return String(index).padStart(12, "0");
 }
 
 const EVENT_ID = /^[0-9]{12}$/;
 
-/** The index that an event id names, or undefined when it is none. */
+/** The index in an event id, or undefined when the text is not an event id. */
 export function parseEventId(id: string): number | undefined {
   return EVENT_ID.test(id) ? Number(id) : undefined;
 }

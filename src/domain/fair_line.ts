@@ -1,16 +1,19 @@
-/** A line in which owners take turns, however many each of them has in it. */
+/** A queue in which owners take turns, however many entries each of them has waiting. */
 
 export interface FairLine<Owner> {
-  /** Whether an owner has nobody in it. */
+  /** Whether the owner has nothing waiting. */
   isEmpty(owner: Owner): boolean;
-  /** Puts `start` behind all others of its owner. */
+  /** Puts `start` behind all other entries of its owner. */
   push(owner: Owner, start: () => void): void;
-  /** Takes the next one of the first owner who may go on. That owner's next turn is the last. */
+  /**
+   * Takes the next entry of the first owner that `mayGo` allows. That owner then moves to the
+   * end of the line.
+   */
   take(mayGo: (owner: Owner) => boolean): (() => void) | undefined;
 }
 
 export function openFairLine<Owner extends number | string>(): FairLine<Owner> {
-  /** Who waits, in the order of their turns. */
+  /** Waiting entries by owner, in the order of the owners' turns. */
   const waiting = new Map<Owner, (() => void)[]>();
 
   return {

@@ -1,15 +1,20 @@
 /**
- * Fairness between environments that share a queue. Each round takes what is first in line, so one
- * environment alone is as fast as it can be; where that is not all, the round also takes some of
- * the others. So what waits for one environment delays another by rounds, not by all that waits.
+ * Fairness between environments that share a queue.
+ *
+ * Each round takes the first entries in line, so an environment that is alone runs at full
+ * speed. If more is waiting, the round also takes some entries of other environments. So a
+ * backlog of one environment delays another by a few rounds, not by the whole backlog.
  */
 
-/** Of an outbox shard in each round: first entries of a tenant; reads, each of the next tenant. */
+/**
+ * What a round takes from an outbox shard besides its page: the first `each` entries of each of
+ * the next `reads` tenants.
+ */
 export const OUTBOX_TURN = { each: 10, reads: 8 } as const;
 
 /**
- * Timers of a shard that a round looks at to find those of others: they are in the order of their
- * time, so these may be anywhere. A timer is a short key without a value.
+ * How many timers of a shard a round scans to find those of other tenants. Timers are ordered
+ * by time, so another tenant's may be anywhere. A timer is a short key without a value.
  */
 export const TIMER_WINDOW = 1_000;
 
@@ -19,11 +24,11 @@ interface OfTenant {
 
 export interface OthersTaken<T> {
   readonly taken: readonly T[];
-  /** Up to here the window was looked at; undefined where it was empty. */
+  /** The last entry that was looked at; undefined when the window was empty. */
   readonly last: T | undefined;
 }
 
-/** At most `max` of `window` whose tenants have nothing in `first`. */
+/** Up to `max` entries of `window` whose tenants have nothing in `first`. */
 export function takeOthers<T extends OfTenant>(
   first: readonly OfTenant[],
   window: readonly T[],

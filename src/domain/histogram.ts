@@ -1,9 +1,9 @@
-/** Counts values by size, cheaply: one step through a short list, no allocation. */
+/** Histograms that count values by size. Observing one value is a short scan without allocation. */
 
 export interface Histogram {
-  /** Upper bounds, growing; a value equal to one is counted there. */
+  /** Upper bounds, ascending and inclusive. */
   readonly bounds: readonly number[];
-  /** How many values are in each range; the last holds those above all bounds. */
+  /** How many values fell into each range; the last entry counts those above all bounds. */
   readonly counts: number[];
   sum: number;
 }

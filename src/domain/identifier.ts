@@ -1,20 +1,22 @@
 /**
- * Identifiers: aggregate ids, actor ids and target ids follow one rule. Spec: "Identifiers".
- * Normalization runs first; what it gives must then be one of the four kinds.
+ * Identifiers of aggregates, actors and targets, which all follow one rule.
+ *
+ * A text is normalized first; the result must be one of the four kinds. See
+ * docs/reference/identifiers.md.
  */
 
 export type IdentifierKind = "uuid" | "tagged_uuid" | "humane_code" | "singleton";
 
 export interface Identifier {
   readonly kind: IdentifierKind;
-  /** The canonical form: the only one that is stored, compared or shown. */
+  /** The canonical form, the only one that is stored, compared or shown. */
   readonly value: string;
 }
 
 /** The singleton that every aggregate type has without declaring it. */
 export const GLOBAL_SINGLETON = "global";
 
-/** As nearly all are sent, and all are stored. */
+/** Nearly all UUIDs are sent in this form, and all are stored in it. */
 const CANONICAL_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[45][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[45][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
 const UUID_OF_ANY_VERSION = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -25,14 +27,15 @@ const LOOKALIKES: Readonly<Record<string, string>> = { I: "1", L: "1", O: "0", U
 const UUID_CHARACTERS = 36;
 
 /**
- * The canonical identifier of `text`, or undefined when it is none of the four kinds.
- * A declared singleton is looked for first, so one of nine letters is not read as a humane code.
+ * The canonical identifier of `text`, or undefined when it is none of the four kinds. Declared
+ * singletons are looked up first, so that one of nine letters is not read as a humane code.
  */
 export function parseIdentifier(
   text: string,
   singletons: ReadonlySet<string>,
 ): Identifier | undefined {
-  // As a singleton it would be the same, and a set makes a copy of each new text it is asked for.
+  // Checked first: a singleton with this spelling gives the same value, and looking a new
+  // string up in a set makes a copy of it.
   if (text.length === UUID_CHARACTERS && CANONICAL_UUID.test(text)) {
     return { kind: "uuid", value: text };
   }
@@ -57,7 +60,7 @@ function normalizeHumaneCode(text: string): string {
   return text.toUpperCase().replace(LOOKALIKE, (letter) => LOOKALIKES[letter]!);
 }
 
-/** Why `text` is no identifier, in words for the person who sent it. */
+/** Why `text` is not an identifier, in words for the person who sent it. */
 export function explainIdentifier(text: string): string {
   if (text.length === 0) return "Identifier cannot be empty";
   const uuid = text.slice(0, UUID_CHARACTERS);

@@ -1,16 +1,16 @@
-/** JSON as the language sees it: what requests carry, what is folded and what is stored. */
+/** JSON as TypeScript types: what requests carry, handlers fold and the store keeps. */
 
 export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
 export interface JsonObject {
   [key: string]: JsonValue;
 }
 
-/** True for `{...}`, false for `null`, arrays and scalars. */
+/** True for `{...}`; false for `null`, arrays and scalars. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** "an object", "a string" ... for messages. */
+/** Names the kind of a value for messages: "an object", "a string" and so on. */
 export function describeKind(value: unknown): string {
   if (value === null) return "null";
   if (value === undefined) return "nothing";

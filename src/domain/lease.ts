@@ -1,10 +1,10 @@
 /**
- * A lease: the right of one process to do one part of the background work, for a limited time. It
- * ends by the clock, so that the work of a process that died goes on elsewhere.
+ * Leases: the right of one process to do one part of the background work for a limited time.
  *
- * Clocks only decide who tries. What keeps an effect from being done twice is the term: an effect
- * commits together with a look at the lease (`holdsLease()` in `store/leases.ts`), and a lease that
- * somebody else took has another term.
+ * A lease ends by the clock, so that another process takes over the work of one that died.
+ * Clocks only decide who tries. The term keeps an effect from being applied twice: the
+ * transaction that commits an effect also checks the lease (`holdsLease()` in
+ * `store/leases.ts`), and a lease that another process has taken has another term.
  */
 
 export interface LeaseName {
@@ -14,28 +14,31 @@ export interface LeaseName {
 }
 
 export interface Lease extends LeaseName {
-  /** Random id of one run of one process; empty while nobody has it. */
+  /** Random id of one run of one process; empty while nobody holds the lease. */
   readonly owner: string;
   /** Grows with each change of owner. */
   readonly term: number;
-  /** Milliseconds since 1970 by the owner's clock. */
+  /** Milliseconds since 1970, by the owner's clock. */
   readonly endsMs: number;
 }
 
-/** A process that does background work, until when it says so. */
+/** A process that does background work, and until when its registration holds. */
 export interface Worker {
   readonly owner: string;
   readonly endsMs: number;
 }
 
-/** From the last renewal to the end. */
+/** From the last renewal to the end of the lease. */
 export const LEASE_LIFETIME_MS = 15_000;
-/** Renewed so often, a lease outlives three renewals that fail. */
+/** The interval of renewals. A lease survives three failed renewals in a row. */
 export const LEASE_RENEWAL_MS = 3_000;
-/** Clocks of two nodes may be so far apart without one taking what the other still holds. */
+/**
+ * Clocks of two nodes may differ by this much before one takes a lease that the other still
+ * holds.
+ */
 export const LEASE_SKEW_MS = 2_000;
 
-/** A lease that ends so much later than it could by this clock was made by one that is wrong. */
+/** A lease that ends this much later than our clock allows was made by a wrong clock. */
 const WRONG_CLOCK_MS = 60_000;
 
 /** When a lease that is renewed at `nowMs` ends. */
@@ -49,8 +52,8 @@ export function isRunning({ endsMs }: Pick<Lease, "endsMs">, nowMs: number): boo
 }
 
 /**
- * For all others: true when the lease may be taken. Also where it ends far later than it should:
- * what a clock an hour ahead has left must not wait for an hour.
+ * For all others: true when the lease may be taken. That includes a lease that ends far too
+ * late: after a clock that ran an hour ahead, nobody should have to wait for an hour.
  */
 export function isOver({ owner, endsMs }: Pick<Lease, "owner" | "endsMs">, nowMs: number): boolean {
   if (owner === "" || nowMs >= endsMs + LEASE_SKEW_MS) return true;

@@ -1,4 +1,8 @@
-/** Every number of the contract's Limits section, and ours beside it. The unit is the last word. */
+/**
+ * All limits of the service: those that the API documents and internal ones.
+ *
+ * Each name carries its unit. See docs/reference/limits.md.
+ */
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
@@ -6,277 +10,333 @@ const HOUR_S = 3600;
 const DAY_MS = 24 * HOUR_S * 1000;
 
 export const limits = {
-  /** One event's `data` as JSON text. Spec: "Event data size". */
+  /** One event's `data` as JSON text. */
   eventDataBytesMax: 100 * KiB,
-  /** Spec: "Events per batch request"; also all events of one atomic write together. */
+  /** Events of one batch, and of all targets of one atomic write together. */
   batchEventsMax: 10_000,
-  /** Spec: "Spec size". */
+  /** A spec document. */
   specBytesMax: 1_048_576,
-  /** Spec: "Targets per atomic write". */
   atomicTargetsMax: 10,
-  /** Spec: "Events page size". */
+  /** Pages of events: events per page, and bytes per page. */
   eventsPageDefault: 500,
   eventsPageMax: 5_000,
   pageBytesMax: 4 * MiB,
-  /** Spec: "Aggregate list page size". Every extended list of ours uses the same two. */
+  /** Pages of every list other than events. */
   listPageDefault: 50,
   listPageMax: 200,
-  /** How far `nearby` looks. Decided in "Geo". */
+  /** Radius of a `nearby` search. See docs/reference/geo.md. */
   nearbyRadiusMetresMin: 1,
   nearbyRadiusMetresMax: 100_000,
   nearbyRadiusMetresDefault: 1_000,
-  /** Spec: "Synchronous read / rebuild budget". */
+  /** Bytes of events that one read may fold. */
   foldBytesMax: 32 * MiB,
   /** A folded state as JSON text, and how deep it may nest. */
   stateBytesMax: 32 * MiB,
   stateDepthMax: 1_000,
   /**
-   * One computation in a process of its own, how many of one instance wait for such a process, and
-   * how long each does.
+   * How long one computation in a separate process may run; how many computations of one
+   * instance may wait for such a process, and how long each of them waits.
    */
   computeMsMax: 5_000,
   computeWaitingPerInstanceMax: 256,
   computeWaitMsMax: 10_000,
-  /** Spec: "Idempotency key". */
+  /** Idempotency keys: their length, and how long a key's answer is kept. */
   idempotencyKeyCharactersMax: 255,
   idempotencyRetentionSeconds: 24 * HOUR_S,
-  /** Spec: "Error record retention". */
   errorRecordRetentionSeconds: 24 * HOUR_S,
-  /** A write request's body, and what one write may store: it must fit one transaction. */
+  /**
+   * The body of a write request, and what one write may store: it must fit into one
+   * transaction.
+   */
   requestBodyBytesMax: 8 * MiB,
   writeStoredBytesMax: 8_000_000,
   /**
-   * What checking data against a schema may cost, in the coin of `budget.ts`: one event, and what
-   * all events of a write may cost on top of it for each byte of their data.
+   * What checking event data against its schema may cost, in the units of `budget.ts`. A write
+   * starts with the first amount, and each character of event data adds the second.
    */
   validationUnitsMax: 5_000_000,
   validationUnitsPerByte: 64,
-  /** Values of one `enum` or `const` of a deployed schema, with all that are within them. */
+  /** Values in one `enum` or `const` of a deployed schema, nested values included. */
   allowedValuesMax: 10_000,
-  /** From the headers of a request to the last byte of its body; an import: between its pieces. */
+  /**
+   * From the headers of a request to the last byte of its body. An import may take this long
+   * for each piece of its file.
+   */
   requestBodySecondsMax: 30,
-  /** A body that needs no key, such as that of a login. */
+  /** A body that is read without credentials, such as that of a login. */
   openBodyBytesMax: 4 * KiB,
-  /** Bodies of operator calls, but for those that have a limit of their own. */
+  /** Bodies of operator calls that have no limit of their own. */
   operatorBodyBytesMax: 64 * KiB,
-  /** A request that deploys a spec, and one that deploys a projection, with their white space. */
+  /** Requests that deploy a spec or a projection, white space included. */
   specBodyBytesMax: 4 * MiB,
   projectionBodyBytesMax: 256 * KiB,
-  /** Bodies that are being read or worked on, in one process. An instance has a quarter. */
+  /**
+   * Bodies that one process holds while it reads or handles them. One owner, such as an
+   * instance, may hold a quarter.
+   */
   bodiesBytesMax: 96 * MiB,
-  /** Answers that their clients have not taken yet, in one process. An instance has a quarter. */
+  /** Answers that one process holds until their clients take them. One owner may hold a quarter. */
   answersBytesMax: 192 * MiB,
-  /** A client that takes nothing of a long answer for so long is cut off. */
+  /** A client that takes nothing of a long answer for this long is cut off. */
   answerStallSecondsMax: 30,
-  /** The OpenAPI document of a spec; what would make it longer is left out of it. */
+  /** The OpenAPI document of a spec. What would exceed this is left out. */
   openApiCharactersMax: 4 * MiB,
-  /** Documents of that kind kept by a process, together. */
+  /** OpenAPI documents that one process caches, together. */
   openApiKeptCharactersMax: 16 * MiB,
   /** Nesting of a request's JSON. */
   jsonDepthMax: 64,
-  /** Values of a body, arrays and objects counted twice; keys of one object. */
+  /** Values in a body, counting arrays and objects twice, and keys of one object. */
   jsonNodesMax: 1_500_000,
   jsonObjectKeysMax: 20_000,
-  /** A string with its escapes, and a number, as a body spells them. */
+  /** A string including its escapes, and a number, as the body spells them. */
   jsonStringCharactersMax: 1 * MiB,
   jsonNumberCharactersMax: 1_024,
-  /** Fault descriptions (`details`, `violations`) listed in one answer. */
+  /** Faults (`details`, `violations`) that one answer lists. */
   schemaDetailsMax: 10,
   violationsMax: 100,
-  /** Entries in the `implications` of one event type, steps of a pipeline, rules of `cancel_on`. */
+  /**
+   * Entries in the `implications` of one event type, steps of one pipeline, rules in one
+   * `cancel_on`.
+   */
   implicationEntriesMax: 100,
   pipelineStepsMax: 20,
   cancelRulesMax: 20,
-  /** Writes under way that took longer than a piece to check or prepare. An instance has half. */
+  /**
+   * Concurrent writes that take longer than one time slice to check or prepare. One instance
+   * alone may have half of them.
+   */
   heavyWritesMax: 8,
-  /** What all events of one write may imply and schedule together. */
+  /** Implied and scheduled events of one write, over all its events. */
   implicationActionsMax: 10_000,
-  /** Implied events that follow from each other: a client's event is at depth 0. */
+  /** Depth of a chain of implied events. A client's event is at depth 0. */
   implicationDepthMax: 8,
-  /** What one write of a client may set off over all depths, and how long that is counted. */
+  /**
+   * Events that one write of a client may cause over all depths, and how long that count is
+   * kept.
+   */
   rootEventsMax: 10_000,
   rootRetentionSeconds: 24 * HOUR_S,
-  /** What timers that set themselves again may set off in one environment within an hour. */
+  /** Events per hour, in one environment, that self-rescheduling timers may cause. */
   recurringEventsPerHourMax: 100_000,
-  /** What events have set off: so much of it a process has in memory, read and prepared. */
+  /**
+   * What one process holds of the outbox in memory: entries it has read, and emissions it has
+   * prepared but not yet committed.
+   */
   outboxHeldBytesMax: 32 * MiB,
   preparedEmissionBytesMax: 256 * KiB,
   /**
-   * Error records that one write may leave about implications that came to nothing: a client's,
-   * and one of the service itself, of which a client's may set off thousands.
+   * Error records that one write may leave about its failed implications: a client's write, and
+   * a write of the service itself. The second is smaller, because one client write may cause
+   * thousands of those.
    */
   implicationErrorsMax: 100,
   impliedErrorsMax: 2,
-  /** A reply waits so long for what its write has set off. */
+  /** How long a reply waits for the work that its write caused. */
   drainBeforeReplyMsMax: 250,
-  /** Tries of one piece of such work, and the pauses between them: the first, and the longest. */
+  /** Tries of one such piece of work, and the first and the longest pause between tries. */
   reactionTriesMax: 8,
   reactionRetryMsMin: 500,
   reactionRetryMsMax: 60_000,
-  /** Scheduled events that one event cancels one by one; more are cancelled by a mark. */
+  /**
+   * Scheduled events that one transaction cancels one by one. Beyond that, a mark cancels all
+   * of a rule.
+   */
   cancelledOneByOneMax: 500,
   /**
-   * What computing the actions of one write may charge, of one event of it, and of one template or
-   * condition, which is computed in one piece.
+   * Budget for computing the actions of one write, of one event in it, and of one template or
+   * condition, which runs without yielding.
    */
   reactionWorkBytesMax: 128 * MiB,
   eventReactionWorkBytesMax: 16 * MiB,
   pieceReactionWorkBytesMax: 2 * MiB,
-  /** From a schedule to its event. */
+  /** Delay between scheduling an event and writing it. */
   scheduleDelayMsMin: 1_000,
   scheduleDelayMsMax: 366 * DAY_MS,
-  /** Operator tokens may end at most this far ahead. */
+  /** How long an operator token may be valid. */
   tokenLifetimeSecondsMax: 24 * HOUR_S,
-  /** Sagas of one spec, and steps of one saga: a saga with all its events fits one transaction. */
+  /**
+   * Sagas of one spec and steps of one saga. A saga with all its events must fit into one
+   * transaction.
+   */
   sagasMax: 200,
   sagaStepsMax: 50,
-  /** How long a step waits for its event. Decided in "Sagas". */
+  /** How long a saga step waits for its event. See docs/reference/sagas.md. */
   sagaTimeoutMsDefault: 30_000,
   sagaTimeoutMsMax: 30 * 24 * HOUR_S * 1000,
-  /** Tries of one compensation, and the pauses between them: the first, and the longest. */
+  /** Tries of one compensation, and the first and the longest pause between tries. */
   sagaCompensationTriesMax: 8,
   sagaRetryMsMin: 1_000,
   sagaRetryMsMax: HOUR_S * 1000,
-  /** Listeners of one spec, patterns of one, and the characters of a secret and of a URL. */
+  /**
+   * Listeners of one spec, event patterns of one listener, and characters of a secret and of a
+   * URL.
+   */
   listenersMax: 100,
   listenerEventsMax: 100,
   listenerSecretCharactersMin: 16,
   listenerSecretCharactersMax: 256,
   listenerUrlCharactersMax: 2_048,
-  /** One try of a delivery, from looking up the name to the head of the answer. */
+  /** One try of a delivery, from the name look-up to the head of the answer. */
   deliveryTryMsMax: 15_000,
-  /** Of the answer's body that much is read and thrown away; a longer one ends the connection. */
+  /** How much of an answer's body is read and discarded. A longer body closes the connection. */
   deliveryAnswerBytesMax: 64 * KiB,
-  /** Tries under way of one listener, and of a whole process. */
+  /**
+   * Concurrent delivery tries of one listener; `deliveriesUnderWayMax` is the limit of the
+   * process.
+   */
   deliveriesPerListenerMax: 16,
-  /** Names of listeners that are looked up at a time: of all instances, and of one. */
+  /** Concurrent name look-ups for listeners: of the whole process, and of one instance. */
   nameLookupsMax: 12,
   nameLookupsPerInstanceMax: 3,
   deliveriesUnderWayMax: 256,
-  /** Of these, so many are for instances that have none under way. */
+  /** Delivery slots that are kept free for instances without a delivery under way. */
   deliveriesKeptForOthers: 64,
   /** Failures in a row after which an endpoint is left alone, and for how long. */
   circuitFailuresMax: 20,
   circuitPauseMs: 30_000,
-  /** What has waited so long for an endpoint that is left alone is not tried any more. */
+  /** A delivery that has waited this long for an endpoint that is left alone is given up. */
   deliveryAgeMsMax: HOUR_S * 1000,
-  /** Deliveries that are over: how long, and how many of each listener, they are kept. */
+  /** Finished deliveries: how long they are kept, and how many of each listener. */
   deliveredRetentionSeconds: 24 * HOUR_S,
   deliveredKeptMax: 10_000,
   undeliveredRetentionSeconds: 30 * 24 * HOUR_S,
   undeliveredKeptMax: 100_000,
-  /** Deliveries that one call asks for again. */
+  /** Deliveries that one replay call puts back. */
   replayedAtOnceMax: 1_000,
-  /** One uploaded WebAssembly module. Decided in "Operator API". */
+  /** One uploaded WebAssembly module. */
   wasmModuleBytesMax: 4 * MiB,
-  /** Memory of one instance, in pages of 64 KiB: 64 MiB. Decided in "WebAssembly". */
+  /** Memory of one module instance in pages of 64 KiB, so 64 MiB. See docs/reference/modules.md. */
   wasmMemoryPagesMax: 1_024,
-  /** What a call may return. Decided in "WebAssembly". */
+  /** What one module call may return. */
   wasmOutputBytesMax: 8 * MiB,
-  /** Spec: "WebAssembly handler timeout". */
+  /** Time of one module call. See docs/reference/modules.md. */
   wasmTimeoutMsDefault: 100,
   wasmTimeoutMsMax: 5_000,
-  /** What modules may take for one request: folding a state, judging a write, implying events. */
+  /**
+   * Total time that modules may take for one request: folding a state, judging a write,
+   * implying events.
+   */
   wasmRequestMsMax: 10_000,
-  /** Traced calls kept for one environment, and how long tracing stays on by itself. */
+  /** Traced calls kept for one environment, and how long tracing stays switched on. */
   wasmTracesMax: 500,
   wasmTraceMsMax: HOUR_S * 1000,
-  /** Of what a module says in an error, so much enters an error record. */
+  /** How much of a module's own error text enters an error record. */
   errorTextCharactersMax: 200,
-  /** Spec: "WebAssembly stack". */
+  /** Stack of a module call. See docs/reference/modules.md. */
   wasmStackKilobytesDefault: 64,
-  /** With less a runner does not start; with more a thread of it may not have it. */
+  /**
+   * With less, a runner does not start; with more, one of its threads may fail to get its
+   * stack.
+   */
   wasmStackKilobytesMin: 48,
   wasmStackKilobytesMax: 512,
   /**
-   * What making an instance costs, which nothing can interrupt: names, variables, segments, and
-   * entries of all tables together.
+   * What instantiating a module costs, which nothing can interrupt: exported names, global
+   * variables, segments, tables, and entries of all tables together.
    */
   wasmExportsMax: 1_000,
   wasmGlobalsMax: 10_000,
   wasmSegmentsMax: 10_000,
   wasmTablesMax: 16,
   wasmTableEntriesMax: 65_536,
-  /** What compiling a module costs: functions, the bytes of one, and local variables of all. */
+  /**
+   * What compiling a module costs: types, functions, bytes of one function, local variables of
+   * all.
+   */
   wasmTypesMax: 10_000,
   wasmFunctionsMax: 50_000,
   wasmFunctionBytesMax: 1 * MiB,
   wasmLocalsMax: 1_000_000,
-  /** Memory of a process for modules; kept by the system. */
+  /** Memory of a process that runs modules, enforced by the operating system. */
   wasmProcessBytesMax: 240 * MiB,
-  /** Memory of a process for folds, rows and checks; kept by the system. */
+  /** Memory of a process for folds, rows and checks, enforced by the operating system. */
   computeProcessBytesMax: 240 * MiB,
-  /** A handler's `error` object as JSON text, for it goes into the answer whole. */
+  /** A handler's `error` object as JSON text. It is bounded because the answer repeats it whole. */
   wasmErrorBytesMax: 16 * KiB,
-  /** How long a saga is kept that has ended, and what has failed too often to be tried again. */
+  /** How long finished sagas are kept, and work that failed too often to be tried again. */
   sagaRetentionSeconds: 30 * 24 * HOUR_S,
   parkedRetentionSeconds: 30 * 24 * HOUR_S,
-  /** Erasure: from the request to its execution in production, and anywhere; decided there. */
+  /**
+   * Hours from an erasure request to its execution. The minimum applies in production only. See
+   * docs/reference/erasure.md.
+   */
   erasureGraceHoursMin: 72,
   erasureGraceHoursMax: 366 * 24,
   erasureReasonCharactersMax: 1_000,
-  /** One line of an import, with its end; and the whole file of one. */
+  /** One line of an import, including its line end, and a whole import file. */
   importLineBytesMax: 1 * MiB,
   importBytesMax: 64 * 1024 * MiB,
   /** Events of one `POST /_admin/import`, whose body is bounded like that of a write. */
   importEventsMax: 10_000,
   /** Imports that one process runs at a time. */
   importsUnderWayMax: 4,
-  /** What must come of a file while its client is waited for so long; more where others wait. */
+  /**
+   * How much of its file a client must send for each `importWaitMsWindow` that the server waits
+   * for it. The higher figure applies when another instance needs the place.
+   */
   importBytesMin: 64 * KiB,
   importBytesBesideOthersMin: 1 * MiB,
   importWaitMsWindow: 10_000,
-  /** What one transaction of an import stores, about: others write between them. */
+  /** About how much one transaction of an import stores, so that writes get in between. */
   importTransactionBytesMax: 1_000_000,
-  /** What a cold start has in memory, put in order by stream, and stores in one transaction. */
+  /** How much a cold start holds in memory to sort by stream, and stores in one transaction. */
   coldStartWindowBytesMax: 12_000_000,
   coldStartTransactionBytesMax: 4_000_000,
-  /** Projections of one environment, and one document of them. */
+  /** Projections of one environment, and the document of one projection. */
   projectionsMax: 100,
   projectionBytesMax: 32 * KiB,
   projectionSourcesMax: 20,
   projectionColumnsMax: 200,
-  /** Aggregates that one row may show, and the row as JSON text. */
+  /** Aggregates that one row may show, and one row as JSON text. */
   rowSourcesMax: 1_000,
   rowBytesMax: 1 * MiB,
-  /** States of all aggregates that one row shows, as JSON text together. */
+  /** States of all aggregates that one row shows, as JSON text together. Checked in characters. */
   rowSourcesBytesMax: 64 * MiB,
-  /** Tries of a row that cannot be computed: the first and the longest pause between them. */
+  /** Pauses between tries of a row that cannot be computed: the first and the longest. */
   rowRetryMsMin: 1_000,
   rowRetryMsMax: 5 * 60 * 1000,
-  /** How long changes of views are kept for nodes that have copies. */
+  /** How long changes of projections are kept for nodes that hold copies of the rows. */
   viewChangesSeconds: HOUR_S,
-  /** Queries and exports wait so long for views to catch up. Decided in "Projections". */
+  /**
+   * How long queries and exports wait for projections to catch up. See
+   * docs/reference/projections.md.
+   */
   viewWaitMsMax: 2_000,
-  /** A query that is the first to name a view waits so long until its copy is full. */
+  /** How long the first query that names a projection waits for its copy to be filled. */
   sqlFillWaitMsMax: 15_000,
-  /** SQL over views: the statement, and what may come of it. Decided in "Projections". */
+  /**
+   * SQL over projections: the statement, and what may come of it. See
+   * docs/reference/projections.md.
+   */
   sqlTextCharactersMax: 100_000,
-  /** Its parameters, their values together, and the request with all of it. */
+  /** Parameters of a query, all their values together, and the whole request. */
   sqlParametersMax: 1_000,
   sqlParameterCharactersMax: 1_024 * KiB,
   sqlBodyBytesMax: 2 * MiB,
   sqlRowsMax: 10_000,
   sqlReplyBytesMax: 8 * MiB,
   sqlTimeoutMs: 5_000,
-  /** Memory of a process for SQL, and of the one that writes copies; kept by the system. */
+  /**
+   * Memory of a process for SQL, and of the one that writes copies; enforced by the operating
+   * system.
+   */
   sqlProcessBytesMax: 240 * MiB,
   /** Memory of SQLite while a statement runs, and one value in it. */
   sqlMemoryBytesMax: 96 * MiB,
   sqlValueBytesMax: 8 * MiB,
-  /** What temporary files of a statement, and copies of views, must leave of their disk. */
+  /** Disk space that a statement's temporary files, and copies of projections, must leave free. */
   sqlDiskFreeBytesMin: 1_024 * MiB,
-  /** Queries of one instance from their beginning to their answer. */
+  /** Concurrent queries of one instance, from their start to their answer. */
   sqlUnderWayPerInstanceMax: 80,
-  /** Statements of one instance that wait for a process, and how long each does. */
+  /** Statements of one instance that wait for a process, and how long each of them waits. */
   sqlWaitingPerTenantMax: 64,
   sqlWaitMsMax: 2_000,
-  /** Spec: "A per-IP safety-net limit". */
+  /** Requests per minute from one IP address, a safety net above the limits of instances. */
   addressRequestsPerMinuteDefault: 30_000,
   /**
-   * Failed logins within a minute before it is locked for that minute: of one account from one
-   * address; of one account from all addresses from which its owner has not logged in before; from
-   * one address, whichever account.
+   * Failed logins within a minute before the next one is locked out: of one account from one
+   * address; of one account from all addresses that its owner has not logged in from; and of
+   * one address over all accounts.
    */
   failedLoginsPerMinuteMax: 10,
   failedLoginsOfAccountPerMinuteMax: 100,

@@ -1,7 +1,11 @@
-/** Work of the same name is done one after the other, an instance's say; that of others goes on. */
+/**
+ * Queues work by name: work of one name, such as an instance, runs one at a time.
+ *
+ * Work of other names goes on meanwhile.
+ */
 
 export interface Lines {
-  /** Begins when all work of that name before it has ended. */
+  /** Runs `work` when all earlier work of that name has ended. */
   inLine<T>(name: string, work: () => Promise<T>): Promise<T>;
 }
 

@@ -1,6 +1,7 @@
 /**
- * One page of a list, as every list of the API has it: `{data, limit, truncated, next_start?}`.
- * Decided in "Reads".
+ * Pages of lists, in the one form that all lists of the API share.
+ *
+ * The form is `{data, limit, truncated, next_start?}`. See docs/reference/reading.md.
  */
 
 import { limits } from "./limits.ts";
@@ -9,20 +10,20 @@ import { accept, type Outcome, refuse } from "./refusal.ts";
 export interface ListPage<T> {
   readonly data: readonly T[];
   readonly limit: number;
-  /** Exactly whether anything follows. */
+  /** True exactly when more items follow. */
   readonly truncated: boolean;
-  /** There where it is truncated: what goes on behind it. */
+  /** Present when truncated: the cursor that continues after this page. */
   readonly next_start?: string;
-  /** There where more were asked for than a page may have. */
+  /** Present when the caller asked for more items than a page may have. */
   readonly limit_clamped?: true;
 }
 
-/** How many items a page has at most, where `asked` are wanted. */
+/** How many items a page has at most when the caller asks for `asked`. */
 export function pageLimit(asked: number = limits.listPageDefault): number {
   return Math.min(asked, limits.listPageMax);
 }
 
-/** The page with `data`; without `nextStart` nothing follows it. */
+/** The page with `data`. Without `nextStart`, nothing follows it. */
 export function listPage<T>(
   data: readonly T[],
   asked: number | undefined,
@@ -39,8 +40,9 @@ export function listPage<T>(
 }
 
 /**
- * The page with the first of `found`, whose cursors are those of their items. There must be one
- * more than {@link pageLimit} says, where there are more: that tells exactly what follows.
+ * The page with the first items of `found`; `cursorOf` gives an item's cursor. Callers must
+ * fetch one item more than {@link pageLimit} where there are more, which shows whether anything
+ * follows.
  */
 export function cutPage<T>(
   found: readonly T[],
@@ -52,7 +54,7 @@ export function cutPage<T>(
   return listPage(data, asked, found.length > limit ? cursorOf(data.at(-1)!) : undefined);
 }
 
-/** Refuses a cursor that is longer than any of the list: it would only be looked for. */
+/** Refuses a cursor that is longer than any in the list: looking it up could find nothing. */
 export function checkStart(start: string | undefined, charactersMax: number): Outcome<void> {
   if (start === undefined || start.length <= charactersMax) return accept(undefined);
   const message = `start must be at most ${charactersMax} characters`;

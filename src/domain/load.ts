@@ -1,16 +1,20 @@
 /**
- * How many requests may be under way, so that those that are accepted are answered in time whatever
- * arrives: as arithmetic on given times. By Little's law the requests under way are the rate of
- * answers times how long each takes, so where answers take too long, the bound becomes what is
- * answered within the time that they should take; where they do not, it grows again. Decided in
- * "Operations": load is shed instead of piled up.
+ * Bounds concurrent requests, so that accepted ones are answered in time whatever the load.
+ *
+ * By Little's law, the number of requests under way is the rate of answers times the time of
+ * each. When answers take too long, the bound drops to the number answered within the target
+ * time; when they do not, it grows again. Excess load is shed instead of queued. Pure
+ * arithmetic on the times passed in. See docs/reference/limits.md.
  */
 
 export interface LoadBound {
-  /** How many may be under way now. */
+  /** How many requests may be under way now. */
   max: number;
   underWay: number;
-  /** Of the interval under way: its begin, what was answered, in how long, how full it was. */
+  /**
+   * The current interval: when it began, how many requests were answered, how long they took
+   * together, and how full the bound was.
+   */
   beganMs: number;
   answered: number;
   answeredMs: number;
@@ -18,23 +22,31 @@ export interface LoadBound {
 }
 
 /**
- * What a request should take on average while others wait. With more under way each costs more, for
- * what waits outlives the young part of the heap: of durable writes 512 at a time cost as much as
- * 64, 900 a quarter more. The slowest of a hundred takes two to three times the average, and before
- * and after what is seen here each waits for some turns of the event loop.
+ * How long a request should take on average under full load.
+ *
+ * With more requests under way each one costs more, because waiting requests outlive the young
+ * generation of the heap. The slowest of a hundred requests takes two to three times the
+ * average, and each one also waits some event-loop turns before and after the time measured
+ * here.
  */
 const TARGET_MS = 50;
-/** Where they take longer on average, fewer are let in. */
+/** Above this average, fewer requests are let in. */
 const SLOW_MS = 75;
-/** What takes longer tells nothing of the load: an import, a module, a client that stalls. */
+/**
+ * Requests count as at most this long: an import, a module or a stalling client says nothing
+ * about load.
+ */
 const TOLD_MS_MAX = 1_000;
 const INTERVAL_MS = 100;
-/** A pause of the machine must not close the door, nor an idle hour open it. */
+/**
+ * Bounds on the bound: a pause of the machine must not shut everybody out, nor an idle hour let
+ * everybody in.
+ */
 export const UNDER_WAY_MIN = 128;
 export const UNDER_WAY_START = 1_000;
 export const UNDER_WAY_MAX = 4_000;
 const GROWTH = 1.05;
-/** The bound holds back nobody while less than so much of it is used. */
+/** While less than this part of the bound is used, it holds nobody back and stays as it is. */
 const FULL = 0.75;
 
 export function newLoadBound(nowMs: number): LoadBound {
@@ -42,7 +54,10 @@ export function newLoadBound(nowMs: number): LoadBound {
   return { max: UNDER_WAY_START, underWay: 0, beganMs: nowMs, ...counts };
 }
 
-/** Lets a request in: false where it is one too many. `late` of those inside do not count. */
+/**
+ * Lets a request in; false when it is one too many. `late` is how many requests inside only
+ * wait for a slow client, so they do not count.
+ */
 export function enter(bound: LoadBound, late = 0): boolean {
   const working = bound.underWay - late;
   if (working >= bound.max) {
@@ -54,7 +69,7 @@ export function enter(bound: LoadBound, late = 0): boolean {
   return true;
 }
 
-/** A request that was let in at `enteredMs` is answered. */
+/** Notes the answer to a request that was let in at `enteredMs`. */
 export function leave(bound: LoadBound, enteredMs: number, nowMs: number): void {
   bound.underWay--;
   bound.answered++;

@@ -1,6 +1,7 @@
 /**
- * The five fields a client may write into `metadata`, and the refusal of everything else.
- * Spec: "Write metadata (client-writable)"; decided in detail in "Checking a write".
+ * Checks the `metadata` of a write: five fields are writable, everything else is refused.
+ *
+ * See docs/reference/writing.md.
  */
 
 import type { PartyReference } from "./event.ts";
@@ -16,7 +17,7 @@ export interface CheckedMetadata {
   readonly target?: PartyReference;
   readonly previousLength?: number;
   readonly skipOcc: boolean;
-  /** Unix seconds; absent: the service's clock. */
+  /** Unix seconds; absent to use the service's clock. */
   readonly timestamp?: number;
 }
 
@@ -30,7 +31,10 @@ const SYSTEM_AGENT_IDS: ReadonlySet<string> = new Set([
 const WRITABLE = new Set(["actor", "target", "previous_length", "skip_occ", "timestamp"]);
 const STAMPED = new Set(["idempotency_key", "implied_by", "scheduled", "geo", "saga"]);
 
-/** Checks `metadata` as sent. Refuses with 400 what is missing, with 422 and a path the rest. */
+/**
+ * Checks `metadata` as sent. Missing parts are refused with 400, everything else with 422 and a
+ * path.
+ */
 export function checkMetadata(
   metadata: unknown,
   spec: CompiledSpec,
@@ -69,7 +73,8 @@ function refuseField(field: string, message: string, hint?: string) {
 }
 
 /**
- * Nobody means seconds by as much or more: as such it is the year 5138, and as milliseconds 1973.
+ * Timestamps from here on are taken for milliseconds. As seconds this is the year 5138, as
+ * milliseconds it is 1973.
  */
 export const MILLISECONDS_FROM = 100_000_000_000;
 
@@ -105,7 +110,7 @@ function checkGuards(metadata: JsonObject, environment: Environment): Outcome<Gu
   return accept({ previousLength, skipOcc: skipOcc === true, timestamp });
 }
 
-/** A non-negative integer that a double holds exactly. */
+/** True for non-negative integers that a double holds exactly. */
 export function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }

@@ -1,6 +1,6 @@
-/** "Did you mean ...": the known name nearest to a mistyped one. */
+/** "Did you mean ...": finds the known name nearest to a mistyped one. */
 
-/** Longer words are never compared: the cost stays bounded whatever was sent. */
+/** Longer words are not compared, so the cost stays bounded whatever a client sends. */
 const LENGTH_MAX = 64;
 
 /** The nearest of `known` within two edits (one for short words), or undefined. */
@@ -11,22 +11,22 @@ export function nearestName(word: string, known: Iterable<string>): string | und
   let edits = word.length <= 4 ? 1 : 2;
   for (const candidate of known) {
     if (candidate.length > LENGTH_MAX || candidate === word) continue;
-    // The next one must be nearer still.
+    // From here on only a nearer candidate counts.
     for (; edits >= 0 && isWithin(lower, candidate.toLowerCase(), edits); edits--) best = candidate;
   }
   return best;
 }
 
-/** `Did you mean "x"?`, or `otherwise` where nothing is near. */
+/** `Did you mean "x"?`, or `otherwise` when no name is near. */
 export function didYouMean(word: string, known: Iterable<string>, otherwise: string): string {
   const nearest = nearestName(word, known);
   return nearest === undefined ? otherwise : `Did you mean "${nearest}"?`;
 }
 
-/** Names that one in a request is compared with at most: some tenths of a millisecond. */
+/** A name in a request is compared with at most this many known names, to bound the cost. */
 const COMPARED_MAX = 500;
 
-/** `Did you mean "x"?` for a name in a request, or undefined where nothing is near. */
+/** `Did you mean "x"?` for a name in a request, or undefined when no name is near. */
 export function nameHint(word: string, known: Iterable<string>): string | undefined {
   const nearest = nearestName(word, firstOf(known, COMPARED_MAX));
   return nearest === undefined ? undefined : `Did you mean "${nearest}"?`;
@@ -41,9 +41,10 @@ function* firstOf(names: Iterable<string>, count: number): Generator<string> {
 }
 
 /**
- * Whether so many insertions, deletions, replacements and swaps of neighbours turn the rest of `a`
- * into that of `b`. Not by the table of all distances: a spec may have ten thousand names, and the
- * first letters that differ tell nearly always.
+ * Whether at most `edits` insertions, deletions, replacements and swaps of neighbours turn the
+ * rest of `a` (from `i`) into the rest of `b` (from `j`). Recursive instead of filling a
+ * distance table: a spec may have ten thousand names, and the first letters rule out nearly all
+ * of them.
  */
 function isWithin(a: string, b: string, edits: number, i = 0, j = 0): boolean {
   if (Math.abs(a.length - i - (b.length - j)) > edits) return false;

@@ -1,6 +1,6 @@
-/** Optimistic concurrency control: the whole rule. Spec: "OCC". */
+/** Optimistic concurrency control: the whole rule. See docs/reference/writing.md. */
 
-/** What the writer believes the length is. `"any"` never conflicts and is not the same as 0. */
+/** The stream length that the writer expects. `"any"` never conflicts; it is not the same as 0. */
 export type ExpectedLength = number | "any";
 
 /** True when a stream of `length` events may be appended to. */

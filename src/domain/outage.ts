@@ -1,11 +1,13 @@
 /**
- * How an outage of the store is told from a fault of ours: by the name of what was thrown, for no
- * layer above the store may import an engine. The names are those of `src/kv/engine.ts`.
+ * Tells an outage of the store from a bug of ours, by the name of the error.
+ *
+ * The name decides, because layers above the store may not import an engine. The names are
+ * those in `src/kv/engine.ts`.
  */
 
 const OUTAGES: ReadonlySet<string> = new Set(["EngineUnavailable", "EngineClosed"]);
 
-/** True when the store is away, so that the same call may succeed later. */
+/** True when the store is unreachable, so that the same call may succeed later. */
 export function isOutage(error: unknown): boolean {
   return error instanceof Error && OUTAGES.has(error.name);
 }

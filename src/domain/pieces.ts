@@ -1,6 +1,7 @@
 /**
- * Long work in pieces: the thread is given to others whenever one piece has run for some
- * milliseconds. So a request that asks for much takes its time, and nobody waits for it.
+ * Splits long work into time slices and yields the thread to other work between them.
+ *
+ * A large request then takes its time without making others wait.
  *
  *     const pieces = openPieces(host);
  *     for (const event of events) {
@@ -8,32 +9,32 @@
  *       check(event);
  *     }
  *
- * In a loop whose steps take microseconds, ask without waiting for nothing:
+ * In a loop whose steps take microseconds, await only when there is something to await:
  *
  *     const rest = pieces.rest();
  *     if (rest !== undefined) await rest;
  */
 
-/** The part of `Host` that this needs. */
+/** The part of `Host` that time slices need. */
 export interface Turns {
   monotonicMs(): number;
   yieldTurn(): Promise<void>;
 }
 
 export interface Pieces {
-  /** Undefined while the piece may go on; else what to wait for before the next one begins. */
+  /** Undefined while the slice may go on; otherwise resolves when the next slice may begin. */
   rest(): Promise<void> | undefined;
 }
 
-/** How long one piece may run. */
+/** How long one time slice may run. */
 export const PIECE_MS_MAX = 4;
 
-/** The last one in line, by whose turns they are. */
+/** The last waiter in line, for each source of turns. */
 const lines = new WeakMap<Turns, Promise<void>>();
 
 /**
- * A turn of the event loop for oneself: of all who wait, one goes on in each. However many pieces
- * are under way, others wait for one of them at a time.
+ * Waits for an event-loop turn of the caller's own: one waiter goes on in each turn. However
+ * many slices wait, other work is held up by one slice at a time.
  */
 export function waitForTurn(turns: Turns): Promise<void> {
   const before = lines.get(turns) ?? Promise.resolve();
@@ -42,7 +43,7 @@ export function waitForTurn(turns: Turns): Promise<void> {
   return turn;
 }
 
-/** The first piece begins now. */
+/** The first slice begins now. */
 export function openPieces(turns: Turns, pieceMs: number = PIECE_MS_MAX): Pieces {
   let endMs = turns.monotonicMs() + pieceMs;
 
@@ -54,10 +55,10 @@ export function openPieces(turns: Turns, pieceMs: number = PIECE_MS_MAX): Pieces
   return { rest: () => turns.monotonicMs() < endMs ? undefined : next() };
 }
 
-/** Work that says where it may rest: at each `yield`. */
+/** Work as a generator that may be paused at each `yield`. */
 export type Steps<T> = Generator<void, T, void>;
 
-/** Does all of it now, for callers whose work is small. */
+/** Runs all steps now, for callers whose work is small. */
 export function runAtOnce<T>(steps: Steps<T>): T {
   for (;;) {
     const step = steps.next();
@@ -66,15 +67,15 @@ export function runAtOnce<T>(steps: Steps<T>): T {
 }
 
 /**
- * In pieces; what fits into the first one is there at once, without a promise. What does not waits
- * for `enter` before its second one.
+ * Runs the steps in time slices. Work that fits into the first slice returns its value at once,
+ * without a promise. Longer work waits for `enter` before its second slice.
  */
 export function runInPieces<T>(
   steps: Steps<T>,
   turns: Turns,
   enter?: () => Promise<void>,
 ): T | Promise<T> {
-  // What never rests, as a write of one event, does not pay for the clock.
+  // Work that never yields, such as a write of one event, does not pay for reading the clock.
   const first = steps.next();
   if (first.done) return first.value;
   const pieces = openPieces(turns);
@@ -102,15 +103,15 @@ async function runFurther<T>(
   }
 }
 
-/** What may be begun in one turn of the event loop, until that has taken its time. */
+/** One time slice for all the work that begins in the same event-loop turn. */
 export interface TurnPiece {
-  /** The piece begins now, unless one is under way. */
+  /** Begins the slice, unless one is under way. */
   begin(): void;
-  /** Whether the one that is under way has had its time; then the next turn is to be waited for. */
+  /** True when the slice under way has used up its time; wait for the next turn then. */
   isOver(): boolean;
 }
 
-/** `onTurn` is called in the turn behind each piece: the next one may begin there. */
+/** Calls `onTurn` in the turn after each slice, where the next one may begin. */
 export function openTurnPiece(turns: Turns, pieceMs: number, onTurn: () => void): TurnPiece {
   let endMs: number | undefined;
 
@@ -127,9 +128,9 @@ export function openTurnPiece(turns: Turns, pieceMs: number, onTurn: () => void)
   };
 }
 
-/** Where works of many owners begin, each short: so many in a turn as fit into one piece. */
+/** Admits short work of many owners: in each turn as much as fits into one time slice. */
 export interface Gate {
-  /** Undefined where the work may begin; else what to wait for before that. */
+  /** Undefined if the work may begin now; otherwise resolves when it may. */
   enter(): Promise<void> | undefined;
 }
 
@@ -138,7 +139,7 @@ export interface BriefTurns extends Turns {
   yieldBriefly(): Promise<void>;
 }
 
-/** Whoever waits goes on in the order of arrival. */
+/** Waiters are admitted in the order of arrival. */
 export function openGate(turns: BriefTurns): Gate {
   const waiting: (() => void)[] = [];
   const piece = openTurnPiece(turns, PIECE_MS_MAX, () => void goOn());
@@ -147,7 +148,7 @@ export function openGate(turns: BriefTurns): Gate {
     if (waiting.length > 0) piece.begin();
     while (waiting.length > 0 && !piece.isOver()) {
       waiting.shift()!();
-      // What it does at once is done by then.
+      // Lets the admitted work run its synchronous part, so that the slice accounts for it.
       await turns.yieldBriefly();
     }
   }

@@ -1,7 +1,7 @@
-/** How many of one kind of work may be under way for each name, an instance say. */
+/** Caps how much work of one kind may be under way for each name, such as an instance. */
 
 export interface Places {
-  /** False where there are as many as may be; else one more, until `leave`. */
+  /** False when the name is at its limit; otherwise takes one place until `leave`. */
   enter(name: string): boolean;
   leave(name: string): void;
 }

@@ -1,16 +1,13 @@
-/**
- * What each tier may do, within a minute and within a month. Spec: "Limits"; decided in "Limits and
- * plans".
- */
+/** The rate limits and monthly event allocations of each tier. See docs/reference/limits.md. */
 
 import type { Tier } from "./access.ts";
 
 export type RateKind = "read" | "write";
 
-/** Shown where there is no limit. */
+/** The figure that is shown where there is no limit. */
 export const NO_LIMIT = 2_147_483_647;
 
-/** Requests within a minute. The contract's figures per second are the same rates. */
+/** Requests per minute. The documented rates per second are these divided by 60. */
 export const RATES_PER_MINUTE: Readonly<Record<Tier, Readonly<Record<RateKind, number>>>> = {
   free: { write: 600, read: 3_000 },
   hobby: { write: 6_000, read: 30_000 },
@@ -19,14 +16,14 @@ export const RATES_PER_MINUTE: Readonly<Record<Tier, Readonly<Record<RateKind, n
   unlimited: { write: NO_LIMIT, read: NO_LIMIT },
 };
 
-/** What one request has met of a rate limit. */
+/** What a rate limit says about one request. */
 export interface RateVerdict {
   readonly isAdmitted: boolean;
-  /** Requests within a minute. */
+  /** Requests per minute. */
   readonly limit: number;
-  /** How many of them are left. */
+  /** Requests left in the current minute. */
   readonly remaining: number;
-  /** Until there is room again; 0 where the request is admitted. */
+  /** Milliseconds until there is room again; 0 when the request is admitted. */
   readonly retryAfterMs: number;
 }
 
@@ -37,7 +34,7 @@ export const UNLIMITED: RateVerdict = {
   retryAfterMs: 0,
 };
 
-/** Events that an environment may store within a month. */
+/** Events that an environment may store in a month; undefined means no limit. */
 export const EVENTS_PER_MONTH: Readonly<Record<Tier, number | undefined>> = {
   free: 10_000,
   hobby: 1_000_000,
@@ -52,7 +49,7 @@ export interface PlanUsage {
   readonly limit: number;
 }
 
-/** Spec: "a warning header from 80% of the allocation". */
+/** True from 80 % of the allocation, when answers begin to carry a warning header. */
 export function isNearLimit({ usage, limit }: PlanUsage): boolean {
   return usage * 10 >= limit * 8;
 }

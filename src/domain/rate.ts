@@ -1,32 +1,33 @@
 /**
- * A sliding window of one minute, as arithmetic on a given time: how many there were, whether one
- * more fits, when there is room again. Time is any clock that goes forward, in milliseconds; one
- * that goes back stands still here. Spec: "Limits"; decided in "Limits and plans".
+ * A sliding window of one minute that counts requests for a rate limit.
  *
- * Counted in buckets, so that it costs the same however many there are. What is 60 s old or less
- * counts always, what is older by a bucket or more never: so no minute ever has more than the
- * limit, and nobody waits longer than a minute and a bucket.
+ * It is arithmetic on the times passed in: how many requests count, and when there is room
+ * again. Times are milliseconds of any clock that moves forward; a clock that moves back stands
+ * still here. The window counts in buckets, so its cost does not depend on the number of
+ * requests. Whatever is at most 60 s old always counts, and whatever is older by a bucket or
+ * more never does. Therefore no minute ever exceeds the limit, and nobody waits longer than a
+ * minute and one bucket. See docs/reference/limits.md.
  */
 
 const WINDOW_MS = 60_000;
 
 export interface RateWindow {
   readonly bucketMs: number;
-  /** A ring: the bucket of number n is at n modulo the length. */
+  /** A ring: bucket number n is at n modulo the length. */
   readonly counts: Uint32Array;
-  /** The number of the newest bucket: its time by the length of a bucket. */
+  /** The number of the newest bucket: its time divided by the length of a bucket. */
   newest: number;
   total: number;
 }
 
-/** `bucketMs` divides a minute. */
+/** `bucketMs` must divide a minute. */
 export function newRateWindow(bucketMs: number): RateWindow {
-  // One more than a minute has, for the oldest and the newest are never whole.
+  // One bucket more than fits into a minute, because the oldest and the newest are partial.
   const counts = new Uint32Array(WINDOW_MS / bucketMs + 1);
   return { bucketMs, counts, newest: -Infinity, total: 0 };
 }
 
-/** How many count at `nowMs`. */
+/** How many requests count at `nowMs`. */
 export function countAt(window: RateWindow, nowMs: number): number {
   const { bucketMs, counts } = window;
   const bucket = Math.floor(nowMs / bucketMs);
@@ -45,14 +46,14 @@ export function countAt(window: RateWindow, nowMs: number): number {
   return window.total;
 }
 
-/** Adds `count` at `nowMs`, whatever the limit. */
+/** Adds `count` at `nowMs`, even beyond the limit. */
 export function addAt(window: RateWindow, nowMs: number, count = 1): void {
   window.total = countAt(window, nowMs) + count;
   const at = window.newest % window.counts.length;
   window.counts[at] = window.counts[at]! + count;
 }
 
-/** From `nowMs` until fewer than `limit` count; 0 where that is so now. */
+/** Milliseconds from `nowMs` until fewer than `limit` requests count; 0 if that is so now. */
 export function roomInMs(window: RateWindow, nowMs: number, limit: number): number {
   let left = countAt(window, nowMs);
   const { bucketMs, counts, newest } = window;

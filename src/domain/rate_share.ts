@@ -1,30 +1,35 @@
 /**
- * One limit that several processes share: each takes a small part at a time from a window that the
- * store keeps, and admits requests from that part without asking. So no request waits for the
- * store, and the total is off by no more than what all of them hold: less than 4% of the limit,
- * either way, however the load is spread. Decided in "Limits and plans": "within 5%".
+ * Shares one rate limit among several processes.
  *
- * Time is that of the window itself, which only goes forward and at the speed of real time,
- * whatever the clocks of the processes say: see {@link takePart}.
+ * Each process takes small parts from a window in the store and admits requests from its part
+ * without asking again, so requests seldom wait for the store. The total is off by no more than
+ * what all processes hold: less than 4 % of the limit, either way, however the load is spread.
+ * The promise is 5 %. See docs/reference/limits.md.
+ *
+ * Time is the window's own. It only moves forward, at the speed of real time, whatever the
+ * clocks of the processes say: see {@link takePart}.
  */
 
 import { addAt, countAt, newRateWindow, type RateWindow } from "./rate.ts";
 
-/** What is taken at a time is such a part of the limit, divided by those who take. */
+/**
+ * A part is usually this fraction of the limit, divided by the number of processes that take
+ * parts.
+ */
 const PART = 0.025;
 const BUCKET_MS = 500;
-/** A part is used within this time, or not at all: then the window has it still. */
+/** A part must be used within this time. After that it expires, and the window forgets it too. */
 export const PART_MS = 60_000;
-/** A holder not heard of for so long has no part any more. */
+/** A holder that has taken nothing for this long has no part any more. */
 const HOLDER_MS = PART_MS + BUCKET_MS;
-/** Nobody has taken anything for so long that no clock explains it: the window is empty. */
+/** If nobody has taken anything for this long, no clock error explains it: the window is empty. */
 const IDLE_MS = 2 * PART_MS;
 
-/** As it is stored: what was taken in each half second of the window, and who took it. */
+/** The window as stored: how much was taken in each half second of its time, and by whom. */
 export interface SharedWindow {
   /** The time of the window, in milliseconds. */
   readonly atMs: number;
-  /** Ascending. */
+  /** Ascending by bucket. */
   readonly taken: readonly (readonly [bucket: number, count: number])[];
   readonly holders: Readonly<Record<string, number>>;
 }
@@ -33,28 +38,31 @@ export interface PartRequest {
   readonly owner: string;
   /** The window's time as the owner knows it; undefined at its first request. */
   readonly windowMs: number | undefined;
-  /** Milliseconds since 1970, for the first request of all. */
+  /** Milliseconds since 1970. Used only when there is no other source of the window's time. */
   readonly wallMs: number;
   readonly limit: number;
-  /** How many are wanted at once: as many requests wait. */
+  /** How many requests wait for a part, and so how many are wanted at once. */
   readonly waiting: number;
 }
 
 export interface TakenPart {
   readonly stored: SharedWindow;
   readonly count: number;
-  /** How much is usually taken. */
+  /** The usual size of a part. */
   readonly usual: number;
-  /** The window's time now, for the owner to go on from by a clock that only goes forward. */
+  /** The window's time now. The owner goes on from here by a monotonic clock. */
   readonly windowMs: number;
-  /** What is taken, this part too. */
+  /** Everything taken in the window, including this part. */
   readonly window: RateWindow;
 }
 
 /**
- * A clock is asked only where nobody has taken anything for minutes. Otherwise an owner begins at
- * the time of the last request, which is the past, and whoever knows better tells it: so no clock
- * that is ahead makes the window forget, and none that is behind makes it wait.
+ * Takes a part for one owner.
+ *
+ * A wall clock is consulted only when nobody has taken anything for minutes. Otherwise a new
+ * owner starts at the time of the last request, which lies in the past, and later requests of
+ * owners that know better move the time on. So a clock that runs ahead cannot make the window
+ * forget, and one that runs behind cannot make it wait.
  */
 export function takePart(stored: SharedWindow | undefined, request: PartRequest): TakenPart {
   const { owner, limit, waiting } = request;

@@ -1,17 +1,20 @@
-/** What reads ask and what they answer, before it is put into the words of HTTP. */
+/** Requests and results of reads, independent of HTTP. */
 
 import type { Found } from "./geo/search.ts";
 import type { GeoPoint } from "./geo/point.ts";
 import type { WasmFailureKind } from "./wasm/failure.ts";
 
-/** A folded aggregate. `dataJson` is the state as JSON text, ready to be put into a body. */
+/** A folded aggregate. `dataJson` is the state as JSON text, ready to go into a body. */
 export interface AggregateView {
   readonly dataJson: string;
   readonly length: number;
   /** Unix seconds; null for a singleton without events. */
   readonly createdAt: number | null;
   readonly updatedAt: number | null;
-  /** Names a long state among all of its aggregate, without a look at its text. */
+  /**
+   * Identifies a long state among all states of its aggregate, so that states compare without
+   * looking at their text. Absent for short states.
+   */
   readonly version?: string;
 }
 
@@ -21,16 +24,16 @@ export interface ReadAggregateRequest {
   readonly id: string;
   /** Bypass every cache and snapshot. */
   readonly synchronous: boolean;
-  /** EXT: the state as of this Unix second. */
+  /** Read the state as of this Unix second. */
   readonly atSeconds?: number;
 }
 
 export interface ReadEventsRequest {
   readonly aggregateType: string;
   readonly id: string;
-  /** Exclusive cursor as sent. */
+  /** Exclusive cursor, as sent. */
   readonly start?: string;
-  /** As asked for, at least 1; clamped by the query to `limits.eventsPageMax`. */
+  /** As requested, at least 1. The query clamps it to `limits.eventsPageMax`. */
   readonly count?: number;
   readonly direction: "forwards" | "backwards";
 }
@@ -42,7 +45,7 @@ export interface ListedEvent {
   readonly raw: string;
 }
 
-/** Always oldest first. Spec: events listing, rules 1 to 5. */
+/** A page of events, always oldest first. See docs/reference/reading.md. */
 export interface EventPage {
   readonly entries: readonly ListedEvent[];
   readonly countLimit: number;
@@ -56,16 +59,16 @@ export interface ListAggregatesRequest {
   readonly aggregateType: string;
   readonly resolve: boolean;
   readonly synchronous: boolean;
-  /** As asked for, at least 1; clamped by the query to `limits.listPageMax`. */
+  /** As requested, at least 1. The query clamps it to `limits.listPageMax`. */
   readonly limit?: number;
-  /** Exclusive byte-wise cursor. */
+  /** Exclusive cursor; ids sort by their bytes. */
   readonly start?: string;
 }
 
 export type ListedAggregate =
   | { readonly id: string }
   | { readonly id: string; readonly view: AggregateView }
-  /** The name of what kept it from being read. */
+  /** Why the aggregate could not be read. */
   | { readonly id: string; readonly error: UnreadableKind };
 
 export type UnreadableKind = "fold_budget_exceeded" | "handler_error" | WasmFailureKind;
@@ -83,19 +86,19 @@ export interface NearbyRequest {
   readonly point: GeoPoint;
   /** Metres. */
   readonly radius: number;
-  /** As asked for, at least 1; clamped by the query to `limits.listPageMax`. */
+  /** As requested, at least 1. The query clamps it to `limits.listPageMax`. */
   readonly limit?: number;
 }
 
 export interface NearbyPage {
-  /** By distance, then by id. */
+  /** Ordered by distance, then by id. */
   readonly entries: readonly Found[];
   readonly limit: number;
   readonly limitClamped: boolean;
   readonly truncated: boolean;
 }
 
-/** Which part of a list is asked for. */
+/** Which part of a list a caller wants. */
 export interface PageRequest {
   readonly limit?: number;
   readonly start?: string;

@@ -1,13 +1,13 @@
-/** A map with a limit, for what may be forgotten: what was not used for longest goes first. */
+/** A bounded cache that evicts the least recently used entry first. */
 
 import { LRUCache } from "lru-cache";
 
-/** Of up to so many entries. */
+/** A map of up to a fixed number (or total size) of entries. */
 export type RecentMap<K extends string | number, V extends NonNullable<unknown>> = LRUCache<K, V>;
 
 /**
- * `max`: entries. They take room as they come; by its own limit of entries the library would take
- * the room of all of them at once, 1.4 ms for 10,000.
+ * `max` is the number of entries. Memory grows with the entries: the library's own `max` option
+ * would allocate room for all of them up front, which takes noticeable time.
  */
 export function createRecentMap<K extends string | number, V extends NonNullable<unknown>>(
   max: number,
@@ -16,8 +16,8 @@ export function createRecentMap<K extends string | number, V extends NonNullable
 }
 
 /**
- * The same for values of different sizes, up to `max` of them together. One counts for half of that
- * at most, so that it is kept however large it is.
+ * The same for values of different sizes; `max` bounds the sum of their sizes. One value counts
+ * as at most half of `max`, so that even a larger one is kept.
  */
 export function createRecentMapBySize<K extends string | number, V extends NonNullable<unknown>>(
   max: number,

@@ -1,6 +1,8 @@
 /**
- * The closed union of every way a request is turned down. A refusal is returned, never thrown;
- * `http/reply.ts` is the one table from here to status, text and headers.
+ * The closed union of all refusals, that is, of every way to turn a request down.
+ *
+ * A refusal is returned, never thrown. `http/reply.ts` is the one table that maps refusals to
+ * status, text and headers.
  */
 
 import type { JsonObject } from "./json.ts";
@@ -11,13 +13,13 @@ export type Outcome<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly refusal: Refusal };
 
-/** Where in a write of several events the fault is. */
+/** Where the fault is in a write of several events. */
 export interface FaultPlace {
   readonly eventIndex?: number;
   readonly targetIndex?: number;
 }
 
-/** One fault of a deployed document: which rule, where, what is wrong, what to do. */
+/** One fault of a deployed document: which rule, where, what is wrong, and what to do. */
 export interface Violation {
   /** Stable name of the rule, e.g. `unknown_key`. */
   readonly rule: string;
@@ -34,10 +36,10 @@ export interface DataFault {
   readonly message: string;
 }
 
-/** Whose requests are counted. */
+/** Whether a rate limit counts the requests of an instance or of an IP address. */
 export type RateScope = "instance" | "ip";
 
-/** Any refusal may say what to do about it, in one sentence. */
+/** Any refusal may say in one sentence what to do about it. */
 export type Refusal = RefusalKind & { readonly hint?: string };
 
 type RefusalKind =
@@ -51,7 +53,7 @@ type RefusalKind =
   | ({
     readonly kind: "aggregate_type_unknown";
     readonly aggregateType: string;
-    /** True where the environment has no spec at all yet. */
+    /** True when the environment has no spec yet. */
     readonly beforeFirstSpec?: true;
   } & FaultPlace)
   | ({
@@ -70,7 +72,7 @@ type RefusalKind =
     & { readonly kind: "metadata_invalid"; readonly path: string; readonly message: string }
     & FaultPlace
   )
-  /** 422 for the shape of an atomic write's targets or the size of a batch. */
+  /** 422: the shape of an atomic write's targets, or the size of a batch. */
   | (
     & { readonly kind: "write_invalid"; readonly path: string; readonly message: string }
     & FaultPlace
@@ -98,87 +100,90 @@ type RefusalKind =
     readonly message: string;
     readonly bytes: number;
     readonly limit: number;
-    /** It was late: the same work may do another time. */
+    /**
+     * Set when the computation ran out of time, which depends on load: the same read may
+     * succeed later.
+     */
     readonly isOfTheMoment?: true;
   }
-  /** A handler has refused the event: 422 with its own object. */
+  /** 422 with the handler's own error object: the handler refused the event. */
   | ({ readonly kind: "handler_error"; readonly error: HandlerError } & FaultPlace)
-  /** A module did not do what it must: 500. */
+  /** 500: a module did not do what it must. */
   | ({
     readonly kind: "module_failed";
     readonly failure: WasmFailureKind;
     readonly message: string;
-    /** For the error record: which module, in which phase. */
+    /** For the error record: which module, and in which phase. */
     readonly context: JsonObject;
   } & FaultPlace)
-  /** Modules, or other processes, could not be run, for no reason of their own: 503. */
+  /** 503: modules or other processes could not run, for a reason that does not lie in them. */
   | {
     readonly kind: "modules_unavailable";
     readonly message: string;
     readonly retryAfterMs: number;
   }
-  /** 503: the process is to end; another one, or the next one, will answer. */
+  /** 503: this process is stopping. Another one, or the next one, will answer. */
   | { readonly kind: "server_stopping" }
-  /** Others hold the memory that this needs, for a moment: 503. */
+  /** 503: other requests hold the memory that this one needs, for a moment. */
   | { readonly kind: "no_room"; readonly message: string }
   | { readonly kind: "module_invalid"; readonly violation: Violation }
   | { readonly kind: "spec_invalid"; readonly violations: readonly Violation[] }
   | { readonly kind: "spec_incompatible"; readonly violations: readonly Violation[] }
   | { readonly kind: "projection_invalid"; readonly violations: readonly Violation[] }
-  /** What a query may not do, or SQLite could not do: 422 with the reason. */
+  /** 422 with the reason: a query did what it may not do, or what SQLite cannot do. */
   | { readonly kind: "sql_not_allowed"; readonly message: string }
   | { readonly kind: "sql_timeout"; readonly message: string }
-  /** 503: the rows of a projection that does not fit the spec are not kept up to date. */
+  /** 503: a projection that does not fit the spec, so its rows are not kept up to date. */
   | { readonly kind: "projection_broken"; readonly name: string; readonly reason: string }
-  /** Queries cannot run now, for no reason of their own: 503. */
+  /** 503: queries cannot run now, for a reason that does not lie in them. */
   | { readonly kind: "sql_unavailable"; readonly message: string; readonly retryAfterMs: number }
   /** A new version of a blob that the current spec could not call. */
   | { readonly kind: "blob_incompatible"; readonly violations: readonly Violation[] }
   | { readonly kind: "operator_input_invalid"; readonly path: string; readonly message: string }
   | { readonly kind: "already_exists"; readonly path: string; readonly message: string }
-  /** 408: the body did not come in time. */
+  /** 408: the body did not arrive in time. */
   | { readonly kind: "body_late"; readonly seconds: number }
-  /** An import that cannot go on under its id, or into this environment. */
+  /** An import that cannot go on under its id or into this environment. */
   | {
     readonly kind: "import_conflict";
     readonly reason: "other_file" | "other_form" | "taken_over" | "not_empty";
     readonly message: string;
   }
-  /** Not now: too many imports, or the server is stopping. */
+  /** Imports cannot run now: too many are under way, or the server is stopping. */
   | {
     readonly kind: "import_unavailable";
     readonly message: string;
     readonly retryAfterSeconds: number;
   }
-  /** 429: too many requests of an instance, or from an address. */
+  /** 429: too many requests of one instance or from one IP address. */
   | {
     readonly kind: "rate_limited";
     readonly scope: RateScope;
     readonly limit: number;
-    /** Undefined where it is not known whose request it is. */
+    /** Undefined when the caller's instance is unknown. */
     readonly tier?: string;
     readonly retryAfterMs: number;
   }
-  /** 429: the events of the month are used up, or are not enough for this write. */
+  /** 429: the month's events are used up, or too few are left for this write. */
   | {
     readonly kind: "plan_limit";
     readonly usage: number;
     readonly limit: number;
-    /** Of the write. */
+    /** Events of the refused write. */
     readonly events: number;
-    /** When the count begins again: ISO 8601 UTC. */
+    /** When the count starts again, as an ISO 8601 UTC time. */
     readonly resetsAt: string;
   }
   | { readonly kind: "login_locked"; readonly retryAfterSeconds: number }
-  /** What was asked for cannot be taken back any more. */
+  /** The erasure has begun, or is over, and can no longer be cancelled. */
   | { readonly kind: "erasure_begun"; readonly state: string }
   | { readonly kind: "anchor_not_found" }
   | { readonly kind: "stream_not_found" }
-  /** The place of an event in its stream is no whole number from 0. */
+  /** The index of an event in its stream must be a whole number from 0 on. */
   | { readonly kind: "invalid_index" }
   | {
     readonly kind: "beyond_anchor_coverage";
-    /** What the anchor is older than: the event, or the stream as a whole. */
+    /** What the anchor is older than: this event, or the whole stream. */
     readonly reason: "index" | "stream";
     readonly anchorId: string;
     readonly anchorCreatedAt: string;

@@ -1,11 +1,11 @@
-/** A scheduled event as it is shown before it fires. Decisions, section 12. */
+/** Scheduled events as the API shows them before they fire. See docs/reference/reactions.md. */
 
 import type { ListPage } from "./list_page.ts";
 import type { JsonObject } from "./json.ts";
 
 export interface ScheduledView {
   readonly scheduled_id: string;
-  /** ISO 8601 UTC, as is `created_at`. */
+  /** ISO 8601 UTC, like `created_at`. */
   readonly fire_at: string;
   readonly created_at: string;
   /** The event that will be written. */

@@ -1,8 +1,10 @@
 /**
- * SHA-256 of short inputs, by themselves or four side by side. The runtime makes an object on its
- * native side for every hash, which costs more than a short hash does and has to be collected: a
- * durable write is 6% cheaper with the nodes of its stream's Merkle tree hashed here. Its blocks it
- * hashes faster, so long texts, and many texts in a row, are better off there.
+ * SHA-256 of short inputs, one at a time or four side by side.
+ *
+ * The runtime allocates a native object for every hash, which costs more than hashing a short
+ * input and must be collected later. Hashing the nodes of a stream's Merkle tree here makes
+ * durable writes measurably cheaper. The runtime is faster per block, so long texts, and many
+ * texts in a row, go there.
  */
 
 import { hash } from "node:crypto";
@@ -19,18 +21,21 @@ import { BLOCK_BYTES } from "./sha256/rounds.ts";
 
 const DIGEST_CHARACTERS = 2 * DIGEST_BYTES;
 
-/** A message of a fixed length, made in place and hashed as often as one likes. */
+/** A message of fixed length, built in place and hashed as often as needed. */
 export interface HashInput {
-  /** The message, which its holder fills in. */
+  /** The message. The holder fills it in. */
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** SHA-256 of what the message is now, as 64 lowercase hex characters. */
+  /** SHA-256 of the current message, as 64 lowercase hex characters. */
   digest(): string;
 }
 
-/** A longer text is the runtime's. UTF-16 units, each of which makes 3 bytes at most. */
+/**
+ * Longer texts go to the runtime. Counted in UTF-16 code units, each of which takes at most 3
+ * bytes.
+ */
 const SHORT_CHARACTERS_MAX = 1_024;
 const SHORT_BYTES_MAX = 3 * SHORT_CHARACTERS_MAX;
-/** Behind a message: a bit that is set, and its length in bits in eight bytes. FIPS 180-4, 5.1. */
+/** After a message come one set bit and its length in bits, as eight bytes. FIPS 180-4, 5.1. */
 const PADDING_BYTES_MIN = 9;
 const END_MARK = 0x80;
 
@@ -42,14 +47,17 @@ const laneDigests = bytes.subarray(LANES_OFFSET, LANES_OFFSET + LANES * DIGEST_B
 const encoder = new TextEncoder();
 
 let free = LANES_END;
-/** One text, or the first of four. */
+/** Room for one text, or for the first of four. */
 const textAt = takeMemory(LANES * LANE_BYTES);
 const textBytes = Array.from({ length: LANES }, (_, lane) => {
   const at = textAt + LANE_BYTES * lane;
   return bytes.subarray(at, at + SHORT_BYTES_MAX);
 });
 
-/** Sets memory aside for messages of `length` bytes. There is room for hundreds of short ones. */
+/**
+ * Reserves memory for messages of `length` bytes. There is room for hundreds of short ones.
+ * @throws {RangeError} when the memory is used up.
+ */
 export function openHashInput(length: number): HashInput {
   const at = takeMemory(length);
   const end = pad(at, length);
@@ -70,8 +78,8 @@ export function hashText(text: string): string {
 }
 
 /**
- * SHA-256 of each of the texts. Four at a time take little longer than one and a half: so this is
- * for where several are there at once.
+ * SHA-256 of each text. Four texts side by side take about as long as one and a half, so use
+ * this where several texts are ready at once.
  */
 export function hashTexts(texts: readonly string[]): string[] {
   const hashes: string[] = [];
@@ -85,11 +93,11 @@ export function hashTexts(texts: readonly string[]): string[] {
   return hashes;
 }
 
-/** Two to four short ones. */
+/** Hashes two to four short texts side by side. */
 function hashTogether(texts: readonly string[]): string[] {
   let end = 0;
   for (let lane = 0; lane < LANES; lane++) {
-    // A lane without a text ends before it begins, so nothing of it is hashed.
+    // A lane without a text ends before it begins, so nothing in it is hashed.
     const own = lane < texts.length ? putText(texts[lane]!, lane) - LANE_BYTES * lane : 0;
     view.setUint32(ENDS_OFFSET + 4 * lane, own, true);
     if (own > end) end = own;
@@ -105,7 +113,7 @@ function isShort(text: string): boolean {
   return text.length <= SHORT_CHARACTERS_MAX;
 }
 
-/** Puts a text and what comes behind it into a lane, and gives where its last block ends. */
+/** Puts a padded text into a lane and returns where its last block ends. */
 function putText(text: string, lane: number): number {
   const { written } = encoder.encodeInto(text, textBytes[lane]!);
   return pad(textAt + LANE_BYTES * lane, written);
@@ -118,7 +126,7 @@ function takeMemory(length: number): number {
   return at;
 }
 
-/** Writes what comes behind a message, and gives where its last block ends. */
+/** Writes the padding after a message and returns where its last block ends. */
 function pad(at: number, length: number): number {
   const end = at + paddedBytes(length);
   bytes[at + length] = END_MARK;

@@ -1,16 +1,18 @@
 /**
- * Room that owners share, in bytes, entries or places: one alone has half of it, and each next one
- * half of what the others leave. So there is always room for another.
+ * Shares a bounded room (bytes, entries or places) fairly among owners.
+ *
+ * A lone owner may take half of the room, and each further owner half of what the others leave.
+ * So there is always room for another owner.
  */
 
 export interface Shares<Owner> {
-  /** Whether an owner has its part. */
+  /** Whether an owner has used up its share. */
   isFull(owner: Owner): boolean;
-  /** Takes so much, or gives it back where it is negative. */
+  /** Takes `count` units, or gives them back when it is negative. */
   add(owner: Owner, count: number): void;
 }
 
-/** Owners are environments by their number, or instances by their id. */
+/** Owners are environments (by number) or instances (by id). */
 export function openShares<Owner extends number | string = number>(
   countMax: number,
 ): Shares<Owner> {

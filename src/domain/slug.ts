@@ -1,15 +1,17 @@
 /**
- * The name of an instance in host names: `<slug>.<base>`, `<slug>-staging.<base>` and
- * `<slug>-test.<base>`. So it is one DNS label (RFC 1123) with room for the longest ending, and
- * no slug can be read as another's environment.
+ * Slugs: the names of instances in host names.
+ *
+ * Hosts are `<slug>.<base>`, `<slug>-staging.<base>` and `<slug>-test.<base>`. A slug is
+ * therefore one DNS label (RFC 1123) with room for the longest ending, and no slug can be read
+ * as an environment of another.
  */
 
 const SLUG = /^[a-z](?:[a-z0-9-]{0,40}[a-z0-9])?$/;
 const ENVIRONMENT_ENDING = /-(?:staging|test)$/;
-/** `api.<base>` is where operator calls go. */
+/** `api.<base>` is the host of operator calls. */
 const RESERVED: ReadonlySet<string> = new Set(["api"]);
 
-/** What is wrong with a slug, as a sentence; undefined when nothing is. */
+/** Says in one sentence what is wrong with a slug; undefined when nothing is. */
 export function explainSlug(slug: string): string | undefined {
   if (!SLUG.test(slug)) {
     return "slug must be 1 to 42 characters of a-z, 0-9 and '-', begin with a letter and not " +

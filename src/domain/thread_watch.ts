@@ -1,23 +1,25 @@
 /**
- * Who held the one thread that answers requests. What runs on it cannot be interrupted, so a look
- * at the clock every 20 ms comes late by as long as something held the thread. The work that was
- * under way then tells who it can have been: a request by its route and instance, a worker by its
- * name. Arithmetic on given times; whoever begins work pays some nanoseconds.
+ * Finds out which work held the one thread that answers requests.
+ *
+ * Work on the thread cannot be interrupted, so a look at the clock every {@link LOOK_MS} comes
+ * late by as long as something held the thread. The work under way at that time then shows the
+ * suspects: requests by route and instance, workers by name. Pure arithmetic on the times
+ * passed in; noting the start of work costs nanoseconds.
  */
 
 import { type Histogram, observe } from "./histogram.ts";
 import type { Tenant } from "./tenant.ts";
 
-/** A request or a round of a worker, from its begin to its end. */
+/** A request or a worker's round, from its start to its end. */
 export interface Work {
-  /** Its place among what is under way. */
+  /** Index in the list of work under way. */
   at: number;
   readonly sinceMs: number;
-  /** The template of a request's route and its method; or the name of a worker. */
+  /** The request's route template and method, or the name of a worker. */
   readonly route?: string;
   readonly method?: string;
   readonly worker?: string;
-  /** Knows whose work it is as soon as that is known. */
+  /** The owner, whose tenant is filled in as soon as it is known. */
   owner?: { readonly tenant?: Tenant };
 }
 
@@ -25,26 +27,26 @@ export interface ThreadWatch {
   /** How late the looks came, in seconds. */
   readonly delaySeconds: Histogram;
   readonly underWay: Work[];
-  /** What has ended since the last look, of what took long. */
+  /** Long-running work that has ended since the last look. */
   ended: Work[];
   lookedMs: number;
   toldMs: number;
 }
 
-/** One who can have held the thread. */
+/** Work that may have held the thread. */
 export interface Suspect {
   readonly route?: string;
   readonly worker?: string;
   readonly instance?: string;
   readonly environment?: string;
-  /** How long ago it began. */
+  /** Milliseconds since it began. */
   readonly since_ms: number;
 }
 
 export interface Hold {
-  /** Between two looks, so up to {@link LOOK_MS} more than it was. */
+  /** The time between two looks, so up to {@link LOOK_MS} more than the hold itself. */
   readonly heldMs: number;
-  /** How much is under way, or has ended just now after a long time. */
+  /** Work under way, together with long-running work that has just ended. */
   readonly underWay: number;
   /** The likeliest first. */
   readonly suspects: readonly Suspect[];
@@ -52,17 +54,17 @@ export interface Hold {
 
 /** How often the clock is looked at. */
 export const LOOK_MS = 20;
-/** What holds the thread for longer is told, and at most one hold a second. */
+/** A hold longer than this is reported, but at most one hold a second. */
 const TOLD_MS_MIN = 100;
 const TELL_EVERY_MS = 1_000;
 const SUSPECTS_MAX = 5;
-/** What ended so soon after its begin did not hold the thread for long. */
+/** Work that ended this soon after its start did not hold the thread for long. */
 const SHORT_MS = TOLD_MS_MIN / 2;
 const ENDED_MAX = 64;
 /** A machine that slept for a day must not cost a million steps. */
 const MISSED_LOOKS_MAX = 1_000;
 
-/** `delaySeconds` is where the delays are counted. */
+/** The delays are counted in `delaySeconds`. */
 export function newThreadWatch(delaySeconds: Histogram, nowMs: number): ThreadWatch {
   return { delaySeconds, underWay: [], ended: [], lookedMs: nowMs, toldMs: -Infinity };
 }
@@ -72,7 +74,7 @@ export function beginWork({ underWay }: ThreadWatch, work: Work): void {
   underWay.push(work);
 }
 
-/** The last one takes the place of the one that goes. */
+/** Removes the work from the list. The last entry takes its place. */
 export function endWork(watch: ThreadWatch, work: Work, nowMs: number): void {
   const { underWay, ended } = watch;
   const last = underWay.pop()!;
@@ -84,8 +86,8 @@ export function endWork(watch: ThreadWatch, work: Work, nowMs: number): void {
 }
 
 /**
- * A look at the clock, {@link LOOK_MS} after the last one if nothing held the thread. Gives the
- * hold where there was one that is to be told.
+ * Looks at the clock, {@link LOOK_MS} after the last look if nothing held the thread. Returns
+ * the hold if there was one to report.
  */
 export function look(watch: ThreadWatch, nowMs: number): Hold | undefined {
   const { underWay, ended, lookedMs } = watch;
@@ -104,8 +106,9 @@ export function look(watch: ThreadWatch, nowMs: number): Hold | undefined {
 }
 
 /**
- * One value for each look that was due meanwhile, as late as it would have been: so the histogram
- * shows what somebody who comes at any moment waits, not only how often the thread was held.
+ * Counts one value for each look that was due during the hold, as late as that look would have
+ * been. The histogram then shows how long work waits that arrives at any moment, and not only
+ * how often the thread was held.
  */
 function countDelays(delaySeconds: Histogram, lateMs: number): void {
   observe(delaySeconds, lateMs / 1000);
@@ -116,8 +119,8 @@ function countDelays(delaySeconds: Histogram, lateMs: number): void {
 }
 
 /**
- * While the thread is held nothing begins. So what began last before the hold is the likeliest, and
- * what is much younger than the hold only waited for its end.
+ * Nothing begins while the thread is held. So the work that began last before the hold is the
+ * likeliest, and work much younger than the hold only waited for its end.
  */
 function rank(works: readonly Work[], heldMs: number, nowMs: number): Work[] {
   return works.filter(({ sinceMs }) => nowMs - sinceMs > heldMs / 2)

@@ -1,15 +1,19 @@
 /**
- * Spans of distributed traces, as the rest of the product makes them. The real one is
- * `telemetry.ts`; where nobody traces there is none, and nothing is done for it. No attribute holds
- * data, a credential or a URL that a user chose.
+ * Distributed tracing as the rest of the product uses it.
+ *
+ * `telemetry.ts` implements it. Without tracing there is no tracer, and spans cost nothing.
+ * Attributes must not contain data, credentials or URLs that a user chose.
  */
 
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
 
 export interface Tracer {
-  /** Says what the request under way is: its route and id, beside what the runtime knows. */
+  /** Adds the route and id to the span of the current request, which the runtime has begun. */
   nameRequest(method: string, route: string | undefined, requestId: string): void;
-  /** Runs `work` as a part of what is under way. `describe` tells of its result. */
+  /**
+   * Runs `work` in a child span of the current one. `describe` turns its result into
+   * attributes.
+   */
   span<T>(
     name: string,
     attributes: SpanAttributes,
@@ -17,8 +21,8 @@ export interface Tracer {
     describe?: (result: T) => SpanAttributes,
   ): Promise<T>;
   /**
-   * As {@link span}, for a request to somebody else that follows from `cause`, which may have been
-   * in another process and long ago; `work` gets the `traceparent` to send along.
+   * Like {@link span}, for an outgoing request that follows from `cause`, which may lie in
+   * another process and long ago. `work` gets the `traceparent` to send along.
    */
   outgoing<T>(
     name: string,
@@ -27,6 +31,6 @@ export interface Tracer {
     work: (traceparent: string) => Promise<T>,
     describe: (result: T) => SpanAttributes,
   ): Promise<T>;
-  /** What is under way, as `traceparent` (W3C Trace Context); undefined where nothing is. */
+  /** The current span as `traceparent` (W3C Trace Context); undefined when there is none. */
   traceparent(): string | undefined;
 }

@@ -1,11 +1,12 @@
 /**
- * How aggregate, event, agent and target types may be called. Decided in "Identifiers"; reserved
- * names are the business of who declares them.
+ * Which names aggregate, event, agent and target types may have.
+ *
+ * Reserved names are checked where types are declared. See docs/reference/identifiers.md.
  */
 
 const TYPE_NAME = /^[a-z][a-z0-9_]{0,63}$/;
 
-/** True for names a client may declare; those of system events begin with `_` and are none. */
+/** True for names that a client may declare. System events begin with `_` and do not match. */
 export function isTypeName(text: string): boolean {
   return TYPE_NAME.test(text);
 }

@@ -1,6 +1,9 @@
 /**
- * Every check of a write that needs only the spec, in the decided order, for single, batch and
- * atomic writes alike: types, ids, metadata, data. Pure; OCC follows inside the transaction.
+ * Every check of a write that needs only the spec, in a fixed order: types, ids, metadata,
+ * data.
+ *
+ * Single, batch and atomic writes share it. It is pure; the optimistic concurrency check
+ * follows inside the transaction.
  */
 
 import { Buffer } from "node:buffer";
@@ -35,7 +38,7 @@ export interface ValidTarget {
 export interface ValidEvent {
   readonly type: string;
   readonly dataJson: string;
-  /** The point in its data, where its type declares one. */
+  /** The point in its data, if its type declares one. */
   readonly geo?: GeoStamp;
 }
 
@@ -45,10 +48,11 @@ export interface ValidWrite {
 }
 
 /**
- * All targets are checked before anything is written; the first fault is the answer. It runs for
- * every event of every write and import: loops count by themselves, lists have their length from
- * the start (the first `push` makes room for 17), and what only a fault needs is made only for one:
- * that was a quarter of what an import leaves to the garbage collector.
+ * Checks all targets before anything is written; the first fault is the answer.
+ *
+ * This runs for every event of every write and import, so it leaves little to the garbage
+ * collector. Loops count by hand, arrays get their length up front (a first `push` reserves 17
+ * elements), and values that only a fault needs are built only for a fault.
  */
 export function validateWrite(
   request: WriteRequest,
@@ -58,7 +62,7 @@ export function validateWrite(
   return runAtOnce(validateWriteSteps(request, spec, environment));
 }
 
-/** The same, for writes of many events: it may rest before each of them. */
+/** The same for writes of many events: yields before the later events of each target. */
 export function* validateWriteSteps(
   request: WriteRequest,
   spec: CompiledSpec,
@@ -85,7 +89,7 @@ export function* validateWriteSteps(
   return accept({ targets, metadata: metadata.value });
 }
 
-/** Where a fault is: events are named in batches, targets in atomic writes. */
+/** Where a fault is: batches name the event, atomic writes name the target too. */
 function place(form: WriteRequest["form"], target: number, event?: number): FaultPlace {
   if (form === "single") return {};
   return form === "batch" ? { eventIndex: event } : { targetIndex: target, eventIndex: event };
@@ -161,7 +165,7 @@ function checkStreams(request: WriteRequest, spec: CompiledSpec): Outcome<Stream
   return accept(streams);
 }
 
-/** Whether one of the first `count` has the key. */
+/** Whether one of the first `count` streams has the key. */
 function hasStream(streams: readonly Stream[], count: number, key: StreamKey): boolean {
   for (let index = 0; index < count; index++) if (streams[index]!.key === key) return true;
   return false;
@@ -216,7 +220,7 @@ function* checkData(
   for (let index = 0; index < events.length; index++) {
     if (index > 0) yield;
     const { type, data: sent } = events[index]!;
-    // Only the single form must spell its data out.
+    // Only single writes must spell out their data.
     const data = sent === undefined && form !== "single" ? {} : sent;
     if (!isJsonObject(data)) {
       const message = data === undefined ? "data is required" : "data must be an object";

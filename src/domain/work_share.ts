@@ -1,23 +1,24 @@
-/** How the processes of a deployment share its background work: queues in shards, equal shares. */
+/** How the processes of a deployment share background work: queues in shards, equal shares each. */
 
 import { isOver, type Lease, type LeaseName, type Worker } from "./lease.ts";
 
 /**
- * The queues and their shards. One process works on a shard at a time, so more shards let more
- * processes help. A number may never change: it is in the keys of what waits.
+ * The queues and their number of shards. One process at a time works on a shard, so more shards
+ * let more processes help. A number must never change, because keys of waiting work contain the
+ * shard.
  */
 export const QUEUE_SHARDS = {
-  /** Streams to be folded in the background. */
+  /** Streams to fold in the background. */
   rebuild: 16,
-  /** What written events set off and what nobody has done yet. */
+  /** What written events have caused and nobody has done yet. */
   outbox: 16,
-  /** What is to be done at a time. */
+  /** Work that becomes due at a certain time. */
   timer: 16,
-  /** Lanes of deliveries: what one listener is to hear of one stream. */
+  /** Lanes of deliveries: one listener and one stream each. */
   lane: 16,
-  /** Upkeep of views, by the parts of the log of commits, and their builds. */
+  /** Upkeep of projections, by shards of the commit log, and their builds. */
   view: 16,
-  /** Removal of what is older than its day; one walk is enough. */
+  /** Removal of expired records. One walk is enough. */
   sweep: 1,
   /** Making anchors. */
   anchor: 1,
@@ -29,19 +30,19 @@ export type QueueName = keyof typeof QUEUE_SHARDS;
 
 export const QUEUE_NAMES = Object.keys(QUEUE_SHARDS) as readonly QueueName[];
 
-/** The shard in which work about `subject` waits: always the same; all are about evenly used. */
+/** The shard of work about `subject`: always the same one, and shards are used about evenly. */
 export function shardOf(queue: QueueName, subject: string): number {
   return hashText(subject) % QUEUE_SHARDS[queue];
 }
 
-/** Parts of the log of commits of one environment, by stream. It may never change either. */
+/** Shards of one environment's commit log, by stream. This must never change either. */
 export const COMMIT_LOG_SHARDS = 16;
 
 export function commitLogShard(subject: string): number {
   return hashText(subject) % COMMIT_LOG_SHARDS;
 }
 
-/** Parts of the count of events of one environment, by any subject. */
+/** Shards of one environment's event counter, by any subject. */
 export const USAGE_SHARDS = 8;
 
 export function usageShard(subject: string): number {
@@ -51,7 +52,7 @@ export function usageShard(subject: string): number {
 export interface ShareView {
   /** All leases of the queue that were ever taken. */
   readonly leases: readonly Lease[];
-  /** All that said they work. */
+  /** All processes that registered as workers. */
   readonly workers: readonly Worker[];
   readonly owner: string;
   readonly nowMs: number;
@@ -60,15 +61,15 @@ export interface ShareView {
 /** What a process does next about one queue. */
 export interface SharePlan {
   readonly renew: readonly Lease[];
-  /** Now free; others may be faster. */
+  /** Free shards to claim. Another process may be faster. */
   readonly claim: readonly LeaseName[];
-  /** More than its share: for those that have less. */
+  /** Leases beyond its share, released for processes that have less. */
   readonly release: readonly Lease[];
 }
 
 /**
- * Each working process gets as many shards as the others, or one more. What it has, it keeps as
- * far as its share goes; what it lacks, it takes from what is free.
+ * Each working process gets as many shards as the others, or one more. It keeps what it has up
+ * to its share, and takes what it lacks from the free shards.
  */
 export function planShare(queue: QueueName, view: ShareView): SharePlan {
   const { leases, workers, owner, nowMs } = view;
@@ -91,7 +92,10 @@ function liveOwners(workers: readonly Worker[], self: string, nowMs: number): st
   return [self, ...others.map(({ owner }) => owner)].sort();
 }
 
-/** By the order of ids, begun elsewhere for each queue, so that small queues lie apart. */
+/**
+ * Shares go by the order of owner ids. Each queue starts that order elsewhere, so that queues
+ * with a single shard fall to different processes.
+ */
 function shareOf(queue: QueueName, owner: string, owners: readonly string[]): number {
   const shards = QUEUE_SHARDS[queue];
   const rank = (owners.indexOf(owner) + hashText(queue)) % owners.length;

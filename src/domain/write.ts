@@ -1,4 +1,4 @@
-/** A write as asked for, before anything is checked: single, batch and atomic alike. */
+/** A write as requested, before any check: single, batch and atomic alike. */
 
 import type { ErrorRecord } from "./error_record.ts";
 import type { PlanUsage } from "./plan.ts";
@@ -15,13 +15,13 @@ export interface RequestedTarget {
   /** As sent: only the spec knows which ids are singletons. */
   readonly id: string;
   readonly events: readonly RequestedEvent[];
-  /** As sent; only atomic writes have one per target. */
+  /** As sent. Only atomic writes have one for each target. */
   readonly previousLength?: unknown;
 }
 
 export interface IdempotencyClaim {
   readonly key: string;
-  /** SHA-256 (64 hex) of the body with keys sorted at every level. */
+  /** SHA-256 (64 hex characters) of the body with keys sorted at every level. */
   readonly bodyHash: string;
 }
 
@@ -32,11 +32,14 @@ export interface WriteRequest {
   readonly metadata: unknown;
   readonly idempotency?: IdempotencyClaim;
   readonly requestId: string;
-  /** Events that the environment may store within a month; absent: any number. */
+  /** Events that the environment may store in a month; absent means no limit. */
   readonly allocation?: number;
 }
 
-/** What a committed write answers. Stream ids are consecutive, so first and count tell them all. */
+/**
+ * The result of a committed write. Stream ids are consecutive, so `first` and `count` give all
+ * of them.
+ */
 export interface Written {
   readonly form: "single" | "batch" | "atomic";
   readonly targets: readonly {
@@ -45,18 +48,21 @@ export interface Written {
     readonly count: number;
   }[];
   readonly impliedCount: number;
-  /** True when the ledger answered: nothing was written now. */
+  /** True when the idempotency ledger answered and nothing was written now. */
   readonly replayed: boolean;
-  /** The request id of the write that landed: of this request, or the original when replayed. */
+  /**
+   * The request id of the write that was stored: of this request, or of the original when
+   * replayed.
+   */
   readonly requestId: string;
-  /** What it has left in the outbox, for the process that wrote it; absent where it is nothing. */
+  /** What the write left in the outbox, for the process that wrote it; absent when nothing. */
   readonly outbox?: readonly OutboxWork[];
-  /** How many implied events were written with it; absent where none was. */
+  /** How many implied events were written in the same transaction; absent when none. */
   readonly direct?: number;
-  /** Error records of roots that have reached their limit with it. */
+  /** Error records of roots that reached their limit with this write. */
   readonly rootErrors?: readonly ErrorRecord[];
-  /** Whether something that it would have set off was beyond the limit of its root. */
+  /** True when the limit of its root cut off something that the write would have caused. */
   readonly isRootSpent?: true;
-  /** How much of the month's events is used with it; absent where there is no limit. */
+  /** How much of the month's events is used after this write; absent when there is no limit. */
   readonly plan?: PlanUsage;
 }

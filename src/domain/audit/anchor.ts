@@ -1,12 +1,14 @@
 /**
- * Anchors: a root with its counts and time, signed. The signature covers a canonical payload,
- * whose fields stand in the order of the contract. Spec: "Anchors", "Format 1".
+ * Anchors: a Merkle root with its counts and time, signed.
+ *
+ * The signature covers a canonical payload whose fields have a fixed order. See
+ * docs/reference/audit.md.
  */
 
 import type { MerkleFormat } from "./node_hash.ts";
 import { signText, verifyText } from "./signature.ts";
 
-/** What the key of an instance signs. */
+/** What an instance's key signs. */
 export interface InstanceAnchorFields {
   readonly instance_id: string;
   readonly environment: string;
@@ -15,25 +17,25 @@ export interface InstanceAnchorFields {
   /** Events of all streams in the tree. */
   readonly event_count: number;
   readonly stream_count: number;
-  /** ISO 8601 UTC: the one time of an anchor that counts. */
+  /** ISO 8601 UTC. The only time in an anchor that counts. */
   readonly created_at: string;
 }
 
-/** The record of an instance's anchor, as it is kept and as bundles carry it. */
+/** An instance's anchor as the store keeps it and as bundles carry it. */
 export interface InstanceAnchor extends InstanceAnchorFields {
   readonly format: 2;
-  /** Not signed: a name in the store, nothing more. */
+  /** Not signed: it is only a name in the store. */
   readonly id: string;
   readonly signature: string;
-  /** The key that signed, 32 bytes in hex. */
+  /** The key that signed: 32 bytes in hex. */
   readonly public_key: string;
 }
 
-/** What the key of the platform signs. */
+/** What the platform's key signs. */
 export interface PlatformAnchorFields {
   readonly merkle_root: string;
   readonly instance_count: number;
-  /** ISO 8601 UTC: each instance's newest anchor up to then is in the tree. */
+  /** ISO 8601 UTC. The tree holds each instance's newest anchor up to this time. */
   readonly cutoff_at: string;
   readonly created_at: string;
 }
@@ -45,20 +47,20 @@ export interface PlatformAnchor extends PlatformAnchorFields {
   readonly public_key: string;
 }
 
-/** Of an anchor of format 1 the root alone is signed, as its 64 characters. */
+/** An anchor of format 1, which signs only the root, as its 64 characters. */
 export interface OldAnchor {
   readonly merkle_root: string;
   readonly signature: string;
   readonly public_key: string;
 }
 
-/** Both halves in hex, 32 bytes each. */
+/** Both keys in hex, 32 bytes each. */
 export interface SigningKeyPair {
   readonly private_key: string;
   readonly public_key: string;
 }
 
-/** Values go in as they are: none of them has a quote, a backslash or a control character. */
+/** Inserts values unescaped: none of them contains a quote, a backslash or a control character. */
 export function instancePayload(anchor: InstanceAnchorFields): string {
   return `{"format":2,"scope":"instance","instance_id":"${anchor.instance_id}",` +
     `"environment":"${anchor.environment}","merkle_root":"${anchor.merkle_root}",` +
@@ -110,7 +112,10 @@ export async function signPlatformAnchor(
   };
 }
 
-/** Whether the key in the anchor signed what the anchor says; whose key it is the caller knows. */
+/**
+ * Whether the key in the anchor signed what the anchor says. The caller must know whose key it
+ * is.
+ */
 export function verifyInstanceAnchor(anchor: InstanceAnchorFields & OldAnchor): boolean {
   return verifyText(anchor.public_key, anchor.signature, instancePayload(anchor));
 }
@@ -123,7 +128,7 @@ export function verifyOldAnchor(anchor: OldAnchor): boolean {
   return verifyText(anchor.public_key, anchor.signature, anchor.merkle_root);
 }
 
-/** The format that an artifact says it has: 1 where the field is absent; undefined for others. */
+/** The format of an artifact: 1 when the field is absent, undefined when the format is unknown. */
 export function formatOf(artifact: Readonly<Record<string, unknown>>): MerkleFormat | undefined {
   if (!Object.hasOwn(artifact, "format")) return 1;
   return artifact.format === 2 ? 2 : undefined;

@@ -1,7 +1,8 @@
 /**
- * Verifies an attestation bundle, offline and step by step, in both formats. Spec: "Offline
- * verification of a bundle". `scripts/verify_bundle.ts` does the same for those who trust none of
- * our code; the tests hold the two against a third.
+ * Verifies an attestation bundle offline, step by step, in both formats.
+ *
+ * `scripts/verify_bundle.ts` does the same for people who trust none of our code; the tests
+ * compare both with a third implementation. See docs/reference/audit.md.
  */
 
 import { isJsonObject } from "../json.ts";
@@ -10,7 +11,10 @@ import { extendChain } from "./chain.ts";
 import { explainInclusion, explainShape } from "./merkle.ts";
 import { parseBundle, type ParsedBundle } from "./parse_bundle.ts";
 
-/** In the order in which they are taken; `form` comes before the six of the contract. */
+/**
+ * The steps in order. `form` checks the document itself; the other six are the documented
+ * steps.
+ */
 export const BUNDLE_STEPS = [
   "form",
   "event",
@@ -22,7 +26,7 @@ export const BUNDLE_STEPS = [
 ] as const;
 export type BundleStep = typeof BUNDLE_STEPS[number];
 
-/** What the one who verifies knows from elsewhere. What is absent is taken from the bundle. */
+/** What the verifier knows from elsewhere. Absent fields are taken from the bundle. */
 export interface Expected {
   readonly stream?: string;
   readonly index?: number;
@@ -34,7 +38,7 @@ export type BundleVerdict =
   | { readonly ok: true; readonly bundle: ParsedBundle }
   | { readonly ok: false; readonly step: BundleStep; readonly message: string };
 
-/** Of the bytes of a file: UTF-8 without a mark, and JSON. */
+/** Verifies the bytes of a file, which must be JSON in UTF-8 without a byte order mark. */
 export function verifyBundleBytes(bytes: Uint8Array, expected: Expected = {}): BundleVerdict {
   let document: unknown;
   try {
@@ -46,7 +50,7 @@ export function verifyBundleBytes(bytes: Uint8Array, expected: Expected = {}): B
   return verifyBundle(document, expected);
 }
 
-/** `document`: whatever JSON has given. Never throws. */
+/** Verifies any parsed JSON document. Never throws. */
 export function verifyBundle(document: unknown, expected: Expected = {}): BundleVerdict {
   const form = parseBundle(document);
   if (!form.ok) return { ok: false, step: "form", message: form.message };
@@ -58,7 +62,7 @@ export function verifyBundle(document: unknown, expected: Expected = {}): Bundle
   return { ok: true, bundle };
 }
 
-/** Why the bundle fails the step, or undefined. */
+/** Why the bundle fails the step; undefined when it passes. */
 type Check = (bundle: ParsedBundle, expected: Expected) => string | undefined;
 
 const CHECKS: readonly (readonly [BundleStep, Check])[] = [
@@ -78,7 +82,7 @@ function explainEvent({ event, stream }: ParsedBundle, expected: Expected): stri
   return `the event is of ${key}, expected was ${expected.stream}`;
 }
 
-/** The key of a stored event; undefined where `raw` is none. */
+/** The key of a stored event; undefined when `raw` is not an event. */
 export function keyOf(raw: string): string | undefined {
   let event: unknown;
   try {
@@ -121,7 +125,7 @@ function explainStreamProof(bundle: ParsedBundle): string | undefined {
   const { format, event, stream, stream_proof } = bundle;
   const { index, hash: value } = event;
   const claim = { value, index, count: stream.event_count, root: stream.merkle_root };
-  // Nobody has signed the number of events, but no two of a stream have the same chain hash.
+  // Nobody signs the number of events of a stream, but its chain hashes all differ.
   return explainInclusion(claim, stream_proof, { format, valuesDiffer: true });
 }
 

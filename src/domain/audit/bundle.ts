@@ -1,15 +1,16 @@
 /**
- * An attestation bundle: one event with all that proves it, in one document. Spec: "Attestation
- * bundle". `attestation.ts` verifies it.
+ * Attestation bundles: one event with everything that proves it, in one document.
+ *
+ * `attestation.ts` verifies them. See docs/reference/audit.md.
  */
 
 import type { InstanceAnchor } from "./anchor.ts";
 import type { InclusionProof } from "./merkle.ts";
 
 export interface AttestedEvent {
-  /** 0-based place in the stream. */
+  /** 0-based index in the stream. */
   readonly index: number;
-  /** Advisory. */
+  /** Advisory: no proof covers it. */
   readonly id: string;
   readonly raw: string;
   readonly hash: string;
@@ -24,7 +25,7 @@ export interface AttestedStream {
   readonly event_count: number;
 }
 
-/** As the attestation endpoint gives it, in the order of its fields. */
+/** The answer of the attestation endpoint, in its field order. */
 export interface AttestationBundle {
   readonly ok: true;
   readonly format: 2;
@@ -36,7 +37,7 @@ export interface AttestationBundle {
     readonly stream_count: number;
   };
   readonly anchor: InstanceAnchor;
-  /** Advisory echo of `anchor.created_at`. */
+  /** Advisory copy of `anchor.created_at`. */
   readonly anchored_at: string;
 }
 
@@ -44,7 +45,7 @@ export interface BundleParts {
   readonly event: AttestedEvent;
   readonly stream: AttestedStream;
   readonly streamProof: InclusionProof;
-  /** Place of the stream among all streams of the anchor, by key. */
+  /** Index of the stream among all streams of the anchor, ordered by key. */
   readonly streamIndex: number;
   readonly instanceProof: InclusionProof;
   readonly anchor: InstanceAnchor;

@@ -1,12 +1,14 @@
 /**
- * Verifies a page of a stream's events against itself: each hash follows from the one before and
- * the stored bytes. Spec: "A page of events is verifiable against itself".
+ * Verifies a page of a stream's events against itself.
+ *
+ * Each hash must follow from the hash before it and the stored bytes. See
+ * docs/reference/audit.md.
  */
 
 import { keyOf } from "./attestation.ts";
 import { type ChainHash, extendChain } from "./chain.ts";
 
-/** What of an entry of a listing with `raw=true` is verified. */
+/** The fields that are verified of an entry in a listing with `raw=true`. */
 export interface PageEntry {
   readonly raw: string;
   readonly hash: ChainHash;
@@ -14,7 +16,7 @@ export interface PageEntry {
 
 export interface PageExpected {
   readonly stream?: string;
-  /** The chain hash before the page, e.g. the last one of the page before. */
+  /** The chain hash before the page, e.g. the last one of the previous page. */
   readonly previous?: ChainHash;
 }
 
@@ -25,14 +27,15 @@ export type PageVerdict =
     readonly events: number;
     readonly tip: ChainHash;
     /**
-     * What holds the first event: it opens the stream, or it follows the hash that was expected,
-     * or nothing does: then only the others are verified.
+     * What proves the first event: it opens the stream (`stream`), or it follows the expected
+     * hash (`previous`). With `unknown` nothing proves it, and only the later events are
+     * verified.
      */
     readonly start: "stream" | "previous" | "unknown";
   }
   | { readonly ok: false; readonly index: number; readonly message: string };
 
-/** At least one entry, in the order of the listing. `index` of a fault counts from 0. */
+/** Expects at least one entry, in the order of the listing. `index` of a fault counts from 0. */
 export function verifyPage(
   entries: readonly PageEntry[],
   expected: PageExpected = {},

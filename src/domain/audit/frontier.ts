@@ -1,7 +1,9 @@
 /**
- * The right edge of a growing Merkle tree: with it a leaf is added and the root told in O(log n),
- * and no leaf is read again. It holds the root of each largest full subtree, from left to right:
- * one for each bit that is set in the number of leaves. Kept with the head of a stream.
+ * The right edge of a growing Merkle tree, kept with the head of a stream.
+ *
+ * With it, adding a leaf and computing the root take O(log n) without reading any leaf again.
+ * It holds the root of each largest full subtree, from left to right: one for each bit that is
+ * set in the number of leaves.
  */
 
 import { assert } from "../assert.ts";
@@ -29,7 +31,10 @@ export function extendFrontier(frontier: Frontier, value: string): Frontier {
   return extendFrontierBy(frontier, [value]);
 }
 
-/** The frontier after more leaves: one hash for each, and one on average for its parents. */
+/**
+ * The frontier after more leaves. Hashes each leaf once, and on average one parent for each
+ * leaf.
+ */
 export function extendFrontierBy({ count, peaks }: Frontier, values: readonly string[]): Frontier {
   const extended = [...peaks];
   let leaves = count;
@@ -37,20 +42,23 @@ export function extendFrontierBy({ count, peaks }: Frontier, values: readonly st
   return { count: leaves, peaks: extended };
 }
 
-/** Adds a leaf behind `count` others to their peaks, which become those of one leaf more. */
+/**
+ * Appends a leaf in place: `peaks` are those of `count` leaves before, and of one leaf more
+ * after.
+ */
 export function addLeaf(peaks: NodeHash[], count: number, value: string): void {
   let node = leafHash(value);
-  // As in binary addition: each full subtree at the end of the row is carried into the next size.
+  // As in binary addition, each full subtree at the end of the row carries into the next size.
   for (let carried = count; carried % 2 === 1; carried = Math.floor(carried / 2)) {
     node = parentHash(peaks.pop()!, node);
   }
   peaks.push(node);
 }
 
-/** The root, as {@link merkleRoot} over all leaves gives it. There is at least one leaf. */
+/** The same root as {@link merkleRoot} over all leaves. There must be at least one leaf. */
 export function frontierRoot({ count, peaks }: Frontier): string {
   assert(count > 0, "a tree has at least one leaf");
-  // The lowest peak ends its level. Above it each level pairs the edge with a peak, or with itself.
+  // The lowest peak ends its level. On each level above, the edge pairs with a peak or with itself.
   let below = peaks.length - 1;
   let edge = peaks[below]!;
   for (let nodes = count / 2 ** trailingZeros(count); nodes > 1; nodes = Math.ceil(nodes / 2)) {
@@ -59,7 +67,7 @@ export function frontierRoot({ count, peaks }: Frontier): string {
   return edge;
 }
 
-/** The peaks one after the other; how many there are follows from the count. */
+/** Packs the peaks one after another. Their number follows from the count of leaves. */
 export function encodeFrontier({ peaks }: Frontier): PackedNodes {
   const bytes = new Uint8Array(peaks.length * NODE_BYTES);
   for (const [number, peak] of peaks.entries()) setNode(bytes, number, peak);

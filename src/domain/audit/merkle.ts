@@ -1,27 +1,31 @@
 /**
- * Merkle trees over values of 64 hex characters: root, inclusion proof, verification. Spec:
- * "Merkle trees", "Inclusion proof". What is kept between runs is in `frontier.ts` (a tree that
- * grows at its end) and `tree_rows.ts` (one that changes anywhere).
+ * Merkle trees over values of 64 hex characters: root, inclusion proof, verification.
+ *
+ * Trees that are stored between runs are in `frontier.ts` (grows at its end) and `tree_rows.ts`
+ * (changes anywhere). See docs/reference/audit.md.
  */
 
 import { leafHash, type MerkleFormat, type NodeHash, parentHash } from "./node_hash.ts";
 import { type Direction, nodesOnLevel, pathToRoot, treeHeight } from "./tree_shape.ts";
 
-/** One pair for each level below the root, the leaves' level first. */
+/** One sibling and direction for each level below the root, starting at the leaves. */
 export interface InclusionProof {
   readonly siblings: readonly string[];
   readonly directions: readonly Direction[];
 }
 
-/** The nodes of a tree by level and index; level 0 are the leaves' hashes. */
+/** Reads nodes of a tree by level and index. Level 0 holds the leaf hashes. */
 export type NodeReader = (level: number, index: number) => NodeHash;
 
-/** The root over all values, of which there is at least one. */
+/** The root over all values. There must be at least one. */
 export function merkleRoot(values: readonly string[], format: MerkleFormat = 2): string {
   return levelsOf(values, format).at(-1)![0]!;
 }
 
-/** The proof of the value at `index`. Reads the whole tree: see {@link proveFromNodes}. */
+/**
+ * The inclusion proof of the value at `index`. Reads the whole tree; see {@link
+ * proveFromNodes}.
+ */
 export function proveInclusion(
   values: readonly string[],
   index: number,
@@ -31,7 +35,10 @@ export function proveInclusion(
   return proveFromNodes(values.length, index, (level, at) => levels[level]![at]!);
 }
 
-/** The proof of the leaf `index` of a tree whose nodes can be read: one node for each level. */
+/**
+ * The inclusion proof of leaf `index` in a tree with readable nodes. Reads one node of each
+ * level.
+ */
 export function proveFromNodes(count: number, index: number, read: NodeReader): InclusionProof {
   const siblings: string[] = [];
   const directions: Direction[] = [];
@@ -55,7 +62,7 @@ function levelsOf(values: readonly string[], format: MerkleFormat): NodeHash[][]
   return levels;
 }
 
-/** What a proof is to prove: that `value` is the leaf `index` of `count` under `root`. */
+/** What a proof must prove: that `value` is leaf `index` of `count` under `root`. */
 export interface InclusionClaim {
   readonly value: string;
   readonly index: number;
@@ -66,13 +73,13 @@ export interface InclusionClaim {
 export interface InclusionRules {
   readonly format?: MerkleFormat;
   /**
-   * No value is twice in the tree, so a node equals its sibling only where a level repeats its
-   * last node. This refuses phantom indexes even where nobody has signed the count.
+   * No value occurs twice in the tree, so a node equals its sibling only where a level repeats
+   * its last node. This refuses phantom indexes even when nobody has signed the count.
    */
   readonly valuesDiffer?: boolean;
 }
 
-/** The root to which a proof leads, whatever it may prove. */
+/** The root that a proof leads to, whatever it may prove. */
 export function proofRoot(value: string, { siblings, directions }: InclusionProof): NodeHash {
   let current = leafHash(value);
   for (const [level, sibling] of siblings.entries()) {
@@ -83,7 +90,7 @@ export function proofRoot(value: string, { siblings, directions }: InclusionProo
   return current;
 }
 
-/** True when the proof proves the claim. All values must be of 64 lowercase hex characters. */
+/** True when the proof proves the claim. All hashes must have 64 lowercase hex characters. */
 export function verifyInclusion(
   claim: InclusionClaim,
   proof: InclusionProof,
@@ -117,7 +124,7 @@ export function explainInclusion(
   return current === root ? undefined : `the proof leads to ${current}, not to ${root}`;
 }
 
-/** Why no proof for that index and count has this form; undefined when it has it. */
+/** Why a proof of that index and count cannot have this shape; undefined when it can. */
 export function explainShape(
   index: number,
   count: number,

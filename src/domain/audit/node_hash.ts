@@ -1,17 +1,20 @@
-/** Hashes of the nodes of a Merkle tree, in both formats. Spec: "Merkle trees", "Format 1". */
+/** Hashes of Merkle tree nodes, in both formats. See docs/reference/audit.md. */
 
 import { hash } from "node:crypto";
 import { openHashInput } from "../sha256.ts";
 
 export const NODE_BYTES = 32;
 
-/** 64 lowercase hex characters: small arrays would cost more to make than to hash. */
+/** 64 lowercase hex characters. A string, because small arrays cost more to make than to hash. */
 export type NodeHash = string;
 
-/** Nodes one after the other, 32 bytes each. */
+/** Nodes one after another, 32 bytes each. */
 export type PackedNodes = Uint8Array<ArrayBuffer>;
 
-/** 2 separates leaves from inner nodes by a first byte; 1, which is only verified, did not. */
+/**
+ * Format 2 marks leaves and inner nodes by their first byte. Format 1 did not; it is only
+ * verified.
+ */
 export type MerkleFormat = 1 | 2;
 
 const LEAF_PREFIX = 0x00;
@@ -40,7 +43,10 @@ export function parentHash(left: NodeHash, right: NodeHash, format: MerkleFormat
   return format === 1 ? hash("sha256", children, "hex") : parent.digest();
 }
 
-/** The parent of the packed nodes `index` and `index + 1`; of the last node alone: of it twice. */
+/**
+ * The parent of the packed nodes `index` and `index + 1`. A last node without a sibling is
+ * paired with itself.
+ */
 export function packedParentHash(nodes: PackedNodes, index: number): NodeHash {
   const at = index * NODE_BYTES;
   const pair = nodes.subarray(at, at + 2 * NODE_BYTES);
@@ -57,7 +63,7 @@ export function setNode(nodes: PackedNodes, index: number, node: NodeHash): void
   nodes.subarray(index * NODE_BYTES, (index + 1) * NODE_BYTES).setFromHex(node);
 }
 
-/** Nodes that follow each other from `index` on: one call for all costs a fifth of one for each. */
+/** Sets consecutive nodes from `index` on. One call for all is much cheaper than one for each. */
 export function setNodes(nodes: PackedNodes, index: number, made: readonly NodeHash[]): void {
   nodes.subarray(index * NODE_BYTES).setFromHex(made.join(""));
 }

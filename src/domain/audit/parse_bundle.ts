@@ -1,6 +1,8 @@
 /**
- * Reads a document that is said to be a bundle: anything at all may be in it. Fields that nothing
- * is proved about (`ok`, `event.id`, `anchor.id`, `anchored_at`, unknown ones) are not looked at.
+ * Parses a document that claims to be a bundle and may contain anything.
+ *
+ * Fields that nothing proves (`ok`, `event.id`, `anchor.id`, `anchored_at`, unknown ones) are
+ * ignored.
  */
 
 import { isJsonObject, type JsonObject } from "../json.ts";
@@ -9,7 +11,10 @@ import type { AttestationBundle, AttestedEvent, AttestedStream } from "./bundle.
 import type { InclusionProof } from "./merkle.ts";
 import type { MerkleFormat } from "./node_hash.ts";
 
-/** What of a bundle is verified; in format 1 the anchor's fields that were not signed may lack. */
+/**
+ * The verified fields of a bundle. In format 1 the anchor may lack the fields that were not
+ * signed.
+ */
 export interface ParsedBundle {
   readonly format: MerkleFormat;
   readonly event: Omit<AttestedEvent, "id">;
@@ -25,7 +30,7 @@ export type BundleForm =
 
 interface Form {
   readonly holds: (value: unknown) => boolean;
-  /** What the field must be, for people. */
+  /** What the field must be, in words for people. */
   readonly must: string;
 }
 
@@ -38,7 +43,10 @@ const countFrom1: Form = {
 const hex64: Form = pattern(/^[0-9a-f]{64}$/, "64 lowercase hex characters");
 const hex128: Form = pattern(/^[0-9a-f]{128}$/, "128 lowercase hex characters");
 const hex64OrNone: Form = pattern(/^(?:[0-9a-f]{64})?$/, "empty or 64 lowercase hex characters");
-/** It is signed between quotes as it is, so nothing in it may end or escape them. */
+/**
+ * It is signed unescaped between quotes, so it must not contain anything that ends or escapes
+ * them.
+ */
 const plain: Form = pattern(/^[ !#-[\]-~]{1,256}$/, "1 to 256 plain characters");
 const siblings: Form = {
   holds: (value) => Array.isArray(value) && value.every(hex64.holds),
@@ -56,7 +64,7 @@ const FIELDS: Readonly<Record<string, Readonly<Record<string, Form>>>> = {
   instance_proof: { index, stream_count: countFrom1, siblings, directions },
   anchor: { merkle_root: hex64, signature: hex128, public_key: hex64, stream_count: countFrom1 },
 };
-/** Signed since format 2. */
+/** Fields that are signed since format 2. */
 const ANCHOR_FIELDS_SIGNED: Readonly<Record<string, Form>> = {
   instance_id: plain,
   environment: plain,
@@ -68,7 +76,7 @@ function pattern(expression: RegExp, must: string): Form {
   return { holds: (value) => typeof value === "string" && expression.test(value), must };
 }
 
-/** Half of a surrogate pair becomes another character on its way to bytes: two texts, one hash. */
+/** Half a surrogate pair becomes another character in UTF-8, so two texts would have one hash. */
 function isWellFormed(value: unknown): boolean {
   return typeof value === "string" && value.isWellFormed();
 }
@@ -77,7 +85,7 @@ function isCount(value: unknown): boolean {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** `document`: whatever JSON has given. */
+/** Parses any JSON value. */
 export function parseBundle(document: unknown): BundleForm {
   if (!isJsonObject(document)) return refuse("the document is not a JSON object");
   const format = formatOf(document);

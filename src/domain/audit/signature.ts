@@ -1,6 +1,8 @@
 /**
- * Ed25519 signatures (RFC 8032) over text, in hex. Signing is rare and done by the library that
- * makes the keys; verifying is not, and the runtime's own code is fifty times as fast.
+ * Ed25519 signatures (RFC 8032) over text, in hex.
+ *
+ * Signing is rare, so the library that makes the keys does it. Verifying is frequent, so the
+ * runtime's own implementation does that: it is far faster.
  */
 
 import { signAsync } from "@noble/ed25519";
@@ -8,15 +10,15 @@ import { Buffer } from "node:buffer";
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import { isSmallOrder } from "./public_key.ts";
 
-/** `privateKey`: 32 bytes in hex. Gives 64 bytes in lowercase hex. */
+/** `privateKey` is 32 bytes in hex. Returns the signature as 64 bytes in lowercase hex. */
 export async function signText(privateKey: string, text: string): Promise<string> {
   const signature = await signAsync(encoder.encode(text), Uint8Array.fromHex(privateKey));
   return signature.toHex();
 }
 
 /**
- * `publicKey` of 32 and `signature` of 64 bytes, in hex. A key that is none verifies nothing,
- * and neither does one that anybody can sign for.
+ * `publicKey` is 32 bytes and `signature` 64 bytes, both in hex. Returns false for an invalid
+ * key, and for one that anybody can sign for.
  */
 export function verifyText(publicKey: string, signature: string, text: string): boolean {
   try {
@@ -29,7 +31,7 @@ export function verifyText(publicKey: string, signature: string, text: string): 
 
 const encoder = new TextEncoder();
 
-/** The key used last: whoever verifies many signatures mostly verifies those of one key. */
+/** The last key used. Callers that verify many signatures mostly verify those of one key. */
 let latest: { readonly hex: string; readonly key: KeyObject } | undefined;
 
 function keyObject(hex: string): KeyObject {

@@ -2,7 +2,7 @@
 
 import { getPublicKeyAsync } from "@noble/ed25519";
 
-/** Random bytes behind a key pair: the private key itself. */
+/** Random bytes of a key pair: they are the private key itself. */
 export const SIGNING_SEED_BYTES = 32;
 
 /** The 32-byte public key of a 32-byte private key. */

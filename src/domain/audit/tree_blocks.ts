@@ -1,39 +1,40 @@
 /**
- * An instance tree in blocks of {@link BLOCK_LEAVES} streams that follow each other by key: what an
- * anchor keeps of its tree. A block that is not full is raised to the height of a block by
- * repeating its root, unless it is the only one.
+ * The blocks of an instance tree, in which an anchor keeps its tree.
+ *
+ * A block holds {@link BLOCK_LEAVES} streams that are consecutive by key. A partial block is
+ * raised to the height of a full one by repeating its root, unless it is the only block.
  */
 
 import { NODE_BYTES, type NodeHash, type PackedNodes, setNodes } from "./node_hash.ts";
 import { BLOCK_LEAVES, blockHash, buildRows, rowsRoot, type TreeRows } from "./tree_rows.ts";
 
-/** A stream as an anchor has it. */
+/** A stream as it was when the anchor was made. */
 export interface TreeEntry {
   readonly key: string;
   /** Events covered. */
   readonly length: number;
-  /** The leaf of the instance tree: the hash of the stream's root. */
+  /** The leaf in the instance tree: the hash of the stream's root. */
   readonly leaf: NodeHash;
 }
 
 export interface TreeBlock {
   readonly hash: NodeHash;
-  /** Key of the first stream in it. */
+  /** Key of the first stream in the block. */
   readonly first: string;
 }
 
 export interface HashedBlock extends TreeBlock {
-  /** The hash that it has where it is the only one. */
+  /** The block's hash when it is the only block. */
   readonly lone: NodeHash;
   readonly rows: TreeRows;
 }
 
-/** `entries` by key, at most {@link BLOCK_LEAVES}. */
+/** `entries` are sorted by key; at most {@link BLOCK_LEAVES}. */
 export function hashBlock(entries: readonly TreeEntry[]): HashedBlock {
   return blockOfRows(entries[0]!.key, buildRows(packLeaves(entries)));
 }
 
-/** The block that begins with the stream `first` and has those nodes. */
+/** The block with these rows whose first stream is `first`. */
 export function blockOfRows(first: string, rows: TreeRows): HashedBlock {
   const hash = blockHash(rows);
   return { hash, lone: rows.count === BLOCK_LEAVES ? hash : rowsRoot(rows), first, rows };
@@ -47,12 +48,12 @@ export function joinBlocks(blocks: readonly (TreeBlock | HashedBlock)[]): TreeBl
   });
 }
 
-/** The root of the tree; there is at least one block. */
+/** The root of the tree. There must be at least one block. */
 export function blocksRoot(blocks: readonly TreeBlock[]): NodeHash {
   return blocks.length === 1 ? blocks[0]!.hash : rowsRoot(buildRows(packBlocks(blocks)));
 }
 
-/** Index of the block in whose range the key is, -1 before all. */
+/** Index of the block whose range contains the key; -1 when the key is before all blocks. */
 export function blockWith(blocks: readonly TreeBlock[], key: string): number {
   let low = 0;
   let high = blocks.length;
@@ -70,7 +71,7 @@ export function packLeaves(entries: readonly TreeEntry[]): PackedNodes {
   return leaves;
 }
 
-/** The blocks' hashes as a row of the tree; empty where one block is all. */
+/** The hashes of the blocks as a row of the tree; empty when there is only one block. */
 export function packBlocks(blocks: readonly TreeBlock[]): PackedNodes {
   if (blocks.length === 1) return new Uint8Array(0);
   const row = new Uint8Array(blocks.length * NODE_BYTES);
@@ -78,7 +79,10 @@ export function packBlocks(blocks: readonly TreeBlock[]): PackedNodes {
   return row;
 }
 
-/** Both lists together, each by key; of one that is in both, that of `changes`. */
+/**
+ * Merges two lists that are sorted by key. An entry of `changes` replaces the one with the same
+ * key.
+ */
 export function mergeEntries(
   before: readonly TreeEntry[],
   changes: readonly TreeEntry[],

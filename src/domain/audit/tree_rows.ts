@@ -1,10 +1,12 @@
 /**
- * A whole Merkle tree in memory, a packed row for each level, in which leaves change, come and go
- * anywhere: k changed leaves of n cost O(k log n) hashes, and a leaf put between others costs the
- * nodes to its right, whose positions it moves. For the streams of an instance, sorted by key.
+ * A whole Merkle tree in memory, for the streams of an instance, sorted by key.
  *
- * What lasts is kept in blocks of {@link BLOCK_LEAVES} leaves: a proof needs the leaves of one
- * block and the row of all blocks' hashes, never the whole tree.
+ * It keeps one packed row for each level, and leaves may change, come and go anywhere. Changing
+ * k of n leaves costs O(k log n) hashes. Inserting a leaf costs all nodes to its right, because
+ * their positions move.
+ *
+ * The store keeps the tree in blocks of {@link BLOCK_LEAVES} leaves. A proof needs the leaves
+ * of one block and the row of all block hashes, never the whole tree.
  */
 
 import { assert } from "../assert.ts";
@@ -25,21 +27,22 @@ import { nodesOnLevel, treeHeight } from "./tree_shape.ts";
 export const BLOCK_HEIGHT = 10;
 export const BLOCK_LEAVES = 2 ** BLOCK_HEIGHT;
 
-/** `rows[0]` are the leaves' hashes, the last row is the root. */
+/** `rows[0]` holds the leaf hashes, the last row the root. */
 export interface TreeRows {
   readonly count: number;
   readonly rows: readonly PackedNodes[];
 }
 
-/** The tree over leaves that are hashed already; at least one. */
+/** Builds the tree over hashed leaves. There must be at least one. */
 export function buildRows(leaves: PackedNodes): TreeRows {
   return changeRows(undefined, leaves, [], 0);
 }
 
 /**
- * The tree over `leaves`, made of the tree before, which is used up: its rows may be those of the
- * result. `changed` are the indexes below `movedFrom` whose leaf is another one, ascending; from
- * `movedFrom` on all may be (the first index at which a leaf was put in or taken out).
+ * The tree over `leaves`, built from the tree `before`. That tree must not be used afterwards,
+ * because the result may share its rows. `changed` are the ascending indexes below `movedFrom`
+ * whose leaf has changed. From `movedFrom` on, the first index of an insertion or removal, all
+ * leaves may differ.
  */
 export function changeRows(
   before: TreeRows | undefined,
@@ -55,7 +58,8 @@ export function changeRows(
   for (let level = 1; level <= treeHeight(count); level++) {
     const below = rows[level - 1]!;
     const nodes = nodesOnLevel(count, level);
-    // A pair is new when either of it is; the last node also when it has got or lost its brother.
+    // A parent is new when either child is, and the last one also when it gained or lost its
+    // second child.
     from = Math.floor(from / 2);
     dirty = parentsOf(dirty, from);
     const row = keptRow(before?.rows[level], nodes, from);
@@ -73,7 +77,7 @@ function countOf(nodes: PackedNodes): number {
   return nodes.length / NODE_BYTES;
 }
 
-/** Ascending, each once, and only those that are not made anew anyway. */
+/** Ascending and without duplicates. Omits parents from `before` on, which are rebuilt anyway. */
 function parentsOf(indexes: readonly number[], before: number): number[] {
   const parents: number[] = [];
   for (const index of indexes) {
@@ -83,7 +87,7 @@ function parentsOf(indexes: readonly number[], before: number): number[] {
   return parents;
 }
 
-/** The row that was there where it has the length, else a copy of what stays of it. */
+/** Reuses the row if it has the right length; otherwise copies the part of it that stays. */
 function keptRow(row: PackedNodes | undefined, nodes: number, kept: number): PackedNodes {
   if (row?.length === nodes * NODE_BYTES) return row;
   const resized = new Uint8Array(nodes * NODE_BYTES);
@@ -95,14 +99,14 @@ export function rowsRoot({ rows }: TreeRows): string {
   return rows.at(-1)!.toHex();
 }
 
-/** The hashes of all blocks, which is one row of the tree; empty where one block is all. */
+/** The hashes of all blocks, which are one row of the tree; empty when there is only one block. */
 export function blockRow({ rows }: TreeRows): PackedNodes {
   return rows[BLOCK_HEIGHT + 1] === undefined ? new Uint8Array(0) : rows[BLOCK_HEIGHT]!;
 }
 
 /**
- * The hash of one block of a tree of several: what {@link blockRow} has of it. So a tree can be
- * made block by block, and its root is that over the row of blocks.
+ * The hash of one block in a tree of several, as {@link blockRow} has it. With it, a tree can
+ * be built block by block; its root is the root over the row of blocks.
  */
 export function blockHash(block: TreeRows): NodeHash {
   const levels = BLOCK_HEIGHT - treeHeight(block.count);
@@ -114,7 +118,7 @@ const WORDS = NODE_BYTES / 4;
 const sought = new Uint8Array(NODE_BYTES);
 const soughtWords = new Uint32Array(sought.buffer);
 
-/** The index of the first such node in a row that begins its buffer's words; -1 where none is. */
+/** The index of the first equal node in the row, or -1. The row must be aligned to 4 bytes. */
 export function indexOfNode(row: PackedNodes, node: NodeHash): number {
   sought.setFromHex(node);
   const words = new Uint32Array(row.buffer, row.byteOffset, row.length / 4);
@@ -126,14 +130,15 @@ export function indexOfNode(row: PackedNodes, node: NodeHash): number {
   return -1;
 }
 
-/** Which block has the leaf. */
+/** The block that holds the leaf. */
 export function blockOf(index: number): number {
   return Math.floor(index / BLOCK_LEAVES);
 }
 
 /**
- * The proof of the leaf `index` from the leaves of its block and the row of all blocks, which is
- * empty where there is one: two small trees, at most `BLOCK_LEAVES` and count / `BLOCK_LEAVES`.
+ * The inclusion proof of leaf `index`, from the leaves of its block and the row of all blocks,
+ * which is empty when there is only one. Builds two small trees, of at most `BLOCK_LEAVES` and
+ * of count / `BLOCK_LEAVES` leaves.
  */
 export function proveInBlock(
   index: number,
@@ -151,7 +156,7 @@ export function proveInBlock(
   };
 }
 
-/** A last block that is not full is repeated on each level up to the height of a block. */
+/** The root of a partial last block, repeated on each level up to the height of a full block. */
 function repeatedAbove({ rows }: TreeRows, levels: number): string[] {
   const repeated: string[] = [];
   let node = rows.at(-1)!.toHex();

@@ -1,32 +1,39 @@
-/** The shape of a Merkle tree: it follows from the number of leaves. Spec: "Merkle trees". */
+/**
+ * The shape of a Merkle tree, which follows from the number of leaves.
+ *
+ * See docs/reference/audit.md.
+ */
 
-/** On which side of a node its sibling stands. */
+/** The side of a node on which its sibling stands. */
 export type Direction = "left" | "right";
 
-/** Levels below the root: the number of pairs in every proof. */
+/** Levels below the root, which is the number of siblings in every proof. */
 export function treeHeight(count: number): number {
   let height = 0;
   for (let nodes = count; nodes > 1; nodes = Math.ceil(nodes / 2)) height++;
   return height;
 }
 
-/** Nodes on a level; 0 is that of the leaves. An odd last node has no brother of its own. */
+/** Nodes on a level; level 0 holds the leaves. An odd last node has no sibling of its own. */
 export function nodesOnLevel(count: number, level: number): number {
-  // Halves rounded up, one after the other, are the whole division rounded up.
+  // Halving and rounding up repeatedly equals one division rounded up at the end.
   return Math.ceil(count / 2 ** level);
 }
 
-/** One step of the way from a leaf to the root. */
+/** One step on the path from a leaf to the root. */
 export interface PathStep {
   readonly level: number;
-  /** The node's own index on its level. */
+  /** The node's index on its level. */
   readonly index: number;
   readonly direction: Direction;
-  /** Index of the sibling; the node's own where the level ends with it and it stands alone. */
+  /**
+   * Index of the sibling; the node's own index if it is the last of its level and has no
+   * sibling.
+   */
   readonly sibling: number;
 }
 
-/** The way up from the leaf `index` of a tree of `count` leaves, one step for each level. */
+/** The path up from leaf `index` of a tree of `count` leaves, one step for each level. */
 export function* pathToRoot(count: number, index: number): Generator<PathStep> {
   let nodes = count;
   for (let level = 0, own = index; nodes > 1; level++) {

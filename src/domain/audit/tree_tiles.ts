@@ -1,10 +1,12 @@
 /**
- * A Merkle tree that grows at its end, in pieces that never change once they are full: tiles of
- * {@link TILE_NODES} nodes. A proof of any leaf in the tree of the first n leaves, for any n, needs
- * at most two tiles for each {@link TILE_HEIGHT} levels. For the events of long streams.
+ * A Merkle tree that grows at its end, stored in tiles; for the events of long streams.
  *
- * Tile (height, number) holds the nodes `number * TILE_NODES` and on of the level
- * `height * TILE_HEIGHT`, packed; the last one of a height holds those that are full so far.
+ * A tile holds {@link TILE_NODES} nodes and never changes once it is full. A proof of any leaf
+ * in the tree of the first n leaves, for any n, needs at most two tiles for each {@link
+ * TILE_HEIGHT} levels.
+ *
+ * Tile (height, number) holds the nodes from `number * TILE_NODES` on of the level `height *
+ * TILE_HEIGHT`, packed. The last tile of a height holds the nodes that are complete so far.
  */
 
 import { assert } from "../assert.ts";
@@ -22,7 +24,7 @@ import {
 export const TILE_HEIGHT = 8;
 export const TILE_NODES = 2 ** TILE_HEIGHT;
 
-/** Stands for a node while it is only asked which ones are read. */
+/** A placeholder node, used to find out which tiles a proof reads. */
 const BLANK: NodeHash = "00".repeat(NODE_BYTES);
 
 export interface TilePlace {
@@ -31,9 +33,9 @@ export interface TilePlace {
 }
 
 /**
- * The tiles that the proof of leaf `index` in the tree of the first `count` leaves reads, each
- * once. Of the last tile of a height at most the first `floor(count / 256^height)` nodes, counted
- * over all tiles of that height, are looked at: it may have grown since.
+ * The tiles that the proof of leaf `index` reads in the tree of the first `count` leaves, each
+ * once. The last tile of a height may have grown since; of that height only the first
+ * `floor(count / 256^height)` nodes are read, counted over all its tiles.
  */
 export function tilesOfProof(count: number, index: number): TilePlace[] {
   const places = new Map<string, TilePlace>();
@@ -49,7 +51,7 @@ export function tilesOfProof(count: number, index: number): TilePlace[] {
   return [...places.values()];
 }
 
-/** The proof, from the tiles that {@link tilesOfProof} has named. */
+/** The proof, built from the tiles that {@link tilesOfProof} named. */
 export function proveFromTiles(
   count: number,
   index: number,
@@ -66,7 +68,7 @@ export function proveFromTiles(
   );
 }
 
-/** The node of a full tile that stands in the tile above. */
+/** The node in the tile above that a full tile hashes to. */
 export function tileHash(tile: PackedNodes): NodeHash {
   return subtreeHash(tile, 0, TILE_HEIGHT);
 }
@@ -76,9 +78,9 @@ function tileOf(level: number, index: number): TilePlace {
   return { height, number: Math.floor(index * 2 ** (level % TILE_HEIGHT) / TILE_NODES) };
 }
 
-/** Reads any node of the tree of `count` leaves, given those whose subtrees are full. */
+/** Reads any node of the tree of `count` leaves, given a reader for the nodes of full subtrees. */
 function edgeReader(count: number, readFull: NodeReader): NodeReader {
-  /** By level, for each has one node at most that is not full: the last. */
+  /** By level: each level has at most one node whose subtree is not full, its last. */
   const edges: NodeHash[] = [];
 
   function read(level: number, index: number): NodeHash {
@@ -94,7 +96,7 @@ function edgeReader(count: number, readFull: NodeReader): NodeReader {
   return read;
 }
 
-/** The node `height` levels above the `2 ** height` packed nodes that begin at `first`. */
+/** The node `height` levels above the `2 ** height` packed nodes from `first` on. */
 function subtreeHash(nodes: PackedNodes, first: number, height: number): NodeHash {
   assert(
     (first + 2 ** height) * NODE_BYTES <= nodes.length,

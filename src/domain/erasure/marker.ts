@@ -1,19 +1,24 @@
 /**
- * What an erased event leaves behind: a marker in its place, of the same time and with the hash of
- * the bytes that were there. Decisions, section 18.
+ * Erasure markers, which replace erased events.
+ *
+ * A marker has the time of its event and the hash of the bytes that were there. See
+ * docs/reference/erasure.md.
  */
 
 import { Buffer } from "node:buffer";
 import { hash } from "node:crypto";
 import { type EncodedEvent, encodeEvent, encodeMetadata, type StoredEvent } from "../event.ts";
 
-/** No client can write it: types that begin with `_` are reserved. */
+/** Clients cannot write it: types that begin with `_` are reserved. */
 export const ERASED_TYPE = "_was_tombstoned";
 
-/** The ids of `system_agent` are taken. */
+/** Not a `system_agent`, whose ids all have other meanings. */
 const ERASER = { type: "system_operator", id: "global" } as const;
 
-/** `raw`: the event as it is stored. A marker stays as it is: it holds no data of anybody. */
+/**
+ * `raw` is the event as stored. An existing marker is returned unchanged: it holds nobody's
+ * data.
+ */
 export function markerOf(event: StoredEvent, raw: string, tombstoneId: string): EncodedEvent {
   const { key, type, metadata: { timestamp } } = event;
   if (type === ERASED_TYPE) return { type, raw, bytes: Buffer.byteLength(raw) };

@@ -1,7 +1,9 @@
 /**
- * What an erasure is proved with: who had which stream erased, when and why, signed with the key of
- * the instance. The signature covers a canonical payload: the fields below in this order, as JSON
- * without white space, written as ECMAScript's `JSON.stringify` writes strings and integers.
+ * Erasure receipts: a signed proof of who had which stream erased, when and why.
+ *
+ * An instance's key signs the receipt. The signature covers a canonical payload: the fields
+ * below in this order, as JSON without white space, with strings and integers as ECMAScript's
+ * `JSON.stringify` writes them. See docs/reference/erasure.md.
  */
 
 import { isJsonObject } from "../json.ts";
@@ -13,7 +15,7 @@ export interface ErasureFields {
   readonly tombstone_id: string;
   readonly instance_id: string;
   readonly environment: string;
-  /** Of the stream. */
+  /** Key of the stream. */
   readonly key: string;
   readonly reason: string;
   readonly legal_basis: string | null;
@@ -21,12 +23,12 @@ export interface ErasureFields {
   readonly requested_by: string;
   readonly executed_at: string;
   readonly completed_at: string;
-  /** Events of the stream when it was erased, and those of them that became markers then. */
+  /** Events of the stream when it was erased, and how many of them became markers then. */
   readonly event_count: number;
   readonly erased_count: number;
   /** How often the stream has been rewritten. */
   readonly generation: number;
-  /** Chain hashes of its last event, before and since. */
+  /** Chain hash of the last event, before and after the erasure. */
   readonly previous_tip: string;
   readonly tip: string;
 }
@@ -36,7 +38,7 @@ export interface ErasureReceipt extends ErasureFields {
   readonly scope: "erasure";
   /** 64 bytes in hex. */
   readonly signature: string;
-  /** The key that signed, 32 bytes in hex. */
+  /** The key that signed: 32 bytes in hex. */
   readonly public_key: string;
 }
 
@@ -72,7 +74,7 @@ export async function signReceipt(
   return { ...signed, signature, public_key: key.public_key };
 }
 
-/** Whether the key in the receipt signed what it says; whose key it is the caller knows. */
+/** Whether the key in the receipt signed what it says. The caller must know whose key it is. */
 export function verifyReceipt(receipt: ErasureReceipt): boolean {
   return verifyText(receipt.public_key, receipt.signature, receiptPayload(receipt));
 }
@@ -105,8 +107,8 @@ const CHECKS: { readonly [Name in keyof ErasureReceipt]: Check } = {
 };
 
 /**
- * What says in a document that it is a receipt, also where the document is an answer of
- * `GET /_admin/tombstones/{id}`.
+ * The part of a document that claims to be a receipt: the document itself, or the receipt in an
+ * answer of `GET /_admin/tombstones/{id}`.
  */
 export function findReceipt(document: unknown): unknown {
   if (!isJsonObject(document)) return undefined;
@@ -114,7 +116,10 @@ export function findReceipt(document: unknown): unknown {
   return isJsonObject(document.tombstone) ? document.tombstone.receipt : undefined;
 }
 
-/** A document as a receipt, or the name of the field that is not what it must be. */
+/**
+ * The document as a receipt, or the name of the first field that is missing, malformed or
+ * unknown.
+ */
 export function parseReceipt(document: unknown): ErasureReceipt | string {
   if (!isJsonObject(document)) return "the document";
   const fields = document as Readonly<Record<string, unknown>>;

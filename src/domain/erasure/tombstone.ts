@@ -1,8 +1,11 @@
 /**
- * A request to erase a stream, from the moment it is made to its receipt. Decisions, section 18.
+ * An erasure request and its states, from the request to the receipt. The API calls it a
+ * tombstone.
  *
- *     pending --(its time has come)--> running --> completed
- *        +----(taken back)----> cancelled
+ * See docs/reference/erasure.md.
+ *
+ *     pending --(due)--> running --> completed
+ *        +----(cancelled by an operator)----> cancelled
  */
 
 import type { ListPage } from "../list_page.ts";
@@ -15,13 +18,13 @@ import type { ErasureReceipt } from "./receipt.ts";
 export const TOMBSTONE_STATES = ["pending", "running", "completed", "cancelled"] as const;
 export type TombstoneState = typeof TOMBSTONE_STATES[number];
 
-/** What operators say of an erasure. */
+/** What an operator asks for. */
 export interface TombstoneWish {
-  /** Of a stream. */
+  /** Key of the stream. */
   readonly key: string;
   readonly reason: string;
   readonly legal_basis?: string;
-  /** From the request to the execution. */
+  /** Hours from the request to the execution. */
   readonly grace_hours: number;
 }
 
@@ -31,53 +34,56 @@ export interface TombstoneView extends TombstoneWish {
   readonly key: StreamKey;
   readonly state: TombstoneState;
   readonly requested_at: string;
-  /** The operator, as their token names them. */
+  /** The operator, as named in their token. */
   readonly requested_by: string;
-  /** Not before this is the stream erased. */
+  /** The stream is not erased before this time. */
   readonly execute_at: string;
   readonly cancelled_at?: string;
   /** When readers began to see the markers. */
   readonly executed_at?: string;
-  /** When the last copy was gone. */
+  /** When the last copy of the data was removed. */
   readonly completed_at?: string;
   readonly receipt?: ErasureReceipt;
 }
 
-/** What the rewrite has done, once its markers have taken the place of the events. */
+/** The result of rewriting a stream, once the markers have replaced its events. */
 export interface RewriteResult {
-  /** Of the stream as it is since. */
+  /** Generation of the rewritten stream. */
   readonly generation: number;
-  /** Events that were in the stream. */
+  /** Events that the stream had. */
   readonly event_count: number;
-  /** Those that became markers; the others were markers already. */
+  /** Events that became markers; the others already were markers. */
   readonly erased_count: number;
-  /** Chain hashes of the last event, before and since. */
+  /** Chain hash of the last event, before and after the rewrite. */
   readonly previous_tip: string;
   readonly tip: string;
 }
 
-/** How far the markers are that are built beside the events. */
+/** Progress of building the markers, which happens beside the events. */
 export interface RewriteProgress {
   readonly generation: number;
   /** Events that have their marker. */
   readonly length: number;
   readonly erased: number;
-  /** Of the markers, in UTF-8. */
+  /** Bytes of the markers in UTF-8. */
   readonly bytes: number;
   readonly tip?: string;
   readonly peaks: readonly string[];
 }
 
-/** Where the removal of copies is: which kind, and from where on. */
+/** Progress of removing copies: which kind of copy, and after which key to go on. */
 export interface RemovalProgress {
   readonly copy?: string;
   readonly after?: string;
 }
 
-/** As it is kept. */
+/** As stored. */
 export interface Tombstone extends Omit<TombstoneView, "receipt"> {
   readonly executeAtMs: number;
-  /** It came with an import: its receipt is signed by the instance where it was made. */
+  /**
+   * Set on an erasure that was transferred from another store. A receipt that came with it is
+   * signed by the instance it came from.
+   */
   readonly imported?: true;
   readonly rewrite?: RewriteProgress;
   readonly result?: RewriteResult;
@@ -92,12 +98,12 @@ export const TOMBSTONE_ID_RANDOM_BYTES = 8;
 const TIME_DIGITS = 12;
 const REQUESTER_CHARACTERS_MAX = 256;
 const MS_PER_HOUR = 3_600_000;
-/** Those asked for later sort behind. */
+/** Ids sort by the time of the request. */
 export function tombstoneId(nowMs: number, random: Uint8Array): string {
   return `tmb_${nowMs.toString(16).padStart(TIME_DIGITS, "0")}${random.toHex()}`;
 }
 
-/** Checks what an operator has sent, but for the stream; 422 with the path. */
+/** Checks an operator's request except for the stream key. Refuses with 422 and the path. */
 export function checkWish(
   wish: Omit<TombstoneWish, "grace_hours"> & { readonly grace_hours?: number },
   environment: Environment,
@@ -121,7 +127,7 @@ export function checkWish(
   return accept({ key, reason, ...(legal_basis !== undefined && { legal_basis }), grace_hours });
 }
 
-/** It is signed: half characters have no bytes. */
+/** The text will be signed, and a lone surrogate has no bytes in UTF-8. */
 function isText(text: string): boolean {
   const isShort = text.length > 0 && text.length <= limits.erasureReasonCharactersMax;
   return isShort && text.isWellFormed();
@@ -139,19 +145,19 @@ export function newTombstone(
     ...wish,
     state: "pending",
     requested_at: new Date(nowMs).toISOString(),
-    // It is signed one day, and may come from anywhere.
+    // It will be signed one day, and it comes from a token that we did not write.
     requested_by: requestedBy.slice(0, REQUESTER_CHARACTERS_MAX).toWellFormed(),
     execute_at: new Date(executeAtMs).toISOString(),
     executeAtMs,
   };
 }
 
-/** Whether nothing will change it any more. */
+/** Whether the erasure has reached an end state. */
 export function isOver({ state }: Pick<Tombstone, "state">): boolean {
   return state === "completed" || state === "cancelled";
 }
 
-/** Without what only the worker needs. */
+/** Drops the fields that only the worker needs. */
 export function viewTombstone(tombstone: Tombstone): TombstoneView {
   const { executeAtMs: _, imported: __, rewrite: ___, result: ____, ...rest } = tombstone;
   const { removal: _____, ...view } = rest;

@@ -1,7 +1,8 @@
 /**
- * Reads the point of an event from its data, as its type declares it: an object that has the two
- * properties of the geo type, or a GeoJSON Point (RFC 7946, 3.1.2: longitude first). Decisions,
- * "Geo".
+ * Reads the point of an event from its data, as the event type declares it.
+ *
+ * The value is an object with the two properties of the geo type, or a GeoJSON Point (RFC 7946,
+ * 3.1.2: longitude first). See docs/reference/geo.md.
  */
 
 import { readStep } from "../handler/path.ts";
@@ -24,7 +25,7 @@ export interface GeoType {
 }
 
 export type Located =
-  /** Without a point where the data has nothing, or null, at the path. */
+  /** `geo` is undefined when the path leads to nothing, or to null. */
   | { readonly ok: true; readonly geo: GeoStamp | undefined }
   | { readonly ok: false; readonly fault: DataFault };
 
@@ -33,7 +34,7 @@ export type GeoReader = (data: JsonObject) => Located;
 
 const NOWHERE: Located = { ok: true, geo: undefined };
 
-/** `steps` lead from the data to the value; `[*]` is not among them. */
+/** `steps` lead from the data to the value. They contain no `[*]`. */
 export function geoReader(type: GeoType, steps: readonly Segment[]): GeoReader {
   const path = ["data", ...steps.map(({ name, index }) => name ?? index)].join(".");
   return (data) => {
@@ -56,7 +57,7 @@ function readPoint(type: GeoType, value: JsonValue, path: string): Located {
   return stamp(type, lat, lng, `${path}.${type.lat}`, `${path}.${type.lng}`);
 }
 
-/** What comes after the two, such as a height, is not looked at. */
+/** Ignores further coordinates, such as a height. */
 function readGeoJson(type: GeoType, value: JsonObject, path: string): Located {
   if (value.type !== "Point") return fault(`${path}.type`, 'must be "Point"');
   const { coordinates } = value;
@@ -74,7 +75,7 @@ function stamp(
 ): Located {
   if (!isLatitude(lat)) return fault(latPath, "must be a latitude, a number from -90 to 90");
   if (!isLongitude(lng)) return fault(lngPath, "must be a longitude, a number from -180 to 180");
-  // No negative zero: what is stored has none.
+  // Adding 0 turns -0 into 0: stored points have no negative zero.
   return { ok: true, geo: { type: name, lat: lat + 0, lng: lng + 0 } };
 }
 

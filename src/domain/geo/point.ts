@@ -1,12 +1,12 @@
-/** Points on the Earth and the distance between them. Decisions, "Geo". */
+/** Points on the Earth and the distance between them. See docs/reference/geo.md. */
 
-/** In degrees, WGS-84: latitude -90 to 90, longitude -180 to 180. */
+/** Degrees in WGS-84: latitude from -90 to 90, longitude from -180 to 180. */
 export interface GeoPoint {
   readonly lat: number;
   readonly lng: number;
 }
 
-/** Mean radius of WGS-84, in metres: distances are along great circles of such a sphere. */
+/** Mean radius of WGS-84 in metres. Distances are along great circles of a sphere of this size. */
 export const EARTH_RADIUS_METRES = 6_371_008.8;
 
 export const LATITUDE_MAX = 90;
@@ -22,10 +22,10 @@ export function isLongitude(value: unknown): value is number {
   return typeof value === "number" && Math.abs(value) <= LONGITUDE_MAX;
 }
 
-/** Metres, by the haversine formula: exact to a nanometre for what is near, poles included. */
+/** Metres, by the haversine formula. Exact to a nanometre for near points, at the poles too. */
 export function distanceMetres(a: GeoPoint, b: GeoPoint): number {
   const across = Math.abs(a.lng - b.lng);
-  // The two sides of the antimeridian are one place, to the last bit.
+  // A longitude of 180 and one of -180 are the same place, to the last bit.
   const turned = Math.min(across, TURN - across);
   const north = Math.sin((a.lat - b.lat) * RADIANS / 2);
   const east = Math.sin(turned * RADIANS / 2);

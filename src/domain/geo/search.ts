@@ -1,10 +1,12 @@
 /**
- * The nearest points of all that are kept in cells, without reading them all: the nearest cell
- * comes first, and it ends when no cell that is left can hold anything nearer. Cells are cut into
- * their children until they hold about as many points as are read at once; how dense the points
- * are shows on the way. So dense places cost what others do, and what is kept is bounded.
+ * Finds the nearest of all points in the index without reading them all.
  *
- * Pure: whoever has the points reads the areas that it asks for.
+ * The search takes the nearest cell first and ends when no remaining cell can hold a nearer
+ * point. It splits cells into their children until a cell holds about as many points as one
+ * read takes; it learns the density of the points on the way. So dense areas cost no more than
+ * others, and memory is bounded.
+ *
+ * Pure: the caller reads the areas that the search asks for.
  */
 
 import { Buffer } from "node:buffer";
@@ -35,46 +37,46 @@ export interface Found {
   readonly point: GeoPoint;
 }
 
-/** Points to be read: those of a cell, by leaf; in a leaf by point; at a point by id. */
+/** Points to read: those of a cell ordered by leaf, then by point, then by id. */
 export interface GeoArea {
   readonly cell: CellId;
-  /** Only what comes after this one, or, without an id, after all that are at its point. */
+  /** Read only what comes after this id, or, without an id, after all ids at this point. */
   readonly after?: { readonly place: GeoPlace; readonly id?: string };
 }
 
 export interface GeoSearch {
-  /** What is to be read next: at most `count` areas, the nearest first; none where it is over. */
+  /** What to read next: at most `count` areas, the nearest first. Empty when the search is over. */
   next(count: number): readonly GeoArea[];
-  /** What was read of an area that `next` gave: all that is there, or the first ones of it. */
+  /** Takes what was read of an area: all of its points, or only the first ones. */
   take(area: GeoArea, points: readonly Placed[], isComplete: boolean): void;
-  /** By distance, then by id. */
+  /** Ordered by distance, then by id. */
   readonly found: readonly Found[];
 }
 
-/** A cell of which something has not been read. */
+/** A cell that has not been read completely. */
 interface OpenCell extends GeoArea {
-  /** Metres to the nearest place of it. */
+  /** Metres to the nearest place of the cell. */
   readonly distance: number;
 }
 
-/** More than distances to cells are wrong by. */
+/** Larger than the error of distances to cells. */
 const MARGIN_METRES = 0.01;
-/** A cell that is read holds about such a share of what is looked for, or so many points. */
+/** A cell should hold about `count / CELL_SHARE` points, and at least `CELL_POINTS_MIN`. */
 const CELL_SHARE = 4;
 const CELL_POINTS_MIN = 12;
-/** Where one holds so many times fewer, others may be larger. */
+/** If a cell holds this many times fewer points, the next cells may be larger. */
 const SPARSE = 8;
 
-/** Searches the `count` nearest points within `radius` metres. */
+/** Searches for the `count` nearest points within `radius` metres. */
 export function openSearch(point: GeoPoint, radius: number, count: number): GeoSearch {
   const center = centerOf(point);
   const nearest = openNearest(point, radius, count);
-  /** The nearest last. */
+  /** Sorted by distance, the nearest last. */
   const open: OpenCell[] = [];
   const first = cellsAround(center, radius);
   const coarsest = levelOf(first[0]!);
   const cellPoints = Math.max(CELL_POINTS_MIN, count / CELL_SHARE);
-  /** Larger cells are cut before they are read. */
+  /** Cells above this level are split before they are read. */
   let level = coarsest;
   let isDensityKnown = false;
 
@@ -89,7 +91,7 @@ export function openSearch(point: GeoPoint, radius: number, count: number): GeoS
     open.splice(at, 0, { cell, distance, after });
   }
 
-  /** The children, as far as they come after something that was read. */
+  /** Adds the children of a cell, except what lies before the place that was read last. */
   function addChildren({ cell, after }: GeoArea): void {
     for (const child of childrenOf(cell)) {
       const { from, to } = leavesOf(child);
@@ -119,7 +121,7 @@ export function openSearch(point: GeoPoint, radius: number, count: number): GeoS
     }
     const last = points.at(-1)!;
     level = Math.max(level, levelFor(area, points.length, last, cellPoints));
-    // What follows at the same point has the same distance and greater ids.
+    // Points that follow at the same place have the same distance and greater ids.
     const after = nearest.isBeyond(last) ? { place: last.place } : last;
     if (isLeaf(area.cell)) add(area.cell, after);
     else addChildren({ cell: area.cell, after });
@@ -129,13 +131,13 @@ export function openSearch(point: GeoPoint, radius: number, count: number): GeoS
   return { next, take, found: nearest.found };
 }
 
-/** The nearest of all points that it is shown. */
+/** The nearest of all points added so far. */
 interface Nearest {
   readonly found: readonly Found[];
   add(one: Placed): void;
-  /** Metres: what is farther away is not among them. */
+  /** Metres. A point farther away than this is not among the nearest. */
   reach(): number;
-  /** Whether it comes after all that are looked for. */
+  /** True when all wanted points are found and this one comes after them. */
   isBeyond(one: Placed): boolean;
 }
 
@@ -162,7 +164,10 @@ function openNearest(from: GeoPoint, radius: number, count: number): Nearest {
   return { found, add, reach, isBeyond };
 }
 
-/** The level of cells that hold `wanted` points, where all are as the first ones up to `last`. */
+/**
+ * The level of cells that hold about `wanted` points, assuming the density of the points up to
+ * `last`.
+ */
 function levelFor(
   { cell, after }: GeoArea,
   points: number,
@@ -175,7 +180,7 @@ function levelFor(
   return Math.max(level, Math.min(LEVEL_MAX, levelOf(cell) + 1));
 }
 
-/** The first index whose element fulfils what all after it do too. */
+/** The first index whose element satisfies the predicate, as all elements after it must do too. */
 function firstIndex<T>(sorted: readonly T[], isReached: (element: T) => boolean): number {
   let [low, high] = [0, sorted.length];
   while (low < high) {
@@ -194,7 +199,7 @@ function isBefore(a: Ranked, b: Ranked): boolean {
 
 const ASCII = /^[\0-\x7f]*$/;
 
-/** As the store sorts them: by their bytes. */
+/** Compares ids by their bytes, as the store sorts them. */
 function compareIds(a: string, b: string): number {
   if (ASCII.test(a) && ASCII.test(b)) return a < b ? -1 : a > b ? 1 : 0;
   return Buffer.compare(Buffer.from(a), Buffer.from(b));

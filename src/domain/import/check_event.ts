@@ -1,7 +1,9 @@
 /**
- * One imported event, checked like a client's write and made into the bytes that are stored. What
- * is different: it says which stream it is of, it must say when it was, in production too, and it
- * has no guards. Decided in "Operator API", Import. Pure.
+ * Checks one event of an import and encodes it into the bytes that are stored.
+ *
+ * It is checked like a client's write, with three differences: the event names its stream, it
+ * must have a timestamp (in production too), and it must not have guards. Pure. See
+ * docs/reference/imports.md.
  */
 
 import { type EncodedEvent, encodeEvent, encodeMetadata } from "../event.ts";
@@ -11,26 +13,29 @@ import type { CompiledAggregateType, CompiledSpec } from "../spec/compiled.ts";
 import type { StreamKey } from "../stream_key.ts";
 import { validateWrite } from "../validate_write.ts";
 
-/** An event that is taken. */
+/** An event that passed the checks. */
 export interface ImportedEvent {
   readonly key: StreamKey;
   readonly aggregateType: string;
   readonly id: string;
   readonly event: EncodedEvent;
-  /** Unix seconds: its own. */
+  /** Unix seconds: the event's own time. */
   readonly timestamp: number;
   readonly owner: CompiledAggregateType;
-  /** Whether a module is its handler, and so judges it. */
+  /** True when a module handles the event, which may therefore refuse it. */
   readonly isJudged: boolean;
 }
 
 const FIELDS: ReadonlySet<string> = new Set(["key", "type", "data", "metadata"]);
 const GUARDS = ["previous_length", "skip_occ"];
 
-/** The environment whose writes may say when they were: imports may do so everywhere. */
+/**
+ * An environment whose writes may set a timestamp. Imports are checked as if they were in it,
+ * because they may set one everywhere.
+ */
 const TIMES_ARE_TAKEN = "test";
 
-/** `sent`: `{key, type, data, metadata: {actor, target?, timestamp}}`. */
+/** `sent` is `{key, type, data, metadata: {actor, target?, timestamp}}`. */
 export function checkImportedEvent(sent: JsonObject, spec: CompiledSpec): Outcome<ImportedEvent> {
   for (const field in sent) {
     if (!FIELDS.has(field)) return badRequest(`Unknown field: ${field}`, field);

@@ -1,11 +1,14 @@
 /**
- * How far an import has come: what is kept of it in the transactions that append its events, and
- * what people are told. A rerun under the same id goes on where the record says.
+ * Progress of an import: the record that is stored with its events, and what the API shows of
+ * it.
+ *
+ * Each transaction that appends events also stores the record. A rerun under the same id goes
+ * on where the record says.
  */
 
 export type ImportForm = "import" | "import_jsonl" | "cold_start";
 
-/** A place between two lines of the file, and the SHA-256 of all bytes before it, in hex. */
+/** A place between two lines of the file, with the SHA-256 in hex of all bytes before it. */
 export interface FilePlace {
   readonly bytes: number;
   readonly digest: string;
@@ -14,30 +17,33 @@ export interface FilePlace {
 export interface ImportRecord {
   readonly id: string;
   readonly form: ImportForm;
-  /** Of the request that runs it now, or ran it last: a later one takes it over. */
+  /**
+   * Id of the request that runs the import now or ran it last. A later request takes the import
+   * over.
+   */
   readonly run: string;
   /** Milliseconds since 1970. */
   readonly startedMs: number;
   readonly updatedMs: number;
-  /** Up to here all events of the file are stored; lines are counted with the empty ones. */
+  /** All events of the file up to here are stored. `lines` includes empty lines. */
   readonly place: FilePlace;
   readonly lines: number;
   /** Events stored by all requests together. */
   readonly written: number;
-  /** Where the file ended; then there is nothing left to do. */
+  /** True when the end of the file was reached. Then nothing is left to do. */
   readonly isComplete: boolean;
   /**
-   * A window behind `place` of which a part is stored: where it ends, and how many of its events
-   * are stored, in the order in which it has them, stream by stream.
+   * A partly stored window after `place`: where it ends, and how many of its events are stored.
+   * They are stored in the order of the window, stream by stream.
    */
   readonly window?: FilePlace & { readonly done: number };
 }
 
-/** An import as people are told of it. */
+/** An import as the API shows it. */
 export interface ImportView {
   readonly import_id: string;
   readonly form: ImportForm;
-  /** `running` also where it has stopped and may be run again: nobody can tell the two apart. */
+  /** `running` includes an import that has stopped and may be run again: the two look the same. */
   readonly state: "running" | "complete";
   readonly written: number;
   readonly lines: number;
@@ -62,7 +68,7 @@ export function viewImport(record: ImportRecord): ImportView {
 
 const IMPORT_ID = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$/;
 
-/** What an import may be called. */
+/** Whether the text may be the id of an import. */
 export function isImportId(text: string): boolean {
   return IMPORT_ID.test(text);
 }

@@ -1,24 +1,26 @@
 /**
- * Whether an endpoint is worth a try: after many failures in a row it is left alone for a while,
- * then one delivery finds out whether it is back. What waits meanwhile has lost no try of its own.
+ * Circuit breaker of an endpoint: whether it is worth a try.
+ *
+ * After many failures in a row the endpoint is left alone for a while. Then one delivery probes
+ * whether it is back. Deliveries that wait meanwhile do not lose a try.
  */
 
 import { limits } from "../limits.ts";
 
 export interface Circuit {
   readonly failuresInRow: number;
-  /** Left alone until then; 0 while all is well. */
+  /** The endpoint is left alone until then; 0 while all is well. */
   readonly openUntilMs: number;
-  /** One delivery is finding out. */
+  /** True while one delivery probes the endpoint. */
   readonly isProbing: boolean;
 }
 
 export const CLOSED_CIRCUIT: Circuit = { failuresInRow: 0, openUntilMs: 0, isProbing: false };
 
-/** Whether a try may begin now. The one who begins tells so: {@link circuitAtStart}. */
+/** Whether a try may begin now. When it begins, apply {@link circuitAtStart}. */
 export function allowsTry({ openUntilMs, isProbing }: Circuit, nowMs: number): boolean {
   if (openUntilMs === 0) return true;
-  // A clock that was set back must not leave an endpoint alone for longer.
+  // A clock that was set back must not extend the pause.
   return !isProbing && (nowMs >= openUntilMs || nowMs < openUntilMs - limits.circuitPauseMs);
 }
 

@@ -1,12 +1,12 @@
-/** What a spec declares under `modules.listeners`. Decisions, section 14. */
+/** A listener as a spec declares it under `modules.listeners`. See docs/reference/listeners.md. */
 
 export interface Listener {
   readonly name: string;
-  /** Absolute, `http:` or `https:`, without user and fragment, as the URL standard spells it. */
+  /** Absolute, `http:` or `https:`, without user and fragment, in the URL standard's spelling. */
   readonly url: string;
-  /** Never logged, never shown, never in an error. */
+  /** Must never be logged, shown or put into an error. */
   readonly secret: string;
-  /** Patterns, as declared. */
+  /** Event patterns, as declared. */
   readonly events: readonly string[];
   readonly enabled: boolean;
 }

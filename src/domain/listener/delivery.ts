@@ -1,19 +1,21 @@
 /**
- * One delivery: an event on its way to a listener, and what becomes of it after each try. Pure; the
- * time is passed in. Decisions, section 14; interface, "Limits": retries after 5 s, 25 s and 125 s.
+ * One delivery of an event to a listener, and what follows from each of its tries.
+ *
+ * Pure: the time is passed in. A failed delivery is retried after 5 s, 25 s and 125 s. See
+ * docs/reference/listeners.md.
  */
 
 import { limits } from "../limits.ts";
 import type { StreamKey } from "../stream_key.ts";
 
-/** What one listener is to hear of one stream: in the order of the stream, one after the other. */
+/** All deliveries of one stream to one listener. They are made in stream order, one at a time. */
 export interface Lane {
   readonly tenant: number;
   readonly listener: string;
   readonly stream: StreamKey;
 }
 
-/** `dropped`: nobody is there to have it: the listener or the event is gone. */
+/** `dropped`: the listener was removed or disabled, or the event was erased. */
 export type DeliveryState = "pending" | "delivered" | "dead" | "dropped";
 
 export const DELIVERY_STATES: readonly DeliveryState[] = [
@@ -23,53 +25,53 @@ export const DELIVERY_STATES: readonly DeliveryState[] = [
   "dropped",
 ];
 
-/** Pauses after the first try and each further one. */
+/** Pauses after the first failed try, the second and the third. */
 export const RETRY_PAUSES_MS: readonly number[] = [5_000, 25_000, 125_000];
 
 /** How a try failed without an answer. */
 export const TRY_FAILURES = [
-  /** The name has no address, or none was told in time. */
+  /** The name has no address, or the look-up took too long. */
   "name_not_found",
-  /** An address of the name is not one of the public internet. */
+  /** An address of the name is not on the public internet. */
   "address_refused",
   "connection_failed",
   "tls_failed",
-  /** No head of an answer in time. */
+  /** The head of the answer did not come in time. */
   "timeout",
-  /** What came was no HTTP, or more than is read. */
+  /** The answer was not HTTP, or longer than is read. */
   "bad_answer",
 ] as const;
 export type TryFailure = typeof TRY_FAILURES[number];
 
-/** What the world said to one try. */
+/** The outcome of one try. */
 export type TryAnswer =
   | { readonly status: number }
   | { readonly failure: TryFailure };
 
-/** A line of a delivery's log. */
+/** One line of a delivery's log. */
 export interface DeliveryTry {
-  /** ISO 8601 UTC: when it began. */
+  /** ISO 8601 UTC: when the try began. */
   readonly at: string;
   readonly status?: number;
   readonly failure?: TryFailure;
   readonly duration_ms: number;
 }
 
-/** Kept from one try to the next. */
+/** What is stored of a delivery between tries. */
 export interface Delivery {
-  /** The same for every try, also for one that is asked for later. */
+  /** The same for every try, including tries that are requested later. */
   readonly id: string;
-  /** When its event was written, or when it was asked for again. */
+  /** When the event was written, or when the delivery was requested again. */
   readonly sinceMs: number;
-  /** Not before this is it tried; 0 before the first try. */
+  /** Not tried before this time; 0 before the first try. */
   readonly dueMs: number;
-  /** The listener's as the event was written: for a time in which no spec can be read. */
+  /** The listener's URL when the event was written. It is used while no spec can be read. */
   readonly url: string;
-  /** Of the present series; four at most. */
+  /** Tries of the current series; at most four. */
   readonly tries: readonly DeliveryTry[];
-  /** `traceparent` of the write, or of the call that asked again, where that was traced. */
+  /** `traceparent` of the write, or of the call that requested it again, if that was traced. */
   readonly cause?: string;
-  /** Tries of earlier series: `attempt` goes on counting. */
+  /** Tries of earlier series. `attempt` counts them too. */
   readonly triesBefore: number;
 }
 
@@ -81,16 +83,16 @@ export type NextStep =
 export type DeadReason =
   /** All tries failed. */
   | "tries_used_up"
-  /** The endpoint said 410. */
+  /** The endpoint answered 410. */
   | "gone"
-  /** It was left alone for so long that this delivery grew too old. */
+  /** The endpoint was left alone until this delivery was too old. */
   | "endpoint_unavailable";
 
 export type DropReason =
   /** The current spec has no such listener. */
   | "listener_removed"
   | "listener_disabled"
-  /** The event is not there any more. */
+  /** The event was erased. */
   | "event_erased";
 
 /** How a delivery ended. */
@@ -103,11 +105,11 @@ export type EndState = DeliveryEnd["state"];
 
 export const END_STATES: readonly EndState[] = ["dead", "dropped", "delivered"];
 
-/** A delivery that is over. */
+/** A finished delivery. */
 export interface EndedDelivery {
   readonly delivery: Delivery;
   readonly stream: StreamKey;
-  /** Of its event, in the stream. */
+  /** Index of the event in its stream. */
   readonly index: number;
   readonly end: DeliveryEnd;
   readonly endedMs: number;
@@ -115,7 +117,7 @@ export interface EndedDelivery {
 
 const GONE = 410;
 
-/** What becomes of a delivery whose latest of `tries` tries ended at `endedMs` with `answer`. */
+/** What follows when the latest of `tries` tries ended at `endedMs` with `answer`. */
 export function afterTry(tries: number, answer: TryAnswer, endedMs: number): NextStep {
   if (isSuccess(answer)) return { state: "delivered" };
   if ("status" in answer && answer.status === GONE) return { state: "dead", reason: "gone" };
@@ -124,12 +126,12 @@ export function afterTry(tries: number, answer: TryAnswer, endedMs: number): Nex
   return { state: "pending", dueMs: endedMs + pauseMs };
 }
 
-/** Any 2xx; a redirect is a failure, for it is not followed. */
+/** True for any 2xx. A redirect is a failure, because it is not followed. */
 export function isSuccess(answer: TryAnswer): boolean {
   return "status" in answer && answer.status >= 200 && answer.status < 300;
 }
 
-/** True for what has waited too long for an endpoint that is left alone. */
+/** True when the delivery has waited too long for an endpoint that is left alone. */
 export function isTooOld({ sinceMs }: Pick<Delivery, "sinceMs">, nowMs: number): boolean {
   return nowMs - sinceMs > limits.deliveryAgeMsMax;
 }

@@ -1,16 +1,18 @@
 /**
- * Which events a listener hears: `order.was_placed`, `order.*` (all events of a type, those of the
- * system too) or `*` (all). Decisions, section 14.
+ * Which events a listener receives, by its patterns.
+ *
+ * A pattern is `order.was_placed`, `order.*` (all events of a type, system events included) or
+ * `*` (all events). See docs/reference/listeners.md.
  */
 
 import type { Listener } from "./definition.ts";
 
 const NOBODY: readonly string[] = [];
 
-/** The names of the enabled listeners that hear an event, in the order of the spec. */
+/** The names of the enabled listeners of an event, in the order of the spec. */
 export type ListenerIndex = (aggregateType: string, eventType: string) => readonly string[];
 
-/** Made once for a spec, so that a write pays one look-up for each event. */
+/** Built once for each spec, so that a write pays one look-up for each event. */
 export function indexListeners(listeners: Iterable<Listener>): ListenerIndex {
   const enabled = [...listeners].filter((listener) => listener.enabled);
   if (enabled.length === 0) return () => NOBODY;
@@ -21,7 +23,7 @@ export function indexListeners(listeners: Iterable<Listener>): ListenerIndex {
     if (names === undefined) {
       names = enabled.filter(({ events }) => isHeard(events, aggregateType, event))
         .map(({ name }) => name);
-      // Types come from the spec, so they are few.
+      // Types come from the spec, so there are few.
       known.set(event, names);
     }
     return names;

@@ -1,21 +1,26 @@
 /**
- * What a delivery carries and how it is signed. Spec: "Listener deliveries"; decisions, section 14;
- * beside it the headers of Standard Webhooks, so that its libraries can check a delivery.
+ * Builds and signs the payload of a delivery.
+ *
+ * It also sets the headers of Standard Webhooks, so that its libraries can verify a delivery.
+ * See docs/reference/listeners.md.
  */
 
 import { createHmac } from "node:crypto";
 import type { Tenant } from "../tenant.ts";
 
-/** As `deno.json` has it. */
+/** Keep equal to the version in `deno.json`. */
 const VERSION = "0.1.0";
 
-/** The same on every delivery. */
+/** Headers of every delivery. */
 export const DELIVERY_HEADERS: Readonly<Record<string, string>> = {
   "content-type": "application/json",
   "user-agent": `Daybook/${VERSION}`,
 };
 
-/** What the payload tells. `raw` is the event as stored, so its bytes are the ones hashed. */
+/**
+ * The contents of a payload. `raw` is the event as stored, so the body contains the bytes that
+ * were hashed.
+ */
 export interface PayloadParts {
   readonly deliveryId: string;
   readonly listener: string;
@@ -24,15 +29,15 @@ export interface PayloadParts {
   readonly tenant: Tenant;
   readonly event: {
     readonly id: string;
-    /** Its chain hash. */
+    /** The event's chain hash. */
     readonly hash: string;
     readonly raw: string;
-    /** Unix seconds, of its metadata. */
+    /** Unix seconds, from the event's metadata. */
     readonly timestamp: number;
   };
 }
 
-/** The body as it is signed and sent. */
+/** The body, as it is signed and sent. */
 export function encodePayload(parts: PayloadParts): string {
   const { deliveryId, listener, attempt, tenant, event } = parts;
   const head = JSON.stringify({
@@ -47,14 +52,14 @@ export function encodePayload(parts: PayloadParts): string {
   return `${head.slice(0, -1)},"event":{${id}${event.raw.slice(1)}}`;
 }
 
-/** Names and values; without a secret there is no signature of either kind. */
+/** Header names and values. Without a secret there is neither of the two signatures. */
 export function signatureHeaders(
   body: string,
   { deliveryId, secret, sentMs, prefix }: {
     readonly deliveryId: string;
     readonly secret: string | undefined;
     readonly sentMs: number;
-    /** What stands for `SVC`. */
+    /** Replaces `SVC` in the header name `X-SVC-Signature`. */
     readonly prefix: string;
   },
 ): Record<string, string> {
@@ -72,7 +77,10 @@ export function signatureHeaders(
 
 const STANDARD_SECRET = /^whsec_([A-Za-z0-9+/]+={0,2})$/;
 
-/** Standard Webhooks keeps the bytes of a secret as `whsec_` and base64; others are their UTF-8. */
+/**
+ * The key of a Standard Webhooks signature. That standard writes a secret's bytes as `whsec_`
+ * and base64; any other secret stands for its UTF-8 bytes.
+ */
 function standardKey(secret: string): Uint8Array | string {
   const encoded = STANDARD_SECRET.exec(secret)?.[1];
   try {

@@ -1,27 +1,29 @@
 /**
- * Which addresses a delivery may go to: those of the public internet. Whoever writes a spec must
- * not reach what only the server can reach: itself, its network, its cloud's metadata.
+ * Decides which addresses a delivery may go to: only those on the public internet.
  *
- * What is not known to be public is refused, and so are IPv6 ranges that carry an IPv4 address
- * elsewhere (6to4, Teredo, translation): a public receiver has an address of its own.
+ * The author of a spec must not reach what only the server can reach: the server itself, its
+ * network, its cloud's metadata. Addresses that are not known to be public are refused. So are
+ * IPv6 ranges that embed an IPv4 address (6to4, Teredo, translation), because a public receiver
+ * has an address of its own.
  */
 
 import ipaddr from "ipaddr.js";
 
-/** All of the public IPv6 internet; whatever lies outside is for something else. */
+/** The whole public IPv6 internet. Everything outside serves other purposes. */
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR("2000::/3");
 
 /**
- * Written like public addresses, but answered by the cloud in which the server runs: the wire
- * server of Azure, which hands out its machines' secrets, and the service networks of IBM Cloud.
+ * Addresses that look public but are answered by the cloud that the server runs in: the wire
+ * server of Azure, which hands out its machines' secrets, and the service networks of IBM
+ * Cloud.
  */
 const OF_CLOUDS = ["168.63.129.16/32", "161.26.0.0/16", "166.8.0.0/14"]
   .map((range) => ipaddr.IPv4.parseCIDR(range));
 
-/** `::1.2.3.4`, which nobody routes. The library reads it as `::ffff:1.2.3.4`. */
+/** `::1.2.3.4`, which is not routed anywhere. The library reads it as `::ffff:1.2.3.4`. */
 const IPV4_COMPATIBLE = /^::[0-9]+\./;
 
-/** True for a public address, written as IPv4 in four decimal parts or as IPv6 without brackets. */
+/** True for a public address: IPv4 in four decimal parts, or IPv6 without brackets. */
 export function isPublicAddress(text: string): boolean {
   const isV4 = ipaddr.IPv4.isValidFourPartDecimal(text);
   // A zone (`%eth0`) names a network of this machine.
@@ -37,9 +39,9 @@ export function isPublicAddress(text: string): boolean {
 }
 
 /**
- * The host of a URL where it is an address, as {@link isPublicAddress} reads it; undefined where it
- * is a name. Octal, hexadecimal, short and numeric forms are gone: the URL standard has written
- * them out.
+ * The host of a URL if it is an address, in the form that {@link isPublicAddress} reads;
+ * undefined if it is a name. Octal, hexadecimal, short and numeric forms do not occur, because
+ * URL parsing writes them out.
  */
 export function literalAddress({ hostname }: URL): string | undefined {
   if (hostname.startsWith("[")) return hostname.slice(1, -1);

@@ -12,18 +12,21 @@ export interface ListenerView {
   readonly url: string;
   readonly events: readonly string[];
   readonly enabled: boolean;
-  /** How many of each state, as far as they were counted. */
+  /** Number of deliveries by state, each counted up to `counted_to`. */
   readonly deliveries: Readonly<Record<DeliveryState, number>>;
-  /** A number that has reached this may be larger. */
+  /** The limit of counting: a number that has reached it may be larger. */
   readonly counted_to: number;
-  /** As the process that answers has met it. */
+  /** The circuit as the answering process knows it. */
   readonly circuit: CircuitView;
 }
 
 export interface CircuitView {
-  /** `open`: left alone. `half_open`: the next try, or the one under way, finds out. */
+  /**
+   * `open`: the endpoint is left alone. `half_open`: the next try, or the one under way, probes
+   * it.
+   */
   readonly state: "closed" | "open" | "half_open";
-  /** Unix seconds; where it is open. */
+  /** Unix seconds; present when the circuit is open. */
   readonly until?: number;
 }
 
@@ -32,26 +35,26 @@ export type ListenerPage = ListPage<ListenerView>;
 export interface DeliveryView {
   readonly delivery_id: string;
   readonly state: DeliveryState;
-  /** Why it is dead or was dropped. */
+  /** Why the delivery is dead or was dropped. */
   readonly reason?: string;
   readonly event: { readonly key: string; readonly stream_id: string };
   /** Times are ISO 8601 UTC. */
   readonly created_at: string;
-  /** Where it is to be tried again: not before. */
+  /** Present when the delivery is to be tried again; not before this time. */
   readonly next_try_at?: string;
   readonly ended_at?: string;
-  /** All there were, those before it was asked for again too. */
+  /** All tries, including those before the delivery was requested again. */
   readonly attempts: number;
-  /** Those since. */
+  /** The tries since the delivery was last requested. */
   readonly tries: readonly DeliveryTry[];
 }
 
 export type DeliveryPage = ListPage<DeliveryView>;
 
-/** What a call to ask for deliveries again has done. */
+/** The result of a call that requests deliveries again. */
 export interface Replayed {
   readonly replayed: number;
-  /** There are more: the next call goes on behind `next_start`. */
+  /** True when there are more. The next call continues from `next_start`. */
   readonly truncated: boolean;
   readonly next_start?: string;
 }

@@ -1,8 +1,11 @@
-/** What a URL must be for deliveries to go there; where that is, is checked elsewhere. */
+/**
+ * Which URLs a listener may have. Whether the address behind one is public is checked
+ * elsewhere.
+ */
 
 import { limits } from "../limits.ts";
 
-/** Absolute, `http:` or `https:`, without user and fragment, as the URL standard spells it. */
+/** Absolute, `http:` or `https:`, without user and fragment, in the URL standard's spelling. */
 export function isWebhookUrl(text: string): boolean {
   if (text.length > limits.listenerUrlCharactersMax || !URL.canParse(text)) return false;
   const url = new URL(text);

@@ -1,9 +1,10 @@
 /**
- * A saga as declared under `modules.sagas`, checked and ready to be stepped. Decisions, section 13.
+ * A saga as declared under `modules.sagas`, checked and ready to run. See
+ * docs/reference/sagas.md.
  *
- * Every function here is pure and total: what cannot be computed comes back as a reason.
+ * Every function here is pure and total: what cannot be computed is returned as a reason.
  *
- * Bounded: `limits.sagaStepsMax` steps of one saga and the types that each awaits.
+ * Bounded: `limits.sagaStepsMax` steps of one saga and the event types that each step awaits.
  */
 
 import type { StoredEvent } from "../event.ts";
@@ -12,13 +13,13 @@ import type { Emission } from "../reaction/action.ts";
 import type { StreamKey } from "../stream_key.ts";
 
 /**
- * All that a definition compiles from, small enough to be kept beside the sagas that run under it:
- * a later deploy does not change them.
+ * Everything that compiling a definition needs. It is small enough to be stored with the sagas
+ * that run under it, so that a later deploy does not change them.
  */
 export interface KeptSagaDefinition {
   readonly name: string;
   readonly saga: JsonObject;
-  /** Those the spec had, sorted: they decide what is an identifier. */
+  /** The spec's singletons, sorted: they decide which texts are identifiers. */
   readonly singletons: readonly string[];
 }
 
@@ -38,26 +39,26 @@ export interface SagaTrigger {
   readonly holds: (event: StoredEvent) => boolean;
 }
 
-/** What the templates of a step see beside the trigger. */
+/** What the templates of a step can read. */
 export interface SagaSight {
   /** `$`: the event that started the saga. */
   readonly trigger: StoredEvent;
-  /** `$prev`: the event that ended the step before; undefined where there is none. */
+  /** `$prev`: the event that completed the previous step; undefined if there is none. */
   readonly prev: StoredEvent | undefined;
-  /** `$steps`: by name, the events that ended the earlier steps. */
+  /** `$steps`: the events that completed the earlier steps, by step name. */
   readonly steps: ReadonlyMap<string, StoredEvent>;
 }
 
-/** What a template comes to, or why it comes to nothing. */
+/** The value of a template, or why it has none. */
 export type Made<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly reason: string };
 
 export interface CompiledSagaStep {
   readonly name: string;
-  /** True where there is no condition. */
+  /** Always true when the step has no condition. */
   readonly holds: (sight: SagaSight) => boolean;
-  /** `else: "skip"`: a condition that does not hold leaves the step out. */
+  /** `else: "skip"`: the step is skipped when its condition does not hold. */
   readonly skips: boolean;
   readonly emit: (sight: SagaSight) => Made<Emission>;
   readonly await: CompiledAwait | undefined;
@@ -66,20 +67,20 @@ export interface CompiledSagaStep {
 
 export interface CompiledAwait {
   readonly aggregateType: string;
-  /** The awaited stream, given the id that the step emits to. */
+  /** The awaited stream, given the id of the aggregate that the step emits to. */
   readonly key: (sight: SagaSight, emittedId: string) => Made<StreamKey>;
   readonly eventTypes: ReadonlySet<string>;
   readonly failureTypes: ReadonlySet<string>;
   readonly timeoutMs: number;
 }
 
-/** An event type that starts sagas or that some may wait for. */
+/** An event type that starts sagas, or that sagas may await. */
 export interface SagaEventType {
   readonly aggregateType: string;
   readonly eventType: string;
 }
 
-/** Every event type that must be shown to sagas of this definition; some perhaps twice. */
+/** All event types that sagas of this definition need to see, possibly with duplicates. */
 export function eventTypesOf(saga: CompiledSaga): SagaEventType[] {
   const { aggregateType, eventType } = saga.trigger;
   const types: SagaEventType[] = [{ aggregateType, eventType }];

@@ -1,6 +1,8 @@
 /**
- * What becomes of a saga that holds events of a stream that was erased: it goes on with markers in
- * their place. Templates find nothing in these but key, type and time. Decisions, section 18.
+ * Replaces erased events in a saga that holds copies of them.
+ *
+ * The saga goes on with markers in their place. Templates find nothing in a marker except its
+ * key, type and time. See docs/reference/erasure.md.
  *
  * Bounded: `limits.sagaStepsMax` steps of one saga, each with a few entries of its history.
  */
@@ -9,10 +11,10 @@ import { ERASED_TYPE, markerOf } from "../erasure/marker.ts";
 import { decodeEvent, parseEventId, type StoredEvent } from "../event.ts";
 import type { SagaHistoryEntry, SagaInstance } from "./instance.ts";
 
-/** Whose events were erased, by which request and when. */
+/** Which events were erased, by which erasure and when. */
 export interface ErasedEvents {
   readonly stream: string;
-  /** How many: those that follow are there. */
+  /** The number of erased events. Events from this index on were not erased. */
   readonly length: number;
   readonly tombstoneId: string;
   /** Milliseconds since 1970. */
@@ -21,12 +23,12 @@ export interface ErasedEvents {
 
 const MS_PER_SECOND = 1000;
 
-/** Whether one of the erased events has started it. */
+/** Whether an erased event started the saga. */
 export function isStartedByErased({ trigger }: SagaInstance, erased: ErasedEvents): boolean {
   return trigger.key === erased.stream && (parseEventId(trigger.stream_id) ?? 0) < erased.length;
 }
 
-/** Whether it has anything of the erased events. */
+/** Whether the saga contains anything of the erased events. */
 export function holdsErased(instance: SagaInstance, erased: ErasedEvents): boolean {
   const { completed, history } = instance;
   return isStartedByErased(instance, erased) ||
@@ -34,7 +36,7 @@ export function holdsErased(instance: SagaInstance, erased: ErasedEvents): boole
     history.some((entry) => isTold(entry, erased));
 }
 
-/** The instance without the data of these events, and without what was said of them. */
+/** The instance without the data of the erased events, and without history reasons about them. */
 export function eraseEvents(instance: SagaInstance, erased: ErasedEvents): SagaInstance {
   const { triggerEvent, completed, history } = instance;
   const isOwn = isStartedByErased(instance, erased);
@@ -48,7 +50,7 @@ export function eraseEvents(instance: SagaInstance, erased: ErasedEvents): SagaI
   };
 }
 
-/** A reason may cite data. */
+/** True for a reason about an erased event, since a reason may quote data. */
 function isTold({ event, reason }: SagaHistoryEntry, { stream, length }: ErasedEvents): boolean {
   if (reason === undefined || event?.key !== stream) return false;
   return (parseEventId(event.stream_id) ?? 0) < length;
@@ -58,13 +60,16 @@ function withoutReason({ reason: _, ...entry }: SagaHistoryEntry): SagaHistoryEn
   return entry;
 }
 
-/** Where it stood is not kept; one of the same second is taken for an erased one. */
+/**
+ * A saga does not store the index of these events, so they are matched by time. An event
+ * written in the same second as the erasure is taken for erased.
+ */
 function isErased({ key, type, metadata }: StoredEvent, erased: ErasedEvents): boolean {
   if (key !== erased.stream || type === ERASED_TYPE) return false;
   return metadata.timestamp * MS_PER_SECOND <= erased.erasedMs;
 }
 
-/** Of the bytes that were stored: written as text, an event is what it was read from. */
+/** The marker needs the stored bytes. Encoding an event gives back the text it was parsed from. */
 function mark(event: StoredEvent, { tombstoneId }: ErasedEvents): StoredEvent {
   return decodeEvent(markerOf(event, JSON.stringify(event), tombstoneId).raw);
 }

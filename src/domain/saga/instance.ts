@@ -1,6 +1,8 @@
 /**
- * One saga that was started: what it has done, what it waits for, and what it may be told. All of
- * it is plain JSON, so an instance is stored as it is. Decisions, section 13.
+ * One started saga: what it has done, what it waits for, and what may happen to it.
+ *
+ * All of it is plain JSON, so an instance is stored without conversion. See
+ * docs/reference/sagas.md.
  */
 
 import type { StoredEvent } from "../event.ts";
@@ -25,7 +27,7 @@ export interface EventReference {
   readonly stream_id: string;
 }
 
-/** An event with its place. */
+/** An event with its place in the stream. */
 export interface PlacedEvent {
   readonly event: StoredEvent;
   readonly streamId: string;
@@ -34,18 +36,24 @@ export interface PlacedEvent {
 export interface SagaInstance {
   readonly id: string;
   readonly name: string;
-  /** Hash of the definition it was started under, and finishes under. */
+  /** Hash of the definition that the saga started under. It also finishes under it. */
   readonly definition: string;
   readonly state: SagaState;
   /** Unix seconds. */
   readonly startedAt: number;
   readonly updatedAt: number;
   readonly trigger: EventReference;
-  /** The trigger as `$`; dropped in the end, for nothing reads it any more. */
+  /**
+   * The trigger event, which templates see as `$`. Dropped at the end, when nothing reads it
+   * any more.
+   */
   readonly triggerEvent?: StoredEvent;
-  /** Steps completed and not yet compensated, in order, each with the event that ended it. */
+  /**
+   * Steps that are completed and not yet compensated, in order, each with the event that
+   * completed it.
+   */
   readonly completed: readonly CompletedStep[];
-  /** Undefined in an end state, and only there. */
+  /** Undefined in end states, and only there. */
   readonly waiting?: SagaWaiting;
   readonly history: readonly SagaHistoryEntry[];
 }
@@ -57,17 +65,17 @@ export interface CompletedStep {
 }
 
 export type SagaWaiting =
-  /** For its event to be written: told at once, in the same transaction. */
+  /** Waits for its event to be written. The result follows at once, in the same transaction. */
   | {
     readonly kind: "write";
     readonly step: number;
     readonly phase: SagaPhase;
-    /** How often it could not be written before. */
+    /** How many tries to write it have failed before. */
     readonly tries: number;
-    /** The stream awaited afterwards. */
+    /** The stream to await afterwards. */
     readonly awaits?: StreamKey;
   }
-  /** For an event of the stream, until `dueMs`. */
+  /** Waits for an event of the stream, until `dueMs`. */
   | {
     readonly kind: "event";
     readonly step: number;
@@ -75,7 +83,7 @@ export type SagaWaiting =
     readonly eventTypes: readonly string[];
     readonly dueMs: number;
   }
-  /** Until `dueMs`; then it goes on where it stands. */
+  /** Waits until `dueMs`, then goes on where it stands. */
   | {
     readonly kind: "pause";
     readonly step: number;
@@ -90,7 +98,7 @@ export type SagaOutcome =
   | "skipped"
   | "failed"
   | "compensated"
-  /** One try; the step's compensation is tried again, or the saga has failed. */
+  /** One try failed. The compensation is tried again, or the saga has failed. */
   | "compensation_failed";
 
 /** One line of the history, oldest first. */
@@ -99,34 +107,37 @@ export interface SagaHistoryEntry {
   readonly at: number;
   readonly step: string;
   readonly outcome: SagaOutcome;
-  /** The event written, or the one that ended the step. */
+  /** The event written, or the event that ended the step. */
   readonly event?: EventReference;
   readonly reason?: string;
 }
 
-/** What happens to a saga. News that does not concern it (any more) changes nothing. */
+/** What happens to a saga. News that does not concern it, or no longer does, changes nothing. */
 export type SagaNews =
-  /** Its event is written. */
+  /** Its event was written. */
   | { readonly kind: "written"; readonly written: PlacedEvent; readonly nowMs: number }
-  /** Its event does not fit the spec. */
+  /**
+   * Its event cannot be written: it does not fit the spec, is too large, or a module refused
+   * it.
+   */
   | { readonly kind: "unwritten"; readonly reason: string; readonly nowMs: number }
-  /** The transaction can hold no more: the same again, in another one, at once. */
+  /** The transaction can hold no more: do the same again in another one, at once. */
   | { readonly kind: "postponed"; readonly nowMs: number }
-  /** An event in a stream that it awaits, after the emission. */
+  /** An event arrived in the awaited stream, after the saga's own event. */
   | { readonly kind: "event"; readonly arrived: PlacedEvent; readonly nowMs: number }
-  /** A timer of it is due. */
+  /** One of its timers is due. */
   | { readonly kind: "timeout"; readonly nowMs: number };
 
-/** What is to be done, in this order, in the transaction that stores the instance. */
+/** What to do, in this order, in the transaction that stores the instance. */
 export type SagaEffect =
-  /** Write the event, then tell the saga how that went. Always the last effect. */
+  /** Write the event, then tell the saga the result. Always the last effect. */
   | {
     readonly kind: "emit";
     readonly emission: Emission;
     readonly phase: SagaPhase;
     readonly step: string;
   }
-  /** Show it the events of these types that come from now on. */
+  /** Show the saga events of these types that arrive from now on. */
   | {
     readonly kind: "await";
     readonly key: StreamKey;
@@ -139,9 +150,9 @@ export type SagaEffect =
   }
   | { readonly kind: "set_timer"; readonly dueMs: number }
   | { readonly kind: "clear_timer"; readonly dueMs: number }
-  /** It has failed, and somebody should know. */
+  /** The saga has failed; an error record must tell people. */
   | { readonly kind: "report"; readonly step: string; readonly reason: string }
-  /** It has ended; nothing follows. */
+  /** The saga has ended; nothing follows. */
   | { readonly kind: "done"; readonly state: SagaState };
 
 export interface SagaTransition {

@@ -1,4 +1,4 @@
-/** Ids of sagas: those of events that were written later sort behind. */
+/** Saga ids, which sort by the time of the trigger event. */
 
 import { createHash } from "node:crypto";
 import type { StoredEvent } from "../event.ts";
@@ -8,7 +8,7 @@ const TIME_DIGITS = 12;
 const HASH_DIGITS = 24;
 const MS_PER_SECOND = 1000;
 
-/** Always the same for one event, so that it starts each saga once. */
+/** Always the same id for the same event, so that an event starts each saga once. */
 export function sagaIdOf(
   name: string,
   { stream, index }: Pick<OutboxPlace, "stream" | "index">,
@@ -19,7 +19,7 @@ export function sagaIdOf(
   return `${sagaIdsFrom(metadata.timestamp)}${hash}`;
 }
 
-/** Ids of sagas whose event was written at that Unix time or later are not before this text. */
+/** A text that sorts before all ids of sagas whose event was written at that Unix time or later. */
 export function sagaIdsFrom(time: number): string {
   const digits = Math.max(0, time * MS_PER_SECOND).toString(16).padStart(TIME_DIGITS, "0");
   return `saga_${digits}`;

@@ -1,14 +1,15 @@
 /**
- * The saga as a state machine: instance and news in, instance and effects out. Pure, total,
- * deterministic. Decisions, section 13.
+ * The saga as a state machine: instance and news in, instance and effects out.
  *
- * - A step begins when the one before has ended. A condition that does not hold skips it, or means
- *   that the outcome of the last completed step was bad: then that step counts as failed.
- * - A step has failed when its event could not be made or written, when an event of its
- *   `failure_types` arrived, or when its time was over. Then all steps completed before it are
- *   compensated, the last one first; a step without `compensate` has nothing to be undone.
- * - A compensation that cannot be written is tried again, later each time; after the last try the
- *   saga has failed, and what was not compensated stays so.
+ * Pure, total and deterministic. See docs/reference/sagas.md.
+ *
+ * - A step begins when the one before it has ended. If its condition does not hold, the step is
+ *   skipped, or the last completed step counts as failed because its outcome was bad.
+ * - A step fails when its event cannot be made or written, when an event of its `failure_types`
+ *   arrives, or when its time is over. Then all steps completed before it are compensated, the
+ *   last one first. A step without `compensate` has nothing to undo.
+ * - A compensation that cannot be written is tried again after growing pauses. After the last
+ *   try the saga has failed, and steps that are not compensated stay so.
  */
 
 import type { StoredEvent } from "../event.ts";
@@ -34,10 +35,10 @@ import {
 
 const MS_PER_SECOND = 1000;
 const REASON_CHARACTERS_MAX = 500;
-/** Each pause before another try is so many times as long as the one before. */
+/** Each pause before another try is this many times as long as the one before. */
 const PAUSE_FACTOR = 4;
 
-/** A saga under change. What is not named here never changes. */
+/** A saga during one transition. Fields of the instance that are not listed here never change. */
 interface Course {
   readonly saga: CompiledSaga;
   readonly before: SagaInstance;
@@ -49,7 +50,10 @@ interface Course {
   waiting: SagaWaiting | undefined;
 }
 
-/** Begins the first step. The trigger's condition has been asked already (`trigger.holds`). */
+/**
+ * Begins the first step. The caller has already checked the trigger's condition
+ * (`trigger.holds`).
+ */
 export function startSaga(
   saga: CompiledSaga,
   id: string,
@@ -74,7 +78,10 @@ export function startSaga(
   return close(course);
 }
 
-/** Applies one piece of news. What does not fit gives the instance back as it is, and no effect. */
+/**
+ * Applies one piece of news. News that does not fit returns the instance unchanged, without
+ * effects.
+ */
 export function stepSaga(
   saga: CompiledSaga,
   instance: SagaInstance,
@@ -86,8 +93,9 @@ export function stepSaga(
 }
 
 /**
- * Ends a saga that cannot be moved on at all, by a fault of the service: people must see it. `step`
- * is the name of the one it waits at; the definition itself may be what is at fault.
+ * Ends a saga that cannot be moved on at all because of a fault in the service, and reports it
+ * so that people see it. `step` is the name of the step it waits at, passed in because the
+ * definition itself may be the fault.
  */
 export function abandonSaga(
   instance: SagaInstance,
@@ -161,7 +169,7 @@ function onUnwritten(course: Course, waiting: Waiting<"write">, reason: string):
   else retryLater(course, step, tries + 1, reason);
 }
 
-/** False for an event of another stream or type. */
+/** Returns false for an event of another stream or type. */
 function onEvent(course: Course, waiting: Waiting<"event">, arrived: PlacedEvent): boolean {
   const { key, type } = arrived.event;
   if (key !== waiting.key || !waiting.eventTypes.includes(type)) return false;
@@ -207,7 +215,8 @@ function emit(
 ): void {
   const emission = definition.emit(sight);
   if (!emission.ok) return fail(course, step, { reason: emission.reason });
-  // Looked at before the event is written: an event that nobody could await must not be there.
+  // Checked before the event is written, because an event that nobody could await must not be
+  // stored.
   const awaits = definition.await?.key(sight, emission.value.id);
   if (awaits !== undefined && !awaits.ok) return fail(course, step, { reason: awaits.reason });
   course.waiting = { kind: "write", step, phase: "emit", tries: 0, awaits: awaits?.value };
@@ -239,7 +248,7 @@ function fail(course: Course, step: number, why: Pick<SagaHistoryEntry, "event" 
   compensate(course, 0);
 }
 
-/** A bad outcome is known only by the condition of the step that follows. */
+/** A bad outcome shows only in the condition of the next step, so the last completed step fails. */
 function failLastCompleted(course: Course, step: number): void {
   const last = course.completed.pop();
   const { name } = stepAt(course, step);
@@ -247,9 +256,9 @@ function failLastCompleted(course: Course, step: number): void {
   fail(course, last.step, { reason: `the condition of step ${name} does not hold` });
 }
 
-/** Undoes the last completed step that is not yet undone and can be, or ends. */
+/** Undoes the last completed step that can be undone and is not yet, or ends the saga. */
 function compensate(course: Course, tries: number): void {
-  // Bounded: `limits.sagaStepsMax`: each turn undoes one.
+  // Bounded: `limits.sagaStepsMax`; each iteration undoes or drops one step.
   for (;;) {
     const last = course.completed.at(-1);
     if (last === undefined) return end(course, "compensated");
@@ -323,7 +332,7 @@ function close(course: Course): SagaTransition {
   return { instance, effects };
 }
 
-/** What the templates of step `step` see: the same for its event and for its compensation. */
+/** What the templates of step `step` see. Its emission and its compensation see the same. */
 function sightOf({ saga, before, completed }: Course, step: number): SagaSight {
   const steps = new Map<string, StoredEvent>();
   let prev: StoredEvent | undefined;

@@ -15,7 +15,7 @@ export interface SagaSummary {
 
 export interface SagaView extends SagaSummary {
   readonly updated_at: number;
-  /** Absent in an end state. */
+  /** Absent in end states. */
   readonly waiting_for?: SagaWaitView;
   /** Oldest first. */
   readonly history: readonly SagaHistoryEntry[];
@@ -23,7 +23,7 @@ export interface SagaView extends SagaSummary {
 
 export interface SagaWaitView {
   readonly step: string;
-  /** What is awaited; absent where only time must pass, before something is tried again. */
+  /** The awaited stream; absent when the saga only pauses before it tries something again. */
   readonly key?: string;
   readonly event_types?: readonly string[];
   readonly until: number;
@@ -38,7 +38,7 @@ export function summarizeSaga(instance: SagaInstance): SagaSummary {
   return { saga_id: id, name, state, started_at: startedAt, trigger };
 }
 
-/** `steps`: the names of the definition's steps, in order. */
+/** `steps` are the names of the definition's steps, in order. */
 export function viewSaga(instance: SagaInstance, steps: readonly string[]): SagaView {
   return {
     ...summarizeSaga(instance),
@@ -52,7 +52,7 @@ function viewWait(
   { waiting }: SagaInstance,
   steps: readonly string[],
 ): SagaWaitView | undefined {
-  // Stored sagas never wait for a write: that is answered in the transaction that asks for it.
+  // A stored saga never waits for a write: the transaction that requests the write also answers it.
   if (waiting === undefined || waiting.kind === "write") return undefined;
   const step = steps[waiting.step] ?? String(waiting.step);
   const until = Math.ceil(waiting.dueMs / MS_PER_SECOND);

@@ -1,14 +1,15 @@
 /**
- * WebAssembly (core specification, chapter 5) written by hand: instructions, and the parts of a
- * module around them.
+ * Encodes hand-written WebAssembly (core specification, chapter 5).
+ *
+ * It builds instructions and the parts of a module around them.
  */
 
 import { encodeU32 } from "../wasm/byte_reader.ts";
 
-/** Instructions in the order in which they run, each behind its operands. */
+/** Instructions in execution order, each after its operands. */
 export type Code = readonly number[];
 
-/** Instructions on the 32-bit integers, and those that steer. */
+/** Instructions on 32-bit integers, and control flow. */
 export const op = {
   loop: [0x03],
   end: [0x0b],
@@ -28,7 +29,7 @@ export const op = {
   rotateRight: [0x78],
 } as const;
 
-/** Instructions on four of them at once. */
+/** Instructions on four 32-bit integers at once. */
 export const lanes = {
   load: [0xfd, 0x00],
   loadSplat: [0xfd, 0x09],
@@ -49,7 +50,7 @@ export const I32 = 0x7f;
 export const V128 = 0x7b;
 export const NO_RESULT = 0x40;
 
-/** Alignment of what is loaded or stored: 2 to the power of this. */
+/** Alignment of loads and stores, as a power of 2. */
 const WORD_ALIGNMENT = 2;
 
 export function get(local: number): Code {
@@ -64,22 +65,25 @@ export function constant(value: number): Code {
   return [...op.constant, ...signed(value | 0)];
 }
 
-/** Several values made one by an instruction that takes two. */
+/** Combines several values into one with an instruction that takes two. */
 export function joined(by: Code, first: Code, ...others: readonly Code[]): Code {
   return [...first, ...others.flatMap((other) => [...other, ...by])];
 }
 
-/** With one of the loads: from so many bytes behind an address. */
+/** Loads with `by`, from `offset` bytes after the address. */
 export function loaded(by: Code, address: Code, offset: number): Code {
   return [...address, ...by, WORD_ALIGNMENT, ...encodeU32(offset)];
 }
 
-/** With one of the stores: so many bytes behind an address. */
+/** Stores with `by`, `offset` bytes after the address. */
 export function stored(by: Code, address: Code, offset: number, value: Code): Code {
   return [...address, ...value, ...by, WORD_ALIGNMENT, ...encodeU32(offset)];
 }
 
-/** Sixteen bytes of the two vectors behind each other, by their places there. */
+/**
+ * Picks sixteen bytes from the two vectors placed one after the other, by their positions
+ * there.
+ */
 export function shuffled(left: Code, right: Code, places: readonly number[]): Code {
   return [...left, ...right, ...lanes.shuffleBytes, ...places];
 }
@@ -92,13 +96,13 @@ export function name(text: string): Code {
   return vector([...text].map((character) => [character.charCodeAt(0)]));
 }
 
-/** A function's locals by their types, and its instructions. */
+/** A function's locals by type, and its instructions. */
 export function functionBody(locals: readonly Code[], code: Code): Code {
   const body = [...vector(locals), ...code, ...op.end];
   return [...encodeU32(body.length), ...body];
 }
 
-/** A signed LEB128 number of 32 bits: the highest of its last seven bits is its sign. */
+/** Signed LEB128 of 32 bits. The highest of the last seven bits is the sign. */
 function signed(value: number): Code {
   const bytes: number[] = [];
   let rest = value;

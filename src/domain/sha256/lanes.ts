@@ -1,6 +1,8 @@
 /**
- * SHA-256 of four messages side by side, as WebAssembly code: each instruction works on a word of
- * every one, so that four take little longer than one and a half. They may differ in length.
+ * SHA-256 of four messages side by side, as WebAssembly code.
+ *
+ * Each instruction works on one word of every message, so four messages take about as long as
+ * one and a half. The messages may differ in length.
  */
 
 import { INITIAL, K, ROUND_LOCALS, roundsCode, SCHEDULE_WORDS } from "./rounds.ts";
@@ -11,26 +13,32 @@ import { NO_RESULT, op, set, shuffled, stored, V128 } from "./code.ts";
 const WORD_BYTES = 4;
 export const LANES = 4;
 export const DIGEST_BYTES = 32;
-/** From the beginning of one message to that of the next: room for 3,127 bytes in each. */
+/** Distance between the starts of two messages, which leaves 3,127 bytes for each message. */
 export const LANE_BYTES = 49 * BLOCK_BYTES;
 
-/** The digests, one after the other. While they are made: the hashes so far, word by word. */
+/**
+ * The four digests, one after another. While hashing, this memory holds the intermediate
+ * hashes, word by word.
+ */
 export const LANES_OFFSET = BLOCK_BYTES;
-/** K, in numbers of the memory's own order. */
+/** The constants K in the memory's byte order. */
 export const K_OFFSET = LANES_OFFSET + LANES * DIGEST_BYTES;
-/** Where each of the messages would end if it were the first, a number of 32 bits for each. */
+/** The end of each message relative to its lane, as an address in the first lane; 32 bits each. */
 export const ENDS_OFFSET = K_OFFSET + WORD_BYTES * K.length;
-/** Nothing of this is from here on. */
+/** The end of the memory that this code uses. */
 export const LANES_END = ENDS_OFFSET + BLOCK_BYTES;
 
 const VECTOR_BYTES = 16;
 const WORDS_PER_VECTOR = 4;
 
-/** The two parameters: where the first message begins, and where the longest ends if it is that. */
+/**
+ * The two parameters: where the first message begins, and where the longest one would end in
+ * the first lane.
+ */
 const BEGIN = 0;
 const END = 1;
 const FIRST_LOCAL = 2;
-/** All bits of the messages that are not over. */
+/** All bits set in the lanes whose message is not over. */
 const IS_ON = FIRST_LOCAL + ROUND_LOCALS;
 
 const words: Words = {
@@ -82,7 +90,10 @@ function isOn(): Code {
   return joined(lanes.isAbove, loaded(lanes.load, constant(0), ENDS_OFFSET), begin);
 }
 
-/** Four words of every message at a time, as they come, then word by word. */
+/**
+ * Loads four words of every message at a time, then transposes them so that each vector holds
+ * one word of all messages.
+ */
 function readWords(): Code {
   const code: number[] = [];
   for (let first = 0; first < SCHEDULE_WORDS; first += WORDS_PER_VECTOR) {
@@ -109,7 +120,7 @@ function storeDigests(): Code {
   return code;
 }
 
-/** Rows become columns: four vectors of four words, by way of four other locals. */
+/** Transposes four vectors of four words, using four other locals. */
 function transposed(rows: readonly number[], free: readonly number[]): Code {
   const [a, b, c, d] = rows as [number, number, number, number];
   const [lowAb, highAb, lowCd, highCd] = free as [number, number, number, number];
@@ -125,13 +136,13 @@ function transposed(rows: readonly number[], free: readonly number[]): Code {
   ];
 }
 
-/** Four words of the eight of two locals. */
+/** Picks four of the eight words in two locals. */
 function wordsOf(left: number, right: number, picked: readonly number[]): Code {
   const places = picked.flatMap((word) => [0, 1, 2, 3].map((byte) => WORD_BYTES * word + byte));
   return shuffled(get(left), get(right), places);
 }
 
-/** The messages are of big-endian words, WebAssembly's memory of little-endian ones. */
+/** Swaps byte order: messages have big-endian words, WebAssembly memory is little-endian. */
 function swapped(local: number): Code {
   const places = Array.from({ length: VECTOR_BYTES }, (_, byte) => byte ^ 3);
   return shuffled(get(local), get(local), places);

@@ -1,6 +1,8 @@
 /**
- * SHA-256 as a WebAssembly module, written out here instruction by instruction: of one message, and
- * of four side by side (`lanes.ts`). For what each is good for, see `../sha256.ts`.
+ * SHA-256 as a WebAssembly module, written out instruction by instruction.
+ *
+ * It hashes one message, or four side by side (`lanes.ts`). `../sha256.ts` says what each is
+ * good for.
  */
 
 import { K_OFFSET, lanesCode, lanesLocals } from "./lanes.ts";
@@ -11,19 +13,19 @@ import { encodeSection } from "../wasm/byte_reader.ts";
 import { type Code, constant, functionBody, get, I32, joined } from "./code.ts";
 import { loaded, name, NO_RESULT, op, set, stored, vector } from "./code.ts";
 
-/** Where the module leaves the digest of one message in its memory. */
+/** Where the module leaves the digest of a single message. */
 export const DIGEST_OFFSET = 0;
-/** One page: what a module's memory is made of. */
+/** One page, the unit of a module's memory. */
 export const MEMORY_BYTES = 65_536;
 
 export interface Sha256Module {
   readonly memory: WebAssembly.Memory;
-  /** Hashes the padded message from `begin` up to `end`, whole blocks, into the digest. */
+  /** Hashes the padded message from `begin` up to `end`, in whole blocks, into the digest. */
   readonly digest: (begin: number, end: number) => void;
   /**
-   * Hashes four padded messages, `LANE_BYTES` apart, into the four digests. The first begins at
-   * `begin`, the longest would end at `end` if it were the first. Where each would is to be put
-   * at `ENDS_OFFSET` before.
+   * Hashes four padded messages, `LANE_BYTES` apart, into the four digests. `begin` is the
+   * start of the first message, `end` where the longest would end in the first lane. The caller
+   * must first store where each message would end in the first lane, at `ENDS_OFFSET`.
    */
   readonly digests: (begin: number, end: number) => void;
 }
@@ -47,7 +49,7 @@ const words: Words = {
 
 const TEMPORARY = temporaryLocal(words);
 
-/** Translates the module; some milliseconds, once for a process. */
+/** Compiles the module. Call this once in each process. */
 export function openSha256Module(): Sha256Module {
   const { exports } = new WebAssembly.Instance(new WebAssembly.Module(moduleBytes()));
   return exports as unknown as Sha256Module;
@@ -72,7 +74,7 @@ function moduleBytes(): Uint8Array<ArrayBuffer> {
   ]);
 }
 
-/** What the memory has from the start. */
+/** A data segment: bytes that the memory holds from the start. */
 function dataAt(offset: number, bytes: Code): Code {
   return [0, ...constant(offset), ...op.end, ...vector(bytes.map((byte) => [byte]))];
 }
@@ -83,7 +85,7 @@ function littleEndian(numbers: readonly number[]): ArrayBuffer {
   return view.buffer;
 }
 
-/** The hash so far is kept in the place of the digest, and turned into it at the end. */
+/** Keeps the intermediate hash in the place of the digest and converts it at the end. */
 function digestCode(): Code {
   const indexes = Array.from({ length: VARIABLES }, (_, index) => index);
   return [
@@ -110,7 +112,7 @@ function readWord(index: number): Code {
   return [...set(TEMPORARY, word), ...set(wordLocal(words, index), swappedTemporary())];
 }
 
-/** The message is of big-endian words, WebAssembly's memory of little-endian ones. */
+/** Swaps byte order: messages have big-endian words, WebAssembly memory is little-endian. */
 function swappedTemporary(): Code {
   const outer = [...get(TEMPORARY), ...constant(8), ...op.rotateLeft];
   const inner = [...get(TEMPORARY), ...constant(24), ...op.rotateLeft];

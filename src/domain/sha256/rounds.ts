@@ -1,7 +1,8 @@
 /**
- * SHA-256 of one block as WebAssembly code: all 64 rounds one after the other, with the eight
- * working variables and the schedule in locals, for words of one message or of four at once.
- * FIPS 180-4, whose names it uses.
+ * The 64 rounds of SHA-256 over one block, unrolled as WebAssembly code.
+ *
+ * The eight working variables and the schedule are in locals. The words are those of one
+ * message, or of four at once. Names follow FIPS 180-4.
  */
 
 import { type Code, get, joined, set } from "./code.ts";
@@ -11,12 +12,12 @@ export const BLOCK_BYTES = 64;
 export const ROUNDS = 64;
 export const SCHEDULE_WORDS = 16;
 export const VARIABLES = 8;
-/** The variables a to h, one temporary, the schedule. */
+/** The variables a to h, one temporary, and the schedule. */
 export const ROUND_LOCALS = VARIABLES + 1 + SCHEDULE_WORDS;
 
-/** What a word is made by: in one message a number of 32 bits, in four messages four of them. */
+/** Operations on a word: a 32-bit number for one message, a vector of four for four messages. */
 export interface Words {
-  /** Of {@link ROUND_LOCALS} locals. */
+  /** The first of {@link ROUND_LOCALS} locals. */
   readonly firstLocal: number;
   readonly add: Code;
   readonly and: Code;
@@ -24,7 +25,7 @@ export interface Words {
   readonly xor: Code;
   rotatedRight(local: number, bits: number): Code;
   shiftedRight(local: number, bits: number): Code;
-  /** K of the round. */
+  /** The constant K of the round. */
   constantOf(round: number): Code;
 }
 
@@ -44,12 +45,12 @@ export const K: readonly number[] = [
   [0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2],
 ].flat();
 
-/** All rounds, over variables and a schedule that are in their locals. */
+/** All rounds, over variables and a schedule that are already in their locals. */
 export function roundsCode(words: Words): Code {
   return Array.from({ length: ROUNDS }, (_, round) => roundCode(words, round)).flat();
 }
 
-/** Of one of the variables a to h, by its number. */
+/** The local of one of the variables a to h, by its number. */
 export function variableLocal({ firstLocal }: Words, index: number): number {
   return firstLocal + index;
 }
@@ -58,12 +59,15 @@ export function temporaryLocal({ firstLocal }: Words): number {
   return firstLocal + VARIABLES;
 }
 
-/** Of the word of the schedule that the round takes. */
+/** The local of the schedule word that the round takes. */
 export function wordLocal({ firstLocal }: Words, round: number): number {
   return firstLocal + VARIABLES + 1 + round % SCHEDULE_WORDS;
 }
 
-/** The variables change places from round to round, so that their values need not. */
+/**
+ * The variables rotate through the locals from round to round, so that no value has to be
+ * moved.
+ */
 function roundCode(words: Words, round: number): Code {
   const [a, b, c, d, e, f, g, h] = Array.from(
     { length: VARIABLES },

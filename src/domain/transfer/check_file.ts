@@ -1,8 +1,10 @@
 /**
- * Checks an environment file while it is read, line by line and in bounded memory: the form and
- * order of its records, the hash chain of every stream, and at the end the counts and the SHA-256
- * of all that came before. What it gives out is true only once the last line was accepted, so
- * nobody may see any of it before.
+ * Checks an environment file line by line while it is read, in bounded memory.
+ *
+ * It checks the form and order of the records, the hash chain of every stream, and at the end
+ * the counts and the SHA-256 of everything before the last line. Items are trustworthy only
+ * once the last line was accepted, so nothing may become visible before that. See
+ * docs/reference/transfer.md.
  */
 
 import { Buffer } from "node:buffer";
@@ -69,25 +71,28 @@ export type Step =
   | { readonly ok: false; readonly fault: FileFault };
 
 export interface FileCheck {
-  /** The number of the line taken last. */
+  /** The number of the last line taken. */
   readonly line: number;
   readonly counts: FileCounts;
-  /** The next line, without its newline. `item` is absent for a part of something larger. */
+  /**
+   * Takes the next line, without its newline. `item` is absent for one part of something
+   * larger.
+   */
   take(line: Uint8Array): Step;
-  /** To be asked after the last line: what is wrong with a file that ends here. */
+  /** Call after the last line. Returns what is wrong with a file that ends here. */
   finish(rest: Uint8Array): FileFault | undefined;
 }
 
-/** A stream whose tip is still to come. */
+/** A stream whose tip has not come yet. */
 interface OpenStream {
   readonly record: StreamRecord;
-  /** How each of its events begins. */
+  /** How the text of each of its events begins. */
   readonly start: string;
   length: number;
   tip: string | undefined;
 }
 
-/** A spec, a piece of work or a blob some of whose parts are still to come. */
+/** A spec, a piece of work or a blob that still lacks parts. */
 interface OpenText<R> {
   readonly record: R;
   readonly parts: string[];
@@ -96,7 +101,7 @@ interface OpenText<R> {
 
 type Counts = { -readonly [Name in keyof FileCounts]: FileCounts[Name] };
 
-/** Gives how many bytes the parts so far have. */
+/** Adds a part and returns the bytes of all parts so far. */
 function addPart<R>(open: OpenText<R>, text: string): number {
   open.parts.push(text);
   return open.bytes += Buffer.byteLength(text);
@@ -128,7 +133,7 @@ export function createFileCheck(): FileCheck {
   const blobVersions = new Map<string, number>();
   let currentSpec: number | undefined;
   let version = FORMAT_VERSION;
-  /** Hashes of definitions that running sagas need, and of those that are there. */
+  /** Hashes of definitions that running sagas need, and of those that the file contains. */
   const needed = new Set<string>();
   const defined = new Set<string>();
   let isEnded = false;
@@ -175,7 +180,7 @@ export function createFileCheck(): FileCheck {
     return takeParsed(record);
   }
 
-  /** Why the record cannot stand here, or undefined. */
+  /** Why the record cannot stand here; undefined when it can. */
   function explainOrder({ record }: FileRecord): string | undefined {
     if ((line === 1) !== (record === "header")) return "the header is the first line, and only it";
     if (stream !== undefined && record !== "tip") {
@@ -334,7 +339,7 @@ export function createFileCheck(): FileCheck {
     if ((counts.specs > 0) !== (currentSpec !== undefined)) {
       return refuse("current_spec", "a file with specs says which one is current");
     }
-    // To the letter: so not one byte of this line can differ either.
+    // Compares the exact text, so that no byte of this line can differ either.
     if (text !== endLine(counts, sha256.digest("hex"), version)) {
       const message = "counts or SHA-256 are not those of the lines before: the file was altered " +
         "or cut";

@@ -1,9 +1,9 @@
-/** Forms of the fields that records of an environment file have. */
+/** Checks the fields that records of an environment file have. */
 
 import { isJsonObject } from "../json.ts";
 
 export type Check = (value: unknown) => boolean;
-/** The fields of a record; a name that ends with `?` may be left out. */
+/** The fields of a record. A name that ends with `?` is optional. */
 export type Shape = Readonly<Record<string, Check>>;
 
 const HEX_64 = /^[0-9a-f]{64}$/;
@@ -43,12 +43,12 @@ export function oneOf(values: readonly unknown[]): Check {
   return (value) => values.includes(value);
 }
 
-/** An object with just these fields. */
+/** An object with exactly these fields. */
 export function objectOf(shape: Shape): Check {
   return (value) => isJsonObject(value) && faultOf(value, shape) === undefined;
 }
 
-/** An object with just the fields of one of these. */
+/** An object with exactly the fields of one of these shapes. */
 export function anyOf(shapes: readonly Shape[]): Check {
   return (value) => shapes.some((shape) => objectOf(shape)(value));
 }
@@ -57,7 +57,10 @@ export function listOf(check: Check): Check {
   return (value) => Array.isArray(value) && value.every(check);
 }
 
-/** Strict: every field there is known and of its form, and none is missing; else why not. */
+/**
+ * Strict: all fields must be known and well-formed, and none may be missing. Says why not;
+ * undefined when they are.
+ */
 export function faultOf(
   fields: Readonly<Record<string, unknown>>,
   shape: Shape,

@@ -1,4 +1,4 @@
-/** One line of an environment file becomes a record, or the reason why it is none. */
+/** Parses one line of an environment file into a record, or says why it is not one. */
 
 import { TIERS } from "../access.ts";
 import { isJsonObject } from "../json.ts";
@@ -95,7 +95,7 @@ const SHAPES: Readonly<Record<FileRecord["record"], Shape>> = {
   blob_part: { text },
   current_spec: { version: countFrom1 },
 };
-/** In which version of the format a record came up, where that is not the first. */
+/** The format version that introduced a record, if that was not the first. */
 const SINCE: Readonly<Partial<Record<string, number>>> = {
   work: 2,
   work_part: 2,
@@ -103,7 +103,7 @@ const SINCE: Readonly<Partial<Record<string, number>>> = {
   blob_part: 3,
 };
 
-/** True for the text of an event as `encodeEvent` makes it: what reads can decode and fold. */
+/** True for an event's text as `encodeEvent` makes it, which reads can decode and fold. */
 export function isStoredEvent(raw: string): boolean {
   let event: unknown;
   try {
@@ -118,7 +118,10 @@ export function isStoredEvent(raw: string): boolean {
     isJsonObject(metadata.actor);
 }
 
-/** Strict: a record of that version, every field of it known and of its form, and none missing. */
+/**
+ * Strict: the record must exist in that version, its fields must all be known and well-formed,
+ * and none may be missing.
+ */
 export function parseRecord(line: string, version: number): ParsedRecord {
   let value: unknown;
   try {

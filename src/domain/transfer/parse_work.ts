@@ -1,6 +1,8 @@
 /**
- * The text of a piece of pending work becomes that work, or the reason why it is none. What passes
- * here is done one day by workers, so nothing of it may be what the service itself never stores.
+ * Parses a piece of pending work from its text, or says why it is not one.
+ *
+ * Workers will act on whatever passes here, so it must not accept anything that the service
+ * itself never stores.
  */
 
 import { Buffer } from "node:buffer";
@@ -90,7 +92,7 @@ function eventTypes(value: unknown): boolean {
   return listOf(shortText)(value) && (value as unknown[]).length > 0;
 }
 
-/** Whose budget it is on. */
+/** The root event whose budget the work draws on. */
 const root = objectOf({
   "of?": shortText,
   "first?": countFrom1,
@@ -225,7 +227,7 @@ const SHAPES: Readonly<Record<WorkKind, Shape>> = {
   },
 };
 
-/** Strict, as records are. */
+/** Strict in the same way as records. */
 export function parseWork(kind: WorkKind, json: string): ParsedWork {
   let moved: unknown;
   try {
@@ -243,7 +245,7 @@ export function parseWork(kind: WorkKind, json: string): ParsedWork {
   }
 }
 
-/** What no field alone can tell. */
+/** Checks what no field shows on its own. */
 function explainWhole(kind: WorkKind, moved: unknown): string | undefined {
   if (kind === "saga") return explainSaga(moved as MovedSaga);
   if (kind === "saga_definition") return explainDefinition(moved as MovedDefinition);
@@ -252,7 +254,7 @@ function explainWhole(kind: WorkKind, moved: unknown): string | undefined {
   return undefined;
 }
 
-/** A saga that runs waits, and has a timer; one that has ended has neither. */
+/** A running saga waits and has a timer; a finished one has neither. */
 function explainSaga({ instance, awaitsFrom, timerMs, timerTries }: MovedSaga): string | undefined {
   const { state, waiting, triggerEvent } = instance;
   const isOver = isEndState(state);
@@ -281,7 +283,7 @@ function explainProjection({ name, document }: MovedProjection): string | undefi
   return `the projection's document has more than ${limits.projectionBytesMax} bytes`;
 }
 
-/** Each state has what its way there has left, and nothing else. */
+/** Each state has exactly the fields that its history leaves behind. */
 function explainTombstone(moved: MovedTombstone): string | undefined {
   const { id, key, state, result, receipt } = moved;
   if (Date.parse(moved.execute_at) !== moved.executeAtMs) return "it is due at two times";
@@ -303,7 +305,7 @@ function explainTombstone(moved: MovedTombstone): string | undefined {
   return isOwn ? undefined : "its receipt is not signed, or is of another one";
 }
 
-/** The definition that a saga still needs; undefined for one that has ended. */
+/** The definition that a saga still needs; undefined for a finished saga. */
 export function neededDefinition({ state, definition }: SagaInstance): string | undefined {
   return isEndState(state) ? undefined : definition;
 }

@@ -1,8 +1,9 @@
 /**
- * The file that carries one environment from one store to another: JSON Lines in UTF-8. A line is
- * either a record, whose first field is `record`, or a stored event, to the letter. The format is
- * described for people in `src/cli/README.md`. Nothing in it depends on an engine: no tenant
- * numbers, no segments.
+ * The environment file, which carries one environment from one store to another.
+ *
+ * It is JSON Lines in UTF-8. A line is either a record, whose first field is `record`, or a
+ * stored event, byte for byte. Nothing in it depends on an engine: no tenant numbers, no
+ * segments. See docs/reference/transfer.md.
  */
 
 import type { Scope, Tier } from "../access.ts";
@@ -13,22 +14,29 @@ import type { WorkKind } from "./work.ts";
 
 export const FORMAT = "daybook-environment";
 /**
- * What is written. Version 1 had no pending work, version 2 no blobs, version 3 neither projections
- * nor requests to erase a stream, version 4 no roots of pending work; all are still read.
+ * The version that is written; all earlier ones are still read. Version 1 had no pending work,
+ * version 2 no blobs, version 3 neither projections nor erasure requests, and version 4 no
+ * roots of pending work.
  */
 export const FORMAT_VERSION = 5;
 export const FORMAT_VERSIONS_READ: readonly unknown[] = [1, 2, 3, 4, FORMAT_VERSION];
-/** No line of ours is longer: an event has 100 KB of data at most. Others are refused unread. */
+/**
+ * No line that we write is longer: an event has at most 100 KB of data. Longer lines are
+ * refused unread.
+ */
 export const LINE_BYTES_MAX = 1024 * 1024;
-/** Characters of a spec's document, of a piece of work, or of a blob's file, in one line. */
+/** Characters of a spec document, a piece of work or a blob file that go into one line. */
 export const PART_CHARACTERS = 32 * 1024;
-/** A document as stored, in UTF-8: at most 1 MB is uploaded, but numbers may be spelled out. */
+/**
+ * A spec document as stored, in UTF-8. An upload has at most 1 MB, but the stored text may
+ * spell numbers out.
+ */
 export const SPEC_BYTES_MAX = 6 * 1024 * 1024;
-/** A piece of pending work, in UTF-8: it was stored in one transaction. */
+/** A piece of pending work, in UTF-8. It was stored in one transaction. */
 export const WORK_BYTES_MAX = limits.writeStoredBytesMax;
-/** All of them become visible in one transaction. */
+/** All API keys of a file become visible in one transaction. */
 export const API_KEYS_MAX = 5_000;
-/** How every stored event begins; so no event is taken for a record. */
+/** How every stored event begins, which tells events from records. */
 export const EVENT_START = '{"key":';
 
 /** The first line. */
@@ -47,7 +55,7 @@ export interface HeaderRecord {
   readonly exported_at: string;
 }
 
-/** A key pair of the instance; only in files that were asked to have them. */
+/** A signing key pair of the instance. Present only if the export was asked to include the keys. */
 export interface SigningKeyLine {
   readonly record: "signing_key";
   readonly number: number;
@@ -56,7 +64,7 @@ export interface SigningKeyLine {
   readonly created_at: string;
 }
 
-/** A deployed spec; the text of its document follows in `parts` lines. Versions count from 1. */
+/** A deployed spec. The text of its document follows in `parts` lines. Versions count from 1. */
 export interface SpecRecord {
   readonly record: "spec";
   readonly version: number;
@@ -71,9 +79,9 @@ export interface SpecPartRecord {
 }
 
 /**
- * Opens a stream: the lines up to the next `tip` are its events. A stream that grew while the file
- * was written comes again, from where it was left: then `from` is above 0 and `tip` is the chain
- * hash there.
+ * Opens a stream: the lines up to the next `tip` are its events. A stream that grew during the
+ * export appears again, from where it was left. Then `from` is above 0, and `tip` is the chain
+ * hash at that place.
  */
 export interface StreamRecord {
   readonly record: "stream";
@@ -87,14 +95,14 @@ export interface StreamRecord {
   readonly tip?: string;
 }
 
-/** Ends a stream: the number of its events and the chain hash of the last. */
+/** Ends a stream: the number of its events, and the chain hash of the last one. */
 export interface TipRecord {
   readonly record: "tip";
   readonly length: number;
   readonly tip: string;
 }
 
-/** An API key without its secret: `hash` is the SHA-256 of it. */
+/** An API key without its secret. `hash` is the SHA-256 of the key. */
 export interface ApiKeyLine {
   readonly record: "api_key";
   readonly id: string;
@@ -105,7 +113,7 @@ export interface ApiKeyLine {
   readonly revoke_at?: string;
 }
 
-/** What a keyed write answered. */
+/** The answer to a write with an idempotency key. */
 export interface LedgerRecord {
   readonly record: "ledger";
   readonly key: string;
@@ -118,7 +126,7 @@ export interface LedgerRecord {
   readonly targets: readonly (readonly [key: string, first: number, count: number])[];
 }
 
-/** A piece of pending work; its text follows in `parts` lines. */
+/** A piece of pending work. Its text follows in `parts` lines. */
 export interface WorkRecord {
   readonly record: "work";
   readonly kind: WorkKind;
@@ -131,15 +139,15 @@ export interface WorkPartRecord {
 }
 
 /**
- * A version of a blob; its file follows in `parts` lines, as base64. Versions of one name count
- * from 1. What runs of the file is made anew by the reader, who checks it like an upload.
+ * A version of a blob. Its file follows in `parts` lines, as base64. Versions of one name count
+ * from 1. The reader checks the file like an upload, and derives from it what the engine runs.
  */
 export interface BlobRecord {
   readonly record: "blob";
   readonly name: string;
   readonly version: number;
   readonly sha256: string;
-  /** Of the file. */
+  /** Bytes of the file. */
   readonly bytes: number;
   readonly created_at: string;
   readonly parts: number;
@@ -163,7 +171,7 @@ export interface FileCounts {
   readonly specs: number;
   readonly streams: number;
   readonly events: number;
-  /** Of the events alone, in UTF-8. */
+  /** Bytes of the events alone, in UTF-8. */
   readonly event_bytes: number;
   readonly api_keys: number;
   readonly ledger_entries: number;
@@ -173,7 +181,7 @@ export interface FileCounts {
   readonly blobs: number;
 }
 
-/** Every record but the last, which is told by {@link endLine}. */
+/** Every record except the last one, which {@link endLine} builds. */
 export type FileRecord =
   | HeaderRecord
   | SigningKeyLine
@@ -192,8 +200,8 @@ export type FileRecord =
 export const END_START = '{"record":"end"';
 
 /**
- * The last line of a file of that version. `sha256`: of all bytes before it, in hex. A reader
- * compares the whole text.
+ * The last line of a file of that version. `sha256` covers all bytes before it, in hex. A
+ * reader compares the whole text.
  */
 export function endLine(counts: FileCounts, sha256: string, version: number): string {
   const { lines, signing_keys, specs, streams, events, event_bytes, api_keys, ledger_entries } =

@@ -1,18 +1,21 @@
-/** Bytes as they come in become whole lines, however they are cut. */
+/** Splits a stream of bytes into lines, however the bytes are chunked. */
 
 const NEWLINE = 0x0a;
 
 export interface LineSplitter {
   /** The lines that end within `chunk`, without their newline. */
   push(chunk: Uint8Array): Uint8Array[];
-  /** What came after the last newline; empty at the end of a whole file. */
+  /** What came after the last newline; empty at the end of a complete file. */
   rest(): Uint8Array;
-  /** How long {@link rest} is: to be looked at after each push, for memory is bounded by it. */
+  /** Length of {@link rest}. Check it after each push to bound memory. */
   readonly restBytes: number;
 }
 
 export function createLineSplitter(): LineSplitter {
-  /** Pieces of the line under way: joined once, for a long line may come in many chunks. */
+  /**
+   * Chunks of the unfinished line. They are joined only once, because a long line may come in
+   * many chunks.
+   */
   let pending: Uint8Array[] = [];
   let pendingBytes = 0;
 

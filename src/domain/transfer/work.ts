@@ -1,7 +1,8 @@
 /**
- * Pending work in an environment file: what events have set off and what is not done yet. Each
- * piece is a document as the store keeps it, but for what only the store knows: tenant numbers,
- * shards, indexes and timers, all of which follow from these.
+ * Pending work in an environment file: work that events have caused and that is not done yet.
+ *
+ * Each piece is a document as the store keeps it, without what only the store knows (tenant
+ * numbers, shards, indexes and timers). All of that follows from the documents.
  */
 
 import type { Delivery } from "../listener/delivery.ts";
@@ -14,7 +15,7 @@ import type { SagaInstance } from "../saga/instance.ts";
 import type { StreamKey } from "../stream_key.ts";
 import type { Tombstone } from "../erasure/tombstone.ts";
 
-/** In the order in which they come. */
+/** In the order in which they stand in the file. */
 export const WORK_KINDS = [
   "outbox_entry",
   "scheduled_event",
@@ -26,7 +27,7 @@ export const WORK_KINDS = [
 ] as const;
 export type WorkKind = typeof WORK_KINDS[number];
 
-/** A piece of work as text: JSON. */
+/** A piece of work as JSON text. */
 export interface WorkText {
   readonly kind: WorkKind;
   readonly text: string;
@@ -39,7 +40,7 @@ export interface MovedEntry extends WaitingEntry {
 export interface MovedSchedule {
   readonly id: string;
   readonly emission: Emission;
-  /** One that was cancelled by a mark is not in the file, so there are no marks. */
+  /** Marks are not moved, because an event that a mark has cancelled is not in the file. */
   readonly cancelOn: readonly CancelRule[];
   readonly createdMs: number;
   readonly fireAtMs: number;
@@ -60,7 +61,7 @@ export interface MovedSaga {
   readonly root?: StoredRoot;
 }
 
-/** A delivery that is to be made. Those that are over stay where they were made. */
+/** A delivery still to be made. Finished deliveries stay in the store that made them. */
 export interface MovedDelivery {
   readonly listener: string;
   readonly stream: StreamKey;
@@ -68,13 +69,13 @@ export interface MovedDelivery {
   readonly delivery: Delivery;
 }
 
-/** What a saga that runs was started under. */
+/** The definition that a running saga was started under. */
 export interface MovedDefinition {
   readonly hash: string;
   readonly kept: KeptSagaDefinition;
 }
 
-/** A projection that is to be built from the events. Its rows are not in the file. */
+/** A projection, to be built from the events. The file does not contain its rows. */
 export interface MovedProjection {
   readonly name: string;
   /** ISO 8601 UTC. */
@@ -83,9 +84,9 @@ export interface MovedProjection {
 }
 
 /**
- * A request to erase a stream: one that waits, and what is left of those that are over. One that
- * is under way is in the file as it was before, or, where its markers are in place, without how far
- * the removal of copies has come: it begins anew.
+ * An erasure: a pending one, or what is left of a finished one. A running one appears as
+ * pending if its markers are not in place yet. If they are, it appears without the progress of
+ * removing copies, which starts again.
  */
 export type MovedTombstone = Omit<Tombstone, "imported" | "rewrite" | "removal">;
 

@@ -1,12 +1,14 @@
 /**
- * The actions that an implication module returns. Spec: "Implication output": each emits an event,
- * whose stream is named by `key` or by `aggregate_type` and `id`.
+ * Reads the actions that an implication module returns.
+ *
+ * Each action emits an event, whose stream is named by `key`, or by `aggregate_type` and `id`.
+ * See docs/reference/modules.md.
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { limits } from "../limits.ts";
 
-/** One event to emit, its stream always in two parts. Not yet checked against any spec. */
+/** One event to emit, with its stream always in two parts. Not yet checked against any spec. */
 export interface ModuleAction {
   readonly aggregate_type: string;
   readonly id: string;
@@ -33,7 +35,7 @@ export function readActions(value: JsonValue): ActionsReading {
   return { ok: true, actions };
 }
 
-/** The action, or what is wrong with it, from the place on: `.emit` and so on. */
+/** The action, or what is wrong with it as a text that continues the path: `.emit` and so on. */
 function readAction(element: JsonValue): ModuleAction | string {
   if (!isJsonObject(element)) return "` must be an object";
   const emit = element.emit;

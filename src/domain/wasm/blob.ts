@@ -1,32 +1,34 @@
 /**
- * Uploaded modules: their names, their versions, and how a spec refers to them. Spec: "A blob name
- * may be pinned as `<name>:v<N>`. Without a pin the latest version is used."
+ * Blobs, that is, uploaded modules: their names, their versions, and how a spec refers to them.
+ *
+ * A spec may pin a blob to a version as `<name>:v<N>`. Without a pin the latest version is
+ * used. See docs/reference/modules.md.
  */
 
 import { excerpt } from "../handler/path.ts";
 
-/** One version of a blob as it is listed. */
+/** One version of a blob as lists show it. */
 export interface BlobVersion {
   readonly name: string;
-  /** From 1, without gaps. */
+  /** Counts from 1, without gaps. */
   readonly version: number;
-  /** Of the uploaded file, 64 hex characters. */
+  /** SHA-256 of the uploaded file: 64 hex characters. */
   readonly sha256: string;
   /** The entrypoints that a spec may name. */
   readonly exports: readonly string[];
-  /** Of the uploaded file. */
+  /** Bytes of the uploaded file. */
   readonly bytes: number;
   /** ISO 8601 UTC. */
   readonly created_at: string;
 }
 
-/** What a spec writes: a name, pinned to a version or not. */
+/** What a spec writes: a name, with or without a version. */
 export interface BlobReference {
   readonly name: string;
   readonly version?: number;
 }
 
-/** The version that a reference stands for, and what it consists of. */
+/** The version that a reference resolves to, and its content. */
 export type ResolvedBlob = Pick<BlobVersion, "name" | "version" | "sha256">;
 
 const NAME = /^[a-z][a-z0-9_-]{0,63}$/;
@@ -39,7 +41,7 @@ export function isBlobName(text: string): boolean {
   return NAME.test(text);
 }
 
-/** The reference that `text` is; undefined where it is none. */
+/** The reference in `text`; undefined when it is not one. */
 export function parseReference(text: string): BlobReference | undefined {
   const found = REFERENCE.exec(text);
   if (found === null) return undefined;
@@ -47,7 +49,7 @@ export function parseReference(text: string): BlobReference | undefined {
   return version === undefined ? { name } : { name, version: Number(version) };
 }
 
-/** What is wrong with a text that is no reference, and what to write instead. */
+/** Says what is wrong with a text that is not a reference, and what to write instead. */
 export function explainReference(text: string): { readonly message: string; hint: string } {
   const colon = text.indexOf(":");
   const isPin = colon > 0 && isBlobName(text.slice(0, colon));
@@ -57,7 +59,7 @@ export function explainReference(text: string): { readonly message: string; hint
   return { message, hint: isPin ? REFERENCE_HINT : `${REFERENCE_HINT}. ${BLOB_NAME_HINT}` };
 }
 
-/** The one text of a reference: `<name>` or `<name>:v<N>`. */
+/** The one spelling of a reference: `<name>` or `<name>:v<N>`. */
 export function referenceText({ name, version }: BlobReference): string {
   return version === undefined ? name : `${name}:v${version}`;
 }

@@ -1,9 +1,11 @@
 /**
- * Reads the binary format of WebAssembly (core specification, chapter 5): bytes, LEB128 numbers and
- * names. Never reads past its end, and no number may be longer than its type allows.
+ * Reads the binary format of WebAssembly: bytes, LEB128 numbers and names.
+ *
+ * The format is chapter 5 of the core specification. A reader never goes past the end of its
+ * range, and refuses numbers longer than their type allows.
  */
 
-/** The bytes are no module. Thrown and caught within this folder. */
+/** The bytes are not a module. Thrown and caught within this folder. */
 export class MalformedModuleError extends Error {
   constructor(readonly offset: number, reason: string) {
     super(reason);
@@ -11,7 +13,7 @@ export class MalformedModuleError extends Error {
   }
 }
 
-/** A place in `bytes`; nothing at or after `end` is read. */
+/** A position in `bytes`. Nothing at or after `end` is read. */
 export interface ByteReader {
   readonly bytes: Uint8Array;
   at: number;
@@ -25,7 +27,7 @@ export function readByte(reader: ByteReader): number {
   return reader.bytes[reader.at++]!;
 }
 
-/** An unsigned LEB128 number of 32 bits. */
+/** Reads an unsigned LEB128 number of 32 bits. */
 export function readU32(reader: ByteReader): number {
   let value = 0;
   for (let shift = 0; shift < 35; shift += 7) {
@@ -37,7 +39,7 @@ export function readU32(reader: ByteReader): number {
   throw new MalformedModuleError(reader.at, "a number is longer than 32 bits");
 }
 
-/** Passes over a signed LEB128 number of at most `bits` bits. */
+/** Skips a signed LEB128 number of at most `bits` bits. */
 export function skipSigned(reader: ByteReader, bits: number): void {
   for (let left = Math.ceil(bits / 7); left > 0; left--) {
     if (readByte(reader) < 0x80) return;
@@ -52,14 +54,14 @@ export function skipBytes(reader: ByteReader, count: number): void {
   reader.at += count;
 }
 
-/** A reader of the next `count` bytes, which the given one has then passed. */
+/** A reader of the next `count` bytes. The given reader continues after them. */
 export function takeReader(reader: ByteReader, count: number): ByteReader {
   const at = reader.at;
   skipBytes(reader, count);
   return { bytes: reader.bytes, at, end: reader.at };
 }
 
-/** A length and so many bytes of UTF-8. */
+/** Reads a length and that many bytes of UTF-8. */
 export function readName(reader: ByteReader): string {
   const inner = takeReader(reader, readU32(reader));
   try {
@@ -69,14 +71,14 @@ export function readName(reader: ByteReader): string {
   }
 }
 
-/** Refuses bytes that are left over. */
+/** Refuses left-over bytes. */
 export function expectEnd(reader: ByteReader): void {
   if (reader.at !== reader.end) {
     throw new MalformedModuleError(reader.at, "there are more bytes than it says");
   }
 }
 
-/** An unsigned LEB128 number in as few bytes as it takes. */
+/** Unsigned LEB128 in the fewest bytes. */
 export function encodeU32(value: number): number[] {
   const bytes: number[] = [];
   let rest = value;
@@ -85,7 +87,7 @@ export function encodeU32(value: number): number[] {
   return bytes;
 }
 
-/** A section of a module: what it is, how long it is, and what is in it. */
+/** Encodes a section of a module: its id, length and content. */
 export function encodeSection(id: number, content: readonly number[]): Uint8Array {
   return Uint8Array.of(id, ...encodeU32(content.length), ...content);
 }

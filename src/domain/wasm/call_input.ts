@@ -1,6 +1,7 @@
 /**
- * The JSON that a module is given, joined from texts that are JSON already.
- * Spec: "Handler input", "Implication input".
+ * Builds the JSON input of module calls from texts that are already JSON.
+ *
+ * See docs/reference/modules.md.
  */
 
 /** `{state, event: {key, type, data, metadata}}`. */

@@ -1,7 +1,8 @@
 /**
- * What a module returned, from bytes to a checked value. Whatever is not exactly what the contract
- * asks for is `invalid_output`. Spec: "Handler success output", "Implication output", "Error
- * output".
+ * Turns the bytes that a module returned into a checked value.
+ *
+ * Output that does not have exactly the required form is `invalid_output`. See
+ * docs/reference/modules.md.
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
@@ -9,22 +10,22 @@ import { limits } from "../limits.ts";
 import { readActions } from "./action_output.ts";
 import { type HandlerError, readHandlerError } from "./handler_error.ts";
 
-/** What the call was for: `state`, `actions`, or in transform mode `context`. */
+/** What the call was for: `state`, `actions`, or `context` in transform mode. */
 export type OutputKind = "state" | "actions" | "context";
 
 export type OutputReading =
-  /** The JSON text of the value that was asked for. */
+  /** The requested value as JSON text. */
   | { readonly kind: "value"; readonly json: string }
   | { readonly kind: "error"; readonly error: HandlerError }
   | { readonly kind: "invalid"; readonly message: string };
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-/** Texts that may hold a number which no double can be. */
+/** Texts that may contain a number beyond the range of a double. */
 const HUGE_NUMBER = /[0-9][eE]\+?0*[0-9]{3}|[0-9]{300}/;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** Never throws. `bytes` are those the module named; they are not kept. */
+/** Never throws. `bytes` is the range that the module named; it is not kept. */
 export function readOutput(bytes: Uint8Array, kind: OutputKind): OutputReading {
   const limit = limits.wasmOutputBytesMax;
   if (bytes.length === 0) return invalid("it is empty");
@@ -73,7 +74,10 @@ function own(object: JsonObject, name: string): JsonValue | undefined {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }
 
-/** How deep brackets nest outside of strings; of bytes that are no JSON, some number. */
+/**
+ * How deep brackets nest outside of strings. For bytes that are not JSON the result is
+ * meaningless.
+ */
 function nestingDepth(bytes: Uint8Array): number {
   let depth = 0;
   let deepest = 0;
@@ -90,7 +94,7 @@ function nestingDepth(bytes: Uint8Array): number {
   return deepest;
 }
 
-/** Whether every number in `value` is one. Without recursion, for values nest deep. */
+/** Whether every number in `value` is finite. Iterative, because values may nest deep. */
 function isFinite(value: JsonValue): boolean {
   const left: JsonValue[] = [value];
   for (let next = left.pop(); next !== undefined; next = left.pop()) {

@@ -1,10 +1,12 @@
 /**
- * Whether a module may be uploaded, and what of it is kept. What is kept has the largest size of
- * its memory and tables written into it, so that no engine lets them grow further, and no custom
- * sections but the names of its functions. Spec: "WebAssembly handler contract".
+ * Decides whether a module may be uploaded, and which bytes of it are kept.
  *
- * Refused here: what the contract refuses, what is not WebAssembly 2.0, and what would take long to
- * compile or to instantiate, which nothing can interrupt. What is left the engine has to accept.
+ * Kept bytes contain the largest size of the module's memory and tables, so that no engine lets
+ * them grow further, and no custom sections except the function names.
+ *
+ * It refuses what the module contract refuses, what is not WebAssembly 2.0, and what would take
+ * long to compile or instantiate, because nothing can interrupt that. The engine must accept
+ * the rest. See docs/reference/modules.md.
  */
 
 import { limits } from "../limits.ts";
@@ -23,7 +25,7 @@ import { rewriteModule } from "./rewrite_module.ts";
 export interface CheckedModule {
   /** The module as it is kept. */
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Exported functions `(i32, i32) -> i64`, in the order of the module: what a spec may name. */
+  /** Exported functions `(i32, i32) -> i64` in module order. A spec may name these. */
   readonly entrypoints: readonly string[];
   readonly memoryPagesInitial: number;
 }
@@ -36,10 +38,10 @@ const HEADER = [0x00, 0x61, 0x73, 0x6d];
 const VERSION = [1, 0, 0, 0];
 const I32 = 0x7f;
 const I64 = 0x7e;
-/** A name that anybody can type; longer ones or others cannot be named by a spec. */
+/** A name that people can type. A spec cannot name longer or other ones. */
 const ENTRYPOINT_NAME = /^[\x21-\x7e]{1,128}$/;
 
-/** Never throws, whatever the bytes are. Takes time in proportion to their number. */
+/** Never throws, whatever the bytes are. The time is proportional to their number. */
 export function checkModule(bytes: Uint8Array<ArrayBuffer>): ModuleCheck {
   const violation = checkHeader(bytes);
   if (violation !== undefined) return { ok: false, violation };

@@ -1,6 +1,8 @@
 /**
- * What a call of a module may come to. A failure's kind is the `error_type` of its answer; its text
- * and hints are for the author of the module and hold nothing of the data.
+ * Failures of module calls.
+ *
+ * The kind of a failure is the `error_type` of its answer. Its text and hints are for the
+ * author of the module, and contain no data.
  */
 
 import type { HandlerError } from "./handler_error.ts";
@@ -14,7 +16,10 @@ export const WASM_FAILURE_KINDS = [
 
 export type WasmFailureKind = typeof WASM_FAILURE_KINDS[number];
 
-/** What the module was doing: making an instance, which runs `start`; allocating; the call. */
+/**
+ * What the module was doing: instantiation (which runs `start`), allocation, the call itself,
+ * or returning its output.
+ */
 export type CallPhase = "start" | "malloc" | "entrypoint" | "output";
 
 export interface WasmFailure {
@@ -28,18 +33,21 @@ export type WasmStop =
   | { readonly kind: "failed"; readonly failure: WasmFailure; readonly place: CallPlace }
   /** The module's own `error` object: it refuses the event. */
   | { readonly kind: "handler_error"; readonly error: HandlerError; readonly place: CallPlace }
-  /** It was not tried, or not to its end, for no reason that lies in the module. */
+  /** The call was not made, or not finished, for a reason that does not lie in the module. */
   | {
     readonly kind: "unavailable";
     readonly message: string;
     readonly retryAfterMs: number;
-    /** It is paused, for its calls have not ended in time: a reason that does lie in it. */
+    /**
+     * The module is paused because its calls did not end in time. This reason does lie in the
+     * module.
+     */
     readonly isPaused?: true;
   };
 
-/** Which call of several it was. */
+/** Which of several calls it was. */
 export interface CallPlace {
-  /** Which of the events that were given, from 0. */
+  /** Index of the event among those that were given. */
   readonly eventIndex: number;
   readonly digest: string;
   readonly entrypoint: string;

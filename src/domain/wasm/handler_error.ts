@@ -1,6 +1,8 @@
 /**
- * The `error` object by which a module refuses an event. It becomes the body of a 422 as it is, so
- * its shape and size are checked. Spec: "WebAssembly handler contract", error output.
+ * The `error` object with which a module refuses an event.
+ *
+ * It becomes the body of a 422 answer unchanged, so its shape and size are checked. See
+ * docs/reference/modules.md.
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
@@ -18,8 +20,8 @@ export type HandlerErrorReading =
   | { readonly ok: false; readonly message: string };
 
 /**
- * Optional fields may be `null`, as many languages write what is not there. Fields that the
- * contract does not name are left out.
+ * Optional fields may be `null`, because many languages write absent fields that way. Unknown
+ * fields are dropped.
  */
 export function readHandlerError(value: JsonValue): HandlerErrorReading {
   if (!isJsonObject(value)) return fault("`error` must be an object");

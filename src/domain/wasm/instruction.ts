@@ -1,8 +1,10 @@
 /**
- * Which instructions a module may hold: those of WebAssembly 2.0, and how many bytes follow each.
- * A list of what is allowed, not of what is not: threads, garbage collection, exceptions, tail
- * calls and relaxed SIMD (whose results depend on the processor) stay out, and so does what engines
- * learn later. Whether the instructions make sense together is the engine's to judge.
+ * The instructions that a module may contain: those of WebAssembly 2.0, with their operand
+ * sizes.
+ *
+ * It is a list of what is allowed. Threads, garbage collection, exceptions, tail calls and
+ * relaxed SIMD (whose results depend on the processor) stay out, and so does whatever engines
+ * learn later. The engine judges whether the instructions make sense together.
  */
 
 import {
@@ -14,7 +16,7 @@ import {
   skipSigned,
 } from "./byte_reader.ts";
 
-/** A module uses what is not in WebAssembly 2.0. Thrown and caught within this folder. */
+/** A module uses a feature outside WebAssembly 2.0. Thrown and caught within this folder. */
 export class UnknownFeatureError extends Error {
   constructor(readonly offset: number, what: string) {
     super(what);
@@ -26,9 +28,9 @@ const END = 0x0b;
 /** i32, i64, f32, f64, v128, funcref, externref. */
 const VALUE_TYPES: ReadonlySet<number> = new Set([0x7f, 0x7e, 0x7d, 0x7c, 0x7b, 0x70, 0x6f]);
 const REFERENCE_TYPES: ReadonlySet<number> = new Set([0x70, 0x6f]);
-/** Set in the alignment of an access that names a memory other than the first. */
+/** Set in the alignment of an access that names a memory explicitly. */
 const NAMES_MEMORY = 0x40;
-/** The first number of relaxed SIMD. */
+/** The number of the first relaxed SIMD instruction. */
 const RELAXED_SIMD = 0x100;
 
 export function readValueType(reader: ByteReader): number {
@@ -43,22 +45,22 @@ export function readReferenceType(reader: ByteReader): number {
   return type;
 }
 
-/** Passes over instructions up to the end of `reader`; the last one must be `end`. */
+/** Skips instructions up to the end of `reader`. The last one must be `end`. */
 export function skipInstructions(reader: ByteReader): void {
   let last = -1;
   while (reader.at < reader.end) last = skipInstruction(reader);
   if (last !== END) throw new MalformedModuleError(reader.at, "a function does not end with `end`");
 }
 
-/** Passes over a constant expression: instructions up to the first `end`. */
+/** Skips a constant expression: instructions up to the first `end`. */
 export function skipConstant(reader: ByteReader): void {
   while (skipInstruction(reader) !== END);
 }
 
-/** Passes over one instruction and gives its first byte. */
+/** Skips one instruction and returns its first byte. */
 function skipInstruction(reader: ByteReader): number {
   const opcode = readByte(reader);
-  if (opcode >= 0x45 && opcode <= 0xc4) return opcode; // Numbers: nothing follows.
+  if (opcode >= 0x45 && opcode <= 0xc4) return opcode; // Numeric: no operands.
   if (opcode >= 0x20 && opcode <= 0x26) readU32(reader); // Variables and table entries.
   else if (opcode >= 0x28 && opcode <= 0x3e) skipAccess(reader);
   else if (opcode === 0xfc) skipBulk(reader);
@@ -114,7 +116,7 @@ function skipOther(reader: ByteReader, opcode: number): void {
   }
 }
 
-/** Alignment and offset. */
+/** Skips alignment and offset. */
 function skipAccess(reader: ByteReader): void {
   if ((readU32(reader) & NAMES_MEMORY) !== 0) throw unknown(reader, "more than one memory");
   readU32(reader);
@@ -124,7 +126,7 @@ function expectFirstMemory(reader: ByteReader): void {
   if (readByte(reader) !== 0) throw unknown(reader, "more than one memory");
 }
 
-/** Numbers that saturate, and operations on whole ranges of memories and tables. */
+/** Saturating conversions, and bulk operations on memories and tables. */
 function skipBulk(reader: ByteReader): void {
   const operation = readU32(reader);
   if (operation <= 7) return;

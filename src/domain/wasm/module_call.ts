@@ -1,6 +1,7 @@
 /**
- * How a spec calls a module: the short form `{wasm: <blob name>}` and the long one. Spec:
- * "WebAssembly handler configuration", "Implication entries".
+ * How a spec calls a module: in the short form `{wasm: <blob name>}` or the long one.
+ *
+ * See docs/reference/modules.md.
  */
 
 import { describeKind, isJsonObject, type JsonValue } from "../json.ts";
@@ -11,12 +12,12 @@ import { type BlobReference, explainReference, parseReference } from "./blob.ts"
 
 export type ModuleMode = "emit" | "transform";
 
-/** A function of a blob, as a spec names it. Which version that is, `resolve_modules.ts` says. */
+/** A function of a blob, as a spec names it. `resolve_modules.ts` decides which version that is. */
 export interface ModuleCall {
   readonly blob: BlobReference;
   readonly entrypoint: string;
   readonly timeoutMs: number;
-  /** Dotted location in the spec of what stands under `wasm`. */
+  /** Dotted location in the spec of the value under `wasm`. */
   readonly path: string;
 }
 
@@ -32,11 +33,11 @@ const HANDLER_KEYS = ["blob_name", "entrypoint", "timeout_ms"];
 const IMPLICATION_KEYS = ["blob_name", "entrypoint", "mode"];
 const HANDLER_ENTRYPOINT = "apply_handler";
 const IMPLICATION_ENTRYPOINT = "compute_implications";
-/** As an upload lists them. */
+/** The same pattern by which an upload lists entrypoints. */
 const ENTRYPOINT = /^[\x21-\x7e]{1,128}$/;
 const MODES: readonly JsonValue[] = ["emit", "transform"];
 
-/** Reads what stands under `wasm` of a handler; `path` is its location. */
+/** Reads the value under a handler's `wasm`. `path` is its location. */
 export function readHandlerCall(value: JsonValue, path: string): ReadCall<ModuleCall> {
   const form = readForm(value, path, HANDLER_KEYS, HANDLER_ENTRYPOINT);
   const { timeout_ms: timeoutMs = limits.wasmTimeoutMsDefault } = form.fields;
@@ -47,7 +48,7 @@ export function readHandlerCall(value: JsonValue, path: string): ReadCall<Module
   return finish(form, { timeoutMs: timeoutMs as number });
 }
 
-/** The same of an implication, which has a mode and the default time. */
+/** The same for an implication, which also has a mode and always gets the default timeout. */
 export function readImplicationCall(value: JsonValue, path: string): ReadCall<ImplicationCall> {
   const form = readForm(value, path, IMPLICATION_KEYS, IMPLICATION_ENTRYPOINT);
   const { mode = "emit" } = form.fields;

@@ -1,6 +1,8 @@
 /**
- * What a module says about itself: its sections in order, and of those that matter here the
- * contents. One pass over the bytes, each looked at once.
+ * Reads the structure of a module: its sections in order, and the contents of those that
+ * matter.
+ *
+ * It takes one pass, and looks at each byte once.
  */
 
 import {
@@ -26,7 +28,7 @@ export interface FunctionType {
   readonly results: readonly number[];
 }
 
-/** Of a memory, in pages; of a table, in entries. */
+/** Sizes of a memory are in pages, those of a table in entries. */
 export interface SizeLimits {
   readonly initial: number;
   readonly maximum: number | undefined;
@@ -44,7 +46,7 @@ export interface ModuleExport {
   readonly index: number;
 }
 
-/** A section as it stands in the bytes, with its number and length before it. */
+/** A section's place in the bytes. `start` is where its number and length begin. */
 export interface Section {
   readonly id: number;
   readonly name: string;
@@ -57,7 +59,7 @@ export interface ModuleShape {
   readonly types: FunctionType[];
   /** The first import, as `module.name`. */
   firstImport: string | undefined;
-  /** The number of the type of each function. */
+  /** The index of the type of each function. */
   readonly functions: number[];
   readonly tables: TableShape[];
   readonly memories: SizeLimits[];
@@ -66,10 +68,10 @@ export interface ModuleShape {
   segments: number;
   /** Functions that have code. */
   bodies: number;
-  /** Bytes of the largest function, and local variables of all together. */
+  /** Bytes of the largest function, and local variables of all functions together. */
   largestFunctionBytes: number;
   locals: number;
-  /** The section that is being read: where a malformed module went wrong. */
+  /** The section that is being read, which says where a malformed module went wrong. */
   place: string;
 }
 
@@ -78,7 +80,7 @@ const EXPORT_KINDS: readonly ExportKind[] = ["function", "table", "memory", "glo
 
 interface SectionKind {
   readonly name: string;
-  /** Sections stand in this order, each at most once. */
+  /** Sections must come in this order, each at most once. */
   readonly order: number;
   read(reader: ByteReader, shape: ModuleShape): void;
 }
@@ -116,7 +118,10 @@ export function emptyShape(): ModuleShape {
   };
 }
 
-/** Reads everything behind the header into `shape`. Throws the errors of this folder. */
+/**
+ * Reads everything after the header into `shape`.
+ * @throws {MalformedModuleError | UnknownFeatureError}
+ */
 export function readModule(bytes: Uint8Array, shape: ModuleShape): void {
   const reader: ByteReader = { bytes, at: HEADER_BYTES, end: bytes.length };
   let order = 0;
@@ -159,7 +164,7 @@ function readValueTypes(reader: ByteReader): number[] {
   return types;
 }
 
-/** Reads as far as the first one: there may be none. */
+/** Reads only the first import, because none is allowed. */
 function readImports(reader: ByteReader, shape: ModuleShape): void {
   if (readU32(reader) === 0) return;
   shape.firstImport = `${readName(reader)}.${readName(reader)}`;
@@ -182,7 +187,7 @@ function readMemories(reader: ByteReader, { memories }: ModuleShape): void {
 
 function readLimits(reader: ByteReader): SizeLimits {
   const flags = readByte(reader);
-  // 2 is shared, 4 has 64-bit addresses, 8 has pages of another size.
+  // 2 means shared, 4 means 64-bit addresses, 8 means custom page sizes.
   if (flags > 1) {
     throw new UnknownFeatureError(reader.at, `limits of kind 0x0${flags.toString(16)}`);
   }
@@ -208,7 +213,7 @@ function readExports(reader: ByteReader, { exports }: ModuleShape): void {
   }
 }
 
-/** Of segments only their number matters. */
+/** Only the number of segments matters. */
 function readSegments(reader: ByteReader, shape: ModuleShape): void {
   shape.segments += readU32(reader);
   skipRest(reader);

@@ -1,4 +1,4 @@
-/** What operators are told about WebAssembly calls under way in one process. */
+/** What operators see of WebAssembly calls under way in one process. */
 
 export interface ModulesMeasure {
   /** Processes that run modules. */

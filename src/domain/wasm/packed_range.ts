@@ -1,6 +1,7 @@
 /**
- * Where a module says its output is: `(output_ptr << 32) | output_len`, both without a sign.
- * Spec: "Entrypoint return".
+ * Unpacks where a module's output is: `(output_ptr << 32) | output_len`, both unsigned.
+ *
+ * See docs/reference/modules.md.
  */
 
 export interface MemoryRange {
@@ -8,13 +9,13 @@ export interface MemoryRange {
   readonly length: number;
 }
 
-/** `packed` is any 64-bit number; as a signed one it is taken by its bits. */
+/** `packed` is any 64-bit number. Of a signed one the bits count. */
 export function unpackRange(packed: bigint): MemoryRange {
   const bits = BigInt.asUintN(64, packed);
   return { pointer: Number(bits >> 32n), length: Number(bits & 0xffff_ffffn) };
 }
 
-/** Whether the range lies within a memory of so many bytes. */
+/** Whether the range lies within a memory of that many bytes. */
 export function isWithinMemory({ pointer, length }: MemoryRange, memoryBytes: number): boolean {
   return pointer + length <= memoryBytes;
 }

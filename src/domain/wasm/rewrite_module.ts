@@ -1,8 +1,10 @@
 /**
- * The bytes of a module as they are kept. Its memory and tables have the largest size they may
- * reach written into them. Its memory is an import, the only one, so that whoever runs it can use
- * one memory for many calls, wiped in between, which costs far less than a new one each time.
- * Custom sections are left out, except the names of functions, which make traps readable.
+ * Rewrites an uploaded module into the bytes that are kept.
+ *
+ * The largest sizes of its memory and tables are written into it. Its memory becomes its only
+ * import, so that a runner can use one memory for many calls and wipe it in between, which is
+ * far cheaper than a new memory each time. Custom sections are dropped, except function names,
+ * which make traps readable.
  */
 
 import {
@@ -27,10 +29,10 @@ const HAS_MAXIMUM = 1;
 /** The kind of an import or export that is a memory. */
 const MEMORY_KIND = 2;
 
-/** What a kept module imports: a memory of this name, from a module without a name. */
+/** A kept module imports a memory of this name, from a module with an empty name. */
 export const MEMORY_IMPORT = "memory";
 
-/** `shape` is that of `bytes`, which has no imports and is within all limits. */
+/** `shape` must be that of `bytes`, which has no imports and is within all limits. */
 export function rewriteModule(bytes: Uint8Array, shape: ModuleShape): Uint8Array<ArrayBuffer> {
   const parts: Uint8Array[] = [bytes.subarray(0, HEADER_BYTES)];
   for (const { id, name, start, end } of shape.sections) {
@@ -50,8 +52,8 @@ export function rewriteModule(bytes: Uint8Array, shape: ModuleShape): Uint8Array
 }
 
 /**
- * The size of the memory of a kept module, in pages, and the largest it may reach. `bytes` are
- * those that {@link rewriteModule} gave.
+ * The initial and the maximum memory size of a kept module, in pages. `bytes` must come from
+ * {@link rewriteModule}.
  */
 export function memoryOfKept(bytes: Uint8Array): { initial: number; maximum: number } {
   const reader: ByteReader = { bytes, at: HEADER_BYTES, end: bytes.length };
@@ -59,10 +61,10 @@ export function memoryOfKept(bytes: Uint8Array): { initial: number; maximum: num
     skipBytes(reader, readU32(reader));
   }
   readU32(reader); // The length of the section.
-  readU32(reader); // One import.
+  readU32(reader); // The number of imports, which is 1.
   readName(reader);
   readName(reader);
-  skipBytes(reader, 2); // Its kind, and that it has a maximum.
+  skipBytes(reader, 2); // The import's kind, and the flag that it has a maximum.
   return { initial: readU32(reader), maximum: readU32(reader) };
 }
 

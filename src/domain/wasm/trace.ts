@@ -1,13 +1,15 @@
 /**
- * What is told of calls of modules to operators who ask for it. Bounded, and nothing of what a
- * module was given or has returned: not the state, not the data, not the text of an error.
+ * Traces of module calls, for operators who ask for them.
+ *
+ * Traces are bounded. They contain nothing that a module was given or returned: no state, no
+ * data, no error text.
  */
 
 export type CallPurpose = "read" | "rebuild" | "write" | "implication";
-/** `ok`, or what stopped the last of the calls. */
+/** `ok`, or what stopped the last call. */
 export type CallEnd = string;
 
-/** Calls of one function in a row: of a fold there may be many. */
+/** Consecutive calls of one function; a fold may make many. */
 export interface ModuleTrace {
   /** ISO 8601 UTC. */
   readonly at: string;
@@ -15,10 +17,10 @@ export interface ModuleTrace {
   readonly blob: string;
   readonly version: number;
   readonly entrypoint: string;
-  /** Of the first event. */
+  /** Type of the first event. */
   readonly event_type: string;
   readonly calls: number;
-  /** With the wait for its turn. */
+  /** Includes the time that the calls waited for their turn. */
   readonly milliseconds: number;
   readonly input_bytes: number;
   readonly output_bytes: number;

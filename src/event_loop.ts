@@ -18,8 +18,12 @@ export interface LoopTurns {
    * old.
    */
   yieldBriefly(): Promise<void>;
-  /** Reports network input: the runtime has just polled. */
-  sawNetwork(): void;
+  /**
+   * Called for each request before it is answered. A client that sends many requests ahead keeps
+   * the loop busy from what was read before, so nobody else's input is polled. Then this gives a
+   * promise to wait for, of a network poll; undefined while polls are frequent.
+   */
+  admit(): Promise<void> | undefined;
 }
 
 /** The runtime's primitives, and a monotonic clock in milliseconds. */
@@ -46,6 +50,7 @@ export function openLoopTurns(loop: Loop): LoopTurns {
   let lookedMs = loop.nowMs();
   let looking: Promise<void> | undefined;
   let waiting: (() => void)[] = [];
+  let isTimed = false;
 
   async function lookNow(): Promise<void> {
     for (let looks = 0; looks < LOOKS; looks++) await loop.elsewhere();
@@ -75,8 +80,18 @@ export function openLoopTurns(loop: Loop): LoopTurns {
       const isDue = looking !== undefined || loop.nowMs() - lookedMs > LOOK_MS_MAX;
       return isDue ? looking ??= lookNow() : loop.next();
     },
-    sawNetwork() {
-      lookedMs = loop.nowMs();
+    admit() {
+      const now = loop.nowMs();
+      if (isTimed) return now - lookedMs > LOOK_MS_MAX ? looking ??= lookNow() : undefined;
+      // The first request after a while was just polled. The runtime polls timers together with
+      // the network, so this one fires in time only if the network is polled, too.
+      isTimed = true;
+      lookedMs = now;
+      loop.soon(() => {
+        isTimed = false;
+        lookedMs = loop.nowMs();
+      });
+      return undefined;
     },
   };
 }

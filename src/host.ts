@@ -40,7 +40,7 @@ export interface Host {
    */
   yieldBriefly(): Promise<void>;
   /** To be called for each incoming request. */
-  sawNetwork(): void;
+  admit(): Promise<void> | undefined;
   /** The current span as a `traceparent`; absent without tracing. */
   traceparent?(): string | undefined;
   /**

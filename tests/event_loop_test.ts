@@ -51,15 +51,42 @@ Deno.test("after that, all who would go on wait until another thread has done so
   assert.deepEqual(asked, ["elsewhere", "elsewhere", "next"]);
 });
 
-Deno.test("a request that comes in counts as a look", () => {
+Deno.test("the first request after a while counts as a poll, and asks for a timer", () => {
   const { loop, asked, turns } = openTestLoop();
   loop.now = 7;
-  turns.sawNetwork();
+  assert.equal(turns.admit(), undefined);
   loop.now = 15;
   void turns.yieldBriefly();
   loop.now = 15.1;
   void turns.yieldBriefly();
-  assert.deepEqual(asked, ["next", "elsewhere"]);
+  assert.deepEqual(asked, ["soon", "next", "elsewhere"]);
+});
+
+Deno.test("requests are answered at once while timers fire in time, however many come", async () => {
+  const { loop, asked, come, turns } = openTestLoop();
+  for (let times = 0; times < 100; times++) {
+    loop.now += 1;
+    assert.equal(turns.admit(), undefined);
+    if (times % 2 === 1) await come();
+  }
+  assert.deepEqual(asked, Array(50).fill("soon"));
+});
+
+Deno.test("requests wait for a poll where a timer does not fire: they keep the loop busy", async () => {
+  const { loop, asked, come, turns } = openTestLoop();
+  assert.equal(turns.admit(), undefined);
+  loop.now = 8;
+  assert.equal(turns.admit(), undefined);
+  loop.now = 8.1;
+  let admitted = 0;
+  for (let times = 0; times < 3; times++) void turns.admit()!.then(() => admitted++);
+  await come();
+  await come();
+  assert.equal(admitted, 0, "the timer came first, then one of two polls");
+  await come();
+  assert.equal(admitted, 3);
+  assert.equal(turns.admit(), undefined);
+  assert.deepEqual(asked, ["soon", "elsewhere", "elsewhere", "soon"]);
 });
 
 Deno.test("who waits for rest goes on with a timer that rings on time", async () => {

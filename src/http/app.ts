@@ -120,7 +120,8 @@ export function createApp(service: Service, host: Host, options: AppOptions): Ap
 
   // The gate comes before Hono, which would double the cost of a shed request.
   async function fetch(request: Request, connection?: Connection): Promise<Response> {
-    host.sawNetwork();
+    const poll = host.admit();
+    if (poll !== undefined) await poll;
     const address = parseAddress(request.url);
     const path = address.segments && findPath(address.segments);
     const isGated = path === undefined || !ALWAYS_ANSWERED.has(path.path);

@@ -2,12 +2,17 @@
  * Chooses which waiting transactions the embedded engine commits together.
  *
  * Setting the rows of a group runs on the request thread without a pause, so a group has a limit in
- * rows. A transaction above that limit goes alone, and at most every second group is such a one:
- * small writes that arrive meanwhile wait for one large transaction, never for a queue of them.
+ * rows. A transaction above that limit goes alone, and at most every second group is such a one.
+ * Half of each other group is for small transactions. So a small write waits for one large
+ * transaction, never for a queue of them, and no flood of small ones holds up the rest.
  */
 
 /** Rows that one group sets; a single transaction may set more. */
 export const GROUP_ROWS_MAX = 2_000;
+/** A transaction of so few rows is one or a few writes of a client. */
+export const SMALL_ROWS_MAX = 32;
+/** Rows of a group that such transactions have for themselves. */
+const SMALL_SHARE_ROWS = GROUP_ROWS_MAX / 2;
 /** The commit stamp has two bytes for the order within a group. */
 export const GROUP_TRANSACTIONS_MAX = 10_000;
 
@@ -33,25 +38,26 @@ export function openGroupChooser<T>(rowsOf: (one: T) => number): GroupChooser<T>
     return queue.splice(at, 1);
   }
 
-  function takeSmall(queue: T[]): T[] {
-    const group: T[] = [];
-    const left: T[] = [];
+  function takeFitting(queue: T[]): T[] {
+    const taken = new Set<T>();
     let rows = 0;
-    let hasLarge = false;
-    // Bounded: by the queue, which has at most one transaction for each request under way.
-    for (const one of queue) {
-      const own = rowsOf(one);
-      if (own > GROUP_ROWS_MAX) hasLarge = true;
-      if (rows + own > GROUP_ROWS_MAX || group.length === GROUP_TRANSACTIONS_MAX) left.push(one);
-      else {
+    const take = (rowsMax: number, ownMax: number) => {
+      // Bounded: by the queue, which has at most one transaction for each request under way.
+      for (const one of queue) {
+        const own = rowsOf(one);
+        if (own > ownMax || rows + own > rowsMax || taken.has(one)) continue;
+        if (taken.size === GROUP_TRANSACTIONS_MAX) return;
         rows += own;
-        group.push(one);
+        taken.add(one);
       }
-    }
-    if (group.length === 0) return takeLarge(queue);
-    isLargeNext = hasLarge;
+    };
+    take(SMALL_SHARE_ROWS, SMALL_ROWS_MAX);
+    take(GROUP_ROWS_MAX, GROUP_ROWS_MAX);
+    if (taken.size === 0) return takeLarge(queue);
+    isLargeNext = queue.some((one) => rowsOf(one) > GROUP_ROWS_MAX);
+    const left = queue.filter((one) => !taken.has(one));
     queue.splice(0, queue.length, ...left);
-    return group;
+    return [...taken];
   }
 
   return {
@@ -61,7 +67,7 @@ export function openGroupChooser<T>(rowsOf: (one: T) => number): GroupChooser<T>
         return queue.splice(0);
       }
       const isLarge = isLargeNext && queue.some((one) => rowsOf(one) > GROUP_ROWS_MAX);
-      return isLarge ? takeLarge(queue) : takeSmall(queue);
+      return isLarge ? takeLarge(queue) : takeFitting(queue);
     },
   };
 }

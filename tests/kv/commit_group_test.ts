@@ -11,10 +11,11 @@ import {
 const LARGE = GROUP_ROWS_MAX + 1;
 
 /** The groups in which these are committed, where nothing arrives meanwhile. */
-function groupsOf(queue: number[]): number[][] {
-  const chooser = openGroupChooser<number>((rows) => rows);
+function groupsOf(rows: readonly number[]): number[][] {
+  const chooser = openGroupChooser<{ rows: number }>((one) => one.rows);
+  const queue = rows.map((rows) => ({ rows }));
   const groups: number[][] = [];
-  while (queue.length > 0) groups.push(chooser.take(queue));
+  while (queue.length > 0) groups.push(chooser.take(queue).map((one) => one.rows));
   return groups;
 }
 
@@ -22,8 +23,14 @@ const CASES: readonly (readonly [string, number[], number[][]])[] = [
   ["a single small one goes at once", [3], [[3]]],
   ["a single large one goes alone", [LARGE], [[LARGE]]],
   ["what fits together goes together", [1, 2, 3], [[1, 2, 3]]],
-  ["a group is full at its last row", [1_999, 1, 1], [[1_999, 1], [1]]],
-  ["what does not fit lets smaller ones pass", [1_500, 600, 2], [[1_500, 2], [600]]],
+  ["a group is full at its last row", [1_960, 40, 40], [[1_960, 40], [40]]],
+  ["what does not fit lets smaller ones pass", [1_500, 600, 40], [[1_500, 40], [600]]],
+  ["small ones go before the rest", [1_500, 480, 500, 6], [[6, 1_500, 480], [500]]],
+  [
+    "small ones have half of a group for themselves, and what is left of the other half",
+    [1_990, ...Array(70).fill(30)],
+    [Array(66).fill(30), [30, 30, 30, 30], [1_990]],
+  ],
   ["small ones go before a large one", [LARGE, 1, 2], [[1, 2], [LARGE]]],
   ["large ones go one at a time", [LARGE, LARGE + 1], [[LARGE], [LARGE + 1]]],
   [
@@ -35,18 +42,19 @@ const CASES: readonly (readonly [string, number[], number[][]])[] = [
 
 for (const [name, queue, expected] of CASES) {
   Deno.test(`commit groups: ${name}`, () => {
-    assert.deepEqual(groupsOf([...queue]), expected);
+    assert.deepEqual(groupsOf(queue), expected);
   });
 }
 
 Deno.test("commit groups: a small transaction waits for one large one, however many come", () => {
-  const chooser = openGroupChooser<number>((rows) => rows);
-  const queue = [LARGE, LARGE, LARGE];
+  const chooser = openGroupChooser<{ rows: number }>((one) => one.rows);
+  const queue = [LARGE, 1_000, LARGE].map((rows) => ({ rows }));
   for (let round = 0; round < 50; round++) {
-    queue.push(1, LARGE);
+    const small = { rows: 1 };
+    queue.push({ rows: LARGE }, { rows: 1_900 }, { rows: 1_900 }, small);
     const groups = [chooser.take(queue), chooser.take(queue)];
-    assert.equal(groups.flat().filter((rows) => rows === 1).length, 1);
-    assert.equal(groups.flat().filter((rows) => rows === LARGE).length, 1);
+    assert.ok(groups.flat().includes(small));
+    assert.equal(groups.flat().filter(({ rows }) => rows === LARGE).length, 1);
   }
 });
 
@@ -58,7 +66,7 @@ Deno.test("commit groups: a group has no more transactions than its stamps can c
 Deno.test("commit groups: each transaction is taken once, within the limit or alone", () => {
   const rows = fc.oneof(fc.nat(50), fc.nat(GROUP_ROWS_MAX), fc.integer({ min: 2_001, max: 9_000 }));
   fc.assert(fc.property(fc.array(rows, { maxLength: 60 }), (queue) => {
-    const groups = groupsOf([...queue]);
+    const groups = groupsOf(queue);
     assert.deepEqual(groups.flat().toSorted((a, b) => a - b), queue.toSorted((a, b) => a - b));
     for (const group of groups) {
       const sum = group.reduce((total, one) => total + one, 0);

@@ -41,7 +41,7 @@ export function fakeHost(seed = "daybook"): FakeHost {
     },
     yieldTurn: () => new Promise((resolve) => setImmediate(resolve)),
     yieldBriefly: () => new Promise((resolve) => setImmediate(resolve)),
-    sawNetwork() {},
+    admit: () => undefined,
     randomBytes(length) {
       const bytes = new Uint8Array(length);
       for (let at = 0; at < length; at += 32) {

@@ -42,6 +42,11 @@ const IDLE_MS_MAX = 0.4;
 /** The same in turns, for a clock that stands still. */
 const IDLE_TURNS_MAX = 300;
 /**
+ * Milliseconds that writes wait for running transactions to end. There may always be one running:
+ * other tenants' are counted too, and some are large.
+ */
+const CHANGE_MS_MAX = 10;
+/**
  * The most commits that skip waiting. After 1, 2, 3 waits in vain in a row, 1, 3, 7 commits
  * skip it, and so on.
  */
@@ -67,11 +72,14 @@ export function openGathering(nowMs: () => number): Gathering {
   let expected = 1;
   let isOutdated = false;
   let wait: Wait | undefined;
+  /** When the writes that wait were first looked at beside a running transaction. */
+  let besideMs: number | undefined;
   let skipped = 0;
   let toSkip = 0;
 
   function commit(): "commit" {
     wait = undefined;
+    besideMs = undefined;
     isOutdated = true;
     return "commit";
   }
@@ -110,7 +118,11 @@ export function openGathering(nowMs: () => number): Gathering {
         skipped = toSkip = 0;
         return commit();
       }
-      if (underWay > 0) return "next_change";
+      if (underWay > 0) {
+        const now = nowMs();
+        besideMs ??= now;
+        return now - besideMs < CHANGE_MS_MAX ? "next_change" : commit();
+      }
       if (toSkip > 0) {
         toSkip--;
         return commit();

@@ -51,7 +51,7 @@ Deno.test("as many are waited for as were writing around the last commit", () =>
 });
 
 Deno.test("what comes beside a transaction waits until that has ended, or all are there", () => {
-  const { look, begin, end } = openTimed(1_000);
+  const { look, begin, end } = openTimed(1);
   assert.equal(look(5), "commit");
   begin(5);
   end(5, 5);
@@ -59,6 +59,19 @@ Deno.test("what comes beside a transaction waits until that has ended, or all ar
   begin(10);
   for (let turn = 0; turn < 3; turn++) assert.equal(look(5), "next_change");
   assert.equal(look(10), "commit", "as many as are known are there");
+});
+
+Deno.test("what comes beside transactions that never end all at once waits for ten milliseconds", () => {
+  const { look, begin, end } = openTimed(1);
+  assert.equal(look(60), "commit");
+  begin(60);
+  for (let turn = 0; turn < 10; turn++) {
+    begin(1);
+    end(1, 1);
+    assert.equal(look(1), "next_change");
+  }
+  assert.equal(look(1), "commit");
+  assert.equal(look(1), "next_change", "the next one has ten milliseconds of its own");
 });
 
 Deno.test("two halves that overtake each other are known for one", () => {

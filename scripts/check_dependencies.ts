@@ -3,7 +3,7 @@
  * answers, that none has a known vulnerability (`deno audit`). Prints what it found; exits 1.
  */
 
-import { checkDependencies } from "./checks/dependency_rules.ts";
+import { ARCHITECTURE, checkDependencies } from "./checks/dependency_rules.ts";
 import { readSources, reportAndExit } from "./checks/source_tree.ts";
 
 const AUDIT_MS_MAX = 30_000;
@@ -37,7 +37,7 @@ const { imports } = await readJson("deno.json");
 const manifest = {
   imports,
   lock: await readJson("deno.lock"),
-  map: await Deno.readTextFile("src/README.md"),
+  architecture: await Deno.readTextFile(ARCHITECTURE),
 };
 const sources = await readSources(["main.ts", "src", "tests", "scripts"]);
 const faults = checkDependencies(manifest, sources);

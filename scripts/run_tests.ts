@@ -1,14 +1,15 @@
 /**
  * `deno task test`: all tests, in lanes that run at once: those that start servers; what only
  * computes; the same product on FoundationDB, suite by suite, each in a process of its own. Most of
- * the time each of them waits. The last lines name what failed and count everything. `deno task ok`
- * has checked the types before.
+ * the time each of them waits. Messages of failures are short (`tests/short_failures.ts`). The last
+ * lines name what failed and count everything. `deno task ok` has checked the types before.
  * Where `fdbserver`, `fdbcli` and `libfdb_c.so` are installed, or FDB_CLUSTER_FILE names a cluster,
  * that is a real cluster; else it says which suites were skipped and why. With arguments it is
  * `deno test` with them.
  */
 
 import { missingForCluster, startCluster } from "../tests/support/cluster_process.ts";
+import { shortenFailures } from "./tests/short_failures.ts";
 import { CLUSTER_SUITES, MEMORY_SUITES, ordinaryTests, type Suite } from "./tests/suites.ts";
 import { addSummaries, formatSummary, readSummary, type Summary } from "./tests/summary.ts";
 
@@ -41,10 +42,12 @@ async function runTests(
   }, SUITE_SECONDS_MAX * 1000);
   const decoder = new TextDecoder();
   let output = "";
-  for await (const bytes of child.stdout) {
+  const short = shortenFailures(async (bytes) => {
     await write(bytes);
     output = (output + decoder.decode(bytes, { stream: true })).slice(-100_000);
-  }
+  });
+  for await (const bytes of child.stdout) await short.write(bytes);
+  await short.end();
   const { success } = await child.status;
   clearTimeout(timer);
   return readSummary(output, success);

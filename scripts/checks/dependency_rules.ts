@@ -1,6 +1,6 @@
 /**
  * What every package has to be: pinned to one version, locked by a hash of its bytes, used, named
- * in the map with a reason, and not among what reaches the product where it is for tests only.
+ * in `ARCHITECTURE.md` with a reason, and not imported by the product where it is for tests only.
  */
 
 import { importsOf } from "./imports.ts";
@@ -15,12 +15,14 @@ export interface Manifest {
     readonly specifiers: Readonly<Record<string, string>>;
     readonly npm: Readonly<Record<string, { readonly integrity?: string }>>;
   };
-  /** `src/README.md`. */
-  readonly map: string;
+  /** `ARCHITECTURE.md`. */
+  readonly architecture: string;
 }
 
 const PINNED = /^npm:(?:@[\w.-]+\/)?[\w.-]+@\d+\.\d+\.\d+(?:-[\w.]+)?(?:\/[\w./-]+)?$/;
 const INTEGRITY = /^sha512-[A-Za-z0-9+/]{86}==$/;
+/** Where the reasons are. */
+export const ARCHITECTURE = "ARCHITECTURE.md";
 const SECTION = "## Dependencies";
 const NOT_SHIPPED = /^(?:tests|scripts|bench|tests and bench) only\b/;
 
@@ -30,10 +32,10 @@ interface Reason {
 }
 
 export function checkDependencies(
-  { imports, lock, map }: Manifest,
+  { imports, lock, architecture }: Manifest,
   sources: readonly Source[],
 ): Fault[] {
-  const reasons = reasonsOf(map);
+  const reasons = reasonsOf(architecture);
   const uses = usesOf(imports, sources);
   const faults: Fault[] = [];
   for (const [name, specifier] of Object.entries(imports)) {
@@ -44,7 +46,7 @@ export function checkDependencies(
       tell("locked", "is not in deno.lock. Run: deno install");
     }
     if (!uses.has(name)) tell("used", "nothing imports it");
-    if (!reasons.has(name)) tell("reason", `src/README.md does not say why, under '${SECTION}'`);
+    if (!reasons.has(name)) tell("reason", `${ARCHITECTURE} does not say why, under '${SECTION}'`);
   }
   return [...faults, ...lockFaults(lock), ...reasonFaults(imports, reasons, uses)];
 }
@@ -68,7 +70,7 @@ function reasonFaults(
   const faults: Fault[] = [];
   for (const [name, { line, text }] of reasons) {
     const tell = (rule: string, message: string) =>
-      faults.push({ path: "src/README.md", line, rule, message: `${name}: ${message}` });
+      faults.push({ path: ARCHITECTURE, line, rule, message: `${name}: ${message}` });
     if (!(name in imports)) tell("stale_reason", "is no package of deno.json");
     const product = uses.get(name)?.find((path) => path === "main.ts" || path.startsWith("src/"));
     if (NOT_SHIPPED.test(text) && product !== undefined) {
@@ -79,10 +81,10 @@ function reasonFaults(
 }
 
 /** Rows `| \`name\`, \`name\` | why |` of the section. */
-function reasonsOf(map: string): Map<string, Reason> {
+function reasonsOf(architecture: string): Map<string, Reason> {
   const reasons = new Map<string, Reason>();
   let isInside = false;
-  for (const [index, text] of map.split("\n").entries()) {
+  for (const [index, text] of architecture.split("\n").entries()) {
     if (text.startsWith("## ")) isInside = text === SECTION;
     const [, names, why] = isInside ? text.split("|").map((cell) => cell.trim()) : [];
     if (why === undefined) continue;

@@ -1,6 +1,7 @@
 /**
  * What a real server prints in a run full of refusals, failures and hostile texts: nothing but
- * lines of JSON and what it tells people, and no secret of anybody. Decided in "Operations".
+ * lines of JSON and what it tells people, and no secret of anybody.
+ * See docs/reference/monitoring.md.
  */
 
 import assert from "node:assert/strict";

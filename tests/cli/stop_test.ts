@@ -1,7 +1,7 @@
 /**
  * SIGTERM to a real server in the middle of everything: writers, readers that do not read, bodies
  * that do not end, modules that spin, workers with thousands of things to do, a receiver that never
- * answers. It ends in time, with 0, and has told no lie. Decided in "Operations".
+ * answers. It ends in time, with 0, and has told no lie.
  */
 
 import assert from "node:assert/strict";

@@ -1,7 +1,7 @@
 /**
  * The load of an outage run: clients of several nodes that write on through outages and judge
  * every answer. A keyed write is repeated, on any node, until its fate is known; an unkeyed one
- * is sent once. Spec: "Idempotency key lifecycle"; decisions: "Store unreachable".
+ * is sent once. See docs/reference/writing.md and docs/reference/errors.md.
  */
 
 import type { WriteReply } from "../crash/api.ts";

@@ -1,6 +1,6 @@
 /**
  * Implications that modules compute, from the write that sets them off to the events implied.
- * Decisions, section 11; spec: "Implication entries", "Implication output".
+ * See docs/reference/reactions.md and docs/reference/modules.md.
  */
 
 import assert from "node:assert/strict";

@@ -1,6 +1,6 @@
 /**
  * Sagas whose events modules have a say in: a handler that refuses fails the step, and what modules
- * imply follows. Decisions, sections 10, 11 and 13.
+ * imply follows. See docs/reference/sagas.md and docs/reference/modules.md.
  */
 
 import assert from "node:assert/strict";

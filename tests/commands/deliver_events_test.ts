@@ -1,4 +1,4 @@
-/** Deliveries from the write to the receiver's answer. Decisions, section 14. */
+/** Deliveries from the write to the receiver's answer. See docs/reference/listeners.md. */
 
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";

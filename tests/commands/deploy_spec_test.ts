@@ -1,4 +1,4 @@
-/** Spec: "Versioning" and the deploy endpoint. */
+/** Deploying a spec, and its versions. See docs/reference/specs.md. */
 
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../src/domain/json.ts";

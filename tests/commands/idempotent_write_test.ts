@@ -1,4 +1,4 @@
-/** Spec: "Idempotency key lifecycle": every row, through the service. */
+/** The life of an idempotency key through the service. See docs/reference/writing.md. */
 
 import assert from "node:assert/strict";
 import type { Tenant } from "../../src/domain/tenant.ts";

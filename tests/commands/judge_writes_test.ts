@@ -1,7 +1,7 @@
 /**
- * Decisions, section 10: "A handler runs at write time against the current state: its `error`
- * object refuses the write with 422". Whatever races, each stored event was taken on the state that
- * it follows.
+ * A module that is a handler runs at write time on the current state, and its `error` object
+ * refuses the write with 422. Whatever races, each stored event was accepted on the state that it
+ * follows. See docs/reference/modules.md.
  */
 
 import assert from "node:assert/strict";

@@ -1,4 +1,4 @@
-/** Spec: "Error record": stored at a 5xx, retrievable for 24 hours, then 404. */
+/** Error records: stored at a 5xx, found for 24 hours, then 404. See docs/reference/errors.md. */
 
 import assert from "node:assert/strict";
 import type { Engine } from "../../src/kv/engine.ts";

@@ -1,4 +1,4 @@
-/** Deliveries that are over and are asked for again. Decisions, section 14. */
+/** Deliveries that are over and are asked for again. See docs/reference/listeners.md. */
 
 import assert from "node:assert/strict";
 import { limits } from "../../src/domain/limits.ts";

@@ -1,7 +1,7 @@
 /**
  * Several processes with one limit, in a time of their own: how far what they admit together is
  * from what one process would admit, whatever their clocks say and however the load is spread.
- * Decided in "Limits and plans": "Across nodes the total stays within 5% of the limit".
+ * Across nodes the total stays within 5% of the limit (docs/reference/limits.md).
  */
 
 import assert from "node:assert/strict";

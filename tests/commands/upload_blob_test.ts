@@ -1,6 +1,6 @@
 /**
- * Blobs: versions, pins and the moment of switching. Spec: "POST /_admin/blobs"; decisions, section
- * 19: "the same bytes again return the same version".
+ * Blobs: versions, pins and the moment of switching. The same bytes again give the
+ * same version. See docs/reference/modules.md.
  */
 
 import assert from "node:assert/strict";

@@ -1,4 +1,7 @@
-/** Spec: "POST /{type}/{id}/{event}", batch, atomic; OCC and idempotency inside the transaction. */
+/**
+ * Single, batch and atomic writes, with OCC and idempotency inside of the transaction.
+ * See docs/reference/writing.md.
+ */
 
 import assert from "node:assert/strict";
 import type { Tenant } from "../../src/domain/tenant.ts";

@@ -1,6 +1,7 @@
 /**
  * What one node changes, the other acts on: within five seconds where it may remember, at once
- * where it may not. Decisions: "Revocation works at once on the node that took it, within 5 s".
+ * where it may not. A key that is revoked stops at once on the node that was told,
+ * and within 5 s on the others.
  */
 
 import assert from "node:assert/strict";

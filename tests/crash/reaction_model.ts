@@ -1,7 +1,7 @@
 /**
  * Judges what the service has written by itself: pure functions over the journals. Each event that
- * was set off is there once, with what must stand in it; what must not be there, is not. Spec:
- * "Implications", scheduled events, sagas: decisions of exactly once and of cancelling.
+ * was set off is there once, with what must stand in it; what must not be there, is not. See
+ * docs/reference/reactions.md and docs/reference/sagas.md.
  */
 
 import { ACTOR } from "./api.ts";

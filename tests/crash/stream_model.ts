@@ -1,7 +1,7 @@
 /**
  * What each stream must hold, and the judgement of what a restarted server shows of it: pure
- * functions over the journal and the listed entries. Spec: "Event chain hash", idempotency life
- * cycle, atomic and batch writes "all or none".
+ * functions over the journal and the listed entries. See docs/reference/audit.md for
+ * the hash chain; batch and atomic writes are there wholly or not at all.
  */
 
 import { createHash } from "node:crypto";

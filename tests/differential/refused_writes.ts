@@ -1,5 +1,5 @@
 /**
- * Writes that are refused, one row for each reason the contract and the decisions give. They take
+ * Writes that are refused, one row for each reason that docs/reference/ gives. They take
  * turns, so that a trace holds each of them equally often.
  */
 

@@ -103,7 +103,7 @@ async function readRaws(
   return raws;
 }
 
-/** Spec: "Event chain hash". */
+/** The hash chain: docs/reference/audit.md. */
 function chainTip(raws: readonly string[]): string {
   let tip = "";
   for (const raw of raws) tip = createHash("sha256").update(tip).update(raw).digest("hex");

@@ -151,7 +151,7 @@ function eventsOf(spec: any, type: string): any {
   return spec.aggregate_types[type].events;
 }
 
-/** Each changes a version so that it breaks senders. Spec: "Blocked changes". */
+/** Each changes a version so that it breaks senders. See docs/reference/specs.md. */
 const BLOCKED: readonly Change[] = [
   // deno-lint-ignore no-explicit-any -- as above
   (spec: any) => delete spec.aggregate_types.basket,

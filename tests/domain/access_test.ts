@@ -1,8 +1,8 @@
-/** The tiers of the contract's Limits section, and the one for running it oneself. */
+/** The tiers of docs/reference/limits.md, and the one for running it oneself. */
 
 import { deepEqual } from "node:assert/strict";
 import { TIERS } from "../../src/domain/access.ts";
 
-Deno.test("TIERS are the four of the contract and `unlimited`", () => {
+Deno.test("TIERS are the four of the reference and `unlimited`", () => {
   deepEqual(TIERS, ["free", "hobby", "pro", "scale", "unlimited"]);
 });

@@ -1,4 +1,4 @@
-/** Spec: "Event (as stored and as listed)"; the field order is part of the format. */
+/** The event as stored and as listed; the order of its fields is part of the format. */
 
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";

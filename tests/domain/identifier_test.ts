@@ -1,4 +1,4 @@
-/** Spec: "Identifiers". The golden cases are the table of the contract, row by row. */
+/** Identifiers: the golden cases are the rows of the table in docs/reference/identifiers.md. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";

@@ -1,9 +1,12 @@
-/** The numbers of the contract, written down a second time: a slip of the hand must not pass. */
+/**
+ * The numbers of docs/reference/limits.md, written down a second time: a slip of the hand must not
+ * pass.
+ */
 
 import assert from "node:assert/strict";
 import { limits } from "../../src/domain/limits.ts";
 
-Deno.test("limits holds the numbers of the contract's Limits section", () => {
+Deno.test("limits holds the numbers of the reference", () => {
   assert.equal(limits.eventDataBytesMax, 102_400);
   assert.equal(limits.batchEventsMax, 10_000);
   assert.equal(limits.specBytesMax, 1_048_576);

@@ -1,4 +1,4 @@
-/** Pages of lists. Decided in "Reads": default 50, at most 200, `truncated` exact. */
+/** Pages of lists. Default 50, at most 200, `truncated` exact. */
 
 import assert from "node:assert/strict";
 import { checkStart, cutPage, listPage, pageLimit } from "../../src/domain/list_page.ts";

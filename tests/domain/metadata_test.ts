@@ -1,4 +1,4 @@
-/** Spec: "Write metadata (client-writable)"; every line of "Checking a write" on metadata. */
+/** The metadata that a client may write, and every refusal of it: docs/reference/writing.md. */
 
 import assert from "node:assert/strict";
 import { checkMetadata } from "../../src/domain/metadata.ts";

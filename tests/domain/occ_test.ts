@@ -1,4 +1,4 @@
-/** Spec: "OCC". Small enough to try all of it. */
+/** Optimistic concurrency control: small enough to try all of it. */
 
 import assert from "node:assert/strict";
 import { meetsExpectedLength } from "../../src/domain/occ.ts";

@@ -1,4 +1,4 @@
-/** Tiers of `src/domain/plan.ts`: the tables of the contract, number by number. */
+/** Tiers of `src/domain/plan.ts`: the tables of docs/reference/limits.md, number by number. */
 
 import assert from "node:assert/strict";
 import { TIERS } from "../../src/domain/access.ts";
@@ -11,7 +11,7 @@ import {
   UNLIMITED,
 } from "../../src/domain/plan.ts";
 
-Deno.test("rates are those of the contract, for each tier", () => {
+Deno.test("rates are those of the reference, for each tier", () => {
   assert.deepEqual(RATES_PER_MINUTE, {
     free: { write: 600, read: 3_000 },
     hobby: { write: 6_000, read: 30_000 },

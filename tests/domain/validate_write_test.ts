@@ -1,4 +1,4 @@
-/** Spec: "Checks before persisting"; decided order: types, id, metadata, data. */
+/** The checks of a write, in their order: types, id, metadata, data. */
 
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../src/domain/json.ts";

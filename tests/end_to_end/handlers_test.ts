@@ -1,5 +1,5 @@
 /**
- * "Tick handlers" of the decisions through the whole product: a state, one event, the state after.
+ * Handlers through the whole product: a state, one event, the state after.
  * The details of each operation are golden cases of the domain; here each meets deploy, write,
  * storage and read.
  */

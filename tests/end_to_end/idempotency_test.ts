@@ -1,4 +1,7 @@
-/** "Idempotency key lifecycle" of the contract, state by state, and the header's own rules. */
+/**
+ * The life of an idempotency key, state by state, and the header's own rules.
+ * See docs/reference/writing.md.
+ */
 
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";

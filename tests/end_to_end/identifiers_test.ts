@@ -1,4 +1,4 @@
-/** "Identifiers" of the contract, at each of the three places where one stands. */
+/** Identifiers (docs/reference/identifiers.md), at each of the three places where one stands. */
 
 import assert from "node:assert/strict";
 import { withWorld } from "./world.ts";

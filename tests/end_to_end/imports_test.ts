@@ -1,4 +1,4 @@
-/** "Operator API" of the decisions, Import, on the wire: paths, bodies, refusals, progress. */
+/** Imports of events on the wire: paths, bodies, refusals, progress. */
 
 import assert from "node:assert/strict";
 import { readPieces } from "../../src/http/decode/file_body.ts";

@@ -1,6 +1,6 @@
 /**
  * Nobody gets at what belongs to another: each route of `PATHS`, asked for the things of one
- * instance with every credential that does not cover it. Spec: "Authentication", rules 1 to 3.
+ * instance with every credential that does not cover it. See docs/reference/basics.md.
  */
 
 import assert from "node:assert/strict";

@@ -1,4 +1,7 @@
-/** "Limits" of the contract: each with the last value that passes and the first that does not. */
+/**
+ * Limits (docs/reference/limits.md): each with the last value that passes and the first that does
+ * not.
+ */
 
 import assert from "node:assert/strict";
 import { type Case, refusal, testCases } from "./cases.ts";

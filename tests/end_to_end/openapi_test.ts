@@ -1,7 +1,7 @@
 /**
  * The whole OpenAPI document against the whole product: each documented status of each route is
  * produced by a real request, and each answer is as its documented schema says, with no field that
- * it does not name. Decided in "Operations".
+ * it does not name. See docs/reference/monitoring.md.
  */
 
 import assert from "node:assert/strict";

@@ -1,5 +1,5 @@
 /**
- * "Checking a write: order and status" of the decisions: a request with all faults from one step
+ * The order of the checks of a write: a request with all faults from one step
  * on is answered for that step. Each row mends one more fault than the row before it.
  */
 

@@ -1,4 +1,4 @@
-/** "Plan allocation" of the contract and of the decisions: every header and body by its value. */
+/** What a plan allows (docs/reference/limits.md): every header and body by its value. */
 
 import assert from "node:assert/strict";
 import { faultyEngine } from "../support/faulty_engine.ts";

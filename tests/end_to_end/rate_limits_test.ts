@@ -1,4 +1,4 @@
-/** "Rate limits" of the contract and of the decisions: every header and body by its exact value. */
+/** Rate limits (docs/reference/limits.md): every header and body by its exact value. */
 
 import assert from "node:assert/strict";
 import { type Answer, type SendOptions, withWorld, type World } from "./world.ts";

@@ -1,4 +1,4 @@
-/** Pages of short lists. Decided in "Reads": default 50, at most 200, `truncated` exact. */
+/** Pages of short lists. Default 50, at most 200, `truncated` exact. */
 
 import assert from "node:assert/strict";
 import { pageOf } from "../../src/http/list_page.ts";

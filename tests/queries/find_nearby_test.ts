@@ -1,6 +1,6 @@
 /**
  * `nearby` against a real store: what all vans were last seen at, measured one by one, is what it
- * finds, whatever they did before. Decisions, "Geo".
+ * finds, whatever they did before. See docs/reference/geo.md.
  */
 
 import assert from "node:assert/strict";

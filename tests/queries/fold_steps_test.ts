@@ -1,6 +1,6 @@
 /**
  * Folds by modules in steps: bounded in time, and what was folded is kept; each event once,
- * whatever the steps. Decisions, section 8.
+ * whatever the steps. See docs/reference/modules.md.
  */
 
 import assert from "node:assert/strict";

@@ -1,4 +1,4 @@
-/** Spec: "GET /{aggregate_type}". */
+/** Listings of aggregates: `GET /{aggregate_type}` in docs/reference/reading.md. */
 
 import assert from "node:assert/strict";
 import type { ListAggregatesRequest } from "../../src/domain/reading.ts";

@@ -1,4 +1,4 @@
-/** Spec: "GET /{aggregate_type}/{aggregate_id}"; decided: caches, budget, `?at=`. */
+/** Reads of one aggregate: caches, the budget, `?at=`. See docs/reference/reading.md. */
 
 import assert from "node:assert/strict";
 import type { JsonValue } from "../../src/domain/json.ts";

@@ -14,13 +14,13 @@ const SOUND: Manifest = {
       "@x/tests@1.0.0": { integrity: INTEGRITY },
     },
   },
-  map: [
+  architecture: [
     "| `else` | a table elsewhere |",
     "## Dependencies",
     "| Package | Why |",
     "| `hono` | carries requests |",
     "| `@x/tests` | tests only: answers |",
-    "## The files",
+    "## Where to look",
     "| `file.ts` | no package |",
   ].join("\n"),
 };
@@ -76,11 +76,14 @@ Deno.test("checkDependencies() refuses what nothing imports", () => {
 });
 
 Deno.test("checkDependencies() refuses a package without a reason, and a reason without a package", () => {
-  const map = SOUND.map.replace("`hono`", "`koa`");
-  assert.deepEqual(faultsOf({ map }), ["deno.json reason", "src/README.md stale_reason"]);
+  const architecture = SOUND.architecture.replace("`hono`", "`koa`");
+  assert.deepEqual(faultsOf({ architecture }), [
+    "deno.json reason",
+    "ARCHITECTURE.md stale_reason",
+  ]);
 });
 
 Deno.test("checkDependencies() refuses a package for tests in the product", () => {
   const sources = { ...SOURCES, "src/kv/a.ts": `import type { y } from "@x/tests/more";` };
-  assert.deepEqual(faultsOf({}, sources), ["src/README.md test_only"]);
+  assert.deepEqual(faultsOf({}, sources), ["ARCHITECTURE.md test_only"]);
 });

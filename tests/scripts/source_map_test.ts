@@ -1,4 +1,4 @@
-/** The map of the sources says what their headers say. */
+/** The list of all files, which `deno task map` prints, says what their headers say. */
 
 import assert from "node:assert/strict";
 import { drawMap, firstSentence } from "../../scripts/checks/source_map.ts";
@@ -38,4 +38,23 @@ Deno.test("drawMap() lists folders and files in order", () => {
     "|---|---|",
     "| `b.ts` | B |",
   ]);
+});
+
+Deno.test("deno task map prints a row for each file, and may write nothing", async () => {
+  const root = new URL("../../", import.meta.url);
+  const { tasks } = JSON.parse(await Deno.readTextFile(new URL("deno.json", root)));
+  const [program, ...args] = (tasks.map as string).split(" ");
+  assert.equal(program, "deno");
+  assert.ok(!args.some((argument) => /^(?:-A|--allow-all|--allow-write)/.test(argument)));
+  const { code, stdout } = await new Deno.Command(Deno.execPath(), {
+    args: [...args, "src/runners"],
+    cwd: root,
+  }).output();
+  assert.equal(code, 0);
+  const rows = new TextDecoder().decode(stdout).matchAll(/^\| `(.*\.ts)` \| ./gm);
+  const names: string[] = [];
+  for await (const { name } of Deno.readDir(new URL("src/runners", root))) {
+    if (name.endsWith(".ts")) names.push(name);
+  }
+  assert.deepEqual([...rows].map(([, name]) => name), names.sort());
 });

@@ -1,6 +1,7 @@
 /**
  * Points of events through the whole service: every way of writing stores and indexes them, in the
- * write's own transaction; races, lost replies and redeploys included. Decisions, "Geo".
+ * write's own transaction; races, lost replies and redeploys included. See
+ * docs/reference/geo.md.
  */
 
 import assert from "node:assert/strict";

@@ -1,4 +1,4 @@
-/** Merkle trees as the contract says ("Merkle trees"), written down a second time. */
+/** Merkle trees as docs/reference/audit.md has them, written down a second time. */
 
 import { createHash } from "node:crypto";
 

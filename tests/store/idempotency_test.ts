@@ -1,4 +1,4 @@
-/** Spec: "Idempotency key lifecycle": the ledger's part of it. */
+/** The life of an idempotency key: the ledger's part of it. See docs/reference/writing.md. */
 
 import assert from "node:assert/strict";
 import type { Written } from "../../src/domain/write.ts";

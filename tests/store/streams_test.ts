@@ -1,4 +1,4 @@
-/** Appending to streams: heads and segments. Spec: "Event chain hash". */
+/** Appending to streams: heads and segments. See docs/reference/audit.md. */
 
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";

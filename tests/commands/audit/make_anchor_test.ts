@@ -1,6 +1,6 @@
 /**
  * Cuts beside writes, processes that die while they make an anchor, and two that make one at once.
- * Spec: "Snapshot cut".
+ * See docs/decisions/0018-anchors-cut-by-epoch.md.
  */
 
 import assert from "node:assert/strict";

@@ -1,4 +1,7 @@
-/** Asking for an erasure: what is refused, the grace, and taking it back. Decisions, section 18. */
+/**
+ * Asking for an erasure: what is refused, the grace, and taking it back.
+ * See docs/reference/erasure.md.
+ */
 
 import assert from "node:assert/strict";
 import type { Environment } from "../../../src/domain/tenant.ts";

@@ -1,5 +1,5 @@
 /**
- * Decisions, "Operator API", Import: "Implications, sagas and listeners do not run for imports".
+ * Imported events set nothing off: no implications, sagas or listeners (docs/reference/imports.md).
  * What is made of events sees them all the same; and modules judge them as they judge writes.
  */
 

@@ -1,6 +1,7 @@
 /**
- * Decisions, "Operator API", Import: every line is checked like a write, order within a stream is
- * kept, and a rerun with the same `import_id` resumes without duplicates, whatever ended the first.
+ * Imports of events: every line is checked like a write, order within a stream is kept, and a rerun
+ * with the same `import_id` resumes without duplicates, whatever ended the first run.
+ * See docs/reference/imports.md.
  */
 
 import assert from "node:assert/strict";

@@ -1,7 +1,6 @@
 /**
- * An environment before and after it was moved: every reply is the same, to the byte. Decisions:
- * "`export`/`import` move a whole environment between the engines; chain tips and replies are equal
- * before and after".
+ * An environment before and after it was moved: every reply is the same, to the byte, and so
+ * are the tips of all chains, between engines too. See docs/reference/transfer.md.
  */
 
 import assert from "node:assert/strict";

@@ -1,4 +1,7 @@
-/** Spec: "Anchors". Payloads and signatures are those of an oracle, under a key of RFC 8032. */
+/**
+ * Anchors (docs/reference/audit.md). Payloads and signatures are those of an oracle, under a key
+ * of RFC 8032.
+ */
 
 import assert from "node:assert/strict";
 import { verifyAsync } from "@noble/ed25519";

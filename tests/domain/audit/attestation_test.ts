@@ -1,4 +1,7 @@
-/** Spec: "Offline verification of a bundle". The bundles, good and bad, are an oracle's. */
+/**
+ * Verifying a bundle offline (docs/reference/audit.md). The bundles, good and bad, are an
+ * oracle's.
+ */
 
 import assert from "node:assert/strict";
 import { judgeBundle } from "../../../scripts/verify_bundle.ts";

@@ -1,4 +1,6 @@
-/** Spec: "Event chain hash". The expected hashes were made with Python's hashlib. */
+/**
+ * The hash chain (docs/reference/audit.md). The expected hashes were made with Python's hashlib.
+ */
 
 import assert from "node:assert/strict";
 import { extendChain, extendChainOnce } from "../../../src/domain/audit/chain.ts";

@@ -1,4 +1,4 @@
-/** Spec: "A page of events is verifiable against itself". The hashes are an oracle's. */
+/** A page of events proves itself (docs/reference/audit.md). The hashes are an oracle's. */
 
 import assert from "node:assert/strict";
 import { type PageEntry, verifyPage } from "../../../src/domain/audit/event_page.ts";

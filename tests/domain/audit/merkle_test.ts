@@ -1,4 +1,7 @@
-/** Spec: "Merkle trees", "Inclusion proof". The golden roots and proofs are an oracle's. */
+/**
+ * Merkle trees and their proofs (docs/reference/audit.md). The golden roots and proofs are an
+ * oracle's.
+ */
 
 import assert from "node:assert/strict";
 import {

@@ -1,4 +1,4 @@
-/** What follows from each try. Interface, "Limits": retries after 5 s, 25 s and 125 s. */
+/** What follows from each try. Retries come after 5 s, 25 s and 125 s. */
 
 import assert from "node:assert/strict";
 import { afterTry, isSuccess, isTooOld } from "../../../src/domain/listener/delivery.ts";

@@ -1,4 +1,4 @@
-/** What a deployed spec may say: every rule of "The spec" and of decisions 2, as golden cases. */
+/** What a deployed spec may say: every rule of docs/reference/specs.md as golden cases. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";

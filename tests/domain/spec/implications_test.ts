@@ -1,4 +1,4 @@
-/** Implications in a whole spec: what writes find, what deploys warn of. Decisions 11 and 12. */
+/** Implications in a whole spec: what writes find, what deploys warn of. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";

@@ -1,4 +1,4 @@
-/** Request ids: the client's own where usable, else random. Decided in "Errors". */
+/** Request ids: the client's own where usable, else random. See docs/reference/basics.md. */
 
 import assert from "node:assert/strict";
 import { createRequestIds } from "../../../src/http/middleware/request_id.ts";

@@ -1,4 +1,4 @@
-/** Uploads and listings of modules as operators call them. Spec: "POST /_admin/blobs". */
+/** Uploads and listings of modules as operators call them. See docs/reference/modules.md. */
 
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";

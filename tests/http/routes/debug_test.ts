@@ -1,4 +1,4 @@
-/** Traces of module calls as operators see them. Spec: "POST /_admin/debug". */
+/** Traces of module calls as operators see them. See docs/reference/modules.md. */
 
 import assert from "node:assert/strict";
 import { limits } from "../../../src/domain/limits.ts";

@@ -1,4 +1,4 @@
-/** EXT `/_admin/reactions`: what operators ask for, and what is refused. */
+/** `/_admin/reactions`: what operators ask for, and what is refused. */
 
 import assert from "node:assert/strict";
 import { withWorld, type World } from "../../end_to_end/world.ts";

@@ -67,7 +67,7 @@ export function createOutsideAsker(
     const answers = newOutsideAnswers();
     for (let round = 0; round < ROUNDS_MAX; round++) {
       try {
-        return await engine.transact((tx) => body(tx, answers));
+        return await engine.transact((tx) => body(tx, answers), { owner: tenant });
       } catch (error) {
         if (error instanceof ModulesToAsk) await answer(tenant, spec, error, answers);
         else if (error instanceof VerdictNeeded) await judge(tenant, error, answers);

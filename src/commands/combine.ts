@@ -93,8 +93,9 @@ export function createCombiner(
 
   async function commitAlone(tenant: number, write: PreparedWrite): Promise<Outcome<Written>> {
     const writes = [write];
-    const outcomes = await engine.transact((tx) =>
-      appendWrites(tx, tenant, writes, watched, { lanes })
+    const outcomes = await engine.transact(
+      (tx) => appendWrites(tx, tenant, writes, watched, { lanes }),
+      { owner: tenant },
     );
     noteWritten(tenant, writes, outcomes);
     return outcomes[0]!;
@@ -177,8 +178,9 @@ export function createCombiner(
         appendWrites(tx, tenant, writes, watched, {
           directStreams: runs++ === 0 ? direct : NO_STREAMS,
           lanes,
-        })
-      ).finally(() => gathering.end(writes.length, sumWaiting(queues).writes));
+        }), { owner: tenant }).finally(() =>
+          gathering.end(writes.length, sumWaiting(queues).writes)
+        );
       noteWritten(tenant, writes, outcomes);
       if (direct.size > 0 && runs > 1) {
         directPauses.set(tenant, host.monotonicMs() + DIRECT_PAUSE_MS);

@@ -95,7 +95,7 @@ export function openDropper({ engine, host, specs, counters }: DropperParts): Dr
       if (!await clearAll(tx, group)) return undefined;
       const isNoted = await noteDropped(tx, tenant, root, specHash, host.nowMs(), record);
       return isNoted ? "noted" : undefined;
-    });
+    }, { owner: tenant });
     if (outcome === "noted") countErrors(counters, [record]);
     else if (outcome === "other_spec") specs.forget(tenant);
   }

@@ -187,7 +187,7 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
       clearEntry(tx, work);
       storeErrorRecord(tx, tenant, record);
       return true;
-    });
+    }, { owner: tenant });
     if (isSettled) countErrors(combiner.counters, [record]);
     else if (isSettled === false) specs.forget(tenant);
   }
@@ -222,7 +222,7 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
         storeErrorRecord(tx, tenant, record);
       }
       return isLast;
-    });
+    }, { owner: tenant });
     if (isParked) countErrors(combiner.counters, [record]);
   }
 

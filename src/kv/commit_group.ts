@@ -2,59 +2,53 @@
  * Chooses which waiting transactions the embedded engine commits together.
  *
  * Setting the rows of a group runs on the request thread without a pause, so a group has a limit in
- * rows. A transaction above that limit goes alone, and at most every second group is such a one.
- * Half of each other group is for small transactions. So a small write waits for one large
- * transaction, never for a queue of them, and no flood of small ones holds up the rest.
+ * rows, and owners take turns in it. A transaction above that limit goes alone, and at most every
+ * second group is such a one. So whoever writes little waits for one large transaction and one
+ * group, however much the others have queued.
  */
 
 /** Rows that one group sets; a single transaction may set more. */
 export const GROUP_ROWS_MAX = 2_000;
-/** A transaction of so few rows is one or a few writes of a client. */
-export const SMALL_ROWS_MAX = 32;
-/** Rows of a group that such transactions have for themselves. */
-const SMALL_SHARE_ROWS = GROUP_ROWS_MAX / 2;
 /** The commit stamp has two bytes for the order within a group. */
 export const GROUP_TRANSACTIONS_MAX = 10_000;
 
-export interface GroupChooser<T> {
+export interface Queued {
+  /** How many rows the transaction sets or clears one by one. */
+  readonly rows: number;
+  /** Whose turn it uses; those without an owner share one. */
+  readonly owner: number | undefined;
+}
+
+export interface GroupChooser<T extends Queued> {
   /** Removes the next group from `queue`. What stays keeps its order. Empty only for no queue. */
   take(queue: T[]): T[];
 }
 
-/** @param rowsOf how many rows a transaction sets or clears one by one. */
-export function openGroupChooser<T>(rowsOf: (one: T) => number): GroupChooser<T> {
+export function openGroupChooser<T extends Queued>(): GroupChooser<T> {
   let isLargeNext = false;
-
-  function fits(queue: readonly T[]): boolean {
-    let rows = 0;
-    // Bounded: by the queue, which has at most one transaction for each request under way.
-    for (const one of queue) rows += rowsOf(one);
-    return rows <= GROUP_ROWS_MAX && queue.length <= GROUP_TRANSACTIONS_MAX;
-  }
 
   function takeLarge(queue: T[]): T[] {
     isLargeNext = false;
-    const at = queue.findIndex((one) => rowsOf(one) > GROUP_ROWS_MAX);
-    return queue.splice(at, 1);
+    return queue.splice(queue.findIndex(isLarge), 1);
   }
 
-  function takeFitting(queue: T[]): T[] {
+  function takeInTurns(queue: T[]): T[] {
     const taken = new Set<T>();
+    let lines = linesOf(queue);
     let rows = 0;
-    const take = (rowsMax: number, ownMax: number) => {
-      // Bounded: by the queue, which has at most one transaction for each request under way.
-      for (const one of queue) {
-        const own = rowsOf(one);
-        if (own > ownMax || rows + own > rowsMax || taken.has(one)) continue;
-        if (taken.size === GROUP_TRANSACTIONS_MAX) return;
-        rows += own;
+    // Bounded: by the queue, which has at most one transaction for each request under way.
+    for (let round = 0; lines.length > 0; round++) {
+      lines = lines.filter((line) => {
+        const one = line[round];
+        if (one === undefined || rows + one.rows > GROUP_ROWS_MAX) return false;
+        if (taken.size === GROUP_TRANSACTIONS_MAX) return false;
+        rows += one.rows;
         taken.add(one);
-      }
-    };
-    take(SMALL_SHARE_ROWS, SMALL_ROWS_MAX);
-    take(GROUP_ROWS_MAX, GROUP_ROWS_MAX);
+        return true;
+      });
+    }
     if (taken.size === 0) return takeLarge(queue);
-    isLargeNext = queue.some((one) => rowsOf(one) > GROUP_ROWS_MAX);
+    isLargeNext = queue.some(isLarge);
     const left = queue.filter((one) => !taken.has(one));
     queue.splice(0, queue.length, ...left);
     return [...taken];
@@ -62,12 +56,28 @@ export function openGroupChooser<T>(rowsOf: (one: T) => number): GroupChooser<T>
 
   return {
     take(queue) {
-      if (fits(queue)) {
+      if (fitsWhole(queue)) {
         isLargeNext = false;
         return queue.splice(0);
       }
-      const isLarge = isLargeNext && queue.some((one) => rowsOf(one) > GROUP_ROWS_MAX);
-      return isLarge ? takeLarge(queue) : takeFitting(queue);
+      return isLargeNext && queue.some(isLarge) ? takeLarge(queue) : takeInTurns(queue);
     },
   };
+}
+
+function isLarge({ rows }: Queued): boolean {
+  return rows > GROUP_ROWS_MAX;
+}
+
+function fitsWhole(queue: readonly Queued[]): boolean {
+  let rows = 0;
+  // Bounded: by the queue, which has at most one transaction for each request under way.
+  for (const one of queue) rows += one.rows;
+  return rows <= GROUP_ROWS_MAX && queue.length <= GROUP_TRANSACTIONS_MAX;
+}
+
+/** The transactions of each owner in their order, without the large ones. */
+function linesOf<T extends Queued>(queue: readonly T[]): T[][] {
+  const lines = Map.groupBy(queue.filter((one) => !isLarge(one)), ({ owner }) => owner);
+  return [...lines.values()];
 }

@@ -62,6 +62,14 @@ export interface Watch {
   cancel(): void;
 }
 
+export interface TransactOptions {
+  /**
+   * Whose work it is, a tenant's number say. Where commits wait for each other, owners take turns;
+   * transactions without an owner share one turn.
+   */
+  readonly owner?: number;
+}
+
 export interface SnapshotOptions {
   /**
    * Also resolves when what the snapshot saw is not on disk yet. For work that reveals nothing
@@ -76,7 +84,7 @@ export interface Engine {
    * may run more than once and must touch nothing but `tx`. If it throws, the transaction ends
    * without an effect and the error is rethrown.
    */
-  transact<T>(body: (tx: Transaction) => Promise<T>): Promise<T>;
+  transact<T>(body: (tx: Transaction) => Promise<T>, options?: TransactOptions): Promise<T>;
   /** Reads at one version, guards nothing, writes nothing. */
   snapshot<T>(body: (tx: ReadTransaction) => Promise<T>, options?: SnapshotOptions): Promise<T>;
   /**

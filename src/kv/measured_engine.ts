@@ -21,7 +21,7 @@ export function measureEngine(
   onTransaction: TransactionListener,
 ): Engine {
   return {
-    async transact(body) {
+    async transact(body, options) {
       const startedMs = nowMs();
       let runs = 0;
       let isCommitted = false;
@@ -29,7 +29,7 @@ export function measureEngine(
         const value = await engine.transact((tx) => {
           runs++;
           return body(tx);
-        });
+        }, options);
         isCommitted = true;
         return value;
       } finally {

@@ -18,11 +18,12 @@ import {
   type ReadTransaction,
   type SnapshotOptions,
   type Transaction,
+  type TransactOptions,
   type Watch,
 } from "./engine.ts";
 import { openCalls } from "./calls.ts";
 import { type Checkpoints, openCheckpoints } from "./checkpoints.ts";
-import { openGroupChooser } from "./commit_group.ts";
+import { openGroupChooser, type Queued } from "./commit_group.ts";
 import * as occ from "./conflict_log.ts";
 import { applyGroup } from "./group_change.ts";
 import { refuseExpired } from "./size_limits.ts";
@@ -47,7 +48,7 @@ export interface SqliteEngineOptions extends SqliteFileOptions {
 type Conflict = string | undefined;
 
 /** A transaction whose body is done and that waits for its commit group. */
-interface Waiting {
+interface Waiting extends Queued {
   readonly tx: SqliteTransaction;
   resolve(conflict: Conflict): void;
   reject(error: Error): void;
@@ -90,7 +91,7 @@ class SqliteEngine implements Engine {
   #broken: EngineUnavailable | undefined;
   readonly #breaking = Promise.withResolvers<Error>();
   readonly #queue: Waiting[] = [];
-  readonly #chooser = openGroupChooser<Waiting>(({ tx }) => tx.rows);
+  readonly #chooser = openGroupChooser<Waiting>();
   #isScheduled = false;
   #conflicts = 0;
   #closing: Promise<void> | undefined;
@@ -128,8 +129,11 @@ class SqliteEngine implements Engine {
     this.#syncing = this.#sync(this.#version, [], occ.openWrittenGroup());
   }
 
-  transact<T>(body: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.#calls.run(() => this.#transact(body));
+  transact<T>(
+    body: (tx: Transaction) => Promise<T>,
+    { owner }: TransactOptions = {},
+  ): Promise<T> {
+    return this.#calls.run(() => this.#transact(body, owner));
   }
 
   async snapshot<T>(
@@ -185,7 +189,10 @@ class SqliteEngine implements Engine {
     await this.#file.close().catch((cause) => this.#break(cause));
   }
 
-  async #transact<T>(body: (tx: Transaction) => Promise<T>): Promise<T> {
+  async #transact<T>(
+    body: (tx: Transaction) => Promise<T>,
+    owner: number | undefined,
+  ): Promise<T> {
     const startedMs = this.#nowMs();
     let expirations = 0;
     let endTurn: (() => void) | undefined;
@@ -198,7 +205,7 @@ class SqliteEngine implements Engine {
         tx.end();
         if (!tx.isExpired) {
           isSubmitted = true;
-          conflict = await this.#commit(tx);
+          conflict = await this.#commit(tx, owner);
           if (conflict === undefined) {
             if (!this.#isDurable(tx.readsAt)) await this.#untilDurable();
             return value;
@@ -228,12 +235,12 @@ class SqliteEngine implements Engine {
     }
   }
 
-  #commit(tx: SqliteTransaction): Promise<Conflict> | undefined {
+  #commit(tx: SqliteTransaction, owner: number | undefined): Promise<Conflict> | undefined {
     // A transaction that only read has seen one version, which is also its place in the order.
     if (!tx.hasWrites) return undefined;
     tx.checkSize();
     return new Promise((resolve, reject) => {
-      this.#queue.push({ tx, resolve, reject });
+      this.#queue.push({ tx, rows: tx.rows, owner, resolve, reject });
       this.#schedule();
     });
   }

@@ -81,14 +81,14 @@ export function faultyEngine(
   }
 
   return {
-    async transact(body) {
+    async transact(body, options) {
       refuseAway();
       const id = new Uint8Array(16);
       const view = new DataView(id.buffer);
       view.setUint32(8, number);
       view.setUint32(12, calls++);
       const unmarked = typeof plan !== "function" && plan.length === 0;
-      if (unmarked) return await inner.transact(body);
+      if (unmarked) return await inner.transact(body, options);
       return await transactExactlyOnce(attempt, body, {
         id,
         nowMs: nowMs(),

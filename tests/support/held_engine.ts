@@ -30,7 +30,7 @@ export function heldEngine(inner: Engine): HeldEngine {
       waiting.push({ reach: reached.resolve, released: released.promise });
       return { reached: reached.promise, release: released.resolve };
     },
-    transact(body) {
+    transact(body, options) {
       let held = waiting.shift();
       return inner.transact(async (tx) => {
         const first = held;
@@ -42,7 +42,7 @@ export function heldEngine(inner: Engine): HeldEngine {
         first?.reach();
         await first?.released;
         return value;
-      });
+      }, options);
     },
     snapshot: (body, options) => inner.snapshot(body, options),
     watch: (key) => inner.watch(key),

@@ -29,7 +29,7 @@ export function poisonedEngine(inner: Engine, text: () => string | undefined): E
   }
 
   return {
-    transact: (body) => inner.transact((tx) => body(poisoned(tx))),
+    transact: (body, options) => inner.transact((tx) => body(poisoned(tx)), options),
     snapshot: (body, options) => inner.snapshot(body, options),
     watch: (key) => inner.watch(key),
     close: () => inner.close(),

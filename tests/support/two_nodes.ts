@@ -116,9 +116,9 @@ export function leavingEngine(engine: Engine, isAway: () => Error | undefined): 
   };
   return {
     ...calling(engine),
-    async transact(body) {
+    async transact(body, options) {
       check();
-      return await engine.transact(body);
+      return await engine.transact(body, options);
     },
     async snapshot(body, options) {
       check();
@@ -130,7 +130,7 @@ export function leavingEngine(engine: Engine, isAway: () => Error | undefined): 
 /** Engines are classes with private fields: their methods do not survive a spread. */
 function calling(engine: Engine): Engine {
   return {
-    transact: (body) => engine.transact(body),
+    transact: (body, options) => engine.transact(body, options),
     snapshot: (body, options) => engine.snapshot(body, options),
     watch: (key) => engine.watch(key),
     close: () => engine.close(),

@@ -87,8 +87,9 @@ async function storePiece(
   for (let attempt = 0; attempt < TRIES_MAX; attempt++) {
     const judged = await judgeSlices(parts, tenant, slices);
     if (!judged.ok) return judged.fault;
-    const stored = await parts.engine.transact((tx) =>
-      appendSlices(tx, tenant, parts.watched, slices, judged.verdicts, next)
+    const stored = await parts.engine.transact(
+      (tx) => appendSlices(tx, tenant, parts.watched, slices, judged.verdicts, next),
+      { owner: tenant },
     );
     if (stored === "stored") {
       for (const [{ stream: { key, owner } }, { before, after }] of judged.verdicts) {

@@ -10,7 +10,16 @@ import type { Mutation } from "./mutations/mutation.ts";
 import { readOptions, taskCommand } from "./options.ts";
 
 const ROOT = new URL("..", import.meta.url).pathname;
-const COPIED = ["main.ts", "deno.json", "deno.lock", "README.md", "src", "tests", "scripts"];
+const COPIED = [
+  "main.ts",
+  "deno.json",
+  "deno.lock",
+  "README.md",
+  "docs",
+  "src",
+  "tests",
+  "scripts",
+];
 
 /** A bug may keep a suite from ending: after so many times what it takes without, it is found. */
 const SLOWER_MAX = 4;

@@ -6,7 +6,7 @@
 import { Command } from "commander";
 
 const SETTINGS =
-  "\nSettings are environment variables (DAYBOOK_PORT, DAYBOOK_DATA_DIR, ...): see README.md";
+  "\nSettings are environment variables (DAYBOOK_PORT, DAYBOOK_DATA_DIR, ...): see docs/operate/settings.md";
 
 const program = new Command("daybook")
   .description("An event-sourced backend: immutable events in, folded state out, proof included.")

@@ -1,20 +1,22 @@
 /**
- * The README's sessions, executed as printed: every `sh` block of them in one shell, in order,
- * against a real server; where a `json` block follows, it is the answer. `…` stands for any value.
+ * The README's first session and the guides that continue it, executed as printed: every `sh` block
+ * of them in one shell, in order, against a real server; where a `json` or `csv` block follows, it
+ * is the answer. `…` stands for any value.
  */
 
 import assert from "node:assert/strict";
+import { markdownFiles, readText, sectionOf } from "./documentation/markdown.ts";
 import { startServer } from "./support/server_process.ts";
 import { adapt, openShell, type Shell, type Step, stepsOf } from "./support/shell_session.ts";
 
-const README = await Deno.readTextFile(new URL("../README.md", import.meta.url));
-
-function sectionOf(title: string): string {
-  const begin = README.indexOf(`## ${title}\n`);
-  assert.notEqual(begin, -1, `the README has a section "${title}"`);
-  const end = README.indexOf("\n## ", begin);
-  return README.slice(begin, end);
-}
+const README = readText("README.md");
+const README_LINES_MAX = 200;
+/** In their order, and how many steps each has at least. */
+const GUIDES = [
+  ["docs/guide/reactions.md", 12],
+  ["docs/guide/projections.md", 5],
+  ["docs/guide/history.md", 5],
+] as const;
 
 /** A pattern in which `…` is any number or text, and the rest is to the letter. */
 function patternOf(answer: string): RegExp {
@@ -44,19 +46,18 @@ async function runStep(shell: Shell, { command, answer }: Step): Promise<void> {
   }
 }
 
-Deno.test("the README's sessions work as printed", async () => {
-  const first = stepsOf(sectionOf("First session"));
-  const second = stepsOf(sectionOf("Second session: what follows from an event"));
+Deno.test("the README's session and the guides work as printed", async () => {
+  const first = stepsOf(sectionOf(README, "## First session"));
   assert.ok(first.length >= 8, "the session deploys, writes, reads, lists, replays and conflicts");
-  assert.ok(second.length >= 12, "the session shows implied, scheduled and awaited events");
-  const third = stepsOf(sectionOf("Third session: tables"));
-  assert.ok(third.length >= 5, "the session deploys a projection, reads, exports and queries it");
-  const fourth = stepsOf(sectionOf("Fourth session: history from elsewhere"));
-  assert.ok(fourth.length >= 5, "the session imports a file, reads what came of it, repeats it");
+  const guides = GUIDES.flatMap(([path, stepsMin]) => {
+    const steps = stepsOf(readText(path));
+    assert.ok(steps.length >= stepsMin, `the steps of ${path} are found`);
+    return steps;
+  });
   const server = await startServer();
   const shell = openShell();
   try {
-    for (const step of [...first, ...second, ...third, ...fourth]) {
+    for (const step of [...first, ...guides]) {
       await runStep(shell, { ...step, command: adapt(step.command, server) });
     }
   } finally {
@@ -65,13 +66,20 @@ Deno.test("the README's sessions work as printed", async () => {
   }
 });
 
-Deno.test("the README names the two commands that need nothing but Node and npm", () => {
-  assert.ok(sectionOf("Run it").includes("npx --yes deno@2.9.6 task start"));
-  assert.ok(sectionOf("Test it").includes("npx --yes deno@2.9.6 task test"));
+Deno.test("every guide is executed, and says that it continues the first session", () => {
+  assert.deepEqual(GUIDES.map(([path]) => path).toSorted(), markdownFiles("docs/guide"));
+  for (const [path] of GUIDES) {
+    const link = "continues the [first session](../../README.md#first-session)";
+    assert.ok(readText(path).replaceAll("\n", " ").includes(link), path);
+  }
 });
 
-Deno.test("the README leads only to files that are there", async () => {
-  for (const [, path] of README.matchAll(/\]\(([^)]+)\)/g)) {
-    await Deno.stat(new URL(`../${path}`, import.meta.url));
-  }
+Deno.test("the README names the two commands that need nothing but Node and npm", () => {
+  const section = sectionOf(README, "## Run it");
+  assert.ok(section.includes("npx --yes deno@2.9.6 task start"));
+  assert.ok(section.includes("npx --yes deno@2.9.6 task test"));
+});
+
+Deno.test("the README is short", () => {
+  assert.ok(README.trimEnd().split("\n").length <= README_LINES_MAX);
 });

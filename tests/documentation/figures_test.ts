@@ -1,11 +1,15 @@
-/** The README's figures are those that were measured: they stand there as the raw figures say. */
+/** The published figures, tables and chart, are those that were measured. */
 
 import assert from "node:assert/strict";
-import { withFigures } from "../../scripts/bench_readme.ts";
+import { chartOfFigures, withFigures } from "../../scripts/bench_docs.ts";
+import { readText } from "./markdown.ts";
 
-const README = new URL("../../README.md", import.meta.url);
+Deno.test("the tables of docs/benchmarks.md are what `deno task bench:docs` writes", async () => {
+  const document = readText("docs/benchmarks.md");
+  assert.equal(await withFigures(document), document);
+});
 
-Deno.test("the tables of the README are what `deno task bench:readme` writes", async () => {
-  const readme = await Deno.readTextFile(README);
-  assert.equal(await withFigures(readme), readme);
+Deno.test("the chart of docs/benchmarks.md is what `deno task bench:docs` writes", async () => {
+  assert.ok(readText("docs/benchmarks.md").includes("](benchmarks.svg)"));
+  assert.equal(readText("docs/benchmarks.svg"), await chartOfFigures());
 });

@@ -1,5 +1,5 @@
 /**
- * Keeps src/domain/handler/README.md true: every operation, predicate and rule is there, and every
+ * Keeps docs/reference/handlers.md true: every operation, predicate and rule is there, and every
  * `json` block is an example of one fixed shape that is executed.
  */
 
@@ -29,10 +29,10 @@ interface Refused {
 }
 
 const SHAPES = ["handler,before,event,after", "handler,before,events,after", "handler,refused"];
-const README = readText("src/domain/handler/README.md");
-const BLOCKS = fencedBlocks(README);
+const REFERENCE = readText("docs/reference/handlers.md");
+const BLOCKS = fencedBlocks(REFERENCE);
 const EXAMPLES = BLOCKS.filter(({ language }) => language === "json");
-/** What the README says an event has where an example leaves it out. */
+/** What the reference says an event has where an example leaves it out. */
 const DEFAULT_EVENT: StoredEvent = JSON.parse(
   BLOCKS.find(({ language }) => language === "text")!.text,
 );
@@ -61,7 +61,7 @@ function runRefused({ handler, refused }: Refused): void {
 }
 
 for (const block of EXAMPLES) {
-  Deno.test(`the handler README's example on line ${block.line} gives what it states`, () => {
+  Deno.test(`the handler reference's example on line ${block.line} gives what it states`, () => {
     const example = parseExample(block);
     if ("refused" in example) runRefused(example);
     else runExample(example);
@@ -84,22 +84,22 @@ function namesInExamples(): Set<string> {
   return names;
 }
 
-Deno.test("the handler README has an example of every operation and every predicate", () => {
+Deno.test("the handler reference has an example of every operation and every predicate", () => {
   const names = namesInExamples();
   for (const name of [...OPERATION_NAMES, ...PREDICATE_NAMES]) {
     assert.ok(names.has(name), `no example has ${name}`);
   }
 });
 
-Deno.test("the handler README explains every operation and predicate in its tables", () => {
+Deno.test("the handler reference explains every operation and predicate in its tables", () => {
   const tables = ["## Operations", "## Predicates"].map((title) =>
-    tableRows(sectionOf(README, title)).map(([name]) => name).join(" ")
+    tableRows(sectionOf(REFERENCE, title)).map(([name]) => name).join(" ")
   );
   for (const name of OPERATION_NAMES) assert.ok(tables[0]!.includes(`\`${name}\``), name);
   for (const name of PREDICATE_NAMES) assert.ok(tables[1]!.includes(`\`${name}\``), name);
 });
 
-Deno.test("the handler README names every rule by which a deploy refuses a handler", () => {
+Deno.test("the handler reference names every rule by which a deploy refuses a handler", () => {
   const folder = new URL("../../src/domain/handler/", import.meta.url);
   const rules = new Set<string>();
   for (const { name } of Deno.readDirSync(folder)) {
@@ -111,6 +111,6 @@ Deno.test("the handler README names every rule by which a deploy refuses a handl
     for (const [, rule, other] of found) rules.add(rule ?? other!);
   }
   assert.ok(rules.size >= 15, `the rules are found: ${[...rules]}`);
-  const listed = sectionOf(README, "## What deploy refuses");
+  const listed = sectionOf(REFERENCE, "## What deploy refuses");
   for (const rule of rules) assert.ok(listed.includes(`\`${rule}\``), rule);
 });

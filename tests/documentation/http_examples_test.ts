@@ -1,13 +1,13 @@
 /**
- * Runs the examples of src/http/README.md against a real server: every `sh` block in order, after
- * the deploy of the README's first session. Where a `json` block follows, the answer has its shape:
- * the same fields, in the same order, of the same types; lists as long.
+ * Runs the examples of docs/reference/ against a real server: every `sh` block, page by page in the
+ * order of the index, after the deploy of the README's first session. Where a `json` block follows,
+ * the answer has its shape: the same fields, in the same order, of the same types; lists as long.
  */
 
 import assert from "node:assert/strict";
 import { startServer } from "../support/server_process.ts";
 import { adapt, runInOneShell, stepsOf } from "../support/shell_session.ts";
-import { readText, sectionOf } from "./markdown.ts";
+import { markdownFiles, readText, sectionOf } from "./markdown.ts";
 
 /** Fields in order, with the type of each scalar in the place of its value. */
 function shapeOf(value: unknown): unknown {
@@ -16,19 +16,33 @@ function shapeOf(value: unknown): unknown {
   return Object.entries(value).map(([key, inner]) => [key, shapeOf(inner)]);
 }
 
-Deno.test("the examples of the API reference work in the order in which they are printed", async () => {
+/** In the order in which the index lists them. */
+function pagesOfReference(): string[] {
+  const index = sectionOf(readText("docs/README.md"), "## Reference");
+  return [...index.matchAll(/^\| \[[^\]]+\]\((reference\/[a-z]+\.md)\)/gm)]
+    .map(([, path]) => `docs/${path}`);
+}
+
+Deno.test("the index lists every page of the reference once", () => {
+  assert.deepEqual(pagesOfReference().toSorted(), markdownFiles("docs/reference"));
+});
+
+Deno.test("the examples of the reference work in the order in which they are printed", async () => {
   const session = stepsOf(sectionOf(readText("README.md"), "## First session")).slice(0, 2);
   assert.ok(session[1]?.command.includes("/spec"), "the first session begins with a deploy");
-  const steps = stepsOf(readText("src/http/README.md"));
-  assert.ok(steps.length >= 12, "the examples are found");
+  const steps = pagesOfReference().flatMap((path) =>
+    stepsOf(readText(path)).map((step) => ({ ...step, path }))
+  );
+  assert.ok(steps.length >= 30, `the examples are found: ${steps.length}`);
   const server = await startServer();
   try {
     const commands = [...session, ...steps].map(({ command }) => adapt(command, server));
     const printed = (await runInOneShell(commands)).slice(session.length);
-    for (const [index, { command, answer }] of steps.entries()) {
+    for (const [index, { path, command, answer }] of steps.entries()) {
       if (answer === undefined) continue;
       const got = JSON.parse(printed[index]!);
-      assert.deepEqual(shapeOf(got), shapeOf(JSON.parse(answer)), `${command}\n${printed[index]}`);
+      const about = `${path}: ${command}\n${printed[index]}`;
+      assert.deepEqual(shapeOf(got), shapeOf(JSON.parse(answer)), about);
     }
   } finally {
     await server.remove();

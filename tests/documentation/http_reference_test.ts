@@ -1,4 +1,7 @@
-/** Keeps src/http/README.md true: every path, every refusal, every text, every example. */
+/**
+ * Keeps docs/reference/endpoints.md and docs/reference/errors.md true: every path, every refusal,
+ * every text.
+ */
 
 import assert from "node:assert/strict";
 import type { Refusal } from "../../src/domain/refusal.ts";
@@ -6,7 +9,8 @@ import { PATHS } from "../../src/http/paths.ts";
 import { describeRefusal } from "../../src/http/reply.ts";
 import { codeOf, readText, sectionOf, tableRows } from "./markdown.ts";
 
-const REFERENCE = readText("src/http/README.md");
+const ENDPOINTS = readText("docs/reference/endpoints.md");
+const ERRORS = readText("docs/reference/errors.md");
 
 /** Where a text has a number: the table has a name instead. */
 function named(text: string): number {
@@ -82,7 +86,7 @@ const SAMPLES: Samples = {
 };
 
 Deno.test("the API reference lists every path with each of its methods, and no others", () => {
-  const rows = tableRows(sectionOf(REFERENCE, "## All endpoints"));
+  const rows = tableRows(sectionOf(ENDPOINTS, "## All endpoints"));
   const listed = rows.map(([call]) => /^\[`([^`]+)`\]/.exec(call!)?.[1]);
   const built = PATHS.flatMap(({ pattern, methods }) =>
     [...methods.keys()].map((method) => `${method} ${pattern}`)
@@ -100,7 +104,7 @@ Deno.test("the API reference says who may call each path", () => {
     write: "write key",
     operator: "operator",
   };
-  const rows = tableRows(sectionOf(REFERENCE, "## All endpoints"));
+  const rows = tableRows(sectionOf(ENDPOINTS, "## All endpoints"));
   for (const { pattern, methods } of PATHS) {
     for (const [method, { access }] of methods) {
       const row = rows.find(([call]) => call!.startsWith(`[\`${method} ${pattern}\`]`));
@@ -110,7 +114,7 @@ Deno.test("the API reference says who may call each path", () => {
 });
 
 Deno.test("the API reference has every refusal with its status, error_type and text", () => {
-  const rows = tableRows(sectionOf(REFERENCE, "## All errors"));
+  const rows = tableRows(sectionOf(ERRORS, "## All errors"));
   for (const [kind, refusal] of Object.entries(SAMPLES)) {
     const row = rows.find(([cell, status]) => codeOf(cell) === kind && /^\d/.test(status!));
     assert.ok(row !== undefined, `the table of errors has a row for ${kind}`);
@@ -127,7 +131,7 @@ Deno.test("the API reference has every refusal with its status, error_type and t
 });
 
 Deno.test("the API reference has no refusal that does not exist", () => {
-  const kinds = tableRows(sectionOf(REFERENCE, "## All errors")).map(([cell]) => codeOf(cell));
+  const kinds = tableRows(sectionOf(ERRORS, "## All errors")).map(([cell]) => codeOf(cell));
   for (const kind of kinds) assert.ok(kind === undefined || kind in SAMPLES, kind);
 });
 
@@ -166,7 +170,7 @@ function readSources(folder: string): string[] {
 
 Deno.test("each text of an error in the API reference is one that the sources have", () => {
   const patterns = textsOfSources();
-  const texts = tableRows(sectionOf(REFERENCE, "### Texts")).map(([, text]) => codeOf(text)!);
+  const texts = tableRows(sectionOf(ERRORS, "### Texts")).map(([, text]) => codeOf(text)!);
   assert.ok(texts.length > 100, "the table of texts is found");
   for (const text of texts) {
     assert.ok(patterns.some((pattern) => pattern.test(text)), `no source says: ${text}`);

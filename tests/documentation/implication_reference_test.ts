@@ -1,6 +1,7 @@
 /**
- * Keeps src/domain/reaction/README.md true: every kind of entry and every rule is there, the limits
- * are the limits, and every `json` block is an example of one fixed shape that is executed.
+ * Keeps docs/reference/reactions.md true: every kind of entry and every rule is there, the limits
+ * are the limits, and before the description of the calls every `json` block is an example of one
+ * fixed shape that is executed.
  */
 
 import assert from "node:assert/strict";
@@ -14,7 +15,14 @@ import {
   showActions,
   TERMS,
 } from "../domain/reaction/worked_example.ts";
-import { type FencedBlock, fencedBlocks, readText, sectionOf, tableRows } from "./markdown.ts";
+import {
+  type FencedBlock,
+  fencedBlocks,
+  partBefore,
+  readText,
+  sectionOf,
+  tableRows,
+} from "./markdown.ts";
 
 interface Computed {
   readonly implications: JsonValue;
@@ -35,8 +43,8 @@ const SHAPES = [
   "implications,event,actions,failures",
   "implications,refused",
 ];
-const README = readText("src/domain/reaction/README.md");
-const BLOCKS = fencedBlocks(README);
+const REFERENCE = readText("docs/reference/reactions.md");
+const BLOCKS = fencedBlocks(partBefore(REFERENCE, "## Scheduled events"));
 const EXAMPLES = BLOCKS.filter(({ language }) => language === "json");
 
 function parseExample({ text, line }: FencedBlock): Computed | Refused {
@@ -47,7 +55,7 @@ function parseExample({ text, line }: FencedBlock): Computed | Refused {
 }
 
 for (const block of EXAMPLES) {
-  Deno.test(`the implication README's example on line ${block.line} gives what it states`, () => {
+  Deno.test(`the implication reference's example on line ${block.line} gives what it states`, () => {
     const example = parseExample(block);
     const compiled = compileExample(example.implications);
     if ("refused" in example) {
@@ -63,30 +71,30 @@ for (const block of EXAMPLES) {
   });
 }
 
-Deno.test("the implication README's default event is the one its examples are run with", () => {
+Deno.test("the implication reference's default event is the one its examples are run with", () => {
   const text = BLOCKS.find(({ language }) => language === "text")!.text;
   assert.deepEqual(JSON.parse(text), completeEvent({}));
 });
 
-Deno.test("the implication README names the types and singletons its examples are run with", () => {
-  const section = sectionOf(README, "## How to read the examples");
+Deno.test("the implication reference names the types and singletons its examples are run with", () => {
+  const section = sectionOf(REFERENCE, "## How to read the examples");
   for (const [type, events] of TERMS.declared) {
     for (const name of [type, ...events]) assert.ok(section.includes(`\`${name}\``), name);
   }
   for (const name of TERMS.singletons) if (name !== "global") assert.ok(section.includes(name));
 });
 
-Deno.test("the implication README has a section and an example of every kind of entry", () => {
+Deno.test("the implication reference has a section and an example of every kind of entry", () => {
   const examples = EXAMPLES.map(({ text }) => text).join("\n");
   for (const kind of [...ENTRY_KINDS, "condition"]) {
     if (kind === "wasm") continue;
-    assert.ok(README.includes(`\n## ${kind}\n`), kind);
+    assert.ok(REFERENCE.includes(`\n## ${kind}\n`), kind);
     assert.ok(examples.includes(`"${kind}":`), kind);
   }
 });
 
-Deno.test("the implication README gives the limits that hold", () => {
-  const rows = tableRows(sectionOf(README, "## Limits")).map((row) => row.join(" ")).join("\n");
+Deno.test("the implication reference gives the limits that hold", () => {
+  const rows = tableRows(sectionOf(REFERENCE, "## Limits")).map((row) => row.join(" ")).join("\n");
   const figures = [
     limits.implicationEntriesMax,
     limits.pipelineStepsMax,
@@ -99,7 +107,7 @@ Deno.test("the implication README gives the limits that hold", () => {
   for (const each of figures) assert.ok(rows.includes(each.toLocaleString("en-US")), `${each}`);
 });
 
-Deno.test("the implication README names every rule by which a deploy refuses implications", () => {
+Deno.test("the implication reference names every rule by which a deploy refuses implications", () => {
   const rules = new Set<string>();
   const sources = ["src/domain/spec/implications.ts"];
   for (const { name } of Deno.readDirSync(new URL("../../src/domain/reaction/", import.meta.url))) {
@@ -113,6 +121,6 @@ Deno.test("the implication README names every rule by which a deploy refuses imp
   }
   rules.delete("delay_ms");
   assert.ok(rules.size >= 12, `the rules are found: ${[...rules]}`);
-  const listed = sectionOf(README, "## What deploy refuses");
+  const listed = sectionOf(REFERENCE, "## What deploy refuses");
   for (const rule of rules) assert.ok(listed.includes(`\`${rule}\``), rule);
 });

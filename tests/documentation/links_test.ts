@@ -1,31 +1,63 @@
-/** Every link of the references, to a heading or to a file, leads somewhere. */
+/** Every link of the documents, to a heading or to a file, leads somewhere. */
 
 import assert from "node:assert/strict";
-import { readText } from "./markdown.ts";
+import { markdownFiles, readText } from "./markdown.ts";
 
-const REFERENCES = [
-  "src/cli/README.md",
+const DOCUMENTS = [
+  "README.md",
+  "SECURITY.md",
+  ...markdownFiles("docs"),
+  "tests/README.md",
+  "scripts/peers/README.md",
   "src/http/README.md",
-  "src/domain/handler/README.md",
-  "src/domain/reaction/README.md",
   "src/wasm/examples/README.md",
 ];
+const ROOT = new URL("../../", import.meta.url);
+const FENCED = /^```[\s\S]*?^```$/gm;
+const HEADING = /^#{1,6} (.*)$/gm;
+const LINK = /\]\(([^)\s]+)\)/g;
+
+/** Without what is shown as code, which has no links and no headings. */
+function proseOf(path: string): string {
+  return readText(path).replaceAll(FENCED, "");
+}
 
 /** The anchors of a file's headings, as repositories on the web make them. */
 function anchorsOf(path: string): Set<string> {
-  const titles = [...readText(path).matchAll(/^#+ (.*)$/gm)].map(([, title]) => title!);
-  return new Set(
-    titles.map((title) => title.toLowerCase().replace(/[^\w\- ]/g, "").replaceAll(" ", "-")),
-  );
+  const anchors = new Set<string>();
+  for (const [, title] of proseOf(path).matchAll(HEADING)) {
+    const text = title!.replaceAll(LINK, "]");
+    const anchor = text.toLowerCase().replaceAll(/[^\p{L}\p{N}_\- ]/gu, "").replaceAll(" ", "-");
+    // A second heading of the same text gets a number.
+    let count = 0;
+    while (anchors.has(count === 0 ? anchor : `${anchor}-${count}`)) count++;
+    anchors.add(count === 0 ? anchor : `${anchor}-${count}`);
+  }
+  return anchors;
 }
 
-for (const path of REFERENCES) {
-  Deno.test(`every link in ${path} leads somewhere`, () => {
-    const folder = new URL(path, "file:///");
-    for (const [, target] of readText(path).matchAll(/\]\(([^)]+)\)/g)) {
-      const { pathname, hash } = new URL(target!, folder);
-      const anchors = anchorsOf(pathname.slice(1));
-      assert.ok(hash === "" || anchors.has(hash.slice(1)), target);
-    }
+async function checkLink(path: string, target: string): Promise<void> {
+  if (/^https?:/.test(target)) return;
+  const { pathname, hash } = new URL(target, new URL(path, "file:///"));
+  const file = decodeURIComponent(pathname.slice(1));
+  const { isFile } = await Deno.stat(new URL(file, ROOT)).catch(() => ({ isFile: false }));
+  assert.ok(isFile, `${target}: there is no such file`);
+  if (hash === "") return;
+  assert.ok(anchorsOf(file).has(hash.slice(1)), `${target}: there is no such heading`);
+}
+
+for (const path of DOCUMENTS) {
+  Deno.test(`every link in ${path} leads somewhere`, async () => {
+    for (const [, target] of proseOf(path).matchAll(LINK)) await checkLink(path, target!);
   });
 }
+
+Deno.test("the index of the documents leads to each of them that is for users", () => {
+  const index = proseOf("docs/README.md");
+  for (const path of markdownFiles("docs")) {
+    const target = path.slice("docs/".length);
+    // What contributors read is reached from ARCHITECTURE.md.
+    if (target === "README.md" || /^(decisions|internals)\//.test(target)) continue;
+    assert.ok(index.includes(`](${target})`), target);
+  }
+});

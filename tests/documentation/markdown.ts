@@ -16,6 +16,23 @@ export function readText(path: string): string {
   return Deno.readTextFileSync(new URL(path, ROOT));
 }
 
+/** The paths of all Markdown files in a folder and in the folders within it, sorted. */
+export function markdownFiles(folder: string): string[] {
+  const found = [...Deno.readDirSync(new URL(`${folder}/`, ROOT))].flatMap((entry) => {
+    const path = `${folder}/${entry.name}`;
+    if (entry.isDirectory) return markdownFiles(path);
+    return path.endsWith(".md") ? [path] : [];
+  });
+  return found.sort();
+}
+
+/** What stands before the heading `title`, with lines where they were. */
+export function partBefore(markdown: string, title: string): string {
+  const begin = markdown.indexOf(`\n${title}\n`);
+  if (begin === -1) throw new Error(`there is no section "${title}"`);
+  return markdown.slice(0, begin + 1);
+}
+
 /** All fenced blocks, in order. */
 export function fencedBlocks(markdown: string): FencedBlock[] {
   return [...markdown.matchAll(FENCE)].map(({ 1: language = "", 2: text = "", index }) => ({

@@ -1,7 +1,7 @@
 /**
- * Keeps src/domain/saga/README.md true: every `json` block is a definition that is compiled, a
- * story of the definition before it that is told, or a definition that is refused; rules, states
- * and limits that it names are those of the code.
+ * Keeps docs/reference/sagas.md true: before the description of the calls, every `json` block is a
+ * definition that is compiled, a story of the definition before it that is told, or a definition
+ * that is refused. Rules, states and limits that it names are those of the code.
  */
 
 import assert from "node:assert/strict";
@@ -19,10 +19,12 @@ import {
   type StoryLine,
   tellStory,
 } from "../support/saga_stories.ts";
-import { fencedBlocks, readText, sectionOf, tableRows } from "./markdown.ts";
+import { fencedBlocks, partBefore, readText, sectionOf, tableRows } from "./markdown.ts";
 
-const README = readText("src/domain/saga/README.md");
-const BLOCKS = fencedBlocks(README).filter(({ language }) => language === "json");
+const REFERENCE = readText("docs/reference/sagas.md");
+const BLOCKS = fencedBlocks(partBefore(REFERENCE, "## GET /_sagas")).filter(({ language }) =>
+  language === "json"
+);
 const START_MS = 1_700_000_000_000;
 
 interface Example {
@@ -79,18 +81,18 @@ for (const { text, line } of BLOCKS) {
 }
 
 Deno.test("the reference has every state and every limit of sagas", () => {
-  const states = tableRows(sectionOf(README, "## States")).map(([state]) => state);
+  const states = tableRows(sectionOf(REFERENCE, "## States")).map(([state]) => state);
   assert.deepEqual(states, SAGA_STATES.map((state) => `\`${state}\``));
   for (const max of [limits.sagasMax, limits.sagaStepsMax, limits.sagaCompensationTriesMax]) {
-    assert.ok(sectionOf(README, "## Limits").includes(`| ${max} |`));
+    assert.ok(sectionOf(REFERENCE, "## Limits").includes(`| ${max} |`));
   }
-  assert.ok(README.includes(limits.sagaTimeoutMsMax.toLocaleString("en")));
-  assert.ok(README.includes(limits.sagaTimeoutMsDefault.toLocaleString("en")));
+  assert.ok(REFERENCE.includes(limits.sagaTimeoutMsMax.toLocaleString("en")));
+  assert.ok(REFERENCE.includes(limits.sagaTimeoutMsDefault.toLocaleString("en")));
 });
 
 Deno.test("the reference names every rule that golden cases of sagas have", () => {
   const golden = JSON.parse(readText("tests/golden/spec/invalid_sagas.json"));
-  const known = README + readText("src/domain/handler/README.md");
+  const known = REFERENCE + readText("docs/reference/handlers.md");
   for (const { rule } of golden as { rule: string }[]) {
     assert.ok(known.includes(`\`${rule}\``), rule);
   }

@@ -410,7 +410,7 @@ Deno.test("the API reference has every metric with its type and labels, and no o
   await watchWorld(async ({ ask, scrape }) => {
     await ask("POST", `${NOTE}/was_written`, noteBody("a", { previous_length: 7 }));
     const families = await scrape();
-    const rows = tableRows(sectionOf(readText("src/http/README.md"), "## Metrics"));
+    const rows = tableRows(sectionOf(readText("docs/reference/monitoring.md"), "## Metrics"));
     const listed = rows.map(([name, type, labels]) => [
       codeOf(name),
       type,

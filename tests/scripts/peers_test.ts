@@ -11,6 +11,7 @@ import {
 } from "../../scripts/peers/figures.ts";
 import { type Find, GOALS, judge } from "../../scripts/peers/goals.ts";
 import type { Peer, RunningPeer } from "../../scripts/peers/catalog.ts";
+import { formatChart } from "../../scripts/peers/chart.ts";
 import { fill } from "../../scripts/peers/load_works.ts";
 import {
   findIn,
@@ -181,6 +182,24 @@ Deno.test("formatFigures() says when, where, with what and of which commit", () 
   const text = formatFigures(withEntry(EMPTY, entryOf("daybook", "append")));
   assert.match(text, /^- Measured 2026-01-02T03:04 UTC, small sizes, of abc\.\n- a machine\n/);
   assert.match(text, /fdatasync of 4 KiB: p50 0\.100 ms, p99 0\.200 ms/);
+});
+
+Deno.test("formatChart() has a bar for each store, the fastest first, as long as it is fast", () => {
+  const rates = { "daybook": 400, "emmett sqlite": 200, "nats jetstream": 800, "no-op": 9_000 };
+  const figures = Object.entries(rates).map(([peer, value]) =>
+    entryOf(peer, "append", {
+      outcomes: [{ work: "append, 64 connections", value, unit: "req/s" }],
+    })
+  ).reduce(withEntry, EMPTY);
+  const chart = formatChart(figures);
+  const names = [...chart.matchAll(/text-anchor="end"[^>]*>([^<]+)</g)].map(([, name]) => name);
+  assert.deepEqual(names, ["nats jetstream", "daybook", "emmett sqlite"]);
+  const widths = [...chart.matchAll(/ width="([\d.]+)" height="20"/g)].map(([, width]) => +width!);
+  assert.deepEqual(widths.map((width) => width / widths[0]!), [1, 0.5, 0.25]);
+  for (const figure of ["800 (not durable)", "400", "200"]) {
+    assert.ok(chart.includes(`>${figure}<`));
+  }
+  assert.match(chart, /a route that stores nothing answers 9,000 requests per second/);
 });
 
 /** A peer that answers as `answer` says; its works are found by their names in the real list. */

@@ -14,10 +14,10 @@ import { FORMAT_NAMES } from "../../../src/domain/spec/schema/formats.ts";
 import { KEYWORDS } from "../../../src/domain/spec/schema/vocabulary.ts";
 import { openApiDocument } from "../../../src/http/openapi/document.ts";
 import { PATHS } from "../../../src/http/paths.ts";
+import { markdownFiles, readText } from "../../documentation/markdown.ts";
 import { EVERY_KEYWORD, everyKeywordSpec } from "../../support/every_keyword_spec.ts";
 
 const CONFIG = new URL("../../openapi_generators/deno.json", import.meta.url);
-const README = new URL("../../../README.md", import.meta.url);
 
 interface Generator {
   readonly package: string;
@@ -81,11 +81,13 @@ const GENERATORS: readonly Generator[] = [
   },
 ];
 
-/** The README's specs are in the commands that deploy them. */
-function specsOfReadme(): JsonObject[] {
-  const text = Deno.readTextFileSync(README);
-  const starts = [...text.matchAll(/\{\s*"agent_types"/g)].map(({ index }) => index);
-  return starts.map((start) => firstObject(text.slice(start)));
+/** The specs of the README and the guides are in the commands that deploy them. */
+function specsOfGuides(): JsonObject[] {
+  return ["README.md", ...markdownFiles("docs/guide")].flatMap((path) => {
+    const text = readText(path);
+    const starts = [...text.matchAll(/\{\s*"agent_types"/g)].map(({ index }) => index);
+    return starts.map((start) => firstObject(text.slice(start)));
+  });
 }
 
 function firstObject(text: string): JsonObject {
@@ -96,7 +98,7 @@ function firstObject(text: string): JsonObject {
       // Not closed yet.
     }
   }
-  throw new Error(`the README has a spec without an end: ${text.slice(0, 60)}`);
+  throw new Error(`a guide has a spec without an end: ${text.slice(0, 60)}`);
 }
 
 /** All types of all specs in one document, for each run of a generator takes seconds. */
@@ -152,7 +154,7 @@ function typeFaults(files: readonly string[]): string[] {
 
 const DOCUMENTS: readonly (readonly [name: string, document: JsonObject, isUsed: boolean])[] = [
   ["of every keyword", documentOf(everyKeywordSpec), true],
-  ["of the README's specs", documentOf(joined(specsOfReadme())), false],
+  ["of the guides' specs", documentOf(joined(specsOfGuides())), false],
   ["without a spec", openApiDocument(PATHS), false],
 ];
 
@@ -194,5 +196,5 @@ Deno.test("the spec of every keyword has each keyword and format, and passes its
   for (const format of FORMAT_NAMES) assert.ok(text.includes(`{"format":"${format}"}`), format);
   const compiled = compileSpec(everyKeywordSpec);
   assert.ok(compiled.ok, JSON.stringify(compiled));
-  assert.equal(specsOfReadme().length, 2);
+  assert.equal(specsOfGuides().length, 2);
 });

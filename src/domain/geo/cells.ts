@@ -3,7 +3,7 @@
  *
  * Each cell has four children, down to leaves of a square centimetre. The leaves of any cell
  * have consecutive numbers, so a cell is one range of keys, near the poles and at the
- * antimeridian too. `src/README.md` says why this library was chosen.
+ * antimeridian too. `docs/decisions/0011-points-in-s2-cells.md` says why this library was chosen.
  */
 
 import { s1, s2 } from "s2js";

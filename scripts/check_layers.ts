@@ -38,12 +38,12 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     packages: {
       "node:sqlite": ["src/kv"],
       "node:zlib": ["src/kv"],
-      "lru-cache": ["src/kv/recent_values.ts"],
+      "lru-cache": ["src/kv/sqlite/recent_values.ts"],
       "node:worker_threads": ["src/kv"],
       "node:path": ["src/kv"],
       "node:buffer": ["src/kv"],
       "fdb-tuple": ["src/kv/tuple.ts"],
-      "foundationdb": ["src/kv/foundationdb.ts"],
+      "foundationdb": ["src/kv/foundationdb/binding.ts"],
     },
   },
   "src/store": {
@@ -77,7 +77,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   "src/event_loop.ts": { imports: [] },
   "src/host.ts": {
     imports: ["src/event_loop.ts"],
-    types: ["src/domain/tracer.ts"],
+    types: ["src/domain/measures/tracer.ts"],
     packages: { "node:timers": ["src/host.ts"], "node:process": ["src/host.ts"] },
   },
   "src/telemetry.ts": {
@@ -85,41 +85,22 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     packages: { "@opentelemetry/api": ["src/telemetry.ts"] },
   },
   "src/config.ts": { imports: ["src/domain"], packages: { "ipaddr.js": ["src/config.ts"] } },
-  "src/queries": {
+  // What the service does. Rooms below say which of its folders may import which.
+  "src/features": {
     imports: ["src/domain", "src/store", "src/wasm", "src/sql", "src/compute"],
     types: ["src/host.ts", "src/kv/engine.ts"],
     packages: {
-      "jose": ["src/queries"],
-      "lru-cache": ["src/queries"],
-      "node:crypto": ["src/queries"],
-      "node:buffer": ["src/queries"],
+      "jose": ["src/features/access"],
+      "lru-cache": ["src/features"],
+      "node:crypto": ["src/features"],
+      "node:buffer": ["src/features"],
     },
   },
-  // A command may ask what a query asks: the current spec, the folded state of a stream.
-  "src/commands": {
-    imports: ["src/domain", "src/store", "src/wasm", "src/compute", "src/queries"],
-    types: ["src/host.ts", "src/kv/engine.ts"],
-    packages: {
-      "jose": ["src/commands"],
-      "lru-cache": ["src/commands"],
-      "node:crypto": ["src/commands"],
-      "node:buffer": ["src/commands"],
-    },
-  },
-  "src/service.ts": {
-    imports: ["src/domain", "src/commands", "src/queries", "src/service"],
-    types: ["src/host.ts", "src/kv/engine.ts"],
-  },
-  // The parts of the service, each bound to engine and host.
-  "src/service": {
-    imports: ["src/domain", "src/commands", "src/queries"],
-    types: ["src/host.ts", "src/kv/engine.ts"],
-  },
-  "src/private_files.ts": { imports: [], types: ["src/commands", "src/host.ts"] },
-  "src/workers": { imports: ["src/domain"], types: ["src/service.ts", "src/host.ts"] },
+  "src/private_files.ts": { imports: [], types: ["src/features/access", "src/host.ts"] },
+  "src/workers": { imports: ["src/domain"], types: ["src/features/service.ts", "src/host.ts"] },
   "src/http": {
     imports: ["src/domain"],
-    types: ["src/service.ts", "src/service", "src/host.ts", "src/config.ts"],
+    types: ["src/features", "src/host.ts", "src/config.ts"],
     packages: {
       "hono": ["src/http"],
       "ipaddr.js": ["src/http"],

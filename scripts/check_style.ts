@@ -7,7 +7,7 @@
 import { chargedLoops } from "./checks/charged_loops.ts";
 import { type Fault, readSources, reportAndExit, type Source } from "./checks/source_tree.ts";
 import * as rules from "./checks/style_rules.ts";
-import { COVERED_BY_NEIGHBOUR, type Neighbour } from "./checks/style_tables.ts";
+import { COVERED_BY_NEIGHBOUR, type Neighbour } from "./checks/covered_by_neighbour.ts";
 
 const RULES: readonly rules.Rule[] = [
   rules.fileLength,
@@ -43,7 +43,12 @@ function untested(sources: readonly Source[], neighbours: readonly Neighbour[]):
     const isNeeded = lonely.some((source) => rules.within(source.path, place));
     if (isNeeded && paths.has(test) && reason !== "") continue;
     const message = `the row for ${place} is not needed, names no test, or gives no reason`;
-    faults.push({ path: "scripts/checks/style_tables.ts", line: 1, rule: "neighbour", message });
+    faults.push({
+      path: "scripts/checks/covered_by_neighbour.ts",
+      line: 1,
+      rule: "neighbour",
+      message,
+    });
   }
   for (const source of lonely) {
     if (neighbours.some(({ place }) => rules.within(source.path, place))) continue;

@@ -2,7 +2,7 @@
 
 import process from "node:process";
 import { setImmediate } from "node:timers";
-import type { Tracer } from "./domain/tracer.ts";
+import type { Tracer } from "./domain/measures/tracer.ts";
 import { type LoopTurns, openLoopTurns } from "./event_loop.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error";

@@ -3,7 +3,7 @@
  * whole.
  */
 
-import type { Credentials, CredentialsPlace } from "./commands/bootstrap.ts";
+import type { Credentials, CredentialsPlace } from "./features/access/bootstrap.ts";
 import type { Host } from "./host.ts";
 
 const CREDENTIALS = "credentials.json";

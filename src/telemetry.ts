@@ -14,7 +14,7 @@ import {
   SpanStatusCode,
   trace,
 } from "@opentelemetry/api";
-import type { SpanAttributes, Tracer } from "./domain/tracer.ts";
+import type { SpanAttributes, Tracer } from "./domain/measures/tracer.ts";
 
 /** W3C Trace Context, version 00. */
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;

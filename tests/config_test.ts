@@ -2,8 +2,15 @@
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { createPublicKey } from "node:crypto";
-import { baseUrls, type Config, parseConfig, plainTextWarning, readConfig } from "../src/config.ts";
-import { opensMetricsLocally, SETTING_NAMES } from "../src/config.ts";
+import {
+  baseUrls,
+  type Config,
+  opensMetricsLocally,
+  parseConfig,
+  plainTextWarning,
+  readConfig,
+  SETTING_NAMES,
+} from "../src/config.ts";
 
 type Env = Record<string, string>;
 

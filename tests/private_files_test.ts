@@ -1,7 +1,7 @@
 /** Files that hold secrets: who may read them, and what a crash leaves. */
 
 import { deepEqual, equal, rejects } from "node:assert/strict";
-import type { Credentials } from "../src/commands/bootstrap.ts";
+import type { Credentials } from "../src/features/access/bootstrap.ts";
 import { credentialsFile, readOrMakeJwtSecret } from "../src/private_files.ts";
 import { fakeHost } from "./support/fake_host.ts";
 

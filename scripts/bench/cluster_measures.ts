@@ -5,9 +5,8 @@
 
 import { type ClusterProcess, startCluster } from "../../tests/support/cluster_process.ts";
 import { type ServerProcess, startServer } from "../../tests/support/server_process.ts";
-import type { LoadResult } from "./load.ts";
 import { measureShares, measureSync, nameLimit } from "./machine.ts";
-import { percentiles } from "./load.ts";
+import { type LoadResult, percentiles } from "./load.ts";
 import { measureReactions, withoutTargets } from "./reaction_rows.ts";
 import * as measures from "./server_measures.ts";
 import type { Row } from "./table.ts";

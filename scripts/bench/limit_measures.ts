@@ -1,11 +1,10 @@
 /** What rate limits cost a request, in process: where one is alone, and where they are shared. */
 
-import { createRequestAdmission } from "../../src/commands/admit_request.ts";
-import { openSharedCounter } from "../../src/commands/share_rate.ts";
-import type { Instance } from "../../src/domain/access.ts";
-import { newCounters } from "../../src/domain/counters.ts";
-import type { Host } from "../../src/host.ts";
-import { systemHost } from "../../src/host.ts";
+import { createRequestAdmission } from "../../src/features/limits/admit_request.ts";
+import { openSharedCounter } from "../../src/features/limits/share_rate.ts";
+import type { Instance } from "../../src/domain/access/access.ts";
+import { newCounters } from "../../src/domain/measures/counters.ts";
+import { type Host, systemHost } from "../../src/host.ts";
 import { clientAddress } from "../../src/http/client_address.ts";
 import { createAddressNet } from "../../src/http/middleware/address_net.ts";
 import { setRateHeaders } from "../../src/http/middleware/rate_limit.ts";

@@ -2,15 +2,15 @@
 
 import { changesOf, type Mutation } from "./mutation.ts";
 
-const REDO_LOG = "tests/kv/redo_log_test.ts";
-const WRITER = "tests/kv/sqlite_writer_test.ts";
-const DURABILITY = "tests/kv/durability_test.ts";
-const CHECKPOINTS = "tests/kv/checkpoints_test.ts";
-const SYNCED_FILES = "tests/kv/synced_files_test.ts";
-const SYNCED_FOLDER = "tests/kv/synced_folder_test.ts";
+const REDO_LOG = "tests/kv/sqlite/redo_log_test.ts";
+const WRITER = "tests/kv/sqlite/writer_test.ts";
+const DURABILITY = "tests/kv/sqlite/durability_test.ts";
+const CHECKPOINTS = "tests/kv/sqlite/checkpoints_test.ts";
+const SYNCED_FILES = "tests/kv/sqlite/synced_files_test.ts";
+const SYNCED_FOLDER = "tests/kv/sqlite/synced_folder_test.ts";
 
 export const DISK_MUTATIONS: readonly Mutation[] = [
-  ...changesOf("src/kv/redo_log.ts", REDO_LOG, [
+  ...changesOf("src/kv/sqlite/redo_log.ts", REDO_LOG, [
     [
       "the wrong redo file is synced",
       "get file() {\n      return files[current]!;",
@@ -96,7 +96,7 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
       "a log without a store is no fault",
       "if ((readIfThere(path)?.length ?? 0) === 0) continue;",
       "if ((readIfThere(path)?.length ?? 0) >= 0) continue;",
-      "tests/kv/upgrade_store_test.ts",
+      "tests/kv/sqlite/upgrade_store_test.ts",
     ],
     [
       "a redo log that is newer than the store is overlooked by one commit",
@@ -105,7 +105,7 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
       WRITER,
     ],
   ]),
-  ...changesOf("src/kv/redo_record.ts", REDO_LOG, [
+  ...changesOf("src/kv/sqlite/redo_record.ts", REDO_LOG, [
     [
       "a torn record is taken for a whole one",
       "crc32(bytes.subarray(at + VERSION_AT, end), seed) === bytes.readUInt32LE(at + SUM_AT)",
@@ -132,7 +132,7 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
       "take(length);",
     ],
   ]),
-  ...changesOf("src/kv/sqlite_writer.ts", WRITER, [
+  ...changesOf("src/kv/sqlite/writer.ts", WRITER, [
     [
       "the files turn although the other one is not free",
       "into!.bytes >= windowBytes && into!.isOtherFree",
@@ -240,14 +240,14 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
     ],
     ["a store that was given up stays locked", "tryAll(log.rollBack);", "", DURABILITY],
   ]),
-  ...changesOf("src/kv/sqlite_log.ts", CHECKPOINTS, [
+  ...changesOf("src/kv/sqlite/wal.ts", CHECKPOINTS, [
     [
       "the length of the log is told without its newest pages",
       "return (countFrames.get() as { log: number }).log;",
       "return 0 * (countFrames.get() as { log: number }).log;",
     ],
   ]),
-  ...changesOf("src/kv/checkpoint_worker.ts", SYNCED_FILES, [
+  ...changesOf("src/kv/sqlite/checkpoint_worker.ts", SYNCED_FILES, [
     [
       "checkpoints never sync the database",
       "    await file.syncData();\n  } catch",
@@ -264,7 +264,7 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
       "return { failure: String(error) };",
     ],
   ]),
-  ...changesOf("src/kv/checkpoints.ts", CHECKPOINTS, [
+  ...changesOf("src/kv/sqlite/checkpoints.ts", CHECKPOINTS, [
     [
       "an unconfirmed database does not break the engine",
       `if ("unsynced" in answer) home.onBroken(answer.unsynced);`,
@@ -294,7 +294,7 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
     ],
     ["commits that waited for a pass wait for ever", "home.onRelease();\n", ""],
   ]),
-  ...changesOf("src/kv/sqlite_file.ts", DURABILITY, [
+  ...changesOf("src/kv/sqlite/file.ts", DURABILITY, [
     [
       "a store that was given up is closed, which moves and removes its logs",
       "writer.abandon();\n      LEFT_OPEN.push(db);",
@@ -316,10 +316,10 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
       "a store that cannot be opened stays locked",
       "  } catch (error) {\n    lock.release();\n",
       "  } catch (error) {\n",
-      "tests/kv/sqlite_test.ts",
+      "tests/kv/sqlite/engine_test.ts",
     ],
   ]),
-  ...changesOf("src/kv/sqlite.ts", DURABILITY, [
+  ...changesOf("src/kv/sqlite/engine.ts", DURABILITY, [
     [
       "a close ignores a broken store",
       "if (this.#broken !== undefined || !isAtRest)",
@@ -363,7 +363,7 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
       DURABILITY,
     ],
   ]),
-  ...changesOf("src/kv/synced_folder.ts", SYNCED_FOLDER, [
+  ...changesOf("src/kv/sqlite/synced_folder.ts", SYNCED_FOLDER, [
     ["a folder is not synced", "folder.syncSync();", ""],
     [
       "the name of a new folder is not synced",
@@ -376,7 +376,7 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
       "    Deno.mkdirSync(dirname(full), { recursive: true });\n",
     ],
   ]),
-  ...changesOf("src/kv/sqlite_lock.ts", "tests/kv/sqlite_test.ts", [
+  ...changesOf("src/kv/sqlite/lock.ts", "tests/kv/sqlite/engine_test.ts", [
     [
       "two processes share the lock of a store",
       "file.tryLockSync(true)",

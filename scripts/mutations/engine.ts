@@ -3,15 +3,15 @@
 import { changesOf, type Mutation } from "./mutation.ts";
 
 const CONTRACT = "tests/contract/sqlite_test.ts";
-const CONFLICTS = "tests/kv/conflict_log_test.ts";
-const EXACTLY_ONCE = "tests/kv/exactly_once_test.ts";
-const RECENT = "tests/kv/recent_values_test.ts";
+const CONFLICTS = "tests/kv/transaction/conflict_log_test.ts";
+const EXACTLY_ONCE = "tests/kv/foundationdb/exactly_once_test.ts";
+const RECENT = "tests/kv/sqlite/recent_values_test.ts";
 const WATCHES = "tests/kv/watches_test.ts";
-const UPGRADE = "tests/kv/upgrade_store_test.ts";
-const CHECKSUM = "tests/kv/row_checksum_test.ts";
+const UPGRADE = "tests/kv/sqlite/upgrade_store_test.ts";
+const CHECKSUM = "tests/kv/sqlite/row_checksum_test.ts";
 
 export const ENGINE_MUTATIONS: readonly Mutation[] = [
-  ...changesOf("src/kv/conflict_log.ts", CONFLICTS, [
+  ...changesOf("src/kv/transaction/conflict_log.ts", CONFLICTS, [
     [
       "the commit right after a read is no conflict",
       "if (group.version <= readVersion) return undefined;",
@@ -74,7 +74,7 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
       "log.keyCount -= oldest.ranges.length;",
     ],
   ]),
-  ...changesOf("src/kv/buffered_transaction.ts", CONTRACT, [
+  ...changesOf("src/kv/transaction/buffered_transaction.ts", CONTRACT, [
     [
       "what is left of a body may set a key",
       "set(key: Bytes, value: Bytes): void {\n    this.refuseOver();",
@@ -106,7 +106,7 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
       "this.buffer.stamped",
     ],
   ]),
-  ...changesOf("src/kv/exactly_once.ts", EXACTLY_ONCE, [
+  ...changesOf("src/kv/foundationdb/exactly_once.ts", EXACTLY_ONCE, [
     [
       "a rerun gives what the attempt before would have given, not the one that landed",
       "return values[marker[0]!]!;",
@@ -144,7 +144,7 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
       "if (!(error instanceof Error)) throw error;",
     ],
   ]),
-  ...changesOf("src/kv/recent_values.ts", RECENT, [
+  ...changesOf("src/kv/sqlite/recent_values.ts", RECENT, [
     [
       "of two keys with one hash one is taken for the other",
       "for (let i = 0; i < key.length; i++) if (block[begin + i] !== key[i]) return false;",
@@ -177,7 +177,7 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
       "lengths[slot] ||= value.length;",
     ],
   ]),
-  ...changesOf("src/kv/row_checksum.ts", CHECKSUM, [
+  ...changesOf("src/kv/sqlite/row_checksum.ts", CHECKSUM, [
     ["a row's checksum leaves its key out", "crc32(value, crc32(key))", "crc32(value)"],
     [
       "two numbers for the version of a store are no fault",
@@ -223,7 +223,7 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
       "if (isChanged || keys !== undefined) endAll(text, true);",
     ],
   ]),
-  ...changesOf("src/kv/upgrade_store.ts", UPGRADE, [
+  ...changesOf("src/kv/sqlite/upgrade_store.ts", UPGRADE, [
     [
       "what a log without a name has is left out",
       "const FORMAT_UNNAMED_LOG = 4;",
@@ -268,13 +268,13 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
       "the oldest format is refused",
       "if (format < FORMAT_MIN) {",
       "if (format <= FORMAT_MIN) {",
-      "tests/kv/sqlite_writer_test.ts",
+      "tests/kv/sqlite/writer_test.ts",
     ],
     [
       "a store of a newer build is opened",
       "if (format > FORMAT) {",
       "if (format > FORMAT + 1e6) {",
-      "tests/kv/sqlite_test.ts",
+      "tests/kv/sqlite/engine_test.ts",
     ],
   ]),
 ];

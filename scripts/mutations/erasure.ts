@@ -2,13 +2,13 @@
 
 import { changesOf, type Mutation } from "./mutation.ts";
 
-const ERASE = "tests/commands/erasure/erase_due_test.ts";
-const COPIES = "tests/commands/erasure/copies_test.ts";
-const REQUEST = "tests/commands/erasure/request_erasure_test.ts";
-const FAULTS = "tests/commands/erasure/erasure_faults_test.ts";
+const ERASE = "tests/features/erasure/erase_due_test.ts";
+const COPIES = "tests/features/erasure/copies_test.ts";
+const REQUEST = "tests/features/erasure/request_erasure_test.ts";
+const FAULTS = "tests/features/erasure/erasure_faults_test.ts";
 
 export const ERASURE_MUTATIONS: readonly Mutation[] = [
-  ...changesOf("src/commands/erasure/rewrite_stream.ts", ERASE, [
+  ...changesOf("src/features/erasure/rewrite_stream.ts", ERASE, [
     [
       "an event that was written during the last step of an erasure is lost",
       "(await readHead(tx, tenant, key)).tip === head.tip",
@@ -32,7 +32,7 @@ export const ERASURE_MUTATIONS: readonly Mutation[] = [
       "other processes go on with what they keep of an erased stream",
       "signalErasure(tx);\n",
       "",
-      "tests/queries/follow_erasures_test.ts",
+      "tests/features/erasure/follow_erasures_test.ts",
     ],
     [
       "markers take the place of the events before they are complete",
@@ -55,7 +55,7 @@ export const ERASURE_MUTATIONS: readonly Mutation[] = [
       "tip = extendChain(tip, raw);",
     ],
   ]),
-  ...changesOf("src/commands/erasure/erase_due.ts", ERASE, [
+  ...changesOf("src/features/erasure/erase_due.ts", ERASE, [
     [
       "what was erased stays in the files of the store",
       "await engine.forget?.();\n",
@@ -86,7 +86,7 @@ export const ERASURE_MUTATIONS: readonly Mutation[] = [
       "if (!(error instanceof Error) || !isOutage(error)) throw error;",
     ],
   ]),
-  ...changesOf("src/commands/erasure/copies.ts", COPIES, [
+  ...changesOf("src/features/erasure/copies.ts", COPIES, [
     ["errors that tell of an erased stream stay", `  ["errors", removeStreamErrors],\n`, ""],
     [
       "deliveries that are over stay after an erasure",
@@ -113,7 +113,7 @@ export const ERASURE_MUTATIONS: readonly Mutation[] = [
       ERASE,
     ],
   ]),
-  ...changesOf("src/commands/erasure/request_erasure.ts", REQUEST, [
+  ...changesOf("src/features/erasure/request_erasure.ts", REQUEST, [
     [
       "a stream is to be erased twice at once",
       "if (open !== undefined && open !== id) {",

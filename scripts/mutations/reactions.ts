@@ -2,24 +2,24 @@
 
 import { changesOf, type Mutation } from "./mutation.ts";
 
-const SWEEP = "tests/commands/sweep_test.ts";
-const DELIVERIES = "tests/commands/deliver_events_test.ts";
-const SETTLING = "tests/commands/settle_deliveries_test.ts";
-const DROPS = "tests/commands/drop_implied_test.ts";
-const CLAIMS = "tests/commands/root_claims_test.ts";
-const BUDGETS = "tests/commands/root_budgets_test.ts";
-const SCHEDULES = "tests/commands/fire_schedule_test.ts";
-const IMPLICATIONS = "tests/commands/run_implications_test.ts";
-const RUNNER = "tests/commands/outbox_runner_test.ts";
-const FAULTS = "tests/commands/reaction_faults_test.ts";
-const OUTBOX = "tests/store/outbox_test.ts";
-const ROOTS = "tests/store/roots_test.ts";
-const ROWS = "tests/store/view_rows_test.ts";
-const QUERIES = "tests/queries/sql/query_views_test.ts";
-const COPIES = "tests/queries/sql/view_copies_test.ts";
+const SWEEP = "tests/features/work/sweep_test.ts";
+const DELIVERIES = "tests/features/listeners/deliver_events_test.ts";
+const SETTLING = "tests/features/listeners/settle_deliveries_test.ts";
+const DROPS = "tests/features/reactions/drop_implied_test.ts";
+const CLAIMS = "tests/features/writes/root_claims_test.ts";
+const BUDGETS = "tests/features/reactions/root_budgets_test.ts";
+const SCHEDULES = "tests/features/work/fire_schedule_test.ts";
+const IMPLICATIONS = "tests/features/reactions/run_implications_test.ts";
+const RUNNER = "tests/features/reactions/outbox_runner_test.ts";
+const FAULTS = "tests/features/reactions/reaction_faults_test.ts";
+const OUTBOX = "tests/store/reactions/outbox_test.ts";
+const ROOTS = "tests/store/reactions/roots_test.ts";
+const ROWS = "tests/store/projections/view_rows_test.ts";
+const QUERIES = "tests/features/projections/sql/query_views_test.ts";
+const COPIES = "tests/features/projections/sql/view_copies_test.ts";
 
 export const REACTION_MUTATIONS: readonly Mutation[] = [
-  ...changesOf("src/commands/sweep.ts", SWEEP, [
+  ...changesOf("src/features/work/sweep.ts", SWEEP, [
     ["a walk begins anew where it ended", "after = next;\n", ""],
     ["a walk does not rest", "if (nowMs < restsUntilMs) return 0;", ""],
     [
@@ -34,7 +34,7 @@ export const REACTION_MUTATIONS: readonly Mutation[] = [
       SWEEP,
     ],
   ]),
-  ...changesOf("src/commands/settle_deliveries.ts", DELIVERIES, [
+  ...changesOf("src/features/listeners/settle_deliveries.ts", DELIVERIES, [
     [
       "a delivery is settled twice",
       "changes.filter(({ before }, index) => isSame(found[at]![index], before));",
@@ -69,7 +69,7 @@ export const REACTION_MUTATIONS: readonly Mutation[] = [
       "an outage ends the settlement",
       "if (isEnding) return rejectAll(group, error);",
       "if (!isEnding) return rejectAll(group, error);",
-      "tests/commands/delivery_faults_test.ts",
+      "tests/features/listeners/delivery_faults_test.ts",
     ],
     [
       "the tries of a delivery are not kept",
@@ -77,7 +77,7 @@ export const REACTION_MUTATIONS: readonly Mutation[] = [
       "if (end === undefined) return;",
     ],
   ]),
-  ...changesOf("src/commands/drop_implied.ts", DROPS, [
+  ...changesOf("src/features/reactions/drop_implied.ts", DROPS, [
     [
       "entries are dropped under a spec that is not the current one",
       `if (!await isCurrentSpec(tx, tenant, specHash)) return "other_spec";`,
@@ -100,7 +100,7 @@ export const REACTION_MUTATIONS: readonly Mutation[] = [
     ],
     ["a root that has had something dropped takes no more", "    queues.delete(name);\n", ""],
   ]),
-  ...changesOf("src/commands/root_claims.ts", CLAIMS, [
+  ...changesOf("src/features/writes/root_claims.ts", CLAIMS, [
     [
       "a root may set off one event more",
       "Math.max(0, limits.rootEventsMax - own.count)",
@@ -156,7 +156,7 @@ export const REACTION_MUTATIONS: readonly Mutation[] = [
       BUDGETS,
     ],
   ]),
-  ...changesOf("src/commands/fire_schedule.ts", SCHEDULES, [
+  ...changesOf("src/features/work/fire_schedule.ts", SCHEDULES, [
     [
       "what has failed and was settled elsewhere comes back",
       "return now?.tries !== tries ? undefined : await change(tx) !== false;",
@@ -190,10 +190,10 @@ export const REACTION_MUTATIONS: readonly Mutation[] = [
       "recurring timers that fire are not counted",
       "if (root?.isRecurring) countRecurring(tx, tenant, hourOf(nowMs), 1, id);",
       "void [root, nowMs];",
-      "tests/commands/append_writes_test.ts",
+      "tests/features/writes/append_writes_test.ts",
     ],
   ]),
-  ...changesOf("src/commands/run_implications.ts", IMPLICATIONS, [
+  ...changesOf("src/features/reactions/run_implications.ts", IMPLICATIONS, [
     [
       "an entry that failed comes back although somebody has done it",
       "if (!await hasEntry(tx, place)) return false;",
@@ -257,7 +257,7 @@ export const REACTION_MUTATIONS: readonly Mutation[] = [
       RUNNER,
     ],
   ]),
-  ...changesOf("src/store/outbox.ts", OUTBOX, [
+  ...changesOf("src/store/reactions/outbox.ts", OUTBOX, [
     [
       "pieces of a large entry stay",
       "if (work.bytes > kvLimits.valueBytesMax) clearLargeValue(tx, work.place.tenant, key);",
@@ -282,22 +282,22 @@ export const REACTION_MUTATIONS: readonly Mutation[] = [
       "what the last event of an erased stream has set off stays",
       "return { begin, end: keys.outbox(shard, tenant, stream, length, 0) };",
       "return { begin, end: keys.outbox(shard, tenant, stream, length - 1, 0) };",
-      "tests/commands/erasure/copies_test.ts",
+      "tests/features/erasure/copies_test.ts",
     ],
     [
       "parked entries of an erased stream stay",
       "{ begin: keys.parked(begin), end: keys.parked(end) }",
       "{ begin: keys.parked(begin), end: keys.parked(begin) }",
-      "tests/commands/erasure/copies_test.ts",
+      "tests/features/erasure/copies_test.ts",
     ],
     [
       "of other tenants the one served last has the next turn too",
       "const start = keys.tenantOutbox(shard, tenant + 1).begin;",
       "const start = keys.tenantOutbox(shard, tenant).begin;",
-      "tests/commands/fair_share_test.ts",
+      "tests/features/work/fair_share_test.ts",
     ],
   ]),
-  ...changesOf("src/store/roots.ts", ROOTS, [
+  ...changesOf("src/store/reactions/roots.ts", ROOTS, [
     [
       "a root goes a day after its first change",
       "if (dueIn < hour) tx.clear(keys.root(tenant, of));",
@@ -325,7 +325,7 @@ export const REACTION_MUTATIONS: readonly Mutation[] = [
       "return pairs.slice(0, 1).reduce((sum, { value }) => sum + Number(viewOf(value).getBigInt64(0, true)), 0);",
     ],
   ]),
-  ...changesOf("src/store/view_rows.ts", ROWS, [
+  ...changesOf("src/store/projections/view_rows.ts", ROWS, [
     [
       "pieces of a large view row stay when it shrinks",
       "if (before !== undefined && before.bytes > kvLimits.valueBytesMax) {",
@@ -342,14 +342,14 @@ export const REACTION_MUTATIONS: readonly Mutation[] = [
       "",
     ],
   ]),
-  ...changesOf("src/queries/sql/query_views.ts", QUERIES, [
+  ...changesOf("src/features/projections/sql/query_views.ts", QUERIES, [
     [
       "a stale SQL copy says lag 0",
       "isCurrent ? commits : Math.max(1, commits)",
       "isCurrent ? commits : commits",
     ],
   ]),
-  ...changesOf("src/queries/sql/view_copies.ts", COPIES, [
+  ...changesOf("src/features/projections/sql/view_copies.ts", COPIES, [
     [
       "a SQL copy that is not current says that it is",
       "tables, isCurrent: false };",
@@ -367,7 +367,7 @@ export const REACTION_MUTATIONS: readonly Mutation[] = [
       '      return { kind: "ready", missing: [] };',
     ],
   ]),
-  ...changesOf("src/queries/sql/catch_up_copy.ts", COPIES, [
+  ...changesOf("src/features/projections/sql/catch_up_copy.ts", COPIES, [
     [
       "a SQL copy answers behind its stamp: a change without room is counted as copied",
       "if (room.bytes <= 0) return { ...batch, to,",
@@ -384,7 +384,7 @@ export const REACTION_MUTATIONS: readonly Mutation[] = [
       'return last === undefined && from === "";',
     ],
   ]),
-  ...changesOf("src/queries/sql/fill_copy.ts", COPIES, []),
+  ...changesOf("src/features/projections/sql/fill_copy.ts", COPIES, []),
   ...changesOf("src/sql/run_query.ts", COPIES, [
     [
       "a query reads a table that is behind the stamp it was promised",

@@ -2,19 +2,19 @@
 
 import { changesOf, type Mutation } from "./mutation.ts";
 
-const APPEND = "tests/commands/append_writes_test.ts";
-const WRITES = "tests/commands/write_events_test.ts";
-const COMBINE = "tests/commands/combine_test.ts";
-const GATHER = "tests/commands/gather_writes_test.ts";
-const IDEMPOTENT = "tests/commands/idempotent_write_test.ts";
-const LEDGER = "tests/store/idempotency_test.ts";
-const STREAMS = "tests/store/streams_test.ts";
-const EVENTS = "tests/store/stream_events_test.ts";
-const HEADS = "tests/store/stream_head_test.ts";
-const TAILS = "tests/store/stream_tail_test.ts";
+const APPEND = "tests/features/writes/append_writes_test.ts";
+const WRITES = "tests/features/writes/write_events_test.ts";
+const COMBINE = "tests/features/writes/combine_test.ts";
+const GATHER = "tests/features/writes/gather_writes_test.ts";
+const IDEMPOTENT = "tests/features/writes/idempotent_write_test.ts";
+const LEDGER = "tests/store/streams/idempotency_test.ts";
+const STREAMS = "tests/store/streams/streams_test.ts";
+const EVENTS = "tests/store/streams/stream_events_test.ts";
+const HEADS = "tests/store/streams/stream_head_test.ts";
+const TAILS = "tests/store/streams/stream_tail_test.ts";
 
 export const WRITE_MUTATIONS: readonly Mutation[] = [
-  ...changesOf("src/commands/write_events.ts", IDEMPOTENT, [
+  ...changesOf("src/features/writes/write_events.ts", IDEMPOTENT, [
     [
       "the in-flight key without the tenant",
       "return `${tenant.number}/${key}`;",
@@ -36,7 +36,7 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
       "return (await answerRefused(tenant, request, nowMs), prepared);",
     ],
   ]),
-  ...changesOf("src/commands/append_writes.ts", WRITES, [
+  ...changesOf("src/features/writes/append_writes.ts", WRITES, [
     [
       "writes of one transaction are all guarded by the length before it",
       "const { length } = streams.get(target.key)!.head;",
@@ -51,7 +51,7 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
       "a stream that has moved since a module has judged it takes the write",
       "if (isMoved) return accept(STREAM_MOVED);",
       "",
-      "tests/commands/judge_writes_test.ts",
+      "tests/features/writes/judge_writes_test.ts",
     ],
     [
       "a cause that is gone has its effect",
@@ -87,19 +87,19 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
       "errors of a write are not stored with it",
       "for (const error of write.errors) storeErrorRecord(tx, tenant, error);",
       "",
-      "tests/commands/run_implications_test.ts",
+      "tests/features/reactions/run_implications_test.ts",
     ],
     [
       "deliveries are not put in with their events",
       "appendDeliveries(tx, tenant, target, first, lanes);",
       "",
-      "tests/commands/deliver_events_test.ts",
+      "tests/features/listeners/deliver_events_test.ts",
     ],
     [
       "deliveries are of the event behind their own",
       "appendDeliveries(tx, tenant, target, first, lanes);",
       "appendDeliveries(tx, tenant, target, first + 1, lanes);",
-      "tests/commands/deliver_events_test.ts",
+      "tests/features/listeners/deliver_events_test.ts",
     ],
     [
       "what was written is not metered",
@@ -111,7 +111,7 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
       "commits that projections read are not logged",
       "logCommit(tx, tenant, { stream, first, count });",
       "void first;",
-      "tests/commands/views/keep_views_test.ts",
+      "tests/features/projections/keep_views_test.ts",
     ],
     [
       "the epoch of writes is read unguarded",
@@ -126,7 +126,7 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
       APPEND,
     ],
   ]),
-  ...changesOf("src/commands/append_events.ts", "tests/store/aggregates_test.ts", [
+  ...changesOf("src/features/writes/append_events.ts", "tests/store/streams/aggregates_test.ts", [
     [
       "an aggregate is listed with its second event",
       "if (first === 0) indexAggregate",
@@ -137,10 +137,10 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
       "no snapshot is made of what has grown long",
       "if (rebuildsDue(stream.head.bytes) > rebuildsDue(before.bytes)) {",
       "if (rebuildsDue(stream.head.bytes) < rebuildsDue(before.bytes)) {",
-      "tests/commands/rebuild_snapshots_test.ts",
+      "tests/features/states/rebuild_snapshots_test.ts",
     ],
   ]),
-  ...changesOf("src/commands/gather_writes.ts", GATHER, [
+  ...changesOf("src/features/writes/gather_writes.ts", GATHER, [
     [
       "one writer more than there are is waited for",
       "if (waiting >= expected) {",
@@ -159,7 +159,7 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
     ],
     ["waits in vain are not counted", "toSkip = skipped;", "toSkip = 0;"],
   ]),
-  ...changesOf("src/commands/combine.ts", COMBINE, [
+  ...changesOf("src/features/writes/combine.ts", COMBINE, [
     [
       "each write of a transaction has the answer of the first",
       "resolve(outcomes[index]!);",
@@ -206,7 +206,7 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
       'const own = group.writes.filter((waiting) => waiting.stream !== "");',
     ],
   ]),
-  ...changesOf("src/store/idempotency.ts", LEDGER, [
+  ...changesOf("src/store/streams/idempotency.ts", LEDGER, [
     [
       "a key is known for a second longer than a day",
       "entry.used + limits.idempotencyRetentionSeconds <= now",
@@ -238,7 +238,7 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
       "if (last === undefined || pairs.length <= limit)",
     ],
   ]),
-  ...changesOf("src/store/streams.ts", STREAMS, [
+  ...changesOf("src/store/streams/streams.ts", STREAMS, [
     [
       "a hash made ahead is taken behind another event",
       "ahead?.raw === event.raw && ahead.previous === tip",
@@ -281,10 +281,10 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
       "anchors do not see that a stream has changed",
       "markChange(tx, tenant, stream, before, epoch);\n    movePoint",
       "movePoint",
-      "tests/store/audit_cuts_test.ts",
+      "tests/store/streams/audit_cuts_test.ts",
     ],
   ]),
-  ...changesOf("src/store/stream_events.ts", EVENTS, [
+  ...changesOf("src/store/streams/stream_events.ts", EVENTS, [
     [
       "a page that its ceiling has ended goes on with the events of the head",
       "if (end === to || isFull || from + stored.length < end) return stored;",
@@ -321,7 +321,7 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
       "void now;",
     ],
   ]),
-  ...changesOf("src/store/stream_head.ts", HEADS, [
+  ...changesOf("src/store/streams/stream_head.ts", HEADS, [
     [
       "a head that was changed is read",
       `assert(view.getUint32(41) === (generation + epoch) >>> 0, "a stream head adds up");`,
@@ -343,7 +343,7 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
       "const at = end;",
     ],
   ]),
-  ...changesOf("src/store/stream_tail.ts", TAILS, [
+  ...changesOf("src/store/streams/stream_tail.ts", TAILS, [
     [
       "a head takes a fourth event",
       "if (count === TAIL_EVENTS_MAX ||",

@@ -37,10 +37,10 @@ async function openPeer(name: StoreName, connection: string): Promise<Appender> 
 
 /** Ours: the service as the HTTP layer calls it, with schema check, chain and all. */
 async function openOurs(folder: string): Promise<Appender> {
-  const { openSqliteEngine } = await import("../../src/kv/sqlite.ts");
+  const { openSqliteEngine } = await import("../../src/kv/sqlite/engine.ts");
   const { systemHost } = await import("../../src/host.ts");
-  const { createAccess } = await import("../../src/service/access.ts");
-  const { createService } = await import("../../src/service.ts");
+  const { createAccess } = await import("../../src/features/access/access_service.ts");
+  const { createService } = await import("../../src/features/service.ts");
   const host = systemHost();
   const engine = openSqliteEngine({ path: `${JSON.parse(folder).folder}/daybook.sqlite` });
   const access = createAccess(engine, host, { jwtSecret: host.randomBytes(32) });

@@ -17,22 +17,30 @@ export interface Suite {
 export const CLUSTER_TESTS: readonly string[] = [
   "tests/cluster/node_crash_test.ts",
   "tests/cluster/outage_test.ts",
-  "tests/commands/transfer/foundationdb_test.ts",
+  "tests/features/transfer/foundationdb_test.ts",
   "tests/contract/foundationdb_test.ts",
   "tests/contract/nodes_foundationdb_test.ts",
   "tests/differential/foundationdb_test.ts",
-  "tests/kv/foundationdb_outage_test.ts",
+  "tests/kv/foundationdb/outage_test.ts",
 ];
 
 /** They call modules in processes of their own, which have 100 ms of real time for each call. */
 const MODULE_TESTS: readonly string[] = [
-  "tests/commands/ask_modules_test.ts",
-  "tests/commands/ask_outside_test.ts",
-  "tests/commands/import/import_effects_test.ts",
-  "tests/commands/judge_writes_test.ts",
-  "tests/commands/transfer/blobs_test.ts",
-  "tests/commands/upload_blob_test.ts",
-  "tests/commands/write_emission_test.ts",
+  "tests/features/writes/ask_modules_test.ts",
+  "tests/features/writes/ask_outside_test.ts",
+  "tests/features/imports/import_effects_test.ts",
+  "tests/features/writes/judge_writes_test.ts",
+  "tests/features/transfer/blobs_test.ts",
+  "tests/features/modules/upload_blob_test.ts",
+  "tests/features/writes/write_emission_test.ts",
+];
+
+/** Left out of the processes that only compute: these start processes, or need the time of one. */
+const COMPUTED_ELSEWHERE: readonly string[] = [
+  ...MODULE_TESTS,
+  "tests/features/checks",
+  "tests/features/projections/sql",
+  "tests/features/states/heavy_folds_test.ts",
 ];
 
 /**
@@ -40,7 +48,7 @@ const MODULE_TESTS: readonly string[] = [
  * own, at the same time as all else.
  */
 const COMPUTING_TESTS: readonly (readonly string[])[] = [
-  ["tests/commands", "tests/differential", "tests/domain", ...leftOut(MODULE_TESTS)],
+  ["tests/features", "tests/differential", "tests/domain", ...leftOut(COMPUTED_ELSEWHERE)],
   [
     "tests/fuzz/json_fuzz_test.ts",
     "tests/fuzz/path_fuzz_test.ts",
@@ -73,15 +81,28 @@ export async function ordinaryTests(): Promise<readonly (readonly string[])[]> {
  * Written for SQLite, and run again on other engines by TEST_STORE: what stands on transactions.
  * Left out with `!`, for it takes minutes there: what goes through every commit of long work.
  */
-const COMMAND_TESTS = [
-  "tests/commands",
-  "!tests/commands/audit",
-  "!tests/commands/erasure/erasure_faults_test.ts",
-  "!tests/commands/import/import_events_test.ts",
-  "!tests/commands/share_rate_test.ts",
-  "!tests/commands/transfer/export_beside_workers_test.ts",
-  "!tests/commands/transfer/export_environment_test.ts",
-  "!tests/commands/transfer/round_trip_test.ts",
+const FEATURE_TESTS = [
+  "tests/features",
+  ...leftOut([
+    "tests/features/audit/build_tree_test.ts",
+    "tests/features/audit/collect_changes_test.ts",
+    "tests/features/audit/first_tree_test.ts",
+    "tests/features/audit/make_anchor_test.ts",
+    "tests/features/audit/pace_test.ts",
+    "tests/features/audit/tree_memory_test.ts",
+    "tests/features/audit/write_chunks_test.ts",
+    "tests/features/checks/check_store_test.ts",
+    "tests/features/erasure/erasure_faults_test.ts",
+    "tests/features/imports/import_events_test.ts",
+    "tests/features/limits/share_rate_test.ts",
+    "tests/features/projections/sql",
+    "tests/features/service_test.ts",
+    "tests/features/states/find_nearby_test.ts",
+    "tests/features/states/geo_test.ts",
+    "tests/features/transfer/export_beside_workers_test.ts",
+    "tests/features/transfer/export_environment_test.ts",
+    "tests/features/transfer/round_trip_test.ts",
+  ]),
 ];
 const HTTP_TESTS = [
   "aggregate",
@@ -99,17 +120,7 @@ const HTTP_TESTS = [
   "reactions",
   "single_write",
 ].map((name) => `tests/end_to_end/${name}_test.ts`);
-const SERVICE_TESTS = [
-  "tests/service/access_test.ts",
-  "tests/service/audit_test.ts",
-  "tests/published_failures",
-  "tests/queries",
-  "tests/store",
-  "tests/workers",
-  "!tests/queries/check_store_test.ts",
-  "!tests/queries/find_nearby_test.ts",
-  "!tests/queries/sql",
-];
+const OTHER_TESTS = ["tests/published_failures", "tests/store", "tests/workers"];
 const ON_CLUSTER = { TEST_STORE: "foundationdb" };
 const IN_MEMORY = { TEST_STORE: "foundationdb_memory" };
 
@@ -123,7 +134,7 @@ export const CLUSTER_SUITES: readonly (readonly Suite[])[] = [
       name: "engine contract",
       paths: ["tests/contract/foundationdb_test.ts", "tests/contract/nodes_foundationdb_test.ts"],
     },
-    { name: "service", paths: SERVICE_TESTS, env: ON_CLUSTER },
+    { name: "store and workers", paths: OTHER_TESTS, env: ON_CLUSTER },
     {
       name: "differential",
       paths: ["tests/differential/foundationdb_test.ts"],
@@ -131,12 +142,12 @@ export const CLUSTER_SUITES: readonly (readonly Suite[])[] = [
       sizes: { DIFFERENTIAL_OPERATIONS: "2500" },
     },
   ],
-  [{ name: "commands", paths: COMMAND_TESTS, env: ON_CLUSTER, sizes: { VIEW_RUNS: "8" } }],
+  [{ name: "features", paths: FEATURE_TESTS, env: ON_CLUSTER, sizes: { VIEW_RUNS: "8" } }],
   [
     { name: "HTTP", paths: HTTP_TESTS, env: ON_CLUSTER },
     {
       name: "engine in outages",
-      paths: ["tests/kv/foundationdb_outage_test.ts"],
+      paths: ["tests/kv/foundationdb/outage_test.ts"],
       startsCluster: true,
     },
     { name: "node crashes", paths: ["tests/cluster/node_crash_test.ts"], startsCluster: true },
@@ -149,7 +160,7 @@ export const MEMORY_SUITES: readonly (readonly Suite[])[] = [
   [
     {
       name: "service and HTTP, FoundationDB in memory",
-      paths: [...COMMAND_TESTS, ...SERVICE_TESTS, ...HTTP_TESTS],
+      paths: [...FEATURE_TESTS, ...OTHER_TESTS, ...HTTP_TESTS],
       env: IN_MEMORY,
     },
   ],

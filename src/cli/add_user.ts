@@ -3,8 +3,8 @@
  * open, it is asked to do it, so nothing has to be stopped.
  */
 
-import { createAccess } from "../service/access.ts";
-import { mintOperatorToken } from "../commands/operator_token.ts";
+import { createAccess } from "../features/access/access_service.ts";
+import { mintOperatorToken } from "../features/access/operator_token.ts";
 import { baseUrls, type Config } from "../config.ts";
 import { type Host, systemHost } from "../host.ts";
 import type { Engine } from "../kv/engine.ts";

@@ -1,12 +1,16 @@
 /** `export`: one environment of one instance into a file that any engine's `import` reads. */
 
-import { exportEnvironment, type WrittenHead } from "../commands/transfer/export_environment.ts";
+import { exportEnvironment, type WrittenHead } from "../features/transfer/export_environment.ts";
 import { type Environment, parseEnvironment } from "../domain/tenant.ts";
 import type { FileCounts } from "../domain/transfer/record.ts";
 import type { WorkText } from "../domain/transfer/work.ts";
 import { type Host, systemHost } from "../host.ts";
 import type { Engine } from "../kv/engine.ts";
-import { type InstanceRecord, listInstances, readInstanceBySlug } from "../store/instances.ts";
+import {
+  type InstanceRecord,
+  listInstances,
+  readInstanceBySlug,
+} from "../store/access/instances.ts";
 import { createExportFile } from "./export_file.ts";
 import { openExportSpool } from "./export_spool.ts";
 import { complain } from "./print.ts";

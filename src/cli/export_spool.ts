@@ -3,7 +3,7 @@
  * back once in the order in which they were written.
  */
 
-import type { Spool } from "../commands/transfer/export_environment.ts";
+import type { Spool } from "../features/transfer/export_environment.ts";
 import { createLineSplitter } from "../domain/transfer/split_lines.ts";
 
 const OWNER_ONLY = 0o600;

@@ -7,8 +7,8 @@
 import type { Config } from "../config.ts";
 import { systemHost } from "../host.ts";
 import { checkStoreFile, checkStorePages } from "../kv/open_engine.ts";
-import type { PageCheck } from "../kv/page_check.ts";
-import { checkStore as findFaults } from "../queries/check_store.ts";
+import type { PageCheck } from "../kv/sqlite/pages/page_check.ts";
+import { checkStore as findFaults } from "../features/checks/check_store.ts";
 import { complain, print } from "./print.ts";
 import { EXIT_FAILED, exitWith, reasonOf, settingsOrExit } from "./settings.ts";
 import { exitForOpening, openStoreOrExit } from "./transfer_settings.ts";

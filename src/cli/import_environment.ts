@@ -1,6 +1,6 @@
 /** `import`: a file made by `export` into an empty environment of this store. */
 
-import { importEnvironment, type ImportSummary } from "../commands/transfer/import_environment.ts";
+import { importEnvironment, type ImportSummary } from "../features/transfer/import_environment.ts";
 import { systemHost } from "../host.ts";
 import { environmentOrExit } from "./export_environment.ts";
 import { STANDARD_STREAM } from "./export_file.ts";

@@ -1,6 +1,6 @@
 /** `token`: prints an operator token, and nothing else, so that it can be put into a variable. */
 
-import { mintOperatorToken } from "../commands/operator_token.ts";
+import { mintOperatorToken } from "../features/access/operator_token.ts";
 import { systemHost } from "../host.ts";
 import { openEngine } from "../kv/open_engine.ts";
 import { print } from "./print.ts";

@@ -1,7 +1,7 @@
 /** `serve`: the composition root. Opens everything, runs until told to stop, closes in order. */
 
-import { type Access, createAccess } from "../service/access.ts";
-import { bootstrap, FIRST_SLUG, type FirstStart } from "../commands/bootstrap.ts";
+import { type Access, createAccess } from "../features/access/access_service.ts";
+import { bootstrap, FIRST_SLUG, type FirstStart } from "../features/access/bootstrap.ts";
 import {
   baseUrls,
   type Config,
@@ -9,8 +9,8 @@ import {
   plainTextWarning,
   reachableHost,
 } from "../config.ts";
-import { countTransaction, newCounters } from "../domain/counters.ts";
-import { newThreadWatch } from "../domain/thread_watch.ts";
+import { countTransaction, newCounters } from "../domain/measures/counters.ts";
+import { newThreadWatch } from "../domain/fairness/thread_watch.ts";
 import { type Host, systemHost } from "../host.ts";
 import { clientAddress, parseAddressRanges } from "../http/client_address.ts";
 import {
@@ -24,9 +24,9 @@ import { measureEngine } from "../kv/measured_engine.ts";
 import { openEngine } from "../kv/open_engine.ts";
 import { credentialsFile } from "../private_files.ts";
 import { canLimitMemory, LIMITER_PATH } from "../runners/memory_limit.ts";
-import { createService, type Service } from "../service.ts";
+import { createService, type Service } from "../features/service.ts";
 import { anchorWorker } from "../workers/anchors.ts";
-import type { Tracer } from "../domain/tracer.ts";
+import type { Tracer } from "../domain/measures/tracer.ts";
 import { openTelemetry } from "../telemetry.ts";
 import { webhookSender } from "../webhook/sender.ts";
 import { traceSender } from "../webhook/traced_sender.ts";

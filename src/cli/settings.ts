@@ -4,7 +4,7 @@ import { type Config, readConfig } from "../config.ts";
 import type { Host } from "../host.ts";
 import type { Engine } from "../kv/engine.ts";
 import { readOrMakeJwtSecret } from "../private_files.ts";
-import { shareSecret } from "../commands/share_secret.ts";
+import { shareSecret } from "../features/access/share_secret.ts";
 import { complain } from "./print.ts";
 
 /** Exit codes: 1 for what went wrong, 2 for settings or options that cannot be. */

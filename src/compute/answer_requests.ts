@@ -3,7 +3,8 @@
 import type { Frame } from "../runners/frame.ts";
 import type { RequestServer } from "../runners/serve_requests.ts";
 import { type ComputeAnswer, type ComputeRequest, PIECE_BYTES_MAX } from "./messages.ts";
-import { beginWork, type Work } from "./work.ts";
+import { beginWork } from "./work.ts";
+import type { Work } from "./job.ts";
 
 const NOTHING = new Uint8Array(0);
 

@@ -10,7 +10,7 @@ import type { JsonObject, JsonValue } from "../domain/json.ts";
 import { createRecentMap } from "../domain/recent_map.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import type { FoldHead } from "./messages.ts";
-import type { Work } from "./work.ts";
+import type { Work } from "./job.ts";
 
 type Handlers = ReadonlyMap<string, Handler>;
 

@@ -10,7 +10,7 @@ import type { CompiledProjection } from "../domain/projection/definition.ts";
 import { advanceRow, refuseRow, type RowStep } from "../domain/projection/row.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
 import type { RowHead } from "./messages.ts";
-import type { Work, WorkEnd } from "./work.ts";
+import type { Work, WorkEnd } from "./job.ts";
 
 interface Definition {
   readonly document: JsonObject;

@@ -7,8 +7,8 @@
 
 import { createHash, type Hash } from "node:crypto";
 import type { JsonValue } from "./json.ts";
-import type { Pieces, Steps } from "./pieces.ts";
-import { hashText } from "./sha256.ts";
+import type { Pieces, Steps } from "./fairness/pieces.ts";
+import { hashText } from "./sha256/sha256.ts";
 
 /**
  * Recursion writes this many levels, because it is fastest. Deeper values use a stack on the

@@ -1,7 +1,7 @@
 /** The stored event: its fields, their order, and the one place where it becomes bytes. */
 
 import { Buffer } from "node:buffer";
-import type { GeoStamp } from "./geo/attachment.ts";
+import type { GeoStamp } from "./geo/point.ts";
 import type { JsonObject } from "./json.ts";
 
 export interface PartyReference {

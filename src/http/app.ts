@@ -8,11 +8,10 @@
 
 import { Hono } from "hono";
 import type { Host } from "../host.ts";
-import type { Service } from "../service.ts";
+import type { Service } from "../features/service.ts";
 import { accept, type Outcome, type Refusal, refuse } from "../domain/refusal.ts";
-import { beginWork, endWork, type Work } from "../domain/thread_watch.ts";
+import { beginWork, endWork, type Work } from "../domain/fairness/thread_watch.ts";
 import { withoutBody } from "./answer.ts";
-import type { AppOptions, Call, Connection, Edge, Place } from "./call.ts";
 import { leaveBody } from "./decode/body_bytes.ts";
 import { type Address, parseAddress } from "./decode/path.ts";
 import { answerFailure, answerRefused } from "./failure.ts";
@@ -24,16 +23,21 @@ import { compress } from "./compress.ts";
 import { createCors } from "./middleware/cors.ts";
 import { createLoadGate, SHED_STATUS } from "./middleware/load_gate.ts";
 import { createPlaces } from "./middleware/place.ts";
-import {
-  limitAddress,
-  limitInstance,
-  type RateHeaders,
-  setRateHeaders,
-} from "./middleware/rate_limit.ts";
+import { limitAddress, limitInstance, setRateHeaders } from "./middleware/rate_limit.ts";
 import { createRequestIds } from "./middleware/request_id.ts";
 import { PATHS } from "./paths.ts";
 import { sendRefusal } from "./reply.ts";
-import { createRouter, type FoundPath, type PathRoutes, type Route } from "./route.ts";
+import { createRouter, type FoundPath } from "./route.ts";
+import type {
+  AppOptions,
+  Call,
+  Connection,
+  Edge,
+  PathRoutes,
+  Place,
+  RateHeaders,
+  Route,
+} from "./call.ts";
 
 const findPath = createRouter(PATHS);
 const MS_PER_SECOND = 1000;

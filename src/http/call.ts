@@ -1,18 +1,17 @@
 /** One request under way, and what all requests share. `app.ts` makes it; every route reads it. */
 
 import type { Host } from "../host.ts";
-import type { Tier } from "../domain/access.ts";
-import type { Service } from "../service.ts";
+import type { Operator, Tier } from "../domain/access/access.ts";
+import type { Service } from "../features/service.ts";
+import type { RateScope } from "../domain/refusal.ts";
 import type { Environment, Tenant } from "../domain/tenant.ts";
-import type { ThreadWatch } from "../domain/thread_watch.ts";
-import type { Tracer } from "../domain/tracer.ts";
+import type { ThreadWatch } from "../domain/fairness/thread_watch.ts";
+import type { Tracer } from "../domain/measures/tracer.ts";
 import type { Share } from "./byte_room.ts";
 import type { Drain } from "./drain.ts";
 import type { AddressNet } from "./middleware/address_net.ts";
 import type { LoadGate } from "./middleware/load_gate.ts";
-import type { RateHeaders } from "./middleware/rate_limit.ts";
 import type { RequestCounts } from "./metrics/request_counts.ts";
-import type { PathRoutes } from "./route.ts";
 
 /** How the environment of a request is found. See docs/reference/basics.md. */
 export type EnvironmentSource =
@@ -113,3 +112,41 @@ export function callerAddress(edge: Edge, call: Call): string {
   const forwardedFor = call.request.headers.get("x-forwarded-for");
   return edge.options.clientAddress(peerAddress(call), forwardedFor);
 }
+
+/** The values of the rate limit headers of an answer. */
+export interface RateHeaders {
+  readonly scope: RateScope;
+  readonly limit: number;
+  readonly remaining: number;
+  /** Undefined if the instance of the request is unknown. */
+  readonly tier?: string;
+}
+
+/** One path with its methods. */
+export interface PathRoutes {
+  readonly pattern: string;
+  readonly methods: ReadonlyMap<string, Route>;
+  /** The value of `Allow`. */
+  readonly allow: string;
+}
+
+type Answer = Response | Promise<Response>;
+export type DataHandler = (edge: Edge, call: Call, tenant: Tenant) => Answer;
+export type OperatorHandler = (edge: Edge, call: Call, operator: Operator) => Answer;
+
+/**
+ * Who may call the route:
+ *
+ * - `health`: anybody, on any host; it concerns the process itself.
+ * - `metrics`: on any host; the route checks the caller itself.
+ * - `open`: anybody, without a key.
+ * - `read`, `write`: an API key.
+ * - `operator`: a JWT.
+ */
+export type Route =
+  | {
+    readonly access: "health" | "metrics" | "open";
+    readonly run: (edge: Edge, call: Call) => Answer;
+  }
+  | { readonly access: "read" | "write"; readonly run: DataHandler }
+  | { readonly access: "operator"; readonly run: OperatorHandler };

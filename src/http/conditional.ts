@@ -7,7 +7,7 @@
  */
 
 import { crc32 } from "node:zlib";
-import { runInPieces, type Steps } from "../domain/pieces.ts";
+import { runInPieces, type Steps } from "../domain/fairness/pieces.ts";
 import { sendParts } from "./answer.ts";
 import type { Call } from "./call.ts";
 import type { Part } from "./long_answer.ts";

@@ -4,7 +4,8 @@
  * docs/reference/ describes each of them.
  */
 
-import { operator, path, type PathRoutes, read, type Route, write } from "./route.ts";
+import { operator, path, read, write } from "./route.ts";
+import type { PathRoutes, Route } from "./call.ts";
 import { listAggregates, readAggregate, readLength } from "./routes/aggregate.ts";
 import { addUser, logIn } from "./routes/accounts.ts";
 import {

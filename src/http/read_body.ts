@@ -11,7 +11,7 @@ import type {
   EventPage,
   ListedAggregate,
 } from "../domain/reading.ts";
-import { openPieces, type Turns } from "../domain/pieces.ts";
+import { openPieces, type Turns } from "../domain/fairness/pieces.ts";
 import type { Part } from "./long_answer.ts";
 
 const PART_CHARACTERS = 64 * 1024;

@@ -5,30 +5,7 @@
  * docs/reference/basics.md.
  */
 
-import type { Operator } from "../domain/access.ts";
-import type { Tenant } from "../domain/tenant.ts";
-import type { Call, Edge } from "./call.ts";
-
-type Answer = Response | Promise<Response>;
-type DataHandler = (edge: Edge, call: Call, tenant: Tenant) => Answer;
-type OperatorHandler = (edge: Edge, call: Call, operator: Operator) => Answer;
-
-/**
- * Who may call the route:
- *
- * - `health`: anybody, on any host; it concerns the process itself.
- * - `metrics`: on any host; the route checks the caller itself.
- * - `open`: anybody, without a key.
- * - `read`, `write`: an API key.
- * - `operator`: a JWT.
- */
-export type Route =
-  | {
-    readonly access: "health" | "metrics" | "open";
-    readonly run: (edge: Edge, call: Call) => Answer;
-  }
-  | { readonly access: "read" | "write"; readonly run: DataHandler }
-  | { readonly access: "operator"; readonly run: OperatorHandler };
+import type { DataHandler, OperatorHandler, PathRoutes, Route } from "./call.ts";
 
 export function read(run: DataHandler): Route {
   return { access: "read", run };
@@ -40,14 +17,6 @@ export function write(run: DataHandler): Route {
 
 export function operator(run: OperatorHandler): Route {
   return { access: "operator", run };
-}
-
-/** One path with its methods. */
-export interface PathRoutes {
-  readonly pattern: string;
-  readonly methods: ReadonlyMap<string, Route>;
-  /** The value of `Allow`. */
-  readonly allow: string;
 }
 
 /** `pattern` consists of fixed segments and parameters in braces, e.g. `/{type}/{id}/length`. */

@@ -5,7 +5,7 @@
  */
 
 import type { Host } from "../host.ts";
-import type { Service } from "../service.ts";
+import type { Service } from "../features/service.ts";
 import { type Environment, ENVIRONMENTS } from "../domain/tenant.ts";
 import { createApp } from "./app.ts";
 import { type Drain, openDrain } from "./drain.ts";

@@ -1,7 +1,7 @@
 /** Answers of writes. See docs/reference/writing.md. */
 
 import { eventId } from "../domain/event.ts";
-import type { Written } from "../domain/write.ts";
+import type { Written } from "../domain/write/write.ts";
 import { sendText } from "./answer.ts";
 
 /** 201 with the ids. A replay carries the request id of the write that was committed. */

@@ -5,11 +5,11 @@
 
 import { join } from "node:path";
 import type { Engine } from "./engine.ts";
-import type { EngineHost } from "./foundationdb_engine.ts";
+import type { EngineHost } from "./foundationdb/engine.ts";
 import { drawKeyHash } from "./key_bytes.ts";
-import { checkPages, NO_PAGES, type PageCheck } from "./page_check.ts";
-import { checkSqliteFile } from "./row_checksum.ts";
-import { openSqliteEngine } from "./sqlite.ts";
+import { checkPages, NO_PAGES, type PageCheck } from "./sqlite/pages/page_check.ts";
+import { checkSqliteFile } from "./sqlite/row_checksum.ts";
+import { openSqliteEngine } from "./sqlite/engine.ts";
 
 export interface EngineChoice {
   readonly store: "sqlite" | "foundationdb";
@@ -49,7 +49,7 @@ export async function openEngine(
     });
   }
   // Loaded only when chosen: it needs a native library that not every machine has.
-  const { openFoundationdbEngine } = await import("./foundationdb.ts");
+  const { openFoundationdbEngine } = await import("./foundationdb/binding.ts");
   return await openFoundationdbEngine({ clusterFile: fdbClusterFile, host });
 }
 

@@ -2,7 +2,7 @@
 
 import type { Bytes, Watch } from "./engine.ts";
 import { textOf } from "./byte_text.ts";
-import type { Written } from "./conflict_log.ts";
+import type { Written } from "./transaction/conflict_log.ts";
 import { hashOf, isWithin, type Keyed } from "./key_bytes.ts";
 
 export interface Watches {

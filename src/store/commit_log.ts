@@ -7,7 +7,7 @@
 import { Buffer } from "node:buffer";
 import { assert } from "../domain/assert.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
-import { COMMIT_LOG_SHARDS, commitLogShard } from "../domain/work_share.ts";
+import { COMMIT_LOG_SHARDS, commitLogShard } from "../domain/fairness/work_share.ts";
 import type { Bytes, KeyValue, ReadTransaction, Transaction } from "../kv/engine.ts";
 import { newBytes } from "../kv/slab.ts";
 import { pack, unpack } from "../kv/tuple.ts";

@@ -1,7 +1,7 @@
 /**
  * Removes what an erased stream leaves behind, page by page, each in a transaction of its own.
  * This begins after markers have taken the place of the events. Every feature that keeps copies
- * of events, or of what follows from them, has a remover (`commands/erasure/copies.ts`).
+ * of events, or of what follows from them, has a remover (`features/erasure/copies.ts`).
  */
 
 import type { StreamKey } from "../domain/stream_key.ts";

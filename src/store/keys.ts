@@ -9,7 +9,7 @@ import type { Bytes, KeyRange } from "../kv/engine.ts";
 import { newBytes } from "../kv/slab.ts";
 import { pack, rangeOf, unpack } from "../kv/tuple.ts";
 import { kind } from "./key_kinds.ts";
-import { fromTreeOrder, inTreeOrder } from "./tree_order.ts";
+import { fromTreeOrder, inTreeOrder } from "./audit/tree_order.ts";
 
 /**
  * The parts of a stream, in this order so that an append changes one page of a tree, not two.

@@ -5,8 +5,7 @@
  */
 
 import { assert } from "../domain/assert.ts";
-import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
-import { kvLimits } from "../kv/engine.ts";
+import { type Bytes, kvLimits, type ReadTransaction, type Transaction } from "../kv/engine.ts";
 import { newBytes, viewOf } from "../kv/slab.ts";
 import { keys } from "./keys.ts";
 

@@ -6,7 +6,13 @@
  * and commit the effect in a transaction that first asks {@link holdsLease}.
  */
 
-import { isOver, type Lease, leaseEnd, type LeaseName, type Worker } from "../domain/lease.ts";
+import {
+  isOver,
+  type Lease,
+  leaseEnd,
+  type LeaseName,
+  type Worker,
+} from "../domain/fairness/lease.ts";
 import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
 import { pack, unpack } from "../kv/tuple.ts";
 import { keys } from "./keys.ts";

@@ -1,7 +1,7 @@
 /** What the processes of a deployment have taken from each instance's rate limits. */
 
-import type { RateKind } from "../domain/plan.ts";
-import type { SharedWindow } from "../domain/rate_share.ts";
+import type { RateKind } from "../domain/limits/plan.ts";
+import type { SharedWindow } from "../domain/limits/rate_share.ts";
 import type { ReadTransaction, Transaction } from "../kv/engine.ts";
 import { decodeRecord, encodeRecord } from "./json_record.ts";
 import { keys } from "./keys.ts";

@@ -1,6 +1,6 @@
 /** Timers, ordered by the time they are due, so that those far off cost nothing. */
 
-import { shardOf } from "../domain/work_share.ts";
+import { shardOf } from "../domain/fairness/work_share.ts";
 import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
 import { unpack } from "../kv/tuple.ts";
 import { keyAfter, keys } from "./keys.ts";

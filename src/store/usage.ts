@@ -4,7 +4,7 @@
  * keys, so that none of them is hot. The counters of past months are kept for people to look at.
  */
 
-import { USAGE_SHARDS, usageShard } from "../domain/work_share.ts";
+import { USAGE_SHARDS, usageShard } from "../domain/fairness/work_share.ts";
 import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
 import { viewOf } from "../kv/slab.ts";
 import { keys } from "./keys.ts";

@@ -7,7 +7,7 @@
 
 import type { TryAnswer } from "../domain/listener/delivery.ts";
 import type { WebhookSender } from "../domain/listener/sender.ts";
-import type { SpanAttributes, Tracer } from "../domain/tracer.ts";
+import type { SpanAttributes, Tracer } from "../domain/measures/tracer.ts";
 
 export function traceSender(sender: WebhookSender, tracer: Tracer): WebhookSender {
   return {

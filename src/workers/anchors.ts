@@ -1,6 +1,6 @@
 /** Makes anchors at their interval, if something has changed. See docs/reference/audit.md. */
 
-import type { Service } from "../service.ts";
+import type { Service } from "../features/service.ts";
 import type { Worker } from "./worker.ts";
 
 /** How often it checks whether an anchor is due. */

@@ -3,7 +3,7 @@
  * this process writes is already on its way.
  */
 
-import type { Service } from "../service.ts";
+import type { Service } from "../features/service.ts";
 import type { Worker } from "./worker.ts";
 
 /** Covers what wakes no worker: lanes that were taken over, and endpoints due for another try. */

@@ -1,6 +1,6 @@
 /** Erases streams whose grace period is over. See docs/reference/erasure.md. */
 
-import type { Service } from "../service.ts";
+import type { Service } from "../features/service.ts";
 import type { Worker } from "./worker.ts";
 
 const IDLE_MS = 500;

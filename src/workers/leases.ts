@@ -3,7 +3,7 @@
  * worker of its own because a fold may take longer than a lease lasts.
  */
 
-import type { Service } from "../service.ts";
+import type { Service } from "../features/service.ts";
 import type { Worker } from "./worker.ts";
 
 /** Shorter than the renewal interval of leases; a drain that is not due does nothing. */

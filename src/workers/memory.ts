@@ -4,7 +4,7 @@
  * processes do the rest of the background work.
  */
 
-import type { Service } from "../service.ts";
+import type { Service } from "../features/service.ts";
 import type { Worker } from "./worker.ts";
 
 const IDLE_MS = 500;

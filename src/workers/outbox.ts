@@ -4,7 +4,7 @@
  * entries to the workers on purpose wakes this one.
  */
 
-import type { Service } from "../service.ts";
+import type { Service } from "../features/service.ts";
 import type { Worker } from "./worker.ts";
 
 /**

@@ -1,6 +1,6 @@
 /** Keeps snapshots close to the heads of their streams, after deploys and as streams grow. */
 
-import type { Service } from "../service.ts";
+import type { Service } from "../features/service.ts";
 import type { Worker } from "./worker.ts";
 
 const IDLE_MS = 500;

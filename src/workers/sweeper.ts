@@ -3,7 +3,7 @@
  * entries a second, and at more if many of them have expired.
  */
 
-import type { Service } from "../service.ts";
+import type { Service } from "../features/service.ts";
 import type { Worker } from "./worker.ts";
 
 const IDLE_MS = 250;

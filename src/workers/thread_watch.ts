@@ -1,6 +1,6 @@
 /** Checks the clock at intervals for something that held the thread, and logs what it finds. */
 
-import { look, LOOK_MS, type ThreadWatch } from "../domain/thread_watch.ts";
+import { look, LOOK_MS, type ThreadWatch } from "../domain/fairness/thread_watch.ts";
 import type { Host } from "../host.ts";
 
 /** Starts the checks. The returned function ends them. */

@@ -1,6 +1,6 @@
 /** Processes the timers that are due: scheduled events, sagas, delivery retries and erasures. */
 
-import type { Service } from "../service.ts";
+import type { Service } from "../features/service.ts";
 import type { Worker } from "./worker.ts";
 
 export function timerWorker(service: Service): Worker {

@@ -4,7 +4,7 @@
  * wherever requests are answered.
  */
 
-import type { Service } from "../service.ts";
+import type { Service } from "../features/service.ts";
 import type { Worker } from "./worker.ts";
 
 const IDLE_MS = 30_000;

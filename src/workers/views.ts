@@ -3,7 +3,7 @@
  * loops, because a long build must not delay the projections that are read.
  */
 
-import type { Service } from "../service.ts";
+import type { Service } from "../features/service.ts";
 import type { Worker } from "./worker.ts";
 
 /** Covers what wakes no worker: shards of the log that were taken over. */

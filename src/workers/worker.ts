@@ -3,8 +3,13 @@
  * A worker is essentially its `drain(limit)`; tests call it directly and need no timer.
  */
 
-import { count, type Tally } from "../domain/counters.ts";
-import { beginWork, endWork, type ThreadWatch, type Work } from "../domain/thread_watch.ts";
+import { count, type Tally } from "../domain/measures/counters.ts";
+import {
+  beginWork,
+  endWork,
+  type ThreadWatch,
+  type Work,
+} from "../domain/fairness/thread_watch.ts";
 import type { Host } from "../host.ts";
 
 export interface Worker {

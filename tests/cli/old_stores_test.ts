@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
-import { FORMAT } from "../../src/kv/upgrade_store.ts";
+import { FORMAT } from "../../src/kv/sqlite/upgrade_store.ts";
 import { type ServerProcess, startServer } from "../support/server_process.ts";
 
 const STORES = new URL("../golden/stores/", import.meta.url);

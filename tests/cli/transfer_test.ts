@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { openSqliteEngine } from "../../src/kv/sqlite.ts";
-import { listInstances } from "../../src/store/instances.ts";
+import { openSqliteEngine } from "../../src/kv/sqlite/engine.ts";
+import { listInstances } from "../../src/store/access/instances.ts";
 import { exampleSpec } from "../support/example_spec.ts";
 import { type ServerProcess, startServer } from "../support/server_process.ts";
 import { uuid } from "../support/service_fixture.ts";

@@ -1,7 +1,7 @@
 /** A row in a process is the row here: with the same states the same steps, and the same bytes. */
 
 import assert from "node:assert/strict";
-import { createComputeRunner } from "../../src/queries/run_compute.ts";
+import { createComputeRunner } from "../../src/features/states/run_compute.ts";
 import { openComputePool } from "../../src/compute/pool.ts";
 import { newFoldBudget } from "../../src/domain/handler/budget.ts";
 import type { JsonObject, JsonValue } from "../../src/domain/json.ts";

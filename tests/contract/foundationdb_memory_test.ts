@@ -1,6 +1,6 @@
 /** The distributed engine keeps the contract over a client in memory too, wherever tests run. */
 
-import { FoundationdbEngine } from "../../src/kv/foundationdb_engine.ts";
+import { FoundationdbEngine } from "../../src/kv/foundationdb/engine.ts";
 import { fakeHost } from "../support/fake_host.ts";
 import { memoryDatabase } from "../support/memory_foundationdb.ts";
 import { bytes, engineContract } from "./engine_contract.ts";

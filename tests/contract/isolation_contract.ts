@@ -2,8 +2,20 @@
 
 import assert from "node:assert/strict";
 import type { RangeOptions, Transaction } from "../../src/kv/engine.ts";
-import { bytes, content, counter, type EngineTest, everything, put } from "./engine_contract.ts";
-import { range, read, runsWith, show, text, write } from "./engine_contract.ts";
+import {
+  bytes,
+  content,
+  counter,
+  type EngineTest,
+  everything,
+  put,
+  range,
+  read,
+  runsWith,
+  show,
+  text,
+  write,
+} from "./engine_contract.ts";
 
 export function isolationContract(test: EngineTest): void {
   test("transact() loses no update when fifty writers race", async (engine) => {

@@ -10,8 +10,9 @@ import {
   put,
   range,
   read,
+  text,
+  write,
 } from "./engine_contract.ts";
-import { text, write } from "./engine_contract.ts";
 
 export function lifeContract(test: EngineTest): void {
   test("watch() resolves with true after a commit that touched its key", async (engine) => {

@@ -1,6 +1,6 @@
 /** Two nodes on the distributed engine, each with an engine of its own, over a client in memory. */
 
-import { FoundationdbEngine } from "../../src/kv/foundationdb_engine.ts";
+import { FoundationdbEngine } from "../../src/kv/foundationdb/engine.ts";
 import { fakeHost } from "../support/fake_host.ts";
 import { memoryDatabase } from "../support/memory_foundationdb.ts";
 import { nodesContract } from "./nodes_contract.ts";

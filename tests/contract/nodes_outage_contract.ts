@@ -1,13 +1,22 @@
 /** A node that cannot reach the store while the other can: it trusts nothing old and comes back. */
 
 import assert from "node:assert/strict";
-import { LEASE_LIFETIME_MS, LEASE_RENEWAL_MS, LEASE_SKEW_MS } from "../../src/domain/lease.ts";
+import {
+  LEASE_LIFETIME_MS,
+  LEASE_RENEWAL_MS,
+  LEASE_SKEW_MS,
+} from "../../src/domain/fairness/lease.ts";
 import { EngineUnavailable } from "../../src/kv/engine.ts";
 import { readLeases } from "../../src/store/leases.ts";
 import { copyOfExampleSpec } from "../support/example_spec.ts";
 import { noteWrite, refusalOf, uuid, valueOf } from "../support/service_fixture.ts";
-import { leavingEngine, type OpenNodes, OPERATOR, withTwoNodes } from "../support/two_nodes.ts";
-import type { TwoNodes } from "../support/two_nodes.ts";
+import {
+  leavingEngine,
+  type OpenNodes,
+  OPERATOR,
+  type TwoNodes,
+  withTwoNodes,
+} from "../support/two_nodes.ts";
 
 /** What B remembers may be used for so long. */
 const REMEMBERED_MS = 4_000;

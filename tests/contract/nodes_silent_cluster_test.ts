@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import { createApp } from "../../src/http/app.ts";
-import { FoundationdbEngine } from "../../src/kv/foundationdb_engine.ts";
+import { FoundationdbEngine } from "../../src/kv/foundationdb/engine.ts";
 import { fakeHost } from "../support/fake_host.ts";
 import { memoryDatabase } from "../support/memory_foundationdb.ts";
 import { uuid, valueOf } from "../support/service_fixture.ts";

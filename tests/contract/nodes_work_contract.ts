@@ -1,13 +1,17 @@
 /** Background work on two nodes: shared by leases, taken over, and never lost. */
 
 import assert from "node:assert/strict";
-import { LEASE_LIFETIME_MS, LEASE_RENEWAL_MS, LEASE_SKEW_MS } from "../../src/domain/lease.ts";
+import {
+  LEASE_LIFETIME_MS,
+  LEASE_RENEWAL_MS,
+  LEASE_SKEW_MS,
+} from "../../src/domain/fairness/lease.ts";
 import { streamKey } from "../../src/domain/stream_key.ts";
-import { QUEUE_SHARDS } from "../../src/domain/work_share.ts";
+import { QUEUE_SHARDS } from "../../src/domain/fairness/work_share.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import { keys } from "../../src/store/keys.ts";
 import { readLeases } from "../../src/store/leases.ts";
-import { enqueueStreamRebuild } from "../../src/store/rebuilds.ts";
+import { enqueueStreamRebuild } from "../../src/store/streams/rebuilds.ts";
 import { noteWrite, orderWrite, uuid, valueOf } from "../support/service_fixture.ts";
 import { type Node, OPERATOR, type TwoNodes } from "../support/two_nodes.ts";
 import type { NodesTest } from "./nodes_contract.ts";

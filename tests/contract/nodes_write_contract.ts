@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { extendChain } from "../../src/domain/audit/chain.ts";
 import type { Outcome } from "../../src/domain/refusal.ts";
 import type { Tenant } from "../../src/domain/tenant.ts";
-import type { Written } from "../../src/domain/write.ts";
+import type { Written } from "../../src/domain/write/write.ts";
 import { ACTOR, noteWrite, uuid, valueOf } from "../support/service_fixture.ts";
 import type { Node, TwoNodes } from "../support/two_nodes.ts";
 import type { NodesTest } from "./nodes_contract.ts";

@@ -2,8 +2,17 @@
 
 import assert from "node:assert/strict";
 import type { RangeOptions, Transaction } from "../../src/kv/engine.ts";
-import { bytes, content, counter, type EngineTest, everything, put } from "./engine_contract.ts";
-import { range, show, write } from "./engine_contract.ts";
+import {
+  bytes,
+  content,
+  counter,
+  type EngineTest,
+  everything,
+  put,
+  range,
+  show,
+  write,
+} from "./engine_contract.ts";
 
 export function rangeContract(test: EngineTest): void {
   test("getRange() takes the first key and leaves the end", async (engine) => {

@@ -1,7 +1,7 @@
-/** The embedded engine joins the contract. What only it promises: `tests/kv/sqlite_test.ts`. */
+/** The embedded engine joins the contract; `tests/kv/sqlite/engine_test.ts` has what only it promises. */
 
 import { join } from "node:path";
-import { openSqliteEngine } from "../../src/kv/sqlite.ts";
+import { openSqliteEngine } from "../../src/kv/sqlite/engine.ts";
 import { temporarySqlite } from "../support/temporary_engine.ts";
 import { engineContract } from "./engine_contract.ts";
 

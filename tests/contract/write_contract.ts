@@ -2,8 +2,19 @@
 
 import assert from "node:assert/strict";
 import type { Bytes, Engine } from "../../src/kv/engine.ts";
-import { bytes, content, counter, type EngineTest, everything, put } from "./engine_contract.ts";
-import { range, read, show, text, write } from "./engine_contract.ts";
+import {
+  bytes,
+  content,
+  counter,
+  type EngineTest,
+  everything,
+  put,
+  range,
+  read,
+  show,
+  text,
+  write,
+} from "./engine_contract.ts";
 
 export function writeContract(test: EngineTest): void {
   test("get() gives what was set, nothing for what never was or was cleared", async (engine) => {

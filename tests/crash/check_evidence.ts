@@ -1,10 +1,10 @@
 /** After all kills: what `fsck` says of the embedded store that they left, and of its anchors. */
 
 import { join } from "node:path";
-import { checkPages } from "../../src/kv/page_check.ts";
-import { checkSqliteFile } from "../../src/kv/row_checksum.ts";
-import { openSqliteEngine } from "../../src/kv/sqlite.ts";
-import { checkStore } from "../../src/queries/check_store.ts";
+import { checkPages } from "../../src/kv/sqlite/pages/page_check.ts";
+import { checkSqliteFile } from "../../src/kv/sqlite/row_checksum.ts";
+import { openSqliteEngine } from "../../src/kv/sqlite/engine.ts";
+import { checkStore } from "../../src/features/checks/check_store.ts";
 
 /** So that anchors are made in every life of the server. */
 export const ANCHOR_ALL_THE_TIME = { DAYBOOK_ANCHOR_INTERVAL_S: "1" };

@@ -6,7 +6,7 @@
 import type { Engine, KeyRange, ReadTransaction } from "../../src/kv/engine.ts";
 import { type EngineChoice, openEngine } from "../../src/kv/open_engine.ts";
 import { unpack } from "../../src/kv/tuple.ts";
-import { QUEUE_SHARDS } from "../../src/domain/work_share.ts";
+import { QUEUE_SHARDS } from "../../src/domain/fairness/work_share.ts";
 import { keys } from "../../src/store/keys.ts";
 import { listDueTimers } from "../../src/store/timers.ts";
 

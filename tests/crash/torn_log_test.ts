@@ -8,12 +8,11 @@ import assert from "node:assert/strict";
 import { type ServerProcess, startServer } from "../support/server_process.ts";
 import { type Api, connectApi } from "./api.ts";
 import { FINAL_CHECKS, STANDARD_CHECKS } from "./checks.ts";
-import { type ClientContext, pickWorkload, STANDARD_MIX } from "./workload.ts";
 import { clientContext } from "./clients.ts";
 import { createJournal, type Journal, type Operation, settle } from "./journal.ts";
 import { createRandom, type Random } from "./random.ts";
 import type { StreamModel } from "./stream_model.ts";
-import { CRASH_SPEC } from "./workload.ts";
+import { type ClientContext, CRASH_SPEC, pickWorkload, STANDARD_MIX } from "./workload.ts";
 import {
   endOfLastCommit,
   endOfLastRecord,

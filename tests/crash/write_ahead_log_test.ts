@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
-import { createRedoLog, redoPathsOf } from "../../src/kv/redo_log.ts";
+import { createRedoLog, redoPathsOf } from "../../src/kv/sqlite/redo_log.ts";
 import { endOfLastCommit, endOfLastRecord, isLonger, tearLog, TEARS } from "./write_ahead_log.ts";
 
 async function withLog(body: (path: string, database: DatabaseSync) => Promise<void>) {

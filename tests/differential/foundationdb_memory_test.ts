@@ -4,7 +4,7 @@
  */
 
 import assert from "node:assert/strict";
-import { FoundationdbEngine } from "../../src/kv/foundationdb_engine.ts";
+import { FoundationdbEngine } from "../../src/kv/foundationdb/engine.ts";
 import { fakeHost } from "../support/fake_host.ts";
 import { memoryDatabase } from "../support/memory_foundationdb.ts";
 import { describeRun, runDifferential } from "./run.ts";

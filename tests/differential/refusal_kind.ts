@@ -43,7 +43,7 @@ const MARKS: Readonly<Record<Kind, Mark | string>> = {
   idempotency_in_progress: ({ errorType }) => errorType === "idempotency_in_progress",
   payload_too_large: ({ status }) => status === 413,
   fold_budget_exceeded: ({ errorType }) => errorType === "fold_budget_exceeded",
-  handler_error: "no trace has WebAssembly modules: tests/commands/ has them on each engine",
+  handler_error: "no trace has WebAssembly modules: tests/features/ has them on each engine",
   module_failed: "as above",
   modules_unavailable: "as above",
   module_invalid: "as above",
@@ -64,7 +64,7 @@ const MARKS: Readonly<Record<Kind, Mark | string>> = {
   already_exists: ({ status, error, errorType }) =>
     status === 409 && errorType === "bad_request" && !error.startsWith("The stream is erased"),
   body_late: "takes half a minute of real time and concerns no store",
-  import_conflict: "no trace imports: tests/commands/import/ runs on each engine",
+  import_conflict: "no trace imports: tests/features/imports/ runs on each engine",
   import_unavailable: "as above",
   login_locked: ({ status }) => status === 429,
   anchor_not_found: ({ errorType }) => errorType === "anchor_not_found",

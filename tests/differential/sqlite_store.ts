@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import type { Engine } from "../../src/kv/engine.ts";
-import { openSqliteEngine } from "../../src/kv/sqlite.ts";
+import { openSqliteEngine } from "../../src/kv/sqlite/engine.ts";
 import type { Store } from "./subject.ts";
 
 /** `wrap` puts something between the product and the engine, at each opening. */

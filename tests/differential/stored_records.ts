@@ -10,7 +10,7 @@
 import { ENVIRONMENTS } from "../../src/domain/tenant.ts";
 import type { Bytes, Engine, KeyRange } from "../../src/kv/engine.ts";
 import { unpack } from "../../src/kv/tuple.ts";
-import type { Access } from "../../src/service/access.ts";
+import type { Access } from "../../src/features/access/access_service.ts";
 import { keyAfter, keys } from "../../src/store/keys.ts";
 import { accepted, anyOperator } from "../support/access_fixtures.ts";
 

@@ -2,14 +2,14 @@
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import type { Access } from "../../src/service/access.ts";
+import type { Access } from "../../src/features/access/access_service.ts";
 import { isJsonObject } from "../../src/domain/json.ts";
 import { streamKey } from "../../src/domain/stream_key.ts";
 import { ENVIRONMENTS, type Tenant } from "../../src/domain/tenant.ts";
 import type { Engine } from "../../src/kv/engine.ts";
-import type { Service } from "../../src/service.ts";
-import { listAggregateIds } from "../../src/store/aggregates.ts";
-import { readHead } from "../../src/store/streams.ts";
+import type { Service } from "../../src/features/service.ts";
+import { listAggregateIds } from "../../src/store/streams/aggregates.ts";
+import { readHead } from "../../src/store/streams/streams.ts";
 import { accepted, anyOperator } from "../support/access_fixtures.ts";
 
 export interface StreamState {

@@ -5,15 +5,21 @@
  */
 
 import { createHash, createHmac } from "node:crypto";
-import { type Access, createAccess } from "../../src/service/access.ts";
+import { type Access, createAccess } from "../../src/features/access/access_service.ts";
 import type { JsonObject } from "../../src/domain/json.ts";
 import { createApp } from "../../src/http/app.ts";
 import type { EnvironmentSource } from "../../src/http/call.ts";
 import { type Engine, EngineUnavailable } from "../../src/kv/engine.ts";
-import { createService, type Service } from "../../src/service.ts";
+import { createService, type Service } from "../../src/features/service.ts";
 import { type FakeHost, fakeHost } from "../support/fake_host.ts";
-import { type Credential, expand, type Operation, type RequestOperation } from "./operation.ts";
-import { type Sent, substitute } from "./operation.ts";
+import {
+  type Credential,
+  expand,
+  type Operation,
+  type RequestOperation,
+  type Sent,
+  substitute,
+} from "./operation.ts";
 import { readRecords, type StoredRecord } from "./stored_records.ts";
 import { readStreams, type StreamState } from "./stream_state.ts";
 

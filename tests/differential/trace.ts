@@ -4,8 +4,7 @@ import type { JsonObject } from "../../src/domain/json.ts";
 import * as audit from "./audit_operations.ts";
 import * as erasure from "./erasure_operations.ts";
 import { liveOfKey } from "./key_operations.ts";
-import { deploySpec, openTrace, operate } from "./operator_operations.ts";
-import { accounts, createInstance } from "./operator_operations.ts";
+import { accounts, createInstance, deploySpec, openTrace, operate } from "./operator_operations.ts";
 import type { Operation } from "./operation.ts";
 import {
   listIds,

@@ -11,7 +11,7 @@ import { digest } from "../support/wasm/module_world.ts";
 import { fencedBlocks, readText, sectionOf, tableRows } from "./markdown.ts";
 
 const REFERENCE = readText("docs/reference/transfer.md");
-const FOLDERS = ["src/domain/transfer", "src/commands/transfer"];
+const FOLDERS = ["src/domain/transfer", "src/features/transfer"];
 
 /** The names in code within a text, e.g. of a cell. */
 function codesIn(text: string): string[] {

@@ -141,7 +141,7 @@ const LITERALS = new RegExp(`(?:${LITERAL.source})(?:\\s*\\+\\s*(?:${LITERAL.sou
 
 /** All texts of the sources, joined where they are, as patterns for a whole text. */
 function textsOfSources(): RegExp[] {
-  const folders = ["src/http", "src/domain", "src/commands", "src/queries", "src/sql", "src/wasm"];
+  const folders = ["src/http", "src/domain", "src/features", "src/sql", "src/wasm"];
   return folders.flatMap(readSources).flatMap((source) =>
     (source.match(LITERALS) ?? []).map((joined) => {
       const parts = joined.match(new RegExp(LITERAL, "g")) ?? [];

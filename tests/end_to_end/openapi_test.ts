@@ -7,8 +7,7 @@
 import assert from "node:assert/strict";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
-import type { JsonObject, JsonValue } from "../../src/domain/json.ts";
-import { isJsonObject } from "../../src/domain/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../src/domain/json.ts";
 import { limits } from "../../src/domain/limits.ts";
 import { errorsOf } from "../../src/http/openapi/describe_route.ts";
 import { openApiDocument } from "../../src/http/openapi/document.ts";
@@ -16,7 +15,7 @@ import { ERRORS } from "../../src/http/openapi/errors.ts";
 import type { Operation } from "../../src/http/openapi/operation.ts";
 import { OPERATIONS } from "../../src/http/openapi/operations.ts";
 import { PATHS } from "../../src/http/paths.ts";
-import type { Route } from "../../src/http/route.ts";
+import type { Route } from "../../src/http/call.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import { scriptedSender, webhookSettings } from "../support/listener_fixtures.ts";
 import { type Ask, type Asked, openApiSpec, REQUESTS } from "./openapi_requests.ts";

@@ -1,7 +1,7 @@
 /** More requests at once than can be answered: the rest is told so, and nobody else notices. */
 
 import assert from "node:assert/strict";
-import { UNDER_WAY_START } from "../../src/domain/load.ts";
+import { UNDER_WAY_START } from "../../src/domain/limits/load.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import { type Answer, withWorld } from "./world.ts";
 import { noteBody, uuid } from "./world_spec.ts";

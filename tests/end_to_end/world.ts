@@ -6,16 +6,16 @@
 
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
-import { type Access, createAccess } from "../../src/service/access.ts";
+import { type Access, createAccess } from "../../src/features/access/access_service.ts";
 import type { JsonObject } from "../../src/domain/json.ts";
 import { type Environment, ENVIRONMENTS, type Tenant } from "../../src/domain/tenant.ts";
 import { createApp } from "../../src/http/app.ts";
 import type { Connection, EnvironmentSource } from "../../src/http/call.ts";
 import { type AddressNet, createAddressNet } from "../../src/http/middleware/address_net.ts";
 import type { Engine } from "../../src/kv/engine.ts";
-import { resolveTenant } from "../../src/queries/read_instances.ts";
+import { resolveTenant } from "../../src/features/access/read_instances.ts";
 import type { WebhookSettings } from "../../src/domain/listener/sender.ts";
-import { createService, type Service } from "../../src/service.ts";
+import { createService, type Service } from "../../src/features/service.ts";
 import { accepted, anyOperator, makeInstance, makeKey } from "../support/access_fixtures.ts";
 import { type FakeHost, fakeHost } from "../support/fake_host.ts";
 import { type StoreContent, temporaryEngine } from "../support/temporary_engine.ts";

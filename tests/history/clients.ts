@@ -7,8 +7,8 @@
 import type { ReadEventsRequest } from "../../src/domain/reading.ts";
 import type { Outcome } from "../../src/domain/refusal.ts";
 import type { Tenant } from "../../src/domain/tenant.ts";
-import type { WriteRequest, Written } from "../../src/domain/write.ts";
-import type { DataService } from "../../src/service.ts";
+import type { WriteRequest, Written } from "../../src/domain/write/write.ts";
+import type { DataService } from "../../src/features/service.ts";
 import type { Random } from "../crash/random.ts";
 import type { FinalStreams, Heard, Operation, Part, Write } from "./history.ts";
 

@@ -1,6 +1,6 @@
 /** A Service that answers what a test tells it and remembers what it was asked. */
 
-import type { Service } from "../../src/service.ts";
+import type { Service } from "../../src/features/service.ts";
 import { type Host, systemHost } from "../../src/host.ts";
 import type { AppOptions } from "../../src/http/call.ts";
 import { createApp } from "../../src/http/app.ts";

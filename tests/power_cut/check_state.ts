@@ -5,9 +5,9 @@
 
 import assert from "node:assert/strict";
 import type { Bytes, Engine } from "../../src/kv/engine.ts";
-import { checkPages } from "../../src/kv/page_check.ts";
-import { checkSqliteFile } from "../../src/kv/row_checksum.ts";
-import { openSqliteEngine } from "../../src/kv/sqlite.ts";
+import { checkPages } from "../../src/kv/sqlite/pages/page_check.ts";
+import { checkSqliteFile } from "../../src/kv/sqlite/row_checksum.ts";
+import { openSqliteEngine } from "../../src/kv/sqlite/engine.ts";
 import { STORE, writeFiles } from "./record_disk.ts";
 import { SMALL_SIZES, tell } from "./store_program.ts";
 import { contentAfter, LAST } from "./story.ts";

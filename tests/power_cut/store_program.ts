@@ -12,8 +12,8 @@
  */
 
 import type { Engine } from "../../src/kv/engine.ts";
-import { openSqliteEngine } from "../../src/kv/sqlite.ts";
-import type { SqliteSizes } from "../../src/kv/sqlite_sizes.ts";
+import { openSqliteEngine } from "../../src/kv/sqlite/engine.ts";
+import type { SqliteSizes } from "../../src/kv/sqlite/sizes.ts";
 import { LAST, stepsOf } from "./story.ts";
 
 export const SMALL_SIZES: SqliteSizes = {

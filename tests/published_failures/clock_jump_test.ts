@@ -6,7 +6,7 @@
  */
 
 import assert from "node:assert/strict";
-import { LEASE_LIFETIME_MS } from "../../src/domain/lease.ts";
+import { LEASE_LIFETIME_MS } from "../../src/domain/fairness/lease.ts";
 import { setOff, write } from "../support/reactive_spec.ts";
 import { uuid } from "../support/service_fixture.ts";
 import { countNotes, typesOf, withShop, workOn, writeAndDie } from "./shop.ts";

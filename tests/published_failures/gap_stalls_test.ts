@@ -7,7 +7,7 @@
 
 import assert from "node:assert/strict";
 import { streamKey } from "../../src/domain/stream_key.ts";
-import { commitLogShard } from "../../src/domain/work_share.ts";
+import { commitLogShard } from "../../src/domain/fairness/work_share.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import { logCommit, readCommits, removeCommits } from "../../src/store/commit_log.ts";
 import { readCursor } from "../../src/store/cursors.ts";

@@ -8,9 +8,9 @@
 import assert from "node:assert/strict";
 import { streamKey } from "../../src/domain/stream_key.ts";
 import type { Engine, Watch } from "../../src/kv/engine.ts";
-import { signalOutbox } from "../../src/store/outbox.ts";
-import { readHead } from "../../src/store/streams.ts";
-import { openWatchedTypes, watchTypes } from "../../src/store/watched_types.ts";
+import { signalOutbox } from "../../src/store/reactions/outbox.ts";
+import { readHead } from "../../src/store/streams/streams.ts";
+import { openWatchedTypes, watchTypes } from "../../src/store/reactions/watched_types.ts";
 import { outboxWorker } from "../../src/workers/outbox.ts";
 import { runWorker } from "../../src/workers/worker.ts";
 import { heldEngine } from "../support/held_engine.ts";

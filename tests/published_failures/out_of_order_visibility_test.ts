@@ -9,7 +9,7 @@ import assert from "node:assert/strict";
 import { streamKey } from "../../src/domain/stream_key.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import { logCommit } from "../../src/store/commit_log.ts";
-import { listOutbox, outboxShard } from "../../src/store/outbox.ts";
+import { listOutbox, outboxShard } from "../../src/store/reactions/outbox.ts";
 import { heldEngine } from "../support/held_engine.ts";
 import { idsOfOneShard, readLog, registerReader, timesSeenOf } from "../support/log_reader.ts";
 import { eventsOf, setOff, write } from "../support/reactive_spec.ts";

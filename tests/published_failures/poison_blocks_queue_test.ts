@@ -8,7 +8,7 @@
 import assert from "node:assert/strict";
 import { limits } from "../../src/domain/limits.ts";
 import { streamKey } from "../../src/domain/stream_key.ts";
-import { outboxShard } from "../../src/store/outbox.ts";
+import { outboxShard } from "../../src/store/reactions/outbox.ts";
 import { poisonedEngine } from "../support/poisoned_engine.ts";
 import { depthsOf, setOff } from "../support/reactive_spec.ts";
 import { uuid } from "../support/service_fixture.ts";

@@ -4,7 +4,7 @@
  */
 
 import type { JsonObject } from "../../src/domain/json.ts";
-import { LEASE_LIFETIME_MS, LEASE_SKEW_MS } from "../../src/domain/lease.ts";
+import { LEASE_LIFETIME_MS, LEASE_SKEW_MS } from "../../src/domain/fairness/lease.ts";
 import type { Tenant } from "../../src/domain/tenant.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import { fakeHost } from "../support/fake_host.ts";

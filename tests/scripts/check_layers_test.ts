@@ -20,9 +20,10 @@ Deno.test("checkLayers() accepts imports that go down the table", () => {
     "src/kv/tuple.ts": `import { pack } from "fdb-tuple";`,
     "src/store/streams.ts":
       `import type { Engine } from "../kv/engine.ts";\nimport { a } from "../domain/event.ts";`,
-    "src/commands/write_events.ts": `import { x } from "../store/streams.ts";`,
-    "src/service.ts": `import { y } from "./commands/write_events.ts";`,
-    "src/http/app.ts": `import { Hono } from "hono";\nimport type { S } from "../service.ts";`,
+    "src/features/writes/write_events.ts": `import { x } from "../../store/streams.ts";`,
+    "src/features/service.ts": `import { y } from "./writes/write_events.ts";`,
+    "src/http/app.ts":
+      `import { Hono } from "hono";\nimport type { S } from "../features/service.ts";`,
     "main.ts": `import { createApp } from "./src/http/app.ts";`,
   };
   assert.deepEqual(faultsOf(files), []);
@@ -56,19 +57,21 @@ Deno.test("checkLayers() refuses an engine in the edge, by every form of import"
 });
 
 Deno.test("checkLayers() lets a value through only where more than types are allowed", () => {
-  const service = { "src/service.ts": `export const bind = 1;\nexport interface Service {}` };
+  const service = {
+    "src/features/service.ts": `export const bind = 1;\nexport interface Service {}`,
+  };
   const accepted = [
-    `import type { Service } from "../service.ts";`,
-    `import { type Service } from "../service.ts";`,
-    `export type { Service } from "../service.ts";`,
+    `import type { Service } from "../features/service.ts";`,
+    `import { type Service } from "../features/service.ts";`,
+    `export type { Service } from "../features/service.ts";`,
   ];
   for (const text of accepted) {
     assert.deepEqual(faultsOf({ ...service, "src/http/app.ts": text }), [], text);
   }
   const refused = [
-    `import { bind } from "../service.ts";`,
-    `import { bind, type Service } from "../service.ts";`,
-    `import * as service from "../service.ts";`,
+    `import { bind } from "../features/service.ts";`,
+    `import { bind, type Service } from "../features/service.ts";`,
+    `import * as service from "../features/service.ts";`,
   ];
   for (const text of refused) {
     const faults = faultsOf({ ...service, "src/http/app.ts": text });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { checkStyle } from "../../scripts/check_style.ts";
 import { parseSource } from "../../scripts/checks/source_tree.ts";
-import type { Neighbour } from "../../scripts/checks/style_tables.ts";
+import type { Neighbour } from "../../scripts/checks/covered_by_neighbour.ts";
 
 const HEADER = "/** Owns an example. */\n";
 

@@ -1,7 +1,7 @@
 /** Every row at the end is the one computed from scratch, from the events and the definition. */
 
-import { readView } from "../../src/store/projections.ts";
-import { readViewRows } from "../../src/store/view_rows.ts";
+import { readView } from "../../src/store/projections/projections.ts";
+import { readViewRows } from "../../src/store/projections/view_rows.ts";
 import { type OracleStream, viewFromScratch } from "../support/view_oracle.ts";
 import type { Census } from "./census.ts";
 import { canonical } from "./compare.ts";

@@ -1,7 +1,7 @@
 /** The clients of a world: one operation after the other, at whatever node is there. */
 
 import type { JsonObject } from "../../src/domain/json.ts";
-import type { WriteRequest } from "../../src/domain/write.ts";
+import type { WriteRequest } from "../../src/domain/write/write.ts";
 import type { Random } from "../crash/random.ts";
 import type { Census } from "./census.ts";
 import type { Entrance, Reply, Told } from "./entrance.ts";

@@ -3,7 +3,7 @@
  * as JSON. What they do and how they are judged is the same.
  */
 
-import type { WriteRequest } from "../../src/domain/write.ts";
+import type { WriteRequest } from "../../src/domain/write/write.ts";
 import type { Node } from "./node.ts";
 
 /** What a client was told. */

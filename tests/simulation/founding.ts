@@ -3,12 +3,12 @@
  * same in all worlds. Made once, by the product's own commands; worlds get what those have stored.
  */
 
-import { createInstance } from "../../src/commands/create_instance.ts";
-import { issueApiKey } from "../../src/commands/issue_api_key.ts";
+import { createInstance } from "../../src/features/access/create_instance.ts";
+import { issueApiKey } from "../../src/features/access/issue_api_key.ts";
 import type { Tenant } from "../../src/domain/tenant.ts";
 import type { Engine, KeyValue } from "../../src/kv/engine.ts";
-import { resolveTenant } from "../../src/queries/read_instances.ts";
-import { readCurrentSigningKey } from "../../src/store/signing_keys.ts";
+import { resolveTenant } from "../../src/features/access/read_instances.ts";
+import { readCurrentSigningKey } from "../../src/store/audit/signing_keys.ts";
 import { fakeHost } from "../support/fake_host.ts";
 import { valueOf } from "../support/service_fixture.ts";
 import { createSimulatedStore, type SimulatedStore } from "./simulated_store.ts";

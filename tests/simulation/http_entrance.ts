@@ -4,7 +4,7 @@
  */
 
 import type { JsonObject } from "../../src/domain/json.ts";
-import type { WriteRequest } from "../../src/domain/write.ts";
+import type { WriteRequest } from "../../src/domain/write/write.ts";
 import type { Census } from "./census.ts";
 import { type Entrance, NothingHeard, type Reply, type Told } from "./entrance.ts";
 import { API_KEY } from "./founding.ts";

@@ -4,8 +4,8 @@
  * on.
  */
 
-import { type Access, createAccess } from "../../src/service/access.ts";
-import { createService, type Service } from "../../src/service.ts";
+import { type Access, createAccess } from "../../src/features/access/access_service.ts";
+import { createService, type Service } from "../../src/features/service.ts";
 import type { Host } from "../../src/host.ts";
 import { createApp } from "../../src/http/app.ts";
 import { createAddressNet } from "../../src/http/middleware/address_net.ts";

@@ -2,7 +2,7 @@
 
 import { decodeRecord } from "../../src/store/json_record.ts";
 import { keys } from "../../src/store/keys.ts";
-import { QUEUE_SHARDS } from "../../src/domain/work_share.ts";
+import { QUEUE_SHARDS } from "../../src/domain/fairness/work_share.ts";
 import type { WaitingEntry } from "../../src/domain/reaction/outbox_entry.ts";
 import { unpack } from "../../src/kv/tuple.ts";
 import type { KeyValue } from "../../src/kv/engine.ts";

@@ -4,10 +4,14 @@
  * own over it; who opens one says how long its calls take, and whether they come back at all.
  */
 
-import { BufferedTransaction } from "../../src/kv/buffered_transaction.ts";
+import { BufferedTransaction } from "../../src/kv/transaction/buffered_transaction.ts";
 import { bytesOf, lowerBound, textOf, type TextRange } from "../../src/kv/byte_text.ts";
 import { openCalls } from "../../src/kv/calls.ts";
-import { noteWrites, openWrittenGroup, type WrittenGroup } from "../../src/kv/conflict_log.ts";
+import {
+  noteWrites,
+  openWrittenGroup,
+  type WrittenGroup,
+} from "../../src/kv/transaction/conflict_log.ts";
 import {
   type Bytes,
   type Engine,
@@ -20,11 +24,11 @@ import {
   type Transaction,
 } from "../../src/kv/engine.ts";
 import { hashOf } from "../../src/kv/key_bytes.ts";
-import { mergeRange } from "../../src/kv/range_merge.ts";
+import { mergeRange } from "../../src/kv/transaction/range_merge.ts";
 import { checkKey, refuseExpired } from "../../src/kv/size_limits.ts";
-import { stampBytes } from "../../src/kv/transaction_bytes.ts";
+import { stampBytes } from "../../src/kv/transaction/transaction_bytes.ts";
 import { openWatches, type Watches } from "../../src/kv/watches.ts";
-import * as own from "../../src/kv/write_buffer.ts";
+import * as own from "../../src/kv/transaction/write_buffer.ts";
 
 /** What one commit made of one key. */
 export interface KeyVersion {

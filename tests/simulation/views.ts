@@ -1,10 +1,10 @@
 /** The projections of a world, as clients deploy them, and whether their upkeep is done. */
 
 import type { JsonObject } from "../../src/domain/json.ts";
-import { isRecordSettled } from "../../src/queries/view_definitions.ts";
+import { isRecordSettled } from "../../src/features/projections/view_definitions.ts";
 import { decodeRecord } from "../../src/store/json_record.ts";
 import { keys } from "../../src/store/keys.ts";
-import type { ProjectionRecord } from "../../src/store/projections.ts";
+import type { ProjectionRecord } from "../../src/store/projections/projections.ts";
 import type { Random } from "../crash/random.ts";
 import { ask, type ClientWorld } from "./clients.ts";
 import { TENANT } from "./founding.ts";

@@ -7,7 +7,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { type StreamKey, streamKey } from "../../src/domain/stream_key.ts";
-import { commitLogShard } from "../../src/domain/work_share.ts";
+import { commitLogShard } from "../../src/domain/fairness/work_share.ts";
 import type { Bytes, Engine } from "../../src/kv/engine.ts";
 import { logCommit, readCommits, readShards, removeCommits } from "../../src/store/commit_log.ts";
 import { LOG_SHARDS, readLog, readStep, registerReader, timesSeen } from "../support/log_reader.ts";

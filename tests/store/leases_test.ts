@@ -1,7 +1,7 @@
 /** Leases in the store: claimed, renewed, given back, taken over, and looked at by effects. */
 
 import assert from "node:assert/strict";
-import { LEASE_LIFETIME_MS, LEASE_SKEW_MS } from "../../src/domain/lease.ts";
+import { LEASE_LIFETIME_MS, LEASE_SKEW_MS } from "../../src/domain/fairness/lease.ts";
 import type { Engine, Transaction } from "../../src/kv/engine.ts";
 import {
   claimLease,

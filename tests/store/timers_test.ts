@@ -1,7 +1,7 @@
 /** Timers: found when they are due, by time, and not before. */
 
 import assert from "node:assert/strict";
-import { QUEUE_SHARDS } from "../../src/domain/work_share.ts";
+import { QUEUE_SHARDS } from "../../src/domain/fairness/work_share.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import {
   clearTimer,

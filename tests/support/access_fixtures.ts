@@ -1,13 +1,13 @@
 /** An instance with a key, for tests that are about something else. */
 
-import type { Instance, IssuedApiKey, Operator, Scope } from "../../src/domain/access.ts";
+import type { Instance, IssuedApiKey, Operator, Scope } from "../../src/domain/access/access.ts";
 import type { Outcome, Refusal } from "../../src/domain/refusal.ts";
 import type { Environment, Tenant } from "../../src/domain/tenant.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import type { Host } from "../../src/host.ts";
-import { createInstance } from "../../src/commands/create_instance.ts";
-import { issueApiKey } from "../../src/commands/issue_api_key.ts";
-import { resolveTenant } from "../../src/queries/read_instances.ts";
+import { createInstance } from "../../src/features/access/create_instance.ts";
+import { issueApiKey } from "../../src/features/access/issue_api_key.ts";
+import { resolveTenant } from "../../src/features/access/read_instances.ts";
 
 /** An operator of everything. */
 export const anyOperator: Operator = { subject: "ops@example.com" };

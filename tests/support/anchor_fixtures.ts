@@ -2,8 +2,8 @@
 
 import type { Tenant } from "../../src/domain/tenant.ts";
 import type { Engine } from "../../src/kv/engine.ts";
-import { readAnchorState, setAnchorState } from "../../src/store/anchors.ts";
-import { readEpoch, readRewrites, setEpoch } from "../../src/store/audit_cuts.ts";
+import { readAnchorState, setAnchorState } from "../../src/store/audit/anchors.ts";
+import { readEpoch, readRewrites, setEpoch } from "../../src/store/streams/audit_cuts.ts";
 
 /** A cut of now, of which nobody makes an anchor: whoever took it has died. */
 export async function leaveCut(engine: Engine, { number }: Tenant): Promise<void> {

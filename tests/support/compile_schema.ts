@@ -1,7 +1,7 @@
 /** Event schemas compiled alone, as a spec would compile them. */
 
 import type { JsonValue } from "../../src/domain/json.ts";
-import { runAtOnce } from "../../src/domain/pieces.ts";
+import { runAtOnce } from "../../src/domain/fairness/pieces.ts";
 import { createSchemaCompiler } from "../../src/domain/spec/event_schema.ts";
 import { createFaultList, type FaultList } from "../../src/domain/spec/fault_list.ts";
 

@@ -3,7 +3,7 @@
  * when it ends, as one line of JSON. Its argument is the cluster file.
  */
 
-import { openFoundationdbEngine } from "../../src/kv/foundationdb.ts";
+import { openFoundationdbEngine } from "../../src/kv/foundationdb/binding.ts";
 import { systemHost } from "../../src/host.ts";
 
 const THREAD_NAMES = "/proc/self/task";

@@ -2,14 +2,14 @@
 
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import type { ErasureRequest } from "../../src/commands/erasure/request_erasure.ts";
+import type { ErasureRequest } from "../../src/features/erasure/request_erasure.ts";
 import type { TombstoneView } from "../../src/domain/erasure/tombstone.ts";
 import type { EventPage } from "../../src/domain/reading.ts";
 import type { Tenant } from "../../src/domain/tenant.ts";
 import { keys } from "../../src/store/keys.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import { isOutage } from "../../src/domain/outage.ts";
-import type { Service } from "../../src/service.ts";
+import type { Service } from "../../src/features/service.ts";
 import { type ServiceFixture, valueOf } from "./service_fixture.ts";
 
 /** More than any erasure of a test takes. */

@@ -1,7 +1,7 @@
 /** A spec whose schemas use every keyword and every format that a deploy accepts. */
 
 import type { JsonObject, JsonValue } from "../../src/domain/json.ts";
-import { FORMAT_NAMES } from "../../src/domain/spec/schema/formats.ts";
+import { FORMAT_NAMES } from "../../src/domain/spec/schema/formats/formats.ts";
 
 /** Definitions as tools write them: pydantic, zod and others, with names that need escapes. */
 const DEFINITIONS: JsonObject = {

@@ -1,12 +1,11 @@
 /**
  * An engine that fails on demand, over any engine. Without faults it is exactly the engine below.
  * A lost reply is answered as a client library on a network would: it runs the body again, and
- * `src/kv/exactly_once.ts` finds out what landed.
+ * `src/kv/foundationdb/exactly_once.ts` finds out what landed.
  */
 
-import type { Engine, Transaction } from "../../src/kv/engine.ts";
-import { EngineUnavailable } from "../../src/kv/engine.ts";
-import { CommitUnknown, transactExactlyOnce } from "../../src/kv/exactly_once.ts";
+import { type Engine, EngineUnavailable, type Transaction } from "../../src/kv/engine.ts";
+import { CommitUnknown, transactExactlyOnce } from "../../src/kv/foundationdb/exactly_once.ts";
 
 /** What happens to one commit. */
 export type Fault =

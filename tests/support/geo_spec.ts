@@ -3,8 +3,8 @@
 import type { JsonObject } from "../../src/domain/json.ts";
 import type { NearbyPage } from "../../src/domain/reading.ts";
 import type { Tenant } from "../../src/domain/tenant.ts";
-import type { WriteRequest } from "../../src/domain/write.ts";
-import type { Service } from "../../src/service.ts";
+import type { WriteRequest } from "../../src/domain/write/write.ts";
+import type { Service } from "../../src/features/service.ts";
 import type { Spot } from "./geo_oracle.ts";
 import { ACTOR, valueOf } from "./service_fixture.ts";
 

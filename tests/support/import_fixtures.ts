@@ -3,7 +3,7 @@
 import { accept, type Outcome, refuse } from "../../src/domain/refusal.ts";
 import type { Tenant } from "../../src/domain/tenant.ts";
 import { parseJsonObject } from "../../src/http/decode/json_text.ts";
-import type { Service } from "../../src/service.ts";
+import type { Service } from "../../src/features/service.ts";
 import { ACTOR, uuid, valueOf } from "./service_fixture.ts";
 
 export interface FileShape {

@@ -13,7 +13,7 @@ import type { DeliveryState, TryAnswer } from "../../src/domain/listener/deliver
 import type { Webhook, WebhookSender, WebhookSettings } from "../../src/domain/listener/sender.ts";
 import type { DeliveryView } from "../../src/domain/listener/view.ts";
 import type { Tenant } from "../../src/domain/tenant.ts";
-import type { Service } from "../../src/service.ts";
+import type { Service } from "../../src/features/service.ts";
 
 export const SECRET = "0123456789abcdef";
 

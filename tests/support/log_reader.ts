@@ -4,12 +4,12 @@
  */
 
 import { type StreamKey, streamKey } from "../../src/domain/stream_key.ts";
-import { COMMIT_LOG_SHARDS, commitLogShard } from "../../src/domain/work_share.ts";
+import { COMMIT_LOG_SHARDS, commitLogShard } from "../../src/domain/fairness/work_share.ts";
 import type { Bytes, Engine } from "../../src/kv/engine.ts";
 import { viewOf } from "../../src/kv/slab.ts";
 import { readCommits } from "../../src/store/commit_log.ts";
 import { moveCursor, readCursor } from "../../src/store/cursors.ts";
-import { openWatchedTypes, watchTypes } from "../../src/store/watched_types.ts";
+import { openWatchedTypes, watchTypes } from "../../src/store/reactions/watched_types.ts";
 import { uuid } from "./service_fixture.ts";
 
 export const LOG_SHARDS = Array.from({ length: COMMIT_LOG_SHARDS }, (_, shard) => shard);

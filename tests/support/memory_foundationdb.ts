@@ -11,9 +11,9 @@ import type {
   ClientTransaction,
   ClientWatch,
   PageSize,
-} from "../../src/kv/foundationdb_client.ts";
+} from "../../src/kv/foundationdb/client.ts";
 import { textAfter, textOf } from "../../src/kv/byte_text.ts";
-import { addToCounter } from "../../src/kv/write_buffer.ts";
+import { addToCounter } from "../../src/kv/transaction/write_buffer.ts";
 import { type VersionedPairs, versionedPairs } from "./versioned_pairs.ts";
 
 /** What happens to one call. */

@@ -3,15 +3,15 @@
  * so that a test decides when what is done. `order` sets off, `ledger` and `payment` are written.
  */
 
-import { createCombiner } from "../../src/commands/combine.ts";
-import { createWriter } from "../../src/commands/write_events.ts";
+import { createCombiner } from "../../src/features/writes/combine.ts";
+import { createWriter } from "../../src/features/writes/write_events.ts";
 import type { JsonObject } from "../../src/domain/json.ts";
 import type { Tenant } from "../../src/domain/tenant.ts";
-import { createAccess } from "../../src/service/access.ts";
+import { createAccess } from "../../src/features/access/access_service.ts";
 import type { Engine } from "../../src/kv/engine.ts";
-import { openSpecCache } from "../../src/queries/current_spec.ts";
-import { createService, type Service } from "../../src/service.ts";
-import { readInstance, tenantOf } from "../../src/store/instances.ts";
+import { openSpecCache } from "../../src/features/base/current_spec.ts";
+import { createService, type Service } from "../../src/features/service.ts";
+import { readInstance, tenantOf } from "../../src/store/access/instances.ts";
 import type { FakeHost } from "./fake_host.ts";
 import { drain, eventsOf, reactiveSpec, setOffAll } from "./reactive_spec.ts";
 import { valueOf } from "./service_fixture.ts";

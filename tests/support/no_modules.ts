@@ -1,9 +1,9 @@
 /** What asks modules, for tests without any: whoever asks one has gone wrong. */
 
-import type { ModuleAsker } from "../../src/commands/ask_modules.ts";
-import { newOutsideAnswers, type OutsideAsker } from "../../src/commands/ask_outside.ts";
-import type { HandlerRunners } from "../../src/queries/fold_steps.ts";
-import type { ModuleRunner } from "../../src/queries/run_modules.ts";
+import type { ModuleAsker } from "../../src/features/writes/ask_modules.ts";
+import { newOutsideAnswers, type OutsideAsker } from "../../src/features/writes/ask_outside.ts";
+import type { HandlerRunners } from "../../src/features/states/fold_steps.ts";
+import type { ModuleRunner } from "../../src/features/modules/run_modules.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 
 function refuseToRun(): never {

@@ -1,7 +1,7 @@
 /** Both kinds of store on which several nodes may meet, for tests that run on each of them. */
 
 import type { Engine } from "../../src/kv/engine.ts";
-import { FoundationdbEngine } from "../../src/kv/foundationdb_engine.ts";
+import { FoundationdbEngine } from "../../src/kv/foundationdb/engine.ts";
 import { fakeHost } from "./fake_host.ts";
 import { memoryDatabase } from "./memory_foundationdb.ts";
 import { temporaryEngine } from "./temporary_engine.ts";

@@ -7,7 +7,10 @@
  */
 
 import type { Engine } from "../../src/kv/engine.ts";
-import { type FoundationdbOptions, openFoundationdbEngine } from "../../src/kv/foundationdb.ts";
+import {
+  type FoundationdbOptions,
+  openFoundationdbEngine,
+} from "../../src/kv/foundationdb/binding.ts";
 
 let isExitDirect = false;
 

@@ -4,11 +4,11 @@
  */
 
 import type { JsonObject } from "../../src/domain/json.ts";
-import type { Written } from "../../src/domain/write.ts";
+import type { Written } from "../../src/domain/write/write.ts";
 import type { EventPage } from "../../src/domain/reading.ts";
 import type { StoredEvent } from "../../src/domain/event.ts";
 import type { Tenant } from "../../src/domain/tenant.ts";
-import type { Service } from "../../src/service.ts";
+import type { Service } from "../../src/features/service.ts";
 import { ACTOR, valueOf } from "./service_fixture.ts";
 
 const plain = { schema: true, handler: [] };

@@ -4,24 +4,24 @@
  */
 
 import assert from "node:assert/strict";
-import { createSagaAdvancer, type SagaAdvancer } from "../../src/commands/advance_sagas.ts";
-import { createCombiner } from "../../src/commands/combine.ts";
-import { deploySpec } from "../../src/commands/deploy_spec.ts";
-import { createWriter } from "../../src/commands/write_events.ts";
+import { createSagaAdvancer, type SagaAdvancer } from "../../src/features/sagas/advance_sagas.ts";
+import { createCombiner } from "../../src/features/writes/combine.ts";
+import { deploySpec } from "../../src/features/specs/deploy_spec.ts";
+import { createWriter } from "../../src/features/writes/write_events.ts";
 import { decodeEvent, type StoredEvent } from "../../src/domain/event.ts";
 import type { JsonObject } from "../../src/domain/json.ts";
 import type { OutboxWork } from "../../src/domain/reaction/outbox_entry.ts";
 import type { SagaView } from "../../src/domain/saga/view.ts";
 import { streamKey } from "../../src/domain/stream_key.ts";
 import type { Tenant } from "../../src/domain/tenant.ts";
-import { QUEUE_SHARDS } from "../../src/domain/work_share.ts";
+import { QUEUE_SHARDS } from "../../src/domain/fairness/work_share.ts";
 import type { Engine } from "../../src/kv/engine.ts";
-import { openSpecCache, type SpecCache } from "../../src/queries/current_spec.ts";
-import { listSagas } from "../../src/queries/list_sagas.ts";
-import { readSaga } from "../../src/queries/read_saga.ts";
-import { listOutbox } from "../../src/store/outbox.ts";
-import { readEvents } from "../../src/store/stream_events.ts";
-import { readHead } from "../../src/store/streams.ts";
+import { openSpecCache, type SpecCache } from "../../src/features/base/current_spec.ts";
+import { listSagas } from "../../src/features/sagas/list_sagas.ts";
+import { readSaga } from "../../src/features/sagas/read_saga.ts";
+import { listOutbox } from "../../src/store/reactions/outbox.ts";
+import { readEvents } from "../../src/store/streams/stream_events.ts";
+import { readHead } from "../../src/store/streams/streams.ts";
 import { listDueTimers, type Timer } from "../../src/store/timers.ts";
 import { type FakeHost, fakeHost } from "./fake_host.ts";
 import { noAsker, noOutsideAsker } from "./no_modules.ts";

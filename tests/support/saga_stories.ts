@@ -14,7 +14,7 @@ import type {
 } from "../../src/domain/saga/instance.ts";
 import { stepSaga } from "../../src/domain/saga/step.ts";
 import { createFaultList } from "../../src/domain/spec/fault_list.ts";
-import { compileSagas } from "../../src/domain/spec/sagas.ts";
+import { compileSagas } from "../../src/domain/spec/sagas/saga.ts";
 
 /** Ids that the stories use. */
 export const STORY_SINGLETONS: ReadonlySet<string> = new Set(["global", "stock", "o1", "c1", "p2"]);

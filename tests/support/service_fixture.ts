@@ -1,16 +1,16 @@
 /** A whole service on an empty engine: one instance, the example spec in every environment. */
 
 import assert from "node:assert/strict";
-import { type Access, createAccess } from "../../src/service/access.ts";
-import type { Operator } from "../../src/domain/access.ts";
+import { type Access, createAccess } from "../../src/features/access/access_service.ts";
+import type { Operator } from "../../src/domain/access/access.ts";
 import type { JsonObject } from "../../src/domain/json.ts";
 import type { Outcome, Refusal } from "../../src/domain/refusal.ts";
 import { type Environment, ENVIRONMENTS, type Tenant } from "../../src/domain/tenant.ts";
-import type { WriteRequest, Written } from "../../src/domain/write.ts";
+import type { WriteRequest, Written } from "../../src/domain/write/write.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import type { WebhookSettings } from "../../src/domain/listener/sender.ts";
-import type { SqlSettings } from "../../src/queries/sql/query_views.ts";
-import { createService, type Service } from "../../src/service.ts";
+import type { SqlSettings } from "../../src/features/projections/sql/query_views.ts";
+import { createService, type Service } from "../../src/features/service.ts";
 import { exampleSpec } from "./example_spec.ts";
 import type { Host } from "../../src/host.ts";
 import { type FakeHost, fakeHost } from "./fake_host.ts";

@@ -1,7 +1,7 @@
 /** Has a service do all that views leave to the background, without its loops. */
 
 import assert from "node:assert/strict";
-import type { Service } from "../../src/service.ts";
+import type { Service } from "../../src/features/service.ts";
 
 const ROUNDS_MAX = 1_000;
 

@@ -3,7 +3,12 @@
 import type { StreamKey } from "../../src/domain/stream_key.ts";
 import type { Transaction } from "../../src/kv/engine.ts";
 import { keys } from "../../src/store/keys.ts";
-import { decodeHead, encodeHead, type StreamHead, tailOf } from "../../src/store/stream_head.ts";
+import {
+  decodeHead,
+  encodeHead,
+  type StreamHead,
+  tailOf,
+} from "../../src/store/streams/stream_head.ts";
 
 /** The events that the head itself has stay in it. Gives the head as it was. */
 export async function changeHead(

@@ -12,8 +12,8 @@
 import { join } from "node:path";
 import { type Bytes, type Engine, EngineClosed, type KeyValue } from "../../src/kv/engine.ts";
 import { openFoundationdb } from "./open_foundationdb.ts";
-import { FoundationdbEngine } from "../../src/kv/foundationdb_engine.ts";
-import { openSqliteEngine } from "../../src/kv/sqlite.ts";
+import { FoundationdbEngine } from "../../src/kv/foundationdb/engine.ts";
+import { openSqliteEngine } from "../../src/kv/sqlite/engine.ts";
 import { memoryDatabase } from "./memory_foundationdb.ts";
 
 export interface TemporaryEngine {

@@ -1,25 +1,25 @@
 /** Environment files in memory, and what a client can see of an environment. */
 
 import assert from "node:assert/strict";
-import { createAccess } from "../../src/service/access.ts";
+import { createAccess } from "../../src/features/access/access_service.ts";
 import {
   exportEnvironment,
   type ExportRequest,
   type ExportTools,
   type Spool,
-} from "../../src/commands/transfer/export_environment.ts";
+} from "../../src/features/transfer/export_environment.ts";
 import {
   importEnvironment,
   type ImportOptions,
   type ImportOutcome,
   type ImportSummary,
-} from "../../src/commands/transfer/import_environment.ts";
+} from "../../src/features/transfer/import_environment.ts";
 import type { Tenant } from "../../src/domain/tenant.ts";
 import type { Host } from "../../src/host.ts";
 import { createApp } from "../../src/http/app.ts";
 import type { Engine } from "../../src/kv/engine.ts";
-import { createService, type Service } from "../../src/service.ts";
-import { readInstance } from "../../src/store/instances.ts";
+import { createService, type Service } from "../../src/features/service.ts";
+import { readInstance } from "../../src/store/access/instances.ts";
 
 /** Keeps what it is given in memory; a real one keeps it in a file. */
 export function memorySpool<T>(): Spool<T> {

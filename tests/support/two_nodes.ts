@@ -3,12 +3,12 @@
  * and caches of its own. Any engine will do: see `tests/contract/nodes_contract.ts`.
  */
 
-import type { Operator } from "../../src/domain/access.ts";
-import { type Access, createAccess } from "../../src/service/access.ts";
+import type { Operator } from "../../src/domain/access/access.ts";
+import { type Access, createAccess } from "../../src/features/access/access_service.ts";
 import { type Environment, ENVIRONMENTS, type Tenant } from "../../src/domain/tenant.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import type { WebhookSettings } from "../../src/domain/listener/sender.ts";
-import { createService, type Service } from "../../src/service.ts";
+import { createService, type Service } from "../../src/features/service.ts";
 import { exampleSpec } from "./example_spec.ts";
 import { type FakeHost, fakeHost } from "./fake_host.ts";
 import { valueOf } from "./service_fixture.ts";

@@ -1,7 +1,7 @@
 /** The lease worker keeps a share of the work while nothing else asks for it. */
 
 import assert from "node:assert/strict";
-import { LEASE_LIFETIME_MS, LEASE_RENEWAL_MS } from "../../src/domain/lease.ts";
+import { LEASE_LIFETIME_MS, LEASE_RENEWAL_MS } from "../../src/domain/fairness/lease.ts";
 import { readLeases } from "../../src/store/leases.ts";
 import { leaseWorker } from "../../src/workers/leases.ts";
 import { fakeHost } from "../support/fake_host.ts";

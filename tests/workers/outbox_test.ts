@@ -1,8 +1,8 @@
 /** The worker of the outbox: does what its writer left, and is woken where that was on purpose. */
 
 import assert from "node:assert/strict";
-import { signalOutbox } from "../../src/store/outbox.ts";
-import { createService } from "../../src/service.ts";
+import { signalOutbox } from "../../src/store/reactions/outbox.ts";
+import { createService } from "../../src/features/service.ts";
 import { outboxWorker } from "../../src/workers/outbox.ts";
 import { runWorker } from "../../src/workers/worker.ts";
 import { eventsOf, reactiveSpec, setOff, write } from "../support/reactive_spec.ts";

@@ -1,10 +1,10 @@
 /** The looks at the clock, in a time of their own, and the line that tells of a hold. */
 
 import assert from "node:assert/strict";
-import { newHistogram } from "../../src/domain/histogram.ts";
-import { beginWork, newThreadWatch } from "../../src/domain/thread_watch.ts";
+import { newHistogram } from "../../src/domain/measures/histogram.ts";
+import { beginWork, newThreadWatch } from "../../src/domain/fairness/thread_watch.ts";
 import { createApp } from "../../src/http/app.ts";
-import type { Service } from "../../src/service.ts";
+import type { Service } from "../../src/features/service.ts";
 import { watchThread } from "../../src/workers/thread_watch.ts";
 import { runWorker } from "../../src/workers/worker.ts";
 import { fakeHost } from "../support/fake_host.ts";

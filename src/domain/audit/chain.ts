@@ -5,7 +5,7 @@
  */
 
 import { hash } from "node:crypto";
-import { hashText, hashTexts } from "../sha256.ts";
+import { hashText, hashTexts } from "../sha256/sha256.ts";
 
 /** 64 lowercase hex characters. */
 export type ChainHash = string;

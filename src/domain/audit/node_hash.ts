@@ -1,7 +1,7 @@
 /** Hashes of Merkle tree nodes, in both formats. See docs/reference/audit.md. */
 
 import { hash } from "node:crypto";
-import { openHashInput } from "../sha256.ts";
+import { openHashInput } from "../sha256/sha256.ts";
 
 export const NODE_BYTES = 32;
 

@@ -9,12 +9,7 @@ import { readStep } from "../handler/path.ts";
 import type { Segment } from "../handler/segments.ts";
 import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import type { DataFault } from "../refusal.ts";
-import { type GeoPoint, isLatitude, isLongitude } from "./point.ts";
-
-/** `metadata.geo` of an event: the name of the geo type, and the point. */
-export interface GeoStamp extends GeoPoint {
-  readonly type: string;
-}
+import { type GeoStamp, isLatitude, isLongitude } from "./point.ts";
 
 /** One entry of `geo_types`. */
 export interface GeoType {

@@ -33,3 +33,8 @@ export function distanceMetres(a: GeoPoint, b: GeoPoint): number {
     Math.cos(a.lat * RADIANS) * Math.cos(b.lat * RADIANS) * east * east;
   return 2 * EARTH_RADIUS_METRES * Math.asin(Math.min(1, Math.sqrt(square)));
 }
+
+/** `metadata.geo` of an event: the name of the geo type, and the point. */
+export interface GeoStamp extends GeoPoint {
+  readonly type: string;
+}

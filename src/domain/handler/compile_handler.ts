@@ -7,8 +7,7 @@
  * docs/reference/handlers.md.
  */
 
-import type { JsonValue } from "../json.ts";
-import { isJsonObject } from "../json.ts";
+import { isJsonObject, type JsonValue } from "../json.ts";
 import type { Violation } from "../refusal.ts";
 import { type Evaluation, HANDLER_SCOPE, type Scope, type Site } from "./evaluation.ts";
 import type { Handler } from "./handler.ts";

@@ -9,7 +9,6 @@ import type { Budget } from "../budget.ts";
 import type { StoredEvent } from "../event.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import type { Violation } from "../refusal.ts";
-import type { Template } from "./template.ts";
 
 /**
  * The roots a path may start with besides `$.` (the event), which is always available.
@@ -84,4 +83,25 @@ export function withNames(site: Site, names: readonly string[]): Site {
 /** Records one fault at this site. */
 export function addFault(site: Site, rule: string, message: string, hint: string): void {
   site.faults.push({ rule, path: site.path, message, hint });
+}
+
+/** A compiled template. The result is undefined if an optional path is missing. */
+export interface Template {
+  /** The value for immediate reading only: it may be part of the state, the event or the spec. */
+  readonly view: (evaluation: Evaluation) => JsonValue | undefined;
+  /**
+   * A fresh copy to store at `level` of the state (the root is level 1); charged. The copy
+   * shares nothing with its sources, unless the evaluation allows it. Throws `BudgetSpent` or
+   * `StateTooLarge`.
+   */
+  readonly build: (evaluation: Evaluation, level: number) => JsonValue | undefined;
+  /**
+   * The value to keep while operations change the state: as `view`, but state values are
+   * copied.
+   */
+  readonly keep: (evaluation: Evaluation) => JsonValue | undefined;
+  /** Whether `view` returns a part of the state, which may be large. */
+  readonly fromState: boolean;
+  /** The value, if it is the same for every event. */
+  readonly constant: JsonValue | undefined;
 }

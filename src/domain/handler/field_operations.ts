@@ -14,12 +14,12 @@
  */
 
 import type { JsonObject, JsonValue } from "../json.ts";
-import { addFault, childSite, type Site } from "./evaluation.ts";
 import { checkFields, doNothing, type Operation, type OperationCompiler } from "./operation.ts";
 import { readStep } from "./path.ts";
 import { keyedPlace, openExisting, openForWriting, type Place, staticPlace } from "./place.ts";
 import { removeStep, targetAt, writeStep } from "./target.ts";
-import { type Template, templateAt } from "./template.ts";
+import { templateAt } from "./template.ts";
+import { addFault, childSite, type Site, type Template } from "./evaluation.ts";
 import { isObject, moveFields } from "./value.ts";
 
 export function compileSet(fields: JsonObject, site: Site): Operation {

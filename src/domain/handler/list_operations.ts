@@ -20,13 +20,13 @@
 import { type Budget, spend } from "../budget.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { SLOT_UNITS, STEP_UNITS } from "./budget.ts";
-import { childSite, type Evaluation, type Site, withNames } from "./evaluation.ts";
 import { compileRemoveKey, fieldOr, staticPlaceOf, templateOf } from "./field_operations.ts";
 import { bindingNameAt, checkFields, doNothing, type Operation } from "./operation.ts";
 import { readStep, walker } from "./path.ts";
 import { openExisting, openForWriting, type Place } from "./place.ts";
 import { fieldPathAt, writeStep } from "./target.ts";
-import { type Template, templateAt } from "./template.ts";
+import { templateAt } from "./template.ts";
+import { childSite, type Evaluation, type Site, type Template, withNames } from "./evaluation.ts";
 import { equalValues, isObject, moveFields } from "./value.ts";
 import { ITEM_NAME, type Matcher, whereAt } from "./where.ts";
 

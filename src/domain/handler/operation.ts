@@ -4,8 +4,7 @@
  * See docs/reference/handlers.md.
  */
 
-import type { JsonObject, JsonValue } from "../json.ts";
-import { isJsonObject } from "../json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { addFault, childSite, type Evaluation, type Site } from "./evaluation.ts";
 
 /**

@@ -16,8 +16,7 @@
  */
 
 import { spend } from "../budget.ts";
-import type { JsonObject, JsonValue } from "../json.ts";
-import { isJsonObject } from "../json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { STEP_UNITS } from "./budget.ts";
 import { addFault, childSite, type Site, withNames } from "./evaluation.ts";
 import {

@@ -10,10 +10,10 @@
 
 import { spend } from "../budget.ts";
 import { isJsonObject, type JsonValue } from "../json.ts";
-import { addFault, childSite, type Evaluation, type Site } from "./evaluation.ts";
 import { nameSegment, type Segment } from "./segments.ts";
 import { accepts, openContainer, type Target } from "./target.ts";
-import { type Template, templateAt } from "./template.ts";
+import { templateAt } from "./template.ts";
+import { addFault, childSite, type Evaluation, type Site, type Template } from "./evaluation.ts";
 import { type Container } from "./value.ts";
 
 export interface Place {

@@ -16,12 +16,11 @@
  */
 
 import { type Budget, spend } from "../budget.ts";
-import type { JsonValue } from "../json.ts";
-import { isJsonObject } from "../json.ts";
+import { isJsonObject, type JsonValue } from "../json.ts";
 import { STEP_UNITS } from "./budget.ts";
-import { addFault, childSite, type Evaluation, type Site } from "./evaluation.ts";
 import { looksLikePath, valuePathAt } from "./path.ts";
-import { type Template, templateAt } from "./template.ts";
+import { templateAt } from "./template.ts";
+import { addFault, childSite, type Evaluation, type Site, type Template } from "./evaluation.ts";
 import { compareTexts, equalValues, isContainer } from "./value.ts";
 
 /** A compiled predicate. Undefined if an optional path is missing: the operation is skipped. */

@@ -14,33 +14,11 @@
  */
 
 import { spend } from "../budget.ts";
-import type { JsonObject, JsonValue } from "../json.ts";
-import { isJsonObject } from "../json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { checkLevel, CONTAINER_UNITS, SLOT_UNITS } from "./budget.ts";
-import { addFault, childSite, type Evaluation, type Site } from "./evaluation.ts";
+import { addFault, childSite, type Evaluation, type Site, type Template } from "./evaluation.ts";
 import { looksLikePath, type ValuePath, valuePathAt } from "./path.ts";
 import { copyValue, isObject, moveFields, putField, shareValue } from "./value.ts";
-
-/** A compiled template. The result is undefined if an optional path is missing. */
-export interface Template {
-  /** The value for immediate reading only: it may be part of the state, the event or the spec. */
-  readonly view: (evaluation: Evaluation) => JsonValue | undefined;
-  /**
-   * A fresh copy to store at `level` of the state (the root is level 1); charged. The copy
-   * shares nothing with its sources, unless the evaluation allows it. Throws `BudgetSpent` or
-   * `StateTooLarge`.
-   */
-  readonly build: (evaluation: Evaluation, level: number) => JsonValue | undefined;
-  /**
-   * The value to keep while operations change the state: as `view`, but state values are
-   * copied.
-   */
-  readonly keep: (evaluation: Evaluation) => JsonValue | undefined;
-  /** Whether `view` returns a part of the state, which may be large. */
-  readonly fromState: boolean;
-  /** The value, if it is the same for every event. */
-  readonly constant: JsonValue | undefined;
-}
 
 /** Compiles one template; it records faults, and a faulty template compiles to null. */
 export function templateAt(definition: JsonValue, site: Site): Template {

@@ -11,7 +11,7 @@ import { isJsonObject, type JsonObject } from "../json.ts";
 import { accept, type Outcome, refuse } from "../refusal.ts";
 import type { CompiledAggregateType, CompiledSpec } from "../spec/compiled.ts";
 import type { StreamKey } from "../stream_key.ts";
-import { validateWrite } from "../validate_write.ts";
+import { validateWrite } from "../write/validate_write.ts";
 
 /** An event that passed the checks. */
 export interface ImportedEvent {

@@ -16,9 +16,9 @@
 
 import { spend } from "../budget.ts";
 import { checkLevel, CONTAINER_UNITS, SLOT_UNITS, STEP_UNITS } from "../handler/budget.ts";
-import { addFault, childSite, type Site, withNames } from "../handler/evaluation.ts";
 import { bindingNameAt } from "../handler/operation.ts";
-import { builtTemplate, constantTemplate, type Template, templateAt } from "../handler/template.ts";
+import { builtTemplate, constantTemplate, templateAt } from "../handler/template.ts";
+import { addFault, childSite, type Site, type Template, withNames } from "../handler/evaluation.ts";
 import { ITEM_NAME, whereAt } from "../handler/where.ts";
 import { excerpt, looksLikePath } from "../handler/path.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";

@@ -13,11 +13,10 @@ import { templateAt } from "../handler/template.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { limits } from "../limits.ts";
 import { didYouMean } from "../nearest_name.ts";
-import type { KnownNames, ProjectionOrigin } from "./definition.ts";
 import { type FaultList, joinKey, shorten } from "../spec/fault_list.ts";
 import { checkKnownKeys, requireObject } from "../spec/shape.ts";
 import { type StreamKey, streamKey } from "../stream_key.ts";
-import type { CompiledSource } from "./definition.ts";
+import type { CompiledSource, KnownNames, ProjectionOrigin } from "./definition.ts";
 
 export interface CompiledSources {
   /** The roots that paths begin with; the index of a root is its slot. */

@@ -12,7 +12,7 @@ import { compileDefinition } from "../handler/compile_handler.ts";
 import { addFault, childSite, type Evaluation, type Site } from "../handler/evaluation.ts";
 import { describeKind, type JsonValue } from "../json.ts";
 import { limits } from "../limits.ts";
-import { runAtOnce, type Steps } from "../pieces.ts";
+import { runAtOnce, type Steps } from "../fairness/pieces.ts";
 import type { Violation } from "../refusal.ts";
 import type { StoredEvent } from "../event.ts";
 import type { ModuleCall } from "../wasm/module_call.ts";

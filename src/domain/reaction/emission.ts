@@ -7,9 +7,15 @@
 
 import { spend } from "../budget.ts";
 import { CONTAINER_UNITS } from "../handler/budget.ts";
-import { addFault, childSite, type Evaluation, type Site } from "../handler/evaluation.ts";
 import { measureState } from "../handler/measure.ts";
-import { type Template, templateAt } from "../handler/template.ts";
+import { templateAt } from "../handler/template.ts";
+import {
+  addFault,
+  childSite,
+  type Evaluation,
+  type Site,
+  type Template,
+} from "../handler/evaluation.ts";
 import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { limits } from "../limits.ts";
 import type { Emission } from "./action.ts";

@@ -5,10 +5,32 @@
  * one and a half. The messages may differ in length.
  */
 
-import { INITIAL, K, ROUND_LOCALS, roundsCode, SCHEDULE_WORDS } from "./rounds.ts";
-import { BLOCK_BYTES, variableLocal, VARIABLES, wordLocal, type Words } from "./rounds.ts";
-import { type Code, constant, get, joined, lanes, loaded } from "./code.ts";
-import { NO_RESULT, op, set, shuffled, stored, V128 } from "./code.ts";
+import {
+  BLOCK_BYTES,
+  INITIAL,
+  K,
+  ROUND_LOCALS,
+  roundsCode,
+  SCHEDULE_WORDS,
+  variableLocal,
+  VARIABLES,
+  wordLocal,
+  type Words,
+} from "./rounds.ts";
+import {
+  type Code,
+  constant,
+  get,
+  joined,
+  lanes,
+  loaded,
+  NO_RESULT,
+  op,
+  set,
+  shuffled,
+  stored,
+  V128,
+} from "./code.ts";
 
 const WORD_BYTES = 4;
 export const LANES = 4;

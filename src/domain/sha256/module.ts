@@ -6,12 +6,35 @@
  */
 
 import { K_OFFSET, lanesCode, lanesLocals } from "./lanes.ts";
-import { BLOCK_BYTES, INITIAL, K, ROUND_LOCALS, roundsCode } from "./rounds.ts";
-import { SCHEDULE_WORDS, temporaryLocal, VARIABLES } from "./rounds.ts";
-import { variableLocal, wordLocal, type Words } from "./rounds.ts";
+import {
+  BLOCK_BYTES,
+  INITIAL,
+  K,
+  ROUND_LOCALS,
+  roundsCode,
+  SCHEDULE_WORDS,
+  temporaryLocal,
+  variableLocal,
+  VARIABLES,
+  wordLocal,
+  type Words,
+} from "./rounds.ts";
 import { encodeSection } from "../wasm/byte_reader.ts";
-import { type Code, constant, functionBody, get, I32, joined } from "./code.ts";
-import { loaded, name, NO_RESULT, op, set, stored, vector } from "./code.ts";
+import {
+  type Code,
+  constant,
+  functionBody,
+  get,
+  I32,
+  joined,
+  loaded,
+  name,
+  NO_RESULT,
+  op,
+  set,
+  stored,
+  vector,
+} from "./code.ts";
 
 /** Where the module leaves the digest of a single message. */
 export const DIGEST_OFFSET = 0;

@@ -3,7 +3,7 @@
 import { canonicalHash } from "../canonical_json.ts";
 import type { Handler } from "../handler/handler.ts";
 import type { JsonValue } from "../json.ts";
-import type { Steps } from "../pieces.ts";
+import type { Steps } from "../fairness/pieces.ts";
 import type { ModuleCall } from "../wasm/module_call.ts";
 import type { CompiledAggregateType, CompiledEventType } from "./compiled.ts";
 import { AGGREGATE_TYPE_KEYS, RESERVED_AGGREGATE_TYPES } from "./document.ts";

@@ -6,7 +6,7 @@
 
 import { canonicalJson } from "../canonical_json.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
-import { runAtOnce, type Steps } from "../pieces.ts";
+import { runAtOnce, type Steps } from "../fairness/pieces.ts";
 import type { Violation } from "../refusal.ts";
 import { isSystemEventName } from "./document.ts";
 import { createFaultList, type FaultList, joinKey } from "./fault_list.ts";

@@ -7,7 +7,7 @@
 import { canonicalHashSteps } from "../canonical_json.ts";
 import { describeKind, isJsonObject, type JsonObject } from "../json.ts";
 import { limits } from "../limits.ts";
-import { runAtOnce, type Steps } from "../pieces.ts";
+import { runAtOnce, type Steps } from "../fairness/pieces.ts";
 import type { Violation } from "../refusal.ts";
 import { compileAggregateType } from "./aggregate_type.ts";
 import type { CompiledAggregateType, CompiledSpec } from "./compiled.ts";
@@ -20,7 +20,7 @@ import { createImplicationsCompiler, type ImplicationsCompiler } from "./implica
 import { compileListeners } from "./listeners.ts";
 import { compileModules } from "./modules.ts";
 import { compileAgentTypes, compileTargetTypes } from "./party_types.ts";
-import { compileSagas } from "./sagas.ts";
+import { compileSagas } from "./sagas/saga.ts";
 import { checkKnownKeys, isWithinDepthSteps, requireObject } from "./shape.ts";
 import { compileSingletons } from "./singletons.ts";
 import { acceptStored } from "./stored_schema.ts";

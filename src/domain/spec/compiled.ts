@@ -2,7 +2,7 @@
 
 import { nameHint } from "../nearest_name.ts";
 import type { Budget } from "../budget.ts";
-import type { Steps } from "../pieces.ts";
+import type { Steps } from "../fairness/pieces.ts";
 import type { GeoReader } from "../geo/attachment.ts";
 import type { JsonObject } from "../json.ts";
 import { type DataFault, type FaultPlace, refuse } from "../refusal.ts";

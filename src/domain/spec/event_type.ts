@@ -11,7 +11,7 @@ import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../
 import type { CompiledEventType } from "./compiled.ts";
 import { EVENT_TYPE_KEYS, isSystemEventName, RESERVED_EVENT_TYPES } from "./document.ts";
 import { TYPE_NAME_HINT } from "../type_name.ts";
-import type { Steps } from "../pieces.ts";
+import type { Steps } from "../fairness/pieces.ts";
 import { type ModuleCall, readHandlerCall } from "../wasm/module_call.ts";
 import type { EventValidator, SchemaCompiler } from "./event_schema.ts";
 import { type FaultList, shorten } from "./fault_list.ts";

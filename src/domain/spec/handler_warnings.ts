@@ -9,7 +9,7 @@ import { type Budget, BudgetSpent, newBudget, spend } from "../budget.ts";
 import { parseSegments, type Segment } from "../handler/segments.ts";
 import type { JsonValue } from "../json.ts";
 import { didYouMean } from "../nearest_name.ts";
-import type { Steps } from "../pieces.ts";
+import type { Steps } from "../fairness/pieces.ts";
 import { type FaultList, joinIndex, joinKey, shorten } from "./fault_list.ts";
 import { findReferencesSteps } from "./schema/references.ts";
 import { type SchemaAt, viewSchema } from "./schema/view.ts";

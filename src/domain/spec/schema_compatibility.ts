@@ -12,7 +12,7 @@
 import { type Budget, BudgetSpent, newBudget, spend } from "../budget.ts";
 import { canonicalJson } from "../canonical_json.ts";
 import type { JsonValue } from "../json.ts";
-import type { Steps } from "../pieces.ts";
+import type { Steps } from "../fairness/pieces.ts";
 import { createFaultList, type FaultList, joinIndex, joinKey } from "./fault_list.ts";
 import { findReferences, findReferencesSteps, type References } from "./schema/references.ts";
 import { type SchemaAt, type SchemaView, viewSchema, withoutDetour } from "./schema/view.ts";

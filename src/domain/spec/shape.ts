@@ -5,7 +5,7 @@
 
 import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { type FaultList, joinIndex, joinKey, shorten } from "./fault_list.ts";
-import { runAtOnce, type Steps } from "../pieces.ts";
+import { runAtOnce, type Steps } from "../fairness/pieces.ts";
 import { didYouMean } from "../nearest_name.ts";
 
 /** Reports each key of `object` that is not in `known`; `version` has its own rule at the root. */

@@ -6,10 +6,9 @@
  * reason, and the rest of the spec works.
  */
 
-import { runAtOnce, type Steps } from "../pieces.ts";
+import { runAtOnce, type Steps } from "../fairness/pieces.ts";
 import type { DataFault } from "../refusal.ts";
-import type { EventValidator, SchemaCompiler } from "./event_schema.ts";
-import { SchemaNotCompiled } from "./event_schema.ts";
+import { type EventValidator, type SchemaCompiler, SchemaNotCompiled } from "./event_schema.ts";
 import { createFaultList } from "./fault_list.ts";
 
 /** Like `compiler`, but reports no faults: a refused schema becomes one that accepts no event. */

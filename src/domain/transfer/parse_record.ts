@@ -1,6 +1,6 @@
 /** Parses one line of an environment file into a record, or says why it is not one. */
 
-import { TIERS } from "../access.ts";
+import { TIERS } from "../access/access.ts";
 import { isJsonObject } from "../json.ts";
 import { isBlobName } from "../wasm/blob.ts";
 import { ENVIRONMENTS } from "../tenant.ts";

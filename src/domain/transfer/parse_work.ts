@@ -14,7 +14,7 @@ import { RETRY_PAUSES_MS, TRY_FAILURES } from "../listener/delivery.ts";
 import { isWebhookUrl } from "../listener/webhook_url.ts";
 import { limits } from "../limits.ts";
 import { isEndState, SAGA_STATES, type SagaInstance } from "../saga/instance.ts";
-import { checkKeptSaga } from "../spec/sagas.ts";
+import { checkKeptSaga } from "../spec/sagas/saga.ts";
 import { parseUtcTime } from "../utc_time.ts";
 import {
   anyOf,

@@ -6,10 +6,10 @@
  * segments. See docs/reference/transfer.md.
  */
 
-import type { Scope, Tier } from "../access.ts";
+import type { Scope, Tier } from "../access/access.ts";
 import type { Environment } from "../tenant.ts";
 import { limits } from "../limits.ts";
-import type { Written } from "../write.ts";
+import type { Written } from "../write/write.ts";
 import type { WorkKind } from "./work.ts";
 
 export const FORMAT = "daybook-environment";

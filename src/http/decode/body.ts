@@ -7,7 +7,7 @@
 
 import type { JsonObject } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
-import type { Turns } from "../../domain/pieces.ts";
+import type { Turns } from "../../domain/fairness/pieces.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import { holdForBody, readBody, type Sender, type Sink } from "./body_bytes.ts";
 import { parseJsonText } from "./json_text.ts";

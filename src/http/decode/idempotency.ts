@@ -7,9 +7,9 @@
 import { canonicalHash, canonicalHashInPieces } from "../../domain/canonical_json.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
-import { openPieces, type Turns } from "../../domain/pieces.ts";
+import { openPieces, type Turns } from "../../domain/fairness/pieces.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
-import type { IdempotencyClaim } from "../../domain/write.ts";
+import type { IdempotencyClaim } from "../../domain/write/write.ts";
 
 const PRINTABLE_ASCII = /^[\x20-\x7e]*$/;
 

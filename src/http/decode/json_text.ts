@@ -8,7 +8,7 @@
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
-import { openPieces, type Turns } from "../../domain/pieces.ts";
+import { openPieces, type Turns } from "../../domain/fairness/pieces.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import { findJsonFault } from "./json_fault.ts";
 import { openLong, stepLong } from "./json_long.ts";

@@ -5,7 +5,7 @@
  */
 
 import { limits } from "../../domain/limits.ts";
-import { runInPieces, type Turns } from "../../domain/pieces.ts";
+import { runInPieces, type Turns } from "../../domain/fairness/pieces.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import { readBody, type Sender, type Sink } from "./body_bytes.ts";
 import { type FormPart, formPartsSteps } from "./multipart_parts.ts";

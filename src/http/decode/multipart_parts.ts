@@ -6,7 +6,7 @@
  */
 
 import { Buffer } from "node:buffer";
-import type { Steps } from "../../domain/pieces.ts";
+import type { Steps } from "../../domain/fairness/pieces.ts";
 
 export interface FormPart {
   readonly name: string;

@@ -1,6 +1,6 @@
 /** Decodes query parameters of reads: flags, counts and cursors. Unknown parameters are ignored. */
 
-import { MILLISECONDS_FROM } from "../../domain/metadata.ts";
+import { MILLISECONDS_FROM } from "../../domain/write/metadata.ts";
 import type { ListAggregatesRequest, ReadEventsRequest } from "../../domain/reading.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import { DELIVERY_STATES, type DeliveryState } from "../../domain/listener/delivery.ts";

@@ -5,12 +5,11 @@
  * them. See docs/reference/writing.md.
  */
 
-import type { JsonObject, JsonValue } from "../../domain/json.ts";
-import { isJsonObject } from "../../domain/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
 import { accept, type FaultPlace, type Outcome, refuse } from "../../domain/refusal.ts";
 import { hintForBodyField, hintForEventField, hintForTargetField } from "./write_hints.ts";
-import type { RequestedEvent, RequestedTarget } from "../../domain/write.ts";
+import type { RequestedEvent, RequestedTarget } from "../../domain/write/write.ts";
 
 /** The write in a body; the caller adds the idempotency claim and the request id. */
 export interface DecodedWrite {

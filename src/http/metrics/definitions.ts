@@ -6,9 +6,9 @@
  * operators.
  */
 
-import type { Counters, Tally } from "../../domain/counters.ts";
-import type { Histogram } from "../../domain/histogram.ts";
-import type { StoreMeasure } from "../../domain/store_measure.ts";
+import type { Counters, Tally } from "../../domain/measures/counters.ts";
+import type { Histogram } from "../../domain/measures/histogram.ts";
+import type { StoreMeasure } from "../../domain/measures/store_measure.ts";
 import type { ProcessMeasure } from "../../host.ts";
 import type { ModulesMeasure } from "../../domain/wasm/modules_measure.ts";
 import type { SqlMeasure } from "../../domain/projection/sql_measure.ts";

@@ -6,8 +6,14 @@
  */
 
 import { limits } from "../../domain/limits.ts";
-import type { RateVerdict } from "../../domain/plan.ts";
-import { addAt, countAt, newRateWindow, type RateWindow, roomInMs } from "../../domain/rate.ts";
+import type { RateVerdict } from "../../domain/limits/plan.ts";
+import {
+  addAt,
+  countAt,
+  newRateWindow,
+  type RateWindow,
+  roomInMs,
+} from "../../domain/limits/rate.ts";
 import { createRecentMap } from "../../domain/recent_map.ts";
 import { networkOf } from "../client_address.ts";
 

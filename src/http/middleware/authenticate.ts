@@ -4,9 +4,9 @@
  * See docs/reference/basics.md.
  */
 
-import type { KeyHolder, Operator } from "../../domain/access.ts";
+import type { KeyHolder, Operator } from "../../domain/access/access.ts";
 import { type Outcome, refuse } from "../../domain/refusal.ts";
-import type { AccessService } from "../../service/access.ts";
+import type { AccessService } from "../../features/access/access_service.ts";
 import type { Place } from "../call.ts";
 
 const BEARER = /^Bearer +[^\s,]+$/i;

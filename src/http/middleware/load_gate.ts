@@ -4,15 +4,15 @@
  * A request is shed before it is looked at, because shedding must cost next to nothing. Health
  * and metrics are always admitted. See docs/reference/limits.md.
  *
- * The 503 is delayed (`domain/shed_pace.ts`). A client that is refused at once asks again at
+ * The 503 is delayed (`domain/limits/shed_pace.ts`). A client that is refused at once asks again at
  * once, on all its connections. The event loop would then be full of refusals, and admitted
  * requests would need many turns.
  */
 
-import { enter, leave, newLoadBound } from "../../domain/load.ts";
-import { earnRefusal, newShedPace, tellRefusal } from "../../domain/shed_pace.ts";
+import { enter, leave, newLoadBound } from "../../domain/limits/load.ts";
+import { earnRefusal, newShedPace, tellRefusal } from "../../domain/limits/shed_pace.ts";
 import type { Host } from "../../host.ts";
-import type { Service } from "../../service.ts";
+import type { Service } from "../../features/service.ts";
 import { sendText } from "../answer.ts";
 import { lateBodies } from "../decode/body_bytes.ts";
 

@@ -3,9 +3,8 @@
  * host.
  */
 
-import { type Outcome, refuse } from "../../domain/refusal.ts";
-import { accept } from "../../domain/refusal.ts";
-import { explainSlug } from "../../domain/slug.ts";
+import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import { explainSlug } from "../../domain/access/slug.ts";
 import type { Environment } from "../../domain/tenant.ts";
 import type { EnvironmentSource, Place } from "../call.ts";
 

@@ -4,21 +4,12 @@
  * It also makes the headers that report them. See docs/reference/limits.md.
  */
 
-import type { Instance } from "../../domain/access.ts";
-import { count } from "../../domain/counters.ts";
-import { type RateKind, type RateVerdict, UNLIMITED } from "../../domain/plan.ts";
+import type { Instance } from "../../domain/access/access.ts";
+import { count } from "../../domain/measures/counters.ts";
+import { type RateKind, type RateVerdict, UNLIMITED } from "../../domain/limits/plan.ts";
 import { accept, type Outcome, type RateScope, refuse } from "../../domain/refusal.ts";
-import { type Call, type Edge, peerAddress } from "../call.ts";
+import { type Call, type Edge, peerAddress, type RateHeaders } from "../call.ts";
 import { errorTypeOf } from "../reply.ts";
-
-/** The values of the rate limit headers of an answer. */
-export interface RateHeaders {
-  readonly scope: RateScope;
-  readonly limit: number;
-  readonly remaining: number;
-  /** Undefined if the instance of the request is unknown. */
-  readonly tier?: string;
-}
 
 const WITHOUT_LIMIT: RateHeaders = { scope: "instance", tier: "unlimited", ...UNLIMITED };
 

@@ -1,7 +1,7 @@
 /** Describes one route and its row as an Operation Object of OpenAPI 3.1. */
 
 import type { JsonObject } from "../../domain/json.ts";
-import type { Route } from "../route.ts";
+import type { Route } from "../call.ts";
 import { refusalSchema } from "./error_schemas.ts";
 import { type ErrorName, ERRORS } from "./errors.ts";
 import type { BodyForm, Operation } from "./operation.ts";

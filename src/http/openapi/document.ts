@@ -8,9 +8,9 @@
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
-import { runAtOnce, type Steps } from "../../domain/pieces.ts";
+import { runAtOnce, type Steps } from "../../domain/fairness/pieces.ts";
 import { embedSchema, type Part } from "../../domain/spec/schema/embed.ts";
-import type { PathRoutes, Route } from "../route.ts";
+import type { PathRoutes, Route } from "../call.ts";
 import { SCHEMAS, writeMetadata } from "./components.ts";
 import { describeRoute } from "./describe_route.ts";
 import { ERROR_SCHEMAS } from "./error_schemas.ts";

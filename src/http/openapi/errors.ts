@@ -4,7 +4,7 @@
  * A new kind of refusal does not compile until it has a row. `reply.ts` has the error texts.
  */
 
-import { TIERS } from "../../domain/access.ts";
+import { TIERS } from "../../domain/access/access.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import {
   ANYTHING,

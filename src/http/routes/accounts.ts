@@ -1,6 +1,6 @@
 /** Operator accounts: login and new users. See docs/reference/operators.md. */
 
-import type { Operator } from "../../domain/access.ts";
+import type { Operator } from "../../domain/access/access.ts";
 import { limits } from "../../domain/limits.ts";
 import { type Outcome, refuse } from "../../domain/refusal.ts";
 import { type Call, callerAddress, type Edge } from "../call.ts";

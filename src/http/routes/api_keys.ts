@@ -1,6 +1,6 @@
 /** API keys: list, issue, rotate, revoke. See docs/reference/operators.md. */
 
-import type { Operator } from "../../domain/access.ts";
+import type { Operator } from "../../domain/access/access.ts";
 import { limits } from "../../domain/limits.ts";
 import { sendOk } from "../answer.ts";
 import type { Call, Edge } from "../call.ts";

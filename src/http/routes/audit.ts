@@ -1,6 +1,6 @@
 /** Anchors, signing keys and bundles. See docs/reference/audit.md. */
 
-import type { Operator } from "../../domain/access.ts";
+import type { Operator } from "../../domain/access/access.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import { sendOk } from "../answer.ts";
 import type { Call, Edge } from "../call.ts";

@@ -1,6 +1,6 @@
 /** WebAssembly modules of an environment: upload and listing. See docs/reference/modules.md. */
 
-import type { Operator } from "../../domain/access.ts";
+import type { Operator } from "../../domain/access/access.ts";
 import { sendOk } from "../answer.ts";
 import type { Call, Edge } from "../call.ts";
 import { readUploadForm } from "../decode/multipart.ts";

@@ -4,7 +4,7 @@
  * See docs/reference/modules.md.
  */
 
-import type { Operator } from "../../domain/access.ts";
+import type { Operator } from "../../domain/access/access.ts";
 import { sendOk } from "../answer.ts";
 import type { Call, Edge } from "../call.ts";
 import { readFields } from "../decode/operator.ts";

@@ -1,10 +1,10 @@
 /** Imports of backdated events, and their progress. See docs/reference/imports.md. */
 
-import type { Operator } from "../../domain/access.ts";
+import type { Operator } from "../../domain/access/access.ts";
 import { type ImportForm, viewImport } from "../../domain/import/progress.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import type { Tenant } from "../../domain/tenant.ts";
-import type { ImportService } from "../../service/imports.ts";
+import type { ImportService } from "../../features/imports/imports_service.ts";
 import { sendOk, sendText } from "../answer.ts";
 import type { Call, Edge } from "../call.ts";
 import { checkFileHeaders, readPieces } from "../decode/file_body.ts";

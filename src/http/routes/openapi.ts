@@ -1,6 +1,6 @@
 /** `GET /openapi.json`: generic without a key, specific to the deployed spec with one. */
 
-import { runAtOnce, runInPieces } from "../../domain/pieces.ts";
+import { runAtOnce, runInPieces } from "../../domain/fairness/pieces.ts";
 import type { SpecVersion } from "../../domain/spec/deployment.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import { createRecentMapBySize, type RecentMap } from "../../domain/recent_map.ts";

@@ -4,7 +4,7 @@
  * See docs/reference/projections.md.
  */
 
-import type { Operator } from "../../domain/access.ts";
+import type { Operator } from "../../domain/access/access.ts";
 import { limits } from "../../domain/limits.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { RowPage, RowView } from "../../domain/projection/status.ts";

@@ -1,6 +1,6 @@
 /** Pending reactions of one environment, for operators. See docs/reference/reactions.md. */
 
-import type { Operator } from "../../domain/access.ts";
+import type { Operator } from "../../domain/access/access.ts";
 import { isJsonObject, type JsonValue } from "../../domain/json.ts";
 import { PENDING_KINDS, type PendingFilter } from "../../domain/reaction/pending.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";

@@ -1,7 +1,7 @@
 /** Specs: deploy, read, history. See docs/reference/specs.md. */
 
 import { Buffer } from "node:buffer";
-import type { Operator } from "../../domain/access.ts";
+import type { Operator } from "../../domain/access/access.ts";
 import type { JsonValue } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
 import type { Call, Edge } from "../call.ts";

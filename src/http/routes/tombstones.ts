@@ -1,6 +1,6 @@
 /** Requests to erase a stream. See docs/reference/erasure.md. */
 
-import type { Operator } from "../../domain/access.ts";
+import type { Operator } from "../../domain/access/access.ts";
 import { sendOk } from "../answer.ts";
 import type { Call, Edge } from "../call.ts";
 import { readFields } from "../decode/operator.ts";

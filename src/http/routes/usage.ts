@@ -1,6 +1,6 @@
 /** The usage of an environment against its plan. See docs/reference/operators.md. */
 
-import type { Operator } from "../../domain/access.ts";
+import type { Operator } from "../../domain/access/access.ts";
 import { sendOk } from "../answer.ts";
 import type { Call, Edge } from "../call.ts";
 import { sendRefusal } from "../reply.ts";

@@ -1,12 +1,12 @@
 /** The three forms of a write: decode, call the service, reply. See docs/reference/writing.md. */
 
-import { count } from "../../domain/counters.ts";
+import { count } from "../../domain/measures/counters.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
-import { EVENTS_PER_MONTH, isNearLimit, type PlanUsage } from "../../domain/plan.ts";
+import { EVENTS_PER_MONTH, isNearLimit, type PlanUsage } from "../../domain/limits/plan.ts";
 import type { Outcome } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
-import type { WriteRequest, Written } from "../../domain/write.ts";
+import type { WriteRequest, Written } from "../../domain/write/write.ts";
 import type { Call, Edge } from "../call.ts";
 import { readJsonBody } from "../decode/body.ts";
 import { decodeIdempotency, decodeLongIdempotency } from "../decode/idempotency.ts";

@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import type { GeoReader, GeoStamp } from "../../../src/domain/geo/attachment.ts";
+import type { GeoReader } from "../../../src/domain/geo/attachment.ts";
+import type { GeoStamp } from "../../../src/domain/geo/point.ts";
 import type { JsonObject } from "../../../src/domain/json.ts";
 import { compileSpec } from "../../../src/domain/spec/compile.ts";
 

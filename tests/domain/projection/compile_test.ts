@@ -7,7 +7,7 @@ import { compileProjection } from "../../../src/domain/projection/compile.ts";
 import { basisOf } from "../../../src/domain/projection/basis.ts";
 import { compileSpec } from "../../../src/domain/spec/compile.ts";
 import type { CompiledSpec } from "../../../src/domain/spec/compiled.ts";
-import { EMPTY_SPEC } from "../../../src/queries/current_spec.ts";
+import { EMPTY_SPEC } from "../../../src/features/base/current_spec.ts";
 import { readGolden } from "../../support/golden_cases.ts";
 import { shopSpec } from "../../support/view_shop.ts";
 

@@ -15,7 +15,7 @@ import {
   type SagaNews,
 } from "../../../src/domain/saga/instance.ts";
 import { startSaga, stepSaga } from "../../../src/domain/saga/step.ts";
-import { compileKeptSaga } from "../../../src/domain/spec/sagas.ts";
+import { compileKeptSaga } from "../../../src/domain/spec/sagas/saga.ts";
 import {
   compileStory,
   describeEffect,

@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from "../../../src/domain/json.ts";
 import { limits } from "../../../src/domain/limits.ts";
 import { openCompiler } from "../../support/compile_schema.ts";
 import { createFaultList } from "../../../src/domain/spec/fault_list.ts";
-import { TEXT_FORMATS } from "../../../src/domain/spec/schema/formats.ts";
+import { TEXT_FORMATS } from "../../../src/domain/spec/schema/formats/formats.ts";
 
 function compile(schema: JsonValue) {
   const faults = createFaultList();

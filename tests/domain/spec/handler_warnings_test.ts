@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import type { JsonValue } from "../../../src/domain/json.ts";
 import { compileSpec, compileSpecSteps } from "../../../src/domain/spec/compile.ts";
-import { runAtOnce } from "../../../src/domain/pieces.ts";
+import { runAtOnce } from "../../../src/domain/fairness/pieces.ts";
 
 const CLOSED: JsonValue = {
   type: "object",

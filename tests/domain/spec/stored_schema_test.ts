@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/domain/json.ts";
-import { runAtOnce } from "../../../src/domain/pieces.ts";
+import { runAtOnce } from "../../../src/domain/fairness/pieces.ts";
 import {
   compileSpec,
   compileSpecSteps,

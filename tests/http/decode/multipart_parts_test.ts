@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { runAtOnce } from "../../../src/domain/pieces.ts";
+import { runAtOnce } from "../../../src/domain/fairness/pieces.ts";
 import { formPartsSteps } from "../../../src/http/decode/multipart_parts.ts";
 
 const TYPE = "multipart/form-data; boundary=XX";

@@ -1,7 +1,7 @@
 /** The text for Prometheus: made of a view, read back by an independent reader of the format. */
 
 import assert from "node:assert/strict";
-import { count, countTransaction, newCounters } from "../../../src/domain/counters.ts";
+import { count, countTransaction, newCounters } from "../../../src/domain/measures/counters.ts";
 import type { MetricsView } from "../../../src/http/metrics/definitions.ts";
 import { createExposition } from "../../../src/http/metrics/exposition.ts";
 import { countRequest, newRequestCounts } from "../../../src/http/metrics/request_counts.ts";

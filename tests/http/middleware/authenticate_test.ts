@@ -5,7 +5,7 @@ import {
   authenticateCaller,
   authenticateHolder,
 } from "../../../src/http/middleware/authenticate.ts";
-import type { AccessService } from "../../../src/service/access.ts";
+import type { AccessService } from "../../../src/features/access/access_service.ts";
 import { scriptService, TOKENS } from "../scripted_service.ts";
 
 const PLACE = { environment: "test", servesData: true } as const;

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { JsonObject } from "../../../src/domain/json.ts";
-import { runAtOnce } from "../../../src/domain/pieces.ts";
+import { runAtOnce } from "../../../src/domain/fairness/pieces.ts";
 import {
   API_VERSION,
   type DescribedSpec,

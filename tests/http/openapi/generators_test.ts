@@ -10,7 +10,7 @@ import assert from "node:assert/strict";
 import ts from "typescript";
 import { isJsonObject, type JsonObject } from "../../../src/domain/json.ts";
 import { compileSpec } from "../../../src/domain/spec/compile.ts";
-import { FORMAT_NAMES } from "../../../src/domain/spec/schema/formats.ts";
+import { FORMAT_NAMES } from "../../../src/domain/spec/schema/formats/formats.ts";
 import { KEYWORDS } from "../../../src/domain/spec/schema/vocabulary.ts";
 import { openApiDocument } from "../../../src/http/openapi/document.ts";
 import { PATHS } from "../../../src/http/paths.ts";

@@ -1,7 +1,7 @@
 /** Who may read `GET /metrics`, from where and with what. */
 
 import assert from "node:assert/strict";
-import { newCounters } from "../../../src/domain/counters.ts";
+import { newCounters } from "../../../src/domain/measures/counters.ts";
 import { createApp } from "../../../src/http/app.ts";
 import type { AppOptions } from "../../../src/http/call.ts";
 import { parsePrometheusText } from "../../support/prometheus_text.ts";

@@ -5,8 +5,8 @@ import type { Outcome } from "../../../src/domain/refusal.ts";
 import type { DeployedSpec } from "../../../src/domain/spec/deployment.ts";
 import type { Tenant } from "../../../src/domain/tenant.ts";
 import type { BlobVersion } from "../../../src/domain/wasm/blob.ts";
-import type { WriteRequest, Written } from "../../../src/domain/write.ts";
-import type { Service } from "../../../src/service.ts";
+import type { WriteRequest, Written } from "../../../src/domain/write/write.ts";
+import type { Service } from "../../../src/features/service.ts";
 import {
   ACTOR,
   type FixtureOptions,

@@ -6,9 +6,14 @@
  * therefore be compiled by itself, in any order, and recursion needs no special case.
  */
 
-import { _, type Ajv2020, type CodeKeywordDefinition, type KeywordCxt } from "ajv/dist/2020.js";
 import { callRef } from "ajv/dist/vocabularies/core/ref.js";
-import type { ValidateFunction } from "ajv/dist/2020.js";
+import {
+  _,
+  type Ajv2020,
+  type CodeKeywordDefinition,
+  type KeywordCxt,
+  type ValidateFunction,
+} from "ajv/dist/2020.js";
 import { type Budget, spend } from "../../budget.ts";
 import { FAULT_COUNT } from "./charges.ts";
 import type { DynamicScope } from "./dynamic_scope.ts";

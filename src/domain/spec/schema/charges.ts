@@ -10,7 +10,7 @@ import { type Budget, spend } from "../../budget.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { limits } from "../../limits.ts";
 import type { ItemRecords } from "./evaluated_items.ts";
-import { isPlainName, WRITTEN_CHARACTERS_MAX } from "./hostname.ts";
+import { isPlainName, WRITTEN_CHARACTERS_MAX } from "./formats/hostname.ts";
 
 export const VISIT_MARK = "x-units";
 export const FAULTS_MARK = "x-faults";

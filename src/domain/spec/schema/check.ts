@@ -6,15 +6,14 @@
  * path. Unknown keywords and formats have no effect and get a warning.
  */
 
-import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
-import { describeKind } from "../../json.ts";
+import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { type FaultList, joinIndex, joinKey, shorten } from "../fault_list.ts";
 import { limits } from "../../limits.ts";
 import { didYouMean } from "../../nearest_name.ts";
-import { FORMAT_NAMES } from "./formats.ts";
+import { FORMAT_NAMES } from "./formats/formats.ts";
 import { checkLoops } from "./loops.ts";
-import type { Steps } from "../../pieces.ts";
-import type { PatternSet } from "./pattern_set.ts";
+import type { Steps } from "../../fairness/pieces.ts";
+import type { PatternSet } from "./patterns/pattern_set.ts";
 import { findReferencesSteps, LENGTHS, type References } from "./references.ts";
 import { countParts, PARTS } from "./schema_size.ts";
 import { FOREIGN_KEYWORDS, isAnnotation, KEYWORDS, unescapePointer } from "./vocabulary.ts";

@@ -7,7 +7,7 @@
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
-import type { Steps } from "../../pieces.ts";
+import type { Steps } from "../../fairness/pieces.ts";
 import { findReferencesSteps, findTargets, type References } from "./references.ts";
 import { ANNOTATIONS, escapePointer, KEYWORDS, unescapePointer } from "./vocabulary.ts";
 

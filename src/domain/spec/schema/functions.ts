@@ -7,7 +7,7 @@
  */
 
 import { isJsonObject } from "../../json.ts";
-import type { Steps } from "../../pieces.ts";
+import type { Steps } from "../../fairness/pieces.ts";
 import type { References } from "./references.ts";
 import { partsOf } from "./schema_size.ts";
 import { LEFT_OUT, subschemasOf } from "./vocabulary.ts";

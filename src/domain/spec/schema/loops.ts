@@ -7,7 +7,7 @@
 
 import { isJsonObject } from "../../json.ts";
 import type { FaultList } from "../fault_list.ts";
-import type { Steps } from "../../pieces.ts";
+import type { Steps } from "../../fairness/pieces.ts";
 import type { References } from "./references.ts";
 import { KEYWORDS, subschemasOf } from "./vocabulary.ts";
 

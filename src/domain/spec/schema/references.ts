@@ -7,7 +7,7 @@
  */
 
 import { isJsonObject, type JsonValue } from "../../json.ts";
-import { runAtOnce, type Steps } from "../../pieces.ts";
+import { runAtOnce, type Steps } from "../../fairness/pieces.ts";
 import { escapePointer, subschemasOf, unescapePointer } from "./vocabulary.ts";
 
 /** Base URI of a schema without `$id`. Never fetched and never shown. */

@@ -8,11 +8,11 @@
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
-import type { Steps } from "../../pieces.ts";
+import type { Steps } from "../../fairness/pieces.ts";
 import { CONDITION_MARK } from "./choice.ts";
 import { FAULTS_MARK, VISIT_MARK, visitUnits } from "./charges.ts";
 import { dynamicResources, planScope, type ScopePlan } from "./dynamic_scope.ts";
-import { FORMAT_NAMES } from "./formats.ts";
+import { FORMAT_NAMES } from "./formats/formats.ts";
 import { chooseFunctions } from "./functions.ts";
 import { findTargets, type References } from "./references.ts";
 import { escapePointer, type Holds, KEYWORDS, LEFT_OUT } from "./vocabulary.ts";

@@ -7,7 +7,7 @@
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
-import { FORMAT_NAMES } from "./formats.ts";
+import { FORMAT_NAMES } from "./formats/formats.ts";
 import { KEYWORDS, LEFT_OUT, unescapePointer } from "./vocabulary.ts";
 
 const VALUES_MAX = 100;

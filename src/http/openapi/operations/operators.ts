@@ -1,6 +1,6 @@
 /** OpenAPI rows of the calls for operators. See docs/reference/operators.md. */
 
-import { TIERS } from "../../../domain/access.ts";
+import { TIERS } from "../../../domain/access/access.ts";
 import type { Operations } from "../operation.ts";
 import {
   answer,

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { JsonObject, JsonValue } from "../../../../src/domain/json.ts";
-import { FORMAT_NAMES } from "../../../../src/domain/spec/schema/formats.ts";
+import { FORMAT_NAMES } from "../../../../src/domain/spec/schema/formats/formats.ts";
 import { sampleObject } from "../../../../src/domain/spec/schema/sample.ts";
 import { openCompiler } from "../../../support/compile_schema.ts";
 

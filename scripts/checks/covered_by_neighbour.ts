@@ -1,0 +1,598 @@
+/** Sources without a test of their own: the test of which other file covers each, and why. */
+
+export interface Neighbour {
+  /** A file, or a folder for all files in it. */
+  readonly place: string;
+  /** The test that covers it, and why it has none of its own. */
+  readonly test: string;
+  readonly reason: string;
+}
+
+/** Sources without a test of their own. Files that declare only types need no row. */
+export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
+  {
+    place: "src/domain/refusal.ts",
+    test: "tests/http/reply_test.ts",
+    reason: "a union of names; what each means is seen where it goes to the wire",
+  },
+  {
+    place: "src/domain/stream_key.ts",
+    test: "tests/store/streams/streams_test.ts",
+    reason: "one template string, in the key of every stored event",
+  },
+  {
+    place: "src/domain/sha256",
+    test: "tests/domain/sha256/sha256_test.ts",
+    reason: "the instructions, which are right when the digests are",
+  },
+  {
+    place: "src/domain/audit",
+    test: "tests/domain/audit/attestation_test.ts",
+    reason: "forms, hashes and signatures, seen through whole bundles",
+  },
+  {
+    place: "src/domain/handler",
+    test: "tests/domain/handler/operations_test.ts",
+    reason: "golden cases call each operation by its name in a handler",
+  },
+  {
+    place: "src/domain/reaction",
+    test: "tests/domain/reaction/compile_reactions_test.ts",
+    reason: "golden cases name each kind of entry and each of its parts",
+  },
+  {
+    place: "src/domain/saga",
+    test: "tests/domain/saga/step_test.ts",
+    reason: "the state machine with the data it works on, told as stories",
+  },
+  {
+    place: "src/domain/spec",
+    test: "tests/domain/spec/compile_test.ts",
+    reason: "parts of compileSpec(), told apart by the rule of each golden case",
+  },
+  {
+    place: "src/domain/spec/schema",
+    test: "tests/domain/spec/event_schema_test.ts",
+    reason: "parts of the schema compiler, seen through whole schemas",
+  },
+  {
+    place: "src/domain/spec/schema_compatibility.ts",
+    test: "tests/domain/spec/compatibility_test.ts",
+    reason: "the nested half of the same comparison",
+  },
+  {
+    place: "src/kv",
+    test: "tests/contract/sqlite_test.ts",
+    reason: "parts of the SQLite engine, which keeps the contract as a whole",
+  },
+  {
+    place: "src/features/audit/due_anchors.ts",
+    test: "tests/workers/anchors_test.ts",
+    reason: "the worker is all that drives it",
+  },
+  {
+    place: "src/features/audit/platform_anchor.ts",
+    test: "tests/workers/anchors_test.ts",
+    reason: "made after the anchors that it covers",
+  },
+  {
+    place: "src/features/audit/rotate_signing_key.ts",
+    test: "tests/features/audit/audit_service_test.ts",
+    reason: "what a rotation means is seen in the anchors after it",
+  },
+  {
+    place: "src/features/audit/read_anchors.ts",
+    test: "tests/features/audit/audit_service_test.ts",
+    reason: "read beside what made them",
+  },
+  {
+    place: "src/features/audit/read_attestation.ts",
+    test: "tests/features/audit/audit_service_test.ts",
+    reason: "a bundle is judged by those who verify it",
+  },
+  {
+    place: "src/store/audit/anchors.ts",
+    test: "tests/features/audit/audit_service_test.ts",
+    reason: "records as anchors leave them",
+  },
+  {
+    place: "src/store/audit/platform_anchors.ts",
+    test: "tests/workers/anchors_test.ts",
+    reason: "records as the worker leaves them",
+  },
+  {
+    place: "src/store/streams/tiles.ts",
+    test: "tests/features/audit/audit_service_test.ts",
+    reason: "a bundle of a long stream is made of them",
+  },
+  {
+    place: "src/store/audit/tree_chunks.ts",
+    test: "tests/features/audit/build_tree_test.ts",
+    reason: "chunks are what building a tree leaves",
+  },
+  {
+    place: "src/domain/audit/tree_blocks.ts",
+    test: "tests/features/audit/build_tree_test.ts",
+    reason: "blocks are judged by the root over them",
+  },
+  {
+    place: "src/http/routes/audit.ts",
+    test: "tests/end_to_end/audit_test.ts",
+    reason: "the wire is judged with real anchors behind it",
+  },
+  {
+    place: "src/http/routes/tombstones.ts",
+    test: "tests/end_to_end/erasure_test.ts",
+    reason: "the wire is judged with real erasures behind it",
+  },
+  {
+    place: "src/domain/erasure/tombstone.ts",
+    test: "tests/features/erasure/request_erasure_test.ts",
+    reason: "the forms of a request, seen by whoever makes one",
+  },
+  {
+    place: "src/domain/saga/erased_events.ts",
+    test: "tests/features/erasure/copies_test.ts",
+    reason: "sagas as the store has them, and what becomes of these",
+  },
+  {
+    place: "src/features/erasure",
+    test: "tests/features/erasure/erase_due_test.ts",
+    reason: "steps of one work, seen by what is left of a stream",
+  },
+  {
+    place: "src/store/tombstones.ts",
+    test: "tests/features/erasure/request_erasure_test.ts",
+    reason: "records of requests, their lists and their time",
+  },
+  {
+    place: "src/store/erased_copies.ts",
+    test: "tests/features/erasure/copies_test.ts",
+    reason: "pages of what is removed, seen by what is left",
+  },
+  {
+    place: "src/store/streams/old_generations.ts",
+    test: "tests/features/erasure/erase_due_test.ts",
+    reason: "nothing of the old events is left",
+  },
+  {
+    place: "src/store/streams/stream_walk.ts",
+    test: "tests/features/checks/check_store_test.ts",
+    reason: "the walk of the check of a store",
+  },
+  {
+    place: "src/features/checks/check_erasures.ts",
+    test: "tests/features/checks/check_store_test.ts",
+    reason: "part of the check of a store",
+  },
+  {
+    place: "src/features/erasure/read_tombstones.ts",
+    test: "tests/features/erasure/request_erasure_test.ts",
+    reason: "what is told of requests that were made",
+  },
+  {
+    place: "src/features/erasure/erasure_service.ts",
+    test: "tests/features/erasure/erase_due_test.ts",
+    reason: "the calls by which all of it is tested",
+  },
+  {
+    place: "src/features/checks/check_signers.ts",
+    test: "tests/features/checks/check_store_test.ts",
+    reason: "the check of a store is that of its signers and more",
+  },
+  {
+    place: "src/webhook/traced_sender.ts",
+    test: "tests/telemetry_test.ts",
+    reason: "seen by a receiver and by a collector",
+  },
+  {
+    place: "src/http/openapi",
+    test: "tests/http/openapi/document_test.ts",
+    reason: "tables and what joins them, judged as one document, and by real answers end to end",
+  },
+  {
+    place: "src/http/openapi/operations",
+    test: "tests/end_to_end/openapi_test.ts",
+    reason: "a table; each row is held against the answers of its route",
+  },
+  {
+    place: "src/http/routes/openapi.ts",
+    test: "tests/end_to_end/openapi_test.ts",
+    reason: "one document or the other, seen by who asks",
+  },
+  {
+    place: "src/features/checks/check_streams.ts",
+    test: "tests/features/checks/check_store_test.ts",
+    reason: "the check of a store is that of its streams and more",
+  },
+  {
+    place: "src/store/keys.ts",
+    test: "tests/store/streams/streams_test.ts",
+    reason: "a table; each row is used by the test of its own record",
+  },
+  {
+    place: "src/features/writes/prepare_schedule.ts",
+    test: "tests/features/writes/prepare_reactions_test.ts",
+    reason: "ids and sizes, seen by what a write leaves",
+  },
+  {
+    place: "src/features/writes/append_deliveries.ts",
+    test: "tests/features/listeners/deliver_events_test.ts",
+    reason: "what is put in is seen by what is sent",
+  },
+  {
+    place: "src/features/writes/prepare_deliveries.ts",
+    test: "tests/features/listeners/deliver_events_test.ts",
+    reason: "what is put in is seen by what is sent",
+  },
+  {
+    place: "src/features/listeners/try_delivery.ts",
+    test: "tests/features/listeners/deliver_events_test.ts",
+    reason: "one try, seen by its receiver",
+  },
+  {
+    place: "src/features/listeners/fire_delivery_timers.ts",
+    test: "tests/features/listeners/deliver_events_test.ts",
+    reason: "a few lines between the timers and the lanes",
+  },
+  {
+    place: "src/features/listeners/work_lane.ts",
+    test: "tests/features/listeners/delivery_order_test.ts",
+    reason: "the order within a lane",
+  },
+  {
+    place: "src/features/listeners/delivery_endpoints.ts",
+    test: "tests/features/listeners/delivery_order_test.ts",
+    reason: "what keeps listeners from each other",
+  },
+  {
+    place: "src/domain/listener/view.ts",
+    test: "tests/end_to_end/listeners_test.ts",
+    reason: "what clients see of deliveries",
+  },
+  {
+    place: "src/http/routes/listeners.ts",
+    test: "tests/end_to_end/listeners_test.ts",
+    reason: "a few lines for each call, seen by clients",
+  },
+  {
+    place: "src/features/imports",
+    test: "tests/features/imports/import_events_test.ts",
+    reason: "parts of one import, which is tested as a whole",
+  },
+  {
+    place: "src/domain/import/progress.ts",
+    test: "tests/end_to_end/imports_test.ts",
+    reason: "a record and what people see of it",
+  },
+  {
+    place: "src/store/imports/imports.ts",
+    test: "tests/features/imports/import_events_test.ts",
+    reason: "records as imports leave them",
+  },
+  {
+    place: "src/http/decode/file_body.ts",
+    test: "tests/end_to_end/imports_test.ts",
+    reason: "what a body may be, seen by clients",
+  },
+  {
+    place: "src/http/decode/import.ts",
+    test: "tests/end_to_end/imports_test.ts",
+    reason: "what may be asked, seen by clients",
+  },
+  {
+    place: "src/http/told_progress.ts",
+    test: "tests/end_to_end/imports_test.ts",
+    reason: "lines of an answer, seen by clients",
+  },
+  {
+    place: "src/http/routes/imports.ts",
+    test: "tests/end_to_end/imports_test.ts",
+    reason: "a few lines for each call, seen by clients",
+  },
+  {
+    place: "src/features/imports/list_imports.ts",
+    test: "tests/end_to_end/imports_test.ts",
+    reason: "pages of records, seen by clients",
+  },
+  {
+    place: "src/features/writes/judge_scene.ts",
+    test: "tests/features/writes/judge_writes_test.ts",
+    reason: "one verdict; the writes that race for it are what is to be shown",
+  },
+  {
+    place: "src/store/rate_shares.ts",
+    test: "tests/features/limits/share_rate_test.ts",
+    reason: "the record of what processes share",
+  },
+  {
+    place: "src/features/writes/meter_events.ts",
+    test: "tests/end_to_end/plans_test.ts",
+    reason: "what it counts and refuses, by each kind of write",
+  },
+  {
+    place: "src/http/routes/usage.ts",
+    test: "tests/end_to_end/plans_test.ts",
+    reason: "what it shows is what was counted there",
+  },
+  {
+    place: "src/http/middleware/load_gate.ts",
+    test: "tests/end_to_end/overload_test.ts",
+    reason: "its bound is domain/load.ts's; what it answers is seen by clients",
+  },
+  {
+    place: "src/http/middleware/rate_limit.ts",
+    test: "tests/end_to_end/rate_limits_test.ts",
+    reason: "what it puts on answers, by its exact value",
+  },
+  {
+    place: "src/http/decode/multipart.ts",
+    test: "tests/http/routes/blobs_test.ts",
+    reason: "its only caller, with bodies made by hand",
+  },
+  {
+    place: "src/features/writes/prepare_write.ts",
+    test: "tests/features/writes/prepare_reactions_test.ts",
+    reason: "both make a write ready, and together they bound it",
+  },
+  {
+    place: "src/features/writes/append_events.ts",
+    test: "tests/features/writes/append_writes_test.ts",
+    reason: "it is how a write appends; snapshots that fall due: rebuild_snapshots_test.ts",
+  },
+  {
+    place: "src/features/writes/prepared_write.ts",
+    test: "tests/features/writes/append_writes_test.ts",
+    reason: "types, and the answer to a write whose cause is gone",
+  },
+  {
+    place: "src/features/reactions/cancel_schedule.ts",
+    test: "tests/features/work/fire_schedule_test.ts",
+    reason: "to cancel and to fire are the two ends of one thing",
+  },
+  {
+    place: "src/features/work/fire_saga_timers.ts",
+    test: "tests/end_to_end/reactions_test.ts",
+    reason: "a few lines between the timers and the sagas, seen through both",
+  },
+  {
+    place: "src/http/metrics/definitions.ts",
+    test: "tests/end_to_end/metrics_test.ts",
+    reason: "a table; each row is moved there by what it counts",
+  },
+  {
+    place: "src/domain/projection/basis.ts",
+    test: "tests/domain/projection/compile_test.ts",
+    reason: "a hash, compared where definitions are compiled under several specs",
+  },
+  {
+    place: "src/domain/projection/sources.ts",
+    test: "tests/domain/projection/compile_test.ts",
+    reason: "golden cases of what is refused, and of rows, name each form of a source",
+  },
+  {
+    place: "src/domain/projection/columns.ts",
+    test: "tests/domain/projection/row_test.ts",
+    reason: "golden cases of rows and of what is refused name each form of a column",
+  },
+  {
+    place: "src/domain/projection/operators.ts",
+    test: "tests/domain/projection/row_test.ts",
+    reason: "golden cases of rows call each operator by its name",
+  },
+  {
+    place: "src/features/projections",
+    test: "tests/features/projections/keep_views_test.ts",
+    reason: "upkeep, builds, switches and removals, seen through the rows that they leave",
+  },
+  {
+    place: "src/features/projections/deploy_projection.ts",
+    test: "tests/features/projections/keep_views_test.ts",
+    reason: "deployed and deleted there, beside what follows from it",
+  },
+  {
+    place: "src/features/projections/compute_rows.ts",
+    test: "tests/features/projections/keep_views_test.ts",
+    reason: "computes what the upkeep writes",
+  },
+  {
+    place: "src/features/projections/view_definitions.ts",
+    test: "tests/features/projections/keep_views_test.ts",
+    reason: "tells the upkeep what there is to keep",
+  },
+  {
+    place: "src/features/projections/views_caught_up.ts",
+    test: "tests/features/projections/keep_views_test.ts",
+    reason: "asked there before and after each step of the upkeep",
+  },
+  {
+    place: "src/features/projections/follow_commits.ts",
+    test: "tests/workers/views_test.ts",
+    reason: "wakes the worker of that test",
+  },
+  {
+    place: "src/features/projections/list_projections.ts",
+    test: "tests/end_to_end/projections_test.ts",
+    reason: "its list is an answer of the wire, asserted whole there",
+  },
+  {
+    place: "src/features/projections/read_view.ts",
+    test: "tests/end_to_end/projections_test.ts",
+    reason: "rows as clients get them",
+  },
+  {
+    place: "src/features/projections/export_view.ts",
+    test: "tests/end_to_end/projections_test.ts",
+    reason: "exports as clients get them",
+  },
+  {
+    place: "src/http/routes/query.ts",
+    test: "tests/end_to_end/queries_test.ts",
+    reason: "asked there through the whole product",
+  },
+  {
+    place: "src/http/decode/sql.ts",
+    test: "tests/end_to_end/queries_test.ts",
+    reason: "its only caller, with every fault of a body",
+  },
+  {
+    place: "src/http/routes/projections.ts",
+    test: "tests/end_to_end/projections_test.ts",
+    reason: "asked there through the whole product",
+  },
+  {
+    place: "src/store/projections/projections.ts",
+    test: "tests/features/projections/keep_views_test.ts",
+    reason: "definitions and versions, kept and removed there",
+  },
+  {
+    place: "src/store/projections/view_changes.ts",
+    test: "tests/store/projections/view_rows_test.ts",
+    reason: "changes are those of rows",
+  },
+  {
+    place: "src/store/cursors.ts",
+    test: "tests/store/commit_log_test.ts",
+    reason: "a cursor is moved by a reader of the log",
+  },
+  {
+    place: "src/features/sagas/saga_transition.ts",
+    test: "tests/features/sagas/advance_sagas_test.ts",
+    reason: "one saga's part of the transaction",
+  },
+  {
+    place: "src/features/states/keep_snapshots.ts",
+    test: "tests/features/states/rebuild_snapshots_test.ts",
+    reason: "the same snapshots, kept after a read",
+  },
+  {
+    place: "src/features/transfer",
+    test: "tests/features/transfer/round_trip_test.ts",
+    reason: "parts of export and import, which are tested as wholes",
+  },
+  {
+    place: "src/domain/transfer",
+    test: "tests/domain/transfer/check_file_test.ts",
+    reason: "lines and records of a file, seen through the check of whole files",
+  },
+  {
+    place: "src/domain/wasm",
+    test: "tests/domain/wasm/check_module_test.ts",
+    reason: "parts of checking a module, seen through whole modules and the engine's answer",
+  },
+  {
+    place: "src/domain/wasm/action_output.ts",
+    test: "tests/domain/wasm/call_output_test.ts",
+    reason: "one of the kinds of output",
+  },
+  {
+    place: "src/domain/wasm/handler_error.ts",
+    test: "tests/domain/wasm/call_output_test.ts",
+    reason: "one of the kinds of output",
+  },
+  {
+    place: "src/runners",
+    test: "tests/wasm/pool_test.ts",
+    reason: "what all pools share, whose runners are processes and are tested as such",
+  },
+  {
+    place: "src/sql",
+    test: "tests/sql/query_pool_test.ts",
+    reason: "programs of processes and what passes between them, tested with the processes",
+  },
+  {
+    place: "src/sql/copy_file.ts",
+    test: "tests/features/projections/sql/view_copies_test.ts",
+    reason: "what may become of a file, seen through queries on it",
+  },
+  {
+    place: "src/features/projections/sql",
+    test: "tests/features/projections/sql/view_copies_test.ts",
+    reason: "parts of keeping a copy, seen through queries on it",
+  },
+  {
+    place: "src/wasm",
+    test: "tests/wasm/pool_test.ts",
+    reason: "parts of the pool and its runners, which are processes and are tested as such",
+  },
+  {
+    place: "src/compute",
+    test: "tests/compute/pool_test.ts",
+    reason: "programs of processes and what passes between them, tested with the processes",
+  },
+  {
+    place: "src/wasm/examples",
+    test: "tests/wasm/examples_test.ts",
+    reason: "sources of modules, which are built and run there",
+  },
+  {
+    place: "src/wasm/call_module.ts",
+    test: "tests/wasm/hostile_modules_test.ts",
+    reason: "each way in which a call can end",
+  },
+  {
+    place: "src/wasm/compiled_modules.ts",
+    test: "tests/wasm/determinism_test.ts",
+    reason: "memory that is used again must not show it",
+  },
+  {
+    place: "src/cli",
+    test: "tests/cli/commands_test.ts",
+    reason: "commands are run as processes, with their exit codes and what they print",
+  },
+  {
+    place: "src/features/base",
+    test: "tests/features/states/read_aggregate_test.ts",
+    reason: "what every read begins with",
+  },
+  {
+    place: "src/features/limits",
+    test: "tests/end_to_end/plans_test.ts",
+    reason: "limits and plans, seen by a client at its limit",
+  },
+  {
+    place: "src/features/errors",
+    test: "tests/end_to_end/errors_test.ts",
+    reason: "error records, seen by those who list them",
+  },
+  {
+    place: "src/features/listeners",
+    test: "tests/features/listeners/deliver_events_test.ts",
+    reason: "lanes and lists, seen through deliveries",
+  },
+  {
+    place: "src/features/modules",
+    test: "tests/features/writes/ask_modules_test.ts",
+    reason: "runs of modules, seen by what they answer",
+  },
+  {
+    place: "src/features/reactions",
+    test: "tests/features/reactions/run_implications_test.ts",
+    reason: "what wakes the outbox and what waits in it",
+  },
+  {
+    place: "src/features/sagas",
+    test: "tests/features/sagas/list_sagas_test.ts",
+    reason: "one saga of the list",
+  },
+  {
+    place: "src/features/specs",
+    test: "tests/features/specs/deploy_spec_test.ts",
+    reason: "what was deployed, read again",
+  },
+  {
+    place: "src/features/states",
+    test: "tests/features/states/read_aggregate_test.ts",
+    reason: "parts of reading an aggregate",
+  },
+  {
+    place: "src/features/traced.ts",
+    test: "tests/telemetry_test.ts",
+    reason: "spans, seen by a collector",
+  },
+  {
+    place: "src/features/work",
+    test: "tests/features/service_test.ts",
+    reason: "calls of the background, bound to one engine",
+  },
+];

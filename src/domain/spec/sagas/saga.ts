@@ -1,0 +1,230 @@
+/**
+ * Compiles `modules.sagas`, and the stored definitions of sagas that are still running.
+ *
+ * Every fault is reported. A saga continues under the definition it was started with. See
+ * docs/reference/sagas.md.
+ */
+
+import { assert } from "../../assert.ts";
+import { canonicalHash } from "../../canonical_json.ts";
+import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
+import { limits } from "../../limits.ts";
+import type { Terms } from "../../reaction/terms.ts";
+import type {
+  CompiledSaga,
+  CompiledSagaStep,
+  KeptSagaDefinition,
+  SagaTrigger,
+} from "../../saga/definition.ts";
+import { createFaultList, type FaultList, joinIndex, joinKey, shorten } from "../fault_list.ts";
+import { declaredTypes } from "../implications.ts";
+import { checkTypeName } from "../party_types.ts";
+import { checkNames, compileCondition, type SagaPlace } from "./saga_expressions.ts";
+import { warnOfSagaCycles } from "./saga_cycles.ts";
+import { compileStep } from "./saga_step.ts";
+import { checkKnownKeys, requireObject } from "../shape.ts";
+
+const SAGA_KEYS = ["trigger", "steps", "title", "description"];
+const TRIGGER_KEYS = ["aggregate_type", "event_type", "condition"];
+const SAGA_HINT = 'For example {"trigger": {...}, "steps": [{"name": "reserve", "emit": {...}}]}.';
+const TRIGGER_HINT = 'For example {"aggregate_type": "order", "event_type": "was_placed"}.';
+const STEPS_HINT = 'For example [{"name": "reserve", "emit": {...}}].';
+
+/** The names a saga may use: those that the spec declares. */
+type SagaVocabulary = Pick<Terms, "declared" | "declaredEvents" | "singletons">;
+
+/** The sagas of a spec by name. The result is usable only if no fault was reported. */
+export function compileSagas(
+  document: JsonObject,
+  singletons: ReadonlySet<string>,
+  faults: FaultList,
+  warnings: FaultList,
+): ReadonlyMap<string, CompiledSaga> {
+  const compiled = new Map<string, CompiledSaga>();
+  const path = "modules.sagas";
+  const value = isJsonObject(document.modules) ? document.modules.sagas : undefined;
+  if (value === undefined) return compiled;
+  const sagas = requireObject(value, path, "Write {} for none.", faults);
+  if (sagas === undefined) return compiled;
+  const declared = declaredTypes(document);
+  const declaredEvents = new Set([...declared.values()].flatMap((events) => [...events]));
+  const vocabulary = { declared, declaredEvents, singletons };
+  const names = Object.keys(sagas);
+  if (names.length > limits.sagasMax) {
+    const message = `A spec has at most ${limits.sagasMax} sagas; this one has ${names.length}.`;
+    faults.add("too_many", path, message, "Join or remove some.");
+  }
+  for (const name of names.slice(0, limits.sagasMax)) {
+    if (faults.isFull()) break;
+    const place = joinKey(path, name);
+    checkTypeName(name, "Saga", place, faults);
+    const saga = compileSaga(name, sagas[name]!, place, vocabulary, faults, warnings);
+    if (saga !== undefined) compiled.set(name, saga);
+  }
+  warnOfSagaCycles(sagas, path, warnings);
+  return compiled;
+}
+
+/**
+ * Compiles a stored definition, which compiled before; its types may be gone from the spec by
+ * now.
+ */
+export function compileKeptSaga(kept: KeptSagaDefinition): CompiledSaga {
+  const saga = checkKeptSaga(kept);
+  assert(saga !== undefined, "a kept saga compiles");
+  return saga;
+}
+
+/** The same for a definition from elsewhere; undefined if it does not compile. */
+export function checkKeptSaga(kept: KeptSagaDefinition): CompiledSaga | undefined {
+  const faults = createFaultList();
+  const vocabulary = { ...namedTypes(kept.saga), singletons: new Set(kept.singletons) };
+  const saga = compileSaga(kept.name, kept.saga, "saga", vocabulary, faults, createFaultList());
+  return faults.faults.length === 0 ? saga : undefined;
+}
+
+function compileSaga(
+  name: string,
+  value: JsonValue,
+  path: string,
+  vocabulary: SagaVocabulary,
+  faults: FaultList,
+  warnings: FaultList,
+): CompiledSaga | undefined {
+  const saga = requireObject(value, path, SAGA_HINT, faults);
+  if (saga === undefined) return undefined;
+  checkKnownKeys(saga, SAGA_KEYS, path, faults);
+  const triggerType = isJsonObject(saga.trigger) ? String(saga.trigger.aggregate_type) : "";
+  const terms: Terms = {
+    triggerType,
+    ...vocabulary,
+    named: [],
+    isOpen: false,
+    watched: new Set(),
+    moduleCalls: [],
+  };
+  const place: SagaPlace = { all: [], earlier: [], hasPrev: false, terms, faults };
+  const trigger = compileTrigger(saga.trigger, `${path}.trigger`, place);
+  const steps = compileSteps(saga.steps, `${path}.steps`, place, warnings);
+  const kept = { name, saga, singletons: [...vocabulary.singletons].sort() };
+  const hash = canonicalHash(kept as unknown as JsonObject);
+  return { name, trigger, steps, kept, hash };
+}
+
+/** All types that a definition names. For a stored definition they count as declared. */
+function namedTypes(saga: JsonObject): Pick<Terms, "declared" | "declaredEvents"> {
+  const events = new Set<string>();
+  const types: string[] = [];
+  for (const place of placesOf(saga)) {
+    types.push(...textsIn(place.aggregate_type));
+    for (const names of [place.event_type, place.event_types, place.failure_types]) {
+      for (const name of textsIn(names)) events.add(name);
+    }
+  }
+  return { declared: new Map(types.map((type) => [type, events])), declaredEvents: events };
+}
+
+/** A name, a list of names, or a name as `{"$literal": name}`. */
+function textsIn(value: JsonValue | undefined): string[] {
+  if (typeof value === "string") return [value];
+  if (Array.isArray(value)) return value.flatMap(textsIn);
+  return isJsonObject(value) ? textsIn(value.$literal) : [];
+}
+
+function placesOf(saga: JsonObject): JsonObject[] {
+  const steps = Array.isArray(saga.steps) ? saga.steps.filter(isJsonObject) : [];
+  const inSteps = steps.flatMap((step) => [step.emit, step.compensate, step.await]);
+  return [saga.trigger, ...inSteps].filter((place) => place !== undefined).filter(isJsonObject);
+}
+
+function compileTrigger(
+  value: JsonValue | undefined,
+  path: string,
+  place: SagaPlace,
+): SagaTrigger {
+  const trigger = requireObject(value, path, TRIGGER_HINT, place.faults) ?? {};
+  if (value !== undefined) checkKnownKeys(trigger, TRIGGER_KEYS, path, place.faults);
+  const [aggregateType, eventType] = ["aggregate_type", "event_type"].map((key) => {
+    const name = trigger[key];
+    if (typeof name === "string") return name;
+    if (!isJsonObject(value)) return "";
+    const at = `${path}.${key}`;
+    const [rule, message] = name === undefined
+      ? ["missing_key", `${at} is required.`]
+      : ["wrong_type", `${at} must be a string, not ${describeKind(name)}.`];
+    place.faults.add(rule, at, message, TRIGGER_HINT);
+    return "";
+  }) as [string, string];
+  const paths = { aggregateType: `${path}.aggregate_type`, eventType: `${path}.event_type` };
+  checkNames(aggregateType || undefined, eventType || undefined, paths, place);
+  const condition = trigger.condition === undefined
+    ? undefined
+    : compileCondition(trigger.condition, `${path}.condition`, place);
+  return {
+    aggregateType,
+    eventType,
+    holds: (event) =>
+      condition === undefined || condition({ trigger: event, prev: undefined, steps: new Map() }),
+  };
+}
+
+function compileSteps(
+  value: JsonValue | undefined,
+  path: string,
+  place: SagaPlace,
+  warnings: FaultList,
+): CompiledSagaStep[] {
+  const { faults } = place;
+  if (!Array.isArray(value) || value.length === 0) {
+    const [rule, message] = value === undefined
+      ? ["missing_key", `${path} is required.`]
+      : Array.isArray(value)
+      ? ["empty_list", `${path} must not be empty.`]
+      : ["wrong_type", `${path} must be an array, not ${describeKind(value)}.`];
+    faults.add(rule, path, message, STEPS_HINT);
+    return [];
+  }
+  if (value.length > limits.sagaStepsMax) {
+    const message =
+      `A saga has at most ${limits.sagaStepsMax} steps; this one has ${value.length}.`;
+    faults.add("too_many", path, message, "Split it: the last event may trigger another saga.");
+    return [];
+  }
+  const all = value.map((step) => isJsonObject(step) ? step.name : undefined)
+    .filter((name) => typeof name === "string");
+  const earlier: string[] = [];
+  const steps: CompiledSagaStep[] = [];
+  for (const [index, each] of value.entries()) {
+    if (faults.isFull()) break;
+    const at = joinIndex(path, index);
+    const step = requireObject(each, at, STEPS_HINT, faults);
+    if (step === undefined) continue;
+    const name = readStepName(step, `${at}.name`, earlier, faults);
+    const own = { ...place, all, earlier: [...earlier], hasPrev: index > 0 };
+    steps.push(compileStep(step, name, at, own, warnings));
+    earlier.push(name);
+  }
+  return steps;
+}
+
+function readStepName(
+  step: JsonObject,
+  path: string,
+  earlier: readonly string[],
+  faults: FaultList,
+): string {
+  const { name } = step;
+  const hint = 'Each step needs a name of its own, for example "reserve".';
+  if (typeof name !== "string") {
+    const [rule, message] = name === undefined
+      ? ["missing_key", `${path} is required.`]
+      : ["wrong_type", `${path} must be a string, not ${describeKind(name)}.`];
+    faults.add(rule, path, message, hint);
+    return "";
+  }
+  checkTypeName(name, "Step", path, faults);
+  if (earlier.includes(name)) {
+    faults.add("duplicate", path, `"${shorten(name)}" is the name of an earlier step.`, hint);
+  }
+  return name;
+}

@@ -1,0 +1,98 @@
+/** Everything about instances, API keys and operators, bound to one engine and one host. */
+
+import { changeTier, createInstance } from "./create_instance.ts";
+import { passwordHasher } from "./hash_password.ts";
+import { issueApiKey, revokeApiKey, rotateApiKey, scheduleRevocation } from "./issue_api_key.ts";
+import { addUser, login, type LoginRequest } from "./log_in.ts";
+import { createLoginGate } from "./login_gate.ts";
+import type {
+  ApiKeyView,
+  Instance,
+  IssuedApiKey,
+  KeyHolder,
+  Operator,
+  Scope,
+} from "../../domain/access/access.ts";
+import type { Outcome } from "../../domain/refusal.ts";
+import type { Environment, Tenant } from "../../domain/tenant.ts";
+import type { Host } from "../../host.ts";
+import type { Engine } from "../../kv/engine.ts";
+import { keyAuthenticator } from "./authenticate_key.ts";
+import { operatorAuthenticator, type TokenKeys } from "./authenticate_operator.ts";
+import { listApiKeys } from "./list_api_keys.ts";
+import { listInstances, readInstance, resolveTenant } from "./read_instances.ts";
+
+export interface AccessService {
+  /**
+   * 401 if unknown or revoked; 403 for another environment, or another instance than `slug`
+   * names.
+   */
+  authenticateKey(
+    token: string,
+    environment: Environment,
+    slug?: string,
+  ): Promise<Outcome<KeyHolder>>;
+  /** 401 if malformed, expired or wrongly signed; 403 for a wrong role. */
+  authenticateOperator(token: string): Promise<Outcome<Operator>>;
+  login(request: LoginRequest): Promise<Outcome<{ token: string; expires_at: string }>>;
+  addUser(email: string, password: string): Promise<Outcome<{ email: string }>>;
+  createInstance(slug: string, tier: string): Promise<Outcome<Instance>>;
+  listInstances(operator: Operator): Promise<readonly Instance[]>;
+  /** 403 if the token does not cover the instance; 404 if the instance does not exist. */
+  readInstance(operator: Operator, id: string): Promise<Outcome<Instance>>;
+  /** With `id` undefined: the only instance, if there is exactly one. */
+  resolveTenant(
+    operator: Operator,
+    id: string | undefined,
+    environment: Environment,
+  ): Promise<Outcome<Tenant>>;
+  changeTier(id: string, tier: string): Promise<Outcome<Instance>>;
+  listApiKeys(tenant: Tenant): Promise<readonly ApiKeyView[]>;
+  issueApiKey(tenant: Tenant, name: string, scope: Scope): Promise<Outcome<IssuedApiKey>>;
+  rotateApiKey(operator: Operator, keyId: string): Promise<Outcome<IssuedApiKey>>;
+  /** `revokeAt` is ISO 8601 in UTC, as sent. */
+  scheduleRevocation(
+    operator: Operator,
+    keyId: string,
+    revokeAt: string,
+  ): Promise<Outcome<ApiKeyView>>;
+  revokeApiKey(operator: Operator, keyId: string): Promise<Outcome<void>>;
+}
+
+/** `close` ends the watch on the store; await it before the engine closes. */
+export type Access = AccessService & { close(): Promise<void> };
+
+export function createAccess(engine: Engine, host: Host, options: TokenKeys): Access {
+  const keyHolders = keyAuthenticator(engine, host);
+  const operators = operatorAuthenticator(host, options);
+  const { jwtSecret } = options;
+  const accounts = { engine, host, hasher: passwordHasher(), gate: createLoginGate(), jwtSecret };
+
+  /** Forgets even if the change failed: it may have been committed although its reply was lost. */
+  async function thenForget<T>(change: Promise<Outcome<T>>): Promise<Outcome<T>> {
+    try {
+      return await change;
+    } finally {
+      keyHolders.forget();
+    }
+  }
+
+  return {
+    authenticateKey: keyHolders.authenticate,
+    authenticateOperator: operators.authenticate,
+    login: (request) => login(accounts, request),
+    addUser: (email, password) => addUser(accounts, email, password),
+    createInstance: (slug, tier) => createInstance(engine, host, slug, tier),
+    listInstances: (operator) => listInstances(engine, operator),
+    readInstance: (operator, id) => readInstance(engine, operator, id),
+    resolveTenant: (operator, id, environment) => resolveTenant(engine, operator, id, environment),
+    changeTier: (id, tier) => thenForget(changeTier(engine, id, tier)),
+    listApiKeys: (tenant) => listApiKeys(engine, tenant),
+    issueApiKey: (tenant, name, scope) => issueApiKey(engine, host, tenant, name, scope),
+    rotateApiKey: (operator, keyId) => thenForget(rotateApiKey(engine, host, operator, keyId)),
+    scheduleRevocation: (operator, keyId, revokeAt) =>
+      thenForget(scheduleRevocation(engine, host, operator, keyId, revokeAt)),
+    revokeApiKey: (operator, keyId) => thenForget(revokeApiKey(engine, operator, keyId)),
+    close: keyHolders.close,
+  };
+}

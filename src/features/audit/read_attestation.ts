@@ -1,0 +1,232 @@
+/**
+ * Makes the bundle that proves one event under an anchor.
+ *
+ * It works for any event and any anchor of its environment, and reads neither the whole
+ * instance nor the whole stream. See docs/reference/audit.md.
+ */
+
+import { formatOf } from "../../domain/audit/anchor.ts";
+import { type AttestationBundle, buildBundle } from "../../domain/audit/bundle.ts";
+import { type InclusionProof, proofRoot } from "../../domain/audit/merkle.ts";
+import { leafHash, type PackedNodes } from "../../domain/audit/node_hash.ts";
+import {
+  blockWith,
+  packBlocks,
+  packLeaves,
+  type TreeBlock,
+  type TreeEntry,
+} from "../../domain/audit/tree_blocks.ts";
+import { BLOCK_LEAVES, proveInBlock } from "../../domain/audit/tree_rows.ts";
+import { proveFromTiles, tilesOfProof } from "../../domain/audit/tree_tiles.ts";
+import { eventId } from "../../domain/event.ts";
+import { createRecentMap } from "../../domain/recent_map.ts";
+import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import type { Tenant } from "../../domain/tenant.ts";
+import type { Engine, ReadTransaction } from "../../kv/engine.ts";
+import { type NumberedAnchor, readAnchor, readBlocks } from "../../store/audit/anchors.ts";
+import { readEvent } from "../../store/streams/stream_events.ts";
+import { readHead } from "../../store/streams/streams.ts";
+import { readTile, type TiledStream } from "../../store/streams/tiles.ts";
+import { findChunks, readChunk } from "../../store/audit/tree_chunks.ts";
+import type { SpecCache } from "../base/current_spec.ts";
+import { locateStream } from "../base/locate_stream.ts";
+
+export interface AttestationRequest {
+  readonly aggregateType: string;
+  readonly id: string;
+  /** As sent. */
+  readonly index: string;
+  /** The id of an anchor; absent: the newest. */
+  readonly anchor?: string;
+}
+
+export interface AttestationReader {
+  read(tenant: Tenant, request: AttestationRequest): Promise<Outcome<AttestationBundle>>;
+}
+
+/** How many tree blocks are cached; each takes about 200 KB. */
+const BLOCKS_KEPT = 128;
+/**
+ * How many anchors have their block list cached; a list takes some 100 KB for a million
+ * streams.
+ */
+const ANCHORS_KEPT = 16;
+
+const BEFORE_FIRST_ANCHOR = "There is none yet: each environment gets one in every interval in " +
+  "which it was written to, and POST /_admin/anchors makes one now";
+
+/**
+ * An index above 2^53 loses precision as a double, but it is beyond the length of any stream
+ * anyway.
+ */
+const INDEX = /^(?:0|[1-9][0-9]*)$/;
+
+/** One block of an anchor's tree; it never changes. */
+interface BlockLeaves {
+  readonly entries: ReadonlyMap<string, { readonly place: number; readonly entry: TreeEntry }>;
+  readonly leaves: PackedNodes;
+}
+
+export function createAttestationReader(engine: Engine, specs: SpecCache): AttestationReader {
+  const blockLists = createRecentMap<string, readonly TreeBlock[]>(ANCHORS_KEPT);
+  const blocks = createRecentMap<string, BlockLeaves>(BLOCKS_KEPT);
+
+  async function listBlocks(tx: ReadTransaction, tenant: number, number: number) {
+    const name = `${tenant}/${number}`;
+    const known = blockLists.get(name) ?? await readBlocks(tx, tenant, number);
+    blockLists.set(name, known);
+    return known;
+  }
+
+  async function readBlock(
+    tx: ReadTransaction,
+    tenant: number,
+    number: number,
+    list: readonly TreeBlock[],
+    at: number,
+  ): Promise<BlockLeaves> {
+    const name = `${tenant}/${number}/${at}`;
+    const known = blocks.get(name) ?? await loadBlock(tx, tenant, number, list, at);
+    blocks.set(name, known);
+    return known;
+  }
+
+  /**
+   * The stream's entry in the anchor, and its inclusion proof; undefined if the anchor lacks
+   * the stream.
+   */
+  async function placeStream(
+    tx: ReadTransaction,
+    tenant: number,
+    number: number,
+    key: string,
+  ): Promise<PlacedStream | undefined> {
+    const list = await listBlocks(tx, tenant, number);
+    const at = blockWith(list, key);
+    if (at < 0) return undefined;
+    const { entries, leaves } = await readBlock(tx, tenant, number, list, at);
+    const found = entries.get(key);
+    if (found === undefined) return undefined;
+    const index = at * BLOCK_LEAVES + found.place;
+    const prove = () => proveInBlock(index, leaves, packBlocks(list));
+    return { index, entry: found.entry, prove };
+  }
+
+  async function attest(
+    tx: ReadTransaction,
+    tenant: number,
+    stream: TiledStream & { readonly length: number },
+    numbered: NumberedAnchor,
+    index: number,
+  ): Promise<Outcome<AttestationBundle>> {
+    const { number, anchor } = numbered;
+    const placed = await placeStream(tx, tenant, number, stream.key);
+    if (placed === undefined) return beyond(numbered, "stream", 0);
+    const { length, leaf } = placed.entry;
+    const { generation } = stream;
+    if (index >= length) return beyond(numbered, "index", length);
+    const mismatch = { kind: "anchor_stream_mismatch", anchorId: anchor.id } as const;
+    if (stream.length < length) return refuse(mismatch);
+    const [event, previous, streamProof] = await Promise.all([
+      readEvent(tx, tenant, stream.key, index, generation),
+      index === 0 ? undefined : readEvent(tx, tenant, stream.key, index - 1, generation),
+      proveEvent(tx, stream, length, index),
+    ]);
+    if (event === undefined) return refuse(mismatch);
+    const root = proofRoot(event.hash, streamProof);
+    if (leafHash(root) !== leaf) return refuse(mismatch);
+    const { raw, hash } = event;
+    const id = eventId(index);
+    return accept(buildBundle({
+      event: { index, id, raw, hash, prev_hash: previous?.hash ?? "" },
+      stream: { key: stream.key, merkle_root: root, event_count: length },
+      streamProof,
+      streamIndex: placed.index,
+      instanceProof: placed.prove(),
+      anchor,
+    }));
+  }
+
+  async function read(
+    tenant: Tenant,
+    request: AttestationRequest,
+  ): Promise<Outcome<AttestationBundle>> {
+    const spec = await specs.current(tenant.number);
+    const located = locateStream(spec, request.aggregateType, request.id);
+    if (!located.ok) return located;
+    const { key } = located.value;
+    if (!INDEX.test(request.index)) return refuse({ kind: "invalid_index" });
+    const index = Number(request.index);
+    return await engine.snapshot(async (tx): Promise<Outcome<AttestationBundle>> => {
+      const [anchor, head] = await Promise.all([
+        readAnchor(tx, tenant.number, request.anchor),
+        readHead(tx, tenant.number, key),
+      ]);
+      if (anchor === undefined) {
+        const hint = request.anchor === undefined ? BEFORE_FIRST_ANCHOR : undefined;
+        return refuse({ kind: "anchor_not_found", hint });
+      }
+      if (formatOf({ ...anchor.anchor }) !== 2) {
+        return refuse({ kind: "anchor_format_unsupported", anchorId: anchor.anchor.id });
+      }
+      if (head.length === 0) return refuse({ kind: "stream_not_found" });
+      const { generation, length } = head;
+      const stream = { tenant: tenant.number, key, generation, length };
+      return await attest(tx, tenant.number, stream, anchor, index);
+    });
+  }
+
+  return { read };
+}
+
+interface PlacedStream {
+  /** The position among all streams of the anchor. */
+  readonly index: number;
+  readonly entry: TreeEntry;
+  readonly prove: () => InclusionProof;
+}
+
+function beyond(
+  { anchor: { id, created_at } }: NumberedAnchor,
+  reason: "index" | "stream",
+  coveredEventCount: number,
+) {
+  return refuse({
+    kind: "beyond_anchor_coverage",
+    reason,
+    anchorId: id,
+    anchorCreatedAt: created_at,
+    coveredEventCount,
+  });
+}
+
+async function loadBlock(
+  tx: ReadTransaction,
+  tenant: number,
+  number: number,
+  list: readonly TreeBlock[],
+  at: number,
+): Promise<BlockLeaves> {
+  const { first } = list[at]!;
+  const next = list[at + 1]?.first;
+  const lows = await findChunks(tx, tenant, number, first, next);
+  const chunks = await Promise.all(lows.map((low) => readChunk(tx, tenant, low, number)));
+  const found = chunks.flatMap(({ entries }) => entries)
+    .filter(({ key }) => key >= first && (next === undefined || key < next));
+  const entries = new Map(found.map((entry, place) => [entry.key, { place, entry }]));
+  return { entries, leaves: packLeaves(found) };
+}
+
+/** The inclusion proof of an event in the tree of the stream's first `count` events. */
+async function proveEvent(
+  tx: ReadTransaction,
+  stream: TiledStream,
+  count: number,
+  index: number,
+): Promise<InclusionProof> {
+  const places = tilesOfProof(count, index);
+  const tiles = await Promise.all(places.map((place) => readTile(tx, stream, place, count)));
+  const nameOf = ({ height, number }: { height: number; number: number }) => `${height}/${number}`;
+  const byPlace = new Map(places.map((place, at) => [nameOf(place), tiles[at]!]));
+  return proveFromTiles(count, index, (place) => byPlace.get(nameOf(place))!);
+}

@@ -1,0 +1,190 @@
+/**
+ * Caches the compiled current spec of each tenant, bound to the blobs that it calls.
+ *
+ * A deploy on any node, or a new version of a called blob, changes one followed key. Every node
+ * then asks the store for the current spec and its blobs; it does not recompile a spec that is
+ * still current. While the key cannot be followed, each request asks the store.
+ */
+
+import { assert } from "../../domain/assert.ts";
+import { indexListeners } from "../../domain/listener/patterns.ts";
+import { runInPieces } from "../../domain/fairness/pieces.ts";
+import { createRecentMapBySize } from "../../domain/recent_map.ts";
+import {
+  prepareSpecSteps,
+  type SpecCompilation,
+  type SpecOrigin,
+} from "../../domain/spec/compile.ts";
+import { bindBlobs, isSameBinding } from "../../domain/spec/bind_blobs.ts";
+import type { CompiledSpec } from "../../domain/spec/compiled.ts";
+import type { Host } from "../../host.ts";
+import type { Engine, Transaction } from "../../kv/engine.ts";
+import { findBlobs } from "../../store/blobs.ts";
+import { keys } from "../../store/keys.ts";
+import { isCurrentSpec, readCurrentHash, readCurrentSpec } from "../../store/specs.ts";
+import { followVersion } from "./follow_version.ts";
+
+/** Approximate memory of all compiled specs, and the size counted for the smallest one. */
+const SPECS_BYTES_MAX = 128 * 1024 * 1024;
+const SPEC_BYTES_MIN = 512 * 1024;
+/** Approximate size of a compiled event type, beside its part of the document. */
+const EVENT_TYPE_BYTES = 30_000;
+
+/** The spec of an environment before its first deploy: it has no types. */
+export const EMPTY_SPEC: CompiledSpec = {
+  hash: "",
+  document: {},
+  aggregateTypes: new Map(),
+  agentTypes: new Set(),
+  targetTypes: new Set(),
+  singletons: new Set(),
+  watched: new Set(),
+  sagas: new Map(),
+  listeners: new Map(),
+  listenersOf: indexListeners([]),
+  moduleCalls: [],
+  blobs: new Map(),
+};
+
+export interface SpecCache {
+  /** The current spec of a tenant, by its number; {@link EMPTY_SPEC} before the first deploy. */
+  current(tenant: number): CompiledSpec | Promise<CompiledSpec>;
+  /** Call when a deploy has just committed, so that the next request sees it. */
+  forget(tenant: number): void;
+  /**
+   * Keeps a spec compiled for a tenant, so that it is not compiled again if it turns out
+   * current.
+   */
+  learn(tenant: number, spec: CompiledSpec): void;
+  /** The compiled spec with this hash, if it is the latest one known for the tenant. */
+  known(tenant: number, hash: string): CompiledSpec | undefined;
+  /** Checks and compiles a document in time slices. One document at a time. */
+  compile(document: unknown): Promise<SpecCompilation>;
+  /** Resolves when no work of the cache is running. */
+  close(): Promise<void>;
+}
+
+interface Known {
+  readonly spec: CompiledSpec;
+  readonly bytes: number;
+  /** False once a deploy, perhaps of another tenant, may have replaced it. */
+  isCurrent: boolean;
+}
+
+export function openSpecCache(engine: Engine, host: Host): SpecCache {
+  const compiled = createRecentMapBySize<number, Known>(SPECS_BYTES_MAX, ({ bytes }) => bytes);
+  /** Two queues, so that loading current specs does not wait for specs that are being deployed. */
+  const [loads, checks] = [openTurns(), openTurns()];
+  const loading = new Map<number, Promise<CompiledSpec>>();
+  const follower = followVersion(engine, host, keys.specVersion(), () => {
+    for (const known of compiled.values()) known.isCurrent = false;
+    // Loads under way may already be outdated: no caller may join them.
+    loading.clear();
+  });
+
+  async function load(tenant: number): Promise<CompiledSpec> {
+    const known = compiled.get(tenant)?.spec;
+    const stored = await engine.snapshot(async (tx) => {
+      const hash = await readCurrentHash(tx, tenant);
+      return hash === known?.hash ? known : await readCurrentSpec(tx, tenant);
+    });
+    if (stored === undefined) return EMPTY_SPEC;
+    if (!("spec_hash" in stored)) return await bind(tenant, stored);
+    const result = await loads(() => compileInPieces(stored.spec, "store"));
+    assert(result.ok, "a deployed spec compiles");
+    // The stored hash names the spec on all nodes, even on one whose build computes another hash.
+    return await bind(tenant, { ...result.spec, hash: stored.spec_hash });
+  }
+
+  async function compileInPieces(
+    document: unknown,
+    origin: SpecOrigin,
+  ): Promise<SpecCompilation> {
+    return await runInPieces(prepareSpecSteps(document, origin), host);
+  }
+
+  /** Binds the current blobs, which may be newer than the known ones. */
+  async function bind(tenant: number, spec: CompiledSpec): Promise<CompiledSpec> {
+    if (spec.moduleCalls.length === 0) return spec;
+    const references = spec.moduleCalls.map(({ blob }) => blob);
+    const bound = bindBlobs(
+      spec,
+      await engine.snapshot((tx) => findBlobs(tx, tenant, references)),
+    );
+    return isSameBinding(spec, bound) ? spec : bound;
+  }
+
+  function current(tenant: number): CompiledSpec | Promise<CompiledSpec> {
+    const known = compiled.get(tenant);
+    if (known?.isCurrent && follower.isFresh(host.nowMs())) return known.spec;
+    const pending = loading.get(tenant);
+    if (pending !== undefined) return pending;
+    const started = load(tenant);
+    loading.set(tenant, started);
+    started.then((spec) => {
+      // A deploy during the load removed it from the map; its spec may then be the old one.
+      if (loading.get(tenant) === started) keep(tenant, spec, true);
+    }).catch(() => {}).finally(() => {
+      if (loading.get(tenant) === started) loading.delete(tenant);
+    });
+    return started;
+  }
+
+  function keep(tenant: number, spec: CompiledSpec, isCurrent: boolean): void {
+    const known = compiled.get(tenant);
+    const bytes = known?.spec === spec ? known.bytes : measureSpec(spec);
+    compiled.set(tenant, { spec, bytes, isCurrent });
+  }
+
+  function forget(tenant: number): void {
+    const known = compiled.get(tenant);
+    if (known !== undefined) known.isCurrent = false;
+    loading.delete(tenant);
+  }
+
+  function learn(tenant: number, spec: CompiledSpec): void {
+    keep(tenant, spec, false);
+    loading.delete(tenant);
+  }
+
+  function known(tenant: number, hash: string): CompiledSpec | undefined {
+    const spec = compiled.get(tenant)?.spec;
+    return spec?.hash === hash ? spec : undefined;
+  }
+
+  const compile = (document: unknown) => checks(() => compileInPieces(document, "deploy"));
+
+  return { current, forget, learn, known, compile, close: follower.close };
+}
+
+function measureSpec({ document, aggregateTypes }: CompiledSpec): number {
+  let eventTypes = 0;
+  for (const { events } of aggregateTypes.values()) eventTypes += events.size;
+  const bytes = JSON.stringify(document).length + EVENT_TYPE_BYTES * eventTypes;
+  return Math.max(SPEC_BYTES_MIN, bytes);
+}
+
+/** Runs jobs one after the other, so that many jobs take no more of a turn than one. */
+function openTurns() {
+  let last: Promise<unknown> = Promise.resolve();
+  return <T>(run: () => Promise<T>): Promise<T> => {
+    const result = last.then(run);
+    last = result.catch(() => {});
+    return result;
+  };
+}
+
+/**
+ * Whether states folded under `spec` are still what reads ask for. The read is guarded: the
+ * transaction conflicts if a deploy or a new version of a blob commits meanwhile.
+ */
+export async function isCurrentFold(
+  tx: Transaction,
+  tenant: number,
+  spec: CompiledSpec,
+): Promise<boolean> {
+  if (!await isCurrentSpec(tx, tenant, spec.hash)) return false;
+  if (spec.moduleCalls.length === 0) return true;
+  const found = await findBlobs(tx, tenant, spec.moduleCalls.map(({ blob }) => blob));
+  return isSameBinding(spec, bindBlobs(spec, found));
+}

@@ -1,0 +1,200 @@
+/**
+ * Checks the evidence of a whole store.
+ *
+ * It checks every stream against its own events, every anchor against its signature, and the
+ * trees of anchors against the chunks and blocks that bundles are made from. `fsck` runs it,
+ * with no other process using the store.
+ */
+
+import { type InstanceAnchor, verifyInstanceAnchor } from "../../domain/audit/anchor.ts";
+import {
+  blocksRoot,
+  hashBlock,
+  joinBlocks,
+  type TreeEntry,
+} from "../../domain/audit/tree_blocks.ts";
+import { BLOCK_LEAVES } from "../../domain/audit/tree_rows.ts";
+import { ENVIRONMENTS } from "../../domain/tenant.ts";
+import type { Engine } from "../../kv/engine.ts";
+import { listAnchors, readAnchor, readAnchorState, readBlocks } from "../../store/audit/anchors.ts";
+import { listInstances } from "../../store/access/instances.ts";
+import { listSigningKeys } from "../../store/audit/signing_keys.ts";
+import { findChunks, listChunks, readChunk } from "../../store/audit/tree_chunks.ts";
+import { checkMarkers, erasedLengths, findErasures } from "./check_erasures.ts";
+import { checkPlatform, checkSigningKeys, isSignedBy } from "./check_signers.ts";
+import { checkStreams, type WalkedStreams } from "./check_streams.ts";
+import type { Report } from "./report.ts";
+
+/** The part of an engine that checking needs: it writes nothing. */
+type Reader = Pick<Engine, "snapshot">;
+
+export interface StoreFault {
+  /** `<slug> <environment>`, a slug, or `platform`. */
+  readonly place: string;
+  /** A stream, an anchor, a chunk. */
+  readonly subject: string;
+  readonly fault: string;
+}
+
+export interface StoreCheck {
+  readonly faults: readonly StoreFault[];
+  readonly environments: number;
+  readonly streams: number;
+  readonly events: number;
+  readonly anchors: number;
+}
+
+/** `all`: also checks the trees of older anchors. All signatures are checked in any case. */
+export async function checkStore(engine: Reader, all: boolean): Promise<StoreCheck> {
+  const faults: StoreFault[] = [];
+  const reportOf = (place: string): Report => (subject, fault) => {
+    faults.push({ place, subject, fault });
+    return undefined;
+  };
+  const counts = { environments: 0, streams: 0, events: 0, anchors: 0 };
+  const instances = await engine.snapshot((tx) => listInstances(tx));
+  for (const { id, slug, tenants } of instances) {
+    const keys = await engine.snapshot((tx) => listSigningKeys(tx, id));
+    const publicKeys = await checkSigningKeys(keys, reportOf(slug));
+    for (const environment of ENVIRONMENTS) {
+      const report = reportOf(`${slug} ${environment}`);
+      const owner = { instance_id: id, environment, publicKeys };
+      counts.environments++;
+      const found = await checkTenant(engine, tenants[environment], owner, all, report)
+        .catch((error: unknown) => report("records", reasonOf(error)));
+      if (found === undefined) continue;
+      counts.streams += found.streams;
+      counts.events += found.events;
+      counts.anchors += found.anchors;
+    }
+  }
+  await checkPlatform(engine, instances, reportOf("platform"));
+  return { faults, ...counts };
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** The owner that the anchors must belong to. */
+interface Owner {
+  readonly instance_id: string;
+  readonly environment: string;
+  readonly publicKeys: ReadonlySet<string>;
+}
+
+interface CheckedTree {
+  readonly anchor: InstanceAnchor;
+  readonly entries: readonly TreeEntry[];
+}
+
+async function checkTenant(
+  engine: Reader,
+  tenant: number,
+  owner: Owner,
+  all: boolean,
+  report: Report,
+) {
+  const trees: CheckedTree[] = [];
+  const anchors = await engine.snapshot((tx) => listAnchors(tx, tenant, { limit: Infinity }));
+  const state = await engine.snapshot((tx) => readAnchorState(tx, tenant));
+  const newest = anchors[0]?.number ?? 0;
+  if (state.newest !== newest || anchors.length !== newest) {
+    report("anchors", `${anchors.length} are there, the newest has number ${state.newest}`);
+  }
+  for (const { number, anchor } of anchors) {
+    if (!isSigned(anchor, owner)) report(anchor.id, "its signature is not one of the instance");
+    const found = await engine.snapshot((tx) => readAnchor(tx, tenant, String(anchor.id)));
+    if (found?.number !== number) report(anchor.id, "is not found by its id");
+    if (!all && number !== newest) continue;
+    const entries = await readTree(engine, tenant, number, anchor, report);
+    trees.push({ anchor, entries });
+  }
+  for (const { low, anchor } of await engine.snapshot((tx) => listChunks(tx, tenant))) {
+    const chunk = await engine.snapshot((tx) => readChunk(tx, tenant, low, anchor));
+    const isMade = anchor >= 1 && chunk.image === anchor;
+    if (!isMade) report(`chunk "${low}"`, `was not made by anchor ${anchor}`);
+  }
+  const wanted = new Map<string, Set<number>>();
+  for (const { entries } of trees) {
+    for (const { key, length } of entries) want(wanted, key, length);
+  }
+  const erasures = await findErasures(engine, tenant, owner, report);
+  for (const { key, result } of erasures.done) want(wanted, key, result.event_count);
+  const walked = await checkStreams(engine, tenant, wanted, erasures.rewriting, report);
+  checkMarkers(erasures, walked.found, report);
+  const erased = erasedLengths(erasures);
+  for (const tree of trees) checkLeaves(tree, walked, erased, report);
+  return { streams: walked.streams, events: walked.events, anchors: anchors.length };
+}
+
+function want(wanted: Map<string, Set<number>>, key: string, length: number): void {
+  const lengths = wanted.get(key) ?? new Set();
+  wanted.set(key, lengths.add(length));
+}
+
+function isSigned(anchor: InstanceAnchor, { instance_id, environment, publicKeys }: Owner) {
+  return isSignedBy(anchor, publicKeys) && anchor.instance_id === instance_id &&
+    anchor.environment === environment && verifyInstanceAnchor(anchor);
+}
+
+/** Reads an anchor's tree from its chunks and checks its blocks, counts and root. */
+async function readTree(
+  engine: Reader,
+  tenant: number,
+  number: number,
+  anchor: InstanceAnchor,
+  report: Report,
+): Promise<readonly TreeEntry[]> {
+  try {
+    const lows = await engine.snapshot((tx) => findChunks(tx, tenant, number, "", undefined));
+    const entries: TreeEntry[] = [];
+    for (const low of lows) {
+      const chunk = await engine.snapshot((tx) => readChunk(tx, tenant, low, number));
+      entries.push(...chunk.entries);
+    }
+    const isSorted = entries.every(({ key }, at) => at === 0 || entries[at - 1]!.key < key);
+    if (!isSorted) report(anchor.id, "the streams of its tree do not follow each other");
+    const events = entries.reduce((sum, { length }) => sum + length, 0);
+    if (events !== anchor.event_count || entries.length !== anchor.stream_count) {
+      report(anchor.id, "its tree has other counts than it signs");
+    }
+    const blocks = joinBlocks(cutIntoBlocks(entries).map(hashBlock));
+    const stored = await engine.snapshot((tx) => readBlocks(tx, tenant, number));
+    if (JSON.stringify(blocks) !== JSON.stringify(stored)) {
+      report(anchor.id, "its blocks are not those of its tree");
+    }
+    if (blocks.length === 0 || blocksRoot(blocks) !== anchor.merkle_root) {
+      report(anchor.id, "its tree has another root than it signs");
+    }
+    return entries;
+  } catch (error) {
+    report(anchor.id, `its tree cannot be read: ${reasonOf(error)}`);
+    return [];
+  }
+}
+
+function cutIntoBlocks(entries: readonly TreeEntry[]): TreeEntry[][] {
+  const blocks: TreeEntry[][] = [];
+  for (let from = 0; from < entries.length; from += BLOCK_LEAVES) {
+    blocks.push(entries.slice(from, from + BLOCK_LEAVES));
+  }
+  return blocks;
+}
+
+/**
+ * Checks that each stream of the tree still matches what was signed, unless a request erased
+ * it.
+ */
+function checkLeaves(
+  { anchor, entries }: CheckedTree,
+  { found }: WalkedStreams,
+  erased: ReadonlyMap<string, number>,
+  report: Report,
+): void {
+  for (const { key, length, leaf } of entries) {
+    if (found.get(key)?.leaves.get(length) === leaf) continue;
+    if (length <= (erased.get(key) ?? 0)) continue;
+    report(key, `was erased or altered since ${anchor.id} was signed`);
+  }
+}

@@ -1,0 +1,11 @@
+/** Tells a worker when lanes that other processes have marked may have deliveries to make. */
+
+import type { Host } from "../../host.ts";
+import type { Engine } from "../../kv/engine.ts";
+import { keys } from "../../store/keys.ts";
+import { followVersion } from "../base/follow_version.ts";
+
+/** Calls `wake` at once and after each such commit. Call the result to stop. */
+export function followLanes(engine: Engine, host: Host, wake: () => void): () => Promise<void> {
+  return followVersion(engine, host, keys.laneSignal(), wake).close;
+}

@@ -1,0 +1,140 @@
+/**
+ * Does the work on single versions of projections, in short steps that let other work run. It
+ * builds a version next to the one that is read, refreshes the many rows that one change may
+ * touch, retries rows that failed, and removes what is no longer read. See
+ * docs/reference/projections.md.
+ */
+
+import { hasRow } from "../../domain/projection/row.ts";
+import { shardOf } from "../../domain/fairness/work_share.ts";
+import { type KeptView, type ViewSet } from "./view_definitions.ts";
+import { listAggregateIds } from "../../store/streams/aggregates.ts";
+import { listViewTenants, type ProjectionRecord } from "../../store/projections/projections.ts";
+import { listRowsOfSource, readViewRowKeys } from "../../store/projections/view_rows.ts";
+import {
+  type BuildProgress,
+  clearRetry,
+  listRefreshes,
+  listRetries,
+  moveRefresh,
+  readBuild,
+  setBuild,
+} from "../../store/projections/view_work.ts";
+import type { WorkShare } from "../base/share_work.ts";
+import { createVersionSwitch } from "./switch_version.ts";
+import { refreshRows, type RowParts } from "./refresh_rows.ts";
+import { removeVersions, trimChanges } from "./remove_views.ts";
+
+export interface ViewBuilder {
+  /** Does one step of each kind of work that is due. Returns how much was done. */
+  drain(isStopping: () => boolean): Promise<number>;
+}
+
+/** Ids or rows that one step looks at. */
+const STEP_ROWS = 512;
+
+export function createViewBuilder(parts: RowParts, share: WorkShare): ViewBuilder {
+  const { engine, host, sets } = parts;
+  const versions = createVersionSwitch(parts);
+
+  async function drain(isStopping: () => boolean): Promise<number> {
+    const leases = await share.held("view");
+    const shards = new Set(leases.map(({ shard }) => shard));
+    if (shards.size === 0) return 0;
+    let done = 0;
+    for (const tenant of await engine.snapshot(listViewTenants)) {
+      const set = await sets.current(tenant);
+      // Settling is left to the worker that keeps projections up to date.
+      if (!set.isSettled) continue;
+      for (const record of set.records) {
+        if (isStopping()) return done;
+        if (!shards.has(shardOf("view", `${tenant}/${record.number}`))) continue;
+        done += await workOn(set, record);
+      }
+    }
+    return done;
+  }
+
+  async function workOn(set: ViewSet, record: ProjectionRecord): Promise<number> {
+    let done = await removeVersions(parts, set.tenant, record);
+    for (const view of set.views.filter(({ place }) => place.number === record.number)) {
+      done += await retryRows(parts, set, view);
+      done += await refreshSome(parts, set, view);
+      done += view.isReady ? await trimChanges(parts, view.place) : await build(set, record, view);
+      await host.yieldTurn();
+    }
+    return done;
+  }
+
+  async function build(set: ViewSet, record: ProjectionRecord, view: KeptView): Promise<number> {
+    const progress = await engine.snapshot((tx) => readBuild(tx, view.place));
+    if (progress === undefined || (progress.notBeforeMs ?? 0) > host.nowMs()) return 0;
+    if (progress.isWhole) return await versions.tryToSwitch(set, record, view, progress);
+    return await buildSome(parts, set, view, progress);
+  }
+
+  return { drain };
+}
+
+/** Writes the rows of the next ids, and advances the build together with the last of them. */
+async function buildSome(
+  parts: RowParts,
+  set: ViewSet,
+  view: KeptView,
+  progress: BuildProgress,
+): Promise<number> {
+  const { place, projection } = view;
+  const page = { start: progress.after, limit: STEP_ROWS };
+  const ids = await parts.engine.snapshot((tx) =>
+    listAggregateIds(tx, place.tenant, projection.forEach, page)
+  );
+  const keys = ids.filter((id) => hasRow(projection, id));
+  const places = keys.map((key) => ({ view, key }));
+  await refreshRows(parts, set, places, async (tx) => {
+    const now = await readBuild(tx, place);
+    if (now === undefined || now.after !== progress.after || now.isWhole) return false;
+    const isWhole = ids.length < STEP_ROWS;
+    setBuild(tx, place, {
+      ...now,
+      isWhole,
+      rows: now.rows + keys.length,
+      after: ids.at(-1) ?? now.after,
+    });
+    return true;
+  }, { isBuild: true });
+  return 1;
+}
+
+/** Does one step of the walk over the rows that show a stream which has grown. */
+async function refreshSome(parts: RowParts, set: ViewSet, view: KeptView): Promise<number> {
+  const { place, projection } = view;
+  const found = await parts.engine.snapshot(async (tx) => {
+    const [work] = await listRefreshes(tx, place, 1);
+    if (work === undefined) return undefined;
+    const page = { after: work.after, limit: STEP_ROWS };
+    const keys = projection.includes.has(work.stream)
+      ? await readViewRowKeys(tx, place, page)
+      : await listRowsOfSource(tx, place, work.stream, page);
+    return { work, keys };
+  });
+  if (found === undefined) return 0;
+  const { work, keys } = found;
+  const last = keys.length < STEP_ROWS ? undefined : keys.at(-1);
+  const places = keys.map((key) => ({ view, key }));
+  await refreshRows(parts, set, places, (tx) => moveRefresh(tx, place, work, last));
+  return 1;
+}
+
+async function retryRows(parts: RowParts, set: ViewSet, view: KeptView): Promise<number> {
+  const { engine, host } = parts;
+  const waiting = await engine.snapshot((tx) => listRetries(tx, view.place, STEP_ROWS));
+  const nowMs = host.nowMs();
+  const due = waiting.filter(({ dueMs }) => dueMs <= nowMs);
+  if (due.length === 0) return 0;
+  const places = due.map(({ row: key }) => ({ view, key }));
+  await refreshRows(parts, set, places, (tx) => {
+    for (const retry of due) clearRetry(tx, view.place, retry);
+    return Promise.resolve(true);
+  });
+  return due.length;
+}

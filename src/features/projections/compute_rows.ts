@@ -1,0 +1,270 @@
+/**
+ * Computes rows of projections from the states of their sources.
+ *
+ * The rows of one batch share states: each is read once, unless it is too large to keep. No state
+ * is older than the batch.
+ */
+
+import { assert } from "../../domain/assert.ts";
+import { BudgetSpent, newBudget, PIECE_UNITS } from "../../domain/budget.ts";
+import { StateTooLarge } from "../../domain/handler/handler.ts";
+import { limits } from "../../domain/limits.ts";
+import type { JsonObject, JsonValue } from "../../domain/json.ts";
+import { advanceRow, refuseRow, type RowStep } from "../../domain/projection/row.ts";
+import type { CompiledProjection } from "../../domain/projection/definition.ts";
+import { accept, type Outcome, type Refusal } from "../../domain/refusal.ts";
+import type { CompiledAggregateType, CompiledSpec } from "../../domain/spec/compiled.ts";
+import { splitStreamKey, type StreamKey, streamKey } from "../../domain/stream_key.ts";
+import type { ReadTransaction } from "../../kv/engine.ts";
+import type { StreamHead } from "../../store/streams/stream_head.ts";
+import {
+  type EncodedRow,
+  encodeRow,
+  type SourceMark,
+  type StoredRow,
+} from "../../store/projections/view_rows.ts";
+import type { AggregateReader } from "../states/read_aggregate.ts";
+import type { ComputeRunner } from "../states/run_compute.ts";
+
+/** A row computed from its sources. Without `row`, its aggregate has no events. */
+export interface ComputedRow {
+  readonly key: string;
+  readonly row?: Omit<StoredRow, "bytes">;
+  readonly encoded?: EncodedRow;
+}
+
+/** Why a row could not be computed, and the sources found until then. */
+export interface FailedRow {
+  readonly key: string;
+  readonly failure: Refusal;
+  readonly sources: readonly StreamKey[];
+}
+
+export type RowOutcome = ComputedRow | FailedRow;
+
+export interface RowBatch {
+  compute(projection: CompiledProjection, key: string): Promise<RowOutcome>;
+}
+
+/** Rows that are computed within one store transaction. */
+export interface SmallRowBatch {
+  /** Undefined if a state would take long; the row then needs a {@link RowBatch}. */
+  compute(projection: CompiledProjection, key: string): Promise<RowOutcome | undefined>;
+}
+
+export interface RowBatchOptions {
+  readonly tenant: number;
+  readonly spec: CompiledSpec;
+  /** Whether to fold from the events alone, without cached states. */
+  readonly synchronous: boolean;
+}
+
+interface SourceState {
+  readonly head: StreamHead;
+  /** The state, if it was small enough to be read here; null without events. */
+  readonly state?: JsonValue;
+  /** The state as JSON text, if it was read as text. */
+  readonly text?: string;
+}
+
+/** The total size of the states of a row that is computed in this process. */
+const ROW_CHARACTERS_HERE_MAX = 256 * 1024;
+/** The size up to which a state is shared by the rows of a batch. */
+const SHARED_CHARACTERS_MAX = 64 * 1024;
+
+/** For rows that are computed together. */
+export function openRowBatch(
+  reader: AggregateReader,
+  options: RowBatchOptions,
+): RowBatch {
+  const { tenant, spec, synchronous } = options;
+  const reads = once(async (stream): Promise<Outcome<SourceState>> => {
+    const type = typeOf(spec, stream);
+    const bytesMax = limits.foldBytesMax;
+    const folded = await reader.readFolded(tenant, stream, type, { synchronous, bytesMax });
+    if (!folded.ok) return folded;
+    const { head, stateJson } = folded.value;
+    if (head.length === 0) return accept({ head, state: null });
+    if (stateJson.length > SHARED_CHARACTERS_MAX) reads.forget(stream);
+    return accept({ head, text: stateJson });
+  });
+  return {
+    async compute(projection, key) {
+      const advance: Advance = async (found) =>
+        advanceHere(projection, key, found) ??
+          await advanceElsewhere(reader.compute, tenant, projection, key, found);
+      const row = await computeRow(projection, key, reads.read, advance);
+      assert(row !== undefined, "a state that may take its time is read");
+      return row;
+    },
+  };
+}
+
+export interface SmallRowBatchOptions extends Omit<RowBatchOptions, "synchronous"> {
+  /** Whether states of the rows' own streams are cached; false if each is read only once. */
+  readonly remembersOwn: boolean;
+}
+
+/** For rows computed from the states at one moment, the one of `tx`. */
+export function openSmallRowBatch(
+  reader: AggregateReader,
+  tx: ReadTransaction,
+  { tenant, spec, remembersOwn }: SmallRowBatchOptions,
+): SmallRowBatch {
+  const reads = once(async (stream, isOwn): Promise<Outcome<SourceState> | undefined> => {
+    const options = { remembers: remembersOwn || !isOwn };
+    const found = await reader.readSmall(tx, tenant, stream, typeOf(spec, stream), options);
+    return found && accept(found);
+  });
+  return {
+    compute: (projection, key) =>
+      computeRow(projection, key, reads.read, (found) => advanceHere(projection, key, found)),
+  };
+}
+
+/** `isOwn`: whether the stream is the row's own. */
+type ReadSource<T> = (stream: StreamKey, isOwn: boolean) => Promise<T>;
+
+/** Reads each stream once. */
+function once<T>(readNow: ReadSource<T>) {
+  const reads = new Map<StreamKey, Promise<T>>();
+  const read: ReadSource<T> = (stream, isOwn) => {
+    const known = reads.get(stream);
+    if (known !== undefined) return known;
+    const started = readNow(stream, isOwn);
+    reads.set(stream, started);
+    return started;
+  };
+  return { read, forget: (stream: StreamKey) => void reads.delete(stream) };
+}
+
+type Found = ReadonlyMap<StreamKey, SourceState>;
+
+/** The next step of a row; undefined if it exceeds what may be done here. */
+type Advance = (found: Found) => Awaitable<Outcome<RowStep> | undefined>;
+type Awaitable<T> = T | Promise<T>;
+
+function advanceHere(
+  projection: CompiledProjection,
+  key: string,
+  found: Found,
+): Outcome<RowStep> | undefined {
+  if (charactersOf(found) > ROW_CHARACTERS_HERE_MAX) return undefined;
+  const states = new Map<StreamKey, JsonValue>();
+  for (const [stream, { state, text }] of found) {
+    states.set(stream, text === undefined ? state ?? null : JSON.parse(text));
+  }
+  try {
+    return accept(
+      advanceRow(projection, key, (stream) => states.get(stream), newBudget(PIECE_UNITS)),
+    );
+  } catch (error) {
+    if (error instanceof StateTooLarge) return { ok: false, refusal: refuseRow(error.message) };
+    if (error instanceof BudgetSpent) return undefined;
+    throw error;
+  }
+}
+
+async function advanceElsewhere(
+  compute: ComputeRunner,
+  tenant: number,
+  projection: CompiledProjection,
+  key: string,
+  found: Found,
+): Promise<Outcome<RowStep>> {
+  const { rowSourcesBytesMax: limit } = limits;
+  if (charactersOf(found) > limit) {
+    const message = `The row would read states of more than ${limit} characters`;
+    return { ok: false, refusal: refuseRow(message) };
+  }
+  const states = new Map<StreamKey, string | null>();
+  for (const [stream, { head, text }] of found) {
+    states.set(stream, head.length === 0 ? null : text!);
+  }
+  return await compute.advanceRow(tenant, { projection, key, states });
+}
+
+function charactersOf(found: Found): number {
+  let characters = 0;
+  for (const { text } of found.values()) characters += text?.length ?? 0;
+  return characters;
+}
+
+function typeOf({ aggregateTypes }: CompiledSpec, stream: StreamKey): CompiledAggregateType {
+  return aggregateTypes.get(splitStreamKey(stream).type)!;
+}
+
+/** Undefined if a needed state was not read, or if computing the row exceeds a slice. */
+async function computeRow(
+  projection: CompiledProjection,
+  key: string,
+  read: ReadSource<Outcome<SourceState> | undefined>,
+  advance: Advance,
+): Promise<RowOutcome | undefined> {
+  const own = streamKey(projection.forEach, key);
+  const found = new Map<StreamKey, SourceState>();
+  const asked = new Set<StreamKey>();
+  for (;;) {
+    const advanced = advance(found);
+    const step = advanced instanceof Promise ? await advanced : advanced;
+    if (step === undefined) return undefined;
+    if (!step.ok) return fail(key, own, asked, projection, step.refusal);
+    if (step.value.kind === "data") return finish(projection, key, found, step.value.data);
+    const missing = step.value.streams.filter((stream) => !found.has(stream));
+    for (const stream of missing) asked.add(stream);
+    const outcomes = await Promise.all(missing.map((stream) => read(stream, stream === own)));
+    for (const [at, outcome] of outcomes.entries()) {
+      if (outcome === undefined) return undefined;
+      if (!outcome.ok) return fail(key, own, asked, projection, outcome.refusal);
+      found.set(missing[at]!, outcome.value);
+    }
+  }
+}
+
+function finish(
+  projection: CompiledProjection,
+  key: string,
+  found: ReadonlyMap<StreamKey, SourceState>,
+  data: JsonObject,
+): RowOutcome {
+  const ownKey = streamKey(projection.forEach, key);
+  const { head } = found.get(ownKey)!;
+  if (head.length === 0) return { key };
+  const { length: position, generation } = head;
+  const marks = [...found].filter(([stream]) => stream !== ownKey).map(markOf)
+    .sort(([a], [b]) => a < b ? -1 : 1);
+  const isIncluded = ([stream]: SourceMark) => projection.includes.has(stream);
+  const includes = marks.filter(isIncluded);
+  const sources = marks.filter((mark) => !isIncluded(mark));
+  const updatedAt = newest(found.values());
+  const row = { key, position, generation, updatedAt, sources, includes, data };
+  const encoded = encodeRow(row);
+  if (encoded.value.length <= limits.rowBytesMax) return { key, row, encoded };
+  const message = `The row has ${encoded.value.length} bytes, more than the ` +
+    `${limits.rowBytesMax} that a row may have`;
+  return { key, failure: refuseRow(message), sources: sources.map(([stream]) => stream) };
+}
+
+function fail(
+  key: string,
+  own: StreamKey,
+  asked: ReadonlySet<StreamKey>,
+  { includes }: CompiledProjection,
+  failure: Refusal,
+): FailedRow {
+  const sources = [...asked].filter((stream) => stream !== own && !includes.has(stream)).sort();
+  return { key, failure, sources };
+}
+
+function markOf([stream, { head }]: readonly [StreamKey, SourceState]): SourceMark {
+  return [stream, head.generation, head.length];
+}
+
+/** The newest time of the sources; sources without events have none. */
+function newest(found: Iterable<SourceState>): number | null {
+  let time: number | null = null;
+  for (const { head: { length, updatedAt } } of found) {
+    if (length > 0 && updatedAt > (time ?? -1)) time = updatedAt;
+  }
+  return time;
+}

@@ -1,0 +1,130 @@
+/**
+ * Exports a projection as CSV, one page of rows at a time, however many rows there are.
+ *
+ * Each instance has one page made at a time, so that its exports hold up no other instance.
+ */
+
+import { assert } from "../../domain/assert.ts";
+import type { JsonValue } from "../../domain/json.ts";
+import { limits } from "../../domain/limits.ts";
+import type { Lines } from "../../domain/fairness/lines.ts";
+import { waitForTurn } from "../../domain/fairness/pieces.ts";
+import { csvLine } from "../../domain/projection/csv.ts";
+import type { View } from "../../domain/projection/view.ts";
+import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import type { Tenant } from "../../domain/tenant.ts";
+import { didYouMean } from "../../domain/nearest_name.ts";
+import type { Host } from "../../host.ts";
+import type { Engine, ReadTransaction } from "../../kv/engine.ts";
+import { readView } from "../../store/projections/projections.ts";
+import { readViewRows, type StoredRow } from "../../store/projections/view_rows.ts";
+import { findView, readStaleness } from "./read_view.ts";
+import { waitForViews } from "./views_caught_up.ts";
+
+export interface CsvRequest {
+  readonly name: string;
+  /** Absent: all columns, in the order of the definition. */
+  readonly columns?: readonly string[];
+  /** Whether to mark texts that spreadsheets would take for formulas as texts. */
+  readonly formulasAsText?: boolean;
+  /** Whether to export the last good rows if the projection is broken. */
+  readonly stale?: boolean;
+}
+
+export interface CsvExport {
+  /** Set if the rows are no longer brought up to date. */
+  readonly stale?: true;
+  /**
+   * The number of commits that the rows may not show yet; 0 if they show everything written
+   * before.
+   */
+  readonly lag: number;
+  /** UTF-8 text in pages, the header first. Throws if the projection changes meanwhile. */
+  readonly pages: AsyncGenerator<Uint8Array<ArrayBuffer>>;
+}
+
+const PAGE_ROWS = 500;
+/** A page this large takes some milliseconds of this thread. */
+const PAGE_BYTES = 256 * 1024;
+const KEY = "key";
+const encoder = new TextEncoder();
+
+export async function exportView(
+  engine: Engine,
+  host: Host,
+  { number: tenant, instanceId }: Tenant,
+  { name, columns: asked, formulasAsText = false, stale = false }: CsvRequest,
+  lines: Lines,
+): Promise<Outcome<CsvExport>> {
+  const { commits } = await waitForViews(engine, host, tenant, limits.viewWaitMsMax, [name]);
+  const { view, staleness } = await engine.snapshot(async (tx) => {
+    const view = await findView(tx, tenant, name, stale);
+    return { view, staleness: view.ok ? await readStaleness(tx, view.value) : undefined };
+  });
+  if (!view.ok) return view;
+  const known = view.value.columns.map((column) => column.name);
+  const unknown = asked?.find((column) => column !== KEY && !known.includes(column));
+  if (unknown !== undefined) {
+    const hint = didYouMean(unknown, known, `It has ${known.join(", ")}.`);
+    const message = `Projection '${name}' has no column '${unknown}'. ${hint}`;
+    return refuse({ kind: "bad_request", message, path: "columns" });
+  }
+  const columns = [...new Set(asked ?? known)].filter((column) => column !== KEY);
+  return accept({
+    lag: commits,
+    ...staleness,
+    pages: csvPages(readPage, view.value, columns, formulasAsText),
+  });
+
+  function readPage<T>(read: (tx: ReadTransaction) => Promise<T>): Promise<T> {
+    return lines.inLine(instanceId, async () => {
+      // A page is a slice of work: other work gets the thread between two of them.
+      await waitForTurn(host);
+      return await engine.snapshot(read);
+    });
+  }
+}
+
+async function* csvPages(
+  readPage: <T>(read: (tx: ReadTransaction) => Promise<T>) => Promise<T>,
+  first: View,
+  columns: readonly string[],
+  formulasAsText: boolean,
+): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  let view = first;
+  let after: string | undefined;
+  let text = csvLine([KEY, ...columns], formulasAsText);
+  for (let count = PAGE_ROWS; count > 0;) {
+    const page = await readPage(async (tx) => {
+      const now = await readView(tx, view.tenant, view.name);
+      if (now === undefined || !isSameTable(now, first)) return undefined;
+      const options = { after, limit: PAGE_ROWS, bytesMax: PAGE_BYTES };
+      return { now, rows: await readViewRows(tx, now, options) };
+    });
+    // A partial export must not look complete, so it fails.
+    if (page === undefined) throw new Error("The projection was changed while it was exported");
+    view = page.now;
+    for (const row of page.rows) {
+      text += csvLine([row.key, ...valuesOf(row, columns)], formulasAsText);
+    }
+    count = page.rows.length;
+    after = page.rows.at(-1)?.key;
+    if (text !== "") yield encoder.encode(text);
+    text = "";
+  }
+}
+
+/** Whether the export may continue: a version rebuilt under another spec has the same columns. */
+function isSameTable(now: View, first: View): boolean {
+  return now.number === first.number &&
+    JSON.stringify(now.columns) === JSON.stringify(first.columns);
+}
+
+function valuesOf({ data }: StoredRow, columns: readonly string[]): JsonValue[] {
+  if (data === null) return columns.map(() => null);
+  return columns.map((column) => {
+    const value = data[column];
+    assert(value !== undefined, "a row has all columns of its version");
+    return value;
+  });
+}

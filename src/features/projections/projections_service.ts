@@ -1,0 +1,77 @@
+/** Projections: definitions, rows and exports, bound to one engine and one host. */
+
+import {
+  deleteProjection,
+  type DeployedProjection,
+  deployProjection,
+} from "./deploy_projection.ts";
+import { openLines } from "../../domain/fairness/lines.ts";
+import type { WorkShare } from "../base/share_work.ts";
+import { createViewBuilder } from "./build_views.ts";
+import { createViewKeeper } from "./keep_views.ts";
+import type { Counters } from "../../domain/measures/counters.ts";
+import type { JsonObject } from "../../domain/json.ts";
+import type { ProjectionStatus, RowPage, RowView } from "../../domain/projection/status.ts";
+import type { PageRequest } from "../../domain/reading.ts";
+import type { Outcome } from "../../domain/refusal.ts";
+import type { Tenant } from "../../domain/tenant.ts";
+import type { Host } from "../../host.ts";
+import type { Engine } from "../../kv/engine.ts";
+import type { SpecCache } from "../base/current_spec.ts";
+import { type CsvExport, type CsvRequest, exportView } from "./export_view.ts";
+import { followCommits } from "./follow_commits.ts";
+import { listProjections } from "./list_projections.ts";
+import type { AggregateReader } from "../states/read_aggregate.ts";
+import { listRows, readRow, type ReadRowRequest } from "./read_view.ts";
+import { openViewSets } from "./view_definitions.ts";
+
+export interface ProjectionService {
+  deploy(tenant: Tenant, document: JsonObject): Promise<Outcome<DeployedProjection>>;
+  remove(tenant: Tenant, name: string): Promise<Outcome<void>>;
+  list(tenant: Tenant): Promise<readonly ProjectionStatus[]>;
+  readRow(tenant: Tenant, request: ReadRowRequest): Promise<Outcome<RowView>>;
+  /** `stale`: whether to return the last good rows if the projection is broken. */
+  listRows(
+    tenant: Tenant,
+    name: string,
+    page: PageRequest,
+    stale?: boolean,
+  ): Promise<Outcome<RowPage>>;
+  /** Waits up to 2 s for the projection to catch up with everything written before. */
+  exportCsv(tenant: Tenant, request: CsvRequest): Promise<Outcome<CsvExport>>;
+  /** For workers: brings projections up to date with new commits; returns the number of commits. */
+  keepViews(limit: number, isStopping?: () => boolean): Promise<number>;
+  /** For workers: runs one step of each build and of all other stepwise work on projections. */
+  buildViews(isStopping?: () => boolean): Promise<number>;
+  /** Calls `wake` when something was written that projections show. Call the result to stop. */
+  followCommits(wake: () => void): () => Promise<void>;
+}
+
+export interface ProjectionParts {
+  readonly engine: Engine;
+  readonly host: Host;
+  readonly specs: SpecCache;
+  readonly reader: AggregateReader;
+  readonly share: WorkShare;
+  readonly counters: Counters;
+}
+
+export function createProjections(parts: ProjectionParts): ProjectionService {
+  const { engine, host, specs, share } = parts;
+  const sets = openViewSets(engine, specs);
+  const working = { ...parts, sets };
+  const keeper = createViewKeeper(working, share);
+  const builder = createViewBuilder(working, share);
+  const lines = openLines();
+  return {
+    deploy: (tenant, document) => deployProjection(working, tenant, document),
+    remove: (tenant, name) => deleteProjection(working, tenant, name),
+    list: (tenant) => listProjections(engine, tenant),
+    readRow: (tenant, request) => readRow(working, tenant, request),
+    listRows: (tenant, name, page, stale) => listRows(working, tenant, name, page, stale),
+    exportCsv: (tenant, request) => exportView(engine, host, tenant, request, lines),
+    keepViews: (limit, isStopping = () => false) => keeper.drain(limit, isStopping),
+    buildViews: (isStopping = () => false) => builder.drain(isStopping),
+    followCommits: (wake) => followCommits(engine, host, wake),
+  };
+}

@@ -1,0 +1,184 @@
+/**
+ * Reads one row of a projection, stored or computed on request, and pages of rows.
+ *
+ * See docs/reference/projections.md.
+ */
+
+import { checkStart, listPage, pageLimit } from "../../domain/list_page.ts";
+import { explainIdentifier, parseIdentifier } from "../../domain/identifier.ts";
+import { limits } from "../../domain/limits.ts";
+import type { RowPage, RowView, Staleness } from "../../domain/projection/status.ts";
+import type { View, ViewRow } from "../../domain/projection/view.ts";
+import { hasRow } from "../../domain/projection/row.ts";
+import type { PageRequest } from "../../domain/reading.ts";
+import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import type { Tenant } from "../../domain/tenant.ts";
+import type { Engine, ReadTransaction } from "../../kv/engine.ts";
+import { countCommits } from "../../store/commit_log.ts";
+import { readProjection, readView } from "../../store/projections/projections.ts";
+import { readViewRow, readViewRows, type StoredRow } from "../../store/projections/view_rows.ts";
+import { readMissed } from "../../store/projections/view_work.ts";
+import { openRowBatch } from "./compute_rows.ts";
+import type { SpecCache } from "../base/current_spec.ts";
+import type { AggregateReader } from "../states/read_aggregate.ts";
+import type { ViewSets } from "./view_definitions.ts";
+
+export interface ViewTools {
+  readonly engine: Engine;
+  readonly specs: SpecCache;
+  readonly sets: ViewSets;
+  readonly reader: AggregateReader;
+}
+
+export interface ReadRowRequest {
+  readonly name: string;
+  /** As sent. */
+  readonly key: string;
+  /** Whether to compute the row from the events now. */
+  readonly synchronous: boolean;
+  /** Whether to return the last good rows if the projection is broken. */
+  readonly stale?: boolean;
+}
+
+/** Longer than any identifier, so a longer cursor names nothing. */
+const CURSOR_CHARACTERS_MAX = 256;
+/** The largest number of commits counted in the log. */
+const COMMITS_MAX = 1_000;
+/** Rows are read in small portions, because each row may have a mebibyte. */
+const AT_A_TIME = { limit: 25, bytesMax: 256 * 1024 };
+
+export async function readRow(
+  tools: ViewTools,
+  { number: tenant }: Tenant,
+  { name, key, synchronous, stale = false }: ReadRowRequest,
+): Promise<Outcome<RowView>> {
+  const { engine, specs } = tools;
+  const { singletons } = await specs.current(tenant);
+  const identifier = parseIdentifier(key, singletons);
+  const view = await engine.snapshot((tx) => findView(tx, tenant, name, stale));
+  if (!view.ok && !(synchronous && view.refusal.kind === "not_found")) return view;
+  const isBroken = view.ok && view.value.broken !== undefined;
+  if (identifier === undefined) {
+    return refuse({ kind: "identifier_invalid", path: "key", message: explainIdentifier(key) });
+  }
+  if (synchronous && !isBroken) return await computeRow(tools, tenant, name, identifier.value);
+  if (!view.ok) return view;
+  const { row, staleness } = await engine.snapshot(async (tx) => ({
+    row: await readViewRow(tx, view.value, identifier.value),
+    staleness: await readStaleness(tx, view.value),
+  }));
+  return row === undefined ? refuseRow() : accept({ ...rowView(row), ...staleness });
+}
+
+/** Computes the row even while the projection is being built: this needs no stored row. */
+async function computeRow(
+  { engine, sets, reader }: ViewTools,
+  tenant: number,
+  name: string,
+  key: string,
+): Promise<Outcome<RowView>> {
+  const { views, spec } = await sets.current(tenant);
+  const named = views.filter((view) => view.name === name);
+  const view = named.find(({ isReady }) => isReady) ?? named[0];
+  if (view === undefined) {
+    const found = await engine.snapshot((tx) => findView(tx, tenant, name, false));
+    const reason = "what it reads is gone";
+    return found.ok ? refuse({ kind: "projection_broken", name, reason }) : found;
+  }
+  if (!hasRow(view.projection, key)) return refuseRow();
+  const batch = openRowBatch(reader, { tenant, spec, synchronous: true });
+  const computed = await batch.compute(view.projection, key);
+  if ("failure" in computed) return refuse(computed.failure);
+  return computed.row === undefined ? refuseRow() : accept(rowView(computed.row));
+}
+
+/**
+ * The readable version, or the refusal if there is none. `stale`: a broken projection may be
+ * read.
+ */
+export async function findView(
+  tx: ReadTransaction,
+  tenant: number,
+  name: string,
+  stale: boolean,
+): Promise<Outcome<View>> {
+  const view = await readView(tx, tenant, name);
+  if (view !== undefined && (stale || view.broken === undefined)) return accept(view);
+  const record = await readProjection(tx, tenant, name);
+  if (record?.broken !== undefined && !record.isDeleted) {
+    return refuse({ kind: "projection_broken", name, reason: record.broken });
+  }
+  const isBuilding = record !== undefined && !record.isDeleted;
+  const hint = isBuilding ? "It is being built: GET .../projections shows how far" : undefined;
+  return refuse({ kind: "not_found", message: `Projection '${name}' not found`, hint });
+}
+
+/** Undefined if the rows are kept up to date. */
+export async function readStaleness(
+  tx: ReadTransaction,
+  view: View,
+): Promise<Staleness | undefined> {
+  if (view.broken === undefined && !view.isStale) return undefined;
+  const [missed, logged] = await Promise.all([
+    readMissed(tx, view),
+    countCommits(tx, view.tenant, COMMITS_MAX),
+  ]);
+  return { stale: true, lag: missed + logged };
+}
+
+function refuseRow() {
+  return refuse({ kind: "not_found", message: "There is no row with this key" });
+}
+
+function rowView({ key, data, updatedAt, position, error }: ViewRow): RowView {
+  const { error_id, error_type, since } = error ?? {};
+  const shown = error_id === undefined || error_type === undefined || since === undefined
+    ? undefined
+    : { error_id, error_type, since };
+  return { data, metadata: { key, updated_at: updatedAt, position, error: shown } };
+}
+
+/** Sorted by key; the page ends early if its rows are large. */
+export async function listRows(
+  { engine }: Pick<ViewTools, "engine">,
+  { number: tenant }: Tenant,
+  name: string,
+  page: PageRequest,
+  stale = false,
+): Promise<Outcome<RowPage>> {
+  const { start } = page;
+  const checked = checkStart(start, CURSOR_CHARACTERS_MAX);
+  if (!checked.ok) return checked;
+  const limit = pageLimit(page.limit);
+  return await engine.snapshot(async (tx) => {
+    const view = await findView(tx, tenant, name, stale);
+    if (!view.ok) return view;
+    const staleness = await readStaleness(tx, view.value);
+    const { rows, truncated } = await readPage(tx, view.value, start, limit);
+    const nextStart = truncated ? rows.at(-1)!.key : undefined;
+    return accept({ ...listPage(rows.map(rowView), page.limit, nextStart), ...staleness });
+  });
+}
+
+async function readPage(
+  tx: ReadTransaction,
+  view: View,
+  start: string | undefined,
+  limit: number,
+): Promise<{ readonly rows: readonly StoredRow[]; readonly truncated: boolean }> {
+  const rows: StoredRow[] = [];
+  let bytes = 0;
+  for (let after = start;; after = rows.at(-1)!.key) {
+    // Reading on past the page shows whether anything follows.
+    const some = await readViewRows(tx, view, { after, ...AT_A_TIME });
+    for (const row of some) {
+      if (rows.length === limit || (rows.length > 0 && bytes > limits.pageBytesMax)) {
+        return { rows, truncated: true };
+      }
+      rows.push(row);
+      bytes += row.bytes;
+    }
+    const isCut = some.reduce((sum, row) => sum + row.bytes, 0) >= AT_A_TIME.bytesMax;
+    if (some.length < AT_A_TIME.limit && !isCut) return { rows, truncated: false };
+  }
+}

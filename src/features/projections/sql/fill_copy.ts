@@ -1,0 +1,89 @@
+/**
+ * Fills a table with all rows of a projection, page by page, while the projection changes.
+ *
+ * The log of changes records what changes meanwhile. The full table catches up from the log,
+ * starting at the stamp read before the first page.
+ */
+
+import type { View } from "../../../domain/projection/view.ts";
+import type { ReadTransaction } from "../../../kv/engine.ts";
+import { readView } from "../../../store/projections/projections.ts";
+import { lastViewStamp } from "../../../store/projections/view_changes.ts";
+import { readViewRows, type StoredRow } from "../../../store/projections/view_rows.ts";
+import { FILLING } from "../../../sql/copy_format.ts";
+import type { CopiedTable, CopyResult, CopyRow, CopyTask } from "../../../sql/copy_messages.ts";
+import type { CopyWorld, TenantCopy } from "./tenant_copy.ts";
+
+export type Filled =
+  | { readonly kind: "filled"; readonly table: CopiedTable }
+  /** The projection or the file has changed meanwhile. */
+  | { readonly kind: "moved"; readonly reason: string }
+  | { readonly kind: "failed"; readonly reason: string };
+
+/**
+ * One read of the store and one transaction of the file; takes a few milliseconds of this
+ * thread.
+ */
+const PAGE = { limit: 500, bytesMax: 256 * 1024 };
+const TOKEN_BYTES = 8;
+
+/** Calls `onRows` with the number of rows after each page. */
+export async function fillCopy(
+  { engine, host }: CopyWorld,
+  copy: TenantCopy,
+  view: View,
+  onRows: (rows: number) => void,
+): Promise<Filled> {
+  const token = host.randomBytes(TOKEN_BYTES).toHex();
+  const stamp = await engine.snapshot((tx) => lastViewStamp(tx, view));
+  const begun = await askInTurn(copy, { kind: "begin_fill", token, view });
+  if (begun.kind !== "done") return stopped(begun);
+  let rows = 0;
+  let page = await engine.snapshot((tx) => readPage(tx, view, undefined));
+  while (page !== undefined && page.length > 0) {
+    // The next page is read while this one is written.
+    const [next, written] = await Promise.all([
+      engine.snapshot((tx) => readPage(tx, view, page!.at(-1)!.key)),
+      askInTurn(copy, { kind: "fill", token, view }, page.map(copyRow)),
+    ]);
+    if (written.kind !== "done") return stopped(written);
+    rows += page.length;
+    onRows(rows);
+    page = next;
+  }
+  if (page === undefined) {
+    await askInTurn(copy, { kind: "drop", names: [`${FILLING}_${token}`] });
+    return { kind: "moved", reason: "another version has taken the place of this one" };
+  }
+  const { name, number, version } = view;
+  const table = { name, number, version, stamp: stamp?.toHex() ?? "" };
+  const end = { kind: "end_fill", token, view, rows, stamp: table.stamp } as const;
+  const ended = await askInTurn(copy, end);
+  return ended.kind === "done" ? { kind: "filled", table } : stopped(ended);
+}
+
+export function copyRow({ key, data }: Pick<StoredRow, "key" | "data">): CopyRow {
+  return [key, data ?? {}];
+}
+
+/** Undefined if this version is no longer the one being read: its rows may be gone. */
+async function readPage(
+  tx: ReadTransaction,
+  view: View,
+  after: string | undefined,
+): Promise<StoredRow[] | undefined> {
+  const [current, rows] = await Promise.all([
+    readView(tx, view.tenant, view.name),
+    readViewRows(tx, view, { after, ...PAGE }),
+  ]);
+  const isCurrent = current?.number === view.number && current.version === view.version;
+  return isCurrent ? rows : undefined;
+}
+
+function askInTurn(copy: TenantCopy, task: CopyTask, rows?: CopyRow[]): Promise<CopyResult> {
+  return copy.inTurn(() => copy.ask(task, rows));
+}
+
+function stopped(result: CopyResult): Filled {
+  return "reason" in result ? result : { kind: "moved", reason: "unexpected answer" };
+}

@@ -1,0 +1,239 @@
+/**
+ * SQL over projections: runs one reading statement on this process's copy of the named
+ * projections.
+ *
+ * See docs/reference/projections.md.
+ */
+
+import { count, type Counters } from "../../../domain/measures/counters.ts";
+import { limits } from "../../../domain/limits.ts";
+import { openPlaces, type Places } from "../../../domain/fairness/places.ts";
+import { checkQuery, type QueryRequest } from "../../../domain/projection/check_query.ts";
+import type { SqlMeasure } from "../../../domain/projection/sql_measure.ts";
+import type { BoundArguments } from "../../../domain/projection/sql_parameters.ts";
+import type { View } from "../../../domain/projection/view.ts";
+import { accept, type Outcome, type Refusal, refuse } from "../../../domain/refusal.ts";
+import type { Tenant } from "../../../domain/tenant.ts";
+import type { Host } from "../../../host.ts";
+import type { Engine, ReadTransaction } from "../../../kv/engine.ts";
+import { listViews } from "../../../store/projections/projections.ts";
+import { openCopyWriter } from "../../../sql/copy_writer.ts";
+import { openQueryPool, type QueryOutcome, type QueryPool } from "../../../sql/query_pool.ts";
+import { readStaleness } from "../read_view.ts";
+import { waitForViews } from "../views_caught_up.ts";
+import { hintForTable } from "./table_hint.ts";
+import { type FollowPatience, openViewCopies, type ViewCopies } from "./view_copies.ts";
+
+export interface QueryReply {
+  /** The fields of the reply as JSON text in UTF-8, without the enclosing braces. */
+  readonly fields: Uint8Array<ArrayBuffer>;
+  /**
+   * The number of commits that the rows may not show yet; 0 if they show everything written
+   * before.
+   */
+  readonly lag: number;
+  /** Set if the rows of some tables are no longer brought up to date. */
+  readonly stale?: true;
+}
+
+export interface SqlSettings {
+  /** The most processes that run statements; none is started before there is one to run. */
+  readonly runners: number;
+  /** The folder of this process's copies. */
+  readonly folder: string;
+  /** The time limit of a statement; absent: `limits.sqlTimeoutMs`. */
+  readonly timeoutMs?: number;
+}
+
+export interface ViewQueries {
+  query(tenant: Tenant, request: QueryRequest): Promise<Outcome<QueryReply>>;
+  /** For background work: see `ViewCopies.sweep`. */
+  sweep(): Promise<void>;
+  measure(): SqlMeasure;
+  /** Ends the processes; statements that wait or run still get an answer. */
+  close(): Promise<void>;
+}
+
+interface Parts {
+  readonly engine: Engine;
+  readonly host: Host;
+  readonly counters: Counters;
+  readonly copies: ViewCopies;
+  readonly pool: QueryPool;
+  readonly places: Places;
+}
+
+/** The copy may take at least this long once the projections have caught up. */
+const COPY_MS_MIN = 500;
+/** How often a query is tried: one that finds its copy gone or damaged runs again on a new copy. */
+const TRIES = 3;
+const RETRY_AFTER_MS = 1_000;
+
+export function openViewQueries(
+  world: { readonly engine: Engine; readonly host: Host; readonly counters: Counters },
+  { runners, folder, timeoutMs }: SqlSettings,
+): ViewQueries {
+  const { engine, host, counters } = world;
+  const onFault = (error: unknown) =>
+    host.log("error", "a process for SQL could not be started", { reason: String(error) });
+  const writer = openCopyWriter({ folder, onFault });
+  const copies = openViewCopies({ engine, host, writer, folder });
+  const pool = openQueryPool({ runners, folder, timeoutMs, onFault });
+  const places = openPlaces(limits.sqlUnderWayPerInstanceMax);
+  const parts = { ...world, copies, pool, places };
+  return {
+    async query(tenant, request) {
+      const outcome = await queryInPlace(parts, tenant, request);
+      count(counters.queries, outcome.ok ? "ok" : outcome.refusal.kind);
+      return outcome;
+    },
+    sweep: copies.sweep,
+    measure() {
+      const { running, waiting } = pool.measure();
+      const { files, tables, filling } = copies.measure();
+      return { running, waiting, copies: files, tables, filling };
+    },
+    async close() {
+      await Promise.all([pool.close(), copies.close()]);
+    },
+  };
+}
+
+/**
+ * Waiting for projections costs reads of the store, so each instance has a bounded number of
+ * queries.
+ */
+async function queryInPlace(
+  parts: Parts,
+  tenant: Tenant,
+  request: QueryRequest,
+): Promise<Outcome<QueryReply>> {
+  const { places } = parts;
+  if (!places.enter(tenant.instanceId)) {
+    return unavailable("Too many queries of this instance are waiting");
+  }
+  try {
+    return await queryViews(parts, tenant, request);
+  } finally {
+    places.leave(tenant.instanceId);
+  }
+}
+
+async function queryViews(
+  parts: Parts,
+  tenant: Tenant,
+  request: QueryRequest,
+): Promise<Outcome<QueryReply>> {
+  const checked = checkQuery(request);
+  if (!checked.ok) return refuse({ kind: "sql_not_allowed", message: checked.reason });
+  const { engine, host } = parts;
+  const deadlineMs = host.monotonicMs() + limits.viewWaitMsMax;
+  const views = await engine.snapshot((tx) => listViews(tx, tenant.number));
+  const asked = views.map(({ name }) => name).filter((name) => checked.names.has(name));
+  const early = request.stale ? undefined : findBroken(views, asked);
+  if (early !== undefined) return refuse(early);
+  const { commits } = asked.length === 0
+    ? { commits: 0 }
+    : await waitForViews(engine, host, tenant.number, limits.viewWaitMsMax, asked);
+  const after = await engine.snapshot((tx) => readFreshness(tx, tenant.number, asked));
+  if (after.broken !== undefined && !request.stale) return refuse(after.broken);
+  const nowMs = host.monotonicMs();
+  const patience = {
+    currentMs: Math.max(deadlineMs, nowMs + COPY_MS_MIN),
+    filledMs: nowMs + limits.sqlFillWaitMsMax,
+  };
+  const query = { ...request, ...checked, tenant, asked, commits, patience };
+  const { staleness } = after;
+  const outcome = await queryCopy(parts, query);
+  if (!outcome.ok) return await adviseOnTable(parts, tenant, outcome.refusal);
+  if (staleness === undefined) return outcome;
+  return accept({ ...outcome.value, ...staleness });
+}
+
+/** The refusal if one of the requested projections is broken. */
+function findBroken(views: readonly View[], asked: readonly string[]): Refusal | undefined {
+  for (const { name, broken } of views) {
+    if (broken !== undefined && asked.includes(name)) {
+      return { kind: "projection_broken", name, reason: broken };
+    }
+  }
+  return undefined;
+}
+
+/** The state of the tables after the wait: a deploy may have broken one meanwhile. */
+async function readFreshness(tx: ReadTransaction, tenant: number, asked: readonly string[]) {
+  if (asked.length === 0) return {};
+  const views = (await listViews(tx, tenant)).filter(({ name }) => asked.includes(name));
+  const found = await Promise.all(views.map((view) => readStaleness(tx, view)));
+  const lag = Math.max(-1, ...found.map((staleness) => staleness?.lag ?? -1));
+  const staleness = lag < 0 ? undefined : { stale: true as const, lag };
+  return { broken: findBroken(views, asked), staleness };
+}
+
+/** Adds a hint about the existing tables if the statement names one that does not exist. */
+async function adviseOnTable(
+  { engine }: Parts,
+  { number }: Tenant,
+  refusal: Refusal,
+): Promise<Outcome<never>> {
+  if (refusal.kind !== "sql_not_allowed") return refuse(refusal);
+  const hint = await engine.snapshot((tx) => hintForTable(tx, number, refusal.message));
+  return refuse(hint === undefined ? refusal : { ...refusal, hint });
+}
+
+interface CopyQuery {
+  readonly tenant: Tenant;
+  readonly sql: string;
+  readonly bound: BoundArguments;
+  readonly asked: readonly string[];
+  /** The number of commits that the projections lack. */
+  readonly commits: number;
+  readonly patience: FollowPatience;
+}
+
+async function queryCopy(
+  { copies, pool, host }: Parts,
+  query: CopyQuery,
+): Promise<Outcome<QueryReply>> {
+  const { tenant, sql, bound, asked, commits, patience } = query;
+  for (let tries = 0; tries < TRIES; tries++) {
+    const followed = await copies.follow(tenant, new Set(asked), patience);
+    if (followed.kind === "failed") {
+      // The reason names files, which must not be shown to clients.
+      host.log("error", "There is no copy of the views for SQL", { reason: followed.reason });
+      return unavailable("This server cannot keep the copy of the views that SQL needs");
+    }
+    if (followed.kind === "filling") {
+      const { rows } = followed;
+      return unavailable(`The copy of the views for SQL is being filled: ${rows} rows so far`);
+    }
+    const { path, tables, isCurrent } = followed;
+    const outcome = await pool.run(tenant.instanceId, { path, tables, sql, bound });
+    if (outcome.kind !== "copy_unfit") {
+      return replyTo(outcome, isCurrent ? commits : Math.max(1, commits));
+    }
+    host.log("warn", "A copy of views for SQL was not as it must be", { reason: outcome.reason });
+    await copies.doubt(tenant, outcome.isDamaged);
+  }
+  return unavailable("The copy of the views for SQL could not be read");
+}
+
+function replyTo(
+  outcome: Exclude<QueryOutcome, { kind: "copy_unfit" }>,
+  lag: number,
+): Outcome<QueryReply> {
+  switch (outcome.kind) {
+    case "rows":
+      return accept({ fields: outcome.fields, lag });
+    case "refused":
+      return refuse({ kind: "sql_not_allowed", message: outcome.reason });
+    case "timeout":
+      return refuse({ kind: "sql_timeout", message: outcome.reason });
+    case "unavailable":
+      return unavailable(outcome.reason);
+  }
+}
+
+function unavailable(message: string): Outcome<never> {
+  return refuse({ kind: "sql_unavailable", message, retryAfterMs: RETRY_AFTER_MS });
+}

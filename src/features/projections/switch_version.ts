@@ -1,0 +1,173 @@
+/**
+ * Switches reads to a new version of a projection once it is complete and checked. Complete
+ * means that it has all its rows and shows everything that was written while it was built. For
+ * the check, a sample of rows is computed again from the events alone, and their SHA-256 must
+ * equal that of the rows as stored. The switch is one transaction. If the check fails, the
+ * version is built anew.
+ */
+
+import { createHash, type Hash } from "node:crypto";
+import type { ViewPlace } from "../../domain/projection/view.ts";
+import { openRowBatch } from "./compute_rows.ts";
+import { type KeptView, type ViewSet } from "./view_definitions.ts";
+import { isBehind, type LogEnds, readLogEnds } from "./views_caught_up.ts";
+import {
+  listProjections,
+  type ProjectionRecord,
+  readProjection,
+  setProjection,
+} from "../../store/projections/projections.ts";
+import { readViewRow, readViewRowKeys, type StoredRow } from "../../store/projections/view_rows.ts";
+import {
+  type BuildProgress,
+  clearBuild,
+  hasRefresh,
+  readBuild,
+  setBuild,
+} from "../../store/projections/view_work.ts";
+import type { RowParts } from "./refresh_rows.ts";
+import { logTypes } from "./settle_projections.ts";
+
+export interface VersionSwitch {
+  /** Returns 1 if it has switched or started anew, 0 while the version has to wait. */
+  tryToSwitch(
+    set: ViewSet,
+    record: ProjectionRecord,
+    view: KeptView,
+    progress: BuildProgress,
+  ): Promise<number>;
+}
+
+/** The sample: this many places in the key space, and this many rows after each. */
+const SAMPLE_PLACES = 32;
+const SAMPLE_ROWS = 4;
+/** A row that changes during its check is checked again this often, then left out. */
+const CHECKS_MAX = 5;
+/** The pause before a version that failed its check is built again. */
+const RESTART_PAUSE_MS = 10_000;
+
+export function createVersionSwitch(parts: RowParts): VersionSwitch {
+  const { engine, host } = parts;
+  /** By version: where the log ended when the version was first found to have all its rows. */
+  const ends = new Map<string, LogEnds>();
+
+  async function tryToSwitch(
+    set: ViewSet,
+    { name }: ProjectionRecord,
+    view: KeptView,
+    progress: BuildProgress,
+  ): Promise<number> {
+    const { tenant, number, version } = view.place;
+    const id = `${tenant}/${number}/${version}`;
+    const end = ends.get(id) ?? await engine.snapshot((tx) => readLogEnds(tx, tenant));
+    ends.set(id, end);
+    const isWaiting = await engine.snapshot(async (tx) =>
+      await isBehind(tx, tenant, end) || await hasRefresh(tx, view.place)
+    );
+    if (isWaiting) return 0;
+    ends.delete(id);
+    const { isRight, rows } = await checkSample(parts, set, view);
+    if (!isRight) return await beginAnew(view, progress);
+    const isDone = await engine.transact((tx) => switchVersion(tx));
+    parts.sets.forget(tenant);
+    const fields = { tenant, projection: name, version, rows: progress.rows, checked: rows };
+    if (isDone) host.log("info", "A version of a projection is read from now on", fields);
+    return isDone ? 1 : 0;
+
+    async function switchVersion(tx: Parameters<typeof setProjection>[0]): Promise<boolean> {
+      if (!await parts.sets.isCurrent(tx, set)) return false;
+      const record = await readProjection(tx, tenant, name);
+      const { building, ready, isStale: _, ...rest } = record ?? {} as ProjectionRecord;
+      if (building?.version !== version) return false;
+      const removing = ready === undefined ? rest.removing : [...rest.removing, ready.version];
+      const after = { ...rest, removing, ready: building };
+      setProjection(tx, tenant, after);
+      clearBuild(tx, view.place);
+      const others = (await listProjections(tx, tenant)).filter((each) => each.name !== name);
+      await logTypes(tx, tenant, [...others, after]);
+      return true;
+    }
+  }
+
+  async function beginAnew({ place, name }: KeptView, progress: BuildProgress): Promise<number> {
+    const error = "Rows of the version were not what their events say: it is built again";
+    host.log("error", error, { tenant: place.tenant, projection: name, version: place.version });
+    await engine.transact(async (tx) => {
+      if (await readBuild(tx, place) === undefined) return;
+      const nowMs = host.nowMs();
+      setBuild(tx, place, {
+        isWhole: false,
+        rows: 0,
+        startedMs: progress.startedMs,
+        error,
+        restarts: progress.restarts + 1,
+        notBeforeMs: nowMs + RESTART_PAUSE_MS,
+      });
+    });
+    return 1;
+  }
+
+  return { tryToSwitch };
+}
+
+interface SampleCheck {
+  readonly isRight: boolean;
+  /** How many rows were compared. */
+  readonly rows: number;
+}
+
+async function checkSample(parts: RowParts, set: ViewSet, view: KeptView): Promise<SampleCheck> {
+  const stored = createHash("sha256");
+  const computed = createHash("sha256");
+  let rows = 0;
+  for (const key of await sampleKeys(parts, view.place)) {
+    if (await hashRow(parts, set, view, key, stored, computed)) rows++;
+    await parts.host.yieldTurn();
+  }
+  return { isRight: stored.digest("hex") === computed.digest("hex"), rows };
+}
+
+/** Most ids are random, so random strings are spread about evenly among them. */
+async function sampleKeys({ engine, host }: RowParts, place: ViewPlace): Promise<Set<string>> {
+  const keys = new Set<string>();
+  for (let at = 0; at < SAMPLE_PLACES; at++) {
+    // The first rows belong to every sample.
+    const after = at === 0 ? undefined : host.randomBytes(4).toHex();
+    const page = { after, limit: SAMPLE_ROWS };
+    const found = await engine.snapshot((tx) => readViewRowKeys(tx, place, page));
+    for (const key of found) keys.add(key);
+  }
+  return keys;
+}
+
+/** Returns false if the row was left out, because it has an error or keeps changing. */
+async function hashRow(
+  { engine, reader }: RowParts,
+  { tenant, spec }: ViewSet,
+  { place, projection }: KeptView,
+  key: string,
+  stored: Hash,
+  computed: Hash,
+): Promise<boolean> {
+  for (let check = 0; check < CHECKS_MAX; check++) {
+    const before = await engine.snapshot((tx) => readViewRow(tx, place, key));
+    if (before === undefined || before.error !== undefined) return false;
+    const batch = openRowBatch(reader, { tenant, spec, synchronous: true });
+    const now = await batch.compute(projection, key);
+    if ("failure" in now || now.row === undefined) return false;
+    if (marksOf(before) !== marksOf(now.row)) continue;
+    stored.update(dataOf(before));
+    computed.update(dataOf(now.row));
+    return true;
+  }
+  return false;
+}
+
+/** How much of its sources a row shows. */
+function marksOf(row: Omit<StoredRow, "bytes">): string {
+  return JSON.stringify([row.generation, row.position, row.sources, row.includes]);
+}
+
+function dataOf({ key, updatedAt, data }: Omit<StoredRow, "bytes">): string {
+  return JSON.stringify([key, updatedAt, data]);
+}

@@ -1,0 +1,60 @@
+/**
+ * Knows which environments are paused. Every node learns of a change within seconds.
+ *
+ * Each write asks, so the answer comes from memory.
+ */
+
+import type { Host } from "../../host.ts";
+import type { Engine } from "../../kv/engine.ts";
+import { keys } from "../../store/keys.ts";
+import { listPauses, type ReactionPause } from "../../store/reactions/paused_reactions.ts";
+import { followVersion } from "../base/follow_version.ts";
+
+export interface PausedReactions {
+  /** Answers from memory; nothing counts as paused before the first read. */
+  isPaused(tenant: number): boolean;
+  /** Environments whose timers must be restored. */
+  resuming(): readonly number[];
+  /**
+   * Resolves when all changes reported so far have been read. Throws if the store is
+   * unavailable.
+   */
+  ready(): Promise<void>;
+  /** Call when this process has just changed a pause. */
+  forget(): void;
+  close(): Promise<void>;
+}
+
+export function followPauses(engine: Engine, host: Host): PausedReactions {
+  let pauses: ReadonlyMap<number, ReactionPause> = new Map();
+  /** The number of changes reported, and the number already read. */
+  let heard = 1;
+  let known = 0;
+
+  async function ready(): Promise<void> {
+    while (known < heard) {
+      const upTo = heard;
+      const found = await engine.snapshot(listPauses);
+      if (upTo <= known) continue;
+      pauses = found;
+      known = upTo;
+    }
+  }
+
+  function forget(): void {
+    heard++;
+    // If the store is unavailable, the next caller of `ready` tries again.
+    ready().catch(() => {});
+  }
+
+  const follower = followVersion(engine, host, keys.pauseSignal(), forget);
+
+  return {
+    isPaused: (tenant) => pauses.size > 0 && pauses.get(tenant)?.state === "paused",
+    resuming: () =>
+      [...pauses].filter(([, { state }]) => state === "resuming").map(([tenant]) => tenant),
+    ready,
+    forget,
+    close: follower.close,
+  };
+}

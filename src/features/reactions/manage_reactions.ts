@@ -1,0 +1,168 @@
+/**
+ * Lets operators pause and resume all pending reactions of an environment, and discard some. An
+ * error record says what was discarded and by whom. See docs/reference/reactions.md.
+ */
+
+import { countErrors, type Counters } from "../../domain/measures/counters.ts";
+import { openPieces } from "../../domain/fairness/pieces.ts";
+import { isMatch, type PendingFilter, type PendingKind } from "../../domain/reaction/pending.ts";
+import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import type { Tenant } from "../../domain/tenant.ts";
+import type { Host } from "../../host.ts";
+import type { Engine, Transaction } from "../../kv/engine.ts";
+import type { PausedReactions } from "./follow_pauses.ts";
+import { openPendingPlace, sealPendingPlace } from "./pending_place.ts";
+import { storeErrorRecord } from "../../store/error_records.ts";
+import { clearEntry, hasEntry } from "../../store/reactions/outbox.ts";
+import { clearAside, readPause, savePause } from "../../store/reactions/paused_reactions.ts";
+import {
+  listPending,
+  PENDING_SOURCES,
+  type PendingPage,
+  type PendingPiece,
+  type PendingPlace,
+} from "../../store/reactions/pending_reactions.ts";
+import { readSchedule, removeSchedule } from "../../store/reactions/schedules.ts";
+import type { SagaAdvancer } from "../sagas/advance_sagas.ts";
+import { makeErrorRecord } from "../base/record_error.ts";
+
+export interface ManageParts {
+  readonly engine: Engine;
+  readonly host: Host;
+  readonly counters: Counters;
+  readonly paused: PausedReactions;
+  readonly sagas: SagaAdvancer;
+}
+
+export interface DiscardRequest {
+  readonly filter: PendingFilter;
+  /** Where an earlier call stopped. */
+  readonly start?: string;
+  readonly by: string;
+  readonly requestId: string;
+}
+
+/** How many were discarded; `next_start` is set if there may be more. */
+export interface Discarded {
+  readonly discarded: Readonly<Record<PendingKind, number>>;
+  readonly truncated: boolean;
+  readonly next_start?: string;
+}
+
+/** Limits of one call: milliseconds, and pending reactions it looks at. */
+const CALL_MS_MAX = 2_000;
+const PIECES_MAX = 10_000;
+/** Pending reactions per transaction. */
+const AT_A_TIME = 100;
+
+/** Stops all reactions of the environment; the nodes hear of it within seconds. */
+export async function pauseReactions(
+  { engine, host, paused }: ManageParts,
+  { number }: Tenant,
+  by: string,
+): Promise<void> {
+  const since = new Date(host.nowMs()).toISOString();
+  await engine.transact(async (tx) => {
+    if ((await readPause(tx, number))?.state === "paused") return;
+    savePause(tx, number, { state: "paused", since, by });
+  });
+  paused.forget();
+  await paused.ready();
+}
+
+/** Lets everything that waits go on; timers that are overdue fire late. */
+export async function resumeReactions(
+  { engine, paused }: ManageParts,
+  { number }: Tenant,
+): Promise<void> {
+  await engine.transact(async (tx) => {
+    const pause = await readPause(tx, number);
+    if (pause?.state === "paused") savePause(tx, number, { ...pause, state: "resuming" });
+  });
+  paused.forget();
+  await paused.ready();
+}
+
+/** Discards what matches the filter until nothing is left or the call has taken long enough. */
+export async function discardReactions(
+  parts: ManageParts,
+  tenant: Tenant,
+  { filter, start, by, requestId }: DiscardRequest,
+): Promise<Outcome<Discarded>> {
+  const { engine, host } = parts;
+  const discarded = { implied: 0, scheduled: 0, saga: 0 };
+  const first = start === undefined ? PENDING_SOURCES[0] : openPendingPlace(start);
+  if (first === undefined) {
+    return refuse({ kind: "bad_request", path: "start", message: "start is not of this list" });
+  }
+  let place: PendingPlace | undefined = first;
+  const pieces = openPieces(host);
+  const endMs = host.monotonicMs() + CALL_MS_MAX;
+  let looked = 0;
+  while (place !== undefined && looked < PIECES_MAX && host.monotonicMs() < endMs) {
+    await pieces.rest();
+    const at: PendingPlace = place;
+    const page: PendingPage = await engine.snapshot((tx) =>
+      listPending(tx, tenant.number, at, AT_A_TIME)
+    );
+    const found = page.pieces.filter(({ view }) => isMatch(view, filter));
+    for (let from = 0; from < found.length; from += AT_A_TIME) {
+      const some = found.slice(from, from + AT_A_TIME);
+      for (const kind of await discardSome(parts, tenant.number, some, by)) discarded[kind]++;
+    }
+    looked += page.pieces.length;
+    place = page.next;
+  }
+  await noteDiscarded(parts, tenant, discarded, { filter, by, requestId });
+  if (place === undefined) return accept({ discarded, truncated: false });
+  return accept({ discarded, truncated: true, next_start: sealPendingPlace(place) });
+}
+
+/** Discards in one transaction. Returns the kinds of those that were still there. */
+async function discardSome(
+  { engine, host, sagas }: ManageParts,
+  tenant: number,
+  some: readonly PendingPiece[],
+  by: string,
+): Promise<PendingKind[]> {
+  return await engine.transact(async (tx) => {
+    const kinds: PendingKind[] = [];
+    for (const { view, work, schedule, saga } of some) {
+      const isThere = work !== undefined
+        ? await hasEntry(tx, work.place)
+        : schedule !== undefined
+        ? await discardSchedule(tx, tenant, schedule.id)
+        : await sagas.discard(tx, tenant, saga!.instance.id, by, host.nowMs());
+      if (!isThere) continue;
+      if (work !== undefined) clearEntry(tx, work);
+      kinds.push(view.kind);
+    }
+    return kinds;
+  });
+}
+
+async function discardSchedule(tx: Transaction, tenant: number, id: string): Promise<boolean> {
+  const record = await readSchedule(tx, tenant, id);
+  if (record === undefined) return false;
+  removeSchedule(tx, tenant, record);
+  clearAside(tx, { dueMs: record.timerMs, tenant, kind: "scheduled", id });
+  return true;
+}
+
+async function noteDiscarded(
+  { engine, host, counters }: ManageParts,
+  { number }: Tenant,
+  discarded: Discarded["discarded"],
+  { filter, by, requestId }: Omit<DiscardRequest, "start">,
+): Promise<void> {
+  const count = discarded.implied + discarded.scheduled + discarded.saga;
+  if (count === 0) return;
+  const record = makeErrorRecord(host, {
+    error_type: "reactions_discarded",
+    message: `${count} pending reactions were discarded by '${by}'`,
+    context: { operation: "discard_reactions", by, ...discarded, filter: { ...filter } },
+    request_id: requestId,
+  });
+  await engine.transact((tx) => Promise.resolve(storeErrorRecord(tx, number, record)));
+  countErrors(counters, [record]);
+}

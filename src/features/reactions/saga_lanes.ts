@@ -1,0 +1,108 @@
+/**
+ * Advances the sagas of an environment in one transaction after the other. Run in parallel,
+ * sagas that wait for the same streams would only conflict. Causes that arrive meanwhile share
+ * the next transaction.
+ */
+
+import type { OutboxWork } from "../../domain/reaction/outbox_entry.ts";
+import type { SagaAdvancer, SagaCause } from "../sagas/advance_sagas.ts";
+import { isOutage } from "../../domain/outage.ts";
+
+export interface SagaLanes {
+  /**
+   * Resolves to true when everything the cause sets off is done, to false when it is left for
+   * another time. Throws outages and errors of this cause alone.
+   */
+  move(tenant: number, cause: SagaCause): Promise<boolean>;
+}
+
+/** Causes that share a transaction at most. */
+const CAUSES_MAX = 100;
+/**
+ * Consecutive transactions for one cause that concerns very many sagas. After that the workers
+ * continue with it.
+ */
+const TURNS_MAX = 20;
+
+interface Waiting {
+  readonly cause: SagaCause;
+  readonly resolve: (isDone: boolean) => void;
+  readonly reject: (error: unknown) => void;
+  turns: number;
+}
+
+/** `follow` processes what the sagas' own events have left in the outbox. */
+export function openSagaLanes(
+  sagas: SagaAdvancer,
+  ownWaitMs: (tenant: number) => number,
+  follow: (works: readonly OutboxWork[]) => Promise<void>,
+): SagaLanes {
+  const lanes = new Map<number, Waiting[]>();
+
+  function move(tenant: number, cause: SagaCause): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      const waiting: Waiting = { cause, resolve, reject, turns: 0 };
+      const lane = lanes.get(tenant);
+      if (lane !== undefined) return void lane.push(waiting);
+      const opened = [waiting];
+      lanes.set(tenant, opened);
+      run(tenant, opened);
+    });
+  }
+
+  async function run(tenant: number, lane: Waiting[]): Promise<void> {
+    // Causes of the same turn join this one.
+    await Promise.resolve();
+    while (lane.length > 0) {
+      const left = await moveBatch(tenant, lane.splice(0, CAUSES_MAX));
+      lane.unshift(...left);
+    }
+    lanes.delete(tenant);
+  }
+
+  /** Returns the causes that did not fit. Never throws. */
+  async function moveBatch(tenant: number, batch: readonly Waiting[]): Promise<Waiting[]> {
+    const waitMs = ownWaitMs(tenant);
+    try {
+      const causes = batch.map(({ cause }) => cause);
+      const { done, outbox } = await sagas.advance(tenant, causes, waitMs);
+      const following = waitMs > 0 && outbox.length > 0 ? follow(outbox) : Promise.resolve();
+      for (const { resolve, reject } of batch.slice(0, done)) {
+        following.then(() => resolve(true), reject);
+      }
+      // If nobody awaits it, the workers find what an outage has left.
+      following.catch(() => {});
+      const [first, ...rest] = batch.slice(done);
+      if (first === undefined || done > 0 || mayGoOn(first)) return batch.slice(done);
+      first.resolve(false);
+      return rest;
+    } catch (error) {
+      return await moveEach(tenant, batch, error);
+    }
+  }
+
+  /** An error of one cause must not affect the others. */
+  async function moveEach(
+    tenant: number,
+    batch: readonly Waiting[],
+    error: unknown,
+  ): Promise<Waiting[]> {
+    if (batch.length === 1 || isOutage(error)) {
+      for (const { reject } of batch) reject(error);
+      return [];
+    }
+    const left: Waiting[] = [];
+    for (const waiting of batch) left.push(...await moveBatch(tenant, [waiting]));
+    return left;
+  }
+
+  return { move };
+}
+
+/**
+ * Whether a cause that is not done is tried again. Only an event is, because it is shown to a
+ * limited number of sagas at a time; a timer that is not done is not due.
+ */
+function mayGoOn(waiting: Waiting): boolean {
+  return waiting.cause.kind === "event" && ++waiting.turns < TURNS_MAX;
+}

@@ -1,0 +1,188 @@
+/**
+ * Deploys a spec: compiles it, compares it with the current one and makes it current. See
+ * docs/reference/specs.md.
+ *
+ * Compiling and comparing run in time slices before the transaction. The transaction switches
+ * only if the spec that was compared is still current, so two concurrent deploys cannot both
+ * pass against the same predecessor.
+ */
+
+import { limits } from "../../domain/limits.ts";
+import { runInPieces } from "../../domain/fairness/pieces.ts";
+import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import { changesSteps, compatibilitySteps } from "../../domain/spec/compatibility.ts";
+import { eventTypesOf } from "../../domain/saga/definition.ts";
+import { bindBlobs, checkBlobs } from "../../domain/spec/bind_blobs.ts";
+import { checkListenersFor } from "../../domain/spec/listeners.ts";
+import { compileSpecSteps } from "../../domain/spec/compile.ts";
+import type { CompiledSpec } from "../../domain/spec/compiled.ts";
+import type { DeployedSpec, DeploySpecRequest } from "../../domain/spec/deployment.ts";
+import type { Tenant } from "../../domain/tenant.ts";
+import type { Host } from "../../host.ts";
+import type { Engine, ReadTransaction, Transaction } from "../../kv/engine.ts";
+import { findBlobs } from "../../store/blobs.ts";
+import { enqueueTypeRebuild } from "../../store/streams/rebuilds.ts";
+import { findCuts } from "./deploy_warnings.ts";
+import type { SpecCache } from "../base/current_spec.ts";
+import { readTenantNumber } from "../../store/access/instances.ts";
+import { openWatchedTypes, watchTypes } from "../../store/reactions/watched_types.ts";
+import { readCurrentHash, readCurrentSpec, type StoredSpec, storeSpec } from "../../store/specs.ts";
+
+/** Attempts of one deploy while other deploys keep getting in first. */
+const TRIES_MAX = 5;
+
+/**
+ * Deploying the current spec again changes nothing. A dry run reports what would happen and
+ * changes nothing either.
+ */
+export async function deploySpec(
+  engine: Engine,
+  host: Host,
+  specs: SpecCache,
+  tenant: Tenant,
+  request: DeploySpecRequest,
+  allowPrivateWebhooks = false,
+): Promise<Outcome<DeployedSpec>> {
+  if (request.force && tenant.environment === "production") {
+    const message = "force is not allowed in production: a production spec stays compatible";
+    return refuse({ kind: "forbidden", message });
+  }
+  const compiled = await specs.compile(request.spec);
+  if (!compiled.ok) return refuse({ kind: "spec_invalid", violations: compiled.violations });
+  const { spec, warnings } = compiled;
+  const { environment } = tenant;
+  const places = checkListenersFor(spec.listeners.values(), environment, allowPrivateWebhooks);
+  if (places.length > 0) return refuse({ kind: "spec_invalid", violations: places });
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    const { before, uncallable, cuts } = await engine.snapshot((tx) => readScene(tx, tenant, spec));
+    if (before?.spec_hash !== spec.hash && uncallable.length > 0) {
+      return refuse({ kind: "spec_invalid", violations: uncallable });
+    }
+    const compared = await compare(host, specs, tenant, before, spec, request);
+    if (!compared.ok) return compared;
+    const outcome = await commit(engine, host, specs, { tenant, request, spec }, compared.value);
+    if (outcome === undefined) continue;
+    if (!outcome.ok) return outcome;
+    const all = [...cuts, ...warnings].slice(0, limits.violationsMax);
+    return accept({ ...outcome.value, warnings: all });
+  }
+  throw new Error("Other specs were deployed again and again while one was");
+}
+
+/** Reads the current spec, which modules the new one could not call, and what it cuts off. */
+async function readScene(tx: ReadTransaction, tenant: Tenant, spec: CompiledSpec) {
+  const { moduleCalls } = spec;
+  const number = await readTenantNumber(tx, tenant);
+  const before = await readCurrentSpec(tx, number);
+  const blobs = await findBlobs(tx, number, moduleCalls.map(({ blob }) => blob));
+  const isSame = before === undefined || before.spec_hash === spec.hash;
+  const cuts = isSame ? [] : await findCuts(tx, number, before.spec, spec);
+  const uncallable = checkBlobs(moduleCalls, blobs).slice(0, limits.violationsMax);
+  return { before, uncallable, cuts };
+}
+
+/** How a new spec differs from the spec that was current at the time of the comparison. */
+interface Comparison {
+  readonly before: StoredSpec | undefined;
+  readonly changes: readonly string[];
+  /** Aggregate types whose fold changes. */
+  readonly changedTypes: readonly string[];
+}
+
+/** Runs in time slices and outside any transaction, because the documents may be large. */
+async function compare(
+  host: Host,
+  specs: SpecCache,
+  { number }: Tenant,
+  before: StoredSpec | undefined,
+  spec: CompiledSpec,
+  { force }: DeploySpecRequest,
+): Promise<Outcome<Comparison>> {
+  if (before?.spec_hash === spec.hash) return accept({ before, changes: [], changedTypes: [] });
+  const violations = before === undefined || force
+    ? []
+    : await runInPieces(compatibilitySteps(before.spec, spec.document), host);
+  if (violations.length > 0) return refuse({ kind: "spec_incompatible", violations });
+  const changes = await runInPieces(changesSteps(before?.spec, spec.document), host);
+  if (before === undefined) return accept({ before, changes, changedTypes: [] });
+  let old = specs.known(number, before.spec_hash);
+  if (old === undefined) {
+    // Compiling fails only if an earlier version of the service accepted a spec that this one
+    // refuses.
+    const compiled = await runInPieces(compileSpecSteps(before.spec, "store"), host);
+    if (compiled.ok) old = compiled.spec;
+  }
+  return accept({ before, changes, changedTypes: changedTypes(old, spec) });
+}
+
+interface Deploy {
+  readonly tenant: Tenant;
+  readonly request: DeploySpecRequest;
+  readonly spec: CompiledSpec;
+}
+
+/** Returns undefined if another spec has become current since the comparison. */
+async function commit(
+  engine: Engine,
+  host: Host,
+  specs: SpecCache,
+  { tenant, request, spec: unbound }: Deploy,
+  { before, changes, changedTypes }: Comparison,
+): Promise<Outcome<Omit<DeployedSpec, "warnings">> | undefined> {
+  const references = unbound.moduleCalls.map(({ blob }) => blob);
+  const created_at = new Date(host.nowMs()).toISOString();
+  const outcome = await engine.transact(async (tx) => {
+    const number = await readTenantNumber(tx, tenant);
+    if (await readCurrentHash(tx, number) !== (before?.spec_hash ?? "")) return undefined;
+    if (before?.spec_hash === unbound.hash) {
+      return accept({ ...describe(before, []), spec: unbound });
+    }
+    const blobs = await findBlobs(tx, number, references);
+    const uncallable = checkBlobs(unbound.moduleCalls, blobs).slice(0, limits.violationsMax);
+    if (uncallable.length > 0) return refuse({ kind: "spec_invalid", violations: uncallable });
+    const spec = bindBlobs(unbound, blobs);
+    const version = (before?.version ?? 0) + 1;
+    const next = { version, spec_hash: spec.hash, created_at, spec: spec.document };
+    if (!request.dryRun) {
+      storeSpec(tx, number, next);
+      await showToSagas(tx, number, spec);
+      for (const type of changedTypes) enqueueTypeRebuild(tx, number, type);
+    }
+    return accept({ ...describe(next, changes), spec });
+  }).catch((error) => {
+    // The commit may have landed although its reply was lost.
+    specs.forget(tenant.number);
+    throw error;
+  });
+  if (!outcome?.ok) return outcome;
+  const { spec, ...deployed } = outcome.value;
+  if (!request.dryRun) specs.learn(tenant.number, spec);
+  return accept(deployed);
+}
+
+function describe(
+  { spec_hash, version }: StoredSpec,
+  changes: readonly string[],
+): Omit<DeployedSpec, "warnings"> {
+  return { spec_hash, version, changes };
+}
+
+/** From this commit on, events that start a saga or end a saga's wait go to the outbox. */
+export async function showToSagas(tx: Transaction, tenant: number, spec: CompiledSpec) {
+  if (spec.sagas.size === 0) return;
+  const types = [...spec.sagas.values()].flatMap(eventTypesOf);
+  const sagas = types.map(({ aggregateType, eventType }) => `${aggregateType}.${eventType}`);
+  watchTypes(tx, tenant, await openWatchedTypes().read(tx, tenant), { sagas });
+}
+
+/** Types that the background rebuilds: those newly cached or folded differently. */
+function changedTypes(before: CompiledSpec | undefined, after: CompiledSpec): string[] {
+  const changed: string[] = [];
+  for (const { name, cached, definitionHash } of after.aggregateTypes.values()) {
+    const old = before?.aggregateTypes.get(name);
+    // A type that was absent or not cached has no snapshots, or only old ones of earlier
+    // streams.
+    if (cached && !(old?.cached && old.definitionHash === definitionHash)) changed.push(name);
+  }
+  return changed;
+}

@@ -1,0 +1,175 @@
+/**
+ * Folds events with the handlers of an aggregate type.
+ *
+ * Handlers in the spec's own language run here as long as that fits into one time slice,
+ * otherwise in a compute process. Handlers that are modules run in the module processes.
+ */
+
+import { Buffer } from "node:buffer";
+import { newBudget, PIECE_UNITS } from "../../domain/budget.ts";
+import type { StoredEvent } from "../../domain/event.ts";
+import { fold } from "../../domain/handler/fold.ts";
+import { encodeState } from "../../domain/handler/state_text.ts";
+import type { JsonObject } from "../../domain/json.ts";
+import { limits } from "../../domain/limits.ts";
+import { accept, type Outcome, type Refusal, refuse } from "../../domain/refusal.ts";
+import type { CompiledAggregateType } from "../../domain/spec/compiled.ts";
+import type { StreamKey } from "../../domain/stream_key.ts";
+import type { CallPurpose } from "../../domain/wasm/trace.ts";
+import type { ComputeRunner } from "./run_compute.ts";
+import type { ModuleEvent, ModuleRunner } from "../modules/run_modules.ts";
+
+/** Events, and beside them the texts that they were decoded from. */
+export interface FoldEvents {
+  readonly events: readonly StoredEvent[];
+  readonly stored: readonly { readonly raw: string }[];
+}
+
+export type Folded =
+  | { readonly ok: true }
+  /** `index`: the position of the event among those taken, if it is known. */
+  | { readonly ok: false; readonly refusal: Refusal; readonly index?: number };
+
+/** A fold in progress. After a refusal it must not be used. */
+export interface Folding {
+  take(events: FoldEvents): Promise<Folded>;
+  /** The state as JSON text; refused if it is larger than a state may be. */
+  stateJson(): Outcome<string>;
+}
+
+/** Runs the handlers that do not run in this thread. */
+export interface HandlerRunners {
+  readonly modules: ModuleRunner;
+  readonly compute: ComputeRunner;
+}
+
+/** The largest base state and the largest input of events that are folded in this thread. */
+export const STATE_CHARACTERS_HERE_MAX = 256 * 1024;
+export const EVENT_BYTES_HERE_MAX = 1024 * 1024;
+
+const FOLDED: Folded = { ok: true };
+
+/** A fold in this thread that may take at most one time slice. */
+export interface QuickFold {
+  /** Undefined if it would take longer; a process must then fold from the beginning. */
+  take(events: readonly StoredEvent[]): Outcome<JsonObject> | undefined;
+  stateJson(): Outcome<string>;
+}
+
+/** `base`: at most {@link STATE_CHARACTERS_HERE_MAX} characters; undefined: the empty state. */
+export function openQuickFold(
+  { handlers }: CompiledAggregateType,
+  base: string | undefined,
+): QuickFold {
+  const budget = newBudget(PIECE_UNITS);
+  let state: JsonObject = base === undefined ? {} : JSON.parse(base);
+  return {
+    take(events) {
+      const folded = fold(handlers, state, events, budget);
+      if (folded.ok) state = folded.value;
+      else if (budget.left < 0) return undefined;
+      return folded;
+    },
+    stateJson: () => encodeState(state),
+  };
+}
+
+/**
+ * Begins a fold of a type that has modules. `base`: the initial state; undefined: the empty
+ * one.
+ */
+export function beginFold(
+  { modules, compute }: HandlerRunners,
+  tenant: number,
+  stream: StreamKey,
+  type: CompiledAggregateType,
+  base: string | undefined,
+  purpose: CallPurpose,
+): Folding {
+  const { wasmHandlers, handlers, blobs } = type;
+  let text = base ?? "{}";
+
+  async function takeHere(events: readonly StoredEvent[], texts: readonly string[]) {
+    const folded = foldQuickly(type, text, events) ??
+      await compute.fold(tenant, {
+        stream,
+        type,
+        base: text,
+        events: async function* () {
+          yield texts;
+        },
+        bytes: texts.reduce((sum, each) => sum + Buffer.byteLength(each), 0),
+      });
+    if (!folded.ok) return folded;
+    text = folded.value;
+    return FOLDED;
+  }
+
+  async function takeThere(events: readonly ModuleEvent[]): Promise<Folded> {
+    const folded = await modules.fold(tenant, purpose, blobs, text, events);
+    if (!folded.ok) return { ok: false, refusal: folded.refusal, index: folded.eventIndex };
+    text = folded.value;
+    return FOLDED;
+  }
+
+  async function take({ events, stored }: FoldEvents): Promise<Folded> {
+    // Events without a handler do not split a run.
+    const handled = events.map((event, index) => {
+      return { event, raw: stored[index]!.raw, index, call: wasmHandlers.get(event.type) };
+    }).filter(({ event, call }) => call !== undefined || handlers.has(event.type));
+    for (let at = 0, end = 0; at < handled.length; at = end) {
+      const isThere = handled[at]!.call !== undefined;
+      while (end < handled.length && (handled[end]!.call !== undefined) === isThere) end++;
+      const run = handled.slice(at, end);
+      const folded: Folded = isThere
+        ? await takeThere(run.map(({ event: { type }, raw, call }) => ({ call: call!, type, raw })))
+        : await takeHere(run.map(({ event }) => event), run.map(({ raw }) => raw));
+      if (folded.ok) continue;
+      const { refusal, index } = folded;
+      return index === undefined ? folded : { ok: false, ...describe(refusal, run[index]!) };
+    }
+    return FOLDED;
+  }
+
+  return { take, stateJson: () => accept(text) };
+}
+
+/** Undefined if it takes more than one time slice. */
+function foldQuickly(
+  type: CompiledAggregateType,
+  base: string,
+  events: readonly StoredEvent[],
+): Outcome<string> | undefined {
+  if (base.length > STATE_CHARACTERS_HERE_MAX) return undefined;
+  const quick = openQuickFold(type, base);
+  const folded = quick.take(events);
+  return folded?.ok ? quick.stateJson() : folded;
+}
+
+/** Folds events of a type without modules at once; refused if it takes more than one time slice. */
+export function foldAtOnce(
+  { handlers }: CompiledAggregateType,
+  base: string | undefined,
+  events: readonly StoredEvent[],
+): Outcome<{ readonly state: JsonObject; readonly stateJson: string }> {
+  const before: JsonObject = base === undefined ? {} : JSON.parse(base);
+  const folded = fold(handlers, before, events, newBudget(PIECE_UNITS));
+  if (!folded.ok) return folded;
+  const state = folded.value;
+  const text = encodeState(state);
+  return text.ok ? accept({ state, stateJson: text.value }) : text;
+}
+
+/** Adds the event at which a module was stopped. */
+function describe(refusal: Refusal, { event, index }: { event: StoredEvent; index: number }) {
+  if (refusal.kind !== "module_failed") return { refusal, index };
+  const { key: event_key, type: event_type } = event;
+  return { refusal: { ...refusal, context: { ...refusal.context, event_key, event_type } }, index };
+}
+
+/** The refusal if modules took longer than one request may. */
+export function refuseSlowModules(bytes: number) {
+  const message = `The WebAssembly handlers took more than the ${limits.wasmRequestMsMax} ms of ` +
+    "one request. What a read has folded is kept: the next one goes on there";
+  return refuse({ kind: "fold_budget_exceeded", message, bytes, limit: limits.foldBytesMax });
+}

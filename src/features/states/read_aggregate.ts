@@ -1,0 +1,361 @@
+/**
+ * Reads the state of one aggregate: cached, synchronous, or as of a time, within the fold
+ * budget.
+ *
+ * See docs/reference/reading.md.
+ */
+
+import { count, type Counters, newCounters } from "../../domain/measures/counters.ts";
+import type { StoredEvent } from "../../domain/event.ts";
+import { limits } from "../../domain/limits.ts";
+import type { AggregateView, ReadAggregateRequest } from "../../domain/reading.ts";
+import { openPieces } from "../../domain/fairness/pieces.ts";
+import { accept, type Outcome, type Refusal, refuse } from "../../domain/refusal.ts";
+import type { CompiledAggregateType } from "../../domain/spec/compiled.ts";
+import type { StreamKey } from "../../domain/stream_key.ts";
+import type { Tenant } from "../../domain/tenant.ts";
+import type { Host } from "../../host.ts";
+import type { Engine } from "../../kv/engine.ts";
+import { loadSnapshot } from "../../store/streams/snapshots.ts";
+import type { SpecCache } from "../base/current_spec.ts";
+import type { StreamHead } from "../../store/streams/stream_head.ts";
+import { readHead } from "../../store/streams/streams.ts";
+import {
+  bytesToFold,
+  type FoldedState,
+  foldInSteps,
+  foldStream,
+  type FoldWork,
+  refuseBudget,
+  shareFolds,
+  wasRewritten,
+} from "./fold_stream.ts";
+import { type HandlerRunners, refuseSlowModules } from "./fold_steps.ts";
+import { locateStream } from "../base/locate_stream.ts";
+import { openSmallReader, type SmallReader } from "./read_small.ts";
+import type { ComputeRunner } from "./run_compute.ts";
+import type { CachedState, StateCache } from "./state_cache.ts";
+
+/** How often a read restarts because its stream was rewritten meanwhile. */
+const RESTARTS_MAX = 5;
+/** Shorter states are returned without a version: comparing their text is just as fast. */
+const VERSIONED_CHARACTERS_MIN = 64 * 1024;
+const VERSION_HASH_CHARACTERS = 16;
+/** A state deserves a snapshot this many stored bytes after its base, or its own size if larger. */
+const SNAPSHOT_BYTES_MIN = 64 * 1024;
+
+export interface AggregateReader {
+  /** Runs heavy folds, and computes projection rows from heavy states. */
+  readonly compute: ComputeRunner;
+  readAggregate(tenant: Tenant, request: ReadAggregateRequest): Promise<Outcome<AggregateView>>;
+  /** The state of one stream, reading at most `bytesMax` of events; undefined without events. */
+  readState(
+    tenant: number,
+    stream: StreamKey,
+    type: CompiledAggregateType,
+    options: { readonly synchronous: boolean; readonly bytesMax: number },
+  ): Promise<Outcome<StateRead | undefined>>;
+  /** The same, with the head that the state belongs to; without events, the empty state. */
+  readFolded(
+    tenant: number,
+    stream: StreamKey,
+    type: CompiledAggregateType,
+    options: { readonly synchronous: boolean; readonly bytesMax: number },
+  ): Promise<Outcome<FoldRead>>;
+  /** The same within the caller's transaction, if it takes little. */
+  readonly readSmall: SmallReader;
+  /**
+   * Caches the state after a write, so that the next read begins with it. `before` is the state
+   * that the write began with.
+   */
+  keepState(
+    tenant: number,
+    stream: StreamKey,
+    type: CompiledAggregateType,
+    before: FoldedState,
+    state: FoldedState,
+  ): void;
+}
+
+export interface FoldRead {
+  readonly head: StreamHead;
+  readonly stateJson: string;
+  readonly bytesRead: number;
+}
+
+export interface StateRead {
+  readonly view: AggregateView;
+  /** The stored bytes of events that were read for it. */
+  readonly bytesRead: number;
+}
+
+/** `onSnapshotDue` receives states that background work may store; it must not block. */
+export function createAggregateReader(
+  engine: Engine,
+  host: Host,
+  specs: SpecCache,
+  cache: StateCache,
+  onSnapshotDue: (tenant: number, stream: StreamKey, foldHash: string, state: FoldedState) => void,
+  runners: HandlerRunners,
+  counters: Counters = newCounters(),
+): AggregateReader {
+  const tools = { engine, host, ...runners };
+  const foldShared = shareFolds(tools);
+  const loading = new Map<string, ReturnType<typeof loadSnapshot>>();
+
+  async function readAggregate(
+    tenant: Tenant,
+    request: ReadAggregateRequest,
+  ): Promise<Outcome<AggregateView>> {
+    const spec = await specs.current(tenant.number);
+    const located = locateStream(spec, request.aggregateType, request.id);
+    if (!located.ok) return located;
+    const { type, key, singleton } = located.value;
+    const { synchronous, atSeconds } = request;
+    const bytesMax = limits.foldBytesMax;
+    const read = atSeconds === undefined
+      ? await readState(tenant.number, key, type, { synchronous, bytesMax })
+      : await readStateAt(tenant.number, key, type, atSeconds);
+    if (!read.ok) return read;
+    if (read.value !== undefined) return accept(read.value.view);
+    return singleton ? accept(EMPTY_SINGLETON) : refuse({ kind: "aggregate_missing" });
+  }
+
+  async function readState(
+    ...[tenant, stream, type, options]: Parameters<AggregateReader["readState"]>
+  ): Promise<Outcome<StateRead | undefined>> {
+    const cached = findCached(tenant, stream, type, options);
+    const unchanged = cached && viewUnchanged(cached, type.foldHash);
+    if (unchanged !== undefined) return accept({ view: unchanged, bytesRead: 0 });
+    const version = engine.durableVersion?.();
+    const read = await foldFrom(cached, tenant, stream, type, options);
+    if (!read.ok) return read;
+    const { head, stateJson, bytesRead } = read.value;
+    if (head.length === 0) return accept(undefined);
+    if (cached !== undefined) noteSeen(cached, head, version);
+    return accept({ view: viewOf(stateJson, head, type.foldHash), bytesRead });
+  }
+
+  async function readFolded(
+    ...[tenant, stream, type, options]: Parameters<AggregateReader["readFolded"]>
+  ): Promise<Outcome<FoldRead>> {
+    const cached = findCached(tenant, stream, type, options);
+    return await foldFrom(cached, tenant, stream, type, options);
+  }
+
+  async function foldFrom(
+    cached: CachedState | undefined,
+    ...[tenant, stream, type, options]: Parameters<AggregateReader["readFolded"]>
+  ): Promise<Outcome<FoldRead>> {
+    const { synchronous, bytesMax } = options;
+    const caching = type.cached && !synchronous;
+    return await untilUnmoved(async () => {
+      const head = await engine.snapshot((tx) => readHead(tx, tenant, stream));
+      if (head.length === 0) return accept(foldRead(head, "{}", 0));
+      const base = caching
+        ? usableOf(cached ?? cache.get(tenant, stream, type.foldHash), head) ??
+          await findStored(tenant, stream, type.foldHash, head)
+        : undefined;
+      if (base === undefined) count(counters.stateReads, "events");
+      if (base?.length === head.length) return accept(foldRead(head, base.stateJson, 0));
+      const work: FoldWork = { tenant, stream, type, head, base };
+      const bytes = bytesToFold(work);
+      if (bytes > bytesMax) return refuseBudget(bytes, bytesMax, synchronous);
+      const name = { tenant, stream, foldHash: type.foldHash, generation: head.generation };
+      const fold = { ...name, from: base?.length ?? 0, to: head.length };
+      const known = cache.refusal(fold);
+      if (known !== undefined) return refuse(known);
+      const folded = await (caching
+        ? foldShared(work, (part) =>
+          remember(work, part))
+        : foldStream(tools, work));
+      if (folded === undefined) return undefined;
+      if (!folded.ok) {
+        // A module's result may depend on the moment, so its refusals are not cached.
+        if (type.wasmHandlers.size === 0 && isFinal(folded.refusal)) {
+          cache.refuse(fold, folded.refusal);
+        }
+        return folded;
+      }
+      if (caching) remember(work, folded.value);
+      return accept(foldRead(head, folded.value.stateJson, bytes));
+    });
+  }
+
+  function findCached(
+    ...[tenant, stream, type, { synchronous }]: Parameters<AggregateReader["readFolded"]>
+  ): CachedState | undefined {
+    return type.cached && !synchronous ? cache.get(tenant, stream, type.foldHash) : undefined;
+  }
+
+  /** The cached state, if nothing has been written to the store since it was found complete. */
+  function viewUnchanged(
+    { seen, stateJson, length, generation }: CachedState,
+    foldHash: string,
+  ): AggregateView | undefined {
+    if (seen === undefined || seen.version !== engine.durableVersion?.()) return undefined;
+    count(counters.stateReads, "memory");
+    return viewOf(stateJson, { ...seen, length, generation }, foldHash);
+  }
+
+  /**
+   * Marks a cached state as complete. `version`: the store's version before the head was read;
+   * the state is marked only if the store still has it.
+   */
+  function noteSeen(cached: CachedState, head: StreamHead, version: number | undefined): void {
+    if (version === undefined || version !== engine.durableVersion?.()) return;
+    if (cached.length !== head.length || !isUsable(cached, head)) return;
+    cached.seen = { version, createdAt: head.createdAt, updatedAt: head.updatedAt };
+  }
+
+  /** Caches a folded state for the next read. */
+  function remember({ tenant, stream, type, base }: FoldWork, state: FoldedState): void {
+    cache.set(tenant, stream, type.foldHash, state);
+    const bytes = state.bytes - (base?.bytes ?? 0);
+    if (bytes < Math.max(SNAPSHOT_BYTES_MIN, state.stateJson.length)) return;
+    onSnapshotDue(tenant, stream, type.foldHash, state);
+  }
+
+  function keepState(
+    ...[tenant, stream, type, before, { length, bytes, generation, stateJson }]: Parameters<
+      AggregateReader["keepState"]
+    >
+  ): void {
+    if (!type.cached) return;
+    const state = { length, bytes, generation, stateJson };
+    cache.set(tenant, stream, type.foldHash, state);
+    // Writes arrive one at a time: ask for a snapshot each time they pass another `size` bytes.
+    const size = Math.max(SNAPSHOT_BYTES_MIN, stateJson.length);
+    if (Math.floor(bytes / size) === Math.floor(before.bytes / size)) return;
+    onSnapshotDue(tenant, stream, type.foldHash, state);
+  }
+
+  /** The cached state, if it belongs to this stream's generation and is not ahead of the head. */
+  function usableOf(cached: CachedState | undefined, head: StreamHead): CachedState | undefined {
+    if (cached === undefined || !isUsable(cached, head)) return undefined;
+    count(counters.stateReads, "memory");
+    return cached;
+  }
+
+  /** Concurrent requests for one snapshot share a load, which may take long. */
+  function loadShared(tenant: number, stream: StreamKey, foldHash: string) {
+    const name = `${tenant}/${stream}/${foldHash}`;
+    let load = loading.get(name);
+    if (load === undefined) {
+      load = loadSnapshot(engine, tenant, stream, foldHash, openPieces(host).rest)
+        .finally(() => loading.delete(name));
+      loading.set(name, load);
+    }
+    return load;
+  }
+
+  /** The newest usable snapshot in the store. */
+  async function findStored(
+    tenant: number,
+    stream: StreamKey,
+    foldHash: string,
+    head: StreamHead,
+  ): Promise<FoldedState | undefined> {
+    // Only a stream that has once reached this size can have a snapshot.
+    if (head.bytes < SNAPSHOT_BYTES_MIN) return undefined;
+    const stored = await loadShared(tenant, stream, foldHash);
+    if (stored === undefined || !isUsable(stored, head)) return undefined;
+    count(counters.stateReads, "snapshot");
+    return stored;
+  }
+
+  /** Folds the events with a timestamp up to `atSeconds`, in stream order from the first one. */
+  async function readStateAt(
+    tenant: number,
+    stream: StreamKey,
+    type: CompiledAggregateType,
+    atSeconds: number,
+  ): Promise<Outcome<StateRead | undefined>> {
+    return await untilUnmoved(async () => {
+      const head = await engine.snapshot((tx) => readHead(tx, tenant, stream));
+      if (head.bytes > limits.foldBytesMax) {
+        return refuseBudget(head.bytes, limits.foldBytesMax, true);
+      }
+      let seen = { length: 0, createdAt: 0, updatedAt: 0 };
+      const work: FoldWork = { tenant, stream, type, head, base: undefined };
+      function isWanted({ metadata: { timestamp } }: StoredEvent): boolean {
+        if (timestamp > atSeconds) return false;
+        const createdAt = seen.length === 0 ? timestamp : seen.createdAt;
+        seen = { length: seen.length + 1, createdAt, updatedAt: timestamp };
+        return true;
+      }
+      function filter() {
+        seen = { length: 0, createdAt: 0, updatedAt: 0 };
+        return isWanted;
+      }
+      const endMs = host.monotonicMs() + limits.wasmRequestMsMax;
+      const options = { purpose: "read", filter } as const;
+      let dataJson: Outcome<string> = accept("{}");
+      for await (const step of foldInSteps(tools, work, options)) {
+        if (!step.ok) return step;
+        const { length, stateJson } = step.value;
+        if (length === head.length) dataJson = stateJson();
+        else if (type.wasmHandlers.size > 0 && host.monotonicMs() > endMs) {
+          return refuseSlowModules(head.bytes);
+        }
+      }
+      if (await wasRewritten(engine, tenant, stream, head)) return undefined;
+      if (seen.length === 0) return accept(undefined);
+      if (!dataJson.ok) return dataJson;
+      return accept({ view: { dataJson: dataJson.value, ...seen }, bytesRead: head.bytes });
+    });
+  }
+
+  const readSmall = openSmallReader(cache, counters);
+  const { compute } = runners;
+  return { compute, readAggregate, readState, readFolded, readSmall, keepState };
+}
+
+/** A singleton without events reads as an empty object. See docs/reference/reading.md. */
+const EMPTY_SINGLETON: AggregateView = {
+  dataJson: "{}",
+  length: 0,
+  createdAt: null,
+  updatedAt: null,
+};
+
+/** A state as returned to callers; long ones carry a version. */
+function viewOf(
+  dataJson: string,
+  { length, createdAt, updatedAt, generation }: Pick<
+    StreamHead,
+    "length" | "createdAt" | "updatedAt" | "generation"
+  >,
+  foldHash: string,
+): AggregateView {
+  if (dataJson.length < VERSIONED_CHARACTERS_MIN) {
+    return { dataJson, length, createdAt, updatedAt };
+  }
+  const version = `${foldHash.slice(0, VERSION_HASH_CHARACTERS)}-${generation}-${length}`;
+  return { dataJson, length, createdAt, updatedAt, version };
+}
+
+function foldRead(head: StreamHead, stateJson: string, bytesRead: number): FoldRead {
+  return { head, stateJson, bytesRead };
+}
+
+/** Whether the same fold would be refused again. */
+function isFinal(refusal: Refusal): boolean {
+  return refusal.kind === "fold_budget_exceeded" && refusal.isOfTheMoment === undefined;
+}
+
+function isUsable(state: FoldedState, head: StreamHead): boolean {
+  return state.generation === head.generation && state.length <= head.length;
+}
+
+/**
+ * Repeats `attempt` while it returns undefined, which means that the stream was rewritten
+ * meanwhile.
+ */
+async function untilUnmoved<T>(attempt: () => Promise<T | undefined>): Promise<T> {
+  for (let tries = 0; tries < RESTARTS_MAX; tries++) {
+    const result = await attempt();
+    if (result !== undefined) return result;
+  }
+  throw new Error("The stream was rewritten again and again while it was read");
+}

@@ -1,0 +1,100 @@
+/** Reads one page of a stream's events, always oldest first. See docs/reference/reading.md. */
+
+import { eventId, parseEventId } from "../../domain/event.ts";
+import { limits } from "../../domain/limits.ts";
+import type { EventPage, ReadEventsRequest } from "../../domain/reading.ts";
+import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import type { StreamKey } from "../../domain/stream_key.ts";
+import type { Tenant } from "../../domain/tenant.ts";
+import type { Engine, ReadTransaction } from "../../kv/engine.ts";
+import type { SpecCache } from "../base/current_spec.ts";
+import {
+  type IndexedEvent,
+  readEvents,
+  readEventsBackwards,
+} from "../../store/streams/stream_events.ts";
+import { readHead } from "../../store/streams/streams.ts";
+import { locateStream } from "../base/locate_stream.ts";
+
+export async function readEventPage(
+  engine: Engine,
+  specs: SpecCache,
+  tenant: Tenant,
+  request: ReadEventsRequest,
+): Promise<Outcome<EventPage>> {
+  const spec = await specs.current(tenant.number);
+  const located = locateStream(spec, request.aggregateType, request.id);
+  if (!located.ok) return located;
+  const start = request.start === undefined ? undefined : parseEventId(request.start);
+  if (request.start !== undefined && start === undefined) {
+    const message = "start must be the id of an event, as a listing gives it";
+    return refuse({ kind: "bad_request", message, path: "start" });
+  }
+  const asked = request.count ?? limits.eventsPageDefault;
+  const count = Math.min(asked, limits.eventsPageMax);
+  const { key } = located.value;
+  const page = await engine.snapshot((tx) =>
+    request.direction === "forwards"
+      ? pageForwards(tx, tenant.number, key, count, start)
+      : pageBackwards(tx, tenant.number, key, count, start)
+  );
+  return accept({ ...page, countLimit: count, countClamped: count < asked });
+}
+
+type Page = Pick<EventPage, "entries" | "truncated" | "truncatedBy" | "nextStart">;
+
+async function pageForwards(
+  tx: ReadTransaction,
+  tenant: number,
+  key: StreamKey,
+  count: number,
+  start: number | undefined,
+): Promise<Page> {
+  const { length, generation } = await readHead(tx, tenant, key);
+  const from = start === undefined ? 0 : start + 1;
+  const to = Math.min(length, from + count);
+  const window = { from, to, bytesMax: limits.pageBytesMax, generation };
+  const events = withinCeiling(await readEvents(tx, tenant, key, window));
+  const last = events.at(-1);
+  return page(events, last !== undefined && last.index < length - 1, last, count);
+}
+
+async function pageBackwards(
+  tx: ReadTransaction,
+  tenant: number,
+  key: StreamKey,
+  count: number,
+  start: number | undefined,
+): Promise<Page> {
+  const { length, generation } = await readHead(tx, tenant, key);
+  const to = Math.min(length, start ?? length);
+  const from = Math.max(0, to - count);
+  const window = { from, to, bytesMax: limits.pageBytesMax, generation };
+  const newestFirst = (await readEventsBackwards(tx, tenant, key, window)).reverse();
+  const events = withinCeiling(newestFirst).reverse();
+  const first = events[0];
+  return page(events, first !== undefined && first.index > 0, first, count);
+}
+
+/** As many leading events as the page size allows, and at least one. */
+function withinCeiling(events: readonly IndexedEvent[]): IndexedEvent[] {
+  let bytes = 0;
+  const end = events.findIndex((event, index) => {
+    bytes += event.bytes;
+    return index > 0 && bytes > limits.pageBytesMax;
+  });
+  return end === -1 ? [...events] : events.slice(0, end);
+}
+
+/** `edge` is the event after which the next page continues. */
+function page(
+  events: readonly IndexedEvent[],
+  truncated: boolean,
+  edge: IndexedEvent | undefined,
+  count: number,
+): Page {
+  const entries = events.map(({ index, hash, raw }) => ({ id: eventId(index), hash, raw }));
+  if (!truncated) return { entries, truncated };
+  const truncatedBy = events.length === count ? "count" : "bytes";
+  return { entries, truncated, truncatedBy, nextStart: eventId(edge!.index) };
+}

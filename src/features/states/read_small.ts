@@ -1,0 +1,94 @@
+/**
+ * Reads small states within the caller's transaction.
+ *
+ * All states read in one transaction belong to the same moment, and none costs a transaction of its
+ * own. A state comes from memory and the few events since. Longer folds are left to
+ * `read_aggregate.ts`, which yields to other work.
+ */
+
+import { count, type Counters } from "../../domain/measures/counters.ts";
+import { decodeEvent } from "../../domain/event.ts";
+import type { JsonObject } from "../../domain/json.ts";
+import type { CompiledAggregateType } from "../../domain/spec/compiled.ts";
+import type { StreamKey } from "../../domain/stream_key.ts";
+import type { ReadTransaction } from "../../kv/engine.ts";
+import type { StreamHead } from "../../store/streams/stream_head.ts";
+import { readEvents } from "../../store/streams/stream_events.ts";
+import { readHead } from "../../store/streams/streams.ts";
+import { foldAtOnce } from "./fold_steps.ts";
+import type { FoldedState } from "./fold_stream.ts";
+import type { StateCache } from "./state_cache.ts";
+
+export interface SmallRead {
+  readonly head: StreamHead;
+  /** Null without events. The caller owns the object. */
+  readonly state: JsonObject | null;
+}
+
+export interface SmallReadOptions {
+  /** Whether to cache the folded state for the next read. */
+  readonly remembers: boolean;
+}
+
+/** Undefined if the fold would take long or fail; `readFolded` deals with both. */
+export type SmallReader = (
+  tx: ReadTransaction,
+  tenant: number,
+  stream: StreamKey,
+  type: CompiledAggregateType,
+  options: SmallReadOptions,
+) => Promise<SmallRead | undefined>;
+
+/** The stored bytes of events folded here; as many as other folds take at a time. */
+const EVENT_BYTES_MAX = 64 * 1024;
+/** The length of a base state, in characters. */
+const STATE_CHARACTERS_MAX = 64 * 1024;
+/** The size of the segments read for those events, with the data stored beside small events. */
+const READ_BYTES_MAX = 1024 * 1024;
+
+export function openSmallReader(cache: StateCache, counters: Counters): SmallReader {
+  return async function readSmall(tx, tenant, stream, type, { remembers }) {
+    const head = await readHead(tx, tenant, stream);
+    if (head.length === 0) return { head, state: null };
+    const base = findBase(tenant, stream, type, head);
+    if (isLong(type, head, base)) return undefined;
+    if (base?.length === head.length) {
+      count(counters.stateReads, "memory");
+      return { head, state: JSON.parse(base.stateJson) };
+    }
+    const from = base?.length ?? 0;
+    const { length: to, generation } = head;
+    const window = { from, to, bytesMax: READ_BYTES_MAX, generation };
+    const stored = await readEvents(tx, tenant, stream, window);
+    if (stored.length < to - from) return undefined;
+    const folded = foldAtOnce(type, base?.stateJson, stored.map(({ raw }) => decodeEvent(raw)));
+    if (!folded.ok) return undefined;
+    count(counters.stateReads, base === undefined ? "events" : "memory");
+    const { state, stateJson } = folded.value;
+    if (remembers && type.cached) {
+      const { length, bytes } = head;
+      cache.set(tenant, stream, type.foldHash, { length, bytes, generation, stateJson });
+    }
+    return { head, state };
+  };
+
+  function findBase(
+    tenant: number,
+    stream: StreamKey,
+    { cached, foldHash }: CompiledAggregateType,
+    { generation, length }: StreamHead,
+  ): FoldedState | undefined {
+    const known = cached ? cache.get(tenant, stream, foldHash) : undefined;
+    return known?.generation === generation && known.length <= length ? known : undefined;
+  }
+}
+
+function isLong(
+  { wasmHandlers }: CompiledAggregateType,
+  head: StreamHead,
+  base: FoldedState | undefined,
+): boolean {
+  if (wasmHandlers.size > 0 && base?.length !== head.length) return true;
+  if (base !== undefined && base.stateJson.length > STATE_CHARACTERS_MAX) return true;
+  return head.bytes - (base?.bytes ?? 0) > EVENT_BYTES_MAX;
+}

@@ -1,0 +1,181 @@
+/**
+ * Runs work too heavy for the request thread in processes: folds and rows of projections.
+ *
+ * It names the instance that each job belongs to, and turns failed jobs into refusals.
+ */
+
+import {
+  type ComputeOutcome,
+  type ComputePool,
+  type InputPiece,
+  openComputePool,
+} from "../../compute/pool.ts";
+import { FOLD_UNITS } from "../../domain/handler/budget.ts";
+import { limits } from "../../domain/limits.ts";
+import { openPieces } from "../../domain/fairness/pieces.ts";
+import type { CompiledProjection } from "../../domain/projection/definition.ts";
+import type { RowStep } from "../../domain/projection/row.ts";
+import { accept, type Outcome, type Refusal, refuse } from "../../domain/refusal.ts";
+import type { CompiledAggregateType } from "../../domain/spec/compiled.ts";
+import type { StreamKey } from "../../domain/stream_key.ts";
+import type { Host } from "../../host.ts";
+import type { Engine } from "../../kv/engine.ts";
+import { openInstanceNames } from "../base/instance_of.ts";
+import { bytesOf, textOf } from "../base/long_text.ts";
+
+/** A fold to run in a process. */
+export interface FoldOrder {
+  readonly stream: StreamKey;
+  readonly type: CompiledAggregateType;
+  /** The initial state as JSON text; undefined: the empty one. */
+  readonly base: string | undefined;
+  /** The texts of the events in batches; each call starts again from the first event. */
+  events(): AsyncIterable<readonly string[]>;
+  /** The bytes of the events, for a refusal. */
+  readonly bytes: number;
+}
+
+/** A row to compute, with the sources known so far. */
+export interface RowOrder {
+  readonly projection: CompiledProjection;
+  readonly key: string;
+  /** States as JSON text; null for a stream without events. */
+  readonly states: ReadonlyMap<StreamKey, string | null>;
+}
+
+export interface ComputeRunner {
+  /** Returns the state as JSON text. */
+  fold(tenant: number, order: FoldOrder): Promise<Outcome<string>>;
+  /** Computes the row, or finds which further streams it needs. */
+  advanceRow(tenant: number, order: RowOrder): Promise<Outcome<RowStep>>;
+}
+
+export interface Compute extends ComputeRunner {
+  /** Ends the running jobs and processes. */
+  close(): Promise<void>;
+}
+
+export interface ComputeSettings {
+  /** The most processes; none is started before there is a job. */
+  readonly runners: number;
+  /** The package cache, if it is not in Deno's default place. */
+  readonly cacheFolder?: string;
+}
+
+const RETRY_AFTER_MS = 1_000;
+const encoder = new TextEncoder();
+
+export function openCompute(engine: Engine, host: Host, settings: ComputeSettings): Compute {
+  const pool = openComputePool({
+    ...settings,
+    onFault: (error) =>
+      host.log("error", "A process that computes could not be started", { reason: String(error) }),
+  });
+  return { ...createComputeRunner(engine, host, pool), close: pool.close };
+}
+
+export function createComputeRunner(engine: Engine, host: Host, pool: ComputePool): ComputeRunner {
+  const instanceOf = openInstanceNames(engine);
+
+  async function fold(tenant: number, order: FoldOrder): Promise<Outcome<string>> {
+    const { stream, type: { foldHash }, base, bytes } = order;
+    const outcome = await pool.run<"fold">(await instanceOf(tenant), {
+      head: { kind: "fold", foldHash, units: FOLD_UNITS, baseBytes: await countBytes(base) },
+      lane: `${tenant}/${stream}/${foldHash}`,
+      input: () => foldInput(order),
+    });
+    if (outcome.kind !== "done") return refuse(refusalOf("Folding this aggregate", outcome, bytes));
+    if (!outcome.result.ok) return outcome.result;
+    return accept(await textOf(outcome.bytes, openPieces(host).rest));
+  }
+
+  /** The length of a text in UTF-8. */
+  async function countBytes(text: string | undefined): Promise<number> {
+    if (text === undefined) return 0;
+    const pieces = openPieces(host);
+    let bytes = 0;
+    for (const slice of bytesOf(text)) {
+      bytes += slice.length;
+      await pieces.rest();
+    }
+    return bytes;
+  }
+
+  async function advanceRow(
+    tenant: number,
+    { projection, key, states }: RowOrder,
+  ): Promise<Outcome<RowStep>> {
+    const lane = `${tenant}/${projection.name}/${key}`;
+    const sizes: [StreamKey, number][] = [];
+    for (const [stream, text] of states) {
+      sizes.push([stream, text === null ? 0 : await countBytes(text)]);
+    }
+    const outcome = await pool.run<"row">(await instanceOf(tenant), {
+      head: { kind: "row", key, states: sizes },
+      lane,
+      input: () => rowInput(projection, states),
+    });
+    if (outcome.kind !== "done") return refuse(refusalOf("Computing this row", outcome, 0));
+    const { result, bytes } = outcome;
+    if (result.kind === "refused") return refuse(result.refusal);
+    if (result.kind === "wanted") return accept(result);
+    return accept({ kind: "data", data: JSON.parse(new TextDecoder().decode(bytes)) });
+  }
+
+  return { fold, advanceRow };
+}
+
+async function* foldInput({ type, base, events }: FoldOrder): AsyncGenerator<InputPiece> {
+  yield { name: "handlers", bytes: definitionsOf(type) };
+  for (const bytes of bytesOf(base ?? "")) yield { name: "base", bytes };
+  for await (const texts of events()) {
+    if (texts.length > 0) {
+      yield { name: "events", bytes: encoder.encode(`${texts.join("\n")}\n`) };
+    }
+  }
+}
+
+function* rowInput(
+  { document, types, singletons }: CompiledProjection,
+  states: RowOrder["states"],
+): Generator<InputPiece> {
+  const definition = { document, types: [...types], singletons: [...singletons] };
+  yield { name: "definition", bytes: encoder.encode(JSON.stringify(definition)) };
+  for (const text of states.values()) {
+    for (const bytes of bytesOf(text ?? "")) yield { name: "states", bytes };
+  }
+}
+
+const definitions = new WeakMap<CompiledAggregateType, Uint8Array>();
+
+function definitionsOf(type: CompiledAggregateType): Uint8Array {
+  const known = definitions.get(type);
+  if (known !== undefined) return known;
+  const bytes = encoder.encode(JSON.stringify(type.handlerDefinitions));
+  definitions.set(type, bytes);
+  return bytes;
+}
+
+/** The refusal of a job that was not done; `what` names the job. */
+function refusalOf(
+  what: string,
+  outcome: Exclude<ComputeOutcome<"fold">, { readonly kind: "done" }>,
+  bytes: number,
+): Refusal {
+  const limit = limits.foldBytesMax;
+  switch (outcome.kind) {
+    case "unavailable": {
+      const message = `${what} is too much to be done beside other requests, and its turn did ` +
+        `not come: ${outcome.reason}`;
+      return { kind: "modules_unavailable", message, retryAfterMs: RETRY_AFTER_MS };
+    }
+    case "late": {
+      const message = `${what} takes too long. ${outcome.reason}`;
+      return { kind: "fold_budget_exceeded", message, bytes, limit, isOfTheMoment: true };
+    }
+    case "lost": {
+      const message = `${what} takes too much memory. ${outcome.reason}`;
+      return { kind: "fold_budget_exceeded", message, bytes, limit };
+    }
+  }
+}

@@ -1,0 +1,282 @@
+/**
+ * Appends what an event sets off to its transaction: outbox entries and scheduled events. It
+ * also cancels the scheduled events that the event cancels. See docs/reference/reactions.md.
+ *
+ * All reads come before all writes, and writes that share a transaction see each other's
+ * effects in their order.
+ */
+
+import { eventId } from "../../domain/event.ts";
+import { limits } from "../../domain/limits.ts";
+import type { CancelRule } from "../../domain/reaction/action.ts";
+import type {
+  OutboxPlace,
+  OutboxWork,
+  SagasEntry,
+  WaitingEntry,
+} from "../../domain/reaction/outbox_entry.ts";
+import { splitStreamKey } from "../../domain/stream_key.ts";
+import type { Transaction } from "../../kv/engine.ts";
+import { encodeEntry, putEntry, signalOutbox } from "../../store/reactions/outbox.ts";
+import {
+  findCancelled,
+  moveCancelMark,
+  readCancelMark,
+  removeSchedule,
+  ruleName,
+  type ScheduleRecord,
+  storeSchedule,
+} from "../../store/reactions/schedules.ts";
+import {
+  type WatchedTypes,
+  type WatchedTypesReader,
+  watchTypes,
+} from "../../store/reactions/watched_types.ts";
+import { appendDirect, type DirectStreams } from "./direct_events.ts";
+import type {
+  PreparedEntry,
+  PreparedReactions,
+  PreparedSchedule,
+  PreparedTarget,
+  PreparedWrite,
+} from "./prepared_write.ts";
+import { claimReactions, readRootClaims, type RootClaims } from "./root_claims.ts";
+
+/** What one transaction knows about reactions; it changes with each event that is appended. */
+export interface ReactionState {
+  readonly tenant: number;
+  watched: WatchedTypes;
+  /** Pending scheduled events by the rule that cancels them. */
+  readonly pending: Map<string, ScheduleRecord[]>;
+  readonly marks: Map<string, number>;
+  /** Causes that this transaction has already settled or cancelled. */
+  readonly gone: Set<string>;
+  /** Rules whose cancel mark this transaction has moved. */
+  readonly moved: Set<string>;
+  /** Scheduled events that this transaction has cancelled one by one. */
+  cancelled: number;
+  /** Budgets of the roots of its writes; undefined if no write draws on a budget. */
+  readonly claims: RootClaims | undefined;
+}
+
+/** Reads everything that the events of `writes` may touch. Guarded. */
+export async function readReactionState(
+  tx: Transaction,
+  tenant: number,
+  writes: readonly PreparedWrite[],
+  reader: WatchedTypesReader,
+): Promise<ReactionState> {
+  const reads = reader.read(tx, tenant);
+  const isDrawing = writes.some(({ root }) => root !== undefined);
+  const [watched, claims] = isDrawing
+    ? await Promise.all([reads, readRootClaims(tx, tenant, writes)])
+    : [await reads, undefined];
+  const state: ReactionState = {
+    tenant,
+    watched,
+    pending: new Map(),
+    marks: new Map(),
+    gone: new Set(),
+    moved: new Set(),
+    cancelled: 0,
+    claims,
+  };
+  const reading: Promise<void>[] = [];
+  for (const { targets } of writes) {
+    for (const target of targets) {
+      if (watched.cancels.size > 0) reading.push(...readPending(tx, state, target));
+      if (target.reactions === undefined) continue;
+      for (const { schedules } of target.reactions.values()) {
+        for (const { cancelOn } of schedules) reading.push(...readMarks(tx, state, cancelOn));
+      }
+    }
+  }
+  if (reading.length > 0) await Promise.all(reading);
+  return state;
+}
+
+function readPending(tx: Transaction, state: ReactionState, target: PreparedTarget) {
+  const reading: Promise<void>[] = [];
+  for (const { type: eventType } of target.events) {
+    if (!state.watched.cancels.has(`${target.aggregateType}.${eventType}`)) continue;
+    const rule = { key: target.key, eventType };
+    const name = ruleName(rule.key, rule.eventType);
+    if (state.pending.has(name)) continue;
+    state.pending.set(name, []);
+    reading.push(readRule(tx, state, rule, name));
+  }
+  return reading;
+}
+
+async function readRule(tx: Transaction, state: ReactionState, rule: CancelRule, name: string) {
+  const limit = limits.cancelledOneByOneMax + 1;
+  const [records, mark] = await Promise.all([
+    findCancelled(tx, state.tenant, rule, limit),
+    readCancelMark(tx, state.tenant, rule),
+  ]);
+  state.pending.set(name, records);
+  state.marks.set(name, mark);
+}
+
+function readMarks(tx: Transaction, state: ReactionState, rules: readonly CancelRule[]) {
+  const reading: Promise<void>[] = [];
+  for (const rule of rules) {
+    const name = ruleName(rule.key, rule.eventType);
+    if (state.marks.has(name)) continue;
+    state.marks.set(name, 0);
+    const read = readCancelMark(tx, state.tenant, rule);
+    reading.push(read.then((mark) => void state.marks.set(name, mark)));
+  }
+  return reading;
+}
+
+/** What the events of one target have set off, as far as it has to be done or counted. */
+export interface AppendedReactions {
+  /** Entries put into the outbox. */
+  readonly works: readonly OutboxWork[];
+  /** Implied events that were written directly. */
+  readonly direct: number;
+  /** Whether something was left out because the budget of its root is spent. */
+  readonly isRootSpent: boolean;
+  /** Events that were scheduled. */
+  readonly scheduled: number;
+}
+
+const NO_REACTIONS: AppendedReactions = {
+  works: [],
+  direct: 0,
+  isRootSpent: false,
+  scheduled: 0,
+};
+
+/**
+ * Appends what the events of one target set off. `direct` holds the streams to which implied
+ * events may be appended directly.
+ */
+export function appendReactions(
+  tx: Transaction,
+  state: ReactionState,
+  write: PreparedWrite,
+  target: PreparedTarget,
+  first: number,
+  direct: DirectStreams,
+): AppendedReactions {
+  const { reactions, key: stream } = target;
+  const { cancels, sagas } = state.watched;
+  if (reactions === undefined && cancels.size + sagas.size === 0) return NO_REACTIONS;
+  const works: OutboxWork[] = [];
+  let directCount = 0;
+  let scheduled = 0;
+  let isRootSpent = false;
+  for (const [offset, { type }] of target.events.entries()) {
+    const { watched } = state;
+    const place = { tenant: state.tenant, stream, index: first + offset, number: 0 };
+    const own = claimed(state, write, reactions?.get(offset));
+    if (own?.isRootSpent) isRootSpent = true;
+    const watchedName = `${target.aggregateType}.${type}`;
+    if (watched.cancels.has(watchedName)) {
+      cancelPending(tx, state, { key: stream, eventType: type });
+    }
+    const entries = (own?.entries ?? []).filter((entry) =>
+      !appendDirect(tx, direct, watched, place, entry)
+    );
+    directCount += (own?.entries.length ?? 0) - entries.length;
+    works.push(...putEntries(tx, write, place, entries, watched.sagas.has(watchedName) && type));
+    for (const schedule of own?.schedules ?? []) addSchedule(tx, state, schedule, place, type);
+    scheduled += own?.schedules.length ?? 0;
+  }
+  if (write.ownWaitMs === 0 && works.length > 0) signalOutbox(tx);
+  return { works, direct: directCount, isRootSpent, scheduled };
+}
+
+/**
+ * Limits reactions to the budget of their root. A client's write was checked when it was
+ * prepared.
+ */
+function claimed(
+  { claims }: ReactionState,
+  write: PreparedWrite,
+  own: PreparedReactions | undefined,
+): PreparedReactions & { readonly isRootSpent?: boolean } | undefined {
+  if (own === undefined || write.root === undefined) return own;
+  return claimReactions(claims!, write, own);
+}
+
+/** `sagaType` is the type of the event if it has to be shown to sagas, else false. */
+function putEntries(
+  tx: Transaction,
+  write: PreparedWrite,
+  first: OutboxPlace,
+  entries: readonly PreparedEntry[],
+  sagaType: string | false,
+): OutboxWork[] {
+  const works: OutboxWork[] = [];
+  for (const { entry, sinceMs, waitMs, tries, value: ready } of entries) {
+    const place = { ...first, number: works.length };
+    const waiting: WaitingEntry = { entry, sinceMs, waitMs, tries };
+    const value = ready ?? encodeEntry(waiting);
+    putEntry(tx, place, value);
+    works.push({ place, bytes: value.length, ...waiting });
+  }
+  if (sagaType === false) return works;
+  const { nowMs: sinceMs, ownWaitMs: waitMs, requestId } = write;
+  const root = write.kept ?? (write.impliedCount > 1 ? { first: write.impliedCount } : undefined);
+  const plain = { kind: "sagas", eventType: sagaType, requestId } as const;
+  const entry: SagasEntry = root === undefined ? plain : { ...plain, root };
+  const waiting: WaitingEntry = { entry, sinceMs, waitMs, tries: 0 };
+  const value = encodeEntry(waiting);
+  const place = { ...first, number: works.length };
+  putEntry(tx, place, value);
+  works.push({ place, bytes: value.length, ...waiting });
+  return works;
+}
+
+/** The subject under which a scheduled event is recorded as fired or cancelled. */
+export function scheduleSubject(id: string): string {
+  return `scheduled ${id}`;
+}
+
+/** Cancels one by one up to the limit of a transaction; beyond it, the rule's mark cancels all. */
+function cancelPending(tx: Transaction, state: ReactionState, rule: CancelRule): void {
+  const name = ruleName(rule.key, rule.eventType);
+  const records = state.pending.get(name) ?? [];
+  state.pending.delete(name);
+  if (records.length === 0) return;
+  state.cancelled += records.length;
+  if (state.cancelled > limits.cancelledOneByOneMax) {
+    const mark = (state.marks.get(name) ?? 0) + 1;
+    state.marks.set(name, mark);
+    state.moved.add(name);
+    return moveCancelMark(tx, state.tenant, rule, mark);
+  }
+  for (const record of records) {
+    const subject = scheduleSubject(record.id);
+    if (!state.gone.has(subject)) removeSchedule(tx, state.tenant, record);
+    state.gone.add(subject);
+  }
+}
+
+function addSchedule(
+  tx: Transaction,
+  state: ReactionState,
+  schedule: PreparedSchedule,
+  { stream, index }: OutboxPlace,
+  eventType: string,
+): void {
+  const cancelOn = schedule.cancelOn.map((rule) => (
+    { ...rule, mark: state.marks.get(ruleName(rule.key, rule.eventType)) ?? 0 }
+  ));
+  const by = { key: stream, eventType, streamId: eventId(index) };
+  const record: ScheduleRecord = { ...schedule, cancelOn, by };
+  storeSchedule(tx, state.tenant, record);
+  if (cancelOn.length === 0) return;
+  const cancels = cancelOn.map(({ key, eventType }) => `${splitStreamKey(key).type}.${eventType}`);
+  state.watched = watchTypes(tx, state.tenant, state.watched, { cancels });
+  // A later event of the same transaction may cancel this schedule.
+  for (const { key, eventType } of cancelOn) {
+    const name = ruleName(key, eventType);
+    const pending = state.pending.get(name);
+    if (pending === undefined) state.pending.set(name, [record]);
+    else pending.push(record);
+  }
+}

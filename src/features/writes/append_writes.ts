@@ -1,0 +1,291 @@
+/**
+ * Owns the transaction body of every write: ledger, expected length, then all targets or none.
+ * Everything that belongs to the events commits with them. Several writes to one stream may
+ * share a transaction; each gets its own answer.
+ */
+
+import type { ErrorRecord } from "../../domain/error_record.ts";
+import { meetsExpectedLength } from "../../domain/write/occ.ts";
+import type { OutboxWork } from "../../domain/reaction/outbox_entry.ts";
+import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";
+import type { IdempotencyClaim, WriteRequest, Written } from "../../domain/write/write.ts";
+import type { Transaction } from "../../kv/engine.ts";
+import { readEpoch } from "../../store/streams/audit_cuts.ts";
+import { logCommit, signalCommits } from "../../store/commit_log.ts";
+import { storeErrorRecord } from "../../store/error_records.ts";
+import { createRoot } from "../../store/reactions/roots.ts";
+import {
+  answerFromEntry,
+  type LedgerEntry,
+  readLedger,
+  recordInLedger,
+  touchLedger,
+} from "../../store/streams/idempotency.ts";
+import {
+  linkAhead,
+  type NextEvent,
+  openStreams,
+  type StreamAppender,
+} from "../../store/streams/streams.ts";
+import type { WatchedTypesReader } from "../../store/reactions/watched_types.ts";
+import { appendDeliveries, NO_OWN_LANES, type OwnLanes } from "./append_deliveries.ts";
+import { appendEvents } from "./append_events.ts";
+import { appendReactions, type ReactionState, readReactionState } from "./append_reactions.ts";
+import { type DirectStreams, NO_STREAMS } from "./direct_events.ts";
+import { type EventMeter, openMeter } from "./meter_events.ts";
+import {
+  NOTHING_WRITTEN,
+  type PreparedTarget,
+  type PreparedWrite,
+  STREAM_MOVED,
+} from "./prepared_write.ts";
+import { flushRootClaims } from "./root_claims.ts";
+
+const MS_PER_SECOND = 1000;
+
+export interface AppendOptions {
+  /**
+   * Streams besides those of the writes to which implied events may be written directly
+   * (`direct_events.ts`). An implied event for any other stream goes to the outbox.
+   */
+  readonly directStreams?: ReadonlySet<StreamKey>;
+  /** The delivery lanes that this process works on. */
+  readonly lanes?: OwnLanes;
+}
+
+/**
+ * Appends each write in order. A refused write leaves no trace; neither does a write whose
+ * cause is gone ({@link NOTHING_WRITTEN}) or whose stream has moved ({@link STREAM_MOVED}).
+ *
+ * All reads are issued at once, because on a networked store each one waits for a round trip.
+ * Two of the writes must not share an idempotency key. They never do: the second is refused
+ * while the first is in flight (`write_events.ts`).
+ */
+export async function appendWrites(
+  tx: Transaction,
+  tenant: number,
+  writes: readonly PreparedWrite[],
+  watched: WatchedTypesReader,
+  { directStreams = NO_STREAMS, lanes = NO_OWN_LANES }: AppendOptions = {},
+): Promise<Outcome<Written>[]> {
+  // All reads share one promise: a rejection that nobody awaits would end the process.
+  const [streams, direct, epoch, reactions, meter, readings] = await Promise.all([
+    openByKey(tx, tenant, streamsOf(writes)),
+    openByKey(tx, tenant, directStreams),
+    readEpoch(tx, tenant),
+    readReactionState(tx, tenant, writes, watched),
+    openMeter(tx, tenant, writes),
+    readForWrites(tx, tenant, writes),
+  ]);
+  const opened = [...streams.values(), ...direct.values()];
+  const state = { streams, direct, reactions, meter, lanes };
+  linkSingles(writes, streams);
+  const outcomes = writes.map((write, index) =>
+    appendWrite(tx, tenant, write, readings[index], state)
+  );
+  const spent = reactions.claims === undefined
+    ? []
+    : await flushRootClaims(tx, reactions.claims, writes[0]!.targets[0]!.key);
+  meter.flush(tx);
+  for (const stream of opened) stream.flush(epoch);
+  const { logged } = reactions.watched;
+  if (logged.size > 0) logStreams(tx, tenant, logged, opened);
+  if (spent.length > 0) tellErrors(outcomes, spent);
+  return outcomes;
+}
+
+/**
+ * Attaches the error records to the first write whose root is spent, or else to the first
+ * write, so that they get counted.
+ */
+function tellErrors(outcomes: Outcome<Written>[], rootErrors: readonly ErrorRecord[]): void {
+  const at = outcomes.findIndex((outcome) => outcome.ok && outcome.value.isRootSpent);
+  const outcome = outcomes[Math.max(0, at)];
+  if (outcome?.ok) outcomes[Math.max(0, at)] = accept({ ...outcome.value, rootErrors });
+}
+
+/** Read for a single write: whether its cause is due, or the ledger entry of its key. */
+type WriteReading = boolean | LedgerEntry | undefined;
+
+/** Returns synchronously if no write has a cause or an idempotency key. */
+function readForWrites(
+  tx: Transaction,
+  tenant: number,
+  writes: readonly PreparedWrite[],
+): readonly WriteReading[] | Promise<WriteReading[]> {
+  const isRead = writes.some(({ idempotency, cause }) => (idempotency ?? cause) !== undefined);
+  return isRead ? Promise.all(writes.map((write) => readForWrite(tx, tenant, write))) : [];
+}
+
+function readForWrite(
+  tx: Transaction,
+  tenant: number,
+  { idempotency, cause }: PreparedWrite,
+): WriteReading | Promise<WriteReading> {
+  if (cause !== undefined) return cause.isDue(tx);
+  return idempotency && readLedger(tx, tenant, idempotency);
+}
+
+/** Logs the streams that have grown, if a projection reads commits of their type. */
+export function logStreams(
+  tx: Transaction,
+  tenant: number,
+  logged: ReadonlySet<string>,
+  streams: readonly StreamAppender[],
+): void {
+  let isAny = false;
+  for (const { key: stream, before: { length: first }, head } of streams) {
+    const count = head.length - first;
+    if (count === 0 || !logged.has(splitStreamKey(stream).type)) continue;
+    logCommit(tx, tenant, { stream, first, count });
+    isAny = true;
+  }
+  if (isAny) signalCommits(tx);
+}
+
+type Streams = Map<StreamKey, StreamAppender>;
+
+/** What one transaction has read; it changes with each write. */
+interface WriteState {
+  readonly streams: Streams;
+  readonly direct: DirectStreams;
+  readonly reactions: ReactionState;
+  readonly meter: EventMeter;
+  readonly lanes: OwnLanes;
+}
+
+function streamsOf(writes: readonly PreparedWrite[]): ReadonlySet<StreamKey> {
+  const keys = new Set<StreamKey>();
+  for (const { targets } of writes) for (const { key } of targets) keys.add(key);
+  return keys;
+}
+
+async function openByKey(
+  tx: Transaction,
+  tenant: number,
+  keys: ReadonlySet<StreamKey>,
+): Promise<Streams> {
+  const streams: Streams = new Map();
+  for (const stream of await openStreams(tx, tenant, [...keys])) streams.set(stream.key, stream);
+  return streams;
+}
+
+/** Hashes single events to different streams together. */
+function linkSingles(writes: readonly PreparedWrite[], streams: Streams): void {
+  const nexts: NextEvent[] = [];
+  for (const { targets } of writes) {
+    for (const { key, events } of targets) {
+      if (events.length === 1) nexts.push({ stream: streams.get(key)!, event: events[0]! });
+    }
+  }
+  linkAhead(nexts);
+}
+
+function appendWrite(
+  tx: Transaction,
+  tenant: number,
+  write: PreparedWrite,
+  reading: WriteReading,
+  { streams, direct, reactions, meter, lanes }: WriteState,
+): Outcome<Written> {
+  const { form, requestId, idempotency, cause, impliedCount } = write;
+  if (reading === false || isGone(write, reactions)) return accept(NOTHING_WRITTEN);
+  const entry = typeof reading === "object" ? reading : undefined;
+  const now = Math.floor(write.nowMs / MS_PER_SECOND);
+  const recorded = idempotency && answerRepeated(tx, tenant, idempotency, entry, now);
+  if (recorded !== undefined) return recorded;
+  for (const target of write.targets) {
+    const { length } = streams.get(target.key)!.head;
+    if (!meetsExpectedLength(length, target.expected)) {
+      return refuseConflict(form, target, length);
+    }
+  }
+  const isMoved = write.targets.some(({ key, takenAt }) =>
+    takenAt !== undefined && takenAt.tip !== streams.get(key)!.head.tip
+  );
+  if (isMoved) return accept(STREAM_MOVED);
+  const exceeded = meter.refuse(write);
+  if (exceeded !== undefined) return exceeded;
+  const outbox: OutboxWork[] = [];
+  let directCount = 0;
+  let scheduledCount = 0;
+  let isRootSpent = false;
+  const targets = new Array<Written["targets"][number]>(write.targets.length);
+  let eventCount = 0;
+  for (let index = 0; index < targets.length; index++) {
+    const target = write.targets[index]!;
+    const { key, events } = target;
+    const first = appendEvents(tx, tenant, streams.get(key)!, target, events, write.timestamp);
+    const appended = appendReactions(tx, reactions, write, target, first, direct);
+    for (const work of appended.works) outbox.push(work);
+    directCount += appended.direct;
+    scheduledCount += appended.scheduled;
+    if (appended.isRootSpent) isRootSpent = true;
+    appendDeliveries(tx, tenant, target, first, lanes);
+    eventCount += events.length;
+    targets[index] = { key, first, count: events.length };
+  }
+  for (const error of write.errors) storeErrorRecord(tx, tenant, error);
+  const { root, kept } = write;
+  if (root === undefined && kept !== undefined && outbox.length + scheduledCount > 0) {
+    const record = { count: impliedCount, changedMs: write.nowMs };
+    createRoot(tx, tenant, kept.of!, record);
+  }
+  const written: Written = { form, targets, impliedCount, replayed: false, requestId };
+  const plan = meter.note(write, eventCount + directCount);
+  if (idempotency !== undefined) recordInLedger(tx, tenant, idempotency, written, now);
+  if (cause !== undefined) {
+    cause.settle(tx, written);
+    reactions.gone.add(cause.subject);
+  }
+  const isPlain = outbox.length + directCount === 0 && !isRootSpent;
+  if (isPlain && plan === undefined) return accept(written);
+  return accept({
+    ...written,
+    plan,
+    outbox: outbox.length > 0 ? outbox : undefined,
+    direct: directCount > 0 ? directCount : undefined,
+    ...(isRootSpent && { isRootSpent }),
+  });
+}
+
+/** Whether an earlier write of the same transaction has done or cancelled the cause. */
+function isGone({ cause }: PreparedWrite, { gone, moved }: ReactionState): boolean {
+  if (cause === undefined) return false;
+  return gone.has(cause.subject) || (cause.rules?.some((rule) => moved.has(rule)) ?? false);
+}
+
+/**
+ * The recorded answer for a key, or a mismatch if the body differs. Undefined for an unknown
+ * key.
+ */
+export async function answerFromLedger(
+  tx: Transaction,
+  tenant: number,
+  idempotency: IdempotencyClaim,
+  now: number,
+): Promise<Outcome<Written> | undefined> {
+  const entry = await readLedger(tx, tenant, idempotency);
+  return answerRepeated(tx, tenant, idempotency, entry, now);
+}
+
+function answerRepeated(
+  tx: Transaction,
+  tenant: number,
+  idempotency: IdempotencyClaim,
+  entry: LedgerEntry | undefined,
+  now: number,
+): Outcome<Written> | undefined {
+  const answer = answerFromEntry(entry, idempotency, now);
+  if (entry === undefined || answer.kind === "unseen") return undefined;
+  if (answer.kind === "mismatch") return refuse({ kind: "idempotency_mismatch" });
+  touchLedger(tx, tenant, idempotency, entry, now);
+  return accept(answer.written);
+}
+
+function refuseConflict(form: WriteRequest["form"], target: PreparedTarget, length: number) {
+  const expected = target.expected as number;
+  if (form !== "atomic") return refuse({ kind: "occ_conflict", length, expected });
+  return refuse({ kind: "occ_conflict_atomic", key: target.key, length, expected });
+}

@@ -1,0 +1,297 @@
+/**
+ * Combines concurrent writes into shared transactions, each write with its own answer. All
+ * writes that wait when a transaction begins share it (`gather_writes.ts`). A stream is in one
+ * transaction at a time, so a hot stream costs one commit for many requests instead of one
+ * conflict each. Writes that arrive for it meanwhile wait.
+ */
+
+import { type Counters, newCounters } from "../../domain/measures/counters.ts";
+import { limits } from "../../domain/limits.ts";
+import { isOutage } from "../../domain/outage.ts";
+import type { Outcome } from "../../domain/refusal.ts";
+import type { StreamKey } from "../../domain/stream_key.ts";
+import type { Written } from "../../domain/write/write.ts";
+import type { Host } from "../../host.ts";
+import type { Engine } from "../../kv/engine.ts";
+import { openWatchedTypes, type WatchedTypesReader } from "../../store/reactions/watched_types.ts";
+import { NO_OWN_LANES, offerDeliveries, type OwnLanes } from "./append_deliveries.ts";
+import { appendWrites } from "./append_writes.ts";
+import { countWritten } from "./count_written.ts";
+import { directStreamsOf, NO_STREAMS } from "./direct_events.ts";
+import { NO_GATHERING, openGathering } from "./gather_writes.ts";
+import type { PreparedWrite } from "./prepared_write.ts";
+
+/** Writes that share one transaction at most. */
+const GROUP_WRITES_MAX = 500;
+/** Streams that share one transaction at most: a conflict on one reruns it for all of them. */
+const GROUP_STREAMS_MAX = 64;
+/** Stored bytes of events that share one transaction at most; a larger write goes alone. */
+const GROUP_BYTES_MAX = limits.writeStoredBytesMax / 4;
+/**
+ * After a transaction had to run again, implied events go to the outbox for this long. Another
+ * process may be writing to the same streams, and then every first run would be wasted.
+ */
+const DIRECT_PAUSE_MS = 1_000;
+
+/** Writes that share a transaction; those to one stream are adjacent and in order. */
+interface Group {
+  readonly writes: Waiting[];
+  /** The streams of the writes, each once. */
+  readonly streams: StreamKey[];
+}
+
+interface Waiting {
+  readonly stream: StreamKey;
+  readonly write: PreparedWrite;
+  readonly resolve: (outcome: Outcome<Written>) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** The writes of one tenant in order of arrival, and the streams that are being written. */
+interface Queue {
+  readonly busy: Set<StreamKey>;
+  waiting: Waiting[];
+}
+
+export interface Combiner {
+  submit(tenant: number, write: PreparedWrite): Promise<Outcome<Written>>;
+  /** Used by every transaction that appends events. */
+  readonly watched: WatchedTypesReader;
+  /** Counts everything that is written. */
+  readonly counters: Counters;
+}
+
+export function createCombiner(
+  engine: Engine,
+  host: Host,
+  counters: Counters = newCounters(),
+  lanes: OwnLanes = NO_OWN_LANES,
+  watched: WatchedTypesReader = openWatchedTypes(),
+): Combiner {
+  const queues = new Map<number, Queue>();
+  /** By tenant: until when (monotonic time) implied events are left to the outbox. */
+  const directPauses = new Map<number, number>();
+  const isAlone = engine.durableVersion !== undefined;
+  const gathering = isAlone ? openGathering(() => host.monotonicMs()) : NO_GATHERING;
+  let isScheduled = false;
+
+  function submit(tenant: number, write: PreparedWrite): Promise<Outcome<Written>> {
+    if (write.targets.length > 1) return commitAlone(tenant, write);
+    const queue = queues.get(tenant) ?? openQueue(tenant);
+    const stream = write.targets[0]!.key;
+    return new Promise((resolve, reject) => {
+      queue.waiting.push({ stream, write, resolve, reject });
+      schedule();
+    });
+  }
+
+  function openQueue(tenant: number): Queue {
+    const queue: Queue = { busy: new Set(), waiting: [] };
+    queues.set(tenant, queue);
+    return queue;
+  }
+
+  async function commitAlone(tenant: number, write: PreparedWrite): Promise<Outcome<Written>> {
+    const writes = [write];
+    const outcomes = await engine.transact(
+      (tx) => appendWrites(tx, tenant, writes, watched, { lanes }),
+      { owner: tenant },
+    );
+    noteWritten(tenant, writes, outcomes);
+    return outcomes[0]!;
+  }
+
+  /** Follows up on a transaction that is known to have committed. */
+  function noteWritten(
+    tenant: number,
+    writes: readonly PreparedWrite[],
+    outcomes: readonly Outcome<Written>[],
+  ): void {
+    countWritten(counters, writes, outcomes);
+    offerDeliveries(lanes, tenant, writes, outcomes);
+  }
+
+  function schedule(): void {
+    if (isScheduled) return;
+    isScheduled = true;
+    host.yieldBriefly().then(look);
+  }
+
+  function look(): void {
+    const next = gathering.look(sumWaiting(queues));
+    if (next === "next_turn") {
+      host.yieldBriefly().then(look);
+      return;
+    }
+    isScheduled = false;
+    if (next === "commit") startGroups();
+  }
+
+  function startGroups(): void {
+    for (const [tenant, queue] of queues) {
+      const groups = takeGroups(queue);
+      const direct = directStreams(tenant, queue, groups);
+      for (const [index, group] of groups.entries()) {
+        commitInTurn(tenant, queue, group, direct[index]!);
+      }
+      if (queue.waiting.length === 0 && queue.busy.size === 0) queues.delete(tenant);
+    }
+  }
+
+  function directStreams(tenant: number, queue: Queue, groups: readonly Group[]) {
+    const untilMs = directPauses.get(tenant);
+    if (untilMs !== undefined) {
+      if (host.monotonicMs() < untilMs) return groups.map(() => NO_STREAMS);
+      directPauses.delete(tenant);
+    }
+    const writes = groups.map((group) => group.writes.map(({ write }) => write));
+    return directStreamsOf(writes, () => takenStreams(queue, groups));
+  }
+
+  async function commitInTurn(
+    tenant: number,
+    queue: Queue,
+    group: Group,
+    direct: ReadonlySet<StreamKey>,
+  ): Promise<void> {
+    for (const stream of group.streams) queue.busy.add(stream);
+    for (const stream of direct) queue.busy.add(stream);
+    await commitGroup(tenant, queue, group, direct);
+    for (const stream of group.streams) queue.busy.delete(stream);
+    for (const stream of direct) queue.busy.delete(stream);
+    if (queue.waiting.length === 0 && queue.busy.size === 0) queues.delete(tenant);
+    // Other writes may have waited for this group.
+    if (sumWaiting(queues).writes > 0) schedule();
+  }
+
+  async function commitGroup(
+    tenant: number,
+    queue: Queue,
+    group: Group,
+    direct: ReadonlySet<StreamKey> = NO_STREAMS,
+  ): Promise<void> {
+    const writes = group.writes.map(({ write }) => write);
+    let runs = 0;
+    try {
+      gathering.begin(writes.length);
+      const outcomes = await engine.transact((tx) =>
+        appendWrites(tx, tenant, writes, watched, {
+          directStreams: runs++ === 0 ? direct : NO_STREAMS,
+          lanes,
+        }), { owner: tenant }).finally(() =>
+          gathering.end(writes.length, sumWaiting(queues).writes)
+        );
+      noteWritten(tenant, writes, outcomes);
+      if (direct.size > 0 && runs > 1) {
+        directPauses.set(tenant, host.monotonicMs() + DIRECT_PAUSE_MS);
+      }
+      for (const [index, { resolve }] of group.writes.entries()) resolve(outcomes[index]!);
+    } catch (error) {
+      // An outage would hit each write of the group on its own as well.
+      const isAway = isOutage(error);
+      // Implied events must not keep the writes themselves from being written.
+      if (direct.size > 0 && !isAway) return await commitGroup(tenant, queue, group);
+      const { streams } = group;
+      if (streams.length === 1 || isAway) {
+        const behind = isAway ? takeBehind(queue, direct.union(new Set(streams))) : [];
+        for (const { reject } of [...group.writes, ...behind]) reject(error);
+        return;
+      }
+      // A fault of one stream must not affect the others, so each is tried on its own.
+      for (const stream of streams) {
+        const own = group.writes.filter((waiting) => waiting.stream === stream);
+        await commitGroup(tenant, queue, { writes: own, streams: [stream] });
+      }
+    }
+  }
+
+  return { submit, watched, counters };
+}
+
+function sumWaiting(queues: ReadonlyMap<number, Queue>): { writes: number; bytes: number } {
+  const sum = { writes: 0, bytes: 0 };
+  for (const { waiting } of queues.values()) {
+    sum.writes += waiting.length;
+    for (const { write } of waiting) sum.bytes += write.bytes;
+  }
+  return sum;
+}
+
+/**
+ * Takes the writes that wait for streams whose commit has just met an outage. They would wait
+ * as long again, and an outage has to be reported within five seconds.
+ */
+function takeBehind(queue: Queue, streams: ReadonlySet<StreamKey>): Waiting[] {
+  const behind = queue.waiting.filter(({ stream }) => streams.has(stream));
+  queue.waiting = queue.waiting.filter(({ stream }) => !streams.has(stream));
+  return behind;
+}
+
+/**
+ * Streams that are being written or have writes waiting. No implied event is written to them
+ * directly.
+ */
+function takenStreams(queue: Queue, groups: readonly Group[]): Set<StreamKey> {
+  const waiting = queue.waiting.map(({ stream }) => stream);
+  return queue.busy.union(new Set([...waiting, ...groups.flatMap(({ streams }) => streams)]));
+}
+
+/** The writes to one stream that can start now. */
+interface Taken {
+  readonly waiting: Waiting[];
+  /** Infinity once the stream is full. */
+  bytes: number;
+}
+
+function hasRoom({ waiting, bytes }: Taken, write: PreparedWrite): boolean {
+  if (waiting.length === GROUP_WRITES_MAX) return false;
+  return bytes === 0 || bytes + write.bytes <= GROUP_BYTES_MAX;
+}
+
+/**
+ * Takes the writes that can start now: all waiting writes to streams that are not being
+ * written, up to one group per stream. The others stay in their order.
+ */
+function takeGroups(queue: Queue): Group[] {
+  const byStream = new Map<StreamKey, Taken>();
+  const staying: Waiting[] = [];
+  for (const waiting of queue.waiting) {
+    const { stream, write } = waiting;
+    const taken = byStream.get(stream);
+    if (queue.busy.has(stream)) {
+      staying.push(waiting);
+    } else if (taken === undefined) {
+      byStream.set(stream, { waiting: [waiting], bytes: write.bytes });
+    } else if (hasRoom(taken, write)) {
+      taken.waiting.push(waiting);
+      taken.bytes += write.bytes;
+    } else {
+      // A full stream takes no later write either, because that would change their order.
+      taken.bytes = Infinity;
+      staying.push(waiting);
+    }
+  }
+  queue.waiting = staying;
+  return joinStreams([...byStream.values()].map(({ waiting }) => waiting));
+}
+
+/** Joins the writes of several streams while they fit into one group. */
+function joinStreams(streams: readonly Waiting[][]): Group[] {
+  const groups: Group[] = [];
+  let room = { streams: 0, writes: 0, bytes: 0 };
+  for (const stream of streams) {
+    const bytes = stream.reduce((sum, { write }) => sum + write.bytes, 0);
+    const fits = room.streams > 0 && room.writes >= stream.length && room.bytes >= bytes;
+    if (!fits) {
+      room = { streams: GROUP_STREAMS_MAX, writes: GROUP_WRITES_MAX, bytes: GROUP_BYTES_MAX };
+      groups.push({ writes: [], streams: [] });
+    }
+    const group = groups.at(-1)!;
+    group.writes.push(...stream);
+    group.streams.push(stream[0]!.stream);
+    room.streams--;
+    room.writes -= stream.length;
+    room.bytes -= bytes;
+  }
+  return groups;
+}

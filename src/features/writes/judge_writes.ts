@@ -1,0 +1,145 @@
+/**
+ * Lets WebAssembly modules judge events before they are written. A module may take seconds, so
+ * it is asked before the transaction. The transaction writes nothing if the stream has moved
+ * since; then the module is asked again. So every stored event was accepted by its handler on
+ * exactly the state that it follows. See docs/reference/modules.md.
+ *
+ * Writes to one stream are judged one after the other, each on the state that the writes before
+ * it will leave, and are written together. Writes to types without modules pass straight
+ * through.
+ */
+
+import { type Outcome, refuse } from "../../domain/refusal.ts";
+import type { Written } from "../../domain/write/write.ts";
+import type { Combiner } from "./combine.ts";
+import { needsVerdict, openScene, type SceneParts, type Verdict } from "./judge_scene.ts";
+import {
+  NOTHING_WRITTEN,
+  type PreparedTarget,
+  type PreparedWrite,
+  STREAM_MOVED,
+} from "./prepared_write.ts";
+import { openTurns } from "../base/stream_turns.ts";
+
+/** Writes to one stream that are judged before the first of them is written. */
+const GROUP_MAX = 200;
+/** Attempts to judge a write while another node keeps writing to its stream. */
+const TRIES_MAX = 20;
+const RETRY_AFTER_MS = 1_000;
+
+interface Waiting {
+  readonly write: PreparedWrite;
+  readonly resolve: (outcome: Outcome<Written>) => void;
+  readonly reject: (error: unknown) => void;
+  tries: number;
+}
+
+/** Wraps a combiner so that writes are judged before they are combined. */
+export function createJudge(parts: SceneParts, combiner: Combiner): Combiner {
+  const lanes = new Map<string, Waiting[]>();
+  const turns = openTurns();
+
+  function submit(tenant: number, write: PreparedWrite): Promise<Outcome<Written>> {
+    if (!write.targets.some(isJudged)) return combiner.submit(tenant, write);
+    return new Promise((resolve, reject) => {
+      const waiting: Waiting = { write, resolve, reject, tries: 0 };
+      if (write.targets.length > 1) void runAlone(tenant, waiting);
+      else enqueue(tenant, waiting);
+    });
+  }
+
+  function enqueue(tenant: number, waiting: Waiting): void {
+    const name = nameOf(tenant, waiting.write.targets[0]!);
+    const lane = lanes.get(name);
+    if (lane !== undefined) return void lane.push(waiting);
+    const opened = [waiting];
+    lanes.set(name, opened);
+    void runLane(tenant, name, opened);
+  }
+
+  async function runLane(tenant: number, name: string, lane: Waiting[]): Promise<void> {
+    // Writes of the same turn join this one.
+    await Promise.resolve();
+    while (lane.length > 0) {
+      await turns.take([name], async () => {
+        const group = takeGroup(lane);
+        lane.unshift(...await settle(tenant, group));
+      });
+    }
+    lanes.delete(name);
+  }
+
+  async function runAlone(tenant: number, waiting: Waiting): Promise<void> {
+    const names = waiting.write.targets.map((target) => nameOf(tenant, target));
+    await turns.take(names, async () => {
+      for (let left = [waiting]; left.length > 0;) left = await settle(tenant, left);
+    });
+  }
+
+  /** Returns the writes that have to be judged again. Never throws. */
+  async function settle(tenant: number, group: readonly Waiting[]): Promise<Waiting[]> {
+    const scene = openScene(parts, tenant);
+    const verdicts: Verdict[] = [];
+    for (const { write } of group) verdicts.push(await scene.judge(write));
+    const results = await Promise.allSettled(
+      verdicts.map((verdict) => submitJudged(tenant, verdict)),
+    );
+    const again: Waiting[] = [];
+    // A verdict that follows a write that was not written after all is void.
+    let isTrue = true;
+    for (const [index, waiting] of group.entries()) {
+      const verdict = verdicts[index]!;
+      const result = results[index]!;
+      const isOwn = verdict.kind === "refused" || verdict.kind === "thrown";
+      if (isOwn && !isTrue) again.push(waiting);
+      else if (result.status === "rejected") waiting.reject(result.reason);
+      else if (result.value.ok && result.value.value === STREAM_MOVED) again.push(waiting);
+      else waiting.resolve(result.value);
+      if (verdict.kind !== "taken") continue;
+      if (hasLanded(result)) scene.keep(verdict);
+      else isTrue = false;
+    }
+    return again.filter(mayTryAgain);
+  }
+
+  async function submitJudged(tenant: number, verdict: Verdict): Promise<Outcome<Written>> {
+    if (verdict.kind === "thrown") throw verdict.error;
+    return verdict.kind === "refused" ? verdict : await combiner.submit(tenant, verdict.write);
+  }
+
+  return { ...combiner, submit };
+}
+
+function isJudged({ judgedAs }: PreparedTarget): boolean {
+  return judgedAs !== undefined;
+}
+
+function nameOf(tenant: number, { key }: PreparedTarget): string {
+  return `${tenant}/${key}`;
+}
+
+/** Takes waiting writes from the front while they are of one kind, at most `GROUP_MAX`. */
+function takeGroup(lane: Waiting[]): Waiting[] {
+  const kind = kindOf(lane[0]!.write);
+  const end = lane.findIndex(({ write }, index) => index === GROUP_MAX || kindOf(write) !== kind);
+  return lane.splice(0, end < 0 ? lane.length : end);
+}
+
+/** Writes that no module judges are of one kind, and so are writes judged by the same modules. */
+function kindOf(write: PreparedWrite): string {
+  return needsVerdict(write) ? write.targets[0]!.judgedAs!.foldHash : "";
+}
+
+function hasLanded(result: PromiseSettledResult<Outcome<Written>>): boolean {
+  if (result.status === "rejected" || !result.value.ok) return false;
+  const written = result.value.value;
+  return written !== STREAM_MOVED && written !== NOTHING_WRITTEN && !written.replayed;
+}
+
+/** Refuses a write that was judged in vain too often. */
+function mayTryAgain(waiting: Waiting): boolean {
+  if (++waiting.tries < TRIES_MAX) return true;
+  const message = "Others write to this aggregate faster than its handlers can judge";
+  waiting.resolve(refuse({ kind: "modules_unavailable", message, retryAfterMs: RETRY_AFTER_MS }));
+  return false;
+}

@@ -1,0 +1,61 @@
+/** Prepares one scheduled event: its id, its record, and how many bytes it will store. */
+
+import { Buffer } from "node:buffer";
+import type { Action } from "../../domain/reaction/action.ts";
+import { keptTimerRoot, type StoredRoot } from "../../domain/reaction/root.ts";
+import { formatUuid } from "../../domain/uuid.ts";
+import type { Host } from "../../host.ts";
+import type { PreparedSchedule } from "./prepared_write.ts";
+
+/** The write that schedules events. */
+export interface ScheduleSource {
+  readonly host: Host;
+  readonly nowMs: number;
+  readonly requestId: string;
+  /** The first bytes of the ids of its scheduled events, drawn with the first of them. */
+  scheduleIdPrefix: Uint8Array | undefined;
+}
+
+const UUID_BYTES = 16;
+/** Shared by the ids of one write; each id has nine random bytes of its own. */
+const UUID_PREFIX_BYTES = 7;
+/** A record besides its event, with its key and timer; and one of its rules besides the stream. */
+const SCHEDULE_BYTES = 800;
+const RULE_BYTES = 400;
+
+/** The record of a scheduled event whose delay begins now. */
+export function prepareSchedule(
+  source: ScheduleSource,
+  { delayMs, emission, cancelOn }: Extract<Action, { readonly kind: "schedule" }>,
+  kept: StoredRoot | undefined,
+): PreparedSchedule {
+  const { nowMs, requestId } = source;
+  const id = scheduleId(source);
+  const fireAtMs = nowMs + delayMs;
+  return {
+    id,
+    emission,
+    cancelOn,
+    createdMs: nowMs,
+    fireAtMs,
+    requestId,
+    tries: 0,
+    timerMs: fireAtMs,
+    root: keptTimerRoot(kept, `${emission.aggregateType}.${emission.eventType}`),
+  };
+}
+
+/** Ids of one write are neighbours in the store: their records share pages. */
+function scheduleId(source: ScheduleSource): string {
+  source.scheduleIdPrefix ??= source.host.randomBytes(UUID_PREFIX_BYTES);
+  const bytes = new Uint8Array(UUID_BYTES);
+  bytes.set(source.scheduleIdPrefix);
+  bytes.set(source.host.randomBytes(UUID_BYTES - UUID_PREFIX_BYTES), UUID_PREFIX_BYTES);
+  return formatUuid(bytes);
+}
+
+/** At least what the record stores, with its key, its timer and its rules. */
+export function scheduleBytes({ emission, cancelOn }: PreparedSchedule): number {
+  const rules = cancelOn.reduce((sum, { key }) => sum + 3 * key.length + RULE_BYTES, 0);
+  return SCHEDULE_BYTES + Buffer.byteLength(JSON.stringify(emission)) + rules;
+}

@@ -1,0 +1,232 @@
+/**
+ * Makes the bytes of every event and of everything it sets off, once, before the transaction.
+ * Reruns of the transaction only place these bytes. Serves clients' writes and those of the
+ * service itself.
+ */
+
+import {
+  type EncodedEvent,
+  encodeEvent,
+  encodeMetadata,
+  type ImpliedBy,
+  type PartyReference,
+  type SagaStamp,
+  type ScheduledStamp,
+  type StoredMetadata,
+} from "../../domain/event.ts";
+import { limits } from "../../domain/limits.ts";
+import type { Emission } from "../../domain/reaction/action.ts";
+import { type ModuleAnswers, NO_ANSWERS } from "../../domain/reaction/module_question.ts";
+import type { Root } from "../../domain/reaction/root.ts";
+import { checkEmission } from "../../domain/write/check_emission.ts";
+import { runAtOnce, type Steps } from "../../domain/fairness/pieces.ts";
+import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import type { CompiledSpec } from "../../domain/spec/compiled.ts";
+import type { ValidTarget, ValidWrite } from "../../domain/write/validate_write.ts";
+import type { WriteRequest } from "../../domain/write/write.ts";
+import type { Host } from "../../host.ts";
+import { pointBytes } from "../../store/streams/geo_index.ts";
+import { EVENT_OVERHEAD_BYTES } from "../../store/streams/segment.ts";
+import { prepareDeliveries } from "./prepare_deliveries.ts";
+import type { Cause, PreparedTarget, PreparedWrite } from "./prepared_write.ts";
+import {
+  errorRecordsOf,
+  openReactionPlan,
+  prepareReactions,
+  type ReactionPlan,
+  requireAnswers,
+} from "./prepare_reactions.ts";
+
+const MS_PER_SECOND = 1000;
+
+/** When a write happens, and how long other processes leave its reactions to this one. */
+export interface WriteMoment {
+  readonly nowMs: number;
+  readonly ownWaitMs: number;
+}
+
+export interface ClientMoment extends WriteMoment {
+  /** Whether implied events may be written together with the write. See `direct_events.ts`. */
+  readonly isDirect: boolean;
+}
+
+/**
+ * Prepares a client's write. Refuses with 413 if the write stores too much, reactions included,
+ * or sets off too many events. It may yield before each event.
+ * @throws {ModulesToAsk} if modules have to be asked what the write sets off.
+ */
+export function* prepareWriteSteps(
+  host: Host,
+  spec: CompiledSpec,
+  request: WriteRequest,
+  write: ValidWrite,
+  { nowMs, ownWaitMs, isDirect }: ClientMoment,
+  answers: ModuleAnswers = NO_ANSWERS,
+): Steps<Outcome<PreparedWrite>> {
+  const { form, requestId, idempotency } = request;
+  const { actor, target, timestamp = Math.floor(nowMs / MS_PER_SECOND) } = write.metadata;
+  const metadata = { actor, target, timestamp, idempotency_key: idempotency?.key };
+  const eventCount = write.targets.reduce((sum, { events }) => sum + events.length, 0);
+  const plan = openReactionPlan({
+    host,
+    spec,
+    nowMs,
+    ownWaitMs,
+    requestId,
+    depth: 0,
+    isDirect,
+    root: undefined,
+    isRootSpent: false,
+    isMany: eventCount > 1,
+    answers,
+  });
+  const targets: PreparedTarget[] = [];
+  for (const valid of write.targets) targets.push(yield* prepareTarget(plan, valid, metadata));
+  requireAnswers(plan);
+  const impliedCount = plan.actions;
+  const bytes = targets.reduce((sum, prepared) => sum + prepared.bytes, plan.bytes);
+  const exceeded = exceededLimit(bytes, impliedCount);
+  if (exceeded !== undefined) return refuse({ kind: "payload_too_large", ...exceeded });
+  return accept({
+    form,
+    targets,
+    bytes,
+    timestamp,
+    nowMs,
+    requestId,
+    idempotency,
+    impliedCount,
+    errors: errorRecordsOf(plan),
+    ownWaitMs,
+    kept: plan.kept,
+    allocation: request.allocation,
+    directStreams: plan.directStreams.length > 0 ? plan.directStreams : undefined,
+  });
+}
+
+/** What exceeds a limit about a write, and the limit; undefined if nothing does. */
+function exceededLimit(bytes: number, actions: number) {
+  const { writeStoredBytesMax, implicationActionsMax } = limits;
+  if (actions > implicationActionsMax) {
+    const limit = implicationActionsMax;
+    return { message: `The events of one write may imply at most ${limit} events`, limit };
+  }
+  if (bytes <= writeStoredBytesMax) return undefined;
+  const limit = writeStoredBytesMax;
+  const message = `The events of one write may store at most ${limit} bytes; these need ${bytes}`;
+  return { message, limit };
+}
+
+/**
+ * Only the first event of a write with an expected length stores `previous_length`. See
+ * docs/reference/writing.md.
+ */
+function* prepareTarget(
+  plan: ReactionPlan,
+  target: ValidTarget,
+  metadata: StoredMetadata,
+): Steps<PreparedTarget> {
+  const { key, aggregateType, id, expected } = target;
+  const plain = encodeMetadata(metadata);
+  const guarded = expected === "any" ? metadata : { ...metadata, previous_length: expected };
+  const first = guarded === metadata ? plain : encodeMetadata(guarded);
+  let bytes = 0;
+  let isPlaced = false;
+  const events = new Array<EncodedEvent>(target.events.length);
+  for (let index = 0; index < events.length; index++) {
+    if (index > 0) yield;
+    const { type, dataJson, geo } = target.events[index]!;
+    const shared = index === 0 ? first : plain;
+    const own = geo && encodeMetadata({ ...(index === 0 ? guarded : metadata), geo });
+    const event = encodeEvent(key, type, dataJson, own ?? shared, geo);
+    bytes += event.bytes + EVENT_OVERHEAD_BYTES;
+    if (geo !== undefined) isPlaced = true;
+    events[index] = event;
+  }
+  if (isPlaced) bytes += pointBytes(key);
+  const reactions = yield* prepareReactions(plan, aggregateType, key, events);
+  const deliveries = yield* prepareDeliveries(plan, aggregateType, key, events);
+  const prepared = { key, aggregateType, id, expected, events, bytes, reactions, deliveries };
+  const type = plan.spec.aggregateTypes.get(aggregateType)!;
+  return type.wasmHandlers.size === 0 ? prepared : { ...prepared, judgedAs: type };
+}
+
+/** Tells readers where an event of the service itself comes from. */
+export interface EmissionStamp {
+  readonly actor: PartyReference;
+  readonly implied_by?: ImpliedBy;
+  readonly scheduled?: ScheduledStamp;
+  readonly saga?: SagaStamp;
+}
+
+/** An event that the service itself writes, for `appendWrites`. */
+export interface EmissionRequest {
+  readonly emission: Emission;
+  readonly stamp: EmissionStamp;
+  /** Id of the client's request that started the chain. */
+  readonly requestId: string;
+  readonly cause?: Cause;
+  /** The root whose budget it uses. */
+  readonly root: Root;
+  /** Whether that budget is known to be spent. */
+  readonly isRootSpent?: boolean;
+}
+
+export type PreparedEmission =
+  | { readonly ok: true; readonly write: PreparedWrite }
+  /** It does not fit `spec`, so it can never be written under it, whatever else is tried. */
+  | { readonly ok: false; readonly message: string };
+
+/**
+ * Checks an event against the current spec and makes its bytes and its own reactions, as for a
+ * client's write. It happens now and expects no length.
+ * @throws {ModulesToAsk} like {@link prepareWriteSteps}.
+ */
+export function prepareEmission(
+  host: Host,
+  spec: CompiledSpec,
+  { emission, stamp, requestId, cause, root, isRootSpent = false }: EmissionRequest,
+  { nowMs, ownWaitMs }: WriteMoment,
+  answers: ModuleAnswers = NO_ANSWERS,
+): PreparedEmission {
+  const checked = checkEmission(emission, spec);
+  if (!checked.ok) return checked;
+  const timestamp = Math.floor(nowMs / MS_PER_SECOND);
+  const { key, aggregateType, id } = emission;
+  const depth = stamp.implied_by?.depth ?? 0;
+  const plan = openReactionPlan({
+    host,
+    spec,
+    nowMs,
+    ownWaitMs,
+    requestId,
+    depth,
+    isDirect: false,
+    root,
+    isRootSpent,
+    isMany: false,
+    answers,
+  });
+  const valid: ValidTarget = { key, aggregateType, id, expected: "any", events: [checked.event] };
+  const target = runAtOnce(prepareTarget(plan, valid, { ...stamp, timestamp }));
+  requireAnswers(plan);
+  const impliedCount = plan.actions;
+  const bytes = target.bytes + plan.bytes;
+  const exceeded = exceededLimit(bytes, impliedCount);
+  if (exceeded !== undefined) return { ok: false, message: exceeded.message };
+  const write: PreparedWrite = {
+    form: "single",
+    targets: [target],
+    bytes,
+    timestamp,
+    nowMs,
+    requestId,
+    impliedCount,
+    errors: errorRecordsOf(plan),
+    ownWaitMs,
+    cause,
+    root,
+    kept: plan.kept,
+  };
+  return { ok: true, write };
+}

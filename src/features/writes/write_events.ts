@@ -1,0 +1,180 @@
+/**
+ * Writes events: single, batch and atomic writes on one path. Checks that need only the spec
+ * come first. Then the ledger, the expected length and the append share ONE transaction.
+ * Concurrent writes share transactions (`combine.ts`). See docs/reference/writing.md.
+ */
+
+import type { Host } from "../../host.ts";
+import { runInPieces, waitForTurn } from "../../domain/fairness/pieces.ts";
+import type { OutboxWork } from "../../domain/reaction/outbox_entry.ts";
+import type { ModuleAnswers } from "../../domain/reaction/module_question.ts";
+import { type Outcome, refuse } from "../../domain/refusal.ts";
+import type { Tenant } from "../../domain/tenant.ts";
+import type { CompiledSpec } from "../../domain/spec/compiled.ts";
+import { validateWriteSteps, type ValidWrite } from "../../domain/write/validate_write.ts";
+import type { IdempotencyClaim, WriteRequest, Written } from "../../domain/write/write.ts";
+import type { Engine } from "../../kv/engine.ts";
+import type { SpecCache } from "../base/current_spec.ts";
+import { answerFromLedger } from "./append_writes.ts";
+import type { ModuleAsker } from "./ask_modules.ts";
+import type { Combiner } from "./combine.ts";
+import { openHeavyWrites } from "./heavy_writes.ts";
+import { prepareWriteSteps } from "./prepare_write.ts";
+import type { PreparedWrite } from "./prepared_write.ts";
+
+const MS_PER_SECOND = 1000;
+
+/** The outbox as a writer sees it. */
+export interface OwnOutbox {
+  /** How long other processes leave the entries of a write alone; 0 leaves them to the workers. */
+  ownWaitMs(tenant: number): number;
+  /** Does the entries of a write, for 250 ms at most before its reply. Never rejects. */
+  drainBeforeReply(works: readonly OutboxWork[]): Promise<void>;
+}
+
+export interface Writer {
+  writeEvents(tenant: Tenant, request: WriteRequest): Promise<Outcome<Written>>;
+  /**
+   * The ledger's answer for a keyed request whose body is no valid write; undefined if it has
+   * none.
+   */
+  answerRecorded(
+    tenant: Tenant,
+    claim: IdempotencyClaim,
+  ): Promise<Outcome<Written> | undefined>;
+}
+
+/** A write before it is prepared. */
+interface Arrival {
+  readonly tenant: Tenant;
+  readonly spec: CompiledSpec;
+  readonly request: WriteRequest;
+  readonly nowMs: number;
+  /** Waits for a place if the write turns out to be heavy. */
+  readonly enter: () => Promise<void>;
+}
+
+export function createWriter(
+  engine: Engine,
+  host: Host,
+  specs: SpecCache,
+  combiner: Combiner,
+  outbox: OwnOutbox,
+  asker: ModuleAsker,
+  isDirect = true,
+): Writer {
+  /** Keys whose first request is still running here, as `<tenant>/<key>`. */
+  const inFlight = new Set<string>();
+
+  const heavy = openHeavyWrites();
+  /**
+   * Environments whose last write took longer than a time slice: their next write waits for a
+   * turn.
+   */
+  const slow = new Set<number>();
+
+  function writeEvents(tenant: Tenant, request: WriteRequest): Promise<Outcome<Written>> {
+    const { idempotency } = request;
+    return idempotency === undefined
+      ? execute(tenant, request)
+      : executeOnce(tenant, request, inFlightName(tenant, idempotency));
+  }
+
+  async function executeOnce(
+    tenant: Tenant,
+    request: WriteRequest,
+    claim: string,
+  ): Promise<Outcome<Written>> {
+    if (inFlight.has(claim)) return refuse({ kind: "idempotency_in_progress" });
+    inFlight.add(claim);
+    try {
+      return await execute(tenant, request);
+    } finally {
+      inFlight.delete(claim);
+    }
+  }
+
+  async function execute(tenant: Tenant, request: WriteRequest): Promise<Outcome<Written>> {
+    const nowMs = host.nowMs();
+    const known = specs.current(tenant.number);
+    const spec = known instanceof Promise ? await known : known;
+    if (slow.has(tenant.number)) await waitForTurn(host);
+    let leave: (() => void) | undefined;
+    const enter = async () => {
+      slow.add(tenant.number);
+      leave ??= await heavy.enter(tenant.instanceId);
+    };
+    let prepared: Outcome<PreparedWrite>;
+    let outcome: Outcome<Written>;
+    try {
+      const checked = check({ tenant, spec, request, nowMs, enter });
+      prepared = checked instanceof Promise ? await checked : checked;
+      if (leave === undefined && slow.size > 0) slow.delete(tenant.number);
+      if (!prepared.ok) return await answerRefused(tenant, request, nowMs) ?? prepared;
+      // A heavy write is placed without a pause: no two of them in one turn of the event loop.
+      if (leave !== undefined) await waitForTurn(host);
+      outcome = await combiner.submit(tenant.number, prepared.value);
+    } finally {
+      leave?.();
+    }
+    if (outcome.ok && outcome.value.outbox !== undefined && prepared.value.ownWaitMs > 0) {
+      await outbox.drainBeforeReply(outcome.value.outbox);
+    }
+    return outcome;
+  }
+
+  /**
+   * A write that fits one time slice is checked synchronously, so a write of one event never
+   * waits.
+   */
+  function check(arrival: Arrival): Outcome<PreparedWrite> | Promise<Outcome<PreparedWrite>> {
+    const { tenant, spec, request, enter } = arrival;
+    const goOn = (valid: Outcome<ValidWrite>) => valid.ok ? prepare(arrival, valid.value) : valid;
+    const checking = validateWriteSteps(request, spec, tenant.environment);
+    const checked = runInPieces(checking, host, enter);
+    return checked instanceof Promise ? checked.then(goOn) : goOn(checked);
+  }
+
+  /** Synchronous for specs without modules, so that their writes do not wait. */
+  function prepare(
+    { tenant, spec, request, nowMs, enter }: Arrival,
+    valid: ValidWrite,
+  ): Outcome<PreparedWrite> | Promise<Outcome<PreparedWrite>> {
+    const ownWaitMs = outbox.ownWaitMs(tenant.number);
+    const moment = { nowMs, ownWaitMs, isDirect: isDirect && ownWaitMs > 0 };
+    const prepareWrite = (answers?: ModuleAnswers) =>
+      runInPieces(prepareWriteSteps(host, spec, request, valid, moment, answers), host, enter);
+    if (spec.moduleCalls.length === 0) return prepareWrite();
+    return asker.prepare(tenant.number, spec, prepareWrite).then((asked) =>
+      asked.ok ? asked.value : asked
+    );
+  }
+
+  /** A recorded key is answered even if a later spec would refuse the body. */
+  async function answerRefused(tenant: Tenant, { idempotency }: WriteRequest, nowMs: number) {
+    const now = Math.floor(nowMs / MS_PER_SECOND);
+    return idempotency && await answerAgain(tenant, idempotency, now);
+  }
+
+  async function answerAgain(tenant: Tenant, claim: IdempotencyClaim, now: number) {
+    const answer = await engine.transact((tx) => answerFromLedger(tx, tenant.number, claim, now));
+    if (answer?.ok) combiner.counters.writesReplayed++;
+    return answer;
+  }
+
+  async function answerRecorded(
+    tenant: Tenant,
+    claim: IdempotencyClaim,
+  ): Promise<Outcome<Written> | undefined> {
+    if (inFlight.has(inFlightName(tenant, claim))) {
+      return refuse({ kind: "idempotency_in_progress" });
+    }
+    return await answerAgain(tenant, claim, Math.floor(host.nowMs() / MS_PER_SECOND));
+  }
+
+  return { writeEvents, answerRecorded };
+}
+
+function inFlightName(tenant: Tenant, { key }: IdempotencyClaim): string {
+  return `${tenant.number}/${key}`;
+}

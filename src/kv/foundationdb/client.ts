@@ -1,0 +1,101 @@
+/**
+ * What the engine needs of FoundationDB's client, as an interface, and what its error codes
+ * mean. `foundationdb/binding.ts` binds the interface to the package; tests bind it to a script.
+ */
+
+import type { Bytes, KeyRange, KeyValue } from "../engine.ts";
+
+export interface ClientDatabase {
+  createTransaction(kind: "attempt" | "watch"): ClientTransaction;
+  /** Afterwards nothing may be asked of this database or its transactions. */
+  close(): void;
+}
+
+/**
+ * One native transaction. Its reads guard nothing and do not see its writes; only one of the
+ * kind "watch" can watch keys. Failures reject with an error that has a numeric `code`.
+ */
+export interface ClientTransaction {
+  readVersion(): Promise<bigint>;
+  startAt(version: bigint): void;
+  get(key: Bytes): Promise<Bytes | undefined>;
+  getRange(range: KeyRange, page: PageSize): Promise<ClientPage>;
+  /** Makes the commit fail with a conflict if a key of the range was written since. */
+  guard(range: KeyRange): void;
+  set(key: Bytes, value: Bytes): void;
+  clear(key: Bytes): void;
+  clearRange(range: KeyRange): void;
+  /** `operand`: 8 bytes, little-endian. */
+  add(key: Bytes, operand: Bytes): void;
+  setStamped(prefix: Bytes, suffix: Bytes, value: Bytes): void;
+  commit(): Promise<void>;
+  /** After a commit that conflicted: the first key in conflict. */
+  conflictingKey(): Promise<Bytes | undefined>;
+  /** Waits as long as the client advises after the error, and resets the transaction. */
+  onError(code: number): Promise<void>;
+  /** Must be set before the commit, which arms it. */
+  watch(key: Bytes): ClientWatch;
+  /** Everything pending rejects with code 1025. */
+  cancel(): void;
+  /** Frees its memory at once; nothing may be asked of it afterwards. */
+  release(): void;
+}
+
+export interface PageSize {
+  readonly limit: number;
+  readonly bytesMax: number;
+  readonly reverse: boolean;
+}
+
+export interface ClientPage {
+  readonly pairs: KeyValue[];
+  /** Whether the range may have more beyond the last pair. */
+  readonly more: boolean;
+}
+
+export interface ClientWatch {
+  /** True on a change, false when cancelled. */
+  readonly promise: Promise<boolean>;
+  cancel(): void;
+}
+
+export const errorCodes = {
+  tooOld: 1007,
+  conflict: 1020,
+  commitUnknown: 1021,
+  versionChanged: 1039,
+  transactionTooLarge: 2101,
+  keyTooLarge: 2102,
+  valueTooLarge: 2103,
+} as const;
+
+/**
+ * Future version, storage process behind, memory limits of the proxies, throttling: the cluster
+ * is there and will answer soon. A commit that fails with one of these has not landed.
+ */
+const passingCodes: ReadonlySet<number> = new Set([1009, 1037, 1042, 1051, 1078, 1213, 1223]);
+const limitCodes: ReadonlySet<number> = new Set([
+  errorCodes.transactionTooLarge,
+  errorCodes.keyTooLarge,
+  errorCodes.valueTooLarge,
+]);
+
+/** The code of an error of the client; undefined for any other error. */
+export function codeOf(error: unknown): number | undefined {
+  const code = (error as { readonly code?: unknown } | undefined)?.code;
+  return typeof code === "number" ? code : undefined;
+}
+
+/** Whether the same call may well succeed a moment later. */
+export function isPassing(code: number | undefined): boolean {
+  return code !== undefined && passingCodes.has(code);
+}
+
+export function isLimit(code: number | undefined): boolean {
+  return code !== undefined && limitCodes.has(code);
+}
+
+/** Whether the call itself was wrong: a bug of ours, not a state of the cluster. */
+export function isMisuse(code: number | undefined): boolean {
+  return code !== undefined && code >= 2000 && code < 3000;
+}

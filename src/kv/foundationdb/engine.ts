@@ -1,0 +1,343 @@
+/**
+ * The distributed engine, which runs transactions on FoundationDB until a commit has landed.
+ * `foundationdb/binding.ts` opens it. `README.md` explains how it keeps the promises of the port.
+ *
+ * What may be done after a failed commit depends on what is known about it:
+ * - Conflict, too old, throttled, too large: it has not landed. The body runs again, or the call
+ *   is refused.
+ * - 1021, reply lost: it may have landed. The client reports this only after it has committed a
+ *   transaction that conflicts with the lost one, so the lost one has landed or never will. That
+ *   is what `exactly_once.ts` requires; its marker then tells which of the two happened.
+ * - No reply at all within four seconds: the call is cancelled, and the commit may STILL LAND
+ *   LATER. A rerun could then land too, or read what the first attempt wrote and refuse itself.
+ *   So nothing runs again, and the caller gets EngineUnavailable. If the caller repeats the call
+ *   under an idempotency key, the repeat is serialized with the late commit, because both read
+ *   and write the entry of that key.
+ */
+
+import { openCalls } from "../calls.ts";
+import {
+  type Bytes,
+  type Engine,
+  EngineClosed,
+  EngineLimitExceeded,
+  type EngineMeasure,
+  EngineUnavailable,
+  type ReadTransaction,
+  type Transaction,
+  type Watch,
+} from "../engine.ts";
+import { CommitUnknown, type Mark, sweepMarkers, transactExactlyOnce } from "./exactly_once.ts";
+import { type ClientDatabase, codeOf, errorCodes, isLimit, isMisuse, isPassing } from "./client.ts";
+import { openStalls, type StallLimits, type Stalls } from "./stalls.ts";
+import { type AttemptHome, FoundationdbTransaction } from "./transaction.ts";
+import { type FoundationdbWatches, openFoundationdbWatches } from "./watches.ts";
+import { refuseExpired } from "../size_limits.ts";
+import { openTurns } from "../sqlite/turns.ts";
+
+/** The outside world, as far as the engine needs it. */
+export interface EngineHost {
+  /** Milliseconds since 1970. */
+  nowMs(): number;
+  randomBytes(length: number): Bytes;
+  /** Lets the event loop take in what has arrived over the network. */
+  yieldTurn?(): Promise<void>;
+}
+
+export interface FoundationdbEngineOptions {
+  readonly database: ClientDatabase;
+  readonly host: EngineHost;
+  /** Prefix of all keys of the engine: at most 4 bytes, or the longest keys would not fit. */
+  readonly prefix?: Bytes;
+  /** A monotonic clock, in milliseconds. */
+  readonly nowMs?: () => number;
+  readonly stallLimits?: StallLimits;
+  readonly failurePauseMs?: number;
+}
+
+/** One call of `transact`, through all its attempts. */
+interface Call {
+  readonly startedMs: number;
+  /** Whether the reply to one of its commits was lost. */
+  mayHaveLanded: boolean;
+}
+
+/** The outcome of one run of a body. */
+type Run<T> =
+  | { readonly kind: "committed"; readonly value: T }
+  | { readonly kind: "conflict"; readonly place: string }
+  | { readonly kind: "expired" }
+  | { readonly kind: "passing"; readonly error: Error };
+
+/** A transaction that keeps losing for this long gives up. */
+const conflictsMaxMs = 10_000;
+/** How long the cluster may put a call off. */
+const passingMaxMs = 4_000;
+/** How often a body that takes longer than a transaction may last is run. */
+const expirationsMax = 3;
+/**
+ * After this many conflicts in a row, which taking turns has not prevented, the call backs off
+ * to give others in the cluster time.
+ */
+const conflictsWithoutPause = 3;
+const sweepIntervalMs = 60_000;
+/**
+ * Markers are swept when they are ten minutes old by the clock of any node, although no call
+ * lasts one minute. So clocks may be nine minutes apart before a marker in use is lost.
+ */
+const clocksApartMaxMs = 9 * 60_000;
+
+export class FoundationdbEngine implements Engine {
+  readonly #home: AttemptHome;
+  readonly #host: EngineHost;
+  readonly #stalls: Stalls;
+  readonly #watches: FoundationdbWatches;
+  readonly #turns = openTurns();
+  readonly #calls = openCalls(() => this.#refuseClosing());
+  readonly #running = new Set<FoundationdbTransaction>();
+  readonly #sweeper: ReturnType<typeof setInterval>;
+  readonly #nodeId: Bytes;
+  #marks = 0;
+  #conflicts = 0;
+  #closing: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor(options: FoundationdbEngineOptions) {
+    const { database, host, prefix = new Uint8Array(), failurePauseMs } = options;
+    this.#host = host;
+    this.#stalls = openStalls(options.stallLimits);
+    const stalls = this.#stalls;
+    this.#home = {
+      database,
+      stalls,
+      prefix,
+      nowMs: options.nowMs ?? (() => performance.now()),
+      isClosed: () => this.#isClosed,
+    };
+    this.#watches = openFoundationdbWatches({
+      database,
+      stalls,
+      stored: (key) => Uint8Array.from([...prefix, ...key]),
+      failurePauseMs,
+    });
+    this.#nodeId = host.randomBytes(8);
+    this.#sweeper = setInterval(() => this.#sweep(), sweepIntervalMs);
+  }
+
+  transact<T>(body: (tx: Transaction) => Promise<T>): Promise<T> {
+    return this.#calls.run(() => {
+      const call: Call = { startedMs: this.#home.nowMs(), mayHaveLanded: false };
+      return transactExactlyOnce(
+        (inner) => this.#runUntilCommitted(inner, call),
+        body,
+        this.#newMark(),
+      );
+    });
+  }
+
+  snapshot<T>(body: (tx: ReadTransaction) => Promise<T>): Promise<T> {
+    return this.#calls.run(async () => {
+      const tx = this.#begin();
+      try {
+        await this.#untilWatchesSee(tx);
+        const { get, getRange } = tx.unguarded;
+        return await body({ get, getRange, readVersion: () => tx.readVersion() });
+      } finally {
+        this.#end(tx);
+      }
+    });
+  }
+
+  watch(key: Bytes): Watch {
+    this.#refuseClosing();
+    return this.#watches.add(key);
+  }
+
+  measure(): Promise<EngineMeasure> {
+    return Promise.resolve({ conflicts: this.#conflicts });
+  }
+
+  close(): Promise<void> {
+    return this.#closing ??= this.#close();
+  }
+
+  async #close(): Promise<void> {
+    clearInterval(this.#sweeper);
+    await this.#calls.untilIdle();
+    this.#isClosed = true;
+    for (const tx of this.#running) tx.cancel();
+    await this.#watches.close();
+    this.#stalls.close();
+    this.#home.database.close();
+  }
+
+  #begin(): FoundationdbTransaction {
+    const tx = new FoundationdbTransaction(this.#home);
+    this.#running.add(tx);
+    return tx;
+  }
+
+  #end(tx: FoundationdbTransaction): void {
+    this.#running.delete(tx);
+    tx.release();
+  }
+
+  /**
+   * A call that begins after `watch()` must not read an older version than the watch compares
+   * with.
+   */
+  #untilWatchesSee(tx: FoundationdbTransaction): Promise<void> | undefined {
+    const armed = this.#watches.armed();
+    return armed && tx.waitFor(armed);
+  }
+
+  /**
+   * Runs `body` again after conflicts and similar failures; its last run is committed when this
+   * resolves.
+   * @throws {CommitUnknown} when the last commit has landed or never will, and it is unknown
+   * which.
+   */
+  async #runUntilCommitted<T>(
+    body: (tx: Transaction) => Promise<T>,
+    call: Call,
+  ): Promise<T> {
+    // True only after lost replies: the first attempt begins at once.
+    if (this.#elapsedMs(call) > conflictsMaxMs) throw noReply();
+    let expirations = 0;
+    let conflicts = 0;
+    let endTurn: (() => void) | undefined;
+    for (;;) {
+      const tx = this.#begin();
+      let run: Run<T>;
+      try {
+        run = await this.#run(tx, body, call);
+        if (run.kind === "conflict" && ++conflicts > conflictsWithoutPause) {
+          await tx.backOff(errorCodes.conflict);
+        }
+      } finally {
+        this.#end(tx);
+        endTurn?.();
+        endTurn = undefined;
+      }
+      if (run.kind === "committed") return run.value;
+      const elapsedMs = this.#elapsedMs(call);
+      if (run.kind === "expired") {
+        if (++expirations < expirationsMax) continue;
+        // A refusal would claim that nothing has landed.
+        if (call.mayHaveLanded) throw noReply();
+        refuseExpired();
+      } else if (run.kind === "passing") {
+        if (elapsedMs > passingMaxMs) throw run.error;
+      } else {
+        if (elapsedMs > conflictsMaxMs) throw lostTooOften(conflicts);
+        endTurn = await this.#turns.take(run.place);
+      }
+    }
+  }
+
+  async #run<T>(
+    tx: FoundationdbTransaction,
+    body: (tx: Transaction) => Promise<T>,
+    call: Call,
+  ): Promise<Run<T>> {
+    await this.#untilWatchesSee(tx);
+    let value: T;
+    try {
+      value = await body(tx);
+    } catch (error) {
+      // An error caused by failed reads is not the body's own; the failure is handled below.
+      if (tx.failure === undefined) throw error;
+    }
+    tx.end();
+    if (tx.failure !== undefined) return afterFailedRead(tx.failure);
+    if (!tx.hasWrites) return { kind: "committed", value: value! };
+    if (tx.isTooOld) return { kind: "expired" };
+    tx.prepareCommit();
+    try {
+      await tx.sendCommit();
+    } catch (error) {
+      if (codeOf(error) === errorCodes.commitUnknown) call.mayHaveLanded = true;
+      return await this.#afterFailedCommit(tx, error);
+    }
+    this.#watches.notify({ keys: tx.buffer.writes, ranges: tx.buffer.cleared });
+    return { kind: "committed", value: value! };
+  }
+
+  /**
+   * Returns failures after which the body may run again, and throws all others: see the head of
+   * this file.
+   */
+  async #afterFailedCommit(tx: FoundationdbTransaction, error: unknown): Promise<Run<never>> {
+    const code = codeOf(error);
+    if (code === errorCodes.conflict) {
+      this.#conflicts++;
+      return { kind: "conflict", place: await tx.findConflict() };
+    }
+    if (code === errorCodes.commitUnknown) {
+      throw new CommitUnknown("FoundationDB lost the reply to a commit", { cause: error });
+    }
+    if (code === errorCodes.tooOld) {
+      if (tx.howTooOld === "expired") return { kind: "expired" };
+      return { kind: "passing", error: cannotCommit(error) };
+    }
+    if (isPassing(code)) {
+      await tx.backOff(code!);
+      return { kind: "passing", error: cannotCommit(error) };
+    }
+    if (isLimit(code)) throw new EngineLimitExceeded((error as Error).message, { cause: error });
+    if (isMisuse(code)) throw error;
+    if (error instanceof EngineUnavailable) throw error;
+    throw cannotCommit(error);
+  }
+
+  #elapsedMs({ startedMs }: Call): number {
+    return this.#home.nowMs() - startedMs;
+  }
+
+  #newMark(): Mark {
+    const id = new Uint8Array(16);
+    id.set(this.#nodeId);
+    new DataView(id.buffer).setBigUint64(8, BigInt(this.#marks++));
+    return { id, nowMs: this.#host.nowMs() };
+  }
+
+  /**
+   * Old markers only take space. A sweep that fails here succeeds a minute later, or on another
+   * node.
+   */
+  async #sweep(): Promise<void> {
+    try {
+      await sweepMarkers(this, this.#host.nowMs() - clocksApartMaxMs);
+    } catch {
+      // See above.
+    }
+  }
+
+  #refuseClosing(): void {
+    if (this.#closing !== undefined) throw new EngineClosed("The engine is closed");
+  }
+}
+
+function afterFailedRead(failure: NonNullable<FoundationdbTransaction["failure"]>): Run<never> {
+  if (failure.kind === "expired") return { kind: "expired" };
+  if (failure.kind === "version lost") return { kind: "passing", error: failure.error };
+  throw failure.error;
+}
+
+function cannotCommit(error: unknown): EngineUnavailable {
+  const reason = error instanceof Error ? error.message : String(error);
+  const message = `FoundationDB cannot be written: ${reason} (${codeOf(error)})`;
+  return new EngineUnavailable(message, { cause: error });
+}
+
+function lostTooOften(conflicts: number): EngineUnavailable {
+  return new EngineUnavailable(
+    `The transaction lost against others ${conflicts} times in ${conflictsMaxMs / 1000} seconds`,
+  );
+}
+
+function noReply(): EngineUnavailable {
+  return new EngineUnavailable(
+    `FoundationDB lost the replies to one transaction for ${conflictsMaxMs / 1000} seconds`,
+  );
+}

@@ -1,0 +1,91 @@
+/**
+ * Finds calls that the cluster does not answer, and cancels them. FoundationDB's client waits
+ * forever for a cluster that is away; here a caller that has waited for four seconds gets an
+ * error, and its call is cancelled.
+ *
+ * Time is counted in turns of one timer, not read from a clock. So if this process itself was
+ * held up, the answers that arrived meanwhile are found first.
+ */
+
+import { EngineUnavailable } from "../engine.ts";
+
+export interface Stalls {
+  /** `cancel` is called once, when a stall is found. */
+  track(cancel: () => void): Tracked;
+  close(): void;
+}
+
+/** A series of calls, each of which needs an answer from the cluster. */
+export interface Tracked {
+  /**
+   * Waits for an answer.
+   * @throws {EngineUnavailable} when the series has waited for four seconds without any answer.
+   */
+  answer<T>(call: Promise<T>): Promise<T>;
+  /** Waits for something whose end is no sign of life from the cluster. */
+  wait(call: Promise<unknown>): Promise<void>;
+  end(): void;
+}
+
+export interface StallLimits {
+  readonly turnMs: number;
+  readonly turnsMax: number;
+}
+
+interface Entry {
+  pending: number;
+  turns: number;
+  readonly stalled: PromiseWithResolvers<never>;
+  readonly cancel: () => void;
+}
+
+/** Together with the rest of a call this stays below five seconds. */
+const defaultLimits: StallLimits = { turnMs: 250, turnsMax: 16 };
+
+export function openStalls({ turnMs, turnsMax }: StallLimits = defaultLimits): Stalls {
+  const entries = new Set<Entry>();
+  const seconds = turnMs * turnsMax / 1000;
+
+  function countTurn(): void {
+    for (const entry of [...entries]) {
+      if (entry.pending === 0 || ++entry.turns < turnsMax) continue;
+      entries.delete(entry);
+      const message = `FoundationDB has not answered for ${seconds} seconds`;
+      entry.stalled.reject(new EngineUnavailable(message));
+      entry.cancel();
+    }
+  }
+
+  const timer = setInterval(countTurn, turnMs);
+
+  function track(cancel: () => void): Tracked {
+    const entry: Entry = { pending: 0, turns: 0, stalled: Promise.withResolvers(), cancel };
+    // It may reject while no call waits for it; that must not count as unhandled.
+    entry.stalled.promise.catch(() => {});
+    entries.add(entry);
+
+    async function orStalled<T>(call: Promise<T>): Promise<T> {
+      entry.pending++;
+      try {
+        return await Promise.race([call, entry.stalled.promise]);
+      } finally {
+        entry.pending--;
+      }
+    }
+    return {
+      async answer(call) {
+        try {
+          return await orStalled(call);
+        } finally {
+          // A refusal is a sign of life too.
+          entry.turns = 0;
+        }
+      },
+      async wait(call) {
+        await orStalled(call);
+      },
+      end: () => void entries.delete(entry),
+    };
+  }
+  return { track, close: () => clearInterval(timer) };
+}

@@ -1,0 +1,309 @@
+/**
+ * One attempt of one transaction on FoundationDB. Its own writes are kept here until the commit
+ * and laid over what is read, and its guards are passed to the client one by one at the commit.
+ * So both mean exactly what they mean on SQLite, and a read that fails for a passing reason can
+ * be repeated at the same version without running the body again.
+ */
+
+import {
+  type Bytes,
+  EngineClosed,
+  EngineLimitExceeded,
+  EngineUnavailable,
+  type KeyRange,
+  type KeyValue,
+  kvLimits,
+  type RangeOptions,
+  type ReadTransaction,
+  type Transaction,
+} from "../engine.ts";
+import { BufferedTransaction } from "../transaction/buffered_transaction.ts";
+import { bytesOf, textAfter, textOf, type TextRange } from "../byte_text.ts";
+import {
+  type ClientDatabase,
+  type ClientTransaction,
+  codeOf,
+  errorCodes,
+  isMisuse,
+  isPassing,
+} from "./client.ts";
+import { ownWritesIn, readWholeRange } from "./range.ts";
+import type { Stalls, Tracked } from "./stalls.ts";
+import { hashOf } from "../key_bytes.ts";
+import { checkKey } from "../size_limits.ts";
+import * as own from "../transaction/write_buffer.ts";
+
+const ageMaxMs = kvLimits.transactionSecondsMax * 1000;
+/** A version that is gone earlier than this was lost in a recovery of the cluster. */
+const ageOfExpiryMs = ageMaxMs - 1000;
+/** How long a read is repeated. */
+const passingMsMax = 2000;
+const pauseMs = 20;
+
+/** What a transaction needs from its engine. */
+export interface AttemptHome {
+  readonly database: ClientDatabase;
+  readonly stalls: Stalls;
+  /** Prefix of all keys of the engine. */
+  readonly prefix: Bytes;
+  /** A monotonic clock, in milliseconds. */
+  nowMs(): number;
+  isClosed(): boolean;
+}
+
+/** Why reading ended. The engine goes by this, whatever the body made of the error. */
+export type ReadFailure = "expired" | "version lost" | "unavailable" | "misuse";
+
+export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
+  implements Transaction {
+  readonly #calls: Tracked;
+  readonly unguarded: Pick<ReadTransaction, "get" | "getRange">;
+  #client: ClientTransaction;
+  #renewal: Promise<void> | undefined;
+  #startedMs: number | undefined;
+  #hasRead = false;
+  #failure: { readonly kind: ReadFailure; readonly error: Error } | undefined;
+
+  constructor(home: AttemptHome) {
+    super(home);
+    this.#client = home.database.createTransaction("attempt");
+    this.#calls = home.stalls.track(() => this.#client.cancel());
+    this.unguarded = {
+      get: (key) => heard(this.#get(key, false)),
+      getRange: (range, options) => heard(this.#getRange(range, options, false)),
+    };
+  }
+
+  get(key: Bytes): Promise<Bytes | undefined> {
+    return heard(this.#get(key, true));
+  }
+
+  getRange(range: KeyRange, options?: RangeOptions): Promise<KeyValue[]> {
+    return heard(this.#getRange(range, options, true));
+  }
+
+  readVersion(): Promise<bigint> {
+    return heard(this.#read((client) => client.readVersion()));
+  }
+
+  // The rest is for the engine alone.
+
+  get failure(): { readonly kind: ReadFailure; readonly error: Error } | undefined {
+    return this.#failure;
+  }
+
+  /** Whether it has been reading for longer than a transaction may last. */
+  get isTooOld(): boolean {
+    return this.#ageMs() > ageMaxMs;
+  }
+
+  /** How a version of this age was lost: to time, or to a recovery of the cluster. */
+  get howTooOld(): "expired" | "version lost" {
+    return this.#ageMs() >= ageOfExpiryMs ? "expired" : "version lost";
+  }
+
+  /** Waits for something that must happen before the first read. */
+  waitFor(condition: Promise<unknown>): Promise<void> {
+    return this.#calls.wait(condition);
+  }
+
+  /** Ends reading and writing by the body; what it did is kept for the commit. */
+  end(): void {
+    this.isOver = true;
+  }
+
+  /**
+   * Hands guards and writes to the client.
+   * @throws {EngineLimitExceeded} when they are too large; then nothing was sent.
+   */
+  prepareCommit(): void {
+    this.checkSize();
+    const client = this.#client;
+    for (const { key } of this.guards.keys.entries) {
+      const text = textOf(key);
+      client.guard(this.#stored({ begin: text, end: textAfter(text) }));
+    }
+    for (const range of this.guards.ranges) client.guard(this.#stored(range));
+    for (const range of this.buffer.cleared) client.clearRange(this.#stored(range));
+    for (const { key, value, delta } of this.buffer.writes.entries) {
+      const stored = this.#prefixed(key);
+      if (value !== undefined) client.set(stored, value);
+      else if (delta === undefined) client.clear(stored);
+      else client.add(stored, own.addToCounter(undefined, delta));
+    }
+    for (const { prefix, suffix, value } of this.buffer.stamped) {
+      client.setStamped(this.#prefixed(prefix), suffix, value);
+    }
+  }
+
+  /** Rejects as the client does, or with EngineUnavailable when the cluster does not answer. */
+  sendCommit(): Promise<void> {
+    return this.#calls.answer(this.#client.commit());
+  }
+
+  /** The key that a commit conflicted with; the first guard if the cluster does not say. */
+  async findConflict(): Promise<string> {
+    try {
+      const key = await this.#calls.answer(this.#client.conflictingKey());
+      if (key !== undefined) return textOf(key);
+    } catch {
+      // Not knowing the key costs only speed.
+    }
+    const [first] = this.guards.keys.entries;
+    return first === undefined ? this.guards.ranges[0]?.begin ?? "" : textOf(first.key);
+  }
+
+  /** Waits as long as the client advises after an error of the commit. */
+  async backOff(code: number): Promise<void> {
+    await this.#calls.answer(this.#client.onError(code));
+  }
+
+  /** Nothing may be asked of the transaction afterwards. */
+  release(): void {
+    this.isOver = true;
+    this.#calls.end();
+    this.#client.release();
+  }
+
+  cancel(): void {
+    this.#client.cancel();
+  }
+
+  async #get(key: Bytes, isGuarded: boolean): Promise<Bytes | undefined> {
+    this.refuseOver();
+    checkKey(key);
+    const hash = hashOf(key);
+    const write = own.findWrite(this.buffer, key, hash);
+    if (write !== undefined && write.delta === undefined) return write.value;
+    if (write === undefined && own.isCleared(this.buffer, key)) return undefined;
+    const stored = await this.#read((client) => client.get(this.#prefixed(key)));
+    if (isGuarded) this.guards.keys.put({ key, hash });
+    return write === undefined ? stored : own.addToCounter(stored, write.delta!);
+  }
+
+  async #getRange(
+    range: KeyRange,
+    options: RangeOptions = {},
+    isGuarded: boolean,
+  ): Promise<KeyValue[]> {
+    this.refuseOver();
+    const wanted = { begin: textOf(range.begin), end: textOf(range.end) };
+    if (wanted.begin >= wanted.end || (options.limit ?? Infinity) <= 0) return [];
+    const ownWrites = ownWritesIn(this.buffer, wanted);
+    const { pairs, read } = await readWholeRange(
+      async (part, size) => {
+        const stored = this.#stored(part);
+        if (textOf(stored.begin) >= textOf(stored.end)) return { pairs: [], more: false };
+        const page = await this.#read((client) => client.getRange(stored, size));
+        return this.home.prefix.length === 0 ? page : { ...page, pairs: this.#bared(page.pairs) };
+      },
+      ownWrites,
+      wanted,
+      options,
+    );
+    if (isGuarded) this.guards.ranges.push(...own.unownedParts(ownWrites, read));
+    return pairs;
+  }
+
+  /** Asks the cluster, again and again while it says that it will answer soon. */
+  async #read<T>(call: (client: ClientTransaction) => Promise<T>): Promise<T> {
+    let refusedMs: number | undefined;
+    for (;;) {
+      this.refuseOver();
+      if (this.#failure !== undefined) throw this.#failure.error;
+      this.#startedMs ??= this.home.nowMs();
+      if (this.isTooOld) throw this.#fail("expired", undefined);
+      const client = this.#client;
+      try {
+        const value = await this.#calls.answer(call(client));
+        this.#hasRead = true;
+        return value;
+      } catch (error) {
+        const code = codeOf(error);
+        refusedMs ??= this.home.nowMs();
+        const mayRetry = isPassing(code) || code === errorCodes.versionChanged;
+        if (!mayRetry || this.home.nowMs() - refusedMs > passingMsMax) {
+          throw this.#failFor(code, error);
+        }
+        await this.#renew(client);
+      }
+    }
+  }
+
+  #failFor(code: number | undefined, error: unknown): Error {
+    if (code === errorCodes.tooOld) return this.#fail(this.howTooOld, error);
+    return this.#fail(isMisuse(code) ? "misuse" : "unavailable", error);
+  }
+
+  /** Only the first failure counts: later ones follow from it. */
+  #fail(kind: ReadFailure, cause: unknown): Error {
+    this.#failure ??= { kind, error: describeFailure(kind, cause) };
+    return this.#failure.error;
+  }
+
+  /**
+   * Continues with a fresh native transaction at the same version. One renewal serves all reads.
+   */
+  async #renew(failed: ClientTransaction): Promise<void> {
+    if (this.#client !== failed) return;
+    this.#renewal ??= this.#replace(failed).finally(() => this.#renewal = undefined);
+    await this.#renewal;
+  }
+
+  async #replace(failed: ClientTransaction): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    // The client knows the version without asking, unless the request for it is what failed.
+    const version = await this.#calls.answer(failed.readVersion()).catch(() => undefined);
+    if (this.isOver) return;
+    if (version === undefined && this.#hasRead) throw this.#fail("version lost", undefined);
+    const fresh = this.home.database.createTransaction("attempt");
+    if (version !== undefined) fresh.startAt(version);
+    // Other reads may still be waiting for the old one, so it is left to finish.
+    this.#client = fresh;
+  }
+
+  #ageMs(): number {
+    return this.#startedMs === undefined ? 0 : this.home.nowMs() - this.#startedMs;
+  }
+
+  #prefixed(key: Bytes): Bytes {
+    const { prefix } = this.home;
+    if (prefix.length === 0) return key;
+    const stored = new Uint8Array(prefix.length + key.length);
+    stored.set(prefix);
+    stored.set(key, prefix.length);
+    return stored;
+  }
+
+  /** A range as it is stored. Keys that begin with 0xff are FoundationDB's own and are left out. */
+  #stored({ begin, end }: TextRange): KeyRange {
+    const last = this.home.prefix.length === 0 && end > "\xff" ? "\xff" : end;
+    return { begin: this.#prefixed(bytesOf(begin)), end: this.#prefixed(bytesOf(last)) };
+  }
+
+  #bared(pairs: readonly KeyValue[]): KeyValue[] {
+    const start = this.home.prefix.length;
+    return pairs.map(({ key, value }) => ({ key: key.subarray(start), value }));
+  }
+}
+
+function describeFailure(kind: ReadFailure, cause: unknown): Error {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  const code = codeOf(cause);
+  if (cause instanceof EngineUnavailable || cause instanceof EngineClosed) return cause;
+  if (kind === "expired") {
+    const message = `The transaction is older than ${kvLimits.transactionSecondsMax} seconds`;
+    return new EngineLimitExceeded(message);
+  }
+  if (kind === "version lost") {
+    return new EngineUnavailable("FoundationDB recovered meanwhile and gave up the version read");
+  }
+  if (kind === "misuse") return new Error(`FoundationDB refused a call: ${reason} (${code})`);
+  return new EngineUnavailable(`FoundationDB cannot be read: ${reason} (${code})`, { cause });
+}
+
+/** A body that throws may abandon reads; if those fail later, they must not end the process. */
+function heard<T>(read: Promise<T>): Promise<T> {
+  read.catch(() => {});
+  return read;
+}

@@ -1,0 +1,82 @@
+/**
+ * Moves pages from the WAL to the database on a thread of its own. The fsyncs of a large
+ * database take long and must not block the thread that commits. `checkpoints.ts` starts this
+ * worker. Each message asks for one pass; each answer says how many frames of the WAL are in the
+ * database now, or why none are.
+ *
+ * A pass syncs the WAL and moves pages as SQLite does, and then syncs the database. SQLite alone
+ * syncs the database only if nothing was committed meanwhile. Otherwise the moved pages would be
+ * synced by the finishing pass, during which commits are held. The finishing pass skips the sync
+ * of the WAL, which is already done, and leaves the sync of the database to this file, because
+ * `fdatasync` is cheaper than SQLite's `fsync`.
+ *
+ * A pass also notes what it has moved (`page_notes.ts`). Until the notes are on disk, a second
+ * connection holds a read transaction at the version at which the pass began. While it is open,
+ * SQLite moves nothing newer and does not restart the WAL. If everything had been moved before,
+ * that reader does not hold the WAL; but then SQLite moves nothing beside it, and there is
+ * nothing to note.
+ */
+
+import { DatabaseSync } from "node:sqlite";
+import { parentPort, workerData } from "node:worker_threads";
+import type { PassAnswer, PassRequest } from "./checkpoints.ts";
+import { openPageNotes, type PageNote } from "./pages/page_notes.ts";
+import type { StoreMoment } from "./pages/page_sums.ts";
+import { prepareMoment } from "./store_row.ts";
+
+const port = parentPort!;
+const { path } = workerData as { path: string };
+// Opened once and never closed: closing it would drop the locks that SQLite holds on the file in
+// this process.
+const file = Deno.openSync(path, { read: true, write: true });
+const db = new DatabaseSync(path);
+db.exec("PRAGMA cache_size = -1024");
+const checkpoint = db.prepare("PRAGMA wal_checkpoint(PASSIVE)");
+const reader = new DatabaseSync(path, { readOnly: true });
+reader.exec("PRAGMA cache_size = -64");
+const readMoment = prepareMoment(reader);
+const notes = openPageNotes(path, Deno.openSync(`${path}-wal`, { read: true }));
+
+async function pass(): Promise<PassAnswer> {
+  let note: PageNote | undefined;
+  try {
+    reader.exec("BEGIN");
+    const moment = readMoment();
+    note = notes.begin();
+    return await moveAndNote(note, moment);
+  } catch (error) {
+    return { failure: String(error) };
+  } finally {
+    if (reader.isTransaction) reader.exec("COMMIT");
+    note?.end();
+  }
+}
+
+async function moveAndNote(note: PageNote, moment: StoreMoment): Promise<PassAnswer> {
+  const { log, checkpointed } = checkpoint.get() as { log: number; checkpointed: number };
+  note.note(checkpointed, checkpointed === log ? moment : undefined);
+  // Both syncs run on threads of the runtime, so the disk may do them at the same time.
+  const noting = note.sync();
+  try {
+    await file.syncData();
+  } catch (error) {
+    return { unsynced: String(error) };
+  } finally {
+    await noting;
+  }
+  return { moved: checkpointed, unnoted: note.failure };
+}
+
+function finish(): Promise<PassAnswer> {
+  // SQLite need not sync: the pages of the database are synced below, and until then nothing may
+  // restart the WAL.
+  db.exec("PRAGMA synchronous = OFF");
+  return pass();
+}
+
+port.on("message", async (request: PassRequest) => {
+  if (request === "finish") return port.postMessage(await finish());
+  // Commits go on meanwhile, so SQLite must sync the pages that it moves before it counts them.
+  db.exec("PRAGMA synchronous = FULL");
+  port.postMessage(await pass());
+});

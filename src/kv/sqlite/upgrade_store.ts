@@ -1,0 +1,124 @@
+/**
+ * Upgrades a store of an earlier format to that of this build, in place and in one transaction.
+ * What a killed process left in a redo log of the earlier form goes into the store with it.
+ *
+ * Formats: 2 has row checksums; 3 may have a redo log beside it; 4 may have events in the heads
+ * of streams; 5 names its redo log; 6 has page checksums beside it. An earlier build would write
+ * pages without them, so it must refuse the store.
+ */
+
+import type { DatabaseSync } from "node:sqlite";
+import { crc32 } from "node:zlib";
+import type { Bytes } from "../engine.ts";
+import { removePageSums } from "./pages/page_sums.ts";
+import { redoPathsOf, removeRedoLog } from "./redo_log.ts";
+import { decodeRest, type RedoRecord } from "./redo_record.ts";
+import { rowChecksum } from "./row_checksum.ts";
+
+/** The format of the stores of this build. */
+export const FORMAT = 6;
+const FORMAT_MIN = 2;
+/** Stores up to this format do not name their redo log. */
+const FORMAT_UNNAMED_LOG = 4;
+
+/**
+ * @throws {Error} when a newer build wrote the store, when no release wrote it, or when its redo
+ * log does not belong to it. The store is then unchanged.
+ */
+export function upgradeStore(db: DatabaseSync, path: string): void {
+  const { format, version } = db.prepare("SELECT format, version FROM store").get() as {
+    format: number;
+    version: number;
+  };
+  if (format === FORMAT) return;
+  if (format < FORMAT_MIN) {
+    throw new Error(`The store ${path} has format ${format}, which no release has written`);
+  }
+  if (format > FORMAT) {
+    throw new Error(
+      `The store ${path} has format ${format}; this build reads up to ${FORMAT}. ` +
+        "A newer build wrote it: run that build, or restore a copy made before the upgrade",
+    );
+  }
+  const isLogUnnamed = format <= FORMAT_UNNAMED_LOG;
+  const left = isLogUnnamed ? readUnnamedLog(path, version) : [];
+  // Any checksums are of a later life of the store, of which this is an older copy.
+  removePageSums(path);
+  db.exec("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; BEGIN IMMEDIATE");
+  try {
+    replay(db, left);
+    if (isLogUnnamed) db.exec("ALTER TABLE store ADD COLUMN redo BLOB");
+    db.exec(`UPDATE store SET format = ${FORMAT}`);
+    db.exec("COMMIT");
+  } catch (cause) {
+    if (db.isTransaction) db.exec("ROLLBACK");
+    const message =
+      `The store ${path} has format ${format} and could not be brought to ${FORMAT}: ` +
+      `${cause instanceof Error ? cause.message : cause}. It is as it was`;
+    throw new Error(message, { cause });
+  }
+  if (isLogUnnamed) removeRedoLog(path);
+}
+
+function replay(db: DatabaseSync, records: readonly RedoRecord[]): void {
+  const clear = db.prepare("DELETE FROM kv WHERE k = ?");
+  const set = db.prepare("INSERT OR REPLACE INTO kv VALUES (?, ?, ?)");
+  const setVersion = db.prepare("UPDATE store SET version = ?1, version_again = ?1");
+  for (const { version, cleared, pairs } of records) {
+    for (const key of cleared) clear.run(key);
+    for (let at = 0; at < pairs.length; at += 2) {
+      const [key, value] = [pairs[at]!, pairs[at + 1]!];
+      set.run(key, value, rowChecksum(key, value));
+    }
+    setVersion.run(version);
+  }
+}
+
+/**
+ * Length of the rest, 4 bytes; CRC-32 of version and rest, 4; version, 8; the rest.
+ * Little-endian.
+ */
+const HEADER_BYTES = 16;
+const CHECKED_FROM = 8;
+/** The number of cleared keys is always there. */
+const REST_BYTES_MIN = 4;
+
+function readUnnamedLog(path: string, version: number): RedoRecord[] {
+  const paths = redoPathsOf(path);
+  const records = paths.flatMap((one) => [...recordsOf(readIfThere(one))])
+    .filter((record) => record.version > version)
+    .sort((a, b) => a.version - b.version);
+  const gap = records.findIndex((record, index) => record.version !== version + 1 + index);
+  if (gap < 0) return records;
+  throw new Error(
+    `The store has commits up to ${version + gap}, and its logs ${paths.join(" and ")} go on ` +
+      `with ${records[gap]!.version}: they are not of one moment. Restore them and the file that ` +
+      "ends with -wal with the store, from one copy",
+  );
+}
+
+function readIfThere(path: string): Uint8Array {
+  try {
+    return Deno.readFileSync(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return new Uint8Array();
+    throw error;
+  }
+}
+
+/** The records, as far as they are whole and follow each other. */
+function* recordsOf(log: Uint8Array): Generator<RedoRecord> {
+  const view = new DataView(log.buffer, log.byteOffset, log.length);
+  let expected: number | undefined;
+  for (let at = 0; at + HEADER_BYTES + REST_BYTES_MIN <= log.length;) {
+    const end = at + HEADER_BYTES + view.getUint32(at, true);
+    if (end < at + HEADER_BYTES + REST_BYTES_MIN || end > log.length) return;
+    const sum = crc32(log.subarray(at + CHECKED_FROM, end) as Bytes);
+    if (sum !== view.getUint32(at + 4, true)) return;
+    const version = Number(view.getBigUint64(at + CHECKED_FROM, true));
+    if (expected !== undefined && version !== expected) return;
+    yield { version, ...decodeRest(log.subarray(at + HEADER_BYTES, end)) };
+    expected = version + 1;
+    at = end;
+  }
+}

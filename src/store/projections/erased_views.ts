@@ -1,0 +1,141 @@
+/**
+ * Takes the data of an erased stream out of projections. The rewrite is put into the commit log,
+ * so that the upkeep refreshes all rows that show the stream. Rows that still show the old
+ * generation lose their data at once, because some may never be refreshed. See
+ * docs/reference/erasure.md.
+ */
+
+import type { JsonObject } from "../../domain/json.ts";
+import type { ViewPlace } from "../../domain/projection/view.ts";
+import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";
+import type { Bytes, ReadTransaction, Transaction } from "../../kv/engine.ts";
+import { pack, unpack } from "../../kv/tuple.ts";
+import { logCommit, signalCommits } from "../commit_log.ts";
+import { listProjections, placeOf } from "./projections.ts";
+import { noteViewChange } from "./view_changes.ts";
+import {
+  encodeRow,
+  listRowsOfSource,
+  readViewRow,
+  readViewRowKeys,
+  setViewRow,
+  type SourceMark,
+  type StoredRow,
+} from "./view_rows.ts";
+import { openWatchedTypes } from "../reactions/watched_types.ts";
+
+/** A stream that was rewritten. */
+export interface RewrittenStream {
+  readonly tenant: number;
+  readonly stream: StreamKey;
+  /** Generation of the stream since the rewrite. */
+  readonly generation: number;
+  /** When it was rewritten, in milliseconds since 1970. */
+  readonly erasedMs: number;
+}
+
+const PAGE_ROWS = 100;
+
+/** Call this in the transaction that sets the rewritten head; `length` is that of the stream. */
+export async function logRewrite(
+  tx: Transaction,
+  tenant: number,
+  stream: StreamKey,
+  length: number,
+): Promise<void> {
+  const { logged } = await openWatchedTypes().read(tx, tenant);
+  if (!logged.has(splitStreamKey(stream).type)) return;
+  logCommit(tx, tenant, { stream, first: 0, count: length });
+  signalCommits(tx);
+}
+
+/**
+ * Takes the data out of the next rows that show an older generation of the stream. Call it after
+ * the rewrite. Returns where to go on; undefined when there are no more.
+ */
+export async function eraseFromViews(
+  tx: Transaction,
+  erased: RewrittenStream,
+  after: Bytes | undefined,
+): Promise<Bytes | undefined> {
+  const [number, version, row] = after === undefined
+    ? [0, 0, undefined]
+    : unpack(after) as [number, number, string | undefined];
+  const versions = await versionsOf(tx, erased);
+  const next = versions.find(({ place }) =>
+    place.number > number || (place.number === number && place.version >= version)
+  );
+  if (next === undefined) return undefined;
+  const isSame = next.place.number === number && next.place.version === version;
+  const keys = await rowsOf(tx, next, erased.stream, isSame ? row : undefined);
+  for (const key of keys.all) await eraseRow(tx, next, key, erased);
+  const { place } = next;
+  return keys.last === undefined
+    ? pack([place.number, place.version + 1])
+    : pack([place.number, place.version, keys.last]);
+}
+
+interface ErasedVersion {
+  readonly place: ViewPlace;
+  readonly isReady: boolean;
+  readonly document: JsonObject;
+}
+
+/** By number, then version. */
+async function versionsOf(
+  tx: Pick<ReadTransaction, "get" | "getRange">,
+  { tenant }: RewrittenStream,
+): Promise<ErasedVersion[]> {
+  const records = await listProjections(tx, tenant);
+  return records.flatMap((record) =>
+    [record.ready, record.building].flatMap((version) => {
+      if (version === undefined) return [];
+      const { document } = version;
+      return [{
+        place: placeOf(tenant, record, version),
+        isReady: version === record.ready,
+        document,
+      }];
+    })
+  ).sort((a, b) => a.place.number - b.place.number || a.place.version - b.place.version);
+}
+
+/**
+ * The next rows that may show the stream, and the last one of a full page; no `last` at the end.
+ */
+async function rowsOf(
+  tx: Transaction,
+  { place, document }: ErasedVersion,
+  stream: StreamKey,
+  after: string | undefined,
+): Promise<{ readonly all: readonly string[]; readonly last: string | undefined }> {
+  const { type, id } = splitStreamKey(stream);
+  const isIncluded = Object.values((document.include ?? {}) as JsonObject).includes(stream);
+  const page = { after, limit: PAGE_ROWS };
+  const shown = isIncluded
+    ? await readViewRowKeys(tx.unguarded, place, page)
+    : await listRowsOfSource(tx.unguarded, place, stream, page);
+  const own = after === undefined && document.for_each === type ? [id] : [];
+  return { all: [...own, ...shown], last: shown.length < PAGE_ROWS ? undefined : shown.at(-1) };
+}
+
+/** Keeps what the row is about and made from: the upkeep compares it when it refreshes the row. */
+async function eraseRow(
+  tx: Transaction,
+  { place, isReady }: ErasedVersion,
+  key: string,
+  { stream, generation, erasedMs }: RewrittenStream,
+): Promise<void> {
+  const row = await readViewRow(tx, place, key);
+  if (row === undefined || row.data === null || !showsOlder(row, stream, generation)) return;
+  const error = row.error && { ...row.error, message: "" };
+  setViewRow(tx, place, row, encodeRow({ ...row, data: null, error }));
+  if (isReady) noteViewChange(tx, place, key, erasedMs);
+}
+
+function showsOlder(row: StoredRow, stream: StreamKey, generation: number): boolean {
+  const marks: readonly SourceMark[] = [...row.sources, ...row.includes];
+  const mark = marks.find(([each]) => each === stream);
+  // A row that does not have the stream as a source is the stream's own.
+  return (mark?.[1] ?? row.generation) < generation;
+}

@@ -1,0 +1,153 @@
+/**
+ * Definitions of projections and their versions. A version is built beside the one that is read
+ * and replaces it in one transaction. A transfer carries the documents; the receiving store
+ * builds the rows again.
+ */
+
+import { assert } from "../../domain/assert.ts";
+import type { JsonObject } from "../../domain/json.ts";
+import type { Column, View, ViewPlace } from "../../domain/projection/view.ts";
+import type { ReadTransaction, Transaction } from "../../kv/engine.ts";
+import { unpack } from "../../kv/tuple.ts";
+import { decodeRecord, encodeRecord } from "../json_record.ts";
+import { keys } from "../keys.ts";
+
+/** A version of a projection, and what it was made from. */
+export interface ProjectionVersion {
+  readonly version: number;
+  readonly document: JsonObject;
+  readonly columns: readonly Column[];
+  /** Aggregate types that it reads. */
+  readonly types: readonly string[];
+  /** The parts of the spec that decide its rows (`domain/projection/basis.ts`). */
+  readonly basis: string;
+}
+
+export interface ProjectionRecord {
+  readonly name: string;
+  /** Never given to another projection of the environment. */
+  readonly number: number;
+  /** The number of the newest version. */
+  readonly versions: number;
+  /** The version that is read. */
+  readonly ready?: ProjectionVersion;
+  /** The version that will replace it. */
+  readonly building?: ProjectionVersion;
+  /** Versions whose rows are being removed. */
+  readonly removing: readonly number[];
+  /** Why the newest document does not fit the current spec; nothing is kept up to date then. */
+  readonly broken?: string;
+  /** Set if the version that is read has not been kept up to date for a time. */
+  readonly isStale?: true;
+  /** Deleted: the record goes when nothing of the projection is left. */
+  readonly isDeleted: boolean;
+  /** ISO 8601. */
+  readonly deployed_at: string;
+}
+
+type Reads = Pick<ReadTransaction, "get" | "getRange">;
+
+/** The versions that can be read, by name. */
+export async function listViews(tx: Reads, tenant: number): Promise<View[]> {
+  return (await listProjections(tx, tenant)).flatMap((record) => viewOf(tenant, record) ?? []);
+}
+
+/** The version of one projection that can be read. */
+export async function readView(
+  tx: Reads,
+  tenant: number,
+  name: string,
+): Promise<View | undefined> {
+  const record = await readProjection(tx, tenant, name);
+  return record && viewOf(tenant, record);
+}
+
+function viewOf(tenant: number, record: ProjectionRecord): View | undefined {
+  const { name, number, ready, broken, isStale, isDeleted } = record;
+  if (ready === undefined || isDeleted) return undefined;
+  const { version, columns } = ready;
+  const view = { tenant, name, number, version, columns };
+  return { ...view, ...(broken !== undefined && { broken }), ...(isStale && { isStale }) };
+}
+
+export function placeOf(
+  tenant: number,
+  { number }: ProjectionRecord,
+  { version }: Pick<ProjectionVersion, "version">,
+): ViewPlace {
+  return { tenant, number, version };
+}
+
+export async function readProjection(
+  tx: Reads,
+  tenant: number,
+  name: string,
+): Promise<ProjectionRecord | undefined> {
+  const value = await tx.get(keys.projection(tenant, name));
+  return value && decodeRecord<ProjectionRecord>(value);
+}
+
+/** All projections of an environment by name, deleted ones included. */
+export async function listProjections(tx: Reads, tenant: number): Promise<ProjectionRecord[]> {
+  const pairs = await tx.getRange(keys.projections(tenant));
+  return pairs.map(({ value }) => decodeRecord<ProjectionRecord>(value));
+}
+
+/**
+ * A counter, in hex, of changed definitions and switched versions of the environment; "" before
+ * the first.
+ */
+export async function readProjectionChanges(
+  tx: Pick<ReadTransaction, "get">,
+  tenant: number,
+): Promise<string> {
+  return (await tx.get(keys.projectionChanges(tenant)))?.toHex() ?? "";
+}
+
+/** The caller has read the record, or its absence, in the same transaction. */
+export function setProjection(tx: Transaction, tenant: number, record: ProjectionRecord): void {
+  keepProjection(tx, tenant, record);
+  markViewTenant(tx, tenant);
+}
+
+/** Like {@link setProjection}, but no worker may work on it before {@link markViewTenant}. */
+export function keepProjection(tx: Transaction, tenant: number, record: ProjectionRecord): void {
+  tx.set(keys.projection(tenant, record.name), encodeRecord(record));
+  tx.add(keys.projectionChanges(tenant), 1n);
+}
+
+/** From now on, workers look at the environment's projections. */
+export function markViewTenant(tx: Transaction, tenant: number): void {
+  tx.set(keys.viewTenant(tenant), new Uint8Array(0));
+}
+
+export function clearProjection(tx: Transaction, tenant: number, name: string): void {
+  tx.clear(keys.projection(tenant, name));
+  tx.add(keys.projectionChanges(tenant), 1n);
+}
+
+/** Takes the number of a new projection. */
+export async function nextProjectionNumber(tx: Transaction, tenant: number): Promise<number> {
+  const key = keys.projectionCount(tenant);
+  const before = await tx.get(key);
+  const number = (before === undefined ? 0 : decodeRecord<{ count: number }>(before).count) + 1;
+  tx.set(key, encodeRecord({ count: number }));
+  return number;
+}
+
+/** Environments that have projections, or still have something of former ones. */
+export async function listViewTenants(tx: Pick<ReadTransaction, "getRange">): Promise<number[]> {
+  const pairs = await tx.getRange(keys.viewTenants());
+  return pairs.map(({ key }) => unpack(key).at(-1) as number);
+}
+
+/** The version that is made from the newest document. */
+export function newestVersion({ building, ready }: ProjectionRecord): ProjectionVersion {
+  const newest = building ?? ready;
+  assert(newest !== undefined, "a projection has a version that is read or built");
+  return newest;
+}
+
+export function clearViewTenant(tx: Transaction, tenant: number): void {
+  tx.clear(keys.viewTenant(tenant));
+}

@@ -1,0 +1,181 @@
+/**
+ * The rows of projections, and the index of which of them show something of a stream. A row is a
+ * pure function of the states of its sources, so a transfer leaves rows out and the receiving
+ * store computes them again.
+ */
+
+import type { RowError, ViewPlace, ViewRow } from "../../domain/projection/view.ts";
+import type { JsonObject } from "../../domain/json.ts";
+import type { StreamKey } from "../../domain/stream_key.ts";
+import { type Bytes, kvLimits, type ReadTransaction, type Transaction } from "../../kv/engine.ts";
+import { unpack } from "../../kv/tuple.ts";
+import { keyAfter, keys } from "../keys.ts";
+import { decodeRecord, encodeRecord } from "../json_record.ts";
+import { clearLargeValue, setLargeValue, wholeValue } from "../large_value.ts";
+
+/** A stream as a row shows it: its generation, and how many of its events. */
+export type SourceMark = readonly [stream: StreamKey, generation: number, length: number];
+
+/** A row with what is needed to keep it up to date. */
+export interface StoredRow extends ViewRow {
+  /** Generation of the aggregate's stream: grows when that is rewritten. */
+  readonly generation: number;
+  /** Streams other than its own that it shows something of, or would if they had events. */
+  readonly sources: readonly SourceMark[];
+  /** Streams that every row of its projection shows: they are in no index. */
+  readonly includes: readonly SourceMark[];
+  /** Bytes of the whole value: above the engine's limit it is in pieces. */
+  readonly bytes: number;
+}
+
+/** A row as it is stored under its key. */
+interface RowRecord {
+  readonly position: number;
+  readonly generation: number;
+  readonly updated_at: number | null;
+  readonly sources: readonly SourceMark[];
+  readonly includes: readonly SourceMark[];
+  readonly data: JsonObject | null;
+  readonly error?: RowError;
+}
+
+type Reads = Pick<ReadTransaction, "get" | "getRange">;
+
+/** Undefined if there is none. */
+export async function readViewRow(
+  tx: Reads,
+  { tenant, number, version }: ViewPlace,
+  key: string,
+): Promise<StoredRow | undefined> {
+  const rowKey = keys.viewRow(tenant, number, version, key);
+  const value = await tx.get(rowKey);
+  if (value === undefined) return undefined;
+  return decodeRow(key, await wholeValue(tx, tenant, rowKey, value));
+}
+
+export interface KeysPage {
+  /** The last key of the page before; any text. */
+  readonly after?: string;
+  readonly limit: number;
+}
+
+export interface RowsPage extends KeysPage {
+  /** The page ends with the row that reaches this many bytes. */
+  readonly bytesMax: number;
+}
+
+/** Rows in byte-wise order of their keys; none after the last one. */
+export async function readViewRows(
+  tx: Reads,
+  { tenant, number, version }: ViewPlace,
+  { after, limit, bytesMax }: RowsPage,
+): Promise<StoredRow[]> {
+  const range = keys.viewRows(tenant, number, version);
+  const begin = after === undefined
+    ? range.begin
+    : keyAfter(keys.viewRow(tenant, number, version, after));
+  const pairs = await tx.getRange({ begin, end: range.end }, { limit, bytesMax });
+  const rows: StoredRow[] = [];
+  let bytes = 0;
+  // One after the other: the range has counted the header of a large row, but not its pieces.
+  for (const { key, value } of pairs) {
+    const name = unpack(key).at(-1) as string;
+    const row = decodeRow(name, await wholeValue(tx, tenant, key, value));
+    rows.push(row);
+    bytes += row.bytes;
+    if (bytes >= bytesMax) break;
+  }
+  return rows;
+}
+
+const KEYS_BYTES_MAX = 1024 * 1024;
+
+/** Keys alone: as many as asked for, if there are so many, however large the rows are. */
+export async function readViewRowKeys(
+  tx: Pick<Reads, "getRange">,
+  { tenant, number, version }: ViewPlace,
+  { after, limit }: KeysPage,
+): Promise<string[]> {
+  const { begin: first, end } = keys.viewRows(tenant, number, version);
+  const found: string[] = [];
+  let begin = after === undefined ? first : keyAfter(keys.viewRow(tenant, number, version, after));
+  while (found.length < limit) {
+    const options = { limit: limit - found.length, bytesMax: KEYS_BYTES_MAX };
+    const pairs = await tx.getRange({ begin, end }, options);
+    const last = pairs.at(-1);
+    if (last === undefined) break;
+    for (const { key } of pairs) found.push(unpack(key).at(-1) as string);
+    begin = keyAfter(last.key);
+  }
+  return found;
+}
+
+/** A row as it is to be stored; made before the transaction, so that its size is known. */
+export interface EncodedRow {
+  readonly key: string;
+  readonly sources: readonly SourceMark[];
+  readonly value: Bytes;
+}
+
+export function encodeRow(row: Omit<StoredRow, "bytes">): EncodedRow {
+  const { key, position, generation, updatedAt: updated_at, sources, includes, data, error } = row;
+  const record: RowRecord = { position, generation, updated_at, sources, includes, data, error };
+  return { key, sources, value: encodeRecord(record) };
+}
+
+/**
+ * Sets a row and its entries in the index of sources. `before` was read in the same transaction.
+ */
+export function setViewRow(
+  tx: Transaction,
+  place: ViewPlace,
+  before: StoredRow | undefined,
+  after: EncodedRow,
+): void {
+  const { tenant, number, version } = place;
+  const key = keys.viewRow(tenant, number, version, after.key);
+  if (before !== undefined && before.bytes > kvLimits.valueBytesMax) {
+    clearLargeValue(tx, tenant, key);
+  }
+  setLargeValue(tx, tenant, key, after.value);
+  const old = new Set(before?.sources.map(([stream]) => stream));
+  for (const [stream] of after.sources) {
+    if (!old.delete(stream)) tx.set(sourceKey(place, stream, after.key), new Uint8Array(0));
+  }
+  for (const stream of old) tx.clear(sourceKey(place, stream, after.key));
+}
+
+/** Removes a row that was read in the same transaction. */
+export function clearViewRow(tx: Transaction, place: ViewPlace, row: StoredRow): void {
+  const { tenant, number, version } = place;
+  const key = keys.viewRow(tenant, number, version, row.key);
+  if (row.bytes > kvLimits.valueBytesMax) clearLargeValue(tx, tenant, key);
+  else tx.clear(key);
+  for (const [stream] of row.sources) tx.clear(sourceKey(place, stream, row.key));
+}
+
+/** At most `limit` rows that show something of a stream, after the row `after`. */
+export async function listRowsOfSource(
+  tx: Pick<ReadTransaction, "getRange">,
+  { tenant, number, version }: ViewPlace,
+  stream: StreamKey,
+  { after, limit }: KeysPage,
+): Promise<string[]> {
+  const range = keys.viewSourcesOf(tenant, number, version, stream);
+  const begin = after === undefined
+    ? range.begin
+    : keyAfter(keys.viewSource(tenant, number, version, stream, after));
+  const pairs = await tx.getRange({ begin, end: range.end }, { limit });
+  return pairs.map(({ key }) => unpack(key).at(-1) as string);
+}
+
+function sourceKey({ tenant, number, version }: ViewPlace, stream: StreamKey, row: string): Bytes {
+  return keys.viewSource(tenant, number, version, stream, row);
+}
+
+function decodeRow(key: string, value: Bytes): StoredRow {
+  const record = decodeRecord<RowRecord>(value);
+  const { position, generation, updated_at: updatedAt, sources, includes, data, error } = record;
+  const { length: bytes } = value;
+  return { key, position, generation, updatedAt, sources, includes, data, error, bytes };
+}

@@ -1,0 +1,148 @@
+/**
+ * Pending work on versions of projections, and how many commits a version has missed. The work
+ * is the progress of a build, streams shown by so many rows that these are refreshed step by
+ * step, and rows to be tried again. A version misses commits while nothing keeps it up to date.
+ * A transfer carries none of this.
+ */
+
+import type { ViewPlace } from "../../domain/projection/view.ts";
+import type { StreamKey } from "../../domain/stream_key.ts";
+import type { ReadTransaction, Transaction } from "../../kv/engine.ts";
+import { viewOf } from "../../kv/slab.ts";
+import { unpack } from "../../kv/tuple.ts";
+import { decodeRecord, encodeRecord } from "../json_record.ts";
+import { keys } from "../keys.ts";
+
+type Reads = Pick<ReadTransaction, "get" | "getRange">;
+
+export interface BuildProgress {
+  /** The last id whose row is written; undefined at the start. */
+  readonly after?: string;
+  /** Whether all rows are written, so that the version can be checked and switched to. */
+  readonly isWhole: boolean;
+  readonly rows: number;
+  /** Unix milliseconds. */
+  readonly startedMs: number;
+  /** Why the build started again, and how often. */
+  readonly error?: string;
+  readonly restarts: number;
+  /** Work on it must not begin before this time. */
+  readonly notBeforeMs?: number;
+}
+
+export async function readBuild(tx: Reads, place: ViewPlace): Promise<BuildProgress | undefined> {
+  const value = await tx.get(keys.viewBuild(place.tenant, place.number, place.version));
+  return value && decodeRecord<BuildProgress>(value);
+}
+
+export function setBuild(tx: Transaction, place: ViewPlace, progress: BuildProgress): void {
+  tx.set(keys.viewBuild(place.tenant, place.number, place.version), encodeRecord(progress));
+}
+
+export function clearBuild(tx: Transaction, { tenant, number, version }: ViewPlace): void {
+  tx.clear(keys.viewBuild(tenant, number, version));
+}
+
+/** Adds, without reading, commits that the version does not show and never will. */
+export function addMissed(
+  tx: Pick<Transaction, "add">,
+  { tenant, number, version }: ViewPlace,
+  commits: number,
+): void {
+  tx.add(keys.viewMissed(tenant, number, version), BigInt(commits));
+}
+
+export async function readMissed(
+  tx: Pick<ReadTransaction, "get">,
+  { tenant, number, version }: ViewPlace,
+): Promise<number> {
+  const value = await tx.get(keys.viewMissed(tenant, number, version));
+  return value === undefined ? 0 : Number(viewOf(value).getBigInt64(0, true));
+}
+
+/** Rows that show `stream`, refreshed step by step. */
+export interface RefreshWork {
+  readonly stream: StreamKey;
+  /** The last row that was refreshed; undefined at the start. */
+  readonly after?: string;
+  /** Whether the stream has grown since the walk began: then another walk follows. */
+  readonly isAgain: boolean;
+}
+
+/** Puts a stream on the list, or has the walk under way followed by another. Guarded. */
+export async function addRefresh(tx: Transaction, place: ViewPlace, stream: StreamKey) {
+  const key = keys.viewRefresh(place.tenant, place.number, place.version, stream);
+  const before = await tx.get(key);
+  const work = before && decodeRecord<RefreshWork>(before);
+  if (work?.isAgain) return;
+  const { after } = work ?? {};
+  tx.set(key, encodeRecord({ stream, after, isAgain: after !== undefined }));
+}
+
+export async function listRefreshes(
+  tx: Reads,
+  { tenant, number, version }: ViewPlace,
+  limit: number,
+): Promise<RefreshWork[]> {
+  const pairs = await tx.getRange(keys.viewRefreshes(tenant, number, version), { limit });
+  return pairs.map(({ value }) => decodeRecord<RefreshWork>(value));
+}
+
+export async function hasRefresh(tx: Reads, place: ViewPlace): Promise<boolean> {
+  return (await listRefreshes(tx, place, 1)).length > 0;
+}
+
+/**
+ * Moves a walk to the row `after`, or ends it if that is undefined. Returns false, and does
+ * nothing, if another process has moved it.
+ */
+export async function moveRefresh(
+  tx: Transaction,
+  place: ViewPlace,
+  work: RefreshWork,
+  after: string | undefined,
+): Promise<boolean> {
+  const { stream } = work;
+  const key = keys.viewRefresh(place.tenant, place.number, place.version, stream);
+  const value = await tx.get(key);
+  const now = value && decodeRecord<RefreshWork>(value);
+  if (now === undefined || now.after !== work.after) return false;
+  if (after !== undefined) tx.set(key, encodeRecord({ ...now, after }));
+  else if (now.isAgain) tx.set(key, encodeRecord({ stream, isAgain: false }));
+  else tx.clear(key);
+  return true;
+}
+
+export interface RetryWork {
+  readonly dueMs: number;
+  readonly row: string;
+}
+
+export function addRetry(
+  tx: Transaction,
+  { tenant, number, version }: ViewPlace,
+  { dueMs, row }: RetryWork,
+): void {
+  tx.set(keys.viewRetry(tenant, number, version, dueMs, row), new Uint8Array(0));
+}
+
+export function clearRetry(
+  tx: Transaction,
+  { tenant, number, version }: ViewPlace,
+  { dueMs, row }: RetryWork,
+): void {
+  tx.clear(keys.viewRetry(tenant, number, version, dueMs, row));
+}
+
+/** At most `limit` of the waiting retries, earliest first. */
+export async function listRetries(
+  tx: Reads,
+  { tenant, number, version }: ViewPlace,
+  limit: number,
+): Promise<RetryWork[]> {
+  const pairs = await tx.getRange(keys.viewRetries(tenant, number, version), { limit });
+  return pairs.map(({ key }) => {
+    const [dueMs, row] = unpack(key).slice(-2) as [number, string];
+    return { dueMs, row };
+  });
+}

@@ -1,0 +1,209 @@
+/**
+ * The outbox, which holds what written events have set off until it is done. The transaction of
+ * an event puts its entries in. The transaction that does the work of an entry first reads it
+ * and then removes it, so the work is done exactly once, whoever tries. See
+ * docs/reference/reactions.md.
+ */
+
+import type { OutboxPlace, OutboxWork, WaitingEntry } from "../../domain/reaction/outbox_entry.ts";
+import type { StreamKey } from "../../domain/stream_key.ts";
+import { shardOf } from "../../domain/fairness/work_share.ts";
+import {
+  type Bytes,
+  type KeyRange,
+  kvLimits,
+  type ReadTransaction,
+  type Transaction,
+} from "../../kv/engine.ts";
+import { unpack } from "../../kv/tuple.ts";
+import { clearPage, type ErasedStream } from "../erased_copies.ts";
+import { decodeRecord, encodeRecord } from "../json_record.ts";
+import { keyAfter, keys } from "../keys.ts";
+import {
+  clearLargeValue,
+  isInPieces,
+  setLargeValue,
+  wholeBytes,
+  wholeValue,
+} from "../large_value.ts";
+
+export interface OutboxPage {
+  readonly works: readonly OutboxWork[];
+  /** Where the next page begins; undefined after the last one. */
+  readonly next: Bytes | undefined;
+}
+
+/** Pages are limited in bytes too, because entries may be large. */
+const PAGE_BYTES_MAX = 1024 * 1024;
+
+export function outboxShard({ tenant, stream }: OutboxPlace): number {
+  return shardOf("outbox", `${tenant}/${stream}`);
+}
+
+/** Made before the transaction, so that its size is known. */
+export function encodeEntry({ entry, sinceMs, waitMs, tries }: WaitingEntry): Bytes {
+  return encodeRecord({ entry, sinceMs, waitMs, tries });
+}
+
+/** Adds an entry with the bytes from {@link encodeEntry}. */
+export function putEntry(tx: Transaction, place: OutboxPlace, value: Bytes): void {
+  setLargeValue(tx, place.tenant, outboxKey(place), value);
+}
+
+/** Tells watchers that there is work which its writer does not do itself. */
+export function signalOutbox(tx: Transaction): void {
+  tx.add(keys.outboxSignal(), 1n);
+}
+
+/** Whether an entry is still to be done. Guarded: the transaction that does it asks this. */
+export async function hasEntry(
+  tx: Pick<ReadTransaction, "get">,
+  place: OutboxPlace,
+): Promise<boolean> {
+  return await tx.get(outboxKey(place)) !== undefined;
+}
+
+/** Removes an entry that is done. */
+export function clearEntry(tx: Transaction, work: OutboxWork): void {
+  const key = outboxKey(work.place);
+  // Pieces are only looked for if there are some.
+  if (work.bytes > kvLimits.valueBytesMax) clearLargeValue(tx, work.place.tenant, key);
+  else tx.clear(key);
+}
+
+/** Puts an entry back for another attempt. */
+export function replaceEntry(tx: Transaction, before: OutboxWork, after: WaitingEntry): void {
+  clearEntry(tx, before);
+  putEntry(tx, before.place, encodeEntry(after));
+}
+
+/** Removes an entry that will not be tried again, and keeps it for people to look at. */
+export function parkEntry(tx: Transaction, work: OutboxWork): void {
+  clearEntry(tx, work);
+  const key = keys.parked(outboxKey(work.place));
+  setLargeValue(tx, work.place.tenant, key, encodeEntry(work));
+}
+
+/**
+ * Entries of one shard, from `start` on: at most `limit`, and about `bytesMax` bytes of them,
+ * but at least one.
+ */
+export async function listOutbox(
+  tx: Pick<ReadTransaction, "getRange">,
+  shard: number,
+  start: Bytes | undefined,
+  limit: number,
+  bytesMax = PAGE_BYTES_MAX,
+): Promise<OutboxPage> {
+  const { begin, end } = keys.outboxes(shard);
+  const range = { begin: start ?? begin, end };
+  const pairs = await tx.getRange(range, { limit, bytesMax });
+  const works: OutboxWork[] = [];
+  let bytes = 0;
+  let last: Bytes | undefined;
+  for (const { key, value } of pairs) {
+    // A value in pieces is small here, and large when it is put together.
+    bytes += wholeBytes(value) + key.length;
+    if (last !== undefined && bytes > bytesMax) return { works, next: keyAfter(last) };
+    works.push(await readWork(tx, key, value));
+    last = key;
+  }
+  // Fewer than asked for may also mean that they were large.
+  const isLast = last === undefined || (pairs.length < limit && bytes < bytesMax);
+  return { works, next: isLast ? undefined : keyAfter(last!) };
+}
+
+async function readWork(
+  tx: Pick<ReadTransaction, "getRange">,
+  key: Bytes,
+  value: Bytes,
+): Promise<OutboxWork> {
+  const [tenant, stream, index, number] = unpack(key).slice(-4) as [
+    number,
+    StreamKey,
+    number,
+    number,
+  ];
+  const whole = isInPieces(value) ? await wholeValue(tx, tenant, key, value) : value;
+  const waiting = decodeRecord<WaitingEntry>(whole);
+  return { place: { tenant, stream, index, number }, bytes: whole.length, ...waiting };
+}
+
+/** Entries of some tenants of a shard, and the tenant after which to go on. */
+export interface OutboxTurn {
+  readonly works: readonly OutboxWork[];
+  /** 0: start again at the first one. */
+  readonly after: number;
+}
+
+/**
+ * The first entries of tenants after the number `after`: about `each` for each tenant, in at
+ * most `reads` reads and about `bytesMax` bytes, however much any of them has.
+ */
+export async function listOutboxTurn(
+  tx: Pick<ReadTransaction, "getRange">,
+  shard: number,
+  after: number,
+  { each, reads }: { readonly each: number; readonly reads: number },
+  bytesMax = PAGE_BYTES_MAX,
+): Promise<OutboxTurn> {
+  const bytesEach = Math.ceil(bytesMax / reads);
+  const works: OutboxWork[] = [];
+  let tenant = after;
+  for (let read = 0; read < reads; read++) {
+    const start = keys.tenantOutbox(shard, tenant + 1).begin;
+    const page = await listOutbox(tx, shard, start, each, bytesEach);
+    const last = page.works.at(-1);
+    if (last === undefined) return { works, after: 0 };
+    works.push(...page.works);
+    tenant = last.place.tenant;
+  }
+  return { works, after: tenant };
+}
+
+/** How many entries wait in a shard, counted up to `countMax`, or to fewer if they are large. */
+export async function countOutbox(
+  tx: Pick<ReadTransaction, "getRange">,
+  shard: number,
+  countMax: number,
+): Promise<number> {
+  const bounds = { limit: countMax, bytesMax: PAGE_BYTES_MAX };
+  return (await tx.getRange(keys.outboxes(shard), bounds)).length;
+}
+
+/** How many entries of all kinds are parked, counted up to `countMax`, or to fewer if large. */
+export async function countParked(
+  tx: Pick<ReadTransaction, "getRange">,
+  countMax: number,
+): Promise<number> {
+  const bounds = { limit: countMax, bytesMax: PAGE_BYTES_MAX };
+  return (await tx.getRange(keys.parkeds(), bounds)).length;
+}
+
+function outboxKey(place: OutboxPlace): Bytes {
+  const { tenant, stream, index, number } = place;
+  return keys.outbox(outboxShard(place), tenant, stream, index, number);
+}
+
+/** Removes the pending entries that the events of an erased stream have set off. */
+export async function removeStreamEntries(
+  tx: Transaction,
+  { tenant, stream, length }: ErasedStream,
+): Promise<Bytes | undefined> {
+  return await clearPage(tx, tenant, entriesUpTo(tenant, stream, length));
+}
+
+/** Like {@link removeStreamEntries}, for entries that are parked. */
+export async function removeParkedEntries(
+  tx: Transaction,
+  { tenant, stream, length }: ErasedStream,
+): Promise<Bytes | undefined> {
+  const { begin, end } = entriesUpTo(tenant, stream, length);
+  return await clearPage(tx, tenant, { begin: keys.parked(begin), end: keys.parked(end) });
+}
+
+function entriesUpTo(tenant: number, stream: StreamKey, length: number): KeyRange {
+  const shard = outboxShard({ tenant, stream, index: 0, number: 0 });
+  const begin = keys.outbox(shard, tenant, stream, 0, 0);
+  return { begin, end: keys.outbox(shard, tenant, stream, length, 0) };
+}

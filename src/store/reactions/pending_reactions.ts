@@ -1,0 +1,127 @@
+/**
+ * Lists the pending reactions of one environment, source by source and page by page. The sources
+ * are outbox entries, scheduled events, and running sagas. See docs/reference/reactions.md.
+ */
+
+import type { OutboxPlace, OutboxWork } from "../../domain/reaction/outbox_entry.ts";
+import {
+  type PendingView,
+  viewEntry,
+  viewPendingSaga,
+  viewSchedule,
+} from "../../domain/reaction/pending.ts";
+import type { SagaState } from "../../domain/saga/instance.ts";
+import type { ReadTransaction } from "../../kv/engine.ts";
+import { encodeRecord } from "../json_record.ts";
+import { listSagas, readSaga, type SagaRecord } from "../sagas/sagas.ts";
+import { encodeSchedule, listSchedules, type ScheduleRecord } from "./schedules.ts";
+import { listTenantOutbox } from "./tenant_outbox.ts";
+
+/** The reaction after which to go on; without `after`, the first one of that source. */
+export type PendingPlace =
+  | { readonly source: "outbox"; readonly after?: Omit<OutboxPlace, "tenant"> }
+  | { readonly source: "schedules"; readonly after?: string }
+  | { readonly source: "sagas"; readonly state: SagaState; readonly after?: string };
+
+/** A pending reaction as it is stored, with how it is shown and where it is. */
+export interface PendingPiece {
+  readonly view: PendingView;
+  readonly bytes: number;
+  readonly place: PendingPlace;
+  readonly work?: OutboxWork;
+  readonly schedule?: ScheduleRecord;
+  readonly saga?: SagaRecord;
+}
+
+export interface PendingPage {
+  readonly pieces: readonly PendingPiece[];
+  /** Undefined at the end. */
+  readonly next: PendingPlace | undefined;
+}
+
+type Reads = Pick<ReadTransaction, "get" | "getRange">;
+
+/** The beginning of each source, in their order. */
+export const PENDING_SOURCES: readonly PendingPlace[] = [
+  { source: "outbox" },
+  { source: "schedules" },
+  { source: "sagas", state: "running" },
+  { source: "sagas", state: "compensating" },
+];
+/** Bytes of each shard of the outbox in one page. */
+const SHARD_BYTES_MAX = 64 * 1024;
+
+/** The next pending reactions, about `limit` of them, from one source. */
+export function listPending(
+  tx: Reads,
+  tenant: number,
+  place: PendingPlace,
+  limit: number,
+): Promise<PendingPage> {
+  if (place.source === "outbox") return listEntries(tx, tenant, place, limit);
+  if (place.source === "schedules") return listScheduled(tx, tenant, place, limit);
+  return listRunning(tx, tenant, place, limit);
+}
+
+/** Where the source after that of `place` begins. */
+export function nextSource(place: PendingPlace): PendingPlace | undefined {
+  const at = PENDING_SOURCES.findIndex((first) =>
+    first.source === place.source &&
+    (first.source !== "sagas" || place.source !== "sagas" || first.state === place.state)
+  );
+  return PENDING_SOURCES[at + 1];
+}
+
+async function listEntries(
+  tx: Reads,
+  tenant: number,
+  { after }: Extract<PendingPlace, { source: "outbox" }>,
+  limit: number,
+): Promise<PendingPage> {
+  const from = after && { tenant, ...after };
+  const { works, isLast } = await listTenantOutbox(tx, tenant, from, limit, SHARD_BYTES_MAX);
+  const pieces = works.map((work): PendingPiece => {
+    const { stream, index, number } = work.place;
+    const place: PendingPlace = { source: "outbox", after: { stream, index, number } };
+    return { view: viewEntry(work), bytes: work.bytes, place, work };
+  });
+  return { pieces, next: isLast ? nextSource({ source: "outbox" }) : pieces.at(-1)!.place };
+}
+
+async function listScheduled(
+  tx: Reads,
+  tenant: number,
+  place: Extract<PendingPlace, { source: "schedules" }>,
+  limit: number,
+): Promise<PendingPage> {
+  const { after: start } = place;
+  const records = await listSchedules(tx, tenant, { limit, ...(start !== undefined && { start }) });
+  const pieces = records.map((schedule): PendingPiece => ({
+    view: viewSchedule(schedule),
+    bytes: encodeSchedule(schedule).length,
+    place: { source: "schedules", after: schedule.id },
+    schedule,
+  }));
+  return { pieces, next: records.length < limit ? nextSource(place) : pieces.at(-1)!.place };
+}
+
+async function listRunning(
+  tx: Reads,
+  tenant: number,
+  place: Extract<PendingPlace, { source: "sagas" }>,
+  limit: number,
+): Promise<PendingPage> {
+  const { state, after: start } = place;
+  const page = { limit, ...(start !== undefined && { start }) };
+  const found = await listSagas(tx, tenant, { state }, page);
+  const pieces: PendingPiece[] = [];
+  for (const { saga_id } of found) {
+    const saga = await readSaga(tx, tenant, saga_id);
+    if (saga === undefined) continue;
+    const bytes = encodeRecord(saga).length;
+    pieces.push({ view: viewPendingSaga(saga), bytes, place: { ...place, after: saga_id }, saga });
+  }
+  const last = found.at(-1);
+  if (found.length < limit || last === undefined) return { pieces, next: nextSource(place) };
+  return { pieces, next: { ...place, after: last.saga_id } };
+}

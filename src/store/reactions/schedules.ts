@@ -1,0 +1,216 @@
+/**
+ * Scheduled events until they fire, with their timers and the rules that cancel them. Firing and
+ * cancelling both read the record, guarded, so that only one of them wins. See
+ * docs/reference/reactions.md.
+ */
+
+import { parseEventId } from "../../domain/event.ts";
+import type { CancelRule, Emission } from "../../domain/reaction/action.ts";
+import type { StoredRoot } from "../../domain/reaction/root.ts";
+import type { StreamKey } from "../../domain/stream_key.ts";
+import { type Bytes, kvLimits, type ReadTransaction, type Transaction } from "../../kv/engine.ts";
+import { utf8Of } from "../../kv/slab.ts";
+import { unpack } from "../../kv/tuple.ts";
+import { type ErasedStream, takePage } from "../erased_copies.ts";
+import { decodeRecord, encodeRecord } from "../json_record.ts";
+import { keyAfter, keys } from "../keys.ts";
+import { clearLargeValue, setLargeValue, wholeValue } from "../large_value.ts";
+import { clearTimer, setTimer, type Timer } from "../timers.ts";
+
+export interface ScheduleRecord {
+  /** A UUID. */
+  readonly id: string;
+  readonly emission: Emission;
+  readonly cancelOn: readonly StoredCancelRule[];
+  /** Milliseconds since 1970. */
+  readonly createdMs: number;
+  readonly fireAtMs: number;
+  /** The event that scheduled it. */
+  readonly by: { readonly key: string; readonly eventType: string; readonly streamId: string };
+  readonly requestId: string;
+  /** How often firing has failed, and when it is tried next: at first at `fireAtMs`. */
+  readonly tries: number;
+  readonly timerMs: number;
+  /** The root whose budget it draws on; absent: that of the event that scheduled it. */
+  readonly root?: StoredRoot;
+}
+
+export interface StoredCancelRule extends CancelRule {
+  /** The rule's mark at that time: if the mark is another one now, the record is cancelled. */
+  readonly mark: number;
+}
+
+type Reads = Pick<ReadTransaction, "get" | "getRange">;
+
+const PRESENT = new Uint8Array(0);
+const decoder = new TextDecoder();
+
+export function encodeSchedule(record: ScheduleRecord): Bytes {
+  return encodeRecord(record);
+}
+
+export function storeSchedule(tx: Transaction, tenant: number, record: ScheduleRecord): void {
+  keepSchedule(tx, tenant, record);
+  setTimer(tx, scheduleTimer(tenant, record));
+}
+
+/** Stores a record without its timer: it does not fire before it has one. */
+export function keepSchedule(tx: Transaction, tenant: number, record: ScheduleRecord): void {
+  setLargeValue(tx, tenant, keys.schedule(tenant, record.id), encodeSchedule(record));
+  for (const { key, eventType } of record.cancelOn) {
+    tx.set(keys.cancelRule(tenant, key, eventType, record.id), PRESENT);
+  }
+}
+
+/** Removes a record with all that leads to it. */
+export function removeSchedule(tx: Transaction, tenant: number, record: ScheduleRecord): void {
+  const key = keys.schedule(tenant, record.id);
+  // Pieces are only looked for if there are some.
+  if (isLarge(record)) clearLargeValue(tx, tenant, key);
+  else tx.clear(key);
+  clearTimer(tx, scheduleTimer(tenant, record));
+  for (const { key, eventType } of record.cancelOn) {
+    tx.clear(keys.cancelRule(tenant, key, eventType, record.id));
+  }
+}
+
+/** Removes a record that will not be tried again, and keeps it for people to look at. */
+export function parkSchedule(tx: Transaction, tenant: number, record: ScheduleRecord): void {
+  removeSchedule(tx, tenant, record);
+  const key = keys.parked(keys.schedule(tenant, record.id));
+  setLargeValue(tx, tenant, key, encodeSchedule(record));
+}
+
+export async function readSchedule(
+  tx: Reads,
+  tenant: number,
+  id: string,
+): Promise<ScheduleRecord | undefined> {
+  const key = keys.schedule(tenant, id);
+  const value = await tx.get(key);
+  return value && await decode(tx, tenant, key, value);
+}
+
+/** At most `limit` records after the id `start`, by id, those cancelled by a mark included. */
+export async function listSchedules(
+  tx: Reads,
+  tenant: number,
+  page: { readonly start?: string; readonly limit: number },
+): Promise<ScheduleRecord[]> {
+  const range = keys.schedules(tenant);
+  const begin = page.start === undefined
+    ? range.begin
+    : keyAfter(keys.schedule(tenant, page.start));
+  const pairs = await tx.getRange({ begin, end: range.end }, { limit: page.limit });
+  return await Promise.all(pairs.map(({ key, value }) => decode(tx, tenant, key, value)));
+}
+
+/** At most `limit` records that an event of that type in that stream cancels. Guarded. */
+export async function findCancelled(
+  tx: Reads,
+  tenant: number,
+  { key: stream, eventType }: CancelRule,
+  limit: number,
+): Promise<ScheduleRecord[]> {
+  const pairs = await tx.getRange(keys.cancelRules(tenant, stream, eventType), { limit });
+  const ids = pairs.map(({ key }) => unpack(key).at(-1) as string);
+  const records = await Promise.all(ids.map((id) => readSchedule(tx, tenant, id)));
+  return records.filter((record) => record !== undefined);
+}
+
+/** How often all records of a rule were cancelled at once. Guarded. */
+export async function readCancelMark(
+  tx: Pick<ReadTransaction, "get">,
+  tenant: number,
+  { key: stream, eventType }: CancelRule,
+): Promise<number> {
+  const value = await tx.get(keys.cancelMark(tenant, stream, eventType));
+  return value === undefined ? 0 : Number(decoder.decode(value));
+}
+
+/**
+ * Cancels all records of a rule at once. They stay stored until their time, but
+ * {@link isCancelled} reports them as gone.
+ */
+export function moveCancelMark(
+  tx: Transaction,
+  tenant: number,
+  { key: stream, eventType }: CancelRule,
+  mark: number,
+): void {
+  tx.set(keys.cancelMark(tenant, stream, eventType), utf8Of(String(mark)));
+  tx.clearRange(keys.cancelRules(tenant, stream, eventType));
+}
+
+/** Whether a record that is still stored was cancelled by a mark. Guarded. */
+export async function isCancelled(
+  tx: Pick<ReadTransaction, "get">,
+  tenant: number,
+  { cancelOn }: ScheduleRecord,
+): Promise<boolean> {
+  if (cancelOn.length === 0) return false;
+  const marks = await Promise.all(cancelOn.map((rule) => readCancelMark(tx, tenant, rule)));
+  return cancelOn.some(({ mark }, index) => mark !== marks[index]);
+}
+
+/** The name of a rule within its tenant. */
+export function ruleName(stream: StreamKey, eventType: string): string {
+  return `${stream} ${eventType}`;
+}
+
+export function scheduleTimer(tenant: number, { id, timerMs }: ScheduleRecord): Timer {
+  return { dueMs: timerMs, tenant, kind: "scheduled", id };
+}
+
+async function decode(tx: Reads, tenant: number, key: Bytes, value: Bytes) {
+  const whole = await wholeValue(tx, tenant, key, value);
+  return decodeRecord<ScheduleRecord>(whole);
+}
+
+/** Whether the record is stored in pieces. */
+function isLarge(record: ScheduleRecord): boolean {
+  return encodeSchedule(record).length > kvLimits.valueBytesMax;
+}
+
+/**
+ * Removes the next scheduled events that an erased stream has set off, or that were to be
+ * written to it.
+ */
+export async function removeStreamSchedules(
+  tx: Transaction,
+  erased: ErasedStream,
+  after: Bytes | undefined,
+): Promise<Bytes | undefined> {
+  const { tenant } = erased;
+  return await takePage(tx, keys.schedules(tenant), after, async ({ key, value }) => {
+    const found = await decode(tx.unguarded, tenant, key, value);
+    if (!isOfErased(found, erased)) return;
+    // Guarded, because it may fire just now, or be put off.
+    const record = await readSchedule(tx, tenant, found.id);
+    if (record !== undefined) removeSchedule(tx, tenant, record);
+  });
+}
+
+/** Like {@link removeStreamSchedules}, for records that are parked. */
+export async function removeParkedSchedules(
+  tx: Transaction,
+  erased: ErasedStream,
+  after: Bytes | undefined,
+): Promise<Bytes | undefined> {
+  const { tenant } = erased;
+  const all = keys.schedules(tenant);
+  const range = { begin: keys.parked(all.begin), end: keys.parked(all.end) };
+  return await takePage(tx, range, after, async ({ key, value }) => {
+    const record = await decode(tx.unguarded, tenant, key, value);
+    if (isOfErased(record, erased)) clearLargeValue(tx, tenant, key);
+  });
+}
+
+/** Leaves out what was scheduled since the erasure. */
+function isOfErased(
+  { by, emission, createdMs }: ScheduleRecord,
+  { stream, length, erasedMs }: ErasedStream,
+): boolean {
+  if (by.key === stream) return (parseEventId(by.streamId) ?? 0) < length;
+  return emission.key === stream && createdMs <= erasedMs;
+}

@@ -1,0 +1,139 @@
+/**
+ * The event and aggregate types that something waits for in an environment. They are event types
+ * that cancel scheduled events, event types that sagas are shown, and aggregate types whose
+ * commits are put into the commit log. Every write reads them, guarded, so nothing that is added
+ * here misses a write that commits later. The types that cancel and those that sagas are shown
+ * only grow, so that what is pending under an older spec still gets its events.
+ */
+
+import { createHash } from "node:crypto";
+import type { Bytes, ReadTransaction, Transaction } from "../../kv/engine.ts";
+import { keys } from "../keys.ts";
+import { clearLargeValue, setLargeValue, wholeValue } from "../large_value.ts";
+
+export interface WatchedTypes {
+  /** `<aggregate_type>.<event_type>` that some `cancel_on` has named. */
+  readonly cancels: ReadonlySet<string>;
+  /** `<aggregate_type>.<event_type>` that sagas are shown. */
+  readonly sagas: ReadonlySet<string>;
+  /** Aggregate types whose commits some reader takes from the commit log. */
+  readonly logged: ReadonlySet<string>;
+}
+
+export const NOTHING_WATCHED: WatchedTypes = {
+  cancels: new Set(),
+  sagas: new Set(),
+  logged: new Set(),
+};
+
+/** Reads the watched types; those read before are recognized by their hash. */
+export interface WatchedTypesReader {
+  read(tx: Pick<ReadTransaction, "get" | "getRange">, tenant: number): Promise<WatchedTypes>;
+}
+
+const HASH_BYTES = 16;
+/** Environments whose types are kept in memory. */
+const KNOWN_MAX = 256;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+export function openWatchedTypes(): WatchedTypesReader {
+  const known = new Map<number, { readonly hash: string; readonly watched: WatchedTypes }>();
+
+  async function load(
+    tx: Pick<ReadTransaction, "get" | "getRange">,
+    tenant: number,
+    hash: string,
+  ): Promise<WatchedTypes> {
+    const before = known.get(tenant);
+    if (before?.hash === hash) return before.watched;
+    const watched = await readDocument(tx, tenant);
+    known.delete(tenant);
+    known.set(tenant, { hash, watched });
+    if (known.size > KNOWN_MAX) known.delete(known.keys().next().value!);
+    return watched;
+  }
+
+  return {
+    async read(tx, tenant) {
+      const hash = await tx.get(keys.watchedTypesHash(tenant));
+      return hash === undefined ? NOTHING_WATCHED : await load(tx, tenant, hash.toHex());
+    },
+  };
+}
+
+/**
+ * Adds to the watched types, and returns the result. Writes nothing if all of them are there.
+ * The caller has read `before` in the same transaction.
+ */
+export function watchTypes(
+  tx: Transaction,
+  tenant: number,
+  before: WatchedTypes,
+  more: { readonly [Part in keyof WatchedTypes]?: Iterable<string> },
+): WatchedTypes {
+  const after: WatchedTypes = {
+    cancels: before.cancels.union(new Set(more.cancels)),
+    sagas: before.sagas.union(new Set(more.sagas)),
+    logged: before.logged.union(new Set(more.logged)),
+  };
+  if (count(after) === count(before)) return before;
+  storeDocument(tx, tenant, after);
+  return after;
+}
+
+/**
+ * Sets which commits are put into the log. Unlike the rest, this may shrink, when a reader goes.
+ * The caller has read `before` in the same transaction.
+ */
+export function setLoggedTypes(
+  tx: Transaction,
+  tenant: number,
+  before: WatchedTypes,
+  logged: ReadonlySet<string>,
+): void {
+  if (before.logged.symmetricDifference(logged).size === 0) return;
+  storeDocument(tx, tenant, { ...before, logged });
+}
+
+function storeDocument(tx: Transaction, tenant: number, after: WatchedTypes): void {
+  const document = encodeDocument(after);
+  const key = keys.watchedTypes(tenant);
+  clearLargeValue(tx, tenant, key);
+  setLargeValue(tx, tenant, key, document);
+  tx.set(keys.watchedTypesHash(tenant), hashOf(document));
+}
+
+function count({ cancels, sagas, logged }: WatchedTypes): number {
+  return cancels.size + sagas.size + logged.size;
+}
+
+function encodeDocument({ cancels, sagas, logged }: WatchedTypes): Bytes {
+  const document = {
+    cancels: [...cancels].sort(),
+    sagas: [...sagas].sort(),
+    logged: [...logged].sort(),
+  };
+  return encoder.encode(JSON.stringify(document));
+}
+
+async function readDocument(
+  tx: Pick<ReadTransaction, "get" | "getRange">,
+  tenant: number,
+): Promise<WatchedTypes> {
+  const key = keys.watchedTypes(tenant);
+  const value = await tx.get(key);
+  if (value === undefined) return NOTHING_WATCHED;
+  const text = decoder.decode(await wholeValue(tx, tenant, key, value));
+  // Documents from before there were readers of the log have no part for them.
+  const { cancels, sagas, logged = [] } = JSON.parse(text) as
+    & Record<"cancels" | "sagas", string[]>
+    & { readonly logged?: string[] };
+  return { cancels: new Set(cancels), sagas: new Set(sagas), logged: new Set(logged) };
+}
+
+function hashOf(document: Bytes): Bytes {
+  const digest = createHash("sha256").update(document).digest();
+  return Uint8Array.from(digest.subarray(0, HASH_BYTES));
+}

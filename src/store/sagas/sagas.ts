@@ -1,0 +1,248 @@
+/**
+ * Sagas that were started, with their index entries, their waits and their definitions. A saga
+ * is one record, so whoever changes it has read it. See docs/reference/sagas.md.
+ */
+
+import { assert } from "../../domain/assert.ts";
+import { eraseEvents, holdsErased, isStartedByErased } from "../../domain/saga/erased_events.ts";
+import type { KeptSagaDefinition } from "../../domain/saga/definition.ts";
+import {
+  isEndState,
+  SAGA_STATES,
+  type SagaInstance,
+  type SagaState,
+} from "../../domain/saga/instance.ts";
+import { type SagaSummary, summarizeSaga } from "../../domain/saga/view.ts";
+import type { StoredRoot } from "../../domain/reaction/root.ts";
+import type { StreamKey } from "../../domain/stream_key.ts";
+import { type Bytes, kvLimits, type ReadTransaction, type Transaction } from "../../kv/engine.ts";
+import { unpack } from "../../kv/tuple.ts";
+import { decodeRecord, encodeRecord } from "../json_record.ts";
+import { type ErasedStream, takePage } from "../erased_copies.ts";
+import { keyAfter, keys } from "../keys.ts";
+import { clearLargeValue, setLargeValue, wholeValue } from "../large_value.ts";
+
+export interface SagaRecord {
+  readonly instance: SagaInstance;
+  /** While it awaits an event: the index in the awaited stream from which on events count. */
+  readonly awaitsFrom?: number;
+  /** When its timer is due: later than it asked for, if firing has failed. */
+  readonly timerMs?: number;
+  /** How often firing the timer has failed. */
+  readonly timerTries?: number;
+  /** How far its events are from a client's write: one more than its trigger. */
+  readonly depth: number;
+  /** Id of the request that began it all. */
+  readonly requestId: string;
+  /** The root whose budget its events draw on; absent: that of its trigger. */
+  readonly root?: StoredRoot;
+}
+
+export interface SagaFilter {
+  readonly name?: string;
+  readonly state?: SagaState;
+}
+
+/** A saga that waits for events. */
+export interface SagaWait {
+  readonly sagaId: string;
+  readonly from: number;
+}
+
+type Reads = Pick<ReadTransaction, "get" | "getRange">;
+
+/** In place of a name, for the part of the index that has all sagas. No saga has this name. */
+export const ALL_SAGAS = "";
+const PRESENT = new Uint8Array(0);
+
+export async function readSaga(
+  tx: Reads,
+  tenant: number,
+  id: string,
+): Promise<SagaRecord | undefined> {
+  const key = keys.saga(tenant, id);
+  const value = await tx.get(key);
+  if (value === undefined) return undefined;
+  const whole = await wholeValue(tx, tenant, key, value);
+  const record = decodeRecord<SagaRecord>(whole);
+  storedBytes.set(record, whole.length);
+  return record;
+}
+
+/** At most `limit` whole sagas after the id `after`, oldest first. */
+export async function listSagaRecords(
+  tx: Pick<ReadTransaction, "getRange">,
+  tenant: number,
+  after: string | undefined,
+  limit: number,
+): Promise<SagaRecord[]> {
+  const { begin, end } = keys.sagas(tenant);
+  const range = { begin: after === undefined ? begin : keyAfter(keys.saga(tenant, after)), end };
+  const pairs = await tx.getRange(range, { limit });
+  return await Promise.all(
+    pairs.map(async ({ key, value }) =>
+      decodeRecord<SagaRecord>(await wholeValue(tx, tenant, key, value))
+    ),
+  );
+}
+
+/** Guarded, so that nobody else starts the same saga. */
+export async function isSagaStarted(
+  tx: Pick<ReadTransaction, "get">,
+  tenant: number,
+  id: string,
+): Promise<boolean> {
+  return await tx.get(keys.saga(tenant, id)) !== undefined;
+}
+
+/**
+ * Stores a saga as it is now; returns the bytes that takes. `before` is what was read in this
+ * transaction; undefined if there was none.
+ */
+export function saveSaga(
+  tx: Transaction,
+  tenant: number,
+  before: SagaRecord | undefined,
+  record: SagaRecord,
+): number {
+  const { id, name, state } = record.instance;
+  const key = keys.saga(tenant, id);
+  if (before !== undefined && isLarge(before)) clearLargeValue(tx, tenant, key);
+  const value = encodeRecord(record);
+  setLargeValue(tx, tenant, key, value);
+  if (before?.instance.state === state) return value.length;
+  const listed = encodeRecord(summarizeSaga(record.instance));
+  for (const part of [ALL_SAGAS, name]) {
+    if (before !== undefined) tx.clear(keys.sagaListed(tenant, part, before.instance.state, id));
+    tx.set(keys.sagaListed(tenant, part, state, id), listed);
+  }
+  return value.length;
+}
+
+/** Removes a saga that has ended; a running one has waits and a timer beside it. */
+export function removeSaga(tx: Transaction, tenant: number, record: SagaRecord): void {
+  const { id, name, state } = record.instance;
+  assert(isEndState(state), "a saga that runs is not removed");
+  clearLargeValue(tx, tenant, keys.saga(tenant, id));
+  for (const part of [ALL_SAGAS, name]) tx.clear(keys.sagaListed(tenant, part, state, id));
+}
+
+/** Sizes of records as they were read, so that none is encoded only to learn its size. */
+const storedBytes = new WeakMap<SagaRecord, number>();
+
+/**
+ * Whether the record was stored in pieces; looking for pieces where there are none costs a
+ * range.
+ */
+function isLarge(record: SagaRecord): boolean {
+  const bytes = storedBytes.get(record) ?? encodeRecord(record).length;
+  return bytes > kvLimits.valueBytesMax;
+}
+
+/** At most `limit` sagas with an id below `start`, newest first: ids begin with their time. */
+export async function listSagas(
+  tx: Pick<ReadTransaction, "getRange">,
+  tenant: number,
+  { name = ALL_SAGAS, state }: SagaFilter,
+  page: { readonly start?: string; readonly limit: number },
+): Promise<SagaSummary[]> {
+  const states = state === undefined ? SAGA_STATES : [state];
+  const lists = await Promise.all(states.map(async (each) => {
+    const { begin, end } = keys.sagaList(tenant, name, each);
+    const { start, limit } = page;
+    const upTo = start === undefined ? end : keys.sagaListed(tenant, name, each, start);
+    const pairs = await tx.getRange({ begin, end: upTo }, { limit, reverse: true });
+    return pairs.map(({ value }) => decodeRecord<SagaSummary>(value));
+  }));
+  const newestFirst = (a: SagaSummary, b: SagaSummary) => a.saga_id < b.saga_id ? 1 : -1;
+  return lists.flat().sort(newestFirst).slice(0, page.limit);
+}
+
+/** From now on, events of these types in the stream concern the saga, from the index `from` on. */
+export function setSagaWaits(
+  tx: Transaction,
+  tenant: number,
+  stream: StreamKey,
+  eventTypes: readonly string[],
+  { sagaId, from }: SagaWait,
+): void {
+  for (const type of eventTypes) {
+    tx.set(keys.sagaWait(tenant, stream, type, from, sagaId), PRESENT);
+  }
+}
+
+export function clearSagaWaits(
+  tx: Transaction,
+  tenant: number,
+  stream: StreamKey,
+  eventTypes: readonly string[],
+  { sagaId, from }: SagaWait,
+): void {
+  for (const type of eventTypes) tx.clear(keys.sagaWait(tenant, stream, type, from, sagaId));
+}
+
+/**
+ * At most `limit` sagas that wait for the event of that type at `index`; those that have waited
+ * longest come first. Guarded.
+ */
+export async function listSagaWaits(
+  tx: Pick<ReadTransaction, "getRange">,
+  tenant: number,
+  event: { readonly stream: StreamKey; readonly eventType: string; readonly index: number },
+  limit: number,
+): Promise<SagaWait[]> {
+  const { stream, eventType, index } = event;
+  const { begin } = keys.sagaWaits(tenant, stream, eventType);
+  const end = keys.sagaWait(tenant, stream, eventType, index + 1, "");
+  const pairs = await tx.getRange({ begin, end }, { limit });
+  return pairs.map(({ key }) => {
+    const [from, sagaId] = unpack(key).slice(-2) as [number, string];
+    return { sagaId, from };
+  });
+}
+
+export async function readSagaDefinition(
+  tx: Reads,
+  tenant: number,
+  hash: string,
+): Promise<KeptSagaDefinition | undefined> {
+  const key = keys.sagaDefinition(tenant, hash);
+  const value = await tx.get(key);
+  return value && decodeRecord<KeptSagaDefinition>(await wholeValue(tx, tenant, key, value));
+}
+
+/** Stores a definition unless it is stored already; it is never changed and never removed. */
+export async function keepSagaDefinition(
+  tx: Transaction,
+  tenant: number,
+  hash: string,
+  definition: KeptSagaDefinition,
+): Promise<void> {
+  const key = keys.sagaDefinition(tenant, hash);
+  if (await tx.get(key) !== undefined) return;
+  setLargeValue(tx, tenant, key, encodeRecord(definition));
+}
+
+/**
+ * Removes the next sagas that an erased stream has started and that have ended. Other sagas that
+ * hold its events go on, with markers in their place.
+ */
+export async function eraseFromSagas(
+  tx: Transaction,
+  erased: ErasedStream,
+  after: Bytes | undefined,
+): Promise<Bytes | undefined> {
+  const { tenant } = erased;
+  return await takePage(tx, keys.sagas(tenant), after, async ({ key, value }) => {
+    const found = decodeRecord<SagaRecord>(await wholeValue(tx.unguarded, tenant, key, value));
+    if (!holdsErased(found.instance, erased)) return;
+    // Guarded, because the saga may be moving on just now.
+    const record = await readSaga(tx, tenant, found.instance.id);
+    if (record === undefined) return;
+    const { instance } = record;
+    if (isEndState(instance.state) && isStartedByErased(instance, erased)) {
+      return removeSaga(tx, tenant, record);
+    }
+    saveSaga(tx, tenant, record, { ...record, instance: eraseEvents(instance, erased) });
+  });
+}

@@ -1,0 +1,52 @@
+/** The index of ids behind the aggregate listing, in byte-wise order of the canonical id. */
+
+import { splitStreamKey, type StreamKey, streamKey } from "../../domain/stream_key.ts";
+import type { ReadTransaction, Transaction } from "../../kv/engine.ts";
+import { unpack } from "../../kv/tuple.ts";
+import { keyAfter, keys } from "../keys.ts";
+
+const PRESENT = new Uint8Array(0);
+
+/** Called with the first event of a stream. */
+export function indexAggregate(tx: Transaction, tenant: number, type: string, id: string): void {
+  tx.set(keys.aggregate(tenant, type, id), PRESENT);
+}
+
+/** At most `limit` ids after `start` (exclusive; any text), in byte-wise order. */
+export async function listAggregateIds(
+  tx: Pick<ReadTransaction, "getRange">,
+  tenant: number,
+  type: string,
+  page: { readonly start?: string; readonly limit: number },
+): Promise<string[]> {
+  const range = keys.aggregates(tenant, type);
+  const begin = page.start === undefined
+    ? range.begin
+    : keyAfter(keys.aggregate(tenant, type, page.start));
+  const options = { limit: page.limit, keysOnly: true };
+  const pairs = await tx.getRange({ begin, end: range.end }, options);
+  // The first key of the range is the prefix that all keys share, and one byte.
+  const common = range.begin.length - 1;
+  return pairs.map(({ key }) => unpack(key.subarray(common))[0] as string);
+}
+
+/** At most `limit` streams of all types after `after`, by type, then id, both byte-wise. */
+export async function listStreams(
+  tx: Pick<ReadTransaction, "getRange">,
+  tenant: number,
+  page: { readonly after?: StreamKey; readonly limit: number },
+): Promise<StreamKey[]> {
+  const range = keys.allAggregates(tenant);
+  const begin = page.after === undefined ? range.begin : keyAfter(aggregateKey(tenant, page.after));
+  const options = { limit: page.limit, keysOnly: true };
+  const pairs = await tx.getRange({ begin, end: range.end }, options);
+  return pairs.map(({ key }) => {
+    const [type, id] = unpack(key).slice(-2) as [string, string];
+    return streamKey(type, id);
+  });
+}
+
+function aggregateKey(tenant: number, stream: StreamKey) {
+  const { type, id } = splitStreamKey(stream);
+  return keys.aggregate(tenant, type, id);
+}

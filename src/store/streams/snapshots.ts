@@ -1,0 +1,220 @@
+/**
+ * Snapshots, which are folded states at a length, under the fold hash of their type. A snapshot
+ * only saves time: it may be missing or behind, never wrong. A state larger than one transaction
+ * is written in several; its header comes last, and a reader that finds a part missing treats it
+ * as no snapshot.
+ */
+
+import type { StreamKey } from "../../domain/stream_key.ts";
+import {
+  type Bytes,
+  type Engine,
+  type KeyRange,
+  type KeyValue,
+  kvLimits,
+  type ReadTransaction,
+  type Transaction,
+} from "../../kv/engine.ts";
+import { clearPage, type ErasedStream } from "../erased_copies.ts";
+import { keyAfter, keys } from "../keys.ts";
+import { isGeneration } from "./streams.ts";
+
+export interface SnapshotHeader {
+  /** Number of events folded in. */
+  readonly length: number;
+  /** Stored bytes of those events, by the head's count. */
+  readonly bytes: number;
+  /** The stream's generation when they were read. */
+  readonly generation: number;
+  /** UTF-8 bytes of the state's JSON. */
+  readonly stateBytes: number;
+}
+
+export interface Snapshot extends SnapshotHeader {
+  readonly stateJson: string;
+}
+
+/** Undefined while the thread may be used further; otherwise a promise to wait for. */
+type Rest = () => Promise<void> | undefined;
+
+const PART_BYTES = kvLimits.valueBytesMax;
+const PARTS_PER_TRANSACTION = 40;
+/** Parts per transaction when reading, where each batch is some milliseconds of work. */
+const PARTS_PER_READ = 12;
+/** Attempts at loading a snapshot that is replaced meanwhile. */
+const LOADS_MAX = 5;
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** The header of the newest snapshot under `foldHash`, without its state. */
+export async function readSnapshotHeader(
+  tx: Pick<ReadTransaction, "get">,
+  tenant: number,
+  stream: StreamKey,
+  foldHash: string,
+): Promise<SnapshotHeader | undefined> {
+  const value = await tx.get(keys.snapshot(tenant, stream, foldHash));
+  return value && JSON.parse(decoder.decode(value)) as SnapshotHeader;
+}
+
+/**
+ * The newest snapshot under `foldHash`, or undefined. Opens its own transactions, because a
+ * large state may take longer to read than one may last. If another node saves a newer snapshot
+ * meanwhile, loading starts again: without its snapshot, a long stream could not be read at all.
+ * `rest` is called between pieces of work and returns what to wait for, if others have waited
+ * for the thread.
+ */
+export async function loadSnapshot(
+  engine: Engine,
+  tenant: number,
+  stream: StreamKey,
+  foldHash: string,
+  rest: Rest,
+): Promise<Snapshot | undefined> {
+  for (let attempt = 0; attempt < LOADS_MAX; attempt++) {
+    const first = await engine.snapshot(async (tx) => {
+      const header = await readSnapshotHeader(tx, tenant, stream, foldHash);
+      if (header === undefined) return undefined;
+      const range = keys.snapshotParts(tenant, stream, foldHash, header.length);
+      return { header, range, parts: await tx.getRange(range, { limit: PARTS_PER_READ }) };
+    });
+    if (first === undefined) return undefined;
+    const { header, range } = first;
+    const parts = await readFurtherParts(engine, range, first.parts, rest);
+    if (first.parts.length === PARTS_PER_READ) {
+      // Parts read in several transactions may be of two snapshots, unless the header is still
+      // the same.
+      const now = await engine.snapshot((tx) => readSnapshotHeader(tx, tenant, stream, foldHash));
+      if (!isSame(header, now)) continue;
+    }
+    const stateJson = await joinParts(parts, header.stateBytes, rest);
+    return stateJson === undefined ? undefined : { ...header, stateJson };
+  }
+  return undefined;
+}
+
+/**
+ * All parts of a snapshot: those read with its header, then the others, some in each
+ * transaction.
+ */
+async function readFurtherParts(
+  engine: Engine,
+  { end }: KeyRange,
+  first: readonly KeyValue[],
+  rest: Rest,
+): Promise<KeyValue[]> {
+  const parts = [...first];
+  let page = first;
+  while (page.length === PARTS_PER_READ) {
+    await rest();
+    const begin = keyAfter(page.at(-1)!.key);
+    const limit = PARTS_PER_READ;
+    page = await engine.snapshot((tx) => tx.getRange({ begin, end }, { limit }));
+    parts.push(...page);
+  }
+  return parts;
+}
+
+/** The state, or undefined if a part is missing. */
+async function joinParts(
+  parts: readonly KeyValue[],
+  stateBytes: number,
+  rest: Rest,
+): Promise<string | undefined> {
+  if (parts.reduce((sum, { value }) => sum + value.length, 0) !== stateBytes) return undefined;
+  if (parts.length === 1) return decoder.decode(parts[0]!.value);
+  const decoding = new TextDecoder();
+  const texts: string[] = [];
+  for (const { value } of parts) {
+    texts.push(decoding.decode(value, { stream: true }));
+    await rest();
+  }
+  return texts.join("") + decoding.decode();
+}
+
+/**
+ * Saves a snapshot and removes every other one of the stream. Opens its own transactions.
+ * Returns false, and leaves what is stored, if a newer snapshot is there, if another node saves
+ * one of this stream at the same time, if the stream was rewritten since, or if `isWanted`,
+ * called in the last transaction, says no.
+ */
+export async function saveSnapshot(
+  engine: Engine,
+  tenant: number,
+  stream: StreamKey,
+  foldHash: string,
+  snapshot: Omit<Snapshot, "stateBytes">,
+  isWanted: (tx: Transaction) => Promise<boolean> = () => Promise.resolve(true),
+): Promise<boolean> {
+  const { stateJson, length, ...position } = snapshot;
+  const state = encoder.encode(stateJson);
+  const parts = Math.ceil(state.length / PART_BYTES);
+  const before = await engine.snapshot((tx) => readSnapshotHeader(tx, tenant, stream, foldHash));
+  if (before !== undefined && isNewer(before, snapshot)) return false;
+
+  function setParts(tx: Transaction, first: number, end: number): Promise<void> {
+    for (let part = first; part < end; part++) {
+      const value = state.slice(part * PART_BYTES, (part + 1) * PART_BYTES);
+      tx.set(keys.snapshotPart(tenant, stream, foldHash, length, part), value);
+    }
+    return Promise.resolve();
+  }
+
+  let first = 0;
+  for (; parts - first > PARTS_PER_TRANSACTION; first += PARTS_PER_TRANSACTION) {
+    // A state folded from events that were erased must not be stored after their erasure.
+    const isKept = await engine.transact(async (tx) => {
+      if (!await isGeneration(tx, tenant, stream, snapshot.generation)) return false;
+      await setParts(tx, first, first + PARTS_PER_TRANSACTION);
+      return true;
+    });
+    if (!isKept) return false;
+  }
+  return await engine.transact(async (tx) => {
+    if (!await isGeneration(tx, tenant, stream, snapshot.generation)) return false;
+    const now = await readSnapshotHeader(tx, tenant, stream, foldHash);
+    // Another node that saved meanwhile has removed the parts written here.
+    if (!isSame(now, before) || !await isWanted(tx)) {
+      if (now?.length !== length) {
+        tx.clearRange(keys.snapshotParts(tenant, stream, foldHash, length));
+      }
+      return false;
+    }
+    await setParts(tx, first, parts);
+    clearOthers(tx, tenant, stream, foldHash, length);
+    const header: SnapshotHeader = { length, ...position, stateBytes: state.length };
+    tx.set(keys.snapshot(tenant, stream, foldHash), encoder.encode(JSON.stringify(header)));
+    return true;
+  });
+}
+
+type Position = Pick<SnapshotHeader, "length" | "generation">;
+
+function isNewer(a: Position, b: Position): boolean {
+  return a.generation > b.generation || (a.generation === b.generation && a.length > b.length);
+}
+
+function isSame(a: Position | undefined, b: Position | undefined): boolean {
+  return a?.generation === b?.generation && a?.length === b?.length;
+}
+
+function clearOthers(
+  tx: Transaction,
+  tenant: number,
+  stream: StreamKey,
+  foldHash: string,
+  length: number,
+): void {
+  const all = keys.snapshots(tenant, stream);
+  const own = keys.snapshotParts(tenant, stream, foldHash, length);
+  tx.clearRange({ begin: all.begin, end: own.begin });
+  tx.clearRange({ begin: own.end, end: all.end });
+}
+
+/** Removes the snapshots of an erased stream; folding its markers makes new ones. */
+export async function removeSnapshots(
+  tx: Transaction,
+  { tenant, stream }: ErasedStream,
+): Promise<Bytes | undefined> {
+  return await clearPage(tx, tenant, keys.snapshots(tenant, stream));
+}

@@ -1,0 +1,246 @@
+/**
+ * Reads the events of a stream in both directions, from its segments and its head. The head may
+ * have the newest events (`stream_tail.ts`).
+ */
+
+import { assert } from "../../domain/assert.ts";
+import type { StreamKey } from "../../domain/stream_key.ts";
+import type { Bytes, KeyRange, KeyValue, ReadTransaction } from "../../kv/engine.ts";
+import { unpack } from "../../kv/tuple.ts";
+import { keyAfter, keys } from "../keys.ts";
+import { wholeValue } from "../large_value.ts";
+import { type ChainedEvent, decodeSegment } from "./segment.ts";
+import { decodeHead, type StreamHead, tailOf } from "./stream_head.ts";
+import { decodeTail } from "./stream_tail.ts";
+
+/** An event with its 0-based index in the stream. */
+export interface IndexedEvent extends ChainedEvent {
+  readonly index: number;
+}
+
+type Reads = Pick<ReadTransaction, "get" | "getRange">;
+
+const LAST = { limit: 1, reverse: true };
+
+/** The stream was rewritten while several transactions read it, so what they read is void. */
+export class StreamRewritten extends Error {
+  override readonly name = "StreamRewritten";
+}
+
+/** Events from index `from` up to but not including `to`, stopping at about `bytesMax`. */
+export interface EventWindow {
+  readonly from: number;
+  readonly to: number;
+  readonly bytesMax: number;
+  /** The generation of the head that the window was made for; absent: the current one. */
+  readonly generation?: number;
+}
+
+/**
+ * The events of the window, oldest first. Stops after the segment with which `bytesMax` is
+ * reached, so that there is always at least one event; none if the stream was rewritten since.
+ */
+export async function readEvents(
+  tx: Reads,
+  tenant: number,
+  stream: StreamKey,
+  window: EventWindow,
+): Promise<IndexedEvent[]> {
+  const { from, to, bytesMax } = window;
+  if (from >= to) return [];
+  // Most windows begin with a segment, and a single key finds that for less than a range.
+  const { generation, held, value } = await readHeld(tx, tenant, stream, from, window.generation);
+  const end = Math.min(to, held.from);
+  const stored = from < end
+    ? await readSegments(tx, tenant, stream, { from, to: end, bytesMax, generation }, value)
+    : [];
+  const isFull = stored.reduce((sum, { bytes }) => sum + bytes, 0) >= bytesMax;
+  // If `bytesMax` or a rewrite ended the part in segments, there is a gap before the head's events.
+  if (end === to || isFull || from + stored.length < end) return stored;
+  return [...stored, ...held.within(from, to)];
+}
+
+/** The events that a head holds, if it has the generation that is read. */
+interface HeldEvents {
+  /** Index of the first of them; Infinity if there are none. */
+  readonly from: number;
+  within(from: number, to: number): IndexedEvent[];
+}
+
+const NONE_HELD: HeldEvents = { from: Infinity, within: () => [] };
+
+/** The events in the head, and the segment that begins with `index`, if one does. */
+async function readHeld(
+  tx: Reads,
+  tenant: number,
+  stream: StreamKey,
+  index: number,
+  asked: number | undefined,
+): Promise<{ generation: number; held: HeldEvents; value: Bytes | undefined }> {
+  const headKey = keys.head(tenant, stream);
+  if (asked !== undefined) {
+    // Both at once, because on a network each read waits for its reply.
+    const [stored, value] = await Promise.all([
+      tx.get(headKey),
+      tx.get(keys.segment(tenant, stream, index, asked)),
+    ]);
+    return { generation: asked, held: heldIn(stored, asked), value };
+  }
+  const stored = await tx.get(headKey);
+  const { generation } = decodeHead(stored);
+  const value = await tx.get(keys.segment(tenant, stream, index, generation));
+  return { generation, held: heldIn(stored, generation), value };
+}
+
+function heldIn(stored: Bytes | undefined, generation: number): HeldEvents {
+  const head = decodeHead(stored);
+  const tail = tailOf(stored, head);
+  if (tail.length === 0 || head.generation !== generation) return NONE_HELD;
+  const events = indexTail(head, tail);
+  return {
+    from: events[0]!.index,
+    within: (from, to) => events.filter(({ index }) => index >= from && index < to),
+  };
+}
+
+/** The events that a head holds, with their indexes in the stream. */
+export function indexTail({ length }: StreamHead, tail: Bytes): IndexedEvent[] {
+  const events = decodeTail(tail);
+  const first = length - events.length;
+  return events.map(({ raw, bytes, hash }, at) => ({ index: first + at, raw, bytes, hash }));
+}
+
+/** The events of the window that are in segments; `value` is the segment that begins with it. */
+async function readSegments(
+  tx: Reads,
+  tenant: number,
+  stream: StreamKey,
+  window: Required<EventWindow>,
+  value: Bytes | undefined,
+): Promise<IndexedEvent[]> {
+  if (value === undefined) return await readFromWithin(tx, tenant, stream, window);
+  const key = keys.segment(tenant, stream, window.from, window.generation);
+  const events = (await decodeSegments(tx, tenant, [{ key, value }], window)).flat();
+  const from = window.from + events.length;
+  // Of a large event, `value` is only the header; its pieces count too.
+  const decoded = events.reduce((sum, event) => sum + event.bytes, 0);
+  const bytesMax = window.bytesMax - Math.max(decoded, key.length + value.length);
+  if (from >= window.to || bytesMax <= 0) return events;
+  const begin = keys.segment(tenant, stream, from, window.generation);
+  const end = keys.segment(tenant, stream, window.to, window.generation);
+  const pairs = await tx.getRange({ begin, end }, { bytesMax });
+  const rest = { ...window, from, bytesMax };
+  return [...events, ...(await decodeSegments(tx, tenant, pairs, rest)).flat()];
+}
+
+/** Like {@link readSegments}, for a window whose first event is not the first of its segment. */
+async function readFromWithin(
+  tx: Reads,
+  tenant: number,
+  stream: StreamKey,
+  window: Required<EventWindow>,
+): Promise<IndexedEvent[]> {
+  const { from, to, bytesMax, generation } = window;
+  const [holding] = await tx.getRange(segmentsUpTo(tenant, stream, generation, from), LAST);
+  if (holding === undefined) return await explainMissing(tx, tenant, stream, generation);
+  const end = keys.segment(tenant, stream, to, generation);
+  const pairs = await tx.getRange({ begin: holding.key, end }, { bytesMax });
+  return (await decodeSegments(tx, tenant, pairs, window)).flat();
+}
+
+/** Events of an old generation may be gone: they are removed piece by piece, oldest first. */
+async function explainMissing(
+  tx: Reads,
+  tenant: number,
+  stream: StreamKey,
+  generation: number,
+): Promise<IndexedEvent[]> {
+  const now = decodeHead(await tx.get(keys.head(tenant, stream)));
+  assert(now.generation > generation, "a stream holds every event below its length");
+  return [];
+}
+
+/**
+ * One event; undefined if the stream has none at the index. Without a generation, it is of the
+ * current one.
+ */
+export async function readEvent(
+  tx: Reads,
+  tenant: number,
+  stream: StreamKey,
+  index: number,
+  ofGeneration?: number,
+): Promise<IndexedEvent | undefined> {
+  // Many events begin a segment of their own, and a single key finds that for less than a range.
+  const { generation, held, value } = await readHeld(tx, tenant, stream, index, ofGeneration);
+  if (index >= held.from) return held.within(index, index + 1)[0];
+  const pairs = value !== undefined
+    ? [{ key: keys.segment(tenant, stream, index, generation), value }]
+    : await tx.getRange(segmentsUpTo(tenant, stream, generation, index), LAST);
+  const window = { from: index, to: index + 1, bytesMax: Infinity };
+  return (await decodeSegments(tx, tenant, pairs, window))[0]?.[0];
+}
+
+/** The segments of which the last holds the event at the index, if any does. */
+function segmentsUpTo(
+  tenant: number,
+  stream: StreamKey,
+  generation: number,
+  index: number,
+): KeyRange {
+  const { begin } = keys.segments(tenant, stream, generation);
+  return { begin, end: keyAfter(keys.segment(tenant, stream, index, generation)) };
+}
+
+/**
+ * Like {@link readEvents}, but takes the newest of the window when `bytesMax` binds; oldest
+ * first too.
+ */
+export async function readEventsBackwards(
+  tx: Reads,
+  tenant: number,
+  stream: StreamKey,
+  window: EventWindow,
+): Promise<IndexedEvent[]> {
+  const { from, to, bytesMax } = window;
+  if (from >= to) return [];
+  const stored = await tx.get(keys.head(tenant, stream));
+  const generation = window.generation ?? decodeHead(stored).generation;
+  const held = heldIn(stored, generation);
+  const newest = held.within(from, to);
+  const left = bytesMax - newest.reduce((sum, { bytes }) => sum + bytes, 0);
+  const end = Math.min(to, held.from);
+  if (from >= end || left <= 0) return newest;
+  const { begin } = keys.segments(tenant, stream, generation);
+  const range = { begin, end: keys.segment(tenant, stream, end, generation) };
+  const pairs = await tx.getRange(range, { reverse: true, bytesMax: left, limit: end - from });
+  const rest = { from, to: end, bytesMax: left };
+  const older = (await decodeSegments(tx, tenant, pairs, rest)).reverse().flat();
+  return [...older, ...newest];
+}
+
+/** One list for each segment, in the order of `pairs`. Large events count with their real size. */
+async function decodeSegments(
+  tx: Reads,
+  tenant: number,
+  pairs: readonly KeyValue[],
+  window: EventWindow,
+): Promise<IndexedEvent[][]> {
+  const segments: IndexedEvent[][] = [];
+  let bytes = 0;
+  for (const { key, value } of pairs) {
+    if (bytes >= window.bytesMax) break;
+    const first = unpack(key).at(-1) as number;
+    const events: IndexedEvent[] = [];
+    for (
+      const [offset, event] of decodeSegment(await wholeValue(tx, tenant, key, value)).entries()
+    ) {
+      const index = first + offset;
+      if (index < window.from || index >= window.to) continue;
+      events.push({ index, raw: event.raw, bytes: event.bytes, hash: event.hash });
+      bytes += event.bytes;
+    }
+    if (events.length > 0) segments.push(events);
+  }
+  return segments;
+}

@@ -1,0 +1,264 @@
+/**
+ * Appends events to streams, extending their chain hashes and their heads. See
+ * docs/reference/writing.md and docs/reference/audit.md.
+ */
+
+import { assert } from "../../domain/assert.ts";
+import {
+  type ChainHash,
+  type ChainLink,
+  extendChain,
+  extendChainOnce,
+  extendChains,
+} from "../../domain/audit/chain.ts";
+import { addLeaf } from "../../domain/audit/frontier.ts";
+import type { EncodedEvent } from "../../domain/event.ts";
+import { placeOf } from "../../domain/geo/cells.ts";
+import type { GeoPoint } from "../../domain/geo/point.ts";
+import type { StreamKey } from "../../domain/stream_key.ts";
+import type { Bytes, ReadTransaction, Transaction } from "../../kv/engine.ts";
+import { markChange, readRewrites } from "./audit_cuts.ts";
+import { movePoint } from "./geo_index.ts";
+import { keys } from "../keys.ts";
+import { setLargeValue } from "../large_value.ts";
+import {
+  type ChainedEvent,
+  encodeSegment,
+  EVENT_OVERHEAD_BYTES,
+  SEGMENT_BYTES_TARGET,
+  segmentBytes,
+} from "./segment.ts";
+import { decodeHead, encodeHead, type StreamHead, tailOf } from "./stream_head.ts";
+import { decodeTail, extendTail, sealTail, tailCount } from "./stream_tail.ts";
+
+type Reads = Pick<ReadTransaction, "get">;
+
+export function readHead(tx: Reads, tenant: number, stream: StreamKey): Promise<StreamHead> {
+  return tx.get(keys.head(tenant, stream)).then(decodeHead);
+}
+
+/**
+ * Whether the stream still has that generation. Guarded against rewrites, not against writes,
+ * for transactions that store what was made from its events.
+ */
+export async function isGeneration(
+  tx: Transaction,
+  tenant: number,
+  stream: StreamKey,
+  generation: number,
+): Promise<boolean> {
+  const [head] = await Promise.all([
+    readHead(tx.unguarded, tenant, stream),
+    readRewrites(tx, tenant),
+  ]);
+  return head.generation === generation;
+}
+
+/**
+ * Appends to one stream within one transaction, any number of times, and writes the result once:
+ * all events of the transaction share segments, and the head is set once.
+ */
+export interface StreamAppender {
+  readonly key: StreamKey;
+  /** The head as it was when the stream was opened. */
+  readonly before: StreamHead;
+  readonly head: StreamHead;
+  /** The link that {@link linkAhead} has made. */
+  ahead: LinkAhead | undefined;
+  /**
+   * Returns the index of the first appended event. Timestamps are in Unix seconds: that of the
+   * last event, and that of the first.
+   */
+  append(events: readonly EncodedEvent[], timestamp: number, firstTimestamp?: number): number;
+  /** Writes the result, in the epoch that the transaction has read (`audit_cuts.ts`). */
+  flush(epoch: number): void;
+}
+
+/** A link of a chain, made before its event is appended; valid only directly behind `previous`. */
+interface LinkAhead extends ChainLink {
+  hash: ChainHash | undefined;
+}
+
+/** An event that is likely to be the next of its stream. */
+export interface NextEvent {
+  readonly stream: StreamAppender;
+  readonly event: EncodedEvent;
+}
+
+/**
+ * Hashes events together that are each the next of another stream. Appending one then uses the
+ * ready hash; if something else is appended before it, it is hashed again.
+ */
+export function linkAhead(nexts: readonly NextEvent[]): void {
+  const links: LinkAhead[] = [];
+  for (const { stream, event } of nexts) {
+    if (stream.ahead !== undefined) continue;
+    stream.ahead = { previous: stream.head.tip, raw: event.raw, hash: undefined };
+    links.push(stream.ahead);
+  }
+  if (links.length < 2) return;
+  const hashes = extendChains(links);
+  for (const [index, link] of links.entries()) link.hash = hashes[index]!;
+}
+
+/**
+ * Opens streams for appending, in their order. Reads all their heads at once, which guards them.
+ */
+export async function openStreams(
+  tx: Transaction,
+  tenant: number,
+  streams: readonly StreamKey[],
+): Promise<StreamAppender[]> {
+  const headKeys = streams.map((stream) => keys.head(tenant, stream));
+  const heads = await Promise.all(headKeys.map((key) => tx.get(key)));
+  return streams.map((stream, index) =>
+    appenderTo(tx, tenant, stream, headKeys[index]!, heads[index])
+  );
+}
+
+/**
+ * The head is a field that is replaced. An accessor would give each appender a hidden class of
+ * its own, made in the old generation of the heap, which keeps the accessor and all it closes
+ * over until the next full collection.
+ */
+function appenderTo(
+  tx: Transaction,
+  tenant: number,
+  stream: StreamKey,
+  headKey: Bytes,
+  stored: Bytes | undefined,
+): StreamAppender {
+  const before = decodeHead(stored);
+  let pending: ChainedEvent[] | undefined;
+  const appender: StreamAppender & { head: StreamHead } = {
+    key: stream,
+    before,
+    head: before,
+    ahead: undefined,
+    append,
+    flush,
+  };
+
+  function append(
+    events: readonly EncodedEvent[],
+    timestamp: number,
+    firstTimestamp = timestamp,
+  ): number {
+    const { head, ahead } = appender;
+    const first = head.length;
+    let { tip, bytes } = head;
+    const peaks = [...head.peaks];
+    const extend = events.length === 1 ? extendChainOnce : extendChain;
+    let geo: GeoPoint | undefined;
+    let length = first;
+    for (const event of events) {
+      if (event.geo !== undefined) geo = event.geo;
+      const isReady = ahead?.raw === event.raw && ahead.previous === tip;
+      tip = (isReady ? ahead.hash : undefined) ?? extend(tip, event.raw);
+      bytes += event.bytes;
+      addLeaf(peaks, length++, tip);
+      const chained = { raw: event.raw, bytes: event.bytes, hash: tip };
+      if (pending === undefined) pending = [chained];
+      else pending.push(chained);
+    }
+    appender.head = {
+      length,
+      bytes,
+      createdAt: first === 0 ? firstTimestamp : head.createdAt,
+      updatedAt: timestamp,
+      generation: head.generation,
+      epoch: head.epoch,
+      tip,
+      peaks,
+      place: geo === undefined ? head.place : placeOf(geo),
+    };
+    return first;
+  }
+
+  function flush(epoch: number): void {
+    if (pending === undefined) return;
+    const { head } = appender;
+    markChange(tx, tenant, stream, before, epoch);
+    movePoint(tx, tenant, stream, before.place, head.place);
+    const tail = placeBehind(tx, tenant, stream, before, tailOf(stored, before), pending);
+    tx.set(headKey, encodeHead({ ...head, epoch }, tail));
+  }
+
+  return appender;
+}
+
+/** Stores events behind the tail. Returns the tail that the head then has; undefined for none. */
+function placeBehind(
+  tx: Transaction,
+  tenant: number,
+  stream: StreamKey,
+  { length, generation }: StreamHead,
+  tail: Bytes,
+  events: readonly ChainedEvent[],
+): Bytes | undefined {
+  const extended = events.length === 1 ? extendTail(tail, events[0]!) : undefined;
+  if (extended !== undefined) return extended;
+  const count = tailCount(tail);
+  const first = length - count;
+  if (count > 0 && tail.length + segmentBytes(events) <= SEGMENT_BYTES_TARGET) {
+    const key = keys.segment(tenant, stream, first, generation);
+    setLargeValue(tx, tenant, key, sealTail(tail, events));
+  } else {
+    const all = count === 0 ? events : [...decodeTail(tail), ...events];
+    placeSegments(tx, tenant, stream, generation, first, all);
+  }
+  return undefined;
+}
+
+/**
+ * Puts events with ready hashes behind the first `first` of a stream, and sets the head that is
+ * right then. The caller knows that nobody else writes, and that all earlier events are in
+ * segments.
+ */
+export function placeEvents(
+  tx: Transaction,
+  tenant: number,
+  stream: StreamKey,
+  first: number,
+  events: readonly ChainedEvent[],
+  head: StreamHead,
+): void {
+  assert(first + events.length === head.length, "a head counts the events of its stream");
+  placeSegments(tx, tenant, stream, head.generation, first, events);
+  tx.set(keys.head(tenant, stream), encodeHead(head));
+}
+
+/** Puts events where no reader sees them until a head has that generation and counts them. */
+export function placeSegments(
+  tx: Transaction,
+  tenant: number,
+  stream: StreamKey,
+  generation: number,
+  first: number,
+  events: readonly ChainedEvent[],
+): void {
+  let index = first;
+  for (const segment of cutIntoSegments(events)) {
+    const key = keys.segment(tenant, stream, index, generation);
+    setLargeValue(tx, tenant, key, encodeSegment(segment));
+    index += segment.length;
+  }
+}
+
+function cutIntoSegments(events: readonly ChainedEvent[]): (readonly ChainedEvent[])[] {
+  if (events.length === 1) return [events];
+  const segments: (readonly ChainedEvent[])[] = [];
+  let from = 0;
+  let bytes = 0;
+  for (let index = 0; index < events.length; index++) {
+    const event = events[index]!;
+    if (bytes > 0 && bytes + event.bytes > SEGMENT_BYTES_TARGET) {
+      segments.push(events.slice(from, index));
+      from = index;
+      bytes = 0;
+    }
+    bytes += event.bytes + EVENT_OVERHEAD_BYTES;
+  }
+  segments.push(events.slice(from));
+  return segments;
+}

@@ -1,0 +1,109 @@
+/**
+ * Tiles of streams' Merkle trees (`domain/audit/tree_tiles.ts`), written in the background. Only
+ * long streams have them. They only save reading: a tile that is missing follows from the
+ * events.
+ */
+
+import { leafHash, NODE_BYTES, type PackedNodes, setNode } from "../../domain/audit/node_hash.ts";
+import { TILE_NODES, tileHash, type TilePlace } from "../../domain/audit/tree_tiles.ts";
+import type { StreamKey } from "../../domain/stream_key.ts";
+import type { ReadTransaction, Transaction } from "../../kv/engine.ts";
+import { unpack } from "../../kv/tuple.ts";
+import { keys } from "../keys.ts";
+import { readEvents, StreamRewritten } from "./stream_events.ts";
+
+type Reads = Pick<ReadTransaction, "get" | "getRange">;
+
+/** A stream in one of its generations. */
+export interface TiledStream {
+  readonly tenant: number;
+  readonly key: StreamKey;
+  readonly generation: number;
+}
+
+/** Bytes of events that are read at once; they are hashed before the next read. */
+const WINDOW_BYTES = 4 * 1024 * 1024;
+
+/** How many tiles of leaves are stored; they are full and follow each other. */
+export async function countTiles(tx: Reads, stream: TiledStream): Promise<number> {
+  const { tenant, key, generation } = stream;
+  const range = keys.tiles(tenant, key, generation, 0);
+  const [last] = await tx.getRange(range, { limit: 1, reverse: true });
+  return last === undefined ? 0 : (unpack(last.key).at(-1) as number) + 1;
+}
+
+/** The tile's nodes that are full in a stream of `length` events; computed if it is not stored. */
+export async function readTile(
+  tx: Reads,
+  stream: TiledStream,
+  { height, number }: TilePlace,
+  length: number,
+): Promise<PackedNodes> {
+  const first = number * TILE_NODES;
+  const full = Math.floor(length / TILE_NODES ** height);
+  const nodes = Math.min(TILE_NODES, full - first);
+  const { tenant, key, generation } = stream;
+  const stored = await tx.get(keys.tile(tenant, key, generation, height, number));
+  if (stored !== undefined && stored.length >= nodes * NODE_BYTES) return stored;
+  if (height === 0) return await hashLeaves(tx, stream, first, first + nodes);
+  const tile = new Uint8Array(nodes * NODE_BYTES);
+  for (let at = 0; at < nodes; at++) {
+    const below = await readTile(tx, stream, { height: height - 1, number: first + at }, length);
+    setNode(tile, at, tileHash(below));
+  }
+  return tile;
+}
+
+/**
+ * The leaves of the events from `from` up to but not including `to`.
+ * @throws {StreamRewritten} when the stream has another generation by now.
+ */
+export async function hashLeaves(
+  tx: Reads,
+  { tenant, key, generation }: TiledStream,
+  from: number,
+  to: number,
+): Promise<PackedNodes> {
+  const leaves = new Uint8Array((to - from) * NODE_BYTES);
+  for (let next = from; next < to;) {
+    const window = { from: next, to, bytesMax: WINDOW_BYTES, generation };
+    const events = await readEvents(tx, tenant, key, window);
+    if (events.length === 0) throw new StreamRewritten(`${key} was rewritten`);
+    for (const { index, hash } of events) setNode(leaves, index - from, leafHash(hash));
+    next += events.length;
+  }
+  return leaves;
+}
+
+/** Adds the next full tile of leaves, and its hash to the tiles above. */
+export async function addTile(
+  tx: Transaction,
+  { tenant, key, generation }: TiledStream,
+  number: number,
+  leaves: PackedNodes,
+): Promise<void> {
+  let nodes = leaves;
+  let at = number;
+  for (let height = 0;; height++) {
+    tx.set(keys.tile(tenant, key, generation, height, at), nodes);
+    if (nodes.length < TILE_NODES * NODE_BYTES) return;
+    const above = { number: Math.floor(at / TILE_NODES), place: at % TILE_NODES };
+    const parent = keys.tile(tenant, key, generation, height + 1, above.number);
+    const before = await tx.get(parent);
+    const grown = new Uint8Array((above.place + 1) * NODE_BYTES);
+    grown.set((before ?? new Uint8Array(0)).subarray(0, above.place * NODE_BYTES));
+    setNode(grown, above.place, tileHash(nodes));
+    nodes = grown;
+    at = above.number;
+  }
+}
+
+/** All stored tiles of one height. */
+export async function listTiles(
+  tx: Reads,
+  { tenant, key, generation }: TiledStream,
+  height: number,
+): Promise<{ readonly number: number; readonly tile: PackedNodes }[]> {
+  const pairs = await tx.getRange(keys.tiles(tenant, key, generation, height));
+  return pairs.map(({ key, value }) => ({ number: unpack(key).at(-1) as number, tile: value }));
+}

@@ -1,0 +1,187 @@
+/** Long work in pieces: when a piece ends, and that another begins. */
+
+import assert from "node:assert/strict";
+import {
+  openGate,
+  openPieces,
+  runInPieces,
+  type Steps,
+  waitForTurn,
+} from "../../../src/domain/fairness/pieces.ts";
+
+/** A clock that the test moves, and a count of the turns that were given away. */
+function newTurns() {
+  const turns = {
+    nowMs: 0,
+    given: 0,
+    monotonicMs: () => turns.nowMs,
+    yieldTurn: () => {
+      turns.given++;
+      return Promise.resolve();
+    },
+  };
+  return turns;
+}
+
+Deno.test("rest() gives nothing to wait for while the piece is shorter than it may be", () => {
+  const turns = newTurns();
+  const pieces = openPieces(turns, 4);
+  turns.nowMs = 3.9;
+  assert.equal(pieces.rest(), undefined);
+  assert.equal(turns.given, 0);
+});
+
+Deno.test("rest() gives the thread to others when the piece has run its time, and begins a new one", async () => {
+  const turns = newTurns();
+  const pieces = openPieces(turns, 4);
+  turns.nowMs = 4;
+  await pieces.rest();
+  assert.equal(turns.given, 1);
+  turns.nowMs = 7;
+  assert.equal(pieces.rest(), undefined);
+  turns.nowMs = 8;
+  await pieces.rest();
+  assert.equal(turns.given, 2);
+});
+
+function* countTo(turns: { nowMs: number }, count: number, msEach: number): Steps<number> {
+  for (let done = 0; done < count; done++) {
+    turns.nowMs += msEach;
+    yield;
+  }
+  return count;
+}
+
+Deno.test("runInPieces() answers at once what fits into one piece", () => {
+  const turns = newTurns();
+  assert.equal(runInPieces(countTo(turns, 3, 1), turns), 3);
+  assert.equal(turns.given, 0);
+});
+
+Deno.test("runInPieces() gives the thread away after each piece, and goes on to the end", async () => {
+  const turns = newTurns();
+  const result = runInPieces(countTo(turns, 10, 2), turns);
+  assert(result instanceof Promise);
+  assert.equal(await result, 10);
+  assert.equal(turns.given, 4);
+});
+
+Deno.test("waitForTurn() lets one of many go on in each turn, in the order in which they came", async () => {
+  const turns = newTurns();
+  const ends: (() => void)[] = [];
+  const held = {
+    ...turns,
+    yieldTurn: () => new Promise<void>((resolve) => ends.push(resolve)),
+  };
+  const order: string[] = [];
+  const waiting = ["a", "b", "c"].map((name) => waitForTurn(held).then(() => order.push(name)));
+  const settle = () => new Promise((resolve) => setTimeout(resolve));
+  await settle();
+  assert.equal(ends.length, 1);
+  ends[0]!();
+  await settle();
+  assert.deepEqual([order, ends.length], [["a"], 2]);
+  ends[1]!();
+  await settle();
+  ends[2]!();
+  await Promise.all(waiting);
+  assert.deepEqual(order, ["a", "b", "c"]);
+});
+
+/** So many steps of three milliseconds; notes each. */
+function* threeMs(turns: { nowMs: number }, count: number, notes: string[]): Steps<string> {
+  for (let step = 1; step <= count; step++) {
+    turns.nowMs += 3;
+    notes.push(`step ${step}`);
+    yield;
+  }
+  return "done";
+}
+
+Deno.test("runInPieces() asks before the second piece, once, and waits for the answer", async () => {
+  const turns = newTurns();
+  const notes: string[] = [];
+  const enter = () => {
+    notes.push("asks");
+    return Promise.resolve().then(() => void notes.push("enters"));
+  };
+  assert.equal(await runInPieces(threeMs(turns, 6, notes), turns, enter), "done");
+  assert.deepEqual(notes.filter((note) => !note.startsWith("step")), ["asks", "enters"]);
+  assert.ok(notes.indexOf("enters") < notes.indexOf("step 4"), "before it goes on");
+});
+
+Deno.test("runInPieces() asks nobody for what fits into the first piece", () => {
+  const turns = newTurns();
+  const enter = () => assert.fail("it asked");
+  assert.equal(runInPieces(threeMs(turns, 1, []), turns, enter), "done");
+});
+
+Deno.test("what may not enter ends there", async () => {
+  const turns = newTurns();
+  const notes: string[] = [];
+  const enter = () => Promise.reject(new Error("closed"));
+  await assert.rejects(async () => await runInPieces(threeMs(turns, 9, notes), turns, enter), {
+    message: "closed",
+  });
+  assert.ok(notes.length < 9);
+});
+
+/** A gate whose turns a test ends, and works of so many milliseconds behind it. */
+function openTestGate() {
+  let ends: (() => void)[] = [];
+  const turns = {
+    nowMs: 0,
+    monotonicMs: () => turns.nowMs,
+    yieldTurn: () => new Promise<void>((resolve) => ends.push(resolve)),
+    yieldBriefly: settle,
+  };
+  const gate = openGate(turns);
+  const begun: string[] = [];
+  async function work(name: string, milliseconds: number): Promise<void> {
+    const turnComes = gate.enter();
+    if (turnComes !== undefined) await turnComes;
+    begun.push(name);
+    turns.nowMs += milliseconds;
+  }
+  async function endTurn(): Promise<void> {
+    const ended = ends;
+    ends = [];
+    for (const end of ended) end();
+    for (let times = 0; times < 20; times++) await settle();
+  }
+  return { begun, work, endTurn };
+}
+
+function settle(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 0));
+}
+
+Deno.test("a gate lets begin in a turn what fits into a piece, and the rest in the next ones", async () => {
+  const { begun, work, endTurn } = openTestGate();
+  for (const name of ["a", "b", "c", "d", "e"]) void work(name, 3);
+  assert.deepEqual(begun, ["a", "b"]);
+  await endTurn();
+  assert.deepEqual(begun, ["a", "b", "c", "d"]);
+  await endTurn();
+  assert.deepEqual(begun, ["a", "b", "c", "d", "e"]);
+});
+
+Deno.test("nobody passes those who wait at a gate", async () => {
+  const { begun, work, endTurn } = openTestGate();
+  for (const name of ["long", "first", "second"]) void work(name, 5);
+  await endTurn();
+  void work("late", 0);
+  assert.deepEqual(begun, ["long", "first"]);
+  await endTurn();
+  await endTurn();
+  assert.deepEqual(begun, ["long", "first", "second", "late"]);
+});
+
+Deno.test("a gate is open again after a turn in which nobody came", async () => {
+  const { begun, work, endTurn } = openTestGate();
+  void work("a", 9);
+  await endTurn();
+  await endTurn();
+  void work("b", 9);
+  assert.deepEqual(begun, ["a", "b"]);
+});

@@ -1,0 +1,122 @@
+/** How many requests are let in, by `src/domain/limits/load.ts`: a server in a time of its own. */
+
+import assert from "node:assert/strict";
+import {
+  enter,
+  leave,
+  type LoadBound,
+  newLoadBound,
+  UNDER_WAY_MAX,
+  UNDER_WAY_MIN,
+  UNDER_WAY_START,
+} from "../../../src/domain/limits/load.ts";
+
+interface Served {
+  readonly accepted: number;
+  readonly shed: number;
+  /** Milliseconds of the accepted ones, ascending. */
+  readonly latencies: readonly number[];
+}
+
+/** A server that does so many a second, one after the other, for so long. */
+function serve(bound: LoadBound, fromMs: number, seconds: number, load: {
+  readonly arriving: number;
+  readonly capacity: number;
+  /** What each takes beside its turn, such as waiting for a disk. */
+  readonly waitMs?: number;
+}): Served {
+  const { arriving, capacity, waitMs = 0 } = load;
+  const queue: number[] = [];
+  const waiting: { enteredMs: number; readyMs: number }[] = [];
+  const latencies: number[] = [];
+  let [due, room, shed] = [0, 0, 0];
+  for (let nowMs = fromMs; nowMs < fromMs + seconds * 1_000; nowMs++) {
+    for (due += arriving / 1_000; due >= 1; due--) {
+      if (enter(bound)) queue.push(nowMs);
+      else shed++;
+    }
+    room = Math.min(room + capacity / 1_000, capacity / 1_000 + 1);
+    for (; room >= 1 && queue.length > 0; room--) {
+      waiting.push({ enteredMs: queue.shift()!, readyMs: nowMs + waitMs });
+    }
+    while (waiting.length > 0 && waiting[0]!.readyMs <= nowMs) {
+      const { enteredMs } = waiting.shift()!;
+      leave(bound, enteredMs, nowMs);
+      latencies.push(nowMs - enteredMs);
+    }
+  }
+  // What is left is answered, and not looked at.
+  for (const enteredMs of [...queue, ...waiting.map((one) => one.enteredMs)]) {
+    leave(bound, enteredMs, fromMs + seconds * 1_000);
+  }
+  latencies.sort((a, b) => a - b);
+  return { accepted: latencies.length, shed, latencies };
+}
+
+for (const capacity of [700, 2_000, 4_000, 10_000]) {
+  for (const factor of [1.5, 3, 20]) {
+    Deno.test(`a server of ${capacity}/s at ${factor} times that goes on at its rate, in time`, () => {
+      const bound = newLoadBound(0);
+      const load = { arriving: factor * capacity, capacity, waitMs: 5 };
+      serve(bound, 0, 3, load);
+      const { accepted, shed, latencies } = serve(bound, 3_000, 10, load);
+      assert.ok(accepted >= 0.95 * 10 * capacity, `${accepted} accepted`);
+      assert.ok(shed > 0);
+      const p99 = latencies[Math.floor(0.99 * latencies.length)]!;
+      // Of half a second: most of it is for what comes before and after the gate.
+      assert.ok(p99 < 200, `p99 ${p99} ms`);
+    });
+  }
+}
+
+Deno.test("a server that keeps up sheds nothing, whatever comes at once", () => {
+  const bound = newLoadBound(0);
+  const { shed } = serve(bound, 0, 10, { arriving: 3_900, capacity: 4_000, waitMs: 20 });
+  assert.equal(shed, 0);
+  for (let number = 0; number < UNDER_WAY_START; number++) assert.ok(enter(bound));
+});
+
+Deno.test("after an overload the bound opens again", () => {
+  const bound = newLoadBound(0);
+  serve(bound, 0, 5, { arriving: 9_000, capacity: 700 });
+  const closed = bound.max;
+  assert.ok(closed < 400, `${closed}`);
+  serve(bound, 5_000, 5, { arriving: 20_000, capacity: 10_000 });
+  assert.ok(bound.max > 2 * closed, `${bound.max}`);
+});
+
+Deno.test("the bound stays within its bounds", () => {
+  const bound = newLoadBound(0);
+  serve(bound, 0, 10, { arriving: 5_000, capacity: 20 });
+  assert.equal(bound.max, UNDER_WAY_MIN);
+  serve(bound, 10_000, 30, { arriving: 200_000, capacity: 100_000 });
+  assert.ok(bound.max <= UNDER_WAY_MAX);
+});
+
+Deno.test("a load that does not fill it leaves the bound alone, however slow it is", () => {
+  const bound = newLoadBound(0);
+  for (let round = 0; round < 100; round++) {
+    for (let number = 0; number < 50; number++) assert.ok(enter(bound));
+    for (let number = 0; number < 50; number++) leave(bound, round * 5_000, (round + 1) * 5_000);
+  }
+  assert.equal(bound.max, UNDER_WAY_START);
+  assert.equal(bound.underWay, 0);
+});
+
+Deno.test("a few that took minutes do not close the door to many that are quick", () => {
+  const bound = newLoadBound(120_000);
+  for (let number = 0; number < 900; number++) enter(bound);
+  for (let number = 0; number < 10; number++) leave(bound, 0, 120_050);
+  for (let number = 0; number < 890; number++) leave(bound, 120_069, 120_099);
+  enter(bound);
+  leave(bound, 120_070, 120_100);
+  assert.ok(bound.max > UNDER_WAY_START, `${bound.max}`);
+});
+
+Deno.test("those that wait for their clients take nobody's place", () => {
+  const bound = newLoadBound(0);
+  for (let number = 0; number < UNDER_WAY_START; number++) assert.ok(enter(bound));
+  assert.equal(enter(bound), false);
+  assert.equal(enter(bound, 1), true);
+  assert.equal(enter(bound, 1), false);
+});

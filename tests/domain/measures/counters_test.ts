@@ -1,0 +1,55 @@
+/** The numbers of one process. */
+
+import assert from "node:assert/strict";
+import {
+  count,
+  countDone,
+  countErrors,
+  countTransaction,
+  newCounters,
+} from "../../../src/domain/measures/counters.ts";
+
+Deno.test("newCounters() begins at 0 and shares nothing with another one", () => {
+  const first = newCounters();
+  count(first.eventsWritten, "client", 3);
+  countTransaction(first.store, true, 2, 0.1);
+  const second = newCounters();
+  assert.ok([...second.eventsWritten.values()].every((value) => value === 0));
+  assert.ok(second.store.commitSeconds.counts.every((value) => value === 0));
+  assert.equal(second.store.retries, 0);
+});
+
+Deno.test("count() adds to a name, also to one that was not there", () => {
+  const tally = new Map([["a", 1]]);
+  count(tally, "a");
+  count(tally, "b", 2);
+  assert.deepEqual([...tally], [["a", 2], ["b", 2]]);
+});
+
+Deno.test("countDone() grows with every event written, write answered again and state read", () => {
+  const counters = newCounters();
+  count(counters.eventsWritten, "client", 3);
+  count(counters.eventsWritten, "saga");
+  count(counters.stateReads, "memory", 2);
+  counters.writesReplayed++;
+  assert.equal(countDone(counters), 7);
+});
+
+Deno.test("countErrors() counts each record by its type", () => {
+  const counters = newCounters();
+  countErrors(counters, [{ error_type: "internal" }, { error_type: "internal" }]);
+  assert.equal(counters.errorRecords.get("internal"), 2);
+  assert.equal(counters.errorRecords.get("unavailable"), 0);
+});
+
+Deno.test("countTransaction() counts reruns, and times only what took place", () => {
+  const { store } = newCounters();
+  countTransaction(store, true, 1, 0.002);
+  countTransaction(store, true, 4, 0.2);
+  countTransaction(store, false, 3, 9);
+  countTransaction(store, false, 0, 0);
+  assert.deepEqual([...store.transactions], [["committed", 2], ["failed", 2]]);
+  assert.equal(store.retries, 5);
+  assert.equal(store.commitSeconds.sum, 0.202);
+  assert.equal(store.commitSeconds.counts.reduce((a, b) => a + b), 2);
+});

@@ -1,0 +1,144 @@
+/** ECMA-262 patterns on the linear engine: the language's own engine is the oracle. */
+
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { newBudget } from "../../../../../src/domain/budget.ts";
+import { compilePattern } from "../../../../../src/domain/spec/schema/patterns/pattern.ts";
+
+function mustCompile(source: string) {
+  const compiled = compilePattern(source);
+  assert(compiled.ok, `${source}: ${JSON.stringify(compiled)}`);
+  const { pattern } = compiled;
+  return { ...pattern, test: (text: string) => pattern.test(text, newBudget(PLENTY)) };
+}
+
+/** More than any test here costs. */
+const PLENTY = 1e9;
+
+const SOURCES = [
+  "^[A-Z0-9-]{1,20}$",
+  "^\\d{4}-\\d{2}$",
+  "\\s\\S",
+  "^\\w+\\W\\w+$",
+  "^.$",
+  "^.{2}$",
+  "[^]",
+  "[]",
+  "^[^a-c\\d]+$",
+  "^\\p{L}+$",
+  "\\P{Lu}",
+  "\\p{Script=Greek}",
+  "^[\\p{Lu}_]$",
+  "^(?:a|b)*c?$",
+  "^(?<year>\\d+)x$",
+  "\\bfoo\\b",
+  "\\u0041|\\x42|\\u{1F600}|\\cJ",
+  "^\\uD83D\\uDE00$",
+  "^[\\b]$",
+  "^a*?b+?$",
+  "a{2,}",
+  "^\\$\\^\\/\\.$",
+  "^$",
+  "",
+];
+
+const TEXTS = [
+  "",
+  "a",
+  "AB-12",
+  "2026-11",
+  "a b",
+  "\n",
+  "\u2028",
+  "\u00a0x",
+  "\ufeffx",
+  "\u{1f600}",
+  "\u{1f600}\u{1f601}",
+  "\ud83d",
+  "été",
+  "Ω",
+  "Ab",
+  "A",
+  "B",
+  "_",
+  "\b",
+  "a\n",
+  "aab",
+  "abc",
+  "123x",
+  "a foo b",
+  "xfoo",
+  "$^/.",
+  "[[:alpha:]]",
+];
+
+for (const source of SOURCES) {
+  Deno.test(`compilePattern() matches ${JSON.stringify(source)} as ECMA-262 does`, () => {
+    const [linear, native] = [mustCompile(source), new RegExp(source, "u")];
+    for (const text of TEXTS) assert.equal(linear.test(text), native.test(text), text);
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", maxLength: 6 }), (text) => {
+        assert.equal(linear.test(text), native.test(text));
+      }),
+      { numRuns: 50 },
+    );
+  });
+}
+
+Deno.test("compilePattern() accepts a backslash before any punctuation, as old schemas have it", () => {
+  assert.equal(mustCompile("^\\d{3}\\-\\d{4}$").test("555-1234"), true);
+  assert.equal(mustCompile("^[\\w\\-\\.]+\\@[\\w-.]+$").test("a.b-c@d-e.f"), true);
+});
+
+Deno.test("compilePattern() takes syntax of other dialects literally or refuses it", () => {
+  assert.equal(mustCompile("^[[:alpha:]$").test("["), true);
+  for (
+    const source of ["[[:alpha:]]", "\\Aa", "\\Qa\\E", "(?i)a", "(?P<n>a)", "\\pL", "a++", "\\8"]
+  ) {
+    assert.equal(compilePattern(source).ok, false, source);
+  }
+});
+
+Deno.test("compilePattern() refuses what has no linear form, and says so", () => {
+  for (const source of ["(?=a)", "(?!a)", "(?<=a)", "(?<!a)", "(a)\\1", "(?<n>a)\\k<n>"]) {
+    const compiled = compilePattern(source);
+    assert(!compiled.ok && compiled.message.includes("linear time"), source);
+  }
+});
+
+Deno.test("compilePattern() never throws, whatever the pattern", () => {
+  const piece = fc.constantFrom(
+    "a",
+    "\\",
+    "[",
+    "]",
+    "(",
+    ")",
+    "{",
+    "}",
+    "?",
+    "*",
+    "1",
+    ",",
+    "-",
+    "^",
+  );
+  fc.assert(fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
+    compilePattern(pieces.join(""));
+  }));
+});
+
+Deno.test("compilePattern() agrees with ECMA-262 on every short pattern of plain syntax", () => {
+  const piece = fc.constantFrom("a", "b", ".", "|", "a*", "b?", "[ab]", "[^a]", "(a|b)", "^", "$");
+  fc.assert(
+    fc.property(
+      fc.array(piece, { maxLength: 6 }),
+      fc.stringMatching(/^[abc\n]{0,5}$/),
+      (p, text) => {
+        const source = p.join("");
+        assert.equal(mustCompile(source).test(text), new RegExp(source, "u").test(text));
+      },
+    ),
+    { numRuns: 500 },
+  );
+});

@@ -1,0 +1,63 @@
+/** Streams as an anchor takes them: every one of the cut before the first anchor, by key. */
+
+import assert from "node:assert/strict";
+import { collectStreams, type LongStream } from "../../../src/features/audit/collect_changes.ts";
+import { encodeEvent } from "../../../src/domain/event.ts";
+import { streamKey } from "../../../src/domain/stream_key.ts";
+import type { Engine } from "../../../src/kv/engine.ts";
+import { indexAggregate } from "../../../src/store/streams/aggregates.ts";
+import { openStreams } from "../../../src/store/streams/streams.ts";
+import { withTemporaryEngine } from "../../support/temporary_engine.ts";
+
+const TENANT = 1;
+
+function pace(): Promise<void> {
+  return Promise.resolve();
+}
+
+/** One event in each, written in that epoch. */
+async function write(engine: Engine, names: readonly (readonly [string, string])[], epoch: number) {
+  for (let from = 0; from < names.length; from += 500) {
+    await engine.transact(async (tx) => {
+      for (const [type, id] of names.slice(from, from + 500)) {
+        const stream = (await openStreams(tx, TENANT, [streamKey(type, id)]))[0]!;
+        stream.append([encodeEvent(stream.key, "was_noted", "{}", "{}")], 1);
+        stream.flush(epoch);
+        indexAggregate(tx, TENANT, type, id);
+      }
+    });
+  }
+}
+
+async function collect(engine: Engine, cut: number): Promise<string[]> {
+  const keys: string[] = [];
+  const long: LongStream[] = [];
+  for await (const page of collectStreams({ engine, pace, tenant: TENANT, cut }, long)) {
+    keys.push(...page.map(({ key }) => key));
+  }
+  assert.deepEqual(long, []);
+  return keys;
+}
+
+Deno.test("collectStreams() gives all streams by key, whatever the store has them by", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const ids = ["main", "global", "\u{1f600}", "\uff00", "a\u{1f600}", "a\uff00", "zz", "\ue000"];
+    const names = ["a", "a2", "a_2", "order"].flatMap((type) =>
+      ids.map((id) => [type, id] as const)
+    );
+    await write(engine, names, 0);
+    assert.deepEqual(await collect(engine, 0), names.map(([type, id]) => `${type}:${id}`).sort());
+  });
+});
+
+Deno.test("collectStreams() leaves out what came after the cut, however many pages there are", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const names = Array.from(
+      { length: 1_200 },
+      (_, at) => ["order", String(at * 7919).padStart(9, "0")] as const,
+    );
+    await write(engine, names, 0);
+    await write(engine, [["order", "000000001"], ["late", "global"]], 1);
+    assert.deepEqual(await collect(engine, 0), names.map(([type, id]) => `${type}:${id}`).sort());
+  });
+});

@@ -1,0 +1,104 @@
+/** The compiled specs that a node remembers: never older than promised, compiled no oftener. */
+
+import assert from "node:assert/strict";
+import { compileSpec } from "../../../src/domain/spec/compile.ts";
+import type { Engine } from "../../../src/kv/engine.ts";
+import {
+  EMPTY_SPEC,
+  openSpecCache,
+  type SpecCache,
+} from "../../../src/features/base/current_spec.ts";
+import { storeSpec } from "../../../src/store/specs.ts";
+import { copyOfExampleSpec } from "../../support/example_spec.ts";
+import { type FakeHost, fakeHost } from "../../support/fake_host.ts";
+import { withTemporaryEngine } from "../../support/temporary_engine.ts";
+import { deafEngine, until } from "../../support/two_nodes.ts";
+
+async function deploy(engine: Engine, tenant: number, version: number, agent: string) {
+  const compiled = compileSpec({ ...copyOfExampleSpec(), agent_types: [agent] });
+  assert.ok(compiled.ok);
+  const { hash, document } = compiled.spec;
+  const created_at = "2026-01-01T00:00:00.000Z";
+  await engine.transact((tx) => {
+    storeSpec(tx, tenant, { version, spec_hash: hash, created_at, spec: document });
+    return Promise.resolve();
+  });
+}
+
+/** A cache that hears of nothing, over an engine that counts its snapshots. */
+async function withCache(
+  body: (specs: SpecCache, engine: Engine, host: FakeHost, reads: () => number) => Promise<void>,
+): Promise<void> {
+  await withTemporaryEngine(async (engine) => {
+    let reads = 0;
+    const deaf = deafEngine(engine);
+    const counting: Engine = { ...deaf, snapshot: (read) => (reads++, deaf.snapshot(read)) };
+    const host = fakeHost();
+    const specs = openSpecCache(counting, host);
+    // From then on what is remembered is used without a read.
+    await until(() => !(specs.current(99) instanceof Promise), "the first reading");
+    try {
+      await body(specs, engine, host, () => reads);
+    } finally {
+      await specs.close();
+    }
+  });
+}
+
+Deno.test("current() is the empty spec before the first deploy, and then the deployed one", async () => {
+  await withCache(async (specs, engine) => {
+    assert.equal(await specs.current(1), EMPTY_SPEC);
+    await deploy(engine, 1, 1, "user");
+    specs.forget(1);
+    assert.deepEqual([...(await specs.current(1)).agentTypes], ["user"]);
+  });
+});
+
+Deno.test("current() asks the store again after four seconds in which it could hear of nothing", async () => {
+  await withCache(async (specs, engine, host) => {
+    await deploy(engine, 1, 1, "user");
+    await specs.current(1);
+    await deploy(engine, 1, 2, "admin");
+    host.timeMs += 4_000;
+    assert.deepEqual([...(await specs.current(1)).agentTypes], ["admin"]);
+  });
+});
+
+Deno.test("current() compiles nothing again that is still current", async () => {
+  await withCache(async (specs, engine, host) => {
+    await deploy(engine, 1, 1, "user");
+    const before = await specs.current(1);
+    await deploy(engine, 2, 1, "admin");
+    specs.forget(1);
+    assert.equal(await specs.current(1), before);
+    host.timeMs += 4_000;
+    assert.equal(await specs.current(1), before);
+  });
+});
+
+Deno.test("current() asked by many at once reads once, and then not at all", async () => {
+  await withCache(async (specs, engine, _host, reads) => {
+    await deploy(engine, 1, 1, "user");
+    const before = reads();
+    await Promise.all(Array.from({ length: 20 }, () => specs.current(1)));
+    for (let time = 0; time < 20; time++) await specs.current(1);
+    // The follower may have read its counter meanwhile.
+    assert.ok(reads() - before <= 2, `${reads() - before} reads`);
+  });
+});
+
+Deno.test("what was compiled for a deploy is used as soon as it is current, and not before", async () => {
+  await withCache(async (specs, engine) => {
+    await deploy(engine, 1, 1, "user");
+    await specs.current(1);
+    const compiled = compileSpec({ ...copyOfExampleSpec(), agent_types: ["admin"] });
+    assert.ok(compiled.ok);
+    specs.learn(1, compiled.spec);
+    assert.equal(specs.known(1, compiled.spec.hash), compiled.spec);
+    assert.deepEqual([...(await specs.current(1)).agentTypes], ["user"], "it was not deployed");
+    await deploy(engine, 1, 2, "admin");
+    specs.learn(1, compiled.spec);
+    assert.equal(await specs.current(1), compiled.spec, "it is compiled no second time");
+    assert.equal(specs.known(1, "another"), undefined);
+  });
+});

@@ -1,0 +1,265 @@
+/**
+ * Sharing work under any schedule: clocks apart, renewals that fail, crashes, orderly stops, late
+ * effects. The clock is virtual; every schedule that fails can be repeated from its seed.
+ */
+
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { ownAllWork, shareWork, type WorkShare } from "../../../src/features/base/share_work.ts";
+import {
+  type Lease,
+  LEASE_LIFETIME_MS,
+  LEASE_RENEWAL_MS,
+  LEASE_SKEW_MS,
+} from "../../../src/domain/fairness/lease.ts";
+import { QUEUE_NAMES, QUEUE_SHARDS } from "../../../src/domain/fairness/work_share.ts";
+import { type Engine, EngineUnavailable } from "../../../src/kv/engine.ts";
+import { pack, rangeOf, unpack } from "../../../src/kv/tuple.ts";
+import { type FakeHost, fakeHost } from "../../support/fake_host.ts";
+import { withTemporaryEngine } from "../../support/temporary_engine.ts";
+import { leavingEngine } from "../../support/two_nodes.ts";
+
+const NODES = 3;
+const SHARDS = QUEUE_NAMES.reduce((sum, queue) => sum + QUEUE_SHARDS[queue], 0);
+
+interface Sharer {
+  readonly share: WorkShare;
+  readonly host: FakeHost;
+  /** Once true it is never asked for anything again. */
+  isGone: boolean;
+  isCutOff: boolean;
+  /** What it believed to hold when it last looked. */
+  seen: readonly Lease[];
+}
+
+function startSharer(engine: Engine, number: number, skewMs: number): Sharer {
+  const host = fakeHost(`sharer ${number}`);
+  host.timeMs += skewMs;
+  const away = () => sharer.isCutOff ? new EngineUnavailable("cut off") : undefined;
+  const share = shareWork(leavingEngine(engine, away), host);
+  const sharer: Sharer = { share, host, isGone: false, isCutOff: false, seen: [] };
+  return sharer;
+}
+
+async function heldBy({ share }: Sharer): Promise<Lease[]> {
+  return (await Promise.all(QUEUE_NAMES.map((queue) => share.held(queue)))).flat();
+}
+
+const step = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant("pass"), ms: fc.nat(4_000) }) },
+  // Longer than a lease lasts: whoever has not looked since works under one that is over.
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("pass"), ms: fc.nat(25_000) }) },
+  { weight: 6, arbitrary: fc.record({ kind: fc.constant("look"), node: fc.nat(NODES - 1) }) },
+  { weight: 6, arbitrary: fc.record({ kind: fc.constant("effect"), node: fc.nat(NODES - 1) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("cut"), node: fc.nat(NODES - 1) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("crash"), node: fc.nat(NODES - 1) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("stop"), node: fc.nat(NODES - 1) }) },
+);
+type Step = { kind: string; ms?: number; node?: number };
+
+const schedule = fc.record({
+  skews: fc.tuple(fc.nat(LEASE_SKEW_MS), fc.nat(LEASE_SKEW_MS), fc.nat(LEASE_SKEW_MS)),
+  steps: fc.array(step, { minLength: 30, maxLength: 60, size: "max" }),
+});
+
+async function look(sharer: Sharer): Promise<void> {
+  try {
+    sharer.seen = await heldBy(sharer);
+  } catch (error) {
+    if (!(error instanceof EngineUnavailable)) throw error;
+  }
+}
+
+/** Notes, in the order of commits, under which term each effect on a shard was done. */
+async function doEffects(engine: Engine, { share, seen }: Sharer): Promise<void> {
+  for (const lease of seen) {
+    await engine.transact(async (tx) => {
+      if (!await share.holds(tx, lease)) return;
+      const { queue, shard, owner, term } = lease;
+      tx.setStamped(pack(["effect", queue, shard]), pack([term]), pack([term, owner]));
+    });
+  }
+}
+
+async function checkEffects(engine: Engine): Promise<void> {
+  for (const queue of QUEUE_NAMES) {
+    for (let shard = 0; shard < QUEUE_SHARDS[queue]; shard++) {
+      const pairs = await engine.snapshot((tx) => tx.getRange(rangeOf(["effect", queue, shard])));
+      checkTerms(pairs.map(({ value }) => unpack(value) as [number, string]));
+    }
+  }
+}
+
+/** A later owner's effect is never followed by one of an earlier owner. */
+function checkTerms(effects: readonly [number, string][]): void {
+  const owners = new Map<number, string>();
+  let newest = 0;
+  for (const [term, owner] of effects) {
+    assert.ok(term >= newest, "an effect under a lease that another had taken");
+    newest = term;
+    assert.equal(owners.get(term) ?? owner, owner, "one term, one owner");
+    owners.set(term, owner);
+  }
+}
+
+/** No two believe at this moment that they hold the same shard. */
+function checkBelieved(sharers: readonly Sharer[]): void {
+  const names = sharers.filter(({ isGone }) => !isGone).flatMap(({ share, seen }) =>
+    seen.filter((lease) => share.isRunning(lease)).map(({ queue, shard }) => `${queue}/${shard}`)
+  );
+  assert.equal(new Set(names).size, names.length, "two hold the same shard");
+}
+
+async function take(engine: Engine, sharers: readonly Sharer[], { kind, ms, node }: Step) {
+  const sharer = sharers[node ?? 0]!;
+  if (kind === "pass") { for (const { host } of sharers) host.timeMs += ms!; }
+  else if (kind === "effect") await doEffects(engine, sharer);
+  else if (sharer.isGone) return;
+  else if (kind === "look") await look(sharer);
+  else if (kind === "cut") sharer.isCutOff = !sharer.isCutOff;
+  else {
+    sharer.isGone = true;
+    if (kind === "stop" && !sharer.isCutOff) await sharer.share.release();
+  }
+}
+
+Deno.test("whatever happens: one holder at a time, no late effect, and all work goes on", async () => {
+  await fc.assert(
+    fc.asyncProperty(schedule, async ({ skews, steps }) => {
+      await withTemporaryEngine(async (engine) => {
+        const sharers = skews.map((skew, number) => startSharer(engine, number, skew));
+        for (const next of steps) {
+          await take(engine, sharers, next);
+          checkBelieved(sharers);
+        }
+        await checkEffects(engine);
+        await checkTakenOver(engine, sharers);
+      });
+    }),
+    { numRuns: 30 },
+  );
+});
+
+/** The survivors, and one that starts now, have everything soon, and about evenly. */
+async function checkTakenOver(engine: Engine, sharers: readonly Sharer[]): Promise<void> {
+  const newcomer = startSharer(engine, NODES, 0);
+  newcomer.host.timeMs = Math.min(...sharers.map(({ host }) => host.timeMs));
+  const alive = [...sharers.filter(({ isGone }) => !isGone), newcomer];
+  for (const sharer of alive) sharer.isCutOff = false;
+  const turns = Math.ceil((LEASE_LIFETIME_MS + 2 * LEASE_SKEW_MS) / LEASE_RENEWAL_MS) + 3;
+  for (let turn = 0; turn < turns; turn++) {
+    for (const sharer of alive) sharer.host.timeMs += LEASE_RENEWAL_MS;
+    for (const sharer of alive) await look(sharer);
+  }
+  checkBelieved(alive);
+  const counts = alive.map(({ seen }) => seen.length);
+  assert.equal(counts.reduce((sum, count) => sum + count), SHARDS);
+  // One more or less in each queue.
+  assert.ok(Math.max(...counts) - Math.min(...counts) <= QUEUE_NAMES.length, `${counts}`);
+}
+
+Deno.test("a clock an hour ahead that stops leaves nothing that waits for an hour", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const ahead = startSharer(engine, 0, 3_600_000);
+    await look(ahead);
+    assert.equal(ahead.seen.length, SHARDS);
+    const right = startSharer(engine, 1, 0);
+    await look(right);
+    assert.equal(right.seen.length, SHARDS);
+  });
+});
+
+Deno.test("clocks that are further apart than allowed end in waste at worst: no late effect", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const sharers = [0, 20_000, -20_000].map((skew, number) => startSharer(engine, number, skew));
+    for (let turn = 0; turn < 12; turn++) {
+      for (const sharer of sharers) await look(sharer);
+      for (const sharer of sharers) await doEffects(engine, sharer);
+      for (const { host } of sharers) host.timeMs += LEASE_RENEWAL_MS;
+    }
+    await checkEffects(engine);
+    const effects = await engine.snapshot((tx) => tx.getRange(rangeOf(["effect"])));
+    assert.ok(effects.length >= 12 * SHARDS, "somebody works on every shard in every turn");
+  });
+});
+
+Deno.test("held() asks the store no more often than leases are to be renewed", async () => {
+  await withTemporaryEngine(async (engine) => {
+    let transactions = 0;
+    const host = fakeHost();
+    const counting = leavingEngine(engine, () => (transactions++, undefined));
+    const share = shareWork(counting, host);
+    for (let passed = 0; passed < 2 * LEASE_RENEWAL_MS; passed += 100) {
+      await Promise.all([share.held("rebuild"), share.held("sweep"), share.renew()]);
+      host.timeMs += 100;
+    }
+    assert.equal(transactions, 2);
+  });
+});
+
+Deno.test("release() before anything was claimed writes nothing, and nothing is claimed after", async () => {
+  await withTemporaryEngine(async (engine) => {
+    let transactions = 0;
+    const share = shareWork(leavingEngine(engine, () => (transactions++, undefined)), fakeHost());
+    await share.release();
+    assert.deepEqual(await share.held("rebuild"), []);
+    assert.equal(transactions, 0);
+  });
+});
+
+Deno.test("ownAllWork() holds every shard of every queue, without a store", async () => {
+  const share = ownAllWork();
+  for (const queue of QUEUE_NAMES) {
+    assert.equal((await share.held(queue)).length, QUEUE_SHARDS[queue]);
+  }
+});
+
+Deno.test("count() tells the shards of each queue that are held, until their leases are over", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const { share, host } = startSharer(engine, 0, 0);
+    const all = QUEUE_NAMES.map((name) => [name, QUEUE_SHARDS[name]]);
+    const none = QUEUE_NAMES.map((name) => [name, 0]);
+    assert.deepEqual([...share.count()], none);
+    await share.renew();
+    assert.deepEqual([...share.count()], all);
+    host.timeMs += LEASE_LIFETIME_MS;
+    assert.deepEqual([...share.count()], none);
+    assert.deepEqual([...ownAllWork().count()], all);
+  });
+});
+
+Deno.test("a shard with something under way is handed over only when that has ended", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const a = startSharer(engine, 1, 0);
+    const b = startSharer(engine, 2, 0);
+    const busy = new Set<number>();
+    a.share.keepWhileBusy("lane", (shard) => busy.has(shard));
+    const all = await a.share.held("lane");
+    assert.equal(all.length, QUEUE_SHARDS.lane);
+    for (const { shard } of all) busy.add(shard);
+    /** So many turns of both, half a second each. */
+    async function turns(count: number): Promise<void> {
+      for (let turn = 0; turn < count; turn++) {
+        for (const each of [a, b]) {
+          each.host.timeMs += 500;
+          await each.share.held("lane");
+        }
+      }
+    }
+    await turns(60);
+    const half = QUEUE_SHARDS.lane / 2;
+    assert.equal((await a.share.held("lane")).length, half, "nothing begins in the others");
+    assert.equal((await b.share.held("lane")).length, 0, "and nobody else has them yet");
+    for (const { shard } of all) {
+      const isHeld = (await a.share.held("lane")).some((each) => each.shard === shard);
+      assert.equal(a.share.owns("lane", shard), isHeld);
+    }
+    busy.clear();
+    await turns(10);
+    const left = await a.share.held("lane");
+    const given = await b.share.held("lane");
+    assert.deepEqual([left.length, given.length], [half, half]);
+    const shards = new Set([...left, ...given].map(({ shard }) => shard));
+    assert.equal(shards.size, QUEUE_SHARDS.lane, "each has one owner");
+  });
+});

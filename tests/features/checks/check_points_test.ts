@@ -1,0 +1,82 @@
+/** `fsck` and the index of points: nothing in a sound store, every lost, foreign or moved point. */
+
+import assert from "node:assert/strict";
+import { placeOf } from "../../../src/domain/geo/cells.ts";
+import { streamKey } from "../../../src/domain/stream_key.ts";
+import type { Transaction } from "../../../src/kv/engine.ts";
+import { checkStore } from "../../../src/features/checks/check_store.ts";
+import { movePoint } from "../../../src/store/streams/geo_index.ts";
+import { geoSpec, geoWrite, seen } from "../../support/geo_spec.ts";
+import { uuid, valueOf, withService } from "../../support/service_fixture.ts";
+import { changeHead } from "../../support/stored_head.ts";
+
+const BERLIN = placeOf({ lat: 52.52, lng: 13.405 });
+const SYDNEY = placeOf({ lat: -33.8688, lng: 151.2093 });
+const VAN = streamKey("van", uuid(1));
+
+type Damage = (tx: Transaction, tenant: number) => void | Promise<void>;
+
+async function setHead(tx: Transaction, tenant: number, place: typeof BERLIN | undefined) {
+  await changeHead(tx, tenant, VAN, { place });
+}
+
+const damages: readonly [string, Damage, readonly (readonly [string, RegExp])[]][] = [
+  ["nothing", () => {}, []],
+  [
+    "a point that is gone",
+    (tx, tenant) => movePoint(tx, tenant, VAN, BERLIN, undefined),
+    [[VAN, /not in the index/]],
+  ],
+  [
+    "a second point of a stream",
+    (tx, tenant) => movePoint(tx, tenant, VAN, undefined, SYDNEY),
+    [[VAN, /in the index of points where its head has it not/]],
+  ],
+  [
+    "a point of a stream that is not there",
+    (tx, tenant) => movePoint(tx, tenant, streamKey("van", uuid(9)), undefined, SYDNEY),
+    [[`van:${uuid(9)}`, /in the index of points where/]],
+  ],
+  [
+    "a stream that is kept at another point than its events say",
+    async (tx, tenant) => {
+      movePoint(tx, tenant, VAN, BERLIN, SYDNEY);
+      await setHead(tx, tenant, SYDNEY);
+    },
+    [[VAN, /another latitude than its events/], [VAN, /another longitude than its events/]],
+  ],
+  [
+    "a head without the point that its events have",
+    async (tx, tenant) => {
+      movePoint(tx, tenant, VAN, BERLIN, undefined);
+      await setHead(tx, tenant, undefined);
+    },
+    [[VAN, /another latitude than its events/], [VAN, /another longitude than its events/]],
+  ],
+  [
+    "a point in a cell where it is not",
+    async (tx, tenant) => {
+      const stray = { ...BERLIN, leaf: SYDNEY.leaf };
+      movePoint(tx, tenant, VAN, BERLIN, stray);
+      await setHead(tx, tenant, stray);
+    },
+    [[VAN, /not in the cell under which it is kept/]],
+  ],
+];
+
+for (const [name, damage, expected] of damages) {
+  Deno.test(`checkStore() finds ${name}`, async () => {
+    await withService(async ({ service, engine, tenants: { test } }) => {
+      for (const [id, at] of [[uuid(1), SYDNEY], [uuid(2), SYDNEY], [uuid(1), BERLIN]] as const) {
+        valueOf(await service.data.writeEvents(test, geoWrite("van", id, [seen(at)])));
+      }
+      await engine.transact(async (tx) => await damage(tx, test.number));
+      const { faults } = await checkStore(engine, true);
+      assert.equal(faults.length, expected.length, JSON.stringify(faults));
+      for (const [index, [subject, fault]] of expected.entries()) {
+        assert.equal(faults[index]!.subject, subject);
+        assert.match(faults[index]!.fault, fault);
+      }
+    }, { spec: geoSpec });
+  });
+}

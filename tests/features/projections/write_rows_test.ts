@@ -1,0 +1,117 @@
+/** A row that was computed too early is not written, whoever was faster. */
+
+import assert from "node:assert/strict";
+import { makeRowRecord } from "../../../src/features/projections/row_error.ts";
+import { type WriteMoment, writeRows } from "../../../src/features/projections/write_rows.ts";
+import {
+  type ComputedRow,
+  type FailedRow,
+  openRowBatch,
+} from "../../../src/features/projections/compute_rows.ts";
+import { openSpecCache } from "../../../src/features/base/current_spec.ts";
+import { createAggregateReader } from "../../../src/features/states/read_aggregate.ts";
+import { openStateCache } from "../../../src/features/states/state_cache.ts";
+import { openViewSets } from "../../../src/features/projections/view_definitions.ts";
+import { noRunners } from "../../support/no_modules.ts";
+import { type ServiceFixture, uuid, valueOf, withService } from "../../support/service_fixture.ts";
+import { settleViews } from "../../support/settle_views.ts";
+import {
+  holdRows,
+  ORDERS_SEEN,
+  type ShopStreams,
+  storedRows,
+  writeShop,
+} from "../../support/shop_views.ts";
+import { type ShopEvent, shopSpec } from "../../support/view_shop.ts";
+
+const ORDER = uuid(1);
+const [ADA, BOB] = [uuid(11), uuid(12)];
+
+interface Slow extends ServiceFixture {
+  readonly streams: ShopStreams;
+  write(type: string, id: string, event: ShopEvent): Promise<void>;
+  /** What another process computes of the order now, and has not written yet. */
+  compute(): Promise<ComputedRow | FailedRow>;
+  /** Writes it; gives whether that was refused. */
+  put(row: ComputedRow | FailedRow): Promise<boolean>;
+}
+
+async function withSlowProcess(body: (slow: Slow) => Promise<void>): Promise<void> {
+  await withService(async (fixture) => {
+    const { service, engine, host, tenants: { test } } = fixture;
+    const streams: ShopStreams = new Map();
+    valueOf(await service.projections.deploy(test, ORDERS_SEEN));
+    await settleViews(service);
+    const specs = openSpecCache(engine, host);
+    const keep = () => {};
+    const reader = createAggregateReader(engine, host, specs, openStateCache(), keep, noRunners);
+    const sets = openViewSets(engine, specs);
+    const { views: [view], spec } = await sets.current(test.number);
+    await body({
+      ...fixture,
+      streams,
+      write: (type, id, event) => writeShop(service, test, streams, [type, id], event, host.timeMs),
+      compute() {
+        const options = { tenant: test.number, spec, synchronous: false };
+        return openRowBatch(reader, options).compute(view!.projection, ORDER);
+      },
+      async put(row) {
+        const moment: WriteMoment = {
+          nowMs: host.timeMs,
+          random: 0,
+          makeRecord: (...made) => makeRowRecord(host, ...made),
+        };
+        const work = { view: view!, row };
+        const { moved } = await engine.transact((tx) => writeRows(tx, [work], moment));
+        return moved.length > 0;
+      },
+    });
+    await specs.close();
+  }, { spec: shopSpec() });
+}
+
+const placed = { type: "was_placed", data: { customer: ADA } };
+function named(name: string): ShopEvent {
+  return { type: "was_registered", data: { name } };
+}
+
+Deno.test("a row that shows less of its own stream than the stored one is refused", async () => {
+  await withSlowProcess(async ({ service, write, compute, put, engine, streams, tenants }) => {
+    await write("order", ORDER, placed);
+    const early = await compute();
+    await write("order", ORDER, { type: "was_reassigned", data: { customer: BOB } });
+    await settleViews(service);
+    assert.equal(await put(early), true);
+    await holdRows(engine, tenants.test, streams);
+    assert.equal(await put(await compute()), false);
+  });
+});
+
+Deno.test("a row that shows less of a source than the stored one is refused", async () => {
+  await withSlowProcess(async ({ service, write, compute, put, engine, streams, tenants }) => {
+    await write("order", ORDER, placed);
+    await write("customer", ADA, named("Ada"));
+    await settleViews(service);
+    const early = await compute();
+    await write("customer", ADA, named("Ada Lovelace"));
+    await settleViews(service);
+    assert.equal(await put(early), true);
+    await holdRows(engine, tenants.test, streams);
+  });
+});
+
+Deno.test("a row is refused whose source has grown before the index told anybody of it", async () => {
+  await withSlowProcess(async ({ service, write, compute, put, engine, streams, tenants }) => {
+    await write("customer", ADA, named("Ada"));
+    await write("order", ORDER, placed);
+    const early = await compute();
+    await write("customer", ADA, named("Ada Lovelace"));
+    // The upkeep of the customer's shard alone, as if that of the order's were slow: nobody knows
+    // yet that the order shows the customer, and the row would never be refreshed.
+    assert.equal(await put(early), true);
+    assert.deepEqual(await storedRows(engine, tenants.test), []);
+    assert.equal(await put(await compute()), false);
+    await settleViews(service);
+    await holdRows(engine, tenants.test, streams);
+  });
+});

@@ -1,0 +1,75 @@
+/** What clients see of scheduled events: pages by id, without those that were cancelled. */
+
+import assert from "node:assert/strict";
+import { limits } from "../../../src/domain/limits.ts";
+import type { Tenant } from "../../../src/domain/tenant.ts";
+import type { Service } from "../../../src/features/service.ts";
+import { reactiveSpec, setOff, setOffAll, write } from "../../support/reactive_spec.ts";
+import { refusalOf, uuid, valueOf, withService } from "../../support/service_fixture.ts";
+
+const options = { spec: reactiveSpec };
+
+async function promise(service: Service, tenant: Tenant, order: number, count: number) {
+  const events = Array.from({ length: count }, () => ({ type: "was_promised", data: {} }));
+  await write(service, tenant, setOffAll(uuid(order), events));
+}
+
+/** The ids on all pages, and how many pages there are. */
+async function allPages(service: Service, tenant: Tenant, limit: number) {
+  const ids: string[] = [];
+  let pages = 0;
+  let start: string | undefined;
+  do {
+    const page = valueOf(await service.data.listScheduled(tenant, { limit, start }));
+    assert.equal(page.truncated, page.next_start !== undefined);
+    assert.ok(page.data.length <= limit);
+    ids.push(...page.data.map(({ scheduled_id }) => scheduled_id));
+    pages++;
+    start = page.next_start;
+  } while (start !== undefined);
+  return { ids, pages };
+}
+
+Deno.test("scheduled events are listed by id, each once, page by page", async () => {
+  await withService(async ({ service, tenants: { test, staging } }) => {
+    await promise(service, test, 1, 10);
+    const { ids } = await allPages(service, test, 200);
+    assert.deepEqual(ids, ids.toSorted());
+    assert.equal(new Set(ids).size, 10);
+    for (const [limit, pages] of [[1, 10], [3, 4], [5, 2], [9, 2], [10, 1]] as const) {
+      assert.deepEqual(await allPages(service, test, limit), { ids, pages });
+    }
+    assert.deepEqual((await allPages(service, staging, 5)).ids, []);
+    const clamped = valueOf(await service.data.listScheduled(test, { limit: 1_000 }));
+    assert.deepEqual([clamped.limit, clamped.limit_clamped], [limits.listPageMax, true]);
+    const tooLong = await service.data.listScheduled(test, { start: "x".repeat(65) });
+    assert.equal(refusalOf(tooLong).kind, "bad_request");
+  }, options);
+});
+
+Deno.test("what one event has cancelled leaves no gaps in the pages", async () => {
+  await withService(async ({ service, tenants: { test } }) => {
+    await promise(service, test, 1, limits.cancelledOneByOneMax + 1);
+    await promise(service, test, 2, 20);
+    const before = await allPages(service, test, 200);
+    assert.equal(before.ids.length, limits.cancelledOneByOneMax + 21);
+    await write(service, test, setOff(uuid(1), "was_paid"));
+    const pending = await allPages(service, test, 200);
+    assert.deepEqual([pending.ids.length, pending.pages], [20, 1]);
+    for (const [limit, pages] of [[7, 3], [10, 2], [19, 2], [20, 1]] as const) {
+      assert.deepEqual(await allPages(service, test, limit), { ids: pending.ids, pages });
+    }
+  }, options);
+});
+
+Deno.test("however many were cancelled, a page comes to its end, and the pages to theirs", async () => {
+  await withService(async ({ service, tenants: { test } }) => {
+    for (const order of [1, 2]) await promise(service, test, order, 1_500);
+    await write(service, test, setOff("global", "was_called_off"));
+    await promise(service, test, 3, 5);
+    const { ids, pages } = await allPages(service, test, 2);
+    assert.equal(new Set(ids).size, 5);
+    assert.equal(ids.length, 5);
+    assert.ok(pages >= 3 && pages <= 8, `${pages} pages`);
+  }, options);
+});

@@ -1,0 +1,152 @@
+/** What operators do about pending reactions: pause, go on, discard. */
+
+import assert from "node:assert/strict";
+import type { DiscardRequest } from "../../../src/features/reactions/manage_reactions.ts";
+import type { Tenant } from "../../../src/domain/tenant.ts";
+import type { Service } from "../../../src/features/service.ts";
+import {
+  drain,
+  eventsOf,
+  reactiveSpec,
+  setOff,
+  setOffAll,
+  write,
+} from "../../support/reactive_spec.ts";
+import { refusalOf, uuid, valueOf, withService } from "../../support/service_fixture.ts";
+
+const options = { spec: reactiveSpec };
+const BY = "anna";
+
+function request(filter: DiscardRequest["filter"], start?: string): DiscardRequest {
+  return { filter, by: BY, requestId: "request-2", ...(start !== undefined && { start }) };
+}
+
+async function pendingOf(service: Service, tenant: Tenant) {
+  return valueOf(await service.data.readPending(tenant, {}));
+}
+
+async function noted(service: Service, tenant: Tenant, id = uuid(1)): Promise<number> {
+  return (await eventsOf(service, tenant, "ledger", id)).length;
+}
+
+Deno.test("nothing reacts while an environment is paused, and all of it afterwards", async () => {
+  await withService(async ({ service, host, tenants: { test, staging } }) => {
+    await service.data.pauseReactions(test, BY);
+    await write(service, test, setOff(uuid(1), "was_placed"));
+    await write(service, test, setOff(uuid(2), "was_promised"));
+    await write(service, staging, setOff(uuid(1), "was_placed"));
+    host.timeMs += 120_000;
+    await drain(service);
+    assert.equal(await noted(service, test), 0);
+    assert.equal((await eventsOf(service, test, "order", uuid(2))).length, 1);
+    assert.equal(await noted(service, staging), 1, "others go on");
+    const found = await pendingOf(service, test);
+    assert.equal(found.paused, true);
+    assert.equal(found.paused_by, BY);
+    assert.deepEqual(found.data.map(({ kind, key, event_type }) => [kind, key, event_type]), [
+      ["implied", `ledger:${uuid(1)}`, "was_noted"],
+      ["scheduled", `order:${uuid(2)}`, "was_reminded"],
+    ]);
+    assert.equal(found.data[0]!.root_key, `order:${uuid(1)}`);
+
+    await service.data.resumeReactions(test);
+    await drain(service);
+    assert.equal(await noted(service, test), 1);
+    const [, reminder] = await eventsOf(service, test, "order", uuid(2));
+    assert.equal(reminder!.type, "was_reminded", "late");
+    assert.equal((await pendingOf(service, test)).paused, false);
+    assert.deepEqual((await pendingOf(service, test)).data, []);
+  }, options);
+});
+
+Deno.test("a backlog of one that is paused is not before the timers of others", async () => {
+  await withService(async ({ service, host, tenants: { test, staging } }) => {
+    for (let n = 1; n <= 30; n++) await write(service, test, setOff(uuid(n), "was_promised"));
+    await write(service, staging, setOff(uuid(1), "was_promised"));
+    await service.data.pauseReactions(test, BY);
+    host.timeMs += 60_000;
+    for (let round = 0; round < 5; round++) await service.background.drainTimers(16);
+    assert.equal((await eventsOf(service, staging, "order", uuid(1))).length, 2);
+    assert.equal((await eventsOf(service, test, "order", uuid(1))).length, 1);
+    await service.data.resumeReactions(test);
+    await drain(service);
+    for (let n = 1; n <= 30; n++) {
+      assert.equal((await eventsOf(service, test, "order", uuid(n))).length, 2);
+    }
+  }, options);
+});
+
+Deno.test("an event may still cancel a timer that is aside", async () => {
+  await withService(async ({ service, host, tenants: { test } }) => {
+    await write(service, test, setOff(uuid(1), "was_promised"));
+    await service.data.pauseReactions(test, BY);
+    host.timeMs += 60_000;
+    await drain(service);
+    await write(service, test, setOff(uuid(1), "was_paid"));
+    await service.data.resumeReactions(test);
+    await drain(service);
+    const types = (await eventsOf(service, test, "order", uuid(1))).map(({ type }) => type);
+    assert.deepEqual(types, ["was_promised", "was_paid"]);
+  }, options);
+});
+
+Deno.test("discarding takes out what matches, and a record says how much and by whom", async () => {
+  await withService(async ({ service, host, tenants: { test } }) => {
+    await service.data.pauseReactions(test, BY);
+    await write(service, test, setOff(uuid(1), "was_placed"));
+    await write(service, test, setOff(uuid(2), "was_placed"));
+    await write(service, test, setOff(uuid(3), "was_promised"));
+    const root = { root_key: `order:${uuid(1)}` };
+    const one = valueOf(await service.data.discardReactions(test, request(root)));
+    assert.deepEqual(one, { discarded: { implied: 1, scheduled: 0, saga: 0 }, truncated: false });
+    const timers = { kind: "scheduled", event_type: "was_reminded" } as const;
+    const two = valueOf(await service.data.discardReactions(test, request(timers)));
+    assert.deepEqual(two.discarded, { implied: 0, scheduled: 1, saga: 0 });
+    const none = { aggregate_type: "order", kind: "implied" } as const;
+    const three = valueOf(await service.data.discardReactions(test, request(none)));
+    assert.deepEqual(three.discarded, { implied: 0, scheduled: 0, saga: 0 });
+
+    const errors = valueOf(await service.data.listErrors(test, { limit: 10 })).data;
+    assert.equal(errors.length, 2);
+    const found = errors.find(({ context }) => context.implied === 1)!;
+    assert.equal(found.error_type, "reactions_discarded");
+    assert.equal(found.request_id, "request-2");
+    assert.deepEqual(found.context.filter, root);
+    assert.equal(found.context.by, BY);
+
+    await service.data.resumeReactions(test);
+    host.timeMs += 60_000;
+    await drain(service);
+    assert.equal(await noted(service, test, uuid(1)), 0);
+    assert.equal(await noted(service, test, uuid(2)), 1);
+    assert.equal((await eventsOf(service, test, "order", uuid(3))).length, 1);
+  }, options);
+});
+
+Deno.test("what is pending is listed page by page, and counted whole", async () => {
+  await withService(async ({ service, tenants: { test } }) => {
+    await service.data.pauseReactions(test, BY);
+    const events = Array.from({ length: 7 }, () => ({ type: "was_placed", data: {} }));
+    await write(service, test, setOffAll(uuid(1), events));
+    for (const n of [2, 3]) await write(service, test, setOff(uuid(n), "was_promised"));
+    const seen: string[] = [];
+    let start: string | undefined;
+    let pages = 0;
+    do {
+      const page = valueOf(await service.data.readPending(test, { limit: 2, start }));
+      seen.push(...page.data.map(({ kind }) => kind));
+      assert.equal(page.pending.implied.count, 7);
+      assert.equal(page.pending.scheduled.count, 2);
+      assert.equal(page.pending.implied.is_more, false);
+      assert.ok(page.pending.implied.bytes > 7 * 50);
+      start = page.next_start;
+      pages++;
+    } while (start !== undefined);
+    assert.deepEqual(seen, [...Array(7).fill("implied"), "scheduled", "scheduled"]);
+    assert.equal(pages, 5);
+    for (const made of ["x", "e30", "bnVsbA"]) {
+      const refusal = refusalOf(await service.data.readPending(test, { start: made }));
+      assert.equal(refusal.kind, "bad_request");
+    }
+  }, options);
+});

@@ -1,0 +1,160 @@
+/** Deploying a spec, and its versions. See docs/reference/specs.md. */
+
+import assert from "node:assert/strict";
+import type { JsonObject } from "../../../src/domain/json.ts";
+import type { Tenant } from "../../../src/domain/tenant.ts";
+import type { Service } from "../../../src/features/service.ts";
+import { copyOfExampleSpec, exampleSpec } from "../../support/example_spec.ts";
+import { OLDER_SCHEMAS, olderSpec, storeOlderSpec } from "../../support/older_spec.ts";
+import {
+  noteWrite,
+  orderWrite,
+  refusalOf,
+  uuid,
+  valueOf,
+  withService,
+} from "../../support/service_fixture.ts";
+
+function deploy(service: Service, tenant: Tenant, spec: unknown, change = {}) {
+  return service.specs.deploySpec(tenant, { spec, force: false, dryRun: false, ...change });
+}
+
+/** The example spec without its inventory: a blocked change. */
+function withoutInventory(): JsonObject {
+  const spec = copyOfExampleSpec();
+  delete (spec.aggregate_types as JsonObject).inventory;
+  delete spec.modules;
+  return spec;
+}
+
+Deno.test("deploySpec() numbers versions and lists them, oldest first", async () => {
+  await withService(async ({ service, tenants: { test } }) => {
+    const second = { ...copyOfExampleSpec(), title: "Second" };
+    const deployed = valueOf(await deploy(service, test, second));
+    assert.equal(deployed.version, 2);
+    assert.ok(deployed.changes.length > 0);
+    const versions = valueOf(await service.specs.listSpecs(test)).data;
+    assert.deepEqual(versions.map(({ version }) => version), [1, 2]);
+    const current = valueOf(await service.specs.readSpec(test));
+    assert.deepEqual([current.spec, current.spec_hash], [second, deployed.spec_hash]);
+  });
+});
+
+Deno.test("deploySpec() of the current spec changes nothing, also with its keys in another order", async () => {
+  await withService(async ({ service, tenants: { test } }) => {
+    const reordered = Object.fromEntries(Object.entries(exampleSpec).reverse());
+    const deployed = valueOf(await deploy(service, test, reordered));
+    assert.deepEqual([deployed.version, deployed.changes], [1, []]);
+    assert.equal(valueOf(await service.specs.listSpecs(test)).data.length, 1);
+  });
+});
+
+Deno.test("deploySpec() refuses an invalid spec and keeps the current one", async () => {
+  await withService(async ({ service, tenants: { test } }) => {
+    for (const spec of [undefined, null, [], "x", { agent_types: [] }]) {
+      assert.equal(refusalOf(await deploy(service, test, spec)).kind, "spec_invalid");
+    }
+    assert.equal(valueOf(await service.specs.readSpec(test)).version, 1);
+  });
+});
+
+Deno.test("deploySpec() refuses a blocked change everywhere", async () => {
+  await withService(async ({ service, tenants }) => {
+    for (const tenant of Object.values(tenants)) {
+      const refusal = refusalOf(await deploy(service, tenant, withoutInventory()));
+      assert.equal(refusal.kind, "spec_incompatible");
+      assert.equal(valueOf(await service.specs.readSpec(tenant)).version, 1);
+    }
+  });
+});
+
+Deno.test("deploySpec() with force passes a blocked change on staging and test, never in production", async () => {
+  await withService(async ({ service, tenants: { production, staging, test } }) => {
+    for (const tenant of [staging, test]) {
+      const forced = valueOf(await deploy(service, tenant, withoutInventory(), { force: true }));
+      assert.equal(forced.version, 2);
+    }
+    const refusal = refusalOf(await deploy(service, production, exampleSpec, { force: true }));
+    assert.equal(refusal.kind, "forbidden");
+  });
+});
+
+Deno.test("deploySpec() as a dry run tells the outcome and deploys nothing", async () => {
+  await withService(async ({ service, tenants: { test } }) => {
+    const next = { ...copyOfExampleSpec(), title: "Next" };
+    const dry = valueOf(await deploy(service, test, next, { dryRun: true }));
+    assert.equal(dry.version, 2);
+    assert.equal(valueOf(await service.specs.readSpec(test)).version, 1);
+    const blocked = await deploy(service, test, withoutInventory(), { dryRun: true });
+    assert.equal(refusalOf(blocked).kind, "spec_incompatible");
+  });
+});
+
+Deno.test("deploySpec() lets exactly one of two incompatible deploys at once follow the other", async () => {
+  await withService(async ({ service, tenants: { test } }) => {
+    // Whichever comes first, the other one lacks its type.
+    const outcomes = await Promise.all(["parcel", "crate"].map((type) => {
+      const added = copyOfExampleSpec();
+      (added.aggregate_types as JsonObject)[type] = { events: {} };
+      return deploy(service, test, added);
+    }));
+    assert.equal(outcomes.filter(({ ok }) => ok).length, 1);
+    const current = valueOf(await service.specs.readSpec(test));
+    assert.equal(current.version, 2);
+  });
+});
+
+Deno.test("deploySpec() is in force for the very next write", async () => {
+  await withService(async ({ service, tenants: { test } }) => {
+    valueOf(await service.data.writeEvents(test, noteWrite(uuid(1), "a")));
+    const spec = { ...copyOfExampleSpec(), agent_types: ["robot"] };
+    valueOf(await deploy(service, test, spec));
+    const refusal = refusalOf(await service.data.writeEvents(test, noteWrite(uuid(1), "b")));
+    assert.equal(refusal.kind, "metadata_invalid");
+  });
+});
+
+Deno.test("readSpec() of an environment without a spec is not found, and its types are unknown", async () => {
+  await withService(async ({ service, access }) => {
+    const instance = valueOf(await access.createInstance("empty", "unlimited"));
+    const operator = { subject: "test" };
+    const tenant = valueOf(await access.resolveTenant(operator, instance.id, "test"));
+    assert.equal(refusalOf(await service.specs.readSpec(tenant)).kind, "not_found");
+    assert.deepEqual(valueOf(await service.specs.listSpecs(tenant)).data, []);
+    const refusal = refusalOf(await service.data.writeEvents(tenant, noteWrite(uuid(1), "a")));
+    assert.equal(refusal.kind, "aggregate_type_unknown");
+  });
+});
+
+Deno.test("a spec that an older version took goes on working but for the types that are too large", async () => {
+  for (const [schema, reason] of Object.values(OLDER_SCHEMAS)) {
+    await withService(async ({ service, engine, tenants: { test } }) => {
+      await storeOlderSpec(engine, test.number, olderSpec(schema));
+      const boxed = orderWrite(uuid(1), [{ type: "was_boxed", data: {} }]);
+      const refusal = refusalOf(await service.data.writeEvents(test, boxed));
+      assert.ok(refusal.kind === "schema_validation");
+      assert.match(refusal.faults[0]!.message, reason);
+      valueOf(await service.data.writeEvents(test, noteWrite(uuid(1), "n")));
+      assert.equal(valueOf(await service.specs.readSpec(test)).version, 2);
+      // The same document again is a deploy, and a deploy obeys the limits.
+      assert.equal(refusalOf(await deploy(service, test, olderSpec(schema))).kind, "spec_invalid");
+      assert.equal(valueOf(await deploy(service, test, olderSpec({}))).version, 3);
+      valueOf(await service.data.writeEvents(test, boxed));
+    });
+  }
+});
+
+Deno.test("listSpecs() reads a page from behind its start, and refuses a start that is no version", async () => {
+  await withService(async ({ service, tenants: { test } }) => {
+    for (const title of ["a", "b"]) await deploy(service, test, { ...copyOfExampleSpec(), title });
+    const first = valueOf(await service.specs.listSpecs(test, { limit: 2 }));
+    assert.deepEqual(first.data.map(({ version }) => version), [1, 2]);
+    assert.deepEqual([first.truncated, first.next_start], [true, "000000000002"]);
+    const rest = valueOf(await service.specs.listSpecs(test, { start: first.next_start! }));
+    assert.deepEqual(rest.data.map(({ version }) => version), [3]);
+    assert.deepEqual([rest.truncated, rest.next_start], [false, undefined]);
+    for (const start of ["2", "x", "0000000000002"]) {
+      assert.equal(refusalOf(await service.specs.listSpecs(test, { start })).kind, "bad_request");
+    }
+  });
+});

@@ -1,0 +1,127 @@
+/** States within one read of the caller's are those that a read of its own gives. */
+
+import assert from "node:assert/strict";
+import { newCounters } from "../../../src/domain/measures/counters.ts";
+import type { JsonObject } from "../../../src/domain/json.ts";
+import type { CompiledAggregateType } from "../../../src/domain/spec/compiled.ts";
+import { streamKey } from "../../../src/domain/stream_key.ts";
+import { openSpecCache } from "../../../src/features/base/current_spec.ts";
+import {
+  type AggregateReader,
+  createAggregateReader,
+} from "../../../src/features/states/read_aggregate.ts";
+import type { SmallRead } from "../../../src/features/states/read_small.ts";
+import { openStateCache } from "../../../src/features/states/state_cache.ts";
+import { erase } from "../../support/erasure_fixtures.ts";
+import { noRunners } from "../../support/no_modules.ts";
+import { type ServiceFixture, uuid, withService } from "../../support/service_fixture.ts";
+import { writeShop } from "../../support/shop_views.ts";
+import { shopSpec } from "../../support/view_shop.ts";
+
+const ORDER = streamKey("order", uuid(1));
+/** Above what is folded in one go. */
+const LONG = "x".repeat(70_000);
+
+interface Reading extends ServiceFixture {
+  readonly reader: AggregateReader;
+  readonly type: CompiledAggregateType;
+  /** How states were come by, since the last look. */
+  counts(): Record<string, number>;
+  place(lines: readonly string[]): Promise<void>;
+  add(line: string): Promise<void>;
+  small(remembers?: boolean): Promise<SmallRead | undefined>;
+  /** From the events alone. */
+  folded(): Promise<JsonObject | null>;
+}
+
+async function withReader(body: (reading: Reading) => Promise<void>): Promise<void> {
+  await withService(async (fixture) => {
+    const { service, engine, host, tenants: { test } } = fixture;
+    const specs = openSpecCache(engine, host);
+    const counters = newCounters();
+    const cache = openStateCache();
+    const keep = () => {};
+    const reader = createAggregateReader(engine, host, specs, cache, keep, noRunners, counters);
+    const type = (await specs.current(test.number)).aggregateTypes.get("order")!;
+    const write = (event: string, data: JsonObject) =>
+      writeShop(service, test, new Map(), ["order", uuid(1)], { type: event, data }, host.timeMs);
+    await body({
+      ...fixture,
+      reader,
+      type,
+      counts() {
+        const seen = [...counters.stateReads].filter(([, count]) => count > 0);
+        for (const [how] of seen) counters.stateReads.set(how, 0);
+        return Object.fromEntries(seen);
+      },
+      place: (lines) => write("was_placed", { lines: [...lines] }),
+      add: (line) => write("had_line_added", { line }),
+      small: (remembers = true) =>
+        engine.snapshot((tx) => reader.readSmall(tx, test.number, ORDER, type, { remembers })),
+      async folded() {
+        const options = { synchronous: true, bytesMax: Infinity };
+        const read = await reader.readFolded(test.number, ORDER, type, options);
+        assert.ok(read.ok);
+        return read.value.head.length === 0 ? null : JSON.parse(read.value.stateJson);
+      },
+    });
+    await specs.close();
+  }, { spec: shopSpec() });
+}
+
+Deno.test("readSmall() gives the head and the state, from the events and then from memory", async () => {
+  await withReader(async ({ small, place, add, folded, counts }) => {
+    assert.deepEqual((await small())?.state, null);
+    await place(["a"]);
+    assert.deepEqual((await small())?.state, { lines: ["a"] });
+    assert.deepEqual(counts(), { events: 1 });
+    assert.deepEqual((await small())?.state, { lines: ["a"] });
+    assert.deepEqual(counts(), { memory: 1 });
+    await add("b");
+    const read = await small();
+    assert.deepEqual(read?.state, { lines: ["a", "b"] });
+    assert.equal(read?.head.length, 2);
+    assert.deepEqual(counts(), { memory: 1 });
+    assert.deepEqual(read?.state, await folded());
+  });
+});
+
+Deno.test("readSmall() keeps nothing in memory where it is told so", async () => {
+  await withReader(async ({ small, place, counts }) => {
+    await place(["a"]);
+    for (let read = 0; read < 2; read++) {
+      assert.deepEqual((await small(false))?.state, { lines: ["a"] });
+    }
+    assert.deepEqual(counts(), { events: 2 });
+  });
+});
+
+Deno.test("readSmall() leaves what takes long to others, and goes on from what they remember", async () => {
+  await withReader(async ({ small, place, add, reader, type, tenants: { test } }) => {
+    await place(["a"]);
+    await add(LONG);
+    assert.equal(await small(), undefined, "many bytes of events");
+    await place(["b"]);
+    const options = { synchronous: false, bytesMax: Infinity };
+    assert.ok((await reader.readFolded(test.number, ORDER, type, options)).ok);
+    await add("c");
+    assert.deepEqual((await small())?.state, { lines: ["b", "c"] });
+    await add(LONG.slice(0, 40_000));
+    assert.ok(await small() !== undefined);
+    await add(LONG.slice(0, 40_000));
+    assert.ok(await small() !== undefined, "a state of 40,000 characters");
+    await add("d");
+    assert.equal(await small(), undefined, "a state of 80,000 characters");
+  });
+});
+
+Deno.test("readSmall() gives nothing of a stream as it was before it was rewritten", async () => {
+  await withReader(async (reading) => {
+    const { small, place } = reading;
+    await place(["a"]);
+    assert.deepEqual((await small())?.state, { lines: ["a"] });
+    await erase(reading, ORDER);
+    const read = await small();
+    assert.deepEqual([read?.state, read?.head.length, read?.head.generation], [{}, 1, 1]);
+  });
+});

@@ -1,0 +1,236 @@
+/** Background folding: growing streams, types whose handlers changed, states that reads folded. */
+
+import assert from "node:assert/strict";
+import type { JsonObject } from "../../../src/domain/json.ts";
+import { streamKey } from "../../../src/domain/stream_key.ts";
+import type { Tenant } from "../../../src/domain/tenant.ts";
+import { QUEUE_SHARDS } from "../../../src/domain/fairness/work_share.ts";
+import type { Engine, ReadTransaction } from "../../../src/kv/engine.ts";
+import { keys } from "../../../src/store/keys.ts";
+import { listStreamRebuilds } from "../../../src/store/streams/rebuilds.ts";
+import { compileSpec } from "../../../src/domain/spec/compile.ts";
+import { createService, type Service } from "../../../src/features/service.ts";
+import { loadSnapshot } from "../../../src/store/streams/snapshots.ts";
+import { copyOfExampleSpec } from "../../support/example_spec.ts";
+import {
+  orderWrite,
+  type ServiceFixture,
+  uuid,
+  valueOf,
+  withService,
+} from "../../support/service_fixture.ts";
+
+async function writeNotes(service: Service, tenant: Tenant, id: string, count: number) {
+  const note = { type: "was_noted", data: { text: "x".repeat(900) } };
+  const events = Array.from({ length: count }, () => note);
+  valueOf(await service.data.writeEvents(tenant, orderWrite(id, events)));
+}
+
+async function listRebuilds(tx: ReadTransaction) {
+  const shards = Array.from({ length: QUEUE_SHARDS.rebuild }, (_, shard) => shard);
+  return (await Promise.all(shards.map((shard) => listStreamRebuilds(tx, shard, 10)))).flat();
+}
+
+async function drain(service: Service): Promise<void> {
+  for (let step = 0; step < 100; step++) {
+    const saved = await service.background.saveMemory(10);
+    if (saved + await service.background.rebuildSnapshots(10) === 0) return;
+  }
+  assert.fail("the background found work again and again");
+}
+
+/** The lengths that the snapshots of a stream stand at. */
+async function snapshotLengths(engine: Engine, tenant: Tenant, id: string): Promise<number[]> {
+  const range = keys.snapshots(tenant.number, streamKey("order", id));
+  const pairs = await engine.snapshot((tx) => tx.getRange(range));
+  const texts = pairs.map(({ value }) => new TextDecoder().decode(value));
+  return texts.filter((text) => text.startsWith('{"length"')).map((text) =>
+    JSON.parse(text).length
+  );
+}
+
+function renamed(): JsonObject {
+  const spec = copyOfExampleSpec();
+  // deno-lint-ignore no-explicit-any
+  const { was_noted } = (spec.aggregate_types as any).order.events;
+  was_noted.handler = { append: { target: "remarks", value: "$.data.text" } };
+  return spec;
+}
+
+Deno.test("a stream is put on the list when it passes another 4 MiB, and folded once", async () => {
+  await withService(async ({ service, engine, tenants: { test } }) => {
+    await writeNotes(service, test, uuid(1), 3_700);
+    assert.equal((await engine.snapshot((tx) => listRebuilds(tx))).length, 0);
+    await writeNotes(service, test, uuid(1), 300);
+    assert.equal((await engine.snapshot((tx) => listRebuilds(tx))).length, 1);
+    await drain(service);
+    assert.deepEqual(await snapshotLengths(engine, test, uuid(1)), [4_000]);
+    assert.equal((await engine.snapshot((tx) => listRebuilds(tx))).length, 0);
+  });
+});
+
+Deno.test("a state that a read has folded from many events is kept", async () => {
+  await withService(async ({ service, engine, tenants: { test } }) => {
+    const fill = { type: "was_viewed", data: { fill: "x".repeat(900) } };
+    const events = Array.from({ length: 100 }, () => fill);
+    valueOf(await service.data.writeEvents(test, orderWrite(uuid(1), events)));
+    const request = { aggregateType: "order", id: uuid(1), synchronous: false };
+    valueOf(await service.data.readAggregate(test, request));
+    await drain(service);
+    assert.deepEqual(await snapshotLengths(engine, test, uuid(1)), [100]);
+  });
+});
+
+Deno.test("a deploy that changes handlers folds the type's larger streams anew", async () => {
+  await withService(async ({ service, engine, tenants: { test } }) => {
+    for (let n = 0; n < 5; n++) await writeNotes(service, test, uuid(n), n === 4 ? 1 : 100);
+    valueOf(await service.specs.deploySpec(test, { spec: renamed(), force: false, dryRun: false }));
+    await drain(service);
+    const lengths = [];
+    for (let n = 0; n < 5; n++) lengths.push(...await snapshotLengths(engine, test, uuid(n)));
+    assert.deepEqual(lengths, [100, 100, 100, 100], "the stream of one event needs none");
+    const request = { aggregateType: "order", id: uuid(0), synchronous: false };
+    const view = valueOf(await service.data.readAggregate(test, request));
+    assert.equal(JSON.parse(view.dataJson).remarks.length, 100);
+  });
+});
+
+Deno.test("a deploy that leaves the handlers as they are folds nothing", async () => {
+  await withService(async ({ service, tenants: { test } }) => {
+    await writeNotes(service, test, uuid(1), 100);
+    const spec = { ...copyOfExampleSpec(), title: "Only the title" };
+    valueOf(await service.specs.deploySpec(test, { spec, force: false, dryRun: false }));
+    assert.equal(await service.background.rebuildSnapshots(10), 0);
+  });
+});
+
+Deno.test("rebuilding after a deploy goes through more ids than one step takes", async () => {
+  await withService(async ({ service, engine, tenants: { test } }) => {
+    const ids = Array.from({ length: 450 }, (_, n) => uuid(n));
+    for (const id of ids) {
+      const event = { type: "was_viewed", data: {} };
+      valueOf(await service.data.writeEvents(test, orderWrite(id, [event])));
+    }
+    await writeNotes(service, test, uuid(449), 100);
+    valueOf(await service.specs.deploySpec(test, { spec: renamed(), force: false, dryRun: false }));
+    await drain(service);
+    assert.deepEqual(await snapshotLengths(engine, test, uuid(449)), [101]);
+  });
+});
+
+Deno.test("a type that becomes cached again is folded, for it has no snapshots", async () => {
+  await withService(async ({ service, engine, tenants: { test } }) => {
+    const uncached = { ...copyOfExampleSpec(), modules: { never_cache: ["order"] } };
+    for (const spec of [uncached, copyOfExampleSpec()]) {
+      await writeNotes(service, test, uuid(1), 100);
+      valueOf(await service.specs.deploySpec(test, { spec, force: false, dryRun: false }));
+    }
+    await drain(service);
+    assert.deepEqual(await snapshotLengths(engine, test, uuid(1)), [200]);
+  });
+});
+
+Deno.test("a type that comes back after it was taken out by force is folded", async () => {
+  await withService(async ({ service, engine, tenants: { test } }) => {
+    await writeNotes(service, test, uuid(1), 100);
+    const without = copyOfExampleSpec();
+    // deno-lint-ignore no-explicit-any
+    delete (without.aggregate_types as any).order;
+    for (const spec of [without, renamed()]) {
+      valueOf(await service.specs.deploySpec(test, { spec, force: true, dryRun: false }));
+      await drain(service);
+    }
+    assert.deepEqual(await snapshotLengths(engine, test, uuid(1)), [100]);
+  });
+});
+
+Deno.test("a rebuild that is told to stop leaves its stream on the list", async () => {
+  await withService(async ({ service, engine, tenants: { test } }) => {
+    await writeNotes(service, test, uuid(1), 4_700);
+    let asked = 0;
+    await service.background.rebuildSnapshots(10, () => ++asked > 2);
+    assert.deepEqual(await snapshotLengths(engine, test, uuid(1)), []);
+    await drain(service);
+    assert.deepEqual(await snapshotLengths(engine, test, uuid(1)), [4_700]);
+  });
+});
+
+/** Another node on the same store, that has not heard of what is deployed from now on. */
+async function withDeafNode(
+  { engine, host, access, tenants: { test } }: ServiceFixture,
+  body: (node: Service) => Promise<void>,
+): Promise<void> {
+  const deaf: Engine = {
+    transact: (work) => engine.transact(work),
+    snapshot: (work) => engine.snapshot(work),
+    watch() {
+      const { promise, resolve } = Promise.withResolvers<boolean>();
+      return { changed: promise, cancel: () => resolve(false) };
+    },
+    close: () => engine.close(),
+  };
+  const node = createService(deaf, host, access);
+  await host.yieldTurn();
+  valueOf(await node.data.readLength(test, "order", uuid(1)));
+  try {
+    await body(node);
+  } finally {
+    await node.close();
+  }
+}
+
+/** The length of the snapshot under the handlers of {@link renamed}. */
+async function renamedLength(engine: Engine, tenant: Tenant, id: string) {
+  const compiled = compileSpec(renamed());
+  assert.ok(compiled.ok);
+  const { foldHash } = compiled.spec.aggregateTypes.get("order")!;
+  const stream = streamKey("order", id);
+  const rest = () => undefined;
+  return (await loadSnapshot(engine, tenant.number, stream, foldHash, rest))?.length;
+}
+
+Deno.test("a node that has not heard of a deploy does not take streams off the list", async () => {
+  await withService(async (fixture) => {
+    const { service, engine, tenants: { test } } = fixture;
+    await writeNotes(service, test, uuid(1), 100);
+    await withDeafNode(fixture, async (node) => {
+      const request = { spec: renamed(), force: false, dryRun: false };
+      valueOf(await service.specs.deploySpec(test, request));
+      assert.equal(await service.background.rebuildSnapshots(10), 1, "the type's step");
+      assert.equal(await node.background.rebuildSnapshots(10), 1, "the stream");
+      await drain(service);
+      assert.equal(await renamedLength(engine, test, uuid(1)), 100);
+    });
+  });
+});
+
+Deno.test("a node that has not heard of a deploy keeps no state folded before it", async () => {
+  await withService(async (fixture) => {
+    const { service, engine, tenants: { test } } = fixture;
+    await writeNotes(service, test, uuid(1), 100);
+    await withDeafNode(fixture, async (node) => {
+      const request = { spec: renamed(), force: false, dryRun: false };
+      valueOf(await service.specs.deploySpec(test, request));
+      const read = { aggregateType: "order", id: uuid(1), synchronous: false };
+      valueOf(await node.data.readAggregate(test, read));
+      await drain(service);
+      assert.equal(await renamedLength(engine, test, uuid(1)), 100);
+      await drain(node);
+      assert.equal(await renamedLength(engine, test, uuid(1)), 100);
+    });
+  });
+});
+
+Deno.test("a stream whose events cannot be read does not hold up the others", async () => {
+  await withService(async ({ service, engine, host, tenants: { test } }) => {
+    for (const n of [1, 2]) await writeNotes(service, test, uuid(n), 100);
+    const damaged = keys.segment(test.number, streamKey("order", uuid(1)), 0);
+    await engine.transact((tx) => Promise.resolve(tx.set(damaged, new Uint8Array(100))));
+    const request = { spec: renamed(), force: false, dryRun: false };
+    valueOf(await service.specs.deploySpec(test, request));
+    await drain(service);
+    assert.deepEqual(await snapshotLengths(engine, test, uuid(2)), [100]);
+    const streams = host.lines.map(({ level, fields }) => [level, fields.stream]);
+    assert.deepEqual(streams, [["error", `order:${uuid(1)}`]]);
+  });
+});

@@ -1,0 +1,267 @@
+/** Exports beside writers: the file tells one moment, or there is none. */
+
+import assert from "node:assert/strict";
+import type { WrittenHead } from "../../../src/features/transfer/export_environment.ts";
+import { SEGMENT_LIMITS } from "../../../src/features/transfer/scan_heads.ts";
+import type { StreamKey } from "../../../src/domain/stream_key.ts";
+import type { Tenant } from "../../../src/domain/tenant.ts";
+import type { Engine } from "../../../src/kv/engine.ts";
+import { readHead } from "../../../src/store/streams/streams.ts";
+import { readInstance, tenantOf } from "../../../src/store/access/instances.ts";
+import { copyOfExampleSpec } from "../../support/example_spec.ts";
+import { fakeHost } from "../../support/fake_host.ts";
+import {
+  ACTOR,
+  noteWrite,
+  type ServiceFixture,
+  uuid,
+  valueOf,
+  withService,
+} from "../../support/service_fixture.ts";
+import { withTemporaryEngine } from "../../support/temporary_engine.ts";
+import {
+  exportText,
+  imported,
+  importText,
+  memorySpool,
+  openService,
+} from "../../support/transfer_fixtures.ts";
+import { changeHead } from "../../support/stored_head.ts";
+
+const FIRST = uuid(0);
+const LAST = uuid(99);
+/** Two heads a transaction, so that ten streams take a round of several. */
+const SMALL = { ...SEGMENT_LIMITS, batch: 2, heads: 2 };
+
+/** One event to the first and one to the last stream of the listing, together. */
+async function writePair({ service, tenants }: ServiceFixture, text: string, key?: string) {
+  const events = [{ type: "was_noted", data: { text } }];
+  const targets = [FIRST, LAST].map((id) => ({ aggregateType: "order", id, events }));
+  const idempotency = key === undefined ? undefined : { key, bodyHash: "ab".repeat(32) };
+  const request = { form: "atomic" as const, targets, metadata: { actor: ACTOR } };
+  valueOf(
+    await service.data.writeEvents(tenants.test, { ...request, requestId: "r", idempotency }),
+  );
+}
+
+/** Ten streams, the first and the last of them written in pairs alone. */
+async function fill(fixture: ServiceFixture): Promise<void> {
+  await writePair(fixture, "before");
+  for (let number = 1; number < 9; number++) {
+    const write = noteWrite(uuid(number), "before");
+    valueOf(await fixture.service.data.writeEvents(fixture.tenants.test, write));
+  }
+}
+
+/** Calls `between` each time that a part of a round has been kept. */
+function spoolWith(between: () => Promise<void>) {
+  const spool = memorySpool<WrittenHead>();
+  return {
+    turn: spool.turn,
+    append: async (heads: Parameters<typeof spool.append>[0]) => {
+      await spool.append(heads);
+      await between();
+    },
+  };
+}
+
+/** The lengths of the two streams in a store into which the text is imported. */
+async function importedPair(text: string): Promise<number[]> {
+  return await withTemporaryEngine(async (engine) => {
+    const tenant = await importInto(engine, text);
+    return await lengthsOf(engine, tenant);
+  });
+}
+
+async function importInto(engine: Engine, text: string): Promise<Tenant> {
+  const { instanceId } = imported(await importText(engine, fakeHost(), text));
+  const record = await engine.snapshot((tx) => readInstance(tx, instanceId));
+  return tenantOf(record!, "test");
+}
+
+async function lengthsOf(engine: Engine, tenant: Tenant): Promise<number[]> {
+  const read = (id: string) =>
+    engine.snapshot((tx) => readHead(tx, tenant.number, `order:${id}` as StreamKey));
+  return [(await read(FIRST)).length, (await read(LAST)).length];
+}
+
+/** Ten streams are five parts, so this is within the first three rounds. */
+const PARTS = 15;
+
+/** When the pair is written, by the number of the part that has just been read. */
+const SCHEDULES:
+  readonly (readonly [name: string, isDue: (part: number, at: number) => boolean])[] = [
+    ["after each of the first parts", (part, at) => part <= at],
+    ["once, after one part", (part, at) => part === at],
+  ];
+
+for (const [name, isDue] of SCHEDULES) {
+  Deno.test(`exportEnvironment() never has half of a write over two streams: ${name}`, async () => {
+    for (let at = 1; at <= PARTS; at++) {
+      await withService(async (fixture) => {
+        await fill(fixture);
+        const { engine, host, tenants, service } = fixture;
+        let part = 0;
+        const spool = spoolWith(async () => {
+          if (isDue(++part, at)) await writePair(fixture, `meanwhile ${part}`);
+          // What others write does not matter, but it makes the store's version grow.
+          valueOf(await service.data.writeEvents(tenants.staging, noteWrite(uuid(1), "other")));
+        });
+        const text = await exportText(engine, host, tenants.test, { spool, limits: SMALL });
+        const [first, last] = await importedPair(text);
+        assert.equal(first, last);
+      });
+    }
+  });
+}
+
+Deno.test("exportEnvironment() of streams that memory holds is one moment under endless writes", async () => {
+  await withService(async (fixture) => {
+    await fill(fixture);
+    const { engine, host, tenants } = fixture;
+    let writes = 0;
+    const writing: Engine = {
+      transact: (body) => engine.transact(body),
+      watch: (key) => engine.watch(key),
+      close: () => engine.close(),
+      snapshot: async (body) => {
+        const value = await engine.snapshot(body);
+        await writePair(fixture, `write ${writes}`, `key ${writes++}`);
+        return value;
+      },
+    };
+    const text = await exportText(writing, host, tenants.test);
+    assert.ok(writes > 3);
+    const [first, last] = await importedPair(text);
+    assert.equal(first, last);
+  });
+});
+
+Deno.test("a keyed write that landed after the moment of the file lands anew after the import", async () => {
+  await withService(async (fixture) => {
+    await fill(fixture);
+    await writePair(fixture, "early", "early");
+    const { engine, host, tenants, service } = fixture;
+    let snapshots = 0;
+    const writing: Engine = {
+      transact: (body) => engine.transact(body),
+      watch: (key) => engine.watch(key),
+      close: () => engine.close(),
+      snapshot: async (body) => {
+        const value = await engine.snapshot(body);
+        // The instance, imports left over, the heads: what lands now is later than the file.
+        if (++snapshots === 3) await writePair(fixture, "late", "late");
+        return value;
+      },
+    };
+    const text = await exportText(writing, host, tenants.test);
+    assert.match(text, /"key":"late"/, "its entry is in the file, but not its events");
+    await withTemporaryEngine(async (other) => {
+      const tenant = await importInto(other, text);
+      const opened = openService(other, host, "test");
+      const again = { ...fixture, service: opened.service, tenants: { ...tenants, test: tenant } };
+      await writePair(again, "early", "early");
+      assert.deepEqual(await lengthsOf(other, tenant), [2, 2], "a replay writes nothing");
+      await writePair(again, "late", "late");
+      assert.deepEqual(await lengthsOf(other, tenant), [3, 3], "it lands once");
+      await opened.close();
+    });
+    assert.deepEqual(valueOf(await service.data.readLength(tenants.test, "order", FIRST)), 3);
+  });
+});
+
+Deno.test("exportEnvironment() has streams and specs that came up in the middle of it", async () => {
+  await withService(async (fixture) => {
+    await fill(fixture);
+    const { engine, host, tenants, service } = fixture;
+    let parts = 0;
+    const spool = spoolWith(async () => {
+      if (++parts === 2) await service.data.writeEvents(tenants.test, noteWrite(uuid(0xa0), "new"));
+      if (parts !== 3) return;
+      const spec = copyOfExampleSpec();
+      spec.singletons = ["main", "other"];
+      valueOf(await service.specs.deploySpec(tenants.test, { spec, force: false, dryRun: false }));
+    });
+    const text = await exportText(engine, host, tenants.test, { spool, limits: SMALL });
+    assert.match(text, /\{"record":"current_spec","version":2\}/);
+    await withTemporaryEngine(async (other) => {
+      const tenant = await importInto(other, text);
+      const opened = openService(other, host, "test");
+      const { data, specs } = opened.service;
+      assert.equal(valueOf(await data.readLength(tenant, "order", uuid(0xa0))), 1);
+      assert.equal(valueOf(await data.readLength(tenant, "order", "other")), 0);
+      assert.deepEqual(
+        valueOf(await specs.listSpecs(tenant)).data,
+        valueOf(await service.specs.listSpecs(tenants.test)).data,
+      );
+      await opened.close();
+    });
+  });
+});
+
+Deno.test("exportEnvironment() says so when there is no moment without a write", async () => {
+  await withService(async (fixture) => {
+    await fill(fixture);
+    const { engine, host, tenants } = fixture;
+    const spool = spoolWith(() => writePair(fixture, "always"));
+    await assert.rejects(
+      exportText(engine, host, tenants.test, { spool, limits: SMALL }),
+      /written to in each of \d+ rounds.*stop its writers/,
+    );
+  });
+});
+
+Deno.test("exportEnvironment() gives up when a stream is rewritten under it, and names it", async () => {
+  await withService(async (fixture) => {
+    await fill(fixture);
+    const { engine, host, tenants } = fixture;
+    const stream = `order:${FIRST}` as StreamKey;
+    let isDone = false;
+    const spool = spoolWith(async () => {
+      if (isDone) return;
+      isDone = true;
+      await engine.transact(async (tx) => {
+        const { generation } = await readHead(tx, tenants.test.number, stream);
+        await changeHead(tx, tenants.test.number, stream, { generation: generation + 1 });
+      });
+    });
+    await assert.rejects(
+      exportText(engine, host, tenants.test, { spool, limits: SMALL }),
+      new RegExp(`${stream} was rewritten during the export`),
+    );
+  });
+});
+
+Deno.test("exportEnvironment() finds a damaged chain and makes no file of it", async () => {
+  await withService(async (fixture) => {
+    await fill(fixture);
+    const { engine, host, tenants } = fixture;
+    const stream = `order:${LAST}` as StreamKey;
+    const tip = "00".repeat(32);
+    await engine.transact((tx) => changeHead(tx, tenants.test.number, stream, { tip }));
+    await assert.rejects(
+      exportText(engine, host, tenants.test),
+      new RegExp(`The store is damaged: event 0 of ${stream}`),
+    );
+  });
+});
+
+Deno.test("exportEnvironment() leaves out entries whose day is over, error records and secrets", async () => {
+  await withService(async (fixture) => {
+    const { engine, host, tenants, service, access } = fixture;
+    await writePair(fixture, "old", "old");
+    host.timeMs += 24 * 3_600_000;
+    await writePair(fixture, "new", "new");
+    const problem = { error_type: "internal", message: "m", context: {}, request_id: "r" };
+    const errorId = service.data.recordError(tenants.test, problem);
+    const { key } = valueOf(await access.issueApiKey(tenants.test, "a key", "write"));
+    const text = await exportText(engine, host, tenants.test);
+    const ledger = text.split("\n").filter((line) => line.startsWith('{"record":"ledger"'));
+    assert.deepEqual(ledger.map((line) => JSON.parse(line).key), ["new"]);
+    assert.ok(!text.includes(errorId));
+    assert.ok(!text.includes(key), "an API key's text is in no file");
+    assert.ok(!text.includes('"private_key"'), "signing keys only when asked for");
+    const withKeys = await exportText(engine, host, tenants.test, { withSigningKeys: true });
+    assert.match(withKeys, /"private_key":"[0-9a-f]{64}"/);
+  });
+});

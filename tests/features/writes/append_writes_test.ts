@@ -1,0 +1,188 @@
+/**
+ * Writes that share one transaction see each other's effects in the order of the writes: what one
+ * of them cancels, another does not fire any more.
+ */
+
+import assert from "node:assert/strict";
+import { appendWrites } from "../../../src/features/writes/append_writes.ts";
+import { scheduleCause } from "../../../src/features/work/fire_schedule.ts";
+import { prepareEmission } from "../../../src/features/writes/prepare_write.ts";
+import type { Cause, PreparedWrite } from "../../../src/features/writes/prepared_write.ts";
+import { limits } from "../../../src/domain/limits.ts";
+import type { Emission } from "../../../src/domain/reaction/action.ts";
+import { compileSpec } from "../../../src/domain/spec/compile.ts";
+import { streamKey } from "../../../src/domain/stream_key.ts";
+import type { Engine } from "../../../src/kv/engine.ts";
+import {
+  listSchedules,
+  moveCancelMark,
+  type ScheduleRecord,
+  storeSchedule,
+} from "../../../src/store/reactions/schedules.ts";
+import { setEpoch } from "../../../src/store/streams/audit_cuts.ts";
+import { readHead } from "../../../src/store/streams/streams.ts";
+import {
+  NOTHING_WATCHED,
+  openWatchedTypes,
+  watchTypes,
+} from "../../../src/store/reactions/watched_types.ts";
+import { fakeHost } from "../../support/fake_host.ts";
+import { hourOf, rootOf } from "../../../src/domain/reaction/root.ts";
+import { readRecurring } from "../../../src/store/reactions/roots.ts";
+import { reactiveSpec } from "../../support/reactive_spec.ts";
+import { uuid, valueOf } from "../../support/service_fixture.ts";
+import { withTemporaryEngine } from "../../support/temporary_engine.ts";
+
+const TENANT = 1;
+const host = fakeHost();
+const compiled = compileSpec(reactiveSpec);
+assert.ok(compiled.ok);
+const { spec } = compiled;
+const RULE = { key: streamKey("order", "global"), eventType: "was_called_off" };
+
+function emissionOf(id: string, eventType: string): Emission {
+  return { key: streamKey("order", id), aggregateType: "order", id, eventType, data: {} };
+}
+
+function prepared(emission: Emission, cause?: Cause): PreparedWrite {
+  const stamp = { actor: { type: "user", id: "global" } };
+  const root = rootOf(undefined, emission.key, "000000000000");
+  const request = { emission, stamp, requestId: "r", cause, root };
+  const made = prepareEmission(host, spec, request, { nowMs: host.timeMs, ownWaitMs: 1_000 });
+  assert.ok(made.ok);
+  return made.write;
+}
+
+function recordOf(n: number): ScheduleRecord {
+  return {
+    id: uuid(n),
+    emission: emissionOf(uuid(n), "was_reminded"),
+    cancelOn: [{ ...RULE, mark: 0 }],
+    createdMs: 0,
+    fireAtMs: 0,
+    by: { key: "order:global", eventType: "was_promised", streamId: "000000000000" },
+    requestId: "r",
+    tries: 0,
+    timerMs: 0,
+  };
+}
+
+async function storeAll(engine: Engine, records: readonly ScheduleRecord[]): Promise<void> {
+  await engine.transact((tx) => {
+    for (const record of records) storeSchedule(tx, TENANT, record);
+    watchTypes(tx, TENANT, NOTHING_WATCHED, { cancels: ["order.was_called_off"] });
+    return Promise.resolve();
+  });
+}
+
+function cancelling(): PreparedWrite {
+  return prepared(emissionOf("global", "was_called_off"));
+}
+
+function firing(n: number): PreparedWrite {
+  const record = recordOf(n);
+  return prepared(record.emission, scheduleCause(TENANT, record, host.timeMs));
+}
+
+async function append(engine: Engine, writes: readonly PreparedWrite[]): Promise<boolean[]> {
+  const outcomes = await engine.transact((tx) =>
+    appendWrites(tx, TENANT, writes, openWatchedTypes())
+  );
+  return outcomes.map((outcome) => valueOf(outcome).targets.length > 0);
+}
+
+function lengthOf(engine: Engine, id: string): Promise<number> {
+  const stream = streamKey("order", id);
+  return engine.snapshot((tx) => readHead(tx, TENANT, stream)).then(({ length }) => length);
+}
+
+for (const count of [3, limits.cancelledOneByOneMax + 5]) {
+  const how = count > limits.cancelledOneByOneMax ? "all at once" : "one by one";
+  Deno.test(`what a write cancels ${how} does not fire after it in the same transaction`, async () => {
+    await withTemporaryEngine(async (engine) => {
+      await storeAll(engine, Array.from({ length: count }, (_, n) => recordOf(n)));
+      const writes = [firing(0), cancelling(), firing(1), firing(count - 1)];
+      assert.deepEqual(await append(engine, writes), [true, true, false, false]);
+      const lengths = await Promise.all([0, 1, count - 1].map((n) => lengthOf(engine, uuid(n))));
+      assert.deepEqual(lengths, [1, 0, 0]);
+    });
+  });
+}
+
+Deno.test("one cause has one effect, also when two writes of a transaction have it", async () => {
+  await withTemporaryEngine(async (engine) => {
+    await storeAll(engine, [recordOf(0)]);
+    assert.deepEqual(await append(engine, [firing(0), firing(0)]), [true, false]);
+    assert.equal(await lengthOf(engine, uuid(0)), 1);
+    assert.deepEqual(await append(engine, [firing(0)]), [false]);
+    const left = await engine.snapshot((tx) => listSchedules(tx, TENANT, { limit: 10 }));
+    assert.deepEqual(left, []);
+  });
+});
+
+Deno.test("what a recurring timer fires counts into its hour", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const record: ScheduleRecord = { ...recordOf(0), root: { isRecurring: true } };
+    await storeAll(engine, [record]);
+    const write = prepared(record.emission, scheduleCause(TENANT, record, host.timeMs));
+    assert.deepEqual(await append(engine, [write]), [true]);
+    const count = await engine.snapshot((tx) => readRecurring(tx, TENANT, hourOf(host.timeMs)));
+    assert.equal(count, 1);
+  });
+});
+
+Deno.test("a scheduled event that a mark has cancelled does not fire", async () => {
+  await withTemporaryEngine(async (engine) => {
+    await storeAll(engine, [recordOf(0)]);
+    await engine.transact((tx) => Promise.resolve(moveCancelMark(tx, TENANT, RULE, 1)));
+    assert.deepEqual(await append(engine, [firing(0)]), [false]);
+  });
+});
+
+/** Appends, and has `other` commit between what that reads and its commit; gives its runs. */
+async function appendBeside(
+  engine: Engine,
+  writes: readonly PreparedWrite[],
+  other: () => Promise<void>,
+): Promise<{ runs: number; isReplayed: boolean }> {
+  let runs = 0;
+  const outcomes = await engine.transact(async (tx) => {
+    const appended = await appendWrites(tx, TENANT, writes, openWatchedTypes());
+    if (++runs === 1) await other();
+    return appended;
+  });
+  return { runs, isReplayed: valueOf(outcomes[0]!).replayed };
+}
+
+Deno.test("a write beside which a cut ends the epoch is behind the cut", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const cut = () => engine.transact((tx) => Promise.resolve(setEpoch(tx, TENANT, 1)));
+    const write = prepared(emissionOf("global", "was_paid"));
+    assert.equal((await appendBeside(engine, [write], cut)).runs, 2);
+    const { epoch } = await engine.snapshot((tx) => readHead(tx, TENANT, write.targets[0]!.key));
+    assert.equal(epoch, 1);
+  });
+});
+
+Deno.test("a key that another process records at the same moment, for another stream, is answered from the ledger", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const idempotency = { key: "k-1", bodyHash: "aa".repeat(32) };
+    const write = (id: string) => ({ ...prepared(emissionOf(id, "was_paid")), idempotency });
+    const other = async () => void await append(engine, [write(uuid(1))]);
+    const { runs, isReplayed } = await appendBeside(engine, [write(uuid(2))], other);
+    assert.deepEqual([runs, isReplayed], [2, true]);
+    assert.equal(await lengthOf(engine, uuid(2)), 0);
+  });
+});
+
+Deno.test("a write without reactions, where nothing is watched, stores nothing beside itself", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const keysOf = async () => {
+      const range = { begin: Uint8Array.of(0), end: Uint8Array.of(0xfe) };
+      return (await engine.snapshot((tx) => tx.getRange(range))).length;
+    };
+    await append(engine, [prepared(emissionOf("global", "was_paid"))]);
+    const kept = "its head with the event, its place in the listing, the events of the month";
+    assert.equal(await keysOf(), 3, kept);
+  });
+});

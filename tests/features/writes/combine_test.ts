@@ -1,0 +1,228 @@
+/** Concurrent writes to one stream share a transaction, each with its own answer. */
+
+import assert from "node:assert/strict";
+import { streamKey } from "../../../src/domain/stream_key.ts";
+import { type Engine, EngineUnavailable, type Transaction } from "../../../src/kv/engine.ts";
+import { keys } from "../../../src/store/keys.ts";
+import {
+  ACTOR,
+  firstIndexes,
+  noteWrite,
+  orderWrite,
+  uuid,
+  valueOf,
+  withService,
+} from "../../support/service_fixture.ts";
+import { type HeldEngine, heldEngine } from "../../support/held_engine.ts";
+import { until } from "../../support/two_nodes.ts";
+
+/** Counts the transactions that pass through; with `isAlone` to an engine that nobody else has. */
+function counting(isAlone = false): { wrap: (engine: Engine) => Engine; count: number } {
+  const counter = {
+    count: 0,
+    wrap: (engine: Engine): Engine => ({
+      transact(body) {
+        counter.count++;
+        return engine.transact(body);
+      },
+      snapshot: (body) => engine.snapshot(body),
+      ...(isAlone && { durableVersion: () => undefined }),
+      watch: (key) => engine.watch(key),
+      close: () => engine.close(),
+    }),
+  };
+  return counter;
+}
+
+Deno.test("two hundred writes at once to one stream take a few transactions", async () => {
+  const counter = counting();
+  await withService(async ({ service, tenants: { test } }) => {
+    counter.count = 0;
+    const writes = Array.from({ length: 200 }, (_, n) => noteWrite(uuid(1), `n${n}`));
+    const outcomes = await Promise.all(writes.map((w) => service.data.writeEvents(test, w)));
+    assert.equal(new Set(outcomes.flatMap((outcome) => firstIndexes(valueOf(outcome)))).size, 200);
+    assert.ok(counter.count <= 3, `${counter.count} transactions`);
+  }, { wrap: counter.wrap });
+});
+
+Deno.test("a refused write among combined ones leaves no trace and hinders nobody", async () => {
+  await withService(async ({ service, tenants: { test } }) => {
+    const outcomes = await Promise.all(Array.from({ length: 50 }, (_, n) => {
+      const guard = n % 2 === 0 ? {} : { previous_length: 1_000 };
+      const metadata = { actor: ACTOR, ...guard };
+      return service.data.writeEvents(test, noteWrite(uuid(1), `n${n}`, { metadata }));
+    }));
+    assert.equal(outcomes.filter(({ ok }) => ok).length, 25);
+    assert.equal(valueOf(await service.data.readLength(test, "order", uuid(1))), 25);
+  });
+});
+
+Deno.test("writes to many streams that arrive together share transactions of sixty-four streams", async () => {
+  const counter = counting();
+  await withService(async ({ service, tenants: { test } }) => {
+    counter.count = 0;
+    const writes = Array.from({ length: 160 }, (_, n) => noteWrite(uuid(n), `n${n}`));
+    const outcomes = await Promise.all(writes.map((w) => service.data.writeEvents(test, w)));
+    outcomes.forEach(valueOf);
+    assert.equal(counter.count, 3);
+  }, { wrap: counter.wrap });
+});
+
+Deno.test("writers who wait for their answers, in two halves, come together where nobody else writes", async () => {
+  const counter = counting(true);
+  await withService(async ({ service, tenants: { test } }) => {
+    async function keepWriting(id: number): Promise<void> {
+      for (let n = 0; n < 30; n++) {
+        valueOf(await service.data.writeEvents(test, noteWrite(uuid(id), `n${n}`)));
+        // The way to the client and back.
+        for (let turn = 0; turn < 3; turn++) await new Promise((done) => setImmediate(done));
+      }
+    }
+    counter.count = 0;
+    const first = Array.from({ length: 8 }, (_, n) => keepWriting(n));
+    while (counter.count === 0) await new Promise((done) => setImmediate(done));
+    const second = Array.from({ length: 8 }, (_, n) => keepWriting(8 + n));
+    await Promise.all([...first, ...second]);
+    // Apart, each half makes thirty of its own.
+    assert.ok(counter.count < 45, `${counter.count} transactions`);
+  }, { wrap: counter.wrap });
+});
+
+Deno.test("writes of one environment that wait for a transaction of another are written after it", async () => {
+  let held: HeldEngine | undefined;
+  const wrap = (engine: Engine): Engine => {
+    held = heldEngine(engine);
+    return { ...held, durableVersion: () => undefined };
+  };
+  await withService(async ({ service, tenants: { test, staging } }) => {
+    // Two writers at once, so that the next commit is worth waiting for.
+    await Promise.all([1, 2].map((n) => service.data.writeEvents(test, noteWrite(uuid(n), "a"))));
+    const commit = held!.hold();
+    const first = service.data.writeEvents(test, noteWrite(uuid(1), "b"));
+    await commit.reached;
+    let isWritten = false;
+    const other = service.data.writeEvents(staging, noteWrite(uuid(1), "c"));
+    other.then(() => isWritten = true);
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setTimeout(resolve, 1));
+    assert.equal(isWritten, false);
+    commit.release();
+    valueOf(await first);
+    valueOf(await other);
+  }, { wrap });
+});
+
+Deno.test("writes to one stream land in the order they came, however many groups it takes", async () => {
+  await withService(async ({ service, tenants: { test } }) => {
+    const writes = Array.from({ length: 1_200 }, (_, n) => noteWrite(uuid(n % 2), `n${n}`));
+    const outcomes = await Promise.all(writes.map((w) => service.data.writeEvents(test, w)));
+    const places = outcomes.flatMap((outcome) => firstIndexes(valueOf(outcome)));
+    assert.deepEqual(places, writes.map((_, n) => Math.floor(n / 2)));
+  });
+});
+
+Deno.test("a small write does not overtake a large one that has no room beside those before it", async () => {
+  await withService(async ({ service, tenants: { test } }) => {
+    const note = { type: "was_noted", data: { text: "x".repeat(1_000) } };
+    const batch = () => orderWrite(uuid(1), Array.from({ length: 1_500 }, () => note));
+    // The first two have more bytes than one transaction takes.
+    const writes = [batch(), batch(), noteWrite(uuid(1), "last")];
+    const outcomes = await Promise.all(writes.map((w) => service.data.writeEvents(test, w)));
+    const places = outcomes.flatMap((outcome) => firstIndexes(valueOf(outcome)));
+    assert.deepEqual(places, [0, 1_500, 3_000]);
+  });
+});
+
+Deno.test("writes that wait behind a failed transaction are done all the same", async () => {
+  let failures = 0;
+  const wrap = (engine: Engine): Engine => ({
+    transact: (body) => failures-- > 0 ? Promise.reject(new Error("lost")) : engine.transact(body),
+    snapshot: (body) => engine.snapshot(body),
+    watch: (key) => engine.watch(key),
+    close: () => engine.close(),
+  });
+  await withService(async ({ service, host, tenants: { test } }) => {
+    failures = 1;
+    const first = service.data.writeEvents(test, noteWrite(uuid(1), "first"));
+    const refused = assert.rejects(first, /lost/);
+    while (failures > 0) await host.yieldTurn();
+    const rest = Array.from(
+      { length: 4 },
+      (_, n) => service.data.writeEvents(test, noteWrite(uuid(1), `n${n}`)),
+    );
+    await refused;
+    for (const outcome of await Promise.all(rest)) valueOf(outcome);
+    assert.equal(valueOf(await service.data.readLength(test, "order", uuid(1))), 4);
+  }, { wrap });
+});
+
+/** Fails whatever reads `broken` inside a transaction. */
+function breaking(engine: Engine, broken: Uint8Array): Engine {
+  function guard(tx: Transaction): Transaction {
+    return {
+      get: (key) => key.toHex() === broken.toHex() ? Promise.reject(new Error("bad")) : tx.get(key),
+      getRange: (range, options) => tx.getRange(range, options),
+      readVersion: () => tx.readVersion(),
+      unguarded: tx.unguarded,
+      set: (key, value) => tx.set(key, value),
+      clear: (key) => tx.clear(key),
+      clearRange: (range) => tx.clearRange(range),
+      add: (key, delta) => tx.add(key, delta),
+      setStamped: (prefix, suffix, value) => tx.setStamped(prefix, suffix, value),
+    };
+  }
+  return {
+    transact: (body) => engine.transact((tx) => body(guard(tx))),
+    snapshot: (body) => engine.snapshot(body),
+    watch: (key) => engine.watch(key),
+    close: () => engine.close(),
+  };
+}
+
+Deno.test("a fault of one stream fails its own writes and nobody else's", async () => {
+  const broken = keys.head(3, streamKey("order", uuid(1)));
+  await withService(async ({ service, tenants: { test } }) => {
+    assert.equal(test.number, 3);
+    const writes = Array.from({ length: 6 }, (_, n) => noteWrite(uuid(n % 3), `n${n}`));
+    const settled = await Promise.allSettled(
+      writes.map((w) => service.data.writeEvents(test, w)),
+    );
+    const failed = settled.map(({ status }) => status === "rejected");
+    assert.deepEqual(failed, [false, true, false, false, true, false]);
+    for (const n of [0, 2]) {
+      assert.equal(valueOf(await service.data.readLength(test, "order", uuid(n))), 2);
+    }
+  }, { wrap: (engine) => breaking(engine, broken) });
+});
+
+Deno.test("writes that wait behind an outage hear of it with those before them", async () => {
+  const away = Promise.withResolvers<never>();
+  let isAway = false;
+  let transactions = 0;
+  const wrap = (engine: Engine): Engine => ({
+    transact(body) {
+      transactions++;
+      return isAway ? away.promise : engine.transact(body);
+    },
+    snapshot: (body) => engine.snapshot(body),
+    watch: (key) => engine.watch(key),
+    close: () => engine.close(),
+  });
+  await withService(async ({ service, tenants: { test } }) => {
+    const write = (n: number) => service.data.writeEvents(test, noteWrite(uuid(1), `n${n}`));
+    isAway = true;
+    transactions = 0;
+    const first = write(1);
+    await until(() => transactions === 1, "the first group");
+    const behind = [write(2), write(3)];
+    const other = service.data.writeEvents(test, noteWrite(uuid(2), "elsewhere"));
+    await until(() => transactions === 2, "the group of the other stream");
+    away.reject(new EngineUnavailable("away"));
+    for (const outcome of [first, ...behind, other]) {
+      await assert.rejects(outcome, EngineUnavailable);
+    }
+    assert.equal(transactions, 2, "nobody has asked the store again");
+    isAway = false;
+    valueOf(await write(4));
+    assert.equal(valueOf(await service.data.readLength(test, "order", uuid(1))), 1);
+  }, { wrap });
+});

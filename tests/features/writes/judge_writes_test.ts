@@ -1,0 +1,247 @@
+/**
+ * A module that is a handler runs at write time on the current state, and its `error` object
+ * refuses the write with 422. Whatever races, each stored event was accepted on the state that it
+ * follows. See docs/reference/modules.md.
+ */
+
+import assert from "node:assert/strict";
+import type { Engine } from "../../../src/kv/engine.ts";
+import { createService } from "../../../src/features/service.ts";
+import { type Fault, faultyEngine } from "../../support/faulty_engine.ts";
+import { refusalOf, valueOf } from "../../support/service_fixture.ts";
+import {
+  digest,
+  LOOPS,
+  misbehaving,
+  type ModuleWorld,
+  moduleWorld,
+  seats,
+  showWrite,
+  TRAPS,
+  withModules,
+} from "../../support/wasm/module_world.ts";
+
+const SEATS = { was_booked: { wasm: "seats" } };
+const SOLD_OUT = {
+  type: "sold_out",
+  message: "All seats are taken",
+  code: "S1",
+  context: { seats: 3 },
+};
+
+async function withSeats(body: (world: ModuleWorld) => Promise<void>): Promise<void> {
+  await withModules({ seats: await seats() }, SEATS, body);
+}
+
+async function lengthOf({ service, tenant }: ModuleWorld, id: string): Promise<number> {
+  return valueOf(await service.data.readLength(tenant, "show", id));
+}
+
+Deno.test("a handler's error refuses the write with its own object, and nothing is written", async () => {
+  await withSeats(async (world) => {
+    for (let seat = 0; seat < 3; seat++) valueOf(await world.write("a", ["was_booked"]));
+    const refusal = refusalOf(await world.write("a", ["was_booked"]));
+    assert.deepEqual(refusal, { kind: "handler_error", error: SOLD_OUT });
+    assert.equal(await lengthOf(world, "a"), 3);
+    assert.deepEqual(await world.stateOf("a"), { n: "aaa" });
+    assert.deepEqual(await world.stateOf("a", true), { n: "aaa" });
+  });
+});
+
+Deno.test("of forty writes at once to one aggregate just as many are taken as its handler allows", async () => {
+  await withSeats(async (world) => {
+    const writes = Array.from({ length: 40 }, () => world.write("a", ["was_booked"]));
+    const outcomes = await Promise.all(writes);
+    assert.equal(outcomes.filter(({ ok }) => ok).length, 3);
+    for (const outcome of outcomes) {
+      if (!outcome.ok) {
+        assert.deepEqual(outcome.refusal, { kind: "handler_error", error: SOLD_OUT });
+      }
+    }
+    assert.equal(await lengthOf(world, "a"), 3);
+  });
+});
+
+Deno.test("one refused event of a batch refuses all of it, and says which it was", async () => {
+  await withSeats(async (world) => {
+    const types = Array.from({ length: 5 }, () => "was_booked");
+    const refusal = refusalOf(await world.write("a", types));
+    assert.deepEqual(refusal, { kind: "handler_error", error: SOLD_OUT, eventIndex: 3 });
+    assert.equal(await lengthOf(world, "a"), 0);
+    valueOf(await world.write("a", types.slice(0, 3)));
+    assert.deepEqual(await world.stateOf("a"), { n: "aaa" });
+  });
+});
+
+Deno.test("an atomic write is judged on each of its aggregates, and written to all or none", async () => {
+  await withSeats(async (world) => {
+    const { service, tenant } = world;
+    valueOf(await world.write("b", ["was_booked", "was_booked"]));
+    const both = ["a", "b"].flatMap((id) => showWrite(id, ["was_booked", "was_booked"]).targets);
+    const atomic = { ...showWrite("a", ["was_booked"]), form: "atomic" as const, targets: both };
+    const refusal = refusalOf(await service.data.writeEvents(tenant, atomic));
+    const place = { targetIndex: 1, eventIndex: 1 };
+    assert.deepEqual(refusal, { kind: "handler_error", error: SOLD_OUT, ...place });
+    assert.deepEqual([await lengthOf(world, "a"), await lengthOf(world, "b")], [0, 2]);
+    const one = ["a", "b"].flatMap((id) => showWrite(id, ["was_booked"]).targets);
+    valueOf(await service.data.writeEvents(tenant, { ...atomic, targets: one }));
+    assert.deepEqual([await lengthOf(world, "a"), await lengthOf(world, "b")], [1, 3]);
+  });
+});
+
+Deno.test("atomic writes and single ones to the same aggregates all come to an answer", async () => {
+  await withSeats(async ({ service, tenant, write, stateOf }) => {
+    const atomic = (ids: string[]) => ({
+      ...showWrite("a", ["was_booked"]),
+      form: "atomic" as const,
+      targets: ids.flatMap((id) => showWrite(id, ["was_booked"]).targets),
+    });
+    const outcomes = await Promise.all(
+      Array.from({ length: 24 }, (_, index) => {
+        if (index % 3 === 0) return service.data.writeEvents(tenant, atomic(["a", "b"]));
+        if (index % 3 === 1) return service.data.writeEvents(tenant, atomic(["b", "a"]));
+        return write("a", ["was_booked"]);
+      }),
+    );
+    const kinds = new Set(outcomes.map((each) => each.ok ? "ok" : each.refusal.kind));
+    assert.deepEqual([...kinds].sort(), ["handler_error", "ok"]);
+    assert.deepEqual(await stateOf("a", true), { n: "aaa" });
+  });
+});
+
+Deno.test("a conflict is told before what a handler says", async () => {
+  await withSeats(async ({ write }) => {
+    valueOf(await write("a", ["was_booked", "was_booked", "was_booked"]));
+    const guarded = { metadata: { actor: { type: "user", id: "global" }, previous_length: 1 } };
+    const refusal = refusalOf(await write("a", ["was_booked"], guarded));
+    assert.deepEqual(refusal, { kind: "occ_conflict", length: 3, expected: 1 });
+  });
+});
+
+Deno.test("a recorded key is answered again where its handler would refuse by now", async () => {
+  await withSeats(async (world) => {
+    const idempotency = { key: "one", bodyHash: "ab".repeat(32) };
+    const first = valueOf(await world.write("a", ["was_booked"], { idempotency }));
+    valueOf(await world.write("a", ["was_booked", "was_booked"]));
+    const again = valueOf(await world.write("a", ["was_booked"], { idempotency }));
+    assert.deepEqual(again.targets, first.targets);
+    assert.equal(again.replayed, true);
+    assert.equal(await lengthOf(world, "a"), 3);
+  });
+});
+
+Deno.test("a module that does not do what it must refuses the write, each failure by its kind", async () => {
+  const blobs = {
+    traps: await misbehaving(TRAPS),
+    loops: await misbehaving(LOOPS),
+    lies: await misbehaving("(i64.const 0)"),
+  };
+  const events = {
+    was_trapped: { wasm: "traps" },
+    was_looped: { wasm: { blob_name: "loops", timeout_ms: 20 } },
+    was_lied: { wasm: "lies" },
+  };
+  await withModules(blobs, events, async (world) => {
+    for (
+      const [type, kind] of [
+        ["was_trapped", "wasm_trap"],
+        ["was_looped", "wasm_timeout"],
+        ["was_lied", "invalid_output"],
+      ] as const
+    ) {
+      const refusal = refusalOf(await world.write("a", [type]));
+      assert(refusal.kind === "module_failed");
+      assert.equal(refusal.failure, kind);
+      const { event_key, event_type, version } = refusal.context;
+      assert.deepEqual([event_key, event_type, version], ["show:a", type, 1]);
+    }
+    assert.equal(await lengthOf(world, "a"), 0);
+  });
+});
+
+Deno.test("events of a type beside those of modules are folded in between, in their order", async () => {
+  const events = {
+    was_digested: { wasm: "digest" },
+    was_marked: { set: { target: "mark", value: "$.type" } },
+    was_ignored: [],
+  };
+  await withModules({ digest: await digest() }, events, async (world) => {
+    const types = ["was_digested", "was_marked", "was_ignored", "was_digested", "was_marked"];
+    valueOf(await world.write("a", types));
+    for (const type of types) valueOf(await world.write("b", [type]));
+    const one = await world.stateOf("a") as { mark: string; digest: string };
+    assert.equal(one.mark, "was_marked");
+    // The module gives a new state, so what was marked before is gone, and then marked again.
+    assert.deepEqual(Object.keys(one), ["digest", "mark"]);
+    assert.deepEqual(await world.stateOf("a", true), one);
+    // Another key is in each event of the other, so the digest differs.
+    assert.notEqual((await world.stateOf("b") as typeof one).digest, one.digest);
+  });
+});
+
+for (const kind of ["lose_reply", "unavailable"] as const) {
+  for (const landed of [false, true]) {
+    Deno.test(`a judged write lands at most once (${kind}, landed: ${landed})`, async () => {
+      let fault: Fault | undefined;
+      function wrap(engine: Engine): Engine {
+        return faultyEngine(engine, () => {
+          const now = fault;
+          fault = undefined;
+          return now;
+        });
+      }
+      await withModules({ seats: await seats() }, SEATS, async (world) => {
+        fault = { kind, landed };
+        const isHeard = await world.write("a", ["was_booked"]).then(valueOf).then(
+          () => true,
+          () => false,
+        );
+        assert.equal(isHeard, kind === "lose_reply");
+        const landedOnce = isHeard || landed ? 1 : 0;
+        assert.equal(await lengthOf(world, "a"), landedOnce);
+        valueOf(await world.write("a", ["was_booked"]));
+        assert.deepEqual(await world.stateOf("a"), { n: "a".repeat(landedOnce + 1) });
+        assert.deepEqual(await world.stateOf("a", true), { n: "a".repeat(landedOnce + 1) });
+      }, { wrap });
+    });
+  }
+}
+
+Deno.test("who was refused because of a write that then failed is judged again", async () => {
+  let fault: Fault | undefined;
+  function wrap(engine: Engine): Engine {
+    return faultyEngine(engine, () => {
+      const now = fault;
+      fault = undefined;
+      return now;
+    });
+  }
+  await withModules({ seats: await seats() }, SEATS, async (world) => {
+    valueOf(await world.write("a", ["was_booked", "was_booked"]));
+    fault = { kind: "unavailable", landed: false };
+    const both = [world.write("a", ["was_booked"]), world.write("a", ["was_booked"])];
+    const [first, second] = await Promise.allSettled(both);
+    assert.equal(first!.status, "rejected");
+    assert(second!.status === "fulfilled");
+    valueOf(second!.value);
+    assert.deepEqual(await world.stateOf("a", true), { n: "aaa" });
+  }, { wrap });
+});
+
+Deno.test("two nodes that write to one aggregate at once take no more than its handler allows", async () => {
+  await withSeats(async (world) => {
+    const other = createService(world.engine, world.host, world.access);
+    const second = moduleWorld(other, world);
+    try {
+      const outcomes = await Promise.all(
+        Array.from({ length: 20 }, (_, index) => {
+          return (index % 2 === 0 ? world : second).write("a", ["was_booked"]);
+        }),
+      );
+      assert.equal(outcomes.filter(({ ok }) => ok).length, 3);
+      assert.deepEqual(await second.stateOf("a", true), { n: "aaa" });
+    } finally {
+      await other.close();
+    }
+  });
+});

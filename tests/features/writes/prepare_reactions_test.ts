@@ -1,0 +1,95 @@
+/** What a write may set off is bounded by what one transaction takes, whatever its keys are. */
+
+import assert from "node:assert/strict";
+import type { JsonObject } from "../../../src/domain/json.ts";
+import { limits } from "../../../src/domain/limits.ts";
+import { reactiveSpec, setOffAll } from "../../support/reactive_spec.ts";
+import { uuid, valueOf, withService } from "../../support/service_fixture.ts";
+
+const LONG = "a".repeat(64);
+
+/** An event that implies one, in streams with the longest keys there are, shown to sagas too. */
+function longSpec(): JsonObject {
+  const plain = { schema: true, handler: [] };
+  const emit = { aggregate_type: LONG, id: "$.id", event_type: "was_noted" };
+  return {
+    aggregate_types: {
+      [LONG]: {
+        events: { was_placed: { ...plain, implications: [{ emit }] }, was_noted: plain },
+      },
+    },
+    agent_types: ["user"],
+    modules: {
+      sagas: {
+        one: {
+          trigger: { aggregate_type: LONG, event_type: "was_placed", condition: { eq: [1, 2] } },
+          steps: [{ name: "s", emit }],
+        },
+      },
+    },
+  };
+}
+
+/** Writes batches of more and more events until one is refused; gives the largest accepted. */
+async function largestBatch(
+  sizes: readonly number[],
+  write: (size: number) => Promise<{ readonly ok: boolean; readonly kind?: string }>,
+): Promise<number> {
+  let largest = 0;
+  for (const size of sizes) {
+    const { ok, kind } = await write(size);
+    if (ok) largest = size;
+    else assert.equal(kind, "payload_too_large");
+  }
+  return largest;
+}
+
+Deno.test("whatever is not refused fits one transaction, with the longest keys and sagas", async () => {
+  await withService(async ({ service, tenants: { test } }) => {
+    const id = `${uuid(1)}:aaaaaaaaaa`;
+    const largest = await largestBatch([4_000, 6_000, 8_000, 10_000], async (size) => {
+      const events = Array.from({ length: size }, () => ({ type: "was_placed", data: {} }));
+      const request = setOffAll(id, events);
+      const targets = [{ ...request.targets[0]!, aggregateType: LONG }];
+      const outcome = await service.data.writeEvents(test, { ...request, targets });
+      return outcome.ok ? { ok: true } : { ok: false, kind: outcome.refusal.kind };
+    });
+    assert.ok(largest >= 4_000);
+    const length = valueOf(await service.data.readLength(test, LONG, id));
+    assert.ok(length >= 2 * largest, "all of them were implied");
+  }, { spec: longSpec() });
+});
+
+Deno.test("a batch of 10,000 small events may imply one event each", async () => {
+  await withService(async ({ service, tenants: { test } }) => {
+    const events = Array.from({ length: 10_000 }, () => ({ type: "was_placed", data: {} }));
+    const written = valueOf(await service.data.writeEvents(test, setOffAll("global", events)));
+    assert.equal(written.impliedCount, limits.implicationActionsMax);
+    assert.equal(valueOf(await service.data.readLength(test, "ledger", "global")), 10_000);
+  }, { spec: reactiveSpec });
+});
+
+Deno.test("as many scheduled events as are not refused fit one transaction", async () => {
+  await withService(async ({ service, tenants: { test } }) => {
+    const largest = await largestBatch([2_000, 4_000, 6_000, 8_000], async (size) => {
+      const events = Array.from({ length: size }, () => ({ type: "was_promised", data: {} }));
+      const outcome = await service.data.writeEvents(test, setOffAll(uuid(1), events));
+      return outcome.ok ? { ok: true } : { ok: false, kind: outcome.refusal.kind };
+    });
+    assert.ok(largest >= 2_000);
+  }, { spec: reactiveSpec });
+});
+
+Deno.test("scheduled events of one write have ids of their own that are neighbours in the store", async () => {
+  await withService(async ({ service, tenants: { test } }) => {
+    const events = Array.from({ length: 100 }, () => ({ type: "was_promised", data: {} }));
+    for (const id of [uuid(1), uuid(2)]) {
+      valueOf(await service.data.writeEvents(test, setOffAll(id, events)));
+    }
+    const page = valueOf(await service.data.listScheduled(test, { limit: 200 }));
+    const ids = page.data.map(({ scheduled_id }) => scheduled_id);
+    assert.equal(new Set(ids).size, 200);
+    assert.equal(new Set(ids.map((id) => id.slice(0, 13))).size, 2);
+    for (const id of ids) assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab]/);
+  }, { spec: reactiveSpec });
+});

@@ -1,0 +1,91 @@
+/** Which transactions are committed together: owners take turns, and large ones go alone. */
+
+import assert from "node:assert/strict";
+import * as fc from "fast-check";
+import {
+  GROUP_ROWS_MAX,
+  GROUP_TRANSACTIONS_MAX,
+  openGroupChooser,
+  type Queued,
+} from "../../../src/kv/sqlite/commit_group.ts";
+
+const LARGE = GROUP_ROWS_MAX + 1;
+
+/** Rows of a transaction of owner 1, or rows and owner. */
+type Given = number | readonly [rows: number, owner: number];
+
+function queued(given: Given): Queued {
+  const [rows, owner] = typeof given === "number" ? [given, 1] : given;
+  return { rows, owner };
+}
+
+/** The rows of the groups in which these are committed, where nothing arrives meanwhile. */
+function groupsOf(given: readonly Given[]): number[][] {
+  const chooser = openGroupChooser();
+  const queue = given.map(queued);
+  const groups: number[][] = [];
+  while (queue.length > 0) groups.push(chooser.take(queue).map(({ rows }) => rows));
+  return groups;
+}
+
+const CASES: readonly (readonly [string, readonly Given[], number[][]])[] = [
+  ["a single small one goes at once", [3], [[3]]],
+  ["a single large one goes alone", [LARGE], [[LARGE]]],
+  ["what fits together goes together", [1, [2, 2], 3], [[1, 2, 3]]],
+  ["a group is full at its last row", [1_960, 40, 40], [[1_960, 40], [40]]],
+  ["those of one owner keep their order", [1_500, 600, 2], [[1_500], [600, 2]]],
+  [
+    "owners take turns: the second one does not wait for the queue of the first",
+    [1_000, 900, 800, 700, [30, 2], [20, 2]],
+    [[1_000, 30, 900, 20], [800, 700]],
+  ],
+  [
+    "an owner whose next one does not fit lets the others go on",
+    [1_000, 1_500, [10, 2], [20, 2], [30, 2]],
+    [[1_000, 10, 20, 30], [1_500]],
+  ],
+  ["all others go before a large one", [LARGE, 1, [2, 2]], [[1, 2], [LARGE]]],
+  ["large ones go one at a time", [LARGE, LARGE + 1], [[LARGE], [LARGE + 1]]],
+  [
+    "a large one has its turn after each group of others",
+    [1_500, LARGE, 1_400, LARGE + 1, 1_300],
+    [[1_500], [LARGE], [1_400], [LARGE + 1], [1_300]],
+  ],
+];
+
+for (const [name, given, expected] of CASES) {
+  Deno.test(`commit groups: ${name}`, () => {
+    assert.deepEqual(groupsOf(given), expected);
+  });
+}
+
+Deno.test("commit groups: an owner waits for one group and one large transaction, however much others queue", () => {
+  const chooser = openGroupChooser();
+  const queue = [LARGE, 1_000, LARGE].map(queued);
+  for (let round = 0; round < 50; round++) {
+    const other = queued([1, 2]);
+    queue.push(...[LARGE, 1_900, 1_900].map(queued), other);
+    const groups = [chooser.take(queue), chooser.take(queue)];
+    assert.ok(groups.flat().includes(other));
+    assert.equal(groups.flat().filter(({ rows }) => rows === LARGE).length, 1);
+  }
+});
+
+Deno.test("commit groups: a group has no more transactions than its stamps can count", () => {
+  const given = Array.from({ length: GROUP_TRANSACTIONS_MAX + 1 }, () => 0);
+  assert.deepEqual(groupsOf(given).map(({ length }) => length), [GROUP_TRANSACTIONS_MAX, 1]);
+});
+
+Deno.test("commit groups: each transaction is taken once, within the limit or alone", () => {
+  const rows = fc.oneof(fc.nat(50), fc.nat(GROUP_ROWS_MAX), fc.integer({ min: 2_001, max: 9_000 }));
+  const given = fc.array(fc.tuple(rows, fc.nat(4)), { maxLength: 60 });
+  fc.assert(fc.property(given, (given) => {
+    const groups = groupsOf(given);
+    const all = given.map(([rows]) => rows);
+    assert.deepEqual(groups.flat().toSorted((a, b) => a - b), all.toSorted((a, b) => a - b));
+    for (const group of groups) {
+      const sum = group.reduce((total, one) => total + one, 0);
+      assert.ok(group.length > 0 && (group.length === 1 || sum <= GROUP_ROWS_MAX));
+    }
+  }));
+});

@@ -1,0 +1,160 @@
+/** Stores of earlier formats, opened by the engine: what they hold, and what is refused. */
+
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { DatabaseSync } from "node:sqlite";
+import { crc32 } from "node:zlib";
+import type { Bytes } from "../../../src/kv/engine.ts";
+import { checkSqliteFile } from "../../../src/kv/sqlite/row_checksum.ts";
+import { openSqliteEngine } from "../../../src/kv/sqlite/engine.ts";
+
+const KILLED = new URL("../../golden/stores/format_4_killed/", import.meta.url);
+const EVERYTHING = { begin: new Uint8Array(), end: Uint8Array.of(0xfe) };
+
+async function withKilled(body: (folder: string, path: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "daybook_upgrade_" });
+  try {
+    for await (const { name } of Deno.readDir(KILLED)) {
+      const packed = await Deno.open(new URL(name, KILLED));
+      const unpacked = packed.readable.pipeThrough(new DecompressionStream("gzip"));
+      await Deno.writeFile(`${folder}/${name.replace(/\.gz$/, "")}`, unpacked);
+    }
+    await body(folder, `${folder}/daybook.sqlite`);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+async function countPairs(path: string): Promise<number> {
+  const engine = openSqliteEngine({ path });
+  try {
+    return (await engine.snapshot((tx) => tx.getRange(EVERYTHING))).length;
+  } finally {
+    await engine.close();
+  }
+}
+
+Deno.test("what a build before left in a redo log without a name goes into the store, once", async () => {
+  await withKilled(async (_folder, path) => {
+    const whole = await countPairs(path);
+    assert.equal(await countPairs(path), whole);
+    await withKilled(async (_other, without) => {
+      Deno.truncateSync(`${without}-redo1`, 0);
+      assert.ok(await countPairs(without) < whole, "the log held something");
+    });
+  });
+});
+
+Deno.test("a redo log without its store is refused, and nothing changes", async () => {
+  await withKilled(async (_folder, path) => {
+    Deno.removeSync(`${path}-wal`);
+    const before = Deno.readFileSync(`${path}-redo1`);
+    for (let attempt = 0; attempt < 2; attempt++) {
+      await assert.rejects(countPairs(path), /There is no store in .* belongs to one/);
+      assert.deepEqual(Deno.readFileSync(`${path}-redo1`), before);
+    }
+  });
+});
+
+/** What one commit did, as the earlier form of the redo log has it. */
+interface OldRecord {
+  readonly version: number;
+  readonly cleared?: readonly string[];
+  readonly pairs?: readonly string[];
+}
+
+function bytes(text: string): Bytes {
+  return new TextEncoder().encode(text);
+}
+
+/**
+ * Little-endian: length of the rest, 4; CRC-32 of version and rest, 4; version, 8; and the rest:
+ * number of cleared keys, 4; each behind its length, 2; pairs behind their lengths, 2 and 4.
+ */
+function encodeOld({ version, cleared = [], pairs = [] }: OldRecord): Buffer {
+  const number = (size: number, value: number) => {
+    const buffer = Buffer.alloc(size);
+    buffer.writeUIntLE(value, 0, Math.min(size, 6));
+    return buffer;
+  };
+  const rest = [number(4, cleared.length)];
+  for (const key of cleared) rest.push(number(2, key.length), Buffer.from(key));
+  for (let at = 0; at < pairs.length; at += 2) {
+    const [key, value] = [pairs[at]!, pairs[at + 1]!];
+    rest.push(number(2, key.length), number(4, value.length), Buffer.from(key + value));
+  }
+  const checked = Buffer.concat([number(8, version), ...rest]);
+  return Buffer.concat([number(4, checked.length - 8), number(4, crc32(checked)), checked]);
+}
+
+/** A store of format 4 at version 2, which has a and b, beside the files of its redo log. */
+async function withOldStore(
+  logs: readonly Uint8Array[],
+  body: (path: string) => Promise<void>,
+): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "daybook_upgrade_" });
+  try {
+    const path = `${folder}/daybook.sqlite`;
+    const engine = openSqliteEngine({ path });
+    for (const key of ["a", "b"]) {
+      await engine.transact((tx) => Promise.resolve(tx.set(bytes(key), bytes("old"))));
+    }
+    await engine.close();
+    const db = new DatabaseSync(path);
+    db.exec("ALTER TABLE store DROP COLUMN redo; UPDATE store SET format = 4");
+    db.close();
+    for (const [index, log] of logs.entries()) Deno.writeFileSync(`${path}-redo${index + 1}`, log);
+    await body(path);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** All pairs, and how many commits it has. */
+async function openOld(path: string): Promise<[pairs: string, version: number | undefined]> {
+  const engine = openSqliteEngine({ path });
+  try {
+    const pairs = await engine.snapshot((tx) => tx.getRange(EVERYTHING));
+    const text = (part: Bytes) => new TextDecoder().decode(part);
+    const all = pairs.map(({ key, value }) => `${text(key)}=${text(value)}`).join(" ");
+    return [all, engine.durableVersion!()];
+  } finally {
+    await engine.close();
+    assert.deepEqual(checkSqliteFile(path), []);
+  }
+}
+
+const THIRD = encodeOld({ version: 3, cleared: ["a"], pairs: ["b", "new", "c", ""] });
+const FOURTH = encodeOld({ version: 4, cleared: ["b"], pairs: ["d", "newer"] });
+
+Deno.test("each commit of a log without a name is done as it was, whichever file has it", async () => {
+  const known = encodeOld({ version: 2, cleared: ["b"] });
+  for (const logs of [[THIRD, FOURTH], [FOURTH, THIRD], [Buffer.concat([known, THIRD, FOURTH])]]) {
+    await withOldStore(logs, async (path) => {
+      assert.deepEqual(await openOld(path), ["c= d=newer", 4]);
+      assert.deepEqual(await openOld(path), ["c= d=newer", 4]);
+    });
+  }
+});
+
+Deno.test("a record of a log without a name that is torn was acknowledged to nobody", async () => {
+  const torn = Buffer.from(FOURTH);
+  torn[torn.length - 1]! ^= 1;
+  for (const last of [torn, FOURTH.subarray(0, -1)]) {
+    await withOldStore([Buffer.concat([THIRD, last])], async (path) => {
+      assert.deepEqual(await openOld(path), ["b=new c=", 3]);
+    });
+  }
+});
+
+Deno.test("a log without a name that lacks a commit is refused, and nothing changes", async () => {
+  await withOldStore([FOURTH], async (path) => {
+    const before = Deno.readFileSync(path);
+    const refusal = /has commits up to 2, and its logs .* go on with 4: .*not of one moment/;
+    for (let attempt = 0; attempt < 2; attempt++) {
+      assert.throws(() => openSqliteEngine({ path }), refusal);
+      assert.deepEqual(Deno.readFileSync(path), before);
+    }
+    await Promise.resolve();
+  });
+});

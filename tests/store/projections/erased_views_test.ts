@@ -1,0 +1,61 @@
+/** What was shown of a stream is gone from every row, and comes again as the stream is now. */
+
+import assert from "node:assert/strict";
+import { streamKey } from "../../../src/domain/stream_key.ts";
+import { type Bytes } from "../../../src/kv/engine.ts";
+import { eraseFromViews, logRewrite } from "../../../src/store/projections/erased_views.ts";
+import { uuid, valueOf, withService } from "../../support/service_fixture.ts";
+import { settleViews } from "../../support/settle_views.ts";
+import { ORDERS_SEEN, type ShopStreams, storedRows, writeShop } from "../../support/shop_views.ts";
+import { shopSpec } from "../../support/view_shop.ts";
+import { changeHead } from "../../support/stored_head.ts";
+
+const ORDERS = 120;
+
+for (
+  const [what, type, id] of [
+    ["shown by many rows", "customer", uuid(11)],
+    ["of a row's own", "order", uuid(1_003)],
+    ["in every row", "settings", "main"],
+  ] as const
+) {
+  Deno.test(`eraseFromViews() empties the rows that show an erased stream (${what})`, async () => {
+    await withService(async ({ service, engine, host, tenants: { test } }) => {
+      valueOf(await service.projections.deploy(test, ORDERS_SEEN));
+      const streams: ShopStreams = new Map();
+      const write = (place: [string, string], event: string, data: Record<string, string>) =>
+        writeShop(service, test, streams, place, { type: event, data }, host.timeMs);
+      await write(["customer", uuid(11)], "was_registered", { name: "Ada" });
+      await write(["settings", "main"], "was_set", { currency: "EUR" });
+      for (let n = 0; n < ORDERS; n++) {
+        const customer = uuid(n % 2 === 0 ? 11 : 12);
+        await write(["order", uuid(1_000 + n)], "was_placed", { customer });
+      }
+      await settleViews(service);
+      const before = await storedRows(engine, test);
+
+      const stream = streamKey(type, id);
+      const tenant = test.number;
+      await engine.transact(async (tx) => {
+        const { length } = await changeHead(tx, tenant, stream, { generation: 1 });
+        await logRewrite(tx, tenant, stream, length);
+      });
+      const erased = { tenant, stream, generation: 1, erasedMs: host.timeMs };
+      let after: Bytes | undefined;
+      do after = await engine.transact((tx) => eraseFromViews(tx, erased, after)); while (
+        after !== undefined
+      );
+
+      const rows = await storedRows(engine, test);
+      const isShown = (at: number) =>
+        type === "settings" || (type === "customer" ? at % 2 === 0 : at === 3);
+      for (const [at, { data }] of rows.entries()) {
+        assert.deepEqual(data, isShown(at) ? null : before[at]!.data, `row ${at}`);
+      }
+      await settleViews(service);
+      // The events are the same here: so each row is what it was.
+      const refreshed = await storedRows(engine, test);
+      assert.deepEqual(refreshed.map(({ data }) => data), before.map(({ data }) => data));
+    }, { spec: shopSpec() });
+  });
+}

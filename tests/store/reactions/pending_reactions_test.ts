@@ -1,0 +1,56 @@
+/** Pending reactions as they are listed, source after source. */
+
+import assert from "node:assert/strict";
+import { streamKey } from "../../../src/domain/stream_key.ts";
+import { encodeEntry, putEntry } from "../../../src/store/reactions/outbox.ts";
+import {
+  listPending,
+  nextSource,
+  PENDING_SOURCES,
+  type PendingPlace,
+} from "../../../src/store/reactions/pending_reactions.ts";
+import { withTemporaryEngine } from "../../support/temporary_engine.ts";
+
+const TENANT = 6;
+
+Deno.test("each source comes after the one before, and nothing after the last", () => {
+  const order: PendingPlace[] = [];
+  for (let at = PENDING_SOURCES[0]; at !== undefined; at = nextSource(at)) order.push(at);
+  assert.deepEqual(order, PENDING_SOURCES);
+});
+
+Deno.test("entries of the outbox come page by page, each once, with what a saga is to be shown", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const entry = { kind: "sagas", eventType: "was_placed", requestId: "r" } as const;
+    const value = encodeEntry({ entry, sinceMs: 1_000, waitMs: 0, tries: 2 });
+    await engine.transact((tx) => {
+      for (let number = 0; number < 40; number++) {
+        const stream = streamKey("order", String(number).padStart(9, "0"));
+        putEntry(tx, { tenant: TENANT, stream, index: 3, number: 0 }, value);
+      }
+      return Promise.resolve();
+    });
+    const keys: string[] = [];
+    let place = PENDING_SOURCES[0];
+    while (place?.source === "outbox") {
+      const at = place;
+      const page = await engine.snapshot((tx) => listPending(tx, TENANT, at, 2));
+      for (const { view, bytes } of page.pieces) {
+        assert.equal(bytes, value.length);
+        assert.deepEqual(view, {
+          kind: "saga",
+          key: view.key,
+          event_type: "was_placed",
+          root_key: view.key,
+          since: "1970-01-01T00:00:01.000Z",
+          tries: 2,
+        });
+        keys.push(view.key);
+      }
+      place = page.next;
+    }
+    assert.equal(keys.length, 40);
+    assert.equal(new Set(keys).size, 40);
+    assert.deepEqual(place, { source: "schedules" });
+  });
+});

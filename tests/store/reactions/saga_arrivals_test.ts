@@ -1,0 +1,62 @@
+/** Awaited events that are written but not shown yet. */
+
+import assert from "node:assert/strict";
+import { type OutboxEntry, type WaitingEntry } from "../../../src/domain/reaction/outbox_entry.ts";
+import { streamKey } from "../../../src/domain/stream_key.ts";
+import { encodeEntry, putEntry } from "../../../src/store/reactions/outbox.ts";
+import { findArrival } from "../../../src/store/reactions/saga_arrivals.ts";
+import { withTemporaryEngine } from "../../support/temporary_engine.ts";
+
+const TENANT = 4;
+const KEY = streamKey("payment", "global");
+const OTHER = streamKey("payment", "globe");
+
+function shown(eventType: string): OutboxEntry {
+  return { kind: "sagas", eventType, requestId: "r" };
+}
+
+/** An event to be written: one so large that it is kept in pieces. */
+const LARGE: OutboxEntry = {
+  kind: "emit",
+  emission: {
+    key: KEY,
+    aggregateType: "payment",
+    id: "global",
+    eventType: "good",
+    data: { text: "x".repeat(200_000) },
+  },
+  actor: { type: "user", id: "global" },
+  eventType: "good",
+  depth: 1,
+  requestId: "r",
+};
+
+Deno.test("findArrival() gives the first awaited event of the stream that waits to be shown", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const entries: [string, number, number, OutboxEntry][] = [
+      [KEY, 3, 0, shown("good")],
+      [KEY, 5, 0, LARGE],
+      [KEY, 5, 1, shown("else")],
+      [KEY, 6, 0, { ...LARGE, emission: { ...LARGE.emission, data: {} } }],
+      [KEY, 8, 1, shown("bad")],
+      [KEY, 9, 0, shown("good")],
+      [OTHER, 6, 0, shown("good")],
+    ];
+    await engine.transact((tx) => {
+      for (const [stream, index, number, entry] of entries) {
+        const place = { tenant: TENANT, stream: stream as typeof KEY, index, number };
+        const waiting: WaitingEntry = { entry, sinceMs: 0, waitMs: 0, tries: 0 };
+        putEntry(tx, place, encodeEntry(waiting));
+      }
+      return Promise.resolve();
+    });
+    const find = (from: number, ...eventTypes: string[]) =>
+      engine.snapshot((tx) => findArrival(tx, TENANT, { key: KEY, eventTypes, from }));
+    assert.equal(await find(0, "good"), 3);
+    assert.equal(await find(3, "good", "bad"), 3);
+    assert.equal(await find(4, "good", "bad"), 8);
+    assert.equal(await find(4, "good"), 9);
+    assert.equal(await find(10, "good", "bad"), undefined);
+    assert.equal(await find(0, "none"), undefined);
+  });
+});

@@ -1,0 +1,160 @@
+/** Scheduled events in the store: with their timer and the rules that cancel them. */
+
+import assert from "node:assert/strict";
+import { streamKey } from "../../../src/domain/stream_key.ts";
+import { QUEUE_SHARDS } from "../../../src/domain/fairness/work_share.ts";
+import type { Engine } from "../../../src/kv/engine.ts";
+import { keys } from "../../../src/store/keys.ts";
+import {
+  findCancelled,
+  isCancelled,
+  listSchedules,
+  moveCancelMark,
+  parkSchedule,
+  readCancelMark,
+  readSchedule,
+  removeSchedule,
+  ruleName,
+  type ScheduleRecord,
+  storeSchedule,
+} from "../../../src/store/reactions/schedules.ts";
+import { listDueTimers } from "../../../src/store/timers.ts";
+import { withTemporaryEngine } from "../../support/temporary_engine.ts";
+
+const TENANT = 2;
+const PAID = { key: streamKey("order", "global"), eventType: "was_paid" };
+const CALLED_OFF = { key: streamKey("order", "global"), eventType: "was_called_off" };
+
+function recordOf(id: string, change: Partial<ScheduleRecord> = {}): ScheduleRecord {
+  return {
+    id,
+    emission: {
+      key: streamKey("order", "global"),
+      aggregateType: "order",
+      id: "global",
+      eventType: "was_reminded",
+      data: {},
+    },
+    cancelOn: [{ ...PAID, mark: 0 }, { ...CALLED_OFF, mark: 0 }],
+    createdMs: 1_000,
+    fireAtMs: 61_000,
+    by: { key: "order:global", eventType: "was_placed", streamId: "000000000000" },
+    requestId: "request-1",
+    tries: 0,
+    timerMs: 61_000,
+    ...change,
+  };
+}
+
+async function store(engine: Engine, ...records: ScheduleRecord[]): Promise<void> {
+  await engine.transact((tx) => {
+    for (const record of records) storeSchedule(tx, TENANT, record);
+    return Promise.resolve();
+  });
+}
+
+async function timers(engine: Engine) {
+  const shards = Array.from({ length: QUEUE_SHARDS.timer }, (_, shard) => shard);
+  const lists = await engine.snapshot((tx) =>
+    Promise.all(shards.map((shard) => listDueTimers(tx, shard, 1e12, 100)))
+  );
+  return lists.flat();
+}
+
+Deno.test("storeSchedule() keeps the record, its timer and its rules", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const record = recordOf("a");
+    await store(engine, record);
+    assert.deepEqual(await engine.snapshot((tx) => readSchedule(tx, TENANT, "a")), record);
+    assert.deepEqual(await timers(engine), [
+      { dueMs: 61_000, tenant: TENANT, kind: "scheduled", id: "a" },
+    ]);
+    for (const rule of [PAID, CALLED_OFF]) {
+      const found = await engine.snapshot((tx) => findCancelled(tx, TENANT, rule, 10));
+      assert.deepEqual(found, [record]);
+    }
+  });
+});
+
+Deno.test("removeSchedule() leaves nothing, of large data neither", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const { emission } = recordOf("a");
+    const large = { ...emission, data: { text: "x".repeat(250_000) } };
+    for (const record of [recordOf("a"), recordOf("b", { emission: large })]) {
+      await store(engine, record);
+      assert.deepEqual(await engine.snapshot((tx) => readSchedule(tx, TENANT, record.id)), record);
+      await engine.transact((tx) => Promise.resolve(removeSchedule(tx, TENANT, record)));
+      assert.deepEqual(await engine.snapshot((tx) => tx.getRange(keys.tenant(TENANT))), []);
+      assert.deepEqual(await timers(engine), []);
+    }
+  });
+});
+
+Deno.test("parkSchedule() takes it away from its timer and its rules", async () => {
+  await withTemporaryEngine(async (engine) => {
+    await store(engine, recordOf("a"));
+    await engine.transact((tx) => Promise.resolve(parkSchedule(tx, TENANT, recordOf("a"))));
+    assert.deepEqual(await engine.snapshot((tx) => tx.getRange(keys.tenant(TENANT))), []);
+    assert.deepEqual(await timers(engine), []);
+    assert.equal((await engine.snapshot((tx) => tx.getRange(keys.parkeds()))).length, 1);
+  });
+});
+
+Deno.test("listSchedules() gives pages in the order of ids", async () => {
+  await withTemporaryEngine(async (engine) => {
+    await store(engine, ...["c", "a", "d", "b"].map((id) => recordOf(id)));
+    const page = (start: string | undefined, limit: number) =>
+      engine.snapshot((tx) => listSchedules(tx, TENANT, { start, limit }));
+    assert.deepEqual((await page(undefined, 2)).map(({ id }) => id), ["a", "b"]);
+    assert.deepEqual((await page("b", 9)).map(({ id }) => id), ["c", "d"]);
+  });
+});
+
+Deno.test("findCancelled() knows only rules of that stream and type, up to its limit", async () => {
+  await withTemporaryEngine(async (engine) => {
+    await store(engine, ...["a", "b", "c"].map((id) => recordOf(id)));
+    const count = async (rule: typeof PAID, limit: number) =>
+      (await engine.snapshot((tx) => findCancelled(tx, TENANT, rule, limit))).length;
+    assert.equal(await count(PAID, 2), 2);
+    assert.equal(await count({ ...PAID, eventType: "was_pai" }, 10), 0);
+    assert.equal(await count({ ...PAID, key: streamKey("order", "globa") }, 10), 0);
+  });
+});
+
+Deno.test("moveCancelMark() cancels all records of a rule made before, and none made after", async () => {
+  await withTemporaryEngine(async (engine) => {
+    await store(engine, recordOf("a"), recordOf("b", { cancelOn: [] }));
+    await engine.transact((tx) => Promise.resolve(moveCancelMark(tx, TENANT, PAID, 1)));
+    const mark = await engine.snapshot((tx) => readCancelMark(tx, TENANT, PAID));
+    assert.equal(mark, 1);
+    const later = recordOf("c", { cancelOn: [{ ...PAID, mark }] });
+    await store(engine, later);
+    const records = [recordOf("a"), recordOf("b", { cancelOn: [] }), later];
+    const cancelled = await engine.snapshot((tx) =>
+      Promise.all(records.map((record) => isCancelled(tx, TENANT, record)))
+    );
+    assert.deepEqual(cancelled, [true, false, false]);
+    const found = await engine.snapshot((tx) => findCancelled(tx, TENANT, PAID, 10));
+    assert.deepEqual(found.map(({ id }) => id), ["c"]);
+  });
+});
+
+Deno.test("firing and cancelling at once: the record guards, one of them finds it gone", async () => {
+  await withTemporaryEngine(async (engine) => {
+    await store(engine, recordOf("a"));
+    const results = await Promise.all([1, 2].map(() =>
+      engine.transact(async (tx) => {
+        const record = await readSchedule(tx, TENANT, "a");
+        if (record !== undefined) removeSchedule(tx, TENANT, record);
+        return record !== undefined;
+      })
+    ));
+    assert.deepEqual(results.toSorted(), [false, true]);
+  });
+});
+
+Deno.test("ruleName() tells rules apart", () => {
+  const names = [["order:a", "b"], ["order:a:b", "b"], ["order:a", "b_b"]] as const;
+  const made = names.map(([key, type]) => ruleName(streamKey("order", key.slice(6)), type));
+  assert.equal(new Set(made).size, names.length);
+});

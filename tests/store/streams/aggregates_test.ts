@@ -1,0 +1,51 @@
+/** The index behind the aggregate listing. */
+
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { indexAggregate, listAggregateIds } from "../../../src/store/streams/aggregates.ts";
+import { withTemporaryEngine } from "../../support/temporary_engine.ts";
+
+Deno.test("listAggregateIds() pages through all ids of one type in byte-wise order", async () => {
+  const id = fc.oneof(fc.uuid(), fc.stringMatching(/^[0-9A-Z]{9}$/), fc.stringMatching(/^[a-z]+$/));
+  await fc.assert(
+    fc.asyncProperty(fc.uniqueArray(id), fc.integer({ min: 1, max: 7 }), async (ids, limit) => {
+      await withTemporaryEngine(async (engine) => {
+        await engine.transact((tx) => {
+          for (const id of ids) indexAggregate(tx, 1, "order", id);
+          indexAggregate(tx, 1, "orders", "global");
+          indexAggregate(tx, 2, "order", "global");
+          return Promise.resolve();
+        });
+        const found: string[] = [];
+        let start: string | undefined;
+        for (;;) {
+          const page = await engine.snapshot((tx) =>
+            listAggregateIds(tx, 1, "order", { start, limit })
+          );
+          if (page.length === 0) break;
+          found.push(...page);
+          start = page.at(-1);
+        }
+        // All these ids are ASCII, where the order of UTF-16 units is that of bytes.
+        assert.deepEqual(found, [...ids].sort((a, b) => a < b ? -1 : 1));
+      });
+    }),
+    { numRuns: 20 },
+  );
+});
+
+Deno.test("listAggregateIds() starts after any text, also one that is no id", async () => {
+  await withTemporaryEngine(async (engine) => {
+    await engine.transact((tx) => {
+      for (const id of ["a", "ab", "b"]) indexAggregate(tx, 1, "order", id);
+      return Promise.resolve();
+    });
+    const after = (start: string) =>
+      engine.snapshot((tx) => listAggregateIds(tx, 1, "order", { start, limit: 9 }));
+    assert.deepEqual(await after(""), ["a", "ab", "b"]);
+    assert.deepEqual(await after("a"), ["ab", "b"]);
+    assert.deepEqual(await after("aa"), ["ab", "b"]);
+    assert.deepEqual(await after("b"), []);
+    assert.deepEqual(await after("\u{10ffff}"), []);
+  });
+});

@@ -1,0 +1,133 @@
+/** Folded states kept beside their streams. */
+
+import assert from "node:assert/strict";
+import { streamKey } from "../../../src/domain/stream_key.ts";
+import type { Engine } from "../../../src/kv/engine.ts";
+import { keys } from "../../../src/store/keys.ts";
+import {
+  loadSnapshot,
+  readSnapshotHeader,
+  saveSnapshot,
+} from "../../../src/store/streams/snapshots.ts";
+import { withTemporaryEngine } from "../../support/temporary_engine.ts";
+
+const stream = streamKey("order", "global");
+
+function snapshot(length: number, characters: number) {
+  const stateJson = JSON.stringify({ fill: "é".repeat(characters) });
+  return { length, bytes: 100 * length, generation: 0, stateJson };
+}
+
+function read(engine: Engine, foldHash: string) {
+  return loadSnapshot(engine, 1, stream, foldHash, () => undefined);
+}
+
+for (const characters of [0, 49_990, 60_000, 3_000_000]) {
+  Deno.test(`loadSnapshot() gives back a state of ${2 * characters} bytes`, async () => {
+    await withTemporaryEngine(async (engine) => {
+      const saved = snapshot(3, characters);
+      await saveSnapshot(engine, 1, stream, "f1", saved);
+      const found = await read(engine, "f1");
+      assert.equal(found?.stateJson, saved.stateJson);
+      assert.deepEqual([found?.length, found?.bytes, found?.generation], [3, 300, 0]);
+    });
+  });
+}
+
+Deno.test("loadSnapshot() finds nothing under another fold hash", async () => {
+  await withTemporaryEngine(async (engine) => {
+    await saveSnapshot(engine, 1, stream, "f1", snapshot(3, 5));
+    assert.equal(await read(engine, "f2"), undefined);
+  });
+});
+
+Deno.test("saveSnapshot() removes every other snapshot of the stream", async () => {
+  await withTemporaryEngine(async (engine) => {
+    await saveSnapshot(engine, 1, stream, "f1", snapshot(3, 200_000));
+    await saveSnapshot(engine, 1, stream, "f2", snapshot(4, 5));
+    await saveSnapshot(engine, 1, stream, "f2", snapshot(9, 5));
+    assert.equal(await read(engine, "f1"), undefined);
+    assert.equal((await read(engine, "f2"))?.length, 9);
+    const left = await engine.snapshot((tx) => tx.getRange(keys.snapshots(1, stream)));
+    assert.equal(left.length, 2, "one header and one part");
+  });
+});
+
+Deno.test("loadSnapshot() takes a snapshot with a missing part for none", async () => {
+  await withTemporaryEngine(async (engine) => {
+    await saveSnapshot(engine, 1, stream, "f1", snapshot(3, 200_000));
+    const part = keys.snapshotPart(1, stream, "f1", 3, 1);
+    await engine.transact((tx) => Promise.resolve(tx.clear(part)));
+    assert.equal(await read(engine, "f1"), undefined);
+    const header = await engine.snapshot((tx) => readSnapshotHeader(tx, 1, stream, "f1"));
+    assert.equal(header?.length, 3);
+  });
+});
+
+/** Runs `meanwhile` once, between the first two transactions of what is done with the engine. */
+function interrupted(engine: Engine, meanwhile: () => Promise<unknown>): Engine {
+  let calls = 0;
+  return {
+    async transact(body) {
+      if (calls++ === 1) await meanwhile();
+      return await engine.transact(body);
+    },
+    snapshot: (body) => engine.snapshot(body),
+    watch: (key) => engine.watch(key),
+    close: () => engine.close(),
+  };
+}
+
+Deno.test("loadSnapshot() starts again when a newer one takes its place between two parts", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const large = 4_000_000;
+    await saveSnapshot(engine, 1, stream, "f1", snapshot(3, large));
+    let reads = 0;
+    const node: Engine = {
+      ...interrupted(engine, () => Promise.resolve()),
+      async snapshot(body) {
+        if (++reads === 2) await saveSnapshot(engine, 1, stream, "f1", snapshot(4, large));
+        return await engine.snapshot(body);
+      },
+    };
+    const found = await loadSnapshot(node, 1, stream, "f1", () => undefined);
+    assert.equal(found?.length, 4);
+    assert.equal(found.stateJson, snapshot(4, large).stateJson);
+  });
+});
+
+for (const other of [5, 7, 9]) {
+  Deno.test(`saveSnapshot() at 7 leaves a whole one when another node saves at ${other} meanwhile`, async () => {
+    await withTemporaryEngine(async (engine) => {
+      const large = 2_100_000;
+      const node = interrupted(
+        engine,
+        () => saveSnapshot(engine, 1, stream, "f1", snapshot(other, large)),
+      );
+      assert.equal(await saveSnapshot(node, 1, stream, "f1", snapshot(7, large)), false);
+      assert.equal((await read(engine, "f1"))?.length, other);
+      const left = await engine.snapshot((tx) => tx.getRange(keys.snapshots(1, stream)));
+      assert.equal(left.length, 1 + 43, "one header and the parts it counts");
+    });
+  });
+}
+
+Deno.test("saveSnapshot() does not put an older snapshot in the place of a newer one", async () => {
+  await withTemporaryEngine(async (engine) => {
+    await saveSnapshot(engine, 1, stream, "f1", snapshot(9, 5));
+    assert.equal(await saveSnapshot(engine, 1, stream, "f1", snapshot(8, 5)), false);
+    assert.equal((await read(engine, "f1"))?.length, 9);
+  });
+});
+
+Deno.test("saveSnapshot() changes nothing when in the end it is not wanted", async () => {
+  await withTemporaryEngine(async (engine) => {
+    await saveSnapshot(engine, 1, stream, "f1", snapshot(9, 5));
+    const unwanted = () => Promise.resolve(false);
+    const large = snapshot(8, 2_100_000);
+    assert.equal(await saveSnapshot(engine, 1, stream, "f2", large, unwanted), false);
+    assert.equal((await read(engine, "f1"))?.length, 9);
+    const left = await engine.snapshot((tx) => tx.getRange(keys.snapshots(1, stream)));
+    assert.equal(left.length, 2);
+  });
+});

@@ -12,7 +12,7 @@ import { type Fault, readSources, reportAndExit, type Source } from "./checks/so
 interface Layer {
   /** Our files and folders that may be imported; the layer itself always may be. */
   readonly imports: readonly string[];
-  /** Our files and folders of which only types may be imported, with `import type`. */
+  /** Our files and folders from which only types may be imported, with `import type`. */
   readonly types?: readonly string[];
   /** Packages and built-in modules, each with the files or folders that may import it. */
   readonly packages?: Readonly<Record<string, readonly string[]>>;

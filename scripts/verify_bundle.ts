@@ -101,7 +101,7 @@ function textIn(fields: Fields, name: string): string {
   return value as string;
 }
 
-/** Text that is signed between quotes as it is, so it must neither end nor escape them. */
+/** Signed between quotes as it is, so it must neither end nor escape them. */
 function plainIn(fields: Fields, name: string): string {
   const value = textIn(fields, name);
   const isPlain = /^[\x20-\x7e]{1,256}$/.test(value) && !/["\\]/.test(value);
@@ -331,10 +331,7 @@ function checkBundle(document: unknown, pinned: Pinned): string {
   return `Event ${index} of ${key}, anchored${anchor.title}: every step holds.${trust}`;
 }
 
-/**
- * Returns only the verdict: "ok", or the step that failed. Never throws because of the
- * document.
- */
+/** Only the verdict: "ok", or the step that failed. Never throws because of the document. */
 export function judgeBundle(bytes: Uint8Array, pinned: Pinned = {}): string {
   let document: unknown;
   try {

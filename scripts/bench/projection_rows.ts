@@ -26,7 +26,7 @@ const SIDE_WRITES_PER_SECOND = 100;
 const LAG_SECONDS = 20;
 /** The writes whose lag is measured have a new stream each, so that one look finds the row. */
 const LAG_STREAMS = 500_000;
-/** One write in so many is looked for, because looking takes time from what is measured. */
+/** One write in this many is looked for, because looking takes time from what is measured. */
 const LAG_SAMPLE = 20;
 const PATIENCE_MS = 300_000;
 const LOOK_EVERY_MS = 2;

@@ -26,7 +26,7 @@ const FAR_MS = 30 * 24 * 60 * 60 * 1000;
 const LOOK_EVERY_MS = 10;
 /** Looking at all streams slows down what is measured. */
 const LOOK_AGAIN_MS = 500;
-/** One timer in so many is looked at. */
+/** One timer in this many is looked at. */
 const SAMPLE = 20;
 /** Separate connections for looking, which must not wait behind the writes. */
 const LOOKING_CONNECTIONS = 64;
@@ -286,7 +286,7 @@ async function openLooking({ port, requests }: Target, delayMs: number) {
   return { untilFired, close: () => free.forEach((connection) => connection.close()) };
 }
 
-/** Starts so many sagas, and resolves when all have done their first step and wait. */
+/** Starts `count` sagas, and resolves when all have done their first step and wait. */
 export async function startSagas(target: Target, count: number): Promise<void> {
   const { begin } = sagaRequests(target.requests);
   let started = 0;

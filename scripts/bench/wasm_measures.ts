@@ -165,7 +165,7 @@ async function call(pool: WasmPool, tenant: string, target: WasmTarget): Promise
   if (!outcome.ok) throw new Error(JSON.stringify(outcome.stop));
 }
 
-/** So many callers, each of which makes its next call as soon as the last one is answered. */
+/** `callers` callers, each of which makes its next call as soon as the last one is answered. */
 async function callFor(
   pool: WasmPool,
   tenant: string,

@@ -13,7 +13,7 @@ export interface Installed {
   program(name: string): string | undefined;
   /** The folders in which npm has put message-db and Emmett on SQLite; undefined if it failed. */
   readonly npm: { readonly messageDb?: string; readonly emmettSqlite?: string };
-  /** What is not available, and why, one line each. */
+  /** Programs and packages that are not available, and why, one line each. */
   readonly problems: readonly string[];
 }
 
@@ -46,7 +46,7 @@ const NPM = {
   emmettSqlite: "@event-driven-io/emmett-sqlite",
 } as const;
 
-/** Leaves alone what is there already. A peer that is not available is a problem, not an error. */
+/** Leaves existing installations alone. A peer that is not available is a problem, not an error. */
 export async function installPeers(cache: string, wanted: readonly Needs[]): Promise<Installed> {
   await Deno.mkdir(`${cache}/debian`, { recursive: true });
   const problems: string[] = [];

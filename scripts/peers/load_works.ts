@@ -8,7 +8,7 @@ import type { Measured } from "./works.ts";
 
 /** Each work has its own streams, so that none finds what another has left. */
 export const AREA = 1_000_000;
-/** The streams of what is done before the first figure. */
+/** The streams of the warm-up before the first figure. */
 export const WARMUP_AREA = 10 * AREA;
 const FILL_BATCH = 1_000;
 

@@ -130,7 +130,7 @@ async function clear({ place, sizes }: Run, { running }: Shared): Promise<void> 
   }
 }
 
-/** Rejects after so many seconds. Work that is under way ends when its server does. */
+/** Rejects after `seconds` seconds. Work that is under way ends when its server does. */
 async function within<T>(seconds: number, work: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {

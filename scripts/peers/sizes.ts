@@ -19,7 +19,7 @@ export interface Sizes {
   readonly fillSeconds: number;
   /** A work of one peer is given up after this time. */
   readonly limitSeconds: number;
-  /** A work that has not begun after so many minutes is left out. */
+  /** A work that has not begun after this many minutes is left out. */
   readonly minutes: number;
 }
 

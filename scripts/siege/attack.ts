@@ -1,7 +1,7 @@
 /**
- * The form of an attack, which is a row of data. It says what the attacker needs, what is put
- * in place before, which requests are sent and how, and for how long. `run_attack.ts` carries
- * it out.
+ * The form of an attack, which is a row of data. It says what the attacker needs, how the
+ * attack is prepared, which requests are sent and how, and for how long. `run_attack.ts`
+ * carries it out.
  */
 
 import type { ProbeName } from "./probes.ts";

@@ -115,8 +115,8 @@ function serverOptions(
 }
 
 /**
- * Limits the memory through the system. Where that may be asked for, the server gets the
- * processor before the attackers, because real attackers are on other machines.
+ * Limits the memory through the system. If permitted, the server gets the processor before the
+ * attackers, because real attackers are on other machines.
  */
 function wrapperFor(folder: string | undefined): string[] {
   return [

@@ -131,12 +131,12 @@ export function repeat<T>(count: number, make: (index: number) => T): T[] {
   return Array.from({ length: count }, (_, index) => make(index));
 }
 
-/** An object with so many fields. */
+/** An object with `count` fields. */
 export function fields(count: number, make: (index: number) => Json): Json {
   return Object.fromEntries(repeat(count, (index) => [`f${index}`, make(index)]));
 }
 
-/** A value in so many layers, each made from the one inside it. */
+/** A value in `depth` layers, each made from the one inside it. */
 export function nest(depth: number, wrap: (inner: Json, depth: number) => Json, core: Json): Json {
   let value = core;
   for (let level = 0; level < depth; level++) value = wrap(value, level);

@@ -1,6 +1,8 @@
 /**
- * Measures the delay of the server's event loop: the highest bucket of the histogram in
- * `/metrics` that has grown meanwhile. Undefined if the server lacks that histogram.
+ * Measures the delay of the server's event loop from the histogram in `/metrics`.
+ *
+ * The delay is the highest bucket that has grown meanwhile, or undefined if the server lacks
+ * that histogram.
  */
 
 import type { ServerProcess } from "../../tests/support/server_process.ts";

@@ -16,7 +16,7 @@ export interface Neighbour {
 }
 
 const PROGRAM = new URL("neighbour_process.ts", import.meta.url).pathname;
-/** Gives it the processor before the attackers, where that may be asked for. */
+/** Gives it the processor before the attackers, if that is permitted. */
 const FIRST = ["nice", "-n", "-10"];
 
 export async function startNeighbour(): Promise<Neighbour> {

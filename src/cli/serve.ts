@@ -168,7 +168,7 @@ async function start(config: Config, host: Host, tracer?: Tracer): Promise<Runni
   return { engine, access, service, server, workers, endWatch };
 }
 
-/** The folder belongs to this process alone. What is lost from it is made anew. */
+/** The folder belongs to this process alone. Anything lost from it is made anew. */
 function viewsFolder({ dataDir }: Config): string {
   return `${dataDir}/views`;
 }

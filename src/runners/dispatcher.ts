@@ -51,7 +51,7 @@ export type TurnedAway =
    * time.
    */
   | { readonly kind: "waited" } & Pause
-  /** Its lane is paused, and the limits say that pauses are told at once. */
+  /** Its lane is paused, and with `tellsPauses` it does not wait for the end of the pause. */
   | { readonly kind: "paused" } & Pause;
 
 export interface Dispatcher<J> {

@@ -6,11 +6,11 @@
  * sixteenth of a runner. There is no timer and no clock here: the caller passes the time.
  *
  * However many tenants ask for calls that never end, the others do not wait for them. A suspect
- * is a tenant of which a call was stopped lately: it comes after all other tenants. It has one
+ * is a tenant with a call that was stopped lately: it comes after all other tenants. It has one
  * runner at most, and one more for its other lanes while a stopped lane is tried again.
  * Suspects together never have the last runner. If long calls have all runners while another
  * tenant waits, one of them is displaced: it begins again behind the others. A tenant whose
- * calls are quick has a small lead over tenants of which nothing is known yet.
+ * last call was quick has a small lead over the others.
  */
 
 import {
@@ -50,9 +50,8 @@ export interface FairQueue<J> {
   /** The pause of a tenant's lane, or undefined if it has none. */
   pauseOf(tenant: string, lane: string, nowMs: number): Pause | undefined;
   /**
-   * Takes what one runner is to run now: one job, or several short ones of one lane of which no
-   * call was stopped. Returns nothing if nothing may run. The jobs count as running until
-   * `finish`.
+   * Takes the next work for one runner: one job, or several short ones of one lane without
+   * timeouts. Returns nothing if nothing may run. The jobs count as running until `finish`.
    */
   take(nowMs: number): Waiting<J>[];
   /** Starts the clock of a group that `take` returned, now that its runner is there. */

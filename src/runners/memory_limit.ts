@@ -24,7 +24,7 @@ const BINDER = ["/usr/bin/setpriv", "--pdeathsig", "KILL"];
 const MEBIBYTE = 1024 * 1024;
 /**
  * What the system counts although nothing uses it: the room that the engine reserves for code,
- * and the stacks of its threads, of which there is one for each core, at most 16.
+ * and the stacks of its threads (one thread for each core, at most 16).
  */
 const CODE_ROOM_BYTES = 512 * MEBIBYTE;
 const STACK_BYTES = 8 * MEBIBYTE;

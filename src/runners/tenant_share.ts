@@ -17,10 +17,7 @@ export interface Waiting<J> {
 /** A pause lasts at most this many times as long as the call that was stopped. */
 const PAUSE_FACTOR_MAX = 15;
 const PAUSE_MS_MAX = 10_000;
-/**
- * The timeouts of a lane are forgotten so long after its pause, and a displacement after as
- * long.
- */
+/** How long after its pause a lane's timeouts are forgotten; a displacement is after as long. */
 export const FORGET_MS = 30_000;
 /** A call that runs longer than this may be displaced when others wait. */
 export const LONG_MS = 100;
@@ -68,7 +65,7 @@ export interface Candidate<J> {
 }
 
 /**
- * The pause after so many timeouts in a row: 1, 3, 7, then 15 times the time of the stopped
+ * The pause after `timeouts` timeouts in a row: 1, 3, 7, then 15 times the time of the stopped
  * call.
  */
 export function pauseAfter(timeouts: number, usedMs: number): number {

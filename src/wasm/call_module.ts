@@ -1,10 +1,10 @@
 /**
- * Makes one call of a module: a fresh instance, `malloc`, the input copied in, the entrypoint,
- * and the output read. See docs/reference/modules.md.
+ * Makes one call of a module, from a fresh instance to the output that is read.
  *
- * Every call has an instance of its own, and a memory that is empty but for what the module
- * puts there. Variables, tables, segments and memory are as they were at the start, so no call
- * can learn anything about the one before.
+ * The order is: a fresh instance, `malloc`, the input copied in, the entrypoint, the output
+ * read. Every call has an instance of its own, and a memory that is empty but for what the
+ * module puts there. Variables, tables, segments and memory are as they were at the start, so
+ * no call can learn anything about the one before. See docs/reference/modules.md.
  */
 
 import type { CallPhase, WasmFailure, WasmFailureKind } from "../domain/wasm/failure.ts";

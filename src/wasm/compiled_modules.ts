@@ -28,7 +28,7 @@ export interface CompiledModules {
   add(digest: string, module: WebAssembly.Module, bytes: Uint8Array): void;
 }
 
-/** So many calls in a row must have ended in time before a module counts as proven. */
+/** This many calls in a row must end in time before a module counts as proven. */
 const PROVEN_CALLS = 100;
 /** What even a small module costs beside its bytes. */
 const OVERHEAD_BYTES = 16 * 1024;

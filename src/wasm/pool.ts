@@ -124,7 +124,7 @@ export function openWasmPool(settings: WasmPoolSettings): WasmPool {
   };
 }
 
-/** The command for this Deno without permissions, with a stack of so many KiB for modules. */
+/** The command for this Deno without permissions, with the given stack for modules, in KiB. */
 function runnerCommand(stackKilobytes: number): RunnerCommand {
   const program = new URL("./runner_main.ts", import.meta.url);
   const flags = [

@@ -15,7 +15,7 @@ import type { CallTarget, RunnerAnswer, RunnerRequest, RunnerResult } from "./me
 /** Limit of the compiled modules and the memories held for them. */
 const COMPILED_BYTES_MAX = 64 * 1024 * 1024;
 /**
- * After so many bytes that calls have left to the garbage collector, the size of the process is
+ * Once calls have left this many bytes to the garbage collector, the size of the process is
  * checked. The collector does not see how large WebAssembly memories are, and would let
  * gigabytes of them lie. How much of a memory was ever used, and so takes room, shows only in
  * that size.

@@ -1,7 +1,4 @@
-/**
- * Attacks by operators: imports, modules, listeners, erasures, anchors, points, and any request
- * open to them.
- */
+/** Attacks by operators: imports, modules, listeners, erasures, anchors, points, lists and keys. */
 
 import { framed, handler } from "../../../tests/support/wasm/build_module.ts";
 import type { AttackGroup, HostileRequest, Json, Step } from "../attack.ts";

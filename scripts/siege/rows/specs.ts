@@ -47,7 +47,7 @@ function deployed({ name, does, next, current, isReal = false, clients = 2 }: De
   };
 }
 
-/** An object schema with so many properties. */
+/** An object schema with `count` properties. */
 function wide(count: number, type: string): Json {
   return { type: "object", properties: fields(count, () => ({ type })) };
 }

@@ -1,6 +1,6 @@
 /**
- * `deno task mutations`: puts one bug after the other into a copy of the sources, and runs a
- * suite.
+ * `deno task mutations`: puts bugs, one by one, into a copy of the sources and runs their
+ * suites.
  *
  * Each bug has a suite that must find it. Prints which bugs were found, and exits with 1 if one
  * was not. `--only words`, once or more, chooses the bugs with these words in their names,

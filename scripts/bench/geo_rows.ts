@@ -1,7 +1,7 @@
 /**
  * The rows about points: what `nearby` takes among a million of them, and what a point costs.
  *
- * Searches are spread over a region, made in a town where points are dense, and made as far as
+ * The searches begin all over a region and in a town where points are dense, and go as far as
  * `nearby` may look. The cost of a point is what it adds to a write.
  */
 

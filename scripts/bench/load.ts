@@ -1,4 +1,4 @@
-/** Closed loops: each connection asks, waits for the reply, and asks again. */
+/** Closed loops: each connection asks, waits for the reply, and asks again; all latencies count. */
 
 import { bodyText, openConnection, type Reply } from "./http_connection.ts";
 import { processorMicros } from "./machine.ts";

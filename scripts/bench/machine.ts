@@ -6,10 +6,7 @@
 /** From this share on, a thread has no time left: the rest goes to the scheduler. */
 const BUSY = 0.85;
 
-/**
- * Returns true if there are two cores and `taskset`; the server then gets core 0, the load core
- * 1.
- */
+/** Returns true if there are two cores and `taskset`: the server gets core 0, the load core 1. */
 export async function pinLoadGenerator(): Promise<boolean> {
   if (navigator.hardwareConcurrency < 2) return false;
   try {

@@ -21,10 +21,7 @@ const CHARGED_FOLDERS: readonly string[] = [
 
 /** Names of parameters that are a budget or hold one; they are the same everywhere. */
 const BUDGET_NAMES: ReadonlySet<string> = new Set(["budget", "evaluation", "pieces"]);
-/**
- * Parameters of functions that compile a definition, whose size is bounded by the limits of a
- * spec.
- */
+/** Parameters of functions that compile a definition; the limits of a spec bound its size. */
 const COMPILING_NAMES: ReadonlySet<string> = new Set(["site", "faults"]);
 
 /** Methods that do something for each element. */

@@ -146,7 +146,7 @@ async function start(config: Config, host: Host, tracer?: Tracer): Promise<Runni
     // One for each core, and one more that works while another waits for its module.
     wasm: { runners: navigator.hardwareConcurrency + 1, stackKilobytes: config.wasmStackKilobytes },
     compute: { runners: COMPUTE_RUNNERS, cacheFolder: config.runtimeFolder },
-    // A single instance may use all of them but one at a time.
+    // A single instance may use all but one of them at a time.
     sql: config.roles.api ? { runners: SQL_RUNNERS, folder: viewsFolder(config) } : undefined,
   });
   const credentials = credentialsFile(config.dataDir);

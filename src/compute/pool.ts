@@ -192,8 +192,8 @@ async function readRest(
 }
 
 /**
- * The process was killed because its time was up, or it ended by itself: then most likely for
- * lack of memory.
+ * Ends a turn whose process was killed because its time was up, or ended by itself: then most
+ * likely for lack of memory.
  */
 function afterLoss(
   queued: Job,

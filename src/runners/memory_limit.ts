@@ -5,7 +5,7 @@
  *
  * The system also ends each runner when the process that started it ends, whatever the runner
  * does at that moment. All this needs Linux, and `prlimit` and `setpriv` of util-linux, each of
- * which becomes the next process itself.
+ * which replaces itself with the next program.
  */
 
 /** The command that starts a runner. */

@@ -67,7 +67,7 @@ export class RunnerGoneError extends Error {
 
 const START_MS_MAX = 10_000;
 const CLEAN_UP_MS_MAX = 1_000;
-/** A timer that fires later than this means: this process stood still, the answer may be here. */
+/** If the timer fires later than this, this process itself stood still: the answer may be here. */
 const LATE_MS = 15;
 
 /** Folders that a program may read or write. */

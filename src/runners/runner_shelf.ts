@@ -1,6 +1,6 @@
 /**
- * Keeps the runners that are not in use. They are started on demand and ended after an idle
- * time.
+ * Keeps the runners that are not in use. They are started on demand and ended when they have
+ * been idle for long.
  *
  * A runner that ends while it is in use is replaced at once: its user may take another one, and
  * the others should not have to wait then.

@@ -17,7 +17,7 @@ export interface Waiting<J> {
 /** A pause lasts at most this many times as long as the call that was stopped. */
 const PAUSE_FACTOR_MAX = 15;
 const PAUSE_MS_MAX = 10_000;
-/** How long after its pause a lane's timeouts are forgotten; a displacement is after as long. */
+/** How long timeouts are remembered after the pause of their lane, and a displaced call. */
 export const FORGET_MS = 30_000;
 /** A call that runs longer than this may be displaced when others wait. */
 export const LONG_MS = 100;

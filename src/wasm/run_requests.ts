@@ -17,8 +17,8 @@ const COMPILED_BYTES_MAX = 64 * 1024 * 1024;
 /**
  * Once calls have left this many bytes to the garbage collector, the size of the process is
  * checked. The collector does not see how large WebAssembly memories are, and would let
- * gigabytes of them lie. How much of a memory was ever used, and so takes room, shows only in
- * that size.
+ * gigabytes of them pile up. How much of a memory was ever used, and so takes room, shows only
+ * in that size.
  */
 const GARBAGE_LOOK_BYTES = 64 * 1024 * 1024;
 const RESIDENT_BYTES_MAX = 128 * 1024 * 1024;
@@ -157,7 +157,7 @@ function answerCall(
   return { message: { kind: "value", done: 1 }, body: encoder.encode(result.json) };
 }
 
-/** Folds at least one event, whatever `sliceMs` is, so that every request gets further. */
+/** Folds at least one event, whatever `sliceMs` is, so that every request makes progress. */
 function answerFold(
   state: State,
   { stateBytes, events, targets, sliceMs }: FoldRequest,

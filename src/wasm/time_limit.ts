@@ -1,10 +1,10 @@
 /**
- * Runs a function for a limited time. On this platform that takes `node:vm`: its time limit
+ * Runs a function for a limited time. On this platform `node:vm` does that: its time limit
  * interrupts WebAssembly too, on the thread that calls it, and leaves the process usable. It
  * costs a thread for each call, which is as much as all else in a short call.
  *
- * There is one exception, found by trying: if the function ends at the very moment its time is
- * up, the interruption can hit what runs next, and the process ends. So this belongs in a
+ * There is one exception, found by experiment: if the function ends at the very moment its time
+ * is up, the interruption can hit what runs next, and the process ends. So this belongs in a
  * process that may end.
  */
 

@@ -63,7 +63,8 @@ export async function tryTurns(
   const turns = jobs.map((job) => job.nextTurn());
   const questions = turns.map((turn) => ({ ...turn, message: { ...turn.message, group } }));
   const answers = runner.ask(questions);
-  // If the runner is lost, all of them reject at once, but they are awaited one by one.
+  // If the runner is lost, all of them reject at once, but they are awaited one by one. Without
+  // this, the others would be unhandled rejections.
   for (const answer of answers) answer.catch(() => {});
   const ends: TurnEnd[] = [];
   let startedMs = performance.now();
@@ -123,9 +124,9 @@ function afterDisplacement(job: Job, usedMs: number): TurnEnd {
 }
 
 /**
- * The runner was killed because it was late, or it ended by itself. The latter has two causes:
- * the interruption came at the moment at which the call ended (see `time_limit.ts`), or the
- * platform failed.
+ * Ends a turn whose runner was killed because it was late, or ended by itself. The latter has
+ * two causes: the interruption came at the moment at which the call ended (see
+ * `time_limit.ts`), or the platform failed.
  */
 function afterLoss(job: Job, { timeoutMs }: Turn, usedMs: number): TurnEnd {
   if (timeoutMs === undefined) {

@@ -2,9 +2,9 @@
  * Emmett on SQLite, from the folder into which npm has installed it, because it has compiled
  * code.
  *
- * The store opens the file for each call and closes it afterwards, in one variable for all
- * calls; so the calls are made one after the other. SQLite's default, synchronous = FULL, makes
- * them durable.
+ * The store opens the file for each call, keeps it in one variable for all calls, and closes it
+ * afterwards; so the calls are made one after the other. SQLite's default, synchronous = FULL,
+ * makes them durable.
  */
 
 import { createRequire } from "node:module";

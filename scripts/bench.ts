@@ -1,7 +1,9 @@
 /**
- * `deno task bench`: one table of what the server does on one core, with the load generator on
- * another; durable, schema check, idempotency ledger and hash chain on. Targets are ours. What runs
- * in several processes, or in this one, is not pinned.
+ * `deno task bench`: measures what the server does on one core and prints one table.
+ *
+ * The load generator runs on another core; durability, schema check, idempotency ledger and
+ * hash chain are on. The targets are the project's own. What runs in several processes, or in
+ * this one, is not pinned.
  */
 
 import { Option } from "commander";
@@ -52,7 +54,7 @@ async function run(bench: Bench, options: Options): Promise<void> {
 if (import.meta.main) {
   const options = readOptions<Options>(benchCommand());
   const isOnCluster = options.store === "foundationdb";
-  // One server and the load generator have a core each; for several there are too few.
+  // One server and the load generator get a core each. There are too few cores for several servers.
   const mayPin = !isOnCluster && partOf(options)?.isUnpinned !== true;
   const isPinned = mayPin && await pinLoadGenerator();
   const machine = await describeMachine(isPinned);

@@ -1,6 +1,7 @@
 /**
- * Audits the packages: what `checks/dependency_rules.ts` asks of each, and, where the registry
- * answers, that none has a known vulnerability (`deno audit`). Prints what it found; exits 1.
+ * Audits the packages. Each must keep the rules of `checks/dependency_rules.ts`, and none may
+ * have a known vulnerability (`deno audit`), as far as the registry answers. Prints what it
+ * found, and exits with 1 if there are faults.
  */
 
 import { ARCHITECTURE, checkDependencies } from "./checks/dependency_rules.ts";
@@ -12,7 +13,7 @@ async function readJson(path: string) {
   return JSON.parse(await Deno.readTextFile(path));
 }
 
-/** True where the registry names no vulnerability, or cannot be asked. */
+/** Returns true if the registry knows no vulnerability, or cannot be asked. */
 async function auditAdvisories(): Promise<boolean> {
   const child = new Deno.Command(Deno.execPath(), {
     args: ["audit"],

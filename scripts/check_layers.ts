@@ -1,18 +1,20 @@
 /**
- * Fails on an import that breaks the one direction of imports: who may import whom is the table
- * below, and nothing else. Also: a relative import must lead to a file, and folders beside each
- * other must not import each other in a circle. Prints `file:line: [rule] message`; exits 1.
+ * Fails on imports that break the one direction of imports. Only the table below says which
+ * layer may import which.
+ *
+ * It also fails if a relative import leads to no file, or if sibling folders import each other
+ * in a circle. Prints `file:line: [rule] message`, and exits with 1 if there are faults.
  */
 
 import { type Import, importsOf, resolveImport } from "./checks/imports.ts";
 import { type Fault, readSources, reportAndExit, type Source } from "./checks/source_tree.ts";
 
 interface Layer {
-  /** Files and folders of ours that may be imported; the layer itself always may. */
+  /** Our files and folders that may be imported; the layer itself always may be. */
   readonly imports: readonly string[];
-  /** What may be imported with `import type` alone. */
+  /** Our files and folders from which only types may be imported, with `import type`. */
   readonly types?: readonly string[];
-  /** Packages and built-in modules, each with the files or folders of the layer that may. */
+  /** Packages and built-in modules, each with the files or folders that may import it. */
   readonly packages?: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -110,12 +112,12 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
       "node:zlib": ["src/http/compress.ts", "src/http/conditional.ts"],
     },
   },
-  // Composition: what each command line starts, and with what.
+  // Composition: what each command starts, and with what.
   "src/cli": { imports: ["src"] },
   "main.ts": { imports: ["src"], packages: { "commander": ["main.ts"] } },
 };
 
-/** Every fault of the given product sources. `exists` tells whether a path is a file. */
+/** Returns every fault of the product sources. `exists` says whether a path is a file. */
 export function checkLayers(
   sources: readonly Source[],
   exists: (path: string) => boolean,
@@ -175,7 +177,7 @@ function isWithin(path: string, place: string): boolean {
   return path === place || path.startsWith(`${place}/`);
 }
 
-/** `hono/cors` is of `hono`, `@noble/hashes/sha2.js` of `@noble/hashes`. */
+/** `hono/cors` belongs to `hono`, `@noble/hashes/sha2.js` to `@noble/hashes`. */
 function packageName(specifier: string): string {
   return specifier.split("/").slice(0, specifier.startsWith("@") ? 2 : 1).join("/");
 }
@@ -186,7 +188,7 @@ interface Edge {
   readonly line: number;
 }
 
-/** For every folder: its sub-folders must not import each other in a circle. */
+/** Checks for every folder that its sub-folders do not import each other in a circle. */
 function folderCycles(edges: readonly Edge[]): Fault[] {
   const siblings = new Map<string, Map<string, Map<string, Edge>>>();
   for (const edge of edges) {
@@ -201,7 +203,7 @@ function folderCycles(edges: readonly Edge[]): Fault[] {
   return [...siblings.values()].flatMap(cyclesOf);
 }
 
-/** The first folders in which two paths part; undefined where either is a file there. */
+/** The first folders in which two paths differ; undefined if either is a file at that depth. */
 function divergence(
   from: string,
   to: string,

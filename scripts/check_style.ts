@@ -1,7 +1,8 @@
 /**
- * Fails on what the style forbids: long files, functions and lines; names and calls that are
- * refused; a file without a header or without a test; unfinished work. The limits and the lists
- * are data in `checks/style_tables.ts`. Prints `file:line: [rule] message`; exits 1.
+ * Fails on what the style forbids. That is: long files, functions and lines; names and calls
+ * that are refused; a file without a header or without a test; unfinished work. The limits and
+ * lists are data in `checks/style_tables.ts`. Prints `file:line: [rule] message`, and exits
+ * with 1 if there are faults.
  */
 
 import { chargedLoops } from "./checks/charged_loops.ts";

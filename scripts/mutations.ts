@@ -1,8 +1,10 @@
 /**
- * `deno task mutations`: puts one bug after the other into a copy of the sources and runs the suite
- * that has to find it. Prints which were found; exits 1 where one was not. `--only words`,
- * once or more, takes those with these words in their names, files or suites; `--part 2/5` the
- * second fifth of them.
+ * `deno task mutations`: puts bugs, one by one, into a copy of the sources and runs their
+ * suites.
+ *
+ * Each bug has a suite that must find it. Prints which bugs were found, and exits with 1 if one
+ * was not. `--only words`, once or more, chooses the bugs with these words in their names,
+ * files or suites; `--part 2/5` chooses the second fifth of them.
  */
 
 import { MUTATIONS } from "./mutations/list.ts";
@@ -21,7 +23,7 @@ const COPIED = [
   "scripts",
 ];
 
-/** A bug may keep a suite from ending: after so many times what it takes without, it is found. */
+/** A bug may keep a suite from ending. It counts as found after this many times the normal time. */
 const SLOWER_MAX = 4;
 const SECONDS_MIN = 60;
 
@@ -57,7 +59,7 @@ try {
   await Deno.remove(copy, { recursive: true });
 }
 
-/** Each part has whole neighbourhoods of the list, which share suites. */
+/** Each part takes neighbours of the list, which share suites. */
 function partOf(mutations: readonly Mutation[], part: string): readonly Mutation[] {
   const [number, parts] = part.split("/").map(Number);
   if (!(number! >= 1 && number! <= parts!)) throw new Error(`--part ${part}: say it like 2/5`);
@@ -65,7 +67,10 @@ function partOf(mutations: readonly Mutation[], part: string): readonly Mutation
   return mutations.slice(edge(number! - 1), edge(number!));
 }
 
-/** A suite that fails without any bug finds none. Gives what each takes, in seconds. */
+/**
+ * Throws if a suite fails without any bug: it could find none. Returns the seconds of each
+ * suite.
+ */
 async function checkSound(
   folder: string,
   mutations: readonly Mutation[],
@@ -89,7 +94,7 @@ function test(
   return run(Deno.execPath(), args, { cwd: folder, env, secondsMax });
 }
 
-/** True where the suite fails with the bug in. The copy is as before afterwards. */
+/** Returns true if the suite fails with the bug in. Afterwards the copy is as before. */
 async function isFoundIn(folder: string, mutation: Mutation, seconds: number): Promise<boolean> {
   const file = `${folder}/${mutation.path}`;
   const sound = await Deno.readTextFile(file);
@@ -98,7 +103,7 @@ async function isFoundIn(folder: string, mutation: Mutation, seconds: number): P
   }
   await Deno.writeTextFile(file, sound.replace(mutation.find, () => mutation.put));
   try {
-    // A bug that the compiler finds is no bug for a suite.
+    // A bug that the compiler finds says nothing about a suite.
     if (!await run(Deno.execPath(), ["check", "--quiet", mutation.path], { cwd: folder })) {
       throw new Error(`${mutation.name}: it does not compile`);
     }

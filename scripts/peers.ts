@@ -1,8 +1,10 @@
 /**
- * `deno task bench:peers`: ours and its peers on the same work, each durable, each on one core with
- * all that works for it, the load generator on the other. Installs the peers into a folder outside
- * the repository, prints the tables and writes the raw figures after each work. No work begins
- * after 18 minutes; with `--full` 6 hours; with `--small`, to see that it works, 10 minutes.
+ * `deno task bench:peers`: runs Daybook and its peers on the same work, each of them durable.
+ *
+ * Each has one core for everything that works for it; the load generator has the other.
+ * Installs the peers into a folder outside the repository, prints the tables, and writes the
+ * raw figures after each work. No work begins after 18 minutes; with `--full` after 6 hours;
+ * with `--small`, which only shows that everything works, after 10 minutes.
  */
 
 import { percentiles } from "./bench/load.ts";
@@ -85,7 +87,7 @@ function tell({ work }: { readonly work: string }, { outcomes, failure, seconds 
   console.error(`  (${seconds.toFixed(1)} s)`);
 }
 
-/** Makes the figures of all that is asked for, and the file of them after each. */
+/** Measures everything that was asked for, and writes the file of figures after each work. */
 async function measure(options: Options, peers: readonly Peer[], folder: string): Promise<Figures> {
   const sizes = sizesOf(options);
   const { works = [] } = options;
@@ -137,7 +139,7 @@ async function main(): Promise<void> {
   const peers = PEERS.filter(({ name }) => isNamed(only, name));
   const startedMs = performance.now();
   const folder = await Deno.makeTempDir({ prefix: "daybook_peers_", dir: options.data });
-  // PostgreSQL runs as somebody else.
+  // PostgreSQL runs as another user.
   await Deno.chmod(folder, 0o755);
   endOnSignal(folder);
   try {

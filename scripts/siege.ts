@@ -1,7 +1,9 @@
 /**
- * `deno task siege`: attacks on a real server, one after the other, each with a neighbour measured
- * beside it. The attacks are data, in `siege/rows/`. Prints what each did, and a table at the end;
- * exits 1 where a bar was broken. With `--fuzz N`: N attacks made from a seed instead.
+ * `deno task siege`: attacks a real server, and measures a neighbour beside each attack.
+ *
+ * The attacks run one after the other. They are data, in `siege/rows/`. Prints what each did,
+ * and a table at the end; exits with 1 if a bar was broken. With `--fuzz N`, N attacks made
+ * from a seed run instead.
  */
 
 import { missingForCluster } from "../tests/support/cluster_process.ts";
@@ -62,7 +64,7 @@ const options = readOptions<Options>(
     .option("--once", "sends each request once and prints the answer; no neighbour, no bars")
     .option("--list", "prints the attacks and ends"),
 );
-// So that the servers end with the siege, whoever ends it.
+// Exit in the ordinary way, so that the servers end with the siege, whatever ends it.
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   Deno.addSignalListener(signal, () => Deno.exit(130));
 }

@@ -1,7 +1,7 @@
 /**
- * What the server may touch, as options for the runtime: made of the settings, so that it is no
- * more than they need. `deno task start` and the container image ask for one option after the
- * other.
+ * Computes the runtime's permissions of the server from its settings: no more than they need.
+ *
+ * `deno task start` and the container image ask for one option after the other.
  *
  *   deno run -A scripts/start_permissions.ts read|write|run|ffi
  */
@@ -10,22 +10,22 @@ import { join, resolve } from "node:path";
 
 export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The folder with `deno.json`. */
+  /** The folder that holds `deno.json`. */
   readonly root: string;
   /** This runtime's own program. */
   readonly deno: string;
   readonly isMac: boolean;
-  /** Where a path leads if it or a part of it is a link; undefined where there is nothing. */
+  /** The target of a path that is a link or contains one; undefined if nothing exists there. */
   readonly realPath: (path: string) => string | undefined;
 }
 
-/** Names of options, in the order in which the task asks for them. */
+/** Names of the options, in the order in which the task asks for them. */
 export const ASKED = ["read", "write", "run", "ffi"] as const;
 export type Asked = typeof ASKED[number];
 
-/** Sets limits to the memory of runner processes; see `src/runners/memory_limit.ts`. */
+/** Limits the memory of runner processes; see `src/runners/memory_limit.ts`. */
 const LIMITER = "/usr/bin/prlimit";
-/** Where FoundationDB's client looks, and what its package asks the machine for. */
+/** Where FoundationDB's client looks, and the file by which its package recognizes the platform. */
 const CLUSTER_FILES = ["fdb.cluster", "/etc/foundationdb/fdb.cluster"];
 const PLATFORM_MARK = "/etc/alpine-release";
 
@@ -46,12 +46,12 @@ export function startPermission(asked: Asked, around: Surroundings): string {
     case "run":
       return option("run", [deno, LIMITER], around);
     case "ffi":
-      // Native code that a package brings may do anything: so it is for clusters alone.
+      // Native code in a package may do anything; therefore only clusters get this permission.
       return isCluster ? option("ffi", [packagesFolder(around)], around) : "--deny-ffi";
   }
 }
 
-/** The packages of this runtime's cache. */
+/** The packages in this runtime's cache. */
 function packagesFolder({ env, isMac }: Surroundings): string {
   if (env.DENO_DIR) return join(env.DENO_DIR, "npm");
   const home = env.HOME ?? "/";
@@ -59,7 +59,10 @@ function packagesFolder({ env, isMac }: Surroundings): string {
   return join(cache, "deno", "npm");
 }
 
-/** Each path, and where it leads. @throws {Error} for one with a comma: it would begin another. */
+/**
+ * The option for each path and for its link target.
+ * @throws {Error} for a path with a comma, which would begin another path.
+ */
 function option(name: string, paths: readonly string[], around: Surroundings): string {
   const named = paths.map((path) => resolve(around.root, path));
   const real = named.map((path) => realPathOf(path, around));
@@ -71,7 +74,7 @@ function option(name: string, paths: readonly string[], around: Surroundings): s
   return `--allow-${name}=${all.join(",")}`;
 }
 
-/** Of what does not exist yet: where its folder leads. */
+/** The real path. For a path that does not exist yet, the one below its folder's real path. */
 function realPathOf(path: string, around: Surroundings): string {
   const real = around.realPath(path);
   if (real !== undefined) return real;
@@ -80,7 +83,7 @@ function realPathOf(path: string, around: Surroundings): string {
   return join(realPathOf(parent, around), path.slice(parent === "/" ? 1 : parent.length + 1));
 }
 
-/** Of this process, for a server with these variables beside its own. */
+/** The surroundings of this process, for a server with these variables besides its own. */
 export function surroundings(env: Readonly<Record<string, string>> = {}): Surroundings {
   return {
     env: { ...Deno.env.toObject(), ...env },
@@ -97,7 +100,7 @@ export function surroundings(env: Readonly<Record<string, string>> = {}): Surrou
   };
 }
 
-/** Not by the console: `OTEL_DENO_CONSOLE=replace` would send it away. */
+/** Bypasses the console, which `OTEL_DENO_CONSOLE=replace` would redirect. */
 function tell(to: { writeSync(bytes: Uint8Array): number }, text: string): void {
   to.writeSync(new TextEncoder().encode(text));
 }

@@ -1,7 +1,9 @@
 /**
- * `deno task torture -- --minutes 60`: every way of breaking the product in turn, with new seeds,
- * until the time is over. Prints each run with how to repeat it, and a table at the end; exits 1
- * where one failed, which is printed whole.
+ * `deno task torture -- --minutes 60`: runs every way of breaking the product in turn.
+ *
+ * Each run has a new seed, until the time is over. Prints each run with the command that
+ * repeats it, and a table at the end. Exits with 1 if a run failed; its output is printed in
+ * full.
  */
 
 import {
@@ -38,7 +40,7 @@ const endsMs = performance.now() + minutes * 60_000;
 console.log(`${minutes} minutes, seed ${first}: ${ways.map(({ name }) => name).join(", ")}\n`);
 for (let number = 0; performance.now() < endsMs; number++) {
   const way = ways[number % ways.length]!;
-  // Far apart, for some suites go through a range of seeds.
+  // Far apart, because some suites go through a range of seeds.
   const seed = 1 + (first + number * 1_000_003) % WHOLE_NUMBER_MAX;
   const leftMinutes = ((endsMs - performance.now()) / 60_000).toFixed(1);
   console.log(

@@ -1,17 +1,17 @@
 /**
- * Checks what Daybook gives out as evidence, without Daybook: this one file needs no other, and no
- * network. It was written from the contract alone ("Audit artifacts") and imports nothing of the
- * product, so that a mistake there cannot hide here.
+ * Checks the evidence that Daybook issues, without Daybook. This file needs no other file and
+ * no network. It was written only from the specification (docs/reference/audit.md) and imports
+ * nothing of the product, so that a mistake there cannot hide here.
  *
  *   deno run --allow-read verify_bundle.ts FILE [--key HEX] [--stream KEY] [--index N]
  *
  * FILE is one of
  *   an attestation bundle          --key pins the public key that must have signed it
- *   the receipt of an erasure      so does it here
+ *   the receipt of an erasure      --key does the same here
  *   a page of events, `raw=true`   --previous is the hash of the event before the page
  *   a whole environment made by `export`
  *
- * Ends with 0 if the file is what it says, 1 if not (with the step that failed), 2 for misuse.
+ * Exits with 0 if the evidence holds, 1 if not (with the step that failed), 2 for misuse.
  */
 
 import { Buffer } from "node:buffer";
@@ -20,7 +20,7 @@ import { closeSync, openSync, readFileSync, readSync } from "node:fs";
 import process from "node:process";
 import { parseArgs } from "node:util";
 
-/** The step that failed is the first word of the message. */
+/** A refusal of the document, with the step that failed. */
 class Refused extends Error {
   readonly step: string;
 
@@ -70,7 +70,7 @@ function objectIn(fields: Fields, name: string): Fields {
   return value;
 }
 
-/** What the parts of a document are called, for messages. */
+/** The names of a document's parts, for messages. */
 const names = new WeakMap<Fields, string>();
 
 function needForm(condition: boolean, fields: Fields, name: string, must: string) {
@@ -101,7 +101,7 @@ function textIn(fields: Fields, name: string): string {
   return value as string;
 }
 
-/** Signed between quotes as it is: it may neither end nor escape them. */
+/** Signed between quotes as it is, so it must neither end nor escape them. */
 function plainIn(fields: Fields, name: string): string {
   const value = textIn(fields, name);
   const isPlain = /^[\x20-\x7e]{1,256}$/.test(value) && !/["\\]/.test(value);
@@ -155,9 +155,9 @@ interface Anchor {
   publicKey: string;
   streamCount: number;
   eventCount: number;
-  /** What the signature covers. */
+  /** The text that the signature covers. */
   payload: string;
-  /** Of whom and when; "" in format 1, which signed none of it. */
+  /** The instance, environment and time; "" in format 1, whose signature covers none of them. */
   title: string;
 }
 
@@ -208,7 +208,7 @@ function readAnchor(fields: Fields, format: 1 | 2): Anchor {
   return { ...signed, eventCount, payload, title };
 }
 
-/** The shape of the proof follows from index and count, so nothing of it is free. */
+/** The shape of the proof follows from index and count, so none of it may be chosen freely. */
 function checkShape(where: string, index: number, count: number, proof: Proof): void {
   const { siblings, directions } = proof;
   need(siblings.length === directions.length, "counts", `${where}: the lists differ in length`);
@@ -264,7 +264,7 @@ function keyOf(raw: string): string | undefined {
 
 type Signed = Pick<Anchor, "publicKey" | "signature" | "payload">;
 
-/** The points of small order, sign bit cleared: a signature under one of them proves nothing. */
+/** The points of small order, with the sign bit cleared. A signature under one proves nothing. */
 const WEAK_KEYS = ["00", "01", "ec", "ed", "ee"].map((first) => {
   const rest = first < "10" ? "00" : "ff";
   return first + rest.repeat(30) + (rest === "ff" ? "7f" : "00");
@@ -296,7 +296,7 @@ export interface Pinned {
   index?: number | undefined;
 }
 
-/** Throws with the step that fails; gives what the bundle proves. */
+/** Throws with the step that fails; returns what the bundle proves. */
 function checkBundle(document: unknown, pinned: Pinned): string {
   const bundle = readBundle(document);
   const { format, index, raw, hash, previous, key, anchor, streamCount } = bundle;
@@ -331,7 +331,7 @@ function checkBundle(document: unknown, pinned: Pinned): string {
   return `Event ${index} of ${key}, anchored${anchor.title}: every step holds.${trust}`;
 }
 
-/** The verdict alone: "ok", or the step that failed. Never throws. */
+/** Only the verdict: "ok", or the step that failed. Never throws because of the document. */
 export function judgeBundle(bytes: Uint8Array, pinned: Pinned = {}): string {
   let document: unknown;
   try {
@@ -350,7 +350,7 @@ export function judgeBundle(bytes: Uint8Array, pinned: Pinned = {}): string {
 
 // ---------------------------------------------------------------- the receipt of an erasure
 
-/** Signed in this order. */
+/** The fields are signed in this order. */
 const RECEIPT_FIELDS: Record<string, "text" | "text?" | "count" | "hash"> = {
   tombstone_id: "text",
   instance_id: "text",
@@ -369,7 +369,7 @@ const RECEIPT_FIELDS: Record<string, "text" | "text?" | "count" | "hash"> = {
   tip: "hash",
 };
 
-/** The receipt, also where it is in the answer to `GET /_admin/tombstones/{id}`. */
+/** Finds the receipt, even inside the answer to `GET /_admin/tombstones/{id}`. */
 function receiptIn(document: unknown): Fields | undefined {
   if (!isObject(document)) return undefined;
   if (own(document, "scope") === "erasure") return document;
@@ -457,18 +457,18 @@ function* linesOf(path: string): Generator<Uint8Array> {
   }
 }
 
-/** A record of the file, or an event, which is an object without a `record`. */
+/** Reads a record of the file, or an event, which is an object without a `record`. */
 function recordOf(line: string, bytes: Uint8Array): Fields {
   try {
     const value = decodeJson(bytes);
     if (isObject(value)) return value;
   } catch {
-    // Told below.
+    // Refused below.
   }
   throw new Refused("form", `${line} is not a JSON object in UTF-8`);
 }
 
-/** Chains, lengths and counts of all streams, and the checksum of the whole file. */
+/** Checks chains, lengths and counts of all streams, and the checksum of the whole file. */
 function checkExport(path: string): string {
   const digest = createHash("sha256");
   const tips = new Map<string, { length: number; tip: string }>();
@@ -515,7 +515,7 @@ function checkExport(path: string): string {
 
 // ---------------------------------------------------------------- the command
 
-/** No step, but options that the file cannot be held against. */
+/** Not a step: it marks options that cannot be checked in this kind of file. */
 const MISUSE = "options";
 const EXPORT_START = '{"record":"header"';
 
@@ -550,7 +550,7 @@ function checkFile(path: string, options: Record<string, string | undefined>): s
   return checkBundle(document, { key, stream, index: index === undefined ? index : Number(index) });
 }
 
-/** Whoever gave an option that means nothing for this kind of file expected another kind. */
+/** Refuses options that mean nothing for this kind of file: the user expected another kind. */
 function refuseUnused(options: Record<string, string | undefined>, used: readonly string[]): void {
   for (const name of Object.keys(options)) {
     need(used.includes(name), MISUSE, `--${name} cannot be checked in this kind of file`);

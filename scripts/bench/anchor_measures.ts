@@ -1,6 +1,7 @@
 /**
- * `deno task bench -- --audit`: anchors and bundles of large environments, in process: the service
- * and its embedded store, no HTTP. Streams are put into the store as writes leave them.
+ * `deno task bench -- --audit`: measures anchors and bundles of large environments. It runs in
+ * process: the service and its embedded store, without HTTP. Streams are put into the store as
+ * writes would leave them.
  */
 
 import process from "node:process";
@@ -31,7 +32,7 @@ const SHARE_MS = 4_000;
 const STREAMS_PER_TRANSACTION = 1_000;
 /** Unix seconds. */
 const TIMESTAMP = 1_767_225_600;
-/** Who works beside others measures time. */
+/** The real clock, because work that shares the thread with others measures time. */
 const REAL_HOST = (({ monotonicMs, startTimer, yieldTurn }) => ({
   monotonicMs,
   startTimer,
@@ -59,7 +60,7 @@ export async function measureAnchors(isQuick: boolean, add: (row: Row) => void):
   }, { realHost: REAL_HOST });
 }
 
-/** Ids that stand in the order of their numbers, as those that begin with a time do not. */
+/** Ids in an order other than that of their numbers, unlike ids that begin with a time. */
 function orderId(number: number): string {
   const mixed = Math.imul(number + 1, 0x9e3779b1) >>> 0;
   return `${mixed.toString(16).padStart(8, "0")}-0000-4000-8000-${
@@ -67,7 +68,7 @@ function orderId(number: number): string {
   }`;
 }
 
-/** One event in each stream. */
+/** Puts one event into each stream. */
 async function fill({ engine, tenants: { test } }: ServiceFixture, count: number) {
   for (let from = 0; from < count; from += STREAMS_PER_TRANSACTION) {
     await engine.transact(async (tx) => {
@@ -87,7 +88,7 @@ async function fill({ engine, tenants: { test } }: ServiceFixture, count: number
 
 interface Anchored {
   readonly ms: number;
-  /** All threads together. */
+  /** Of all threads together. */
   readonly processorMs: number;
 }
 
@@ -111,7 +112,10 @@ async function measureFirst(fixture: ServiceFixture, streams: number, add: (row:
   });
 }
 
-/** The middle one of some anchors, each after an event in each of `numbersOf` its turn. */
+/**
+ * The median of several anchors. Before each one, an event is written to every stream that
+ * `numbersOf` names for that turn.
+ */
 async function middleAnchor(
   fixture: ServiceFixture,
   numbersOf: (turn: number) => readonly number[],
@@ -138,7 +142,7 @@ async function measureNext(fixture: ServiceFixture, add: (row: Row) => void, str
   });
 }
 
-/** They come between the others, so half of the tree is hashed anew. */
+/** The new streams come between the others, so half of the tree is hashed anew. */
 async function measureNew(fixture: ServiceFixture, add: (row: Row) => void) {
   const { ms, processorMs } = await middleAnchor(
     fixture,
@@ -156,7 +160,7 @@ async function write({ service, tenants: { test } }: ServiceFixture, number: num
   valueOf(await service.data.writeEvents(test, noteWrite(orderId(number), "more")));
 }
 
-/** Of events all over the environment, most of them in blocks that are not in memory. */
+/** Attests events all over the environment, most of them in blocks that are not in memory. */
 async function measureBundleLatency(
   { service, tenants: { test } }: ServiceFixture,
   add: (row: Row) => void,
@@ -178,7 +182,7 @@ async function measureBundleLatency(
   });
 }
 
-/** Writes while anchors are made one after the other, to those while none is. */
+/** The number of writes while anchors are made one after the other, relative to writes alone. */
 async function measureShare(fixture: ServiceFixture, add: (row: Row) => void) {
   let number = 0;
   async function writesIn(milliseconds: number): Promise<number> {

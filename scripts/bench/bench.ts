@@ -1,4 +1,4 @@
-/** One run of the bench: where it is run, and the rows that it has made so far. */
+/** One run of the bench: the place where it runs, and the rows that it has made so far. */
 
 import type { Row } from "./table.ts";
 
@@ -6,14 +6,14 @@ export interface Bench {
   /** In the order in which they were made. */
   readonly rows: readonly Row[];
   readonly add: (row: Row) => void;
-  /** What a server is started with, so that it has a core of its own; empty where it has none. */
+  /** The command before a server's own that gives it a core; empty if it has none to itself. */
   readonly wrapper: readonly string[];
-  /** A folder for stores, removed at the end. */
+  /** A folder for stores; it is removed at the end. */
   readonly dataDir: string;
   readonly isQuick: boolean;
 }
 
-/** A run without rows. Each row is also told on standard error when it is made. */
+/** Begins a run without rows. Each row is also printed on standard error when it is made. */
 export function openBench(place: Pick<Bench, "wrapper" | "dataDir" | "isQuick">): Bench {
   const rows: Row[] = [];
   function add(row: Row): void {

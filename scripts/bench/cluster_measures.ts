@@ -1,6 +1,7 @@
 /**
- * What one and two server processes do on a FoundationDB cluster of one process with storage on
- * disk, and what share of a core each process used: which of them was the limit.
+ * Measures what one and two server processes do on a FoundationDB cluster. The cluster is one
+ * process with storage on disk. The rows also say what share of a core each process used, which
+ * shows which of them was the limit.
  */
 
 import { type ClusterProcess, startCluster } from "../../tests/support/cluster_process.ts";
@@ -19,7 +20,7 @@ interface ClusterBench {
 
 type AddRow = (row: Row) => void;
 
-/** A load's result with what each process used meanwhile. */
+/** The results of loads, with what each process used meanwhile. */
 interface Watched {
   readonly results: readonly LoadResult[];
   readonly shares: Readonly<Record<string, number>>;
@@ -36,7 +37,7 @@ export async function describeCluster(): Promise<string> {
   return `FoundationDB ${version}: one fdbserver, storage ssd, single replica`;
 }
 
-/** Starts the cluster and the servers, adds the rows, and ends them all. */
+/** Starts the cluster and the servers, adds the rows, and stops everything. */
 export async function measureCluster(bench: ClusterBench, add: AddRow): Promise<void> {
   const syncs = percentiles(measureSync(bench.dataDir, 300));
   const note = "4 KiB append, fdatasync";
@@ -77,7 +78,7 @@ async function startNode(
   return await startServer({ dataDir, env });
 }
 
-/** Gives the single writes, which two servers are held against. */
+/** Returns the result of single writes, with which two servers are compared. */
 async function measureOneServer(
   { isQuick }: ClusterBench,
   add: AddRow,
@@ -116,7 +117,10 @@ async function measureOneServer(
   return singles;
 }
 
-/** Both servers over all streams, as behind a balancer that knows nothing; then each its half. */
+/**
+ * Both servers write to all streams, as behind a balancer that knows nothing; then each server
+ * writes to its own half.
+ */
 async function measureTwoServers(
   { isQuick }: ClusterBench,
   add: AddRow,
@@ -125,8 +129,8 @@ async function measureTwoServers(
   one: Watched,
 ): Promise<void> {
   const seconds = isQuick ? 5 : 10;
-  // At random: servers that go round the same streams in turn fall into step, for who conflicts
-  // waits for the other, and then conflict for ever.
+  // Streams are chosen at random. Servers that go round the same streams in order fall into
+  // step and then conflict for ever, because the one that conflicts waits for the other.
   const cores = navigator.hardwareConcurrency;
   const below = (bound: number) => Math.floor(Math.random() * bound);
   const half = measures.STREAMS / 2;

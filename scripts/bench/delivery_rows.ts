@@ -1,4 +1,4 @@
-/** The rows about deliveries to listeners: how many, how soon, and beside endpoints that fail. */
+/** The rows about deliveries to listeners: how many, how soon, and beside failing endpoints. */
 
 import type { ServerProcess } from "../../tests/support/server_process.ts";
 import { freePort, untilOpen } from "./free_port.ts";
@@ -11,7 +11,7 @@ import type { Row } from "./table.ts";
 
 export interface DeliveryBench {
   readonly isQuick: boolean;
-  /** Starts a server that may deliver to this machine. */
+  /** Starts a server that is allowed to deliver to this machine. */
   readonly start: () => Promise<ServerProcess>;
   readonly add: (row: Row) => void;
 }
@@ -19,7 +19,7 @@ export interface DeliveryBench {
 interface Received {
   readonly count: number;
   readonly lastMs: number;
-  /** Of each event: when it should have been sent, and when it came. */
+  /** For each event: when it should have been sent, and when it arrived. */
   readonly times: readonly (readonly [at: number, cameMs: number])[];
 }
 type Report = Readonly<Record<string, Received>>;
@@ -37,11 +37,11 @@ const WRITES_PER_SECOND = 200;
 const CONNECTIONS = 64;
 const BATCH_EVENTS = 50;
 const STREAMS = 400;
-/** Turns with and without the endpoints that fail, each beside the other; and how long each is. */
+/** Turns with and without the failing endpoints, alternating, and the length of each. */
 const TURNS = 15;
 const TURN_SECONDS = 3;
 const PATIENCE_MS = 120_000;
-/** Nobody listens there. */
+/** Nothing listens on this port. */
 const DEAD_PORT = 1;
 
 export async function measureDeliveries(bench: DeliveryBench): Promise<void> {
@@ -62,7 +62,7 @@ export async function measureDeliveries(bench: DeliveryBench): Promise<void> {
   }
 }
 
-/** The sink is part of the load: it runs where the load generator does. */
+/** The sink is part of the load, so it runs where the load generator runs. */
 async function startSink(): Promise<Sink> {
   const port = freePort();
   const path = new URL("delivery_sink.ts", import.meta.url).pathname;
@@ -83,7 +83,7 @@ function urlOf(port: number, listener: string): string {
   return `http://127.0.0.1:${port}/${listener}`;
 }
 
-/** One event type for each listener, heard by it alone; a single listener hears all. */
+/** One event type for each listener, which hears no other; a single listener hears all events. */
 function specOf(urls: Readonly<Record<string, string>>, types: number) {
   const schema = {
     type: "object",
@@ -112,7 +112,7 @@ function nowMs(): number {
   return performance.timeOrigin + performance.now();
 }
 
-/** A backlog, written as fast as the server takes it, and how fast it is delivered. */
+/** Writes a backlog as fast as the server takes it, and measures how fast it is delivered. */
 async function measureRate({ isQuick, add }: DeliveryBench, target: Target, sink: Sink) {
   const rounds = isQuick ? 1 : 2;
   await deliverBacklog(target, sink, STREAMS);
@@ -153,7 +153,7 @@ async function deliverBacklog({ port, requests, serverPid }: Target, sink: Sink,
   return { count, seconds: (lastMs - startedMs) / 1000, micros };
 }
 
-/** Milliseconds from the reply to a write to its receipt; 0 where that came first. */
+/** Milliseconds from the reply to a write to its delivery; 0 if the delivery came first. */
 async function measureLatency({ isQuick, add }: DeliveryBench, target: Target, sink: Sink) {
   await writeSteadily(target, 1, 2);
   await pause(500);
@@ -184,7 +184,7 @@ function wholeLatenciesOf(times: Received["times"]): number[] {
   return times.map(([at, cameMs]) => cameMs - at);
 }
 
-/** Gives when each write was answered, by when it should have been sent. */
+/** Returns when each write was answered, by when it should have been sent. */
 async function writeSteadily(
   { port, requests }: Target,
   types: number,
@@ -212,8 +212,9 @@ async function writeSteadily(
 }
 
 /**
- * Ten listeners that are well, and in turn with that eight beside one dead and one slow one. From
- * when a write should have been sent to its receipt: most come before the reply to their write.
+ * Compares ten healthy listeners with eight beside a dead and a slow one, in alternating turns.
+ * The latency runs from when a write should have been sent to its delivery, because most
+ * deliveries come before the reply to their write.
  */
 async function measureBulkheads(
   { isQuick, add }: DeliveryBench,
@@ -224,7 +225,7 @@ async function measureBulkheads(
   const well: number[] = [];
   const beside: number[] = [];
   for (let turn = 0; turn < (isQuick ? 3 : TURNS); turn++) {
-    // In turn the one and the other comes first.
+    // Alternate which of the two comes first.
     for (const isWell of turn % 2 === 0 ? [true, false] : [false, true]) {
       await deployBenchSpec(server, ENVIRONMENT, specOf(urlsOf(sink.port, isWell), LISTENERS));
       await writeSteadily(target, LISTENERS, 1);
@@ -233,7 +234,7 @@ async function measureBulkheads(
       await writeSteadily(target, LISTENERS, TURN_SECONDS);
       await pause(1_000);
       const report = await sink.report();
-      // In both the same eight are looked at.
+      // Both cases look at the same eight listeners.
       const times = WELL.flatMap((name) => report[name]?.times ?? []);
       (isWell ? well : beside).push(percentiles(wholeLatenciesOf(times)).p99);
     }

@@ -1,8 +1,10 @@
 /**
- * The receiver of the deliveries' rows, a process of its own. Port in the first argument. The first
- * segment of a path names the listener; the endpoint `slow` answers after ten seconds. `GET
- * /report` gives what has come of each listener since the report before: how many, when the last
- * came, and of each event its `at` and when it came.
+ * The receiver for the rows about deliveries, a separate process. The first argument is the
+ * port.
+ *
+ * The first segment of a path names the listener; the endpoint `slow` answers after ten
+ * seconds. `GET /report` returns what arrived for each listener since the previous report: how
+ * many deliveries, when the last one arrived, and for each event its `at` and when it arrived.
  */
 
 interface Received {

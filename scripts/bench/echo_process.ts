@@ -1,13 +1,14 @@
 /**
- * The yardstick of calls that go to another process: so many bytes to a bare one and back, through
- * the same pipes, with nothing done there. Run as a program, it is that process.
+ * The yardstick for calls to another process: bytes sent to a bare process and back. They go
+ * through the same kind of pipes, and nothing is done with them there. Run as a program, this
+ * file is that process.
  */
 
 import { fileURLToPath } from "node:url";
 
 const PIECE_BYTES = 64 * 1024;
 
-/** How long each of the round trips took, in milliseconds. */
+/** The time of each round trip, in milliseconds. */
 export async function measureEcho(bytes: number, forMs: number): Promise<number[]> {
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "--no-config", "--no-remote", fileURLToPath(import.meta.url)],

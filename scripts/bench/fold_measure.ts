@@ -1,4 +1,4 @@
-/** The tick fold alone: no HTTP, no store, no parsing. */
+/** Measures the handler language's fold alone: no HTTP, no store, no parsing. */
 
 import { newFoldBudget } from "../../src/domain/handler/budget.ts";
 import { compileHandler } from "../../src/domain/handler/compile_handler.ts";
@@ -9,7 +9,7 @@ import { BENCH_SPEC, eventData, streamId } from "./requests.ts";
 const EVENTS = 100_000;
 const TURNS = 9;
 
-/** Events per second, the middle of several turns. */
+/** Events per second, the median of several turns. */
 export function measureFold(): number {
   const definition = BENCH_SPEC.aggregate_types.account.events.was_credited.handler;
   const compiled = compileHandler(JSON.parse(JSON.stringify(definition)), "handler");

@@ -1,11 +1,11 @@
-/** Ports of the processes that a bench starts beside the server. */
+/** Ports for the processes that a bench starts beside the server. */
 
 import { openConnection } from "./http_connection.ts";
 
 const TRIES = 500;
 const PAUSE_MS = 10;
 
-/** One that nobody listens on. */
+/** A port on which nothing listens. */
 export function freePort(): number {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = listener.addr as Deno.NetAddr;
@@ -13,7 +13,10 @@ export function freePort(): number {
   return port;
 }
 
-/** Resolves when somebody listens there. @throws {Error} when nobody does within 5 s. */
+/**
+ * Resolves as soon as something listens on the port.
+ * @throws {Error} if nothing does within 5 s.
+ */
 export async function untilOpen(port: number): Promise<void> {
   for (let tries = 0; tries < TRIES; tries++) {
     try {

@@ -1,6 +1,8 @@
 /**
- * The rows about points: what `nearby` takes among a million of them, spread over a region, in a
- * town where they are dense, and as far as it may look; and what a point adds to a write.
+ * The rows about points: what `nearby` takes among a million of them, and what a point costs.
+ *
+ * The searches begin all over a region and in a town where points are dense, and go as far as
+ * `nearby` may look. The cost of a point is what it adds to a write.
  */
 
 import type { ServerProcess } from "../../tests/support/server_process.ts";
@@ -36,7 +38,7 @@ const GEO_SPEC = {
   },
 };
 
-/** 100 points to the square kilometre, and a tenth of all within one kilometre of the town. */
+/** 100 points per square kilometre, and a tenth of all points within one kilometre of the town. */
 const SOUTH_WEST = { lat: 51.5, lng: 12.5 };
 const DEGREES = { lat: 0.9, lng: 1.45 };
 const TOWN = { lat: 52.52, lng: 13.405 };
@@ -70,7 +72,7 @@ function seenText(number: number, { lat, lng }: Spot): string {
   return `${eventData(number).slice(0, -1)},"at":{"lat":${lat},"lng":${lng}}}`;
 }
 
-/** One point for each of `count` vans, ten in each request. */
+/** Writes one point for each of `count` vans, ten in each request. */
 async function fill({ port, requests }: Target, count: number): Promise<number> {
   let number = 0;
   const { seconds } = await runWork({
@@ -142,7 +144,7 @@ function write(
   });
 }
 
-/** Adds the rows; the server it starts is ended, whatever happens. */
+/** Adds the rows. The server that it starts is always ended. */
 export async function measureGeo({ isQuick, start, add }: GeoBench): Promise<void> {
   const server = await start();
   try {

@@ -1,18 +1,19 @@
 /**
- * A keep-alive HTTP/1.1 client on a bare TCP connection, light enough that one core asks for more
- * than the server's core can answer. It reads what our servers send, not all that HTTP allows.
+ * A keep-alive HTTP/1.1 client on a bare TCP connection. It is so light that one core asks for
+ * more than the server's core can answer. It reads what our servers send, not everything that
+ * HTTP allows.
  */
 
 export interface Reply {
   status: number;
-  /** Of `bytes`; both hold until the next exchange on the same connection. */
+  /** Offsets in `bytes`. Both, and the bytes, hold until the next exchange on the connection. */
   bodyStart: number;
   bodyEnd: number;
   bytes: Uint8Array<ArrayBuffer>;
 }
 
 export interface HttpConnection {
-  /** Sends the parts of one request and reads its reply. One at a time. */
+  /** Sends the parts of one request and reads its reply. One exchange at a time. */
   exchange(...parts: readonly Uint8Array[]): Promise<Reply>;
   close(): void;
 }
@@ -52,7 +53,7 @@ export async function openConnection(port: number): Promise<HttpConnection> {
         while (length < reply.bodyEnd) length = await fill(length);
         return reply;
       }
-      // Chunked: the frames are kept between the chunks; nobody here reads such a body.
+      // Chunked: the framing stays between the chunks, because nothing here reads such a body.
       while (!endsChunked(reply.bytes, length)) length = await fill(length);
       reply.bodyEnd = length;
       return reply;
@@ -61,7 +62,7 @@ export async function openConnection(port: number): Promise<HttpConnection> {
   };
 }
 
-/** The body as text: for looking into, not for speed. */
+/** The body as text, for inspection; it is not fast. */
 export function bodyText(reply: Reply): string {
   return new TextDecoder().decode(reply.bytes.subarray(reply.bodyStart, reply.bodyEnd));
 }
@@ -78,7 +79,7 @@ function grow(reply: Reply, size: number): void {
   reply.bytes = bytes;
 }
 
-/** Where the body begins, or -1. */
+/** The offset at which the body begins, or -1. */
 export function endOfHead(bytes: Uint8Array, length: number): number {
   for (let i = 3; i < length; i++) {
     if (

@@ -1,6 +1,8 @@
 /**
- * The rows about imports of backdated events: how many, in how much memory, and how long others
- * wait beside one. The file is made while it is sent, after it was made once for its length.
+ * The rows about imports of backdated events: how many, and in how much memory.
+ *
+ * They also say how long other writes wait beside an import. The file is generated while it is
+ * sent, after it was generated once to learn its length.
  */
 
 import { sendSized } from "../../tests/support/send_sized.ts";
@@ -18,14 +20,14 @@ export interface ImportBench {
   readonly add: (row: Row) => void;
 }
 
-/** In which order the events of the streams are in the file. */
+/** The stream number of each event of the file, which decides the order of the events. */
 type Order = (number: number) => number;
 
 const FULL_BYTES = 2_000_000_000;
 const QUICK_BYTES = 200_000_000;
 const EVENTS_EACH = 10;
 const PIECE_LINES = 200;
-/** Streams that take turns: an export in the order of time. */
+/** Streams whose events alternate, as in an export in the order of time. */
 const TURNS = 5_000;
 const WRITES_PER_SECOND = 20;
 
@@ -69,7 +71,7 @@ async function measureOne(
   const before = processorMicros(server.pid);
   const startedAt = performance.now();
   const beside = new AbortController();
-  // A write would make the environment of a cold start one that is not empty.
+  // No writes beside a cold start: its environment must stay empty.
   const waiting = call === "cold_start"
     ? undefined
     : writeBeside(targetOf(server, environment), beside.signal);
@@ -89,7 +91,7 @@ async function measureOne(
   add({ name: "most memory until then", value, unit: "MiB", target: { below: 300 } });
 }
 
-/** Gives how many events the file had. */
+/** Returns how many events the file had. */
 async function importFile(
   server: ServerProcess,
   path: string,
@@ -123,7 +125,7 @@ function* makeFile(order: Order, bytes: number): Generator<Uint8Array> {
   }
 }
 
-/** Single writes at an even pace, as a client beside the import waits for them. */
+/** Makes single writes at an even pace, as a client beside the import would. */
 async function writeBeside({ port, requests }: Target, until: AbortSignal) {
   const connection = await openConnection(port);
   const latencies: number[] = [];
@@ -138,7 +140,7 @@ async function writeBeside({ port, requests }: Target, until: AbortSignal) {
   return percentiles(latencies);
 }
 
-/** MiB, since the process began. */
+/** The peak resident memory since the process began, in MiB. */
 async function peakMemory(pid: number): Promise<number> {
   const status = await Deno.readTextFile(`/proc/${pid}/status`);
   return Number(/VmHWM:\s*(\d+) kB/.exec(status)?.[1] ?? NaN) / 1024;

@@ -1,4 +1,4 @@
-/** What rate limits cost a request, in process: where one is alone, and where they are shared. */
+/** Measures in process what rate limits cost a request, in a single process and when shared. */
 
 import { createRequestAdmission } from "../../src/features/limits/admit_request.ts";
 import { openSharedCounter } from "../../src/features/limits/share_rate.ts";
@@ -14,7 +14,10 @@ import type { Row } from "./table.ts";
 
 const REQUESTS = 1_000_000;
 const ROUND = 1_000;
-/** Time goes on between rounds, as fast as the limit of the tier lets all of them in. */
+/**
+ * The clock advances between rounds just fast enough for the tier's limit to admit every
+ * request.
+ */
 const ROUND_MS = 60_000 * ROUND / 290_000;
 const MICROS_MAX = 20;
 

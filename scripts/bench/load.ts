@@ -1,4 +1,4 @@
-/** Closed loops: N connections, each asks, waits for the reply, and asks again; latency of all. */
+/** Closed loops: each connection asks, waits for the reply, and asks again; all latencies count. */
 
 import { bodyText, openConnection, type Reply } from "./http_connection.ts";
 import { processorMicros } from "./machine.ts";
@@ -10,13 +10,13 @@ export interface LoadOptions {
   readonly seconds: number;
   readonly warmupSeconds?: number;
   readonly expectedStatus: number;
-  /** The parts of the next request of a connection; they must stay as they are until the reply. */
+  /** The parts of a connection's next request; they must not change until the reply. */
   readonly next: (connection: number) => readonly Uint8Array[];
-  /** The server's process: its processor time is put in relation to the requests. */
+  /** The server's process, whose processor time is divided by the units. */
   readonly serverPid?: number;
-  /** The same for a server of several processes, as they are when the time begins. */
+  /** The same for a server of several processes, as they are when the measured time begins. */
   readonly serverPids?: () => readonly number[];
-  /** Sees each reply; what it gives is added to `units`. Without it: 1 for each. */
+  /** Sees each reply and returns the units to count for it; without it, each reply counts as 1. */
   readonly onReply?: (reply: Reply, connection: number) => number;
 }
 
@@ -24,7 +24,7 @@ export interface LoadResult {
   readonly requests: number;
   readonly requestsPerSecond: number;
   readonly unitsPerSecond: number;
-  /** Processor time of the server for one unit, all its threads together. */
+  /** Processor time of the server for one unit, of all its threads together. */
   readonly serverMicrosPerUnit: number;
   /** Milliseconds. */
   readonly p50: number;
@@ -33,7 +33,7 @@ export interface LoadResult {
   readonly max: number;
 }
 
-/** Runs the loops; throws when a reply has another status than expected. */
+/** Runs the loops; throws if a reply has another status than expected. */
 export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   const { connections, seconds, warmupSeconds = 1 } = options;
   const tally = { units: 0, latencies: [] as number[] };
@@ -68,7 +68,7 @@ async function processorTimeBetween(
   return before.reduce((sum, each) => sum + (micros(each.pid) ?? each.micros) - each.micros, 0);
 }
 
-/** Undefined when the process has ended: databases have some that come and go. */
+/** Undefined if the process has ended: databases have processes that come and go. */
 function micros(pid: number): number | undefined {
   try {
     return processorMicros(pid);
@@ -109,7 +109,10 @@ async function runLoop(
   }
 }
 
-/** The same loops for a fixed amount of work: each connection asks until `next` gives nothing. */
+/**
+ * The same loops for a fixed amount of work: each connection asks until `next` returns
+ * undefined.
+ */
 export async function runWork(
   options: Pick<LoadOptions, "port" | "connections" | "expectedStatus"> & {
     readonly next: (connection: number) => readonly Uint8Array[] | undefined;

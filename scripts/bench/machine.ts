@@ -1,9 +1,12 @@
-/** The machine under the bench: what it is, who runs on which core, what its disk's sync costs. */
+/**
+ * The machine under the bench: what it is, which core runs what, and what a sync of its disk
+ * costs.
+ */
 
-/** From here on a thread has no time left: what remains is the scheduler's. */
+/** From this share on, a thread has no time left: the rest goes to the scheduler. */
 const BUSY = 0.85;
 
-/** True when there are two cores and `taskset`: then the server gets core 0, the load core 1. */
+/** Returns true if there are two cores and `taskset`: the server gets core 0, the load core 1. */
 export async function pinLoadGenerator(): Promise<boolean> {
   if (navigator.hardwareConcurrency < 2) return false;
   try {
@@ -38,7 +41,7 @@ export async function describeMachine(isPinned: boolean): Promise<string[]> {
   ];
 }
 
-/** Milliseconds of each of many 4 KiB appends, each with an fdatasync, in the given folder. */
+/** The time of each of `count` 4 KiB appends with an fdatasync in the folder, in milliseconds. */
 export function measureSync(folder: string, count: number): number[] {
   const path = `${folder}/sync_probe`;
   const file = Deno.openSync(path, { create: true, write: true });
@@ -55,7 +58,10 @@ export function measureSync(folder: string, count: number): number[] {
   return times;
 }
 
-/** Processor time that a process has used, in microseconds; Linux counts it in hundredths. */
+/**
+ * Processor time that a process has used, in microseconds; Linux counts it in hundredths of a
+ * second.
+ */
 export function processorMicros(pid: number): number {
   const stat = Deno.readTextFileSync(`/proc/${pid}/stat`);
   const [user, system] = stat.slice(stat.lastIndexOf(")") + 2).split(" ").slice(11, 13);
@@ -63,8 +69,8 @@ export function processorMicros(pid: number): number {
 }
 
 /**
- * What share of one core each process uses during the work, more than 1 with several threads; and
- * as `others` what everything else on the machine does.
+ * The share of one core that each process uses during the work, above 1 with several threads.
+ * `others` is the share of everything else on the machine.
  */
 export async function measureShares(
   processes: Readonly<Record<string, number>>,
@@ -87,7 +93,7 @@ export async function measureShares(
   };
 }
 
-/** Which process, or all of them together, had no time left; by the shares of one core. */
+/** Names the process that had no time left, or the whole machine, by the shares of one core. */
 export function nameLimit(shares: Readonly<Record<string, number>>, cores: number): string {
   const entries = Object.entries(shares);
   const sum = entries.reduce((total, [, share]) => total + share, 0);

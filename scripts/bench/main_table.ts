@@ -1,4 +1,4 @@
-/** The main table: writes, reads, what anybody can check, and the same with millions stored. */
+/** The main table: writes, reads, offline verification, and writes with millions stored. */
 
 import { type ServerProcess, startServer } from "../../tests/support/server_process.ts";
 import { measureOffline } from "./audit_measures.ts";
@@ -10,7 +10,7 @@ import { measureSync, residentMemory } from "./machine.ts";
 import * as measures from "./server_measures.ts";
 import type { Row } from "./table.ts";
 
-/** Requests per second with nothing behind, which other rows are put in relation to. */
+/** Requests per second with nothing behind them; other rows are compared with these. */
 interface NoopRates {
   readonly get: number;
   readonly post: number;
@@ -43,7 +43,7 @@ function addRate(bench: Bench, name: string, result: LoadResult, more: Partial<R
   bench.add({ name, value: result.requestsPerSecond, unit: "req/s", latency: result, ...more });
 }
 
-/** Gives the result of single writes, which is measured again later. */
+/** Returns the result of single writes, which are measured again later. */
 async function measureWrites(
   bench: Bench,
   server: ServerProcess,
@@ -111,7 +111,7 @@ async function measureReads(bench: Bench, server: ServerProcess, noop: number): 
   });
 }
 
-/** What changes, or must not, when 5 million events are stored. */
+/** Measures what changes, or must not change, once 5 million events are stored. */
 async function measureFull(
   bench: Bench,
   server: ServerProcess,
@@ -156,7 +156,7 @@ async function start(bench: Bench, note: string): Promise<ServerProcess> {
   return server;
 }
 
-/** What the server does on one core, on one store from empty to full. */
+/** Measures the server on one core, with one store from empty to full. */
 export async function runMain(bench: Bench): Promise<void> {
   const noop = await measureNoop(bench);
   addSyncs(bench);
@@ -170,7 +170,7 @@ export async function runMain(bench: Bench): Promise<void> {
     bench.add({ name: "memory after this load", value, unit: "MiB" });
     if (!bench.isQuick) server = await measureFull(bench, server, noop.post, singles);
   } catch (error) {
-    // The server has a moment to end, if it is ending: then that is the cause.
+    // Give the server a moment to end, if it is ending: then that is the cause.
     await pause(200);
     console.error(`server: ${server.howItEnded() ?? "still running"}\n${server.output()}`);
     throw error;

@@ -1,4 +1,4 @@
-/** Figures of `deno task bench --json` as Markdown, and sections of a document by their marks. */
+/** Formats figures of `deno task bench --json` as Markdown, and replaces sections of a document. */
 
 import { isMet, type Row } from "./table.ts";
 
@@ -16,7 +16,7 @@ export function formatBench({ machine, rows }: BenchFigures): string {
 
 function cellsOf(row: Row): string[] {
   const { name, value, unit, target, noop, latency, note } = row;
-  // JSON has no NaN: what was not measured is null.
+  // JSON has no NaN, so what was not measured is null.
   const tail = latency === undefined ? [] : [latency.p50, latency.p99].filter(Number.isFinite);
   const met = isMet(row);
   return [
@@ -44,7 +44,7 @@ function marksOf(name: string): readonly [begin: string, end: string] {
   return [`<!-- figures of ${name} -->`, `<!-- end of the figures of ${name} -->`];
 }
 
-/** The document with `text` between the marks of that name, which must be there. */
+/** Returns the document with `text` between the marks of that name, which must be there. */
 export function putSection(document: string, name: string, text: string): string {
   const [begin, end] = marksOf(name);
   const [from, to] = [document.indexOf(begin), document.indexOf(end)];

@@ -1,4 +1,7 @@
-/** The yardstick: the same runtime and router with nothing behind. Port in the first argument. */
+/**
+ * The yardstick: the same runtime and router with nothing behind them. The first argument is
+ * the port.
+ */
 
 import { Hono } from "hono";
 

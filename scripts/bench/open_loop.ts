@@ -1,21 +1,22 @@
 /**
- * Open loops: work begins at its time, whether or not what began before has ended, as far as there
- * are connections; so latency is counted from when it should have begun.
+ * Open loops: work begins at its due time, whether or not earlier work has ended.
+ *
+ * That holds as long as a connection is free; therefore latency counts from the due time.
  */
 
 import { type HttpConnection, openConnection, type Reply } from "./http_connection.ts";
 
 export interface OpenLoopOptions {
   readonly port: number;
-  /** What is under way at a time at most. */
+  /** Maximum number of works under way at a time. */
   readonly connections: number;
   readonly perSecond: number;
   readonly seconds: number;
-  /** Does the work of that number; `dueMs` is when it should have begun, by `performance.now()`. */
+  /** Does the work of that number; `dueMs` is when it should begin, by `performance.now()`. */
   readonly perform: (connection: HttpConnection, number: number, dueMs: number) => Promise<void>;
 }
 
-/** Throws what any work throws. Gives the seconds from the first beginning to the last end. */
+/** Throws what any work throws. Returns the seconds from the first beginning to the last end. */
 export async function runOpenLoop(options: OpenLoopOptions): Promise<number> {
   const { port, connections, perSecond, seconds, perform } = options;
   const count = Math.round(perSecond * seconds);
@@ -40,7 +41,7 @@ export async function untilTime(timeMs: number): Promise<void> {
   if (leftMs > 0) await new Promise((resolve) => setTimeout(resolve, leftMs));
 }
 
-/** Asks until the reply is the right one; gives the time when it came. */
+/** Asks until the reply is the right one; returns the time at which it came. */
 export async function askUntil(
   connection: HttpConnection,
   request: readonly Uint8Array[],

@@ -1,6 +1,7 @@
 /**
- * Three times as many writes as the server can do: how many it does all the same, and how long
- * those take. An open loop: what is sent does not wait for what was answered.
+ * Sends three times as many writes as the server can do. The rows say how many it does all the
+ * same, and how long those take. This is an open loop: requests do not wait for earlier
+ * answers.
  */
 
 import { bodyText } from "./http_connection.ts";
@@ -11,14 +12,17 @@ import { measureSingles, STREAMS, type Target } from "./server_measures.ts";
 import type { Row } from "./table.ts";
 
 const FACTOR = 3;
-/** As many as could be under way: those that are shed come back at once. */
+/** Enough for all that could be under way: writes that are shed come back at once. */
 const CONNECTIONS = 2_000;
-/** What could not be sent for so long is left out: catching up would be another load. */
+/**
+ * A request that could not be sent for this long is left out: catching up would change the
+ * load.
+ */
 const LATE_MS_MAX = 50;
-/** What is sent first, until the server has found out how much it can do; then it is measured. */
+/** Time before the measurement, in which the server finds out how much it can do. */
 const SETTLE_SECONDS = 2;
 
-/** `seconds` of each of the two loads. */
+/** `seconds` is the time of each load. */
 export async function measureOverload(
   target: Target,
   seconds: number,
@@ -63,17 +67,17 @@ export async function measureOverload(
 
 interface Overload {
   readonly seconds: number;
-  /** Accepted, and shed, that were heard within these seconds. */
+  /** Accepted and shed writes whose replies came within these seconds. */
   readonly accepted: number;
   readonly shed: number;
-  /** Milliseconds of what was accepted, and of what was not, of all that was due within them. */
+  /** Latencies in milliseconds of accepted and of shed writes, of all that were due within them. */
   readonly latencies: readonly number[];
   readonly shedLatencies: readonly number[];
 }
 
 /**
- * What is heard after the last was sent counts as latency, not as rate: refusals are told late, and
- * nothing is sent meanwhile.
+ * A reply that comes after the last request was sent counts towards latency, not towards the
+ * rate: refusals come late, and nothing is sent meanwhile.
  */
 async function runOverload(
   { port, requests }: Target,
@@ -92,7 +96,7 @@ async function runOverload(
     seconds: SETTLE_SECONDS + seconds,
     async perform(connection, order, dueMs) {
       if (order === 0) beganMs = dueMs + SETTLE_SECONDS * 1000;
-      // No connection was free: what was not sent in time is not sent at all.
+      // No connection was free: a request that was not sent in time is not sent at all.
       if (performance.now() - dueMs > LATE_MS_MAX) return;
       const stream = streamId(number % STREAMS);
       const reply = await connection.exchange(...requests.single(stream, number++));

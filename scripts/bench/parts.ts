@@ -1,4 +1,4 @@
-/** The parts of the bench that run alone, each on stores of its own. */
+/** The parts of the bench that run alone, each on its own stores. */
 
 import { type ServerProcess, startServer } from "../../tests/support/server_process.ts";
 import { measureAnchors } from "./anchor_measures.ts";
@@ -23,7 +23,7 @@ export interface Part {
   run(bench: Bench): Promise<void>;
 }
 
-/** By the name of their options. */
+/** By the names of their options. */
 export const PARTS = {
   reactions: { about: "what events set off", run: (bench) => measureReactions(onOneStore(bench)) },
   deliveries: {
@@ -60,23 +60,23 @@ export const PARTS = {
   limits: { about: "what rate limits cost a request", run: (bench) => measureLimits(bench.add) },
 } as const satisfies Readonly<Record<string, Part>>;
 
-/** Stored in each stream before the overload. */
+/** Events stored in each stream before the overload. */
 const EVENTS_EACH = 20;
 
 export type PartName = keyof typeof PARTS;
 
-/** What parts need that start a server themselves. */
+/** For parts that start a server themselves. */
 interface OnStore extends Bench {
   readonly start: () => Promise<ServerProcess>;
 }
 
-/** Each start goes on with what the one before has left. */
+/** Each start continues on the store that the one before has left. */
 function onOneStore(bench: Bench, env?: Record<string, string>): OnStore {
   const { dataDir, wrapper } = bench;
   return { ...bench, start: () => startServer({ dataDir, wrapper, env }) };
 }
 
-/** Each start is of an empty store. */
+/** Each start has an empty store. */
 function onNewStores(bench: Bench): OnStore {
   const { wrapper } = bench;
   async function start(): Promise<ServerProcess> {
@@ -90,7 +90,7 @@ async function runOverload(bench: Bench): Promise<void> {
   try {
     await measures.deployBenchSpec(server);
     const target = measures.targetOf(server);
-    // As in the main table: an empty store is faster at first, whatever comes between.
+    // As in the main table: an empty store is faster at first.
     await measures.fillStreams(target, EVENTS_EACH);
     await measureOverload(target, bench.isQuick ? 5 : 10, bench.add);
   } finally {

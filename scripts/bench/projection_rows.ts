@@ -1,4 +1,4 @@
-/** The rows about projections: how fast views follow writes, are built, exported and queried. */
+/** The rows about projections: how fast they follow writes, are built, exported and queried. */
 
 import type { EnvironmentName, ServerProcess } from "../../tests/support/server_process.ts";
 import { bodyText } from "./http_connection.ts";
@@ -24,9 +24,9 @@ const WRITES_PER_SECOND = 500;
 /** Beside a build. */
 const SIDE_WRITES_PER_SECOND = 100;
 const LAG_SECONDS = 20;
-/** Streams of the writes whose lag is measured: one each, so that a look tells it. */
+/** The writes whose lag is measured have a new stream each, so that one look finds the row. */
 const LAG_STREAMS = 500_000;
-/** One of so many is looked for: looks take from what is looked at. */
+/** One write in this many is looked for, because looking takes time from what is measured. */
 const LAG_SAMPLE = 20;
 const PATIENCE_MS = 300_000;
 const LOOK_EVERY_MS = 2;
@@ -42,7 +42,7 @@ const PROJECTION = {
   },
 };
 
-/** Adds the rows; the server it starts is ended, whatever happens. */
+/** Adds the rows. The server that it starts is always ended. */
 export async function measureProjections(bench: ProjectionBench): Promise<void> {
   const server = await bench.start();
   try {
@@ -82,7 +82,10 @@ async function deploy(server: ServerProcess): Promise<void> {
   if (!reply.ok) throw new Error(`deploying the projection: ${reply.status} ${text}`);
 }
 
-/** Until it can be read, beside writes; then no row may be missing or stale. */
+/**
+ * Measures the time until the projection can be read, beside writes. Afterwards no row may be
+ * missing or stale.
+ */
 async function measureBuild(
   bench: ProjectionBench,
   server: ServerProcess,
@@ -146,7 +149,7 @@ async function waitForView({ port, requests }: Target): Promise<void> {
   });
 }
 
-/** From when a write should have begun until its row can be read. */
+/** From the reply to a write until its row can be read. */
 async function measureLag(bench: ProjectionBench, { port, requests, serverPid }: Target) {
   const lags: number[] = [];
   const microsBefore = processorMicros(serverPid);

@@ -1,4 +1,4 @@
-/** What is measured of reactions over HTTP: implied events, timers, sagas. */
+/** Measures reactions over HTTP: implied events, timers, sagas. */
 
 import { bodyText, type HttpConnection, openConnection, type Reply } from "./http_connection.ts";
 import { type LoadResult, percentiles, runLoad, runWork } from "./load.ts";
@@ -11,12 +11,12 @@ import type { Latency } from "./table.ts";
 
 const CONNECTIONS = 64;
 const WARMUP_SECONDS = 6;
-/** What has not come after so long is lost. */
+/** An event that has not come after this time counts as lost. */
 const PATIENCE_MS = 60_000;
-/** Starting sagas is not what is measured; on a cluster with few cores it takes long. */
+/** Starting the sagas is not measured; on a cluster with few cores it takes long. */
 const START_PATIENCE_MS = 300_000;
 
-/** Streams of each measure, so that what one has written is no other's. */
+/** Each measure has its own streams, so that it does not see what another one has written. */
 const SPLIT_STREAMS = 10_000;
 const LATENCY_STREAMS = 100_000;
 const TIMER_STREAMS = 1_000_000;
@@ -24,22 +24,22 @@ const FAR_STREAMS = 2_000_000;
 const BATCH_EVENTS = 1_000;
 const FAR_MS = 30 * 24 * 60 * 60 * 1000;
 const LOOK_EVERY_MS = 10;
-/** Looking at all streams takes from what is looked at. */
+/** Looking at all streams slows down what is measured. */
 const LOOK_AGAIN_MS = 500;
-/** One of so many timers is looked at. */
+/** One timer in this many is looked at. */
 const SAMPLE = 20;
-/** Looking is another process's work: it must not wait for what it looks at. */
+/** Separate connections for looking, which must not wait behind the writes. */
 const LOOKING_CONNECTIONS = 64;
 
 type Requests = (number: number) => readonly Uint8Array[];
 
-/** Plain writes of the same events, on which reactions come on top. */
+/** Measures plain writes of the same events, to which reactions add their cost. */
 export function measureNoted(target: Target, seconds: number): Promise<LoadResult> {
   const { noted } = orderRequests(target.requests);
   return loadWrites(target, seconds, (number) => noted(streamId(number % STREAMS), number));
 }
 
-/** Triggers that imply one event each. The unit is an implied event that can be read. */
+/** Measures triggers that imply one event each. The unit is an implied event that can be read. */
 export async function measureImplied(target: Target, seconds: number): Promise<LoadResult> {
   const { placed } = orderRequests(target.requests);
   const result = await loadWrites(
@@ -50,7 +50,7 @@ export async function measureImplied(target: Target, seconds: number): Promise<L
   return await countReadable(target, result, "receipt", 0);
 }
 
-/** Triggers that imply several, each in another stream. The unit is the same. */
+/** Measures triggers that imply several events, each in another stream. The unit is the same. */
 export async function measureSplit(target: Target, seconds: number): Promise<LoadResult> {
   const { split } = orderRequests(target.requests);
   const result = await loadWrites(
@@ -66,7 +66,10 @@ export async function measureSplit(target: Target, seconds: number): Promise<Loa
   return await countReadable(target, result, "receipt", SPLIT_STREAMS);
 }
 
-/** A load's result with all that its replies have said to be implied, before the clock too. */
+/**
+ * A load's result, with the number of implied events that all replies have named, those of the
+ * warm-up included.
+ */
 type WriteResult = LoadResult & { readonly implied: number };
 
 async function loadWrites(
@@ -92,7 +95,7 @@ async function loadWrites(
   return { ...result, implied };
 }
 
-/** What can be read only later makes the rate smaller: the time until then counts. */
+/** Lowers the rate by the time until all implied events can be read: that time counts too. */
 async function countReadable(
   target: Target,
   { implied, ...result }: WriteResult,
@@ -106,8 +109,9 @@ async function countReadable(
 }
 
 /**
- * Waits until the streams of a type, so many from `first` on, have as many events as they must.
- * Gives 0 where the first look finds that, else the milliseconds it took. More is an error.
+ * Waits until the streams of a type, `count` of them from `first` on, have `events` events.
+ * Returns 0 if the first look finds them, else the milliseconds it took. Throws if there are
+ * more.
  */
 async function untilReadable(
   target: Target,
@@ -146,8 +150,8 @@ async function countEvents(
 }
 
 /**
- * Milliseconds from when a trigger should have been sent until its implied event was read, each
- * pair in streams of its own.
+ * Milliseconds from when a trigger should have been sent until its implied event was read. Each
+ * pair has its own streams.
  */
 export async function measureImpliedLatency(
   { port, serverPid, requests }: Target,
@@ -186,13 +190,13 @@ function untilEvent(connection: HttpConnection, request: readonly Uint8Array[]) 
   });
 }
 
-/** Of a listing. */
+/** The first event of a listing. */
 function firstEvent(reply: Reply) {
   if (reply.status !== 200) throw new Error(`a listing: ${reply.status} ${bodyText(reply)}`);
   return JSON.parse(bodyText(reply)).data[0]?.event;
 }
 
-/** Schedules so many events for a month from now. */
+/** Schedules `count` events for a month from now. */
 export async function scheduleFarOff({ port, requests }: Target, count: number): Promise<void> {
   const { putOffBatch } = orderRequests(requests);
   let batches = Math.ceil(count / BATCH_EVENTS);
@@ -210,14 +214,14 @@ export async function scheduleFarOff({ port, requests }: Target, count: number):
 export interface TimerResult {
   /** Milliseconds from `fire_at` until the event was read. */
   readonly errors: Latency;
-  /** Of the writes, from when each should have been sent. */
+  /** Of the writes, in milliseconds from when each should have been sent. */
   readonly writes: Latency;
   readonly writesPerSecond: number;
 }
 
 /**
- * Writes at a steady rate, each of which schedules an event for `delayMs` later: after that time
- * as many fire as are written.
+ * Writes at a steady rate; each write schedules an event for `delayMs` later. After that time
+ * as many events fire as are written.
  */
 export async function measureTimers(
   target: Target,
@@ -253,14 +257,14 @@ export async function measureTimers(
   };
 }
 
-/** Looks at streams in which an event is to fire, on connections of its own. */
+/** Looks at streams in which an event is to fire, on its own connections. */
 async function openLooking({ port, requests }: Target, delayMs: number) {
   const connections = Array.from({ length: LOOKING_CONNECTIONS }, () => openConnection(port));
   const free = await Promise.all(connections);
 
-  /** `scheduledMs`, by `performance.now()`: not before the event was scheduled. */
+  /** `scheduledMs`, by `performance.now()`, is not before the time the event was scheduled. */
   async function untilFired(stream: string, scheduledMs: number): Promise<number> {
-    // Some are late if there is no connection: then the error is counted as larger, not smaller.
+    // Without a free connection a look is late, so the error counts as larger, never as smaller.
     await untilTime(scheduledMs + delayMs - LOOK_EVERY_MS);
     while (free.length === 0) await untilTime(performance.now() + LOOK_EVERY_MS);
     const connection = free.pop()!;
@@ -282,7 +286,7 @@ async function openLooking({ port, requests }: Target, delayMs: number) {
   return { untilFired, close: () => free.forEach((connection) => connection.close()) };
 }
 
-/** Starts so many sagas, and comes back when all have done their first step and wait. */
+/** Starts `count` sagas, and resolves when all have done their first step and wait. */
 export async function startSagas(target: Target, count: number): Promise<void> {
   const { begin } = sagaRequests(target.requests);
   let started = 0;
@@ -300,8 +304,8 @@ export async function startSagas(target: Target, count: number): Promise<void> {
 }
 
 /**
- * Writes the events that they wait for, one saga after the other: each moves one a step on, which
- * writes the next event and waits again. The unit is a step whose event can be read.
+ * Writes the awaited events, one saga after the other. Each moves a saga one step on: it writes
+ * the next event and waits again. The unit is a step whose event can be read.
  */
 export async function measureSagas(
   target: Target,

@@ -1,15 +1,15 @@
-/** The spec of the reactions' rows, and the requests that set them off. All text is ASCII. */
+/** The spec for the rows about reactions, and the requests that trigger them. All text is ASCII. */
 
 import { BENCH_SPEC, EVENT_BYTES, METADATA, type RequestBuilder, streamId } from "./requests.ts";
 
 /** Events that one `was_split` implies. */
 export const LINES = 5;
-/** Steps of the saga; each but the last one waits for an event of its own. */
+/** Steps of the saga; each except the last waits for its own event. */
 export const SAGA_STEPS = 10;
 
 const accountEvent = BENCH_SPEC.aggregate_types.account.events.was_credited;
 const { schema: { properties } } = accountEvent;
-/** Checked and folded like the events of the other rows, with lines beside. */
+/** Checked and folded like the events of the other rows, with `lines` in addition. */
 const orderEvent = {
   handler: accountEvent.handler,
   schema: {
@@ -40,7 +40,7 @@ const receiptEvent = {
 const receiptData = { reference: "$.data.reference", amount: "$.data.amount" };
 const plain = { schema: true, handler: [] };
 
-/** Numbered, so that each step has a name. */
+/** Steps are numbered, so that each has its own name. */
 function stepAt(number: number) {
   const stop = { aggregate_type: "stop", id: "$.data.stop" };
   return {
@@ -112,13 +112,13 @@ export const REACTION_SPEC = {
   },
 };
 
-/** What an order's event has beside the fields that every event of the bench has. */
+/** What the event of an order has beside the fields of every event of the bench. */
 interface OrderExtras {
   readonly lines?: readonly { readonly stock: string; readonly quantity: number }[];
   readonly delay_ms?: number;
 }
 
-/** As long as the events of the other rows, as far as there is room beside the extras. */
+/** As long as the events of the other rows, as far as the extras leave room. */
 function orderData(number: number, extras: OrderExtras): string {
   const fields = {
     amount: number % 1000,
@@ -131,14 +131,14 @@ function orderData(number: number, extras: OrderExtras): string {
   return `${start}${"n".repeat(Math.max(0, EVENT_BYTES - start.length - 2))}"}`;
 }
 
-/** Single writes of orders, each with an idempotency key of its own. */
+/** Single writes of orders, each with its own idempotency key. */
 export function orderRequests({ write }: RequestBuilder) {
   const order = (stream: string, type: string, data: string) =>
     write(`/order/${stream}/${type}`, `{"data":${data},"metadata":${METADATA}}`);
   return {
     noted: (stream: string, number: number) => order(stream, "was_noted", orderData(number, {})),
     placed: (stream: string, number: number) => order(stream, "was_placed", orderData(number, {})),
-    /** Implies one event in each of the streams that `stockAt` gives for its lines. */
+    /** Implies one event in each stream that `stockAt` returns for the lines. */
     split(stream: string, number: number, stockAt: (line: number) => string) {
       const lines = Array.from({ length: LINES }, (_, line) => (
         { stock: stockAt(line), quantity: 1 }
@@ -156,7 +156,7 @@ export function orderRequests({ write }: RequestBuilder) {
   };
 }
 
-/** What starts the sagas `first` and on, and what moves one a step on. */
+/** Requests that start sagas from `first` on, and that move one a step on. */
 export function sagaRequests({ write }: RequestBuilder) {
   const reached = `{"data":{},"metadata":${METADATA}}`;
   return {

@@ -1,4 +1,4 @@
-/** The rows about reactions: what they ask for, on either store. */
+/** The rows about reactions and their targets, on either store. */
 
 import type { ServerProcess } from "../../tests/support/server_process.ts";
 import { residentMemory } from "./machine.ts";
@@ -9,12 +9,12 @@ import type { Row } from "./table.ts";
 
 export interface ReactionBench {
   readonly isQuick: boolean;
-  /** Starts a server on the same store each time. */
+  /** Starts a server, on the same store each time. */
   readonly start: () => Promise<ServerProcess>;
   readonly add: (row: Row) => void;
 }
 
-/** What is asked for is asked of the embedded store; figures of a cluster stand for themselves. */
+/** Drops the targets: they are set for the embedded store. Figures of a cluster stand alone. */
 export function withoutTargets(add: (row: Row) => void): ReactionBench["add"] {
   return (row) => add({ ...row, target: undefined });
 }
@@ -23,15 +23,15 @@ const ENVIRONMENT = "staging";
 const SAGAS = 10_000;
 const TIMERS = 100_000;
 const WRITES_PER_SECOND = 1_000;
-/** Beside these, writes schedule others that fire as fast as they come. */
+/** Each write schedules an event for this much later, so that events fire as fast as they come. */
 const TIMER_DELAY_MS = 10_000;
 const LATENCY_TRIGGERS_PER_SECOND = 500;
-/** What memory differs from start to start anyway. */
+/** The factor by which memory differs from start to start anyway. */
 const MEMORY_NOISE = 1.1;
-/** Until a process that has just started is at rest. */
+/** The time until a process that has just started is at rest. */
 const REST_MS = 3_000;
 
-/** Adds the rows; the servers it starts are ended, whatever happens. */
+/** Adds the rows. The servers that it starts are always ended. */
 export async function measureReactions(bench: ReactionBench): Promise<void> {
   await withServer(bench, async (server) => {
     await deployBenchSpec(server, ENVIRONMENT, REACTION_SPEC);

@@ -1,4 +1,4 @@
-/** The requests of the bench as bytes, and the spec they are checked against. */
+/** The requests of the bench as bytes, and the spec against which they are checked. */
 
 /** One aggregate type; events of 256 bytes; handlers with the usual three operations. */
 export const BENCH_SPEC = {
@@ -52,8 +52,8 @@ export function streamId(number: number): string {
 }
 
 /**
- * Builds requests of one API key. All text is ASCII, so that lengths are lengths in bytes. Writes
- * have idempotency keys of their own, unless `isKeyed` is false.
+ * Builds requests with one API key. All text is ASCII, so that its length is its length in
+ * bytes. Each write has its own idempotency key, unless `isKeyed` is false.
  */
 export function requestBuilder(apiKey: string, { isKeyed = true } = {}) {
   const run = Math.floor(Math.random() * 2 ** 40).toString(36);
@@ -65,13 +65,13 @@ export function requestBuilder(apiKey: string, { isKeyed = true } = {}) {
     `${nextKey()}content-length: ${length}\r\n\r\n`;
   return {
     get: (path: string) => [encoder.encode(`GET ${path} HTTP/1.1\r\n${authorization}\r\n`)],
-    /** One event. */
+    /** A write of one event. */
     single(stream: string, number: number) {
       const body = `{"data":${eventData(number)},"metadata":${METADATA}}`;
       const head = post(`/account/${stream}/was_credited`, body.length);
       return [encoder.encode(head + body)];
     },
-    /** The head of a batch; its body is one of `batchBody`. */
+    /** A batch as two parts: its head, and a body from `batchBody`. */
     batch: (stream: string, body: Uint8Array) => [
       encoder.encode(post(`/account/${stream}`, body.length)),
       body,

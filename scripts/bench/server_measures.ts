@@ -1,4 +1,4 @@
-/** What is measured over HTTP on a real server, durable, with schema check, ledger and chain. */
+/** Measures a real server over HTTP: durable, with schema check, ledger and chain. */
 
 import type { EnvironmentName, ServerProcess } from "../../tests/support/server_process.ts";
 import { bodyText, type HttpConnection, openConnection, type Reply } from "./http_connection.ts";
@@ -12,10 +12,10 @@ import {
 } from "./requests.ts";
 
 export const STREAMS = 5_000;
-/** Until the write path is compiled for good; before, a write costs half as much more. */
+/** The time until the write path is fully compiled; before, a write costs half as much more. */
 export const WRITE_WARMUP_SECONDS = 8;
 export const HOT_WARMUP_SECONDS = 1;
-/** The share of the batches that goes before the clock, for the same reason. */
+/** The share of the batches that is written before the clock starts, for the same reason. */
 const WARMUP_SHARE = 0.2;
 const CONNECTIONS = 64;
 const BIG_STREAM = streamId(900_000);
@@ -25,7 +25,7 @@ export interface Target {
   readonly port: number;
   readonly serverPid: number;
   readonly requests: RequestBuilder;
-  /** The header of the key; peers have none. */
+  /** The header of the key; the peers' servers need none. */
   readonly authorization?: string;
 }
 
@@ -52,10 +52,10 @@ export async function deployBenchSpec(
   if (!reply.ok) throw new Error(`deploying the spec: ${reply.status} ${text}`);
 }
 
-/** Which of the 5,000 streams the write of this number goes to. */
+/** Chooses the stream, of 5,000, for the write of this number. */
 export type StreamChoice = (number: number) => number;
 
-/** Single events over 5,000 streams, each with an idempotency key of its own. */
+/** Writes single events to 5,000 streams, each with its own idempotency key. */
 export async function measureSingles(
   { port, serverPid, requests }: Target,
   connections: number,
@@ -107,7 +107,7 @@ export async function fillStreams(
   });
 }
 
-/** Fills one stream to the given length by batches of 10,000; gives events per second. */
+/** Fills one stream to the given length in batches of 10,000; returns events per second. */
 export async function measureBatches(
   { port, requests }: Target,
   events: number,
@@ -146,7 +146,10 @@ export async function measureAggregates(
   });
 }
 
-/** `/length` of a stream of one event and of the big one, in turns so that both see the same. */
+/**
+ * Measures `/length` of a stream of one event and of the big one, in turns, so that both meet
+ * the same conditions.
+ */
 export async function measureLengths(
   { port, serverPid, requests }: Target,
 ): Promise<{ readonly one: LoadResult; readonly big: LoadResult }> {
@@ -176,7 +179,7 @@ function middle(runs: readonly LoadResult[]): LoadResult {
   return [...runs].sort((a, b) => a.requestsPerSecond - b.requestsPerSecond)[runs.length >> 1]!;
 }
 
-/** Raw pages of 5,000 through the big stream, over and over; the unit is one event. */
+/** Reads raw pages of 5,000 events through the big stream, over and over; the unit is one event. */
 export async function measureListing(
   { port, serverPid, requests }: Target,
   seconds: number,
@@ -205,7 +208,7 @@ function nextStart(reply: Reply): string | undefined {
   return /"next_start":"([^"]+)"/.exec(new TextDecoder().decode(tail))?.[1];
 }
 
-/** Counted, not believed: entries have one `hash` each, and event data here has none. */
+/** Counts the entries itself: each has one `hash`, and event data has none here. */
 function countEntries(reply: Reply): number {
   const text = bodyText(reply);
   let count = 0;
@@ -213,7 +216,7 @@ function countEntries(reply: Reply): number {
   return count;
 }
 
-/** The no-op route under the load that the real routes get. */
+/** The no-op route under the same load as the real routes. */
 export async function measureNoop(port: number, serverPid: number, seconds: number): Promise<{
   readonly get: LoadResult;
   readonly post: LoadResult;
@@ -234,7 +237,7 @@ export async function measureNoop(port: number, serverPid: number, seconds: numb
   return { get, post };
 }
 
-/** The same bytes asked of `/noop`: body, headers and their cost stay as they are. */
+/** The same bytes with the path `/noop`: body, headers and their cost stay as they are. */
 export function renamed(request: Uint8Array): Uint8Array<ArrayBuffer> {
   const path = new TextEncoder().encode("POST /noop");
   const space = request.indexOf(0x20, 5);

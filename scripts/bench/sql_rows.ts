@@ -1,6 +1,7 @@
 /**
- * The rows about SQL over views: filling the copy from a real server's views, the smallest query on
- * it, and grouping a million rows in a copy that is made here.
+ * The rows about SQL over projections. They measure filling the copy from a real server's
+ * projections, the smallest query on it, and grouping a million rows in a copy that is made
+ * here.
  */
 
 import type { ServerProcess } from "../../tests/support/server_process.ts";
@@ -13,7 +14,7 @@ import type { Row } from "./table.ts";
 export interface SqlBench {
   readonly server: ServerProcess;
   readonly target: Target;
-  /** In the view `accounts`. */
+  /** Rows of the projection `accounts`. */
   readonly rows: number;
   readonly add: (row: Row) => void;
 }
@@ -80,7 +81,7 @@ async function measureSmallQueries({ server, target, add }: SqlBench): Promise<v
   });
 }
 
-/** The middle of several, in the processes that a server would use. */
+/** The median of several runs, in the processes that a server would use. */
 async function measureGrouping({ add }: SqlBench): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "daybook_bench_sql_" });
   const pool = openQueryPool({ runners: 1, folder, onFault: fail });
@@ -108,7 +109,7 @@ async function measureGrouping({ add }: SqlBench): Promise<void> {
   }
 }
 
-/** Gives how long it took. */
+/** Returns the milliseconds that it took. */
 async function fillSales(folder: string, path: string): Promise<number> {
   const columns = [{ name: "n", type: "integer" }, { name: "total", type: "number" }] as const;
   const view = { name: "sales", number: 1, version: 1, columns };

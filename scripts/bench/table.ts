@@ -1,11 +1,13 @@
 /**
- * The one table: a row for each measure, with its target, how far it is from a no-op, and the
- * processor time of the server for one unit, which says the same on a busy machine.
+ * The table of the bench: one row for each measure, with its target and its share of a no-op.
+ *
+ * It also shows the processor time of the server for one unit, which is the same on a busy
+ * machine.
  */
 
 import type { LoadResult } from "./load.ts";
 
-/** Of a load's result what the table shows beside its rate. */
+/** The part of a load's result that the table shows beside its rate. */
 export type Latency =
   & Pick<LoadResult, "p50" | "p95" | "p99" | "max">
   & Partial<Pick<LoadResult, "serverMicrosPerUnit">>;
@@ -16,14 +18,14 @@ export interface Row {
   /** Unit of `value`, e.g. `req/s`. */
   readonly unit: string;
   readonly target?: { readonly atLeast: number } | { readonly below: number };
-  /** The no-op rate that this one is put in relation to. */
+  /** The no-op rate with which this rate is compared. */
   readonly noop?: number;
   readonly latency?: Latency;
   readonly p99BelowMs?: number;
   readonly note?: string;
 }
 
-/** Undefined when the row has no target. */
+/** Undefined if the row has no target. */
 export function isMet(row: Row): boolean | undefined {
   if (row.target === undefined) return undefined;
   const met = "atLeast" in row.target

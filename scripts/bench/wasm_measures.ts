@@ -1,7 +1,8 @@
 /**
- * `deno task bench -- --wasm`: calls of WebAssembly modules, in process, through the pool that a
- * server has: no HTTP and no store. The module is `digest.wat` of the tests, which reads its input
- * byte by byte and returns a new state.
+ * `deno task bench -- --wasm`: measures calls of WebAssembly modules in process.
+ *
+ * They go through the pool that a server has, without HTTP or store. The module is `digest.wat`
+ * of the tests, which reads its input byte by byte and returns a new state.
  */
 
 import { assemble, framed, handler, moduleFile } from "../../tests/support/wasm/build_module.ts";
@@ -92,7 +93,10 @@ async function measureFold(pool: WasmPool, target: WasmTarget, add: (row: Row) =
   add({ name: "wasm fold, one stream", value: FOLD_EVENTS / seconds, unit: "events/s" });
 }
 
-/** The longest that anybody waits while another module is checked, sent and called first. */
+/**
+ * The longest wait of any call while another module is checked, sent and called for the first
+ * time.
+ */
 async function measureSwap(pool: WasmPool, target: WasmTarget, add: (row: Row) => void) {
   const big = await assemble(bigModule());
   const calls = callFor(pool, "one", target, 1, 2_000);
@@ -161,7 +165,7 @@ async function call(pool: WasmPool, tenant: string, target: WasmTarget): Promise
   if (!outcome.ok) throw new Error(JSON.stringify(outcome.stop));
 }
 
-/** So many callers, each with its next call as soon as the one before is answered. */
+/** `callers` callers, each of which makes its next call as soon as the last one is answered. */
 async function callFor(
   pool: WasmPool,
   tenant: string,
@@ -188,7 +192,7 @@ async function callUntil(pool: WasmPool, target: WasmTarget, signal: AbortSignal
   while (!signal.aborted) {
     const outcome = await pool.foldEvents("bad", STATE, [{ target, eventJson: EVENT }]);
     if (outcome.ok) throw new Error("an endless loop has ended");
-    // Where it is refused at once, the caller would otherwise spin itself.
+    // If the call is refused at once, the caller itself would otherwise spin.
     await pause(1);
   }
 }

@@ -1,6 +1,7 @@
 /**
- * Writes that a module judges, over HTTP on a real server: the same requests as of the write rows,
- * with `digest.wat` of the tests in the place of the handler. Read beside `single POST`.
+ * Measures writes judged by a module, over HTTP on a real server. The requests are those of the
+ * write rows, with `digest.wat` of the tests as the handler. Read the rows beside `single
+ * POST`.
  */
 
 import type { ServerProcess } from "../../tests/support/server_process.ts";
@@ -13,7 +14,7 @@ import type { Row } from "./table.ts";
 
 const BLOB = "digest";
 const SECONDS = 6;
-/** Its writes must cost what those of a short one do. */
+/** Writes to this stream must cost as much as those to a short one. */
 const LONG_STREAM = streamId(910_000);
 const LONG_EVENTS = 100_000;
 const BATCH_EVENTS = 1_000;
@@ -30,7 +31,7 @@ function judgedSpec(): object {
   };
 }
 
-/** `start` opens a server on the same store each time. */
+/** `start` starts a server, on the same store each time. */
 export async function measureJudged(
   start: () => Promise<ServerProcess>,
   add: (row: Row) => void,
@@ -41,7 +42,7 @@ export async function measureJudged(
     await measures.deployBenchSpec(server, "test", judgedSpec());
     await measureRates(server, add);
     await measureLength(server, add);
-    // A server that knows nothing yet begins at the snapshot.
+    // A server that has nothing in memory begins at the snapshot.
     await server.stop();
     server = await start();
     const [first] = await writeSingles(server, LONG_STREAM, 1);
@@ -106,7 +107,7 @@ async function upload(server: ServerProcess): Promise<void> {
   if (reply.status !== 201) throw new Error(`uploading the module: ${reply.status} ${text}`);
 }
 
-/** One after the other; milliseconds of each. */
+/** Writes single events one after the other; returns the milliseconds of each. */
 async function writeSingles(
   server: ServerProcess,
   stream: string,

@@ -1,17 +1,17 @@
 /**
- * The rule that nobody forgets a charge. In folders that run what clients size, every loop draws on
- * a budget, or runs while a definition is compiled, or says what bounds it:
+ * The rule that no loop forgets its charge. In folders that run what clients size, every loop
+ * must draw on a budget, run while a definition is compiled, or say what bounds it:
  *
- * - It is charged where its body names the budget, or passes on what holds it.
- * - It runs while a definition is compiled where its function is handed a `site` or the `faults`.
- * - Else a comment on the line above it begins with "Bounded:" and names what bounds it; a line in
- *   the header of the file does so for all of its loops.
+ * - It is charged if its body names the budget, or passes on what holds it.
+ * - It runs while a definition is compiled if its function takes a `site` or the `faults`.
+ * - Otherwise the comment on the line above it must begin with "Bounded:" and name the bound. Such
+ *   a line in the header of the file stands for all of its loops.
  */
 
 import ts from "typescript";
 import { type Fault, lineOf, type Source, walk } from "./source_tree.ts";
 
-/** Folders in which each loop is judged. */
+/** Folders whose loops are checked. */
 const CHARGED_FOLDERS: readonly string[] = [
   "src/domain/handler/",
   "src/domain/projection/",
@@ -19,9 +19,9 @@ const CHARGED_FOLDERS: readonly string[] = [
   "src/domain/saga/",
 ];
 
-/** Parameters that are a budget, or hold one, by the names they have everywhere. */
+/** Names of parameters that are a budget or hold one; they are the same everywhere. */
 const BUDGET_NAMES: ReadonlySet<string> = new Set(["budget", "evaluation", "pieces"]);
-/** Parameters of functions that compile a definition, whose size the limits of a spec bound. */
+/** Parameters of functions that compile a definition; the limits of a spec bound its size. */
 const COMPILING_NAMES: ReadonlySet<string> = new Set(["site", "faults"]);
 
 /** Methods that do something for each element. */
@@ -63,7 +63,7 @@ export function chargedLoops(source: Source): Fault[] {
   return faults;
 }
 
-/** What is done for each element; undefined where the node is no loop. */
+/** The code that runs for each element; undefined if the node is no loop. */
 function bodyOfLoop(node: ts.Node): ts.Node | undefined {
   if (ts.isIterationStatement(node, false)) return node.statement;
   if (!ts.isCallExpression(node)) return undefined;
@@ -72,7 +72,7 @@ function bodyOfLoop(node: ts.Node): ts.Node | undefined {
   return WALKS.has(expression.name.text) ? node.arguments[0] : undefined;
 }
 
-/** Whether the nearest function around it that is handed a budget or a site compiles. */
+/** Whether the nearest enclosing function that takes a budget, a site or faults compiles. */
 function isCompiling(node: ts.Node): boolean {
   for (let at: ts.Node | undefined = node.parent; at !== undefined; at = at.parent) {
     if (!ts.isFunctionLike(at)) continue;

@@ -1,12 +1,14 @@
 /**
- * What every package has to be: pinned to one version, locked by a hash of its bytes, used, named
- * in `ARCHITECTURE.md` with a reason, and not imported by the product where it is for tests only.
+ * The rules for packages: each must be pinned, locked, used, and given a reason.
+ *
+ * Pinned means one exact version; locked means by a hash of its bytes; the reason stands in the
+ * `ARCHITECTURE.md`. A package for tests only must not reach the product.
  */
 
 import { importsOf } from "./imports.ts";
 import type { Fault, Source } from "./source_tree.ts";
 
-/** The files that say what the packages are. */
+/** The files that describe the packages. */
 export interface Manifest {
   /** `deno.json`: name to specifier. */
   readonly imports: Readonly<Record<string, string>>;
@@ -95,7 +97,7 @@ function reasonsOf(architecture: string): Map<string, Reason> {
   return reasons;
 }
 
-/** Which files import each package, paths below it included. */
+/** The files that import each package, including paths below it. */
 function usesOf(
   imports: Manifest["imports"],
   sources: readonly Source[],

@@ -1,4 +1,7 @@
-/** What a source file imports: static, dynamic and type imports, re-exports, worker entry files. */
+/**
+ * Finds what a source file imports: static, dynamic and type imports, re-exports, worker
+ * entries.
+ */
 
 import ts from "typescript";
 import { lineOf, type Source, walk } from "./source_tree.ts";
@@ -7,7 +10,7 @@ export interface Import {
   /** As written: `./x.ts`, `hono`, `node:crypto`. */
   readonly specifier: string;
   readonly line: number;
-  /** Nothing of it is there at run time. */
+  /** Nothing of it exists at run time. */
   readonly typeOnly: boolean;
 }
 
@@ -64,7 +67,7 @@ function isTypeOnlyExport(node: ts.ExportDeclaration): boolean {
     clause.elements.every((element) => element.isTypeOnly);
 }
 
-/** `new URL("./entry.ts", import.meta.url)`: how a thread or a child process is given its code. */
+/** `new URL("./entry.ts", import.meta.url)` is how a thread or child process gets its code. */
 function isModuleUrl(node: ts.Node): node is ts.NewExpression {
   if (!ts.isNewExpression(node) || node.expression.getText() !== "URL") return false;
   const [path, base] = node.arguments ?? [];
@@ -72,7 +75,7 @@ function isModuleUrl(node: ts.Node): node is ts.NewExpression {
     base?.getText() === "import.meta.url";
 }
 
-/** The path a relative import leads to, from the repository's root; undefined for packages. */
+/** The path of a relative import, from the root of the repository; undefined for packages. */
 export function resolveImport(from: string, specifier: string): string | undefined {
   if (!specifier.startsWith("./") && !specifier.startsWith("../")) return undefined;
   const parts = from.split("/").slice(0, -1);

@@ -1,9 +1,9 @@
-/** The map of the sources: each file with the first sentence of its header, folder by folder. */
+/** Draws the map of the sources: each file with the first sentence of its header, by folder. */
 
 import type { Source } from "./source_tree.ts";
 
 const HEADER = /^\/\*\*([\s\S]*?)\*\//;
-/** Longest text beside a file name; what is longer is cut at a word. */
+/** The longest text beside a file name; a longer one is cut at a word. */
 const TEXT_COLUMNS_MAX = 96;
 
 /** Lines of Markdown: a heading for each folder, a row for each file. */
@@ -24,7 +24,7 @@ function fileName({ path }: Source): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
-/** The first sentence of the header, without its period, or up to its first colon. */
+/** The first sentence of the header, without its period; one that is too long is cut at a word. */
 export function firstSentence(text: string): string {
   const header = HEADER.exec(text)?.[1] ?? "";
   const prose = header.replace(/\n \*/g, " ").replace(/\s+/g, " ").trim();

@@ -1,6 +1,6 @@
 /**
  * The sources as the checks see them: path, text and syntax tree. Paths are relative to the
- * repository and use `/`, so that a check can be tested with a tree that is on no disk.
+ * repository and use `/`, so that a check can be tested with a tree that exists on no disk.
  */
 
 import ts from "typescript";
@@ -23,7 +23,7 @@ export function parseSource(path: string, text: string): Source {
   return { path, text, tree: ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true) };
 }
 
-/** All TypeScript files at and below the given paths, sorted; a path that is not there is empty. */
+/** All TypeScript files at and below the paths, sorted; a path that does not exist adds none. */
 export async function readSources(paths: readonly string[]): Promise<Source[]> {
   const found: string[] = [];
   for (const path of paths) await collect(path, found);
@@ -61,7 +61,7 @@ export function walk(source: Source, visit: (node: ts.Node) => void): void {
   step(source.tree);
 }
 
-/** Prints the faults, sorted, and ends the process: 1 when there are any, else 0. */
+/** Prints the faults, sorted, and ends the process: with 1 if there are any, else with 0. */
 export function reportAndExit(
   check: string,
   count: number,

@@ -1,4 +1,7 @@
-/** The style rules, one small function each: a parsed file in, its faults out. */
+/**
+ * The style rules, one small function each: it takes a parsed file and returns the faults in
+ * it.
+ */
 
 import ts from "typescript";
 import { type Fault, lineOf, type Source, walk } from "./source_tree.ts";
@@ -25,8 +28,8 @@ export function fileLength(source: Source): Fault[] {
 }
 
 /**
- * Counts from the first line of the declaration, its doc comment left out, to the last. A function
- * within counts for itself: of it the outer one is charged one line.
+ * Counts from the first line of the declaration, without its doc comment, to the last. An inner
+ * function is counted on its own; it adds one line to the outer function.
  */
 export function functionLength(source: Source): Fault[] {
   return collect(source, (node) => {
@@ -71,7 +74,7 @@ export function pathNames(source: Source): Fault[] {
   return faults;
 }
 
-/** Clock, randomness, network and environment reach the product through `host.ts` alone. */
+/** Clock, randomness, network and environment reach the product only through `host.ts`. */
 export function refusedCalls(source: Source): Fault[] {
   if (!isProduct(source) || WORLD_FILES.has(source.path)) return [];
   return collect(source, (node) => {
@@ -98,14 +101,14 @@ function refusedUse(node: ts.Node): string | undefined {
   return isDate && (node.arguments ?? []).length === 0 ? "new Date()" : undefined;
 }
 
-/** Each file opens with a doc comment that says what it owns. */
+/** Each file must open with a doc comment that says what it owns. */
 export function headerComment(source: Source): Fault[] {
   const body = source.text.replace(/^#!.*\n/, "").trimStart();
   if (/^\/\*\*[\s\S]*?\w[\s\S]*?\*\//.test(body)) return [];
   return [fault(source, 1, "header", "the file does not open with a doc comment")];
 }
 
-/** A line may be longer where it holds a long string, template, pattern or address. */
+/** A line may be longer if it holds a long string, template, pattern or address. */
 export function lineLength(source: Source): Fault[] {
   const lines = source.text.split("\n");
   const long = lines.flatMap((line, index) => line.length > LINE_COLUMNS_MAX ? [index] : []);
@@ -145,7 +148,7 @@ export function unfinishedWork(source: Source): Fault[] {
   });
 }
 
-/** A test run alone hides all others. */
+/** A test that is run alone hides all others. */
 export function testAlone(source: Source): Fault[] {
   return collect(source, (node) => {
     const isOnlyCall = ts.isCallExpression(node) &&
@@ -156,7 +159,7 @@ export function testAlone(source: Source): Fault[] {
   });
 }
 
-/** No default exports, no files that only pass names on. */
+/** Refuses default exports, and files that only re-export. */
 export function exportForms(source: Source): Fault[] {
   const faults = collect(source, (node) => {
     const isDefault = ts.isExportAssignment(node) ||
@@ -200,7 +203,7 @@ function classFault(source: Source, node: ts.Node): [string, string] | undefined
   return ["class", "classes are for errors and engines"];
 }
 
-/** True where nothing of the file is there at run time. */
+/** Whether the file has nothing that exists at run time. */
 export function declaresOnlyTypes(source: Source): boolean {
   return source.tree.statements.every((statement) =>
     ts.isImportDeclaration(statement) || ts.isInterfaceDeclaration(statement) ||

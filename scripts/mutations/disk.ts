@@ -1,4 +1,4 @@
-/** Bugs of what keeps acknowledged commits on the disk: the logs, the checkpoints, the files. */
+/** Bugs in what keeps acknowledged commits on the disk: the logs, the checkpoints, the files. */
 
 import { changesOf, type Mutation } from "./mutation.ts";
 

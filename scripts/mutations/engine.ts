@@ -1,4 +1,4 @@
-/** Bugs of the transactions of the engines: conflicts, marks, caches, watches, old formats. */
+/** Bugs in the engines' transactions: conflicts, marks, caches, watches, old formats. */
 
 import { changesOf, type Mutation } from "./mutation.ts";
 

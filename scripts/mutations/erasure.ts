@@ -1,4 +1,4 @@
-/** Bugs of erasure: what outlives it, what it takes along, what it forgets to say. */
+/** Bugs in erasure: what outlives it, what it takes along, what it fails to record. */
 
 import { changesOf, type Mutation } from "./mutation.ts";
 

@@ -1,6 +1,8 @@
 /**
- * Bugs that have been made, here or elsewhere, each a small change to a sound file, and the suite
- * that has to find it. `find` stands once in its file.
+ * The list of bugs that have really been made, here or elsewhere.
+ *
+ * Each is a small change to a sound file, with the suite that must find it. `find` must occur
+ * exactly once in its file.
  */
 
 import { DISK_MUTATIONS } from "./disk.ts";
@@ -247,7 +249,7 @@ export const MUTATIONS: readonly Mutation[] = [
     find: "const [first] = await listLane(tx, lane, 1);",
     put: "const [first] = await listLane(tx.unguarded, lane, 1);",
     suite: SIMULATION,
-    // Somebody has to write there within the one commit that leaves it.
+    // Only with more seeds does a write fall into the one commit that leaves the lane.
     env: { SIMULATION_SEEDS: "1500" },
   },
   {

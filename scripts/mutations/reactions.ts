@@ -1,4 +1,4 @@
-/** Bugs of what follows from events: the outbox, timers, budgets, deliveries, views and SQL. */
+/** Bugs in what follows from events: outbox, timers, budgets, deliveries, projections and SQL. */
 
 import { changesOf, type Mutation } from "./mutation.ts";
 

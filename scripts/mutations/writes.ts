@@ -1,4 +1,4 @@
-/** Bugs of what clients write: appending, combining, the ledger of keys, heads and events. */
+/** Bugs in what clients write: appending, combining, the ledger of keys, heads and events. */
 
 import { changesOf, type Mutation } from "./mutation.ts";
 

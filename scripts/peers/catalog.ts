@@ -1,4 +1,4 @@
-/** Who is compared: how each is started, on one core, and what is to be known about it. */
+/** The catalog of peers: how each is started, on one core, and what one must know about it. */
 
 import { freePort } from "../bench/free_port.ts";
 import { startServer } from "../../tests/support/server_process.ts";
@@ -22,17 +22,17 @@ import { typesSpec } from "./types_spec.ts";
 
 export interface RunningPeer {
   readonly target: Target;
-  /** The same requests with idempotency keys; left out where nobody would look at those. */
+  /** The same requests with idempotency keys; left out if the peer ignores them. */
   readonly keyed?: RequestBuilder;
-  /** Everything that works for it: front and database. */
+  /** All processes that work for it: front and database. */
   pids(): number[];
-  /** Bytes of its data on the disk. */
+  /** Bytes that its data takes on the disk. */
   dataBytes(): Promise<number>;
-  /** Its store without a front, for the measures at store level; undefined for ours. */
+  /** Its store without a front, for measures at store level; undefined for Daybook. */
   readonly store?: { readonly name: StoreName; readonly connection: Connection };
-  /** Makes it know the types of `typesSpec()`; left out where any type will do. */
+  /** Deploys the types of `typesSpec()`; left out if any type will do. */
   deployTypes?(): Promise<void>;
-  /** Leaves nothing of what it has read in its memory; left out where nothing is kept. */
+  /** Drops everything that it has read from its memory; left out if it keeps nothing. */
   forget?(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -40,12 +40,15 @@ export interface RunningPeer {
 export interface Peer {
   readonly name: string;
   readonly version: string;
-  /** What it lacks against ours, or has, that a reader of the table must know. */
+  /**
+   * What it lacks or has in comparison with Daybook, as far as a reader of the table must know
+   * it.
+   */
   readonly remark: string;
-  /** Ours is compared with the durable ones; the others stand beside. */
+  /** Daybook is compared with the durable peers; the others only stand beside them. */
   readonly kind: "ours" | "durable" | "not durable" | "yardstick";
   readonly needs: Needs;
-  /** The works that it is asked for; left out: all. */
+  /** The works that it runs; all by default. */
   readonly works?: readonly string[];
   start(place: PeerPlace): Promise<RunningPeer>;
 }
@@ -60,7 +63,7 @@ export interface PeerPlace {
 const REPOSITORY = new URL("../../", import.meta.url).pathname;
 const NOTHING: Needs = { programs: [], packages: [] };
 const POSTGRES: Needs = { programs: ["postgres"], packages: ["pg"] };
-/** The work is to be the same, and no peer keeps idempotency keys. */
+/** No keys, so that the work is the same: no peer keeps idempotency keys. */
 const UNKEYED = { isKeyed: false };
 const SINGLE_WRITES = [
   "append",
@@ -179,7 +182,7 @@ async function startMessageDb(
   return { ...server, connection: await installMessageDb(installed, server) };
 }
 
-/** Embedded: the front is the whole of it. */
+/** Embedded: there is no process besides the front. */
 async function openEmmettSqlite(
   { npm, problems }: Installed,
   { folder }: Parameters<StartDatabase>[1],
@@ -211,7 +214,7 @@ async function startFronted(
   };
 }
 
-/** Whatever is asked goes to its one route, with the bytes that the others get. */
+/** Sends every request to its one route, with the same bytes that the others get. */
 async function startNoop({ wrapper }: PeerPlace): Promise<RunningPeer> {
   const port = freePort();
   const child = await startScript(wrapper, ["../bench/noop_server.ts", String(port)], port);
@@ -234,7 +237,7 @@ async function startNoop({ wrapper }: PeerPlace): Promise<RunningPeer> {
   };
 }
 
-/** Runs a script of this project that listens on the port; waits until it does. */
+/** Runs a script of this project, and waits until it listens on the port. */
 async function startScript(wrapper: readonly string[], given: readonly string[], port: number) {
   const [script, ...args] = given;
   const path = new URL(script!, import.meta.url).pathname;
@@ -244,7 +247,10 @@ async function startScript(wrapper: readonly string[], given: readonly string[],
   return child;
 }
 
-/** As the file system counts them, holes and PostgreSQL's log left out, for it reuses that. */
+/**
+ * As the file system counts them, so without holes. PostgreSQL's log is left out, because it is
+ * reused.
+ */
 async function bytesIn(folder: string): Promise<number> {
   const args = ["-s", "-B1", "--exclude=pg_wal", folder];
   const { stdout } = await new Deno.Command("du", { args }).output();

@@ -1,6 +1,6 @@
 /**
- * How often a peer asks the kernel to bring something to the disk, for a fixed number of single
- * appends: counted by strace, in a run of its own whose times mean nothing.
+ * Counts how often a peer asks the kernel to sync, for a fixed number of single appends. strace
+ * counts, in a separate run whose times mean nothing.
  */
 
 import { runWork } from "../bench/load.ts";
@@ -12,7 +12,7 @@ const APPENDS = 200;
 const CALLS = "fsync,fdatasync,sync_file_range,msync,syncfs";
 const WAYS = [1, 16] as const;
 
-/** Syncs for each append, at 1 and at 16 connections. */
+/** Syncs per append, at 1 and at 16 connections. */
 export async function* countSyncs(peer: Peer, place: PeerPlace): AsyncIterable<Outcome> {
   if (!await hasStrace()) {
     yield { work: "syncs for an append", reason: "strace is not here, or not allowed" };
@@ -54,7 +54,7 @@ async function hasStrace(): Promise<boolean> {
     .then(({ success }) => success, () => false);
 }
 
-/** Calls that have begun; what another thread interrupts is written in two lines. */
+/** Counts the calls that have begun, because strace splits an interrupted call into two lines. */
 async function countLines(log: string): Promise<number> {
   const text = await Deno.readTextFile(log).catch(() => "");
   return text.split("\n").filter((line) => /\bf?(?:data)?sync[a-z_]*\(/.test(line)).length;

@@ -1,6 +1,7 @@
 /**
- * The file of raw figures: what every work of every peer gave, when, and on which machine. It is
- * written after each, so that a run that was cut short can go on, and one figure be taken again.
+ * The file of raw figures: what every work of every peer gave, when, and on which machine. It
+ * is written after each work, so that an interrupted run can be resumed and a single figure
+ * measured again.
  */
 
 import type { Outcome } from "./works.ts";
@@ -9,16 +10,16 @@ import type { Outcome } from "./works.ts";
 export interface Entry {
   readonly peer: string;
   readonly work: string;
-  /** Of `SIZES`. */
+  /** A key of `SIZES`. */
   readonly sizes: string;
   readonly startedAt: string;
   readonly seconds: number;
-  /** Processes that wanted a core when it began, over the minute before. */
+  /** The load average at its beginning: processes that wanted a core, over the minute before. */
   readonly load: number;
-  /** Of this repository. */
+  /** The commit of this repository. */
   readonly commit: string;
   readonly outcomes: readonly Outcome[];
-  /** Why there are no outcomes. */
+  /** Why it ended early, or has no outcomes. */
   readonly failure?: string;
 }
 
@@ -30,7 +31,7 @@ export interface Figures {
   readonly entries: readonly Entry[];
 }
 
-/** Undefined when there is no such file. */
+/** Undefined if there is no such file. */
 export async function readFigures(path: string): Promise<Figures | undefined> {
   try {
     return JSON.parse(await Deno.readTextFile(path));
@@ -40,13 +41,13 @@ export async function readFigures(path: string): Promise<Figures | undefined> {
   }
 }
 
-/** The old file is there until the new one is whole. */
+/** The old file stays until the new one is complete. */
 export async function writeFigures(path: string, figures: Figures): Promise<void> {
   await Deno.writeTextFile(`${path}.new`, JSON.stringify(figures, null, 2) + "\n");
   await Deno.rename(`${path}.new`, path);
 }
 
-/** With the entry in the place of an older one of the same work of the same peer. */
+/** Returns the figures with the entry in place of an older one of the same peer and work. */
 export function withEntry(figures: Figures, entry: Entry): Figures {
   const others = figures.entries.filter(({ peer, work }) =>
     peer !== entry.peer || work !== entry.work
@@ -54,7 +55,10 @@ export function withEntry(figures: Figures, entry: Entry): Figures {
   return { ...figures, entries: [...others, entry] };
 }
 
-/** True when it was measured: what failed, or was left out for want of time, is not. */
+/**
+ * Returns true if it was measured. A work that failed, or was left out for lack of time, was
+ * not.
+ */
 export function isMeasured(figures: Figures, peer: string, work: string): boolean {
   return figures.entries.some((each) =>
     each.peer === peer && each.work === work && each.failure === undefined

@@ -1,7 +1,8 @@
 /**
- * The thin front that every peer stands behind: the same runtime, router, JSON and schema check as
- * ours, and nothing else. It has no keys, no idempotency ledger and no limits, which is in favour
- * of the peers. Arguments: port, store, connection as JSON.
+ * The thin front before every peer: the same runtime, router, JSON and schema check as ours.
+ *
+ * It has nothing else: no keys, no idempotency ledger and no limits, which favours the peers.
+ * The arguments are the port, the store, and the connection as JSON.
  */
 
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -30,7 +31,7 @@ const isValid = ajv.compile(BENCH_SPEC.aggregate_types.account.events.was_credit
 
 const REFUSED = { ok: false, error: "Event data failed schema validation" };
 
-/** The events with their metadata, or undefined where one does not fit the schema. */
+/** The events with their metadata, or undefined if one does not fit the schema. */
 function checked(events: readonly Sent[], metadata: unknown): PeerEvent[] | undefined {
   if (!events.every(({ data }) => isValid(data))) return undefined;
   return events.map(({ type, data }) => ({ type, data, metadata }));
@@ -40,7 +41,7 @@ function streamOf(type: string, id: string): string {
   return `${type}-${id}`;
 }
 
-/** The state that the bench's handlers of ours fold to, as far as `data` decides it. */
+/** The state to which the bench's handlers in Daybook fold, as far as `data` decides it. */
 function fold(events: readonly unknown[]) {
   let balance = 0;
   for (const data of events) balance += (data as { amount: number }).amount;

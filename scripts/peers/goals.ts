@@ -1,4 +1,4 @@
-/** What is asked of ours against the peers, out of one run on one machine. */
+/** The goals for Daybook against its peers, computed from one run on one machine. */
 
 import {
   BUSY,
@@ -11,18 +11,18 @@ import {
   nameOfGrowth,
 } from "./names.ts";
 
-/** The figure of a peer for a work; undefined where there is none. */
+/** The figure of a peer for a work; undefined if there is none. */
 export type Find = (peer: string, work: string) => number | undefined;
 
 export interface Goal {
   readonly measure: string;
-  /** In the unit of the ratio. */
+  /** `goal` and `floor` are in this goal's `unit`. */
   readonly goal: number;
   readonly floor: number;
   readonly unit: "x" | "%" | "events/s" | "x of 256";
-  /** Less is better. */
+  /** Whether less is better. */
   readonly isAtMost?: boolean;
-  /** Undefined where a figure is missing. */
+  /** Undefined if a figure is missing. */
   reached(find: Find): number | undefined;
 }
 
@@ -37,7 +37,7 @@ function over(above: number | undefined, below: number | undefined): number | un
   return above === undefined || below === undefined ? undefined : above / below;
 }
 
-/** The best of those that have a figure. */
+/** The best of the figures that exist. */
 function best(figures: readonly (number | undefined)[]): number | undefined {
   const there = figures.filter((each) => each !== undefined);
   return there.length === 0 ? undefined : Math.max(...there);
@@ -141,7 +141,7 @@ export const GOALS: readonly Goal[] = [
   },
 ];
 
-/** Which line was reached. */
+/** Says which line was reached. */
 export function judge({ goal, floor, isAtMost }: Goal, reached: number): string {
   const holds = (line: number) => isAtMost ? reached <= line : reached >= line;
   if (holds(goal)) return "goal";

@@ -1,18 +1,19 @@
 /**
- * Puts the peers into a folder outside the repository: Debian's packages unpacked there, unless the
- * machine has them, and what npm has to compile. Nothing is installed into the system.
+ * Puts the peers into a folder outside the repository. Debian's packages are unpacked there,
+ * unless the machine has them, and npm compiles there what must be compiled. Nothing is
+ * installed into the system.
  */
 
 import { type PackageName, VERSIONS } from "./packages.ts";
 
 export interface Installed {
-  /** The folder. */
+  /** The folder into which the peers are put. */
   readonly cache: string;
-  /** A program by its name, with its whole path; undefined where it cannot be had. */
+  /** The full path of a program; undefined if it is not available. */
   program(name: string): string | undefined;
-  /** Where npm has put message-db and Emmett on SQLite; undefined where it could not. */
+  /** The folders in which npm has put message-db and Emmett on SQLite; undefined if it failed. */
   readonly npm: { readonly messageDb?: string; readonly emmettSqlite?: string };
-  /** What could not be had, and why, one line each. */
+  /** Programs and packages that are not available, and why, one line each. */
   readonly problems: readonly string[];
 }
 
@@ -25,7 +26,7 @@ const DEBIAN: Readonly<Record<string, string>> = {
   "redis-server": "redis-server",
   "nats-server": "nats-server",
 };
-/** What those need that a machine may lack. */
+/** Packages that these need and that a machine may lack. */
 const BESIDE: Readonly<Record<string, readonly string[]>> = {
   "postgresql-15": ["postgresql-client-15", "libpq5"],
   "redis-server": ["redis-tools", "liblzf1", "libjemalloc2", "libatomic1"],
@@ -34,9 +35,9 @@ const BESIDE: Readonly<Record<string, readonly string[]>> = {
 /** What a peer needs. */
 export interface Needs {
   readonly programs: readonly string[];
-  /** Loaded by the front, by the runtime's own cache. */
+  /** Packages that the front loads through the runtime's own cache. */
   readonly packages: readonly PackageName[];
-  /** Put by npm into a folder of its own. */
+  /** A package that npm puts into a separate folder. */
   readonly npm?: "messageDb" | "emmettSqlite";
 }
 
@@ -45,7 +46,7 @@ const NPM = {
   emmettSqlite: "@event-driven-io/emmett-sqlite",
 } as const;
 
-/** What is there already is left as it is. A peer that cannot be had is a problem, not an error. */
+/** Leaves existing installations alone. A peer that is not available is a problem, not an error. */
 export async function installPeers(cache: string, wanted: readonly Needs[]): Promise<Installed> {
   await Deno.mkdir(`${cache}/debian`, { recursive: true });
   const problems: string[] = [];
@@ -68,7 +69,7 @@ export async function installPeers(cache: string, wanted: readonly Needs[]): Pro
   return { cache, program: (name) => findProgram(cache, name), npm, problems };
 }
 
-/** What each program says of its version. */
+/** The version that each program reports. */
 export async function versionsOf(installed: Installed): Promise<Record<string, string>> {
   const versions: Record<string, string> = {};
   for (const name of Object.keys(DEBIAN)) {
@@ -81,13 +82,13 @@ export async function versionsOf(installed: Installed): Promise<Record<string, s
   return versions;
 }
 
-/** The environment of a program that was unpacked: it finds its libraries beside it. */
+/** The environment for an unpacked program, so that it finds the libraries unpacked with it. */
 export function libraryPath({ cache }: Installed): Record<string, string> {
   const machine = Deno.build.arch;
   return { LD_LIBRARY_PATH: `${cache}/debian/usr/lib/${machine}-linux-gnu` };
 }
 
-/** The wait has a reason. */
+/** Explains the wait. */
 function tell(name: string): void {
   console.error(`installing ${name}; what is to be compiled takes minutes`);
 }
@@ -106,12 +107,12 @@ function isFile(path: string): boolean {
   }
 }
 
-/** What went wrong, or undefined. */
+/** Returns what went wrong, or undefined. */
 async function unpackDebian(folder: string, packages: readonly string[]) {
   const download = () => run(["apt-get", "download", ...packages], folder);
   let failure = await download();
   if (failure !== undefined) {
-    // A new machine knows of no packages yet.
+    // A new machine has no package lists yet.
     await run(["apt-get", "update"], folder);
     failure = await download();
   }
@@ -125,7 +126,7 @@ async function unpackDebian(folder: string, packages: readonly string[]) {
   return undefined;
 }
 
-/** The folder of its own into which npm has installed the package; undefined where it could not. */
+/** Returns the separate folder in which npm has installed the package; undefined if it failed. */
 async function installNpm(
   cache: string,
   name: (typeof NPM)[keyof typeof NPM],
@@ -144,7 +145,7 @@ async function installNpm(
   return undefined;
 }
 
-/** The end of what the command said when it failed; undefined when it did not. */
+/** Returns the end of the command's output if it failed, else undefined. */
 export async function run(
   command: readonly string[],
   cwd: string,

@@ -1,4 +1,4 @@
-/** How the works load a peer: single appends, whole numbers of slow requests, and filling. */
+/** How the works load a peer: single appends, slow requests counted whole, and filling. */
 
 import { type LoadResult, runLoad, runWork } from "../bench/load.ts";
 import { batchBody, type RequestBuilder, streamId } from "../bench/requests.ts";
@@ -6,9 +6,9 @@ import type { RunningPeer } from "./catalog.ts";
 import type { Sizes } from "./sizes.ts";
 import type { Measured } from "./works.ts";
 
-/** Streams of each work are its own: no work finds what another has left. */
+/** Each work has its own streams, so that none finds what another has left. */
 export const AREA = 1_000_000;
-/** Of what is done before the first figure. */
+/** The streams of the warm-up before the first figure. */
 export const WARMUP_AREA = 10 * AREA;
 const FILL_BATCH = 1_000;
 
@@ -27,7 +27,7 @@ export function timesOf({ seconds, settleSeconds }: Sizes) {
   return { seconds, warmupSeconds: settleSeconds };
 }
 
-/** Single events to the streams that `choose` names. */
+/** Appends single events to the streams that `choose` names. */
 export async function append(
   peer: RunningPeer,
   sizes: Sizes,
@@ -50,8 +50,8 @@ export function loadOf(peer: RunningPeer) {
 }
 
 /**
- * For requests that take long: all that begin within the time are counted, and the time ends with
- * the last reply. Gives requests per second.
+ * For slow requests: counts all that begin within the time; the time ends with the last reply.
+ * Returns requests per second.
  */
 export async function measureWhole(
   { target }: RunningPeer,
@@ -75,8 +75,8 @@ export async function measureWhole(
 }
 
 /**
- * Appends `length` events or a few more to each of `count` streams from `first` on. Gives how many
- * in all; undefined when the time was over before.
+ * Appends `length` events, or a few more, to each of `count` streams from `first` on. Returns
+ * the total number of events; undefined if time ran out.
  */
 export async function fill(
   { target }: RunningPeer,

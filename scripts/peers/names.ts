@@ -1,6 +1,6 @@
-/** Names of the figures that the goals speak of; others are named where they are measured. */
+/** Names of the figures that the goals refer to; others are named where they are measured. */
 
-/** Connections of a work that is measured at one number only. */
+/** Connections of a work that is measured with only one number of them. */
 export const BUSY = 64;
 
 export const HOT_STREAM = `append to one hot stream, ${BUSY}`;
@@ -21,7 +21,7 @@ export function nameOfGrowth(events: number): string {
   return `append behind ${events} events, ${BUSY}`;
 }
 
-/** A read of what has been read before, at so many connections. */
+/** A read of something that was read before, over `connections` connections. */
 export function nameOfCachedRead(events: number, connections: number): string {
   return `read of ${events} events again, ${connections}`;
 }

@@ -1,6 +1,6 @@
 /**
- * The packages of the peers, each of one version. They are no packages of this project: they are
- * loaded by name when a peer runs, without its lock file.
+ * The packages of the peers, each in one version. They are not packages of this project: a peer
+ * loads them by name when it runs, without the project's lock file.
  */
 
 export const VERSIONS = {
@@ -14,10 +14,10 @@ export const VERSIONS = {
 
 export type PackageName = keyof typeof VERSIONS;
 
-/** Clients in the front's pool: as many transactions may wait for their commit together. */
+/** Clients in the front's pool: that many transactions may wait for their commit together. */
 export const POOL_SIZE = 32;
 
-/** A package from the registry, by the runtime's own cache. */
+/** Loads a package from the registry through the runtime's own cache. */
 // deno-lint-ignore no-explicit-any -- no types are loaded with it
 export async function loadPackage(name: PackageName): Promise<any> {
   return await import(`npm:${name}@${VERSIONS[name]}`);

@@ -1,4 +1,4 @@
-/** What is read over HTTP: the same requests to every peer, in the same order. */
+/** The works that read over HTTP: the same requests to every peer, in the same order. */
 
 import { bodyText, openConnection } from "../bench/http_connection.ts";
 import { percentiles, runLoad } from "../bench/load.ts";
@@ -10,14 +10,14 @@ import type { Sizes } from "./sizes.ts";
 import type { Outcome } from "./works.ts";
 
 const LIST_PAGE = 200;
-/** Aggregates from here on take so long that few are read at a time. */
+/** Aggregates of this length or more take so long that few are read at a time. */
 const LONG_AGGREGATE = 100_000;
 const LONG_READERS = 4;
-/** Ours folds only so many bytes of events for one request. */
+/** Daybook folds only a limited number of bytes of events for one request. */
 const REFUSED = 422;
 const NOT_FILLED = "what is to be read was not written in time";
 
-/** How many streams of a length are read: about as many events for each. */
+/** How many streams of a length are read, so that the number of events is about the same. */
 function countOf(length: number): number {
   return Math.max(1, Math.min(200, Math.round(20_000 / length)));
 }
@@ -45,7 +45,7 @@ export async function* readAggregates(
   }
 }
 
-/** What is read before the first figure, until the code that reads is compiled. */
+/** Reads before the first figure, until the code that reads is compiled. */
 async function warmUp(peer: RunningPeer, sizes: Sizes): Promise<void> {
   const { requests } = peer.target;
   let number = 0;
@@ -57,7 +57,7 @@ async function warmUp(peer: RunningPeer, sizes: Sizes): Promise<void> {
   await runLoad({ ...times, ...loadOf(peer), connections: BUSY, expectedStatus: 200, next });
 }
 
-/** Each once, one after the other. */
+/** Reads each aggregate once, one after the other. */
 async function readOnce(
   { target }: RunningPeer,
   work: string,
@@ -98,7 +98,7 @@ async function readAgain(
   return rate(nameOfCachedRead(length, BUSY), await runLoad(load));
 }
 
-/** Pages of ids, each behind another place. */
+/** Reads pages of ids, each from another start. */
 export async function* listStreams(
   peer: RunningPeer,
   sizes: Sizes,

@@ -1,6 +1,7 @@
 /**
- * The raw figures as Markdown: the goals, then a line for each work and a column for each peer;
- * below it, what is left out and why.
+ * Formats the raw figures as Markdown: the goals, then a line for each work.
+ *
+ * The table of works has a column for each peer. Below it stands what was left out, and why.
  */
 
 import { type Peer, PEERS } from "./catalog.ts";
@@ -15,7 +16,7 @@ export interface PeerResult extends Who {
   readonly skipped: readonly Skipped[];
 }
 
-/** In the order of the peers and of the works, whatever was measured first. */
+/** In the order of the peers and of the works, whichever was measured first. */
 export function resultsOf({ entries }: Figures, peers: readonly Who[] = PEERS): PeerResult[] {
   return peers.map(({ name, version, remark, kind }) => {
     const own = WORKS.flatMap(({ name: work }) =>
@@ -34,7 +35,7 @@ export function resultsOf({ entries }: Figures, peers: readonly Who[] = PEERS): 
   }).filter(({ measured, skipped }) => measured.length + skipped.length > 0);
 }
 
-/** All of it. */
+/** The whole report. */
 export function formatFigures(figures: Figures): string {
   const results = resultsOf(figures);
   return [
@@ -85,7 +86,7 @@ function unitText(unit: Goal["unit"]): string {
   return unit === "x" || unit === "%" ? unit : ` ${unit}`;
 }
 
-/** Rates with p50 / p99 behind them; what keeps to a schedule, with p50 / p95 / p99 / p99.9. */
+/** Rates with p50 / p99 after them; rates kept to a schedule with p50 / p95 / p99 / p99.9. */
 export function formatPeers(results: readonly PeerResult[]): string {
   const works = worksOf(results);
   const head = ["work", "unit", ...results.map(({ name }) => name), "ours to their best"];
@@ -97,7 +98,7 @@ export function formatPeers(results: readonly PeerResult[]): string {
   return formatRows(head, rows);
 }
 
-/** In the order of the peer that has most of them; a peer may leave some out. */
+/** In the order of the peer that has most works, because a peer may leave some out. */
 function worksOf(results: readonly PeerResult[]): string[] {
   const lists = results.map(({ measured }) => measured.map(({ work }) => work));
   const longest = lists.toSorted((a, b) => b.length - a.length);
@@ -119,7 +120,7 @@ function cellOf(measured: Measured | undefined): string {
   return `${figure} (${tail.map(formatNumber).join(" / ")} ms)`;
 }
 
-/** Above 1 ours is better; only durable stores are looked at. */
+/** Above 1, Daybook is better; only durable stores are compared. */
 function ratioOf(
   results: readonly PeerResult[],
   found: readonly (Measured | undefined)[],

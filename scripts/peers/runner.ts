@@ -1,7 +1,9 @@
 /**
- * Runs the works: each bounded in time, a peer that fails shown as failed and not the end of the
- * run. One work after the other, and for each the peers after each other, so that a bad moment of
- * the machine does not meet one peer alone.
+ * Runs the works, each with a time limit. A peer that fails is shown as failed and does not end
+ * the run.
+ *
+ * The works run one after the other, and for each the peers run one after the other, so that a
+ * bad moment of the machine does not hit a single peer.
  */
 
 import type { Peer, PeerPlace, RunningPeer } from "./catalog.ts";
@@ -13,11 +15,11 @@ import { type Outcome, type Work, WORKS } from "./works.ts";
 
 export interface Run {
   readonly peers: readonly Peer[];
-  /** Folders of the peers' data are made in its folder, and emptied. */
+  /** The folders for the peers' data are created in its folder, and emptied. */
   readonly place: PeerPlace;
   readonly sizes: Sizes;
   isAsked(peer: Peer, work: Work): boolean;
-  /** Hears of each work when it ends. */
+  /** Called when a work ends. */
   onDone(peer: Peer, work: Work, done: Done): Promise<void>;
 }
 
@@ -29,7 +31,7 @@ export interface Done {
   readonly failure?: string;
 }
 
-/** Stores whose works append single events. */
+/** The stores whose works append single events. */
 const WARM: ReadonlySet<string> = new Set(["writes", "lists", "growth"]);
 const REASON_LENGTH_MAX = 300;
 const MINUTE_MS = 60_000;
@@ -44,7 +46,10 @@ export async function runWorks(run: Run): Promise<void> {
   }
 }
 
-/** Of works that share a server: it is started by the first, and anew after a failure. */
+/**
+ * What works on one store share: the first one starts the server, and so does one after a
+ * failure.
+ */
 interface Shared {
   running?: RunningPeer;
 }
@@ -73,7 +78,7 @@ async function runOnOneStore(
       }
       if (failure !== undefined || work.store === "apart") {
         await clear(run, shared);
-        // What was given up may still start its server, which is not for the next work.
+        // The work that was given up may still start its server, which is not for the next work.
         shared = {};
       }
     }
@@ -83,7 +88,7 @@ async function runOnOneStore(
   await clear(run, shared);
 }
 
-/** Adds what the work gives to `outcomes`, one by one. */
+/** Adds the outcomes of the work to `outcomes`, one by one. */
 async function measure(
   run: Run,
   peer: Peer,
@@ -104,18 +109,18 @@ async function measure(
 
 async function startEmpty({ place }: Run, peer: Peer): Promise<RunningPeer> {
   const folder = await Deno.makeTempDir({ dir: place.folder });
-  // PostgreSQL runs as somebody else.
+  // PostgreSQL runs as another user.
   await Deno.chmod(folder, 0o755);
   return await peer.start({ ...place, folder: `${folder}/data` });
 }
 
-/** Until the code that writes single events is compiled. */
+/** Appends until the code that writes single events is compiled. */
 async function warmUp(running: RunningPeer, sizes: Sizes): Promise<void> {
   const { warmupSeconds: seconds, streams } = sizes;
   await append(running, { ...sizes, seconds }, BUSY, (number) => WARMUP_AREA + number % streams);
 }
 
-/** Stops the peer, politely at first, and removes what it kept. */
+/** Stops the peer, gracefully at first, and removes its data. */
 async function clear({ place, sizes }: Run, { running }: Shared): Promise<void> {
   const stopping = running?.stop().catch(() => {}) ?? Promise.resolve();
   await within(sizes.limitSeconds, stopping).catch(() => {});
@@ -125,13 +130,13 @@ async function clear({ place, sizes }: Run, { running }: Shared): Promise<void> 
   }
 }
 
-/** Rejects after so many seconds. What is under way ends when its server does. */
+/** Rejects after `seconds` seconds. Work that is under way ends when its server does. */
 async function within<T>(seconds: number, work: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`not done after ${seconds} s`)), seconds * 1000);
   });
-  // Nobody hears of its failure after the time is over.
+  // After the time is up, nothing else handles its failure.
   work.catch(() => {});
   try {
     return await Promise.race([work, late]);

@@ -1,6 +1,6 @@
 /**
- * The databases of the peers: each in a new folder, with settings under which what it acknowledges
- * is on the disk.
+ * The databases of the peers, each in a new folder. Their settings make sure that what they
+ * acknowledge is on the disk, except for NATS.
  */
 
 import { freePort } from "../bench/free_port.ts";
@@ -9,34 +9,37 @@ import { type Installed, libraryPath, run } from "./install.ts";
 
 export interface DatabaseServer {
   readonly connection: Connection;
-  /** The processes that do its work, at this moment. */
+  /** The processes that do its work at this moment. */
   pids(): number[];
   stop(): Promise<void>;
 }
 
 export interface ServerPlace {
-  /** For its data; it is made. */
+  /** The folder for its data, which is created. */
   readonly folder: string;
   /** Put in front of the command, such as `taskset -c 0`. */
   readonly wrapper: readonly string[];
 }
 
 const READY_MS_MAX = 20_000;
-/** Then a process that was told to end is killed. */
+/** After this, a process that was told to end is killed. */
 const END_MS_MAX = 10_000;
 const NOBODY = "nobody";
 
-/** PostgreSQL with `fsync` and `synchronous_commit` on; else its defaults, with more memory. */
+/**
+ * PostgreSQL with `fsync` and `synchronous_commit` on; otherwise its defaults, with more
+ * memory.
+ */
 export async function startPostgres(installed: Installed, place: ServerPlace) {
   const bin = needed(installed, "postgres").replace(/\/postgres$/, "");
   const { folder, wrapper } = place;
-  // It does not run as root, which containers often do.
+  // It does not run as root, the usual user in containers.
   const isRoot = Deno.uid() === 0;
   const as = isRoot ? ["setpriv", `--reuid=${NOBODY}`, "--regid=nogroup", "--clear-groups"] : [];
   await Deno.mkdir(folder, { recursive: true });
   if (isRoot) await must(["chown", NOBODY, folder]);
   const data = `${folder}/data`;
-  // Only the making of the empty database is not synced.
+  // Only the creation of the empty database is not synced.
   const options = ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"];
   await must([...as, `${bin}/initdb`, ...options]);
   const port = freePort();
@@ -63,7 +66,7 @@ export async function startPostgres(installed: Installed, place: ServerPlace) {
   };
 }
 
-/** message-db's own installer, into a database of that server. */
+/** Runs message-db's own installer on a database of that server. */
 export async function installMessageDb(
   { npm }: Installed,
   { connection }: DatabaseServer,
@@ -77,13 +80,13 @@ export async function installMessageDb(
     PGUSER: "postgres",
     PATH: `${connection.bin}:${Deno.env.get("PATH")}`,
   });
-  // Its functions name each other without their schema.
+  // Its functions refer to each other without their schema.
   const url = new URL("/message_store", connection.url);
   url.searchParams.set("options", "-c search_path=message_store,public");
   return { ...connection, url: url.href };
 }
 
-/** Redis with every write in its log and the log synced before the answer. */
+/** Redis with every write in its log, and the log synced before the answer. */
 export async function startRedis(installed: Installed, { folder, wrapper }: ServerPlace) {
   await Deno.mkdir(folder, { recursive: true });
   const port = freePort();
@@ -103,7 +106,7 @@ export async function startRedis(installed: Installed, { folder, wrapper }: Serv
   return { connection, pids: () => familyOf(child.pid), stop: () => end(child, "SIGTERM") };
 }
 
-/** JetStream as it comes: files, and a sync every two minutes. */
+/** JetStream with its defaults: files, and a sync every two minutes. */
 export async function startNats(installed: Installed, { folder, wrapper }: ServerPlace) {
   await Deno.mkdir(folder, { recursive: true });
   const port = freePort();
@@ -121,7 +124,7 @@ function needed({ program, problems }: Installed, name: string): string {
   return path;
 }
 
-/** What `start` has started and `end` has not yet ended. */
+/** Processes that `start` has started and `end` has not ended yet. */
 const running = new Set<Deno.ChildProcess>();
 let isOver = false;
 
@@ -146,12 +149,12 @@ export async function end(child: Deno.ChildProcess, signal: Deno.Signal): Promis
   running.delete(child);
 }
 
-/** Kills all that was started and still runs. */
+/** Kills every process that was started and still runs. */
 export async function endAll(): Promise<void> {
   await Promise.all([...running].map((child) => end(child, "SIGKILL")));
 }
 
-/** The same, and lets nothing be started any more. */
+/** The same, and nothing can be started afterwards. */
 export async function endForGood(): Promise<void> {
   isOver = true;
   await endAll();
@@ -187,7 +190,7 @@ export async function until(holds: () => Promise<boolean>, what: string): Promis
   }
 }
 
-/** The process and all that it has started, and they. */
+/** The process and all of its descendants. */
 export function familyOf(pid: number): number[] {
   const children: number[] = [];
   try {

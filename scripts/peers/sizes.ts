@@ -1,25 +1,25 @@
-/** How much of the work is done: to see that it runs, for the table, and to the end of the list. */
+/** How much work is done: to see that it runs, for the table, and for the complete list. */
 
 export interface Sizes {
   readonly name: "small" | "standard" | "full";
-  /** Measured time of one figure, after what settles it. */
+  /** Measured time of one figure, after the time in which it settles. */
   readonly seconds: number;
-  /** Appends before the first figure of a server, until its code is compiled for good. */
+  /** Time for appends before the first figure of a server, until its code is fully compiled. */
   readonly warmupSeconds: number;
-  /** Before each figure. */
+  /** Time before each figure. */
   readonly settleSeconds: number;
   readonly streams: number;
   readonly connections: readonly number[];
   readonly batches: readonly number[];
   /** Lengths of the aggregates that are read. */
   readonly lengths: readonly number[];
-  /** Events stored in all when the rate of appends is measured. */
+  /** Events stored in all at the moments when the rate of appends is measured. */
   readonly growth: readonly number[];
-  /** Filling a store ends after so long; what needs more events is then left out. */
+  /** Filling a store ends after this time; works that need more events are then left out. */
   readonly fillSeconds: number;
-  /** One work of one peer is given up after so long. */
+  /** A work of one peer is given up after this time. */
   readonly limitSeconds: number;
-  /** What has not begun after so many minutes is left out. */
+  /** A work that has not begun after this many minutes is left out. */
   readonly minutes: number;
 }
 

@@ -1,7 +1,9 @@
 /**
- * The stores without HTTP, in a process of their own: appends by so many writers at a time.
- * Arguments: store or `daybook`, connection or folder as JSON, seconds, warm-up seconds, writers.
- * Prints JSON.
+ * Measures the stores without HTTP, in a separate process: appends by several writers at a
+ * time.
+ *
+ * The arguments are the store or `daybook`, the connection or folder as JSON, seconds, warm-up
+ * seconds, and writers. Prints JSON.
  */
 
 import { BENCH_SPEC, eventData, METADATA, streamId } from "../bench/requests.ts";
@@ -35,7 +37,7 @@ async function openPeer(name: StoreName, connection: string): Promise<Appender> 
   };
 }
 
-/** Ours: the service as the HTTP layer calls it, with schema check, chain and all. */
+/** Daybook: the service as the HTTP layer calls it, with schema check, hash chain and all else. */
 async function openOurs(folder: string): Promise<Appender> {
   const { openSqliteEngine } = await import("../../src/kv/sqlite/engine.ts");
   const { systemHost } = await import("../../src/host.ts");
@@ -68,7 +70,7 @@ async function openOurs(folder: string): Promise<Appender> {
   };
 }
 
-/** Appends a second that `writers` do, one after the other each. */
+/** Appends per second by `writers` writers, each of which makes one append after the other. */
 async function measure(
   appender: Appender,
   { seconds, warmupSeconds, writers }: Times,

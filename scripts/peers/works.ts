@@ -1,4 +1,4 @@
-/** The list of all that is measured, and what its lines have in common. */
+/** The list of all works, and the form of their results. */
 
 import type { LoadResult } from "../bench/load.ts";
 import type { Peer, PeerPlace, RunningPeer } from "./catalog.ts";
@@ -12,13 +12,13 @@ export interface Measured {
   readonly work: string;
   readonly value: number;
   readonly unit: string;
-  /** Milliseconds; where single requests were measured. */
+  /** Milliseconds; present if single requests were measured. */
   readonly latency?: Pick<LoadResult, "p50" | "p95" | "p99"> & { readonly p999?: number };
-  /** Processor time of front and database for one request, where it was measured. */
+  /** Processor time of front and database for one request, if it was measured. */
   readonly serverMicros?: number;
 }
 
-/** Left out by a peer, with why. */
+/** A work that a peer leaves out, and why. */
 export interface Skipped {
   readonly work: string;
   readonly reason: string;
@@ -26,14 +26,14 @@ export interface Skipped {
 
 export type Outcome = Measured | Skipped;
 
-/** One line of the work list; it may give several figures. */
+/** One line of the work list; it may yield several figures. */
 export type Work = OverHttp | Apart;
 
 interface OverHttp {
   readonly name: string;
-  /** Works of one store share a server that begins empty; each has streams of its own. */
+  /** Works of one store share a server that starts empty; each of them has its own streams. */
   readonly store: "writes" | "many at once" | "reads" | "lists" | "growth";
-  /** What it has given when it fails is kept. */
+  /** The outcomes that it has yielded before it fails are kept. */
   run(peer: RunningPeer, sizes: Sizes): AsyncIterable<Outcome>;
 }
 

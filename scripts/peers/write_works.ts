@@ -1,4 +1,4 @@
-/** What is written over HTTP: the same requests to every peer, in the same order. */
+/** The works that write over HTTP: the same requests to every peer, in the same order. */
 
 import { bodyText, openConnection } from "../bench/http_connection.ts";
 import { type LoadResult, percentiles, runLoad } from "../bench/load.ts";
@@ -23,16 +23,19 @@ import type { Measured, Outcome } from "./works.ts";
 import { openZipf } from "./zipf.ts";
 
 const SKEW = 0.99;
-/** A bad moment of the machine meets one of them. Each takes half of a figure's time. */
+/**
+ * Turns of half a figure's time each, so that a bad moment of the machine hits only one of
+ * them.
+ */
 const TURNS = 3;
-/** Batches from here on take so long that the clock runs until the last is answered. */
+/** Batches of this size or more are so slow that the clock runs until the last one is answered. */
 const SLOW_BATCH = 1_000;
 /** Offered to every peer alike, so that latencies can be compared. */
 const EQUAL_RATE = 1_000;
 const OPEN_SHARE = 0.5;
 const OPEN_CONNECTIONS = 256;
 
-/** All numbers of connections by turns; the figure of each is that of its middle turn. */
+/** Takes all numbers of connections in turns; the figure of each is that of its median turn. */
 export async function* appendSingles(
   peer: RunningPeer,
   sizes: Sizes,
@@ -60,7 +63,7 @@ export async function* appendToOne(
   yield rate(HOT_STREAM, await append(peer, sizes, BUSY, () => AREA));
 }
 
-/** With idempotency keys, each of which is an entry more in the ledger. Of ours alone. */
+/** With idempotency keys, each of which adds an entry to the ledger. Only Daybook has them. */
 export async function* appendWithKeys(
   peer: RunningPeer,
   sizes: Sizes,
@@ -81,7 +84,7 @@ export async function* appendByZipf(
   yield rate(`append by Zipf ${SKEW}, ${BUSY}`, load);
 }
 
-/** For stores that lock a type as a whole. */
+/** For stores that lock a whole type. */
 export async function* appendToManyTypes(
   peer: RunningPeer,
   sizes: Sizes,
@@ -164,7 +167,7 @@ export async function* writeAtomically(
   }
 }
 
-/** Appends that are due at their times; latency counts from then, whatever was late before. */
+/** Appends at scheduled times. Latency counts from the due time, whatever was late before. */
 export async function* keepToSchedule(
   peer: RunningPeer,
   sizes: Sizes,
@@ -203,7 +206,7 @@ async function offer(
   return { work, value: perSecond, unit: "req/s", latency: { ...percentiles(times), p999 } };
 }
 
-/** The rate of appends at two sizes of the store, and what an event takes on the disk. */
+/** The rate of appends at two sizes of the store, and the bytes that an event takes on the disk. */
 export async function* growAndMeasure(
   peer: RunningPeer,
   sizes: Sizes,

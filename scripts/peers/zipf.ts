@@ -1,9 +1,9 @@
 /**
- * Zipf's law over streams, as YCSB draws it: few streams get most of the writes. J. Gray and
- * others, "Quickly generating billion-record synthetic databases", 1994.
+ * Zipf's law over streams, drawn as in YCSB: few streams get most of the writes. See J. Gray
+ * and others, "Quickly generating billion-record synthetic databases", 1994.
  */
 
-/** Draws from 0 to `count - 1`, 0 the most often; `skew` below 1, e.g. 0.99. */
+/** Draws from 0 to `count - 1`, most often 0; `skew` is below 1, e.g. 0.99. */
 export function openZipf(count: number, skew: number, random: () => number): () => number {
   let zeta = 0;
   for (let rank = 1; rank <= count; rank++) zeta += rank ** -skew;

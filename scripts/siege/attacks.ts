@@ -1,4 +1,4 @@
-/** All attacks, by what they aim at. */
+/** All attacks, by their target. */
 
 import type { AttackGroup } from "./attack.ts";
 import { BODIES_AND_ANSWERS } from "./rows/bodies.ts";

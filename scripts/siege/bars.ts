@@ -1,4 +1,7 @@
-/** What an attack may do to a neighbour and to the server, and which of it an outcome is beyond. */
+/**
+ * The bars: how much an attack may affect a neighbour and the server. Compares outcomes with
+ * them.
+ */
 
 import { type Observation, ORDINARY_PROBES, PROBE_PACES, type ProbeName } from "./probes.ts";
 import type { Outcome } from "./run_attack.ts";
@@ -6,7 +9,7 @@ import type { Outcome } from "./run_attack.ts";
 export interface Bars {
   readonly p99Ms: number;
   readonly worstMs: number;
-  /** Of the event loop. */
+  /** Longest delay of the event loop. */
   readonly loopDelayMs: number;
   readonly serverMiB: number;
   readonly childMiB: number;
@@ -14,7 +17,7 @@ export interface Bars {
   readonly stopMs: number;
 }
 
-/** On a machine that does nothing else. */
+/** For a machine that does nothing else. */
 export const QUIET_BARS: Bars = {
   p99Ms: 100,
   worstMs: 250,
@@ -25,10 +28,10 @@ export const QUIET_BARS: Bars = {
   stopMs: 10_000,
 };
 
-/** Where others work on the machine: what fails here fails anywhere. */
+/** For a machine on which others work: an attack that fails these bars fails anywhere. */
 export const NOISY_BARS: Bars = { ...QUIET_BARS, p99Ms: 400, worstMs: 500, loopDelayMs: 500 };
 
-/** Each fault in a few words; none: the row has held. */
+/** Each fault in a few words; without faults, the server has held. */
 export function blame(outcome: Omit<Outcome, "faults">, bars: Bars): string[] {
   if (outcome.failure !== undefined) return [outcome.failure.split("\n")[0]!];
   const faults = [

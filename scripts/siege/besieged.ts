@@ -1,7 +1,8 @@
 /**
- * The server under siege: a real process on a data folder of its own, with two instances on it. One
- * belongs to whoever attacks, the other to the neighbour. Its memory has a limit that the system
- * keeps, so that no attack takes the machine along.
+ * The server under siege: a real process on its own data folder, with two instances on it.
+ *
+ * One instance belongs to the attacker, the other to the neighbour. The system limits the
+ * memory of the server, so that no attack takes the machine down.
  */
 
 import { type ClusterProcess, startCluster } from "../../tests/support/cluster_process.ts";
@@ -19,8 +20,9 @@ export interface Besieged {
   readonly target: Target;
   readonly aim: Aim;
   /**
-   * SIGKILL, then a start on the same data. Gives how many children have outlived the server.
-   * @throws when it is not ready in time.
+   * Kills the server with SIGKILL and starts it on the same data. Returns how many of its
+   * children have outlived it.
+   * @throws {Error} if the server is not ready in time.
    */
   restart(): Promise<number>;
   /** Deploys a spec to the attacker's instance, and takes the steps. */
@@ -40,7 +42,7 @@ export interface SiegeOptions {
 const DATA_BYTES_MAX = 10 * 2 ** 30;
 const READY_MS_MAX = 60_000;
 const WAIT_MS_MAX = 60_000;
-/** A child whose server is gone has so long to see it. */
+/** How long a child may take to notice that its server is gone. */
 const ORPHAN_MS = 500;
 const ENVIRONMENT = "test";
 
@@ -103,7 +105,7 @@ function serverOptions(
     wrapper: wrapperFor(folder),
     env: {
       DAYBOOK_STORE: engine,
-      // So that each side can have an address of its own on one machine.
+      // Trust the proxy header, so that each side can have its own address on one machine.
       DAYBOOK_TRUSTED_PROXIES: "127.0.0.1/32",
       DAYBOOK_ALLOW_PRIVATE_WEBHOOKS: "true",
       ...(cluster === undefined ? {} : { FDB_CLUSTER_FILE: cluster.clusterFile }),
@@ -113,8 +115,8 @@ function serverOptions(
 }
 
 /**
- * A limit on memory that the system keeps. The server has the processor before whoever attacks,
- * where that may be asked for: attackers are elsewhere, in life.
+ * Limits the memory through the system. If permitted, the server gets the processor before the
+ * attackers, because real attackers are on other machines.
  */
 function wrapperFor(folder: string | undefined): string[] {
   return [
@@ -130,7 +132,7 @@ interface Parties {
   readonly neighbour: Omit<Aim, "port">;
 }
 
-/** Both instances by the operator's calls, and what the neighbour has. */
+/** Creates both instances by the operator's calls, and everything the neighbour has. */
 async function settle(server: ServerProcess, options: SiegeOptions): Promise<Parties> {
   const base = server.baseUrls[ENVIRONMENT];
   const operator = server.credentials.operator_token;
@@ -178,7 +180,7 @@ async function makeInstance(base: string, operator: string, slug: string) {
   return { instance: id as string, keys };
 }
 
-/** The attacker's operator may touch its own instance and no other. */
+/** A token for the attacker's operator, which may touch its own instance and no other. */
 async function tokenFor(server: ServerProcess, instance: string): Promise<string> {
   const command = new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", "main.ts", "token", "--instance", instance],
@@ -187,7 +189,7 @@ async function tokenFor(server: ServerProcess, instance: string): Promise<string
   });
   const { success, stdout } = await command.output();
   const token = new TextDecoder().decode(stdout).trim();
-  // On a cluster the secret is not in the folder: then it is one that may touch both.
+  // On a cluster the secret is not in the folder; then a token for both instances is used.
   return success && token.split(".").length === 3 ? token : server.credentials.operator_token;
 }
 
@@ -199,7 +201,10 @@ export async function deploy(target: Target, spec: Json): Promise<void> {
   });
 }
 
-/** Takes one step of a preparation. @throws when it is refused, or not there in time. */
+/**
+ * Takes one step of a preparation.
+ * @throws {Error} if it is refused, or its condition is not met in time.
+ */
 export async function take(target: Target, step: Step): Promise<void> {
   if ("waitFor" in step) {
     const endsMs = performance.now() + WAIT_MS_MAX;
@@ -237,7 +242,10 @@ export async function askOnce(
   return { status: reply.status, text: await reply.text() };
 }
 
-/** One wave after the other, each to its end; for what must be there before it begins. */
+/**
+ * Sends the requests one after the other, each to its end; for data that must exist before an
+ * attack begins.
+ */
 export async function sendAll(
   target: Target,
   requests: Iterable<HostileRequest>,
@@ -308,7 +316,7 @@ async function idleModule(): Promise<Step> {
   return blobUpload("idle", module);
 }
 
-/** An upload of a module to the environment of the sender. */
+/** An upload of a module to the sender's test environment. */
 export function blobUpload(name: string, module: Uint8Array<ArrayBuffer>): HostileRequest {
   const boundary = "siege";
   const encoder = new TextEncoder();

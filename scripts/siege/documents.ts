@@ -4,7 +4,7 @@ import type { HostileRequest, Json, Step } from "./attack.ts";
 
 export const ACTOR = { type: "user", id: "global" } as const;
 
-/** A spec with these aggregate types: name to event types, or to `{events}`. */
+/** A spec with these aggregate types: name to event types. */
 export function specOf(
   types: Readonly<Record<string, Readonly<Record<string, Json>>>>,
   rest: Readonly<Record<string, Json>> = {},
@@ -15,12 +15,12 @@ export function specOf(
   return { agent_types: ["user"], aggregate_types, ...rest };
 }
 
-/** An event type that takes everything. */
+/** An event type that accepts everything. */
 export function eventType(handler: Json = [], rest: Readonly<Record<string, Json>> = {}): Json {
   return { schema: true, handler, ...rest };
 }
 
-/** An event type with a schema, whose events do nothing. */
+/** An event type with a schema, whose events change nothing. */
 export function judgedBy(schema: Json): Json {
   return { schema, handler: [] };
 }
@@ -48,7 +48,7 @@ export function writeMany(
   return { path: `/${type}/${id}`, body: JSON.stringify({ events, metadata: { actor: ACTOR } }) };
 }
 
-/** The same event so often in one request; quicker to make than a list of them. */
+/** The same event `count` times in one request; quicker to make than from a list. */
 export function writeRepeated(
   type: string,
   id: string,
@@ -61,7 +61,7 @@ export function writeRepeated(
   return { path: `/${type}/${id}`, body };
 }
 
-/** The same event so often. */
+/** The same event `count` times. */
 export function times(
   count: number,
   type: string,
@@ -100,13 +100,13 @@ export function deleteProjection(name: string): HostileRequest {
   return { method: "DELETE", path: `${PROJECTIONS}/${name}?environment=test`, as: "operator" };
 }
 
-/** Until a projection can be read. */
+/** Waits until a projection can be read. */
 export function untilReady(): Step {
   const waitFor: HostileRequest = { path: `${PROJECTIONS}?environment=test`, as: "operator" };
   return { waitFor, holds: '"state":"ready"' };
 }
 
-/** Many events of many streams by one import: `[type, id, event, data]` each. */
+/** Many events of many streams in one import: `[type, id, event, data]` each. */
 export function importEvents(
   events: Iterable<readonly [type: string, id: string, event: string, data: Json]>,
 ): HostileRequest {
@@ -131,12 +131,12 @@ export function repeat<T>(count: number, make: (index: number) => T): T[] {
   return Array.from({ length: count }, (_, index) => make(index));
 }
 
-/** An object with so many fields. */
+/** An object with `count` fields. */
 export function fields(count: number, make: (index: number) => Json): Json {
   return Object.fromEntries(repeat(count, (index) => [`f${index}`, make(index)]));
 }
 
-/** One value in so many layers, each made of the one below. */
+/** A value in `depth` layers, each made from the one inside it. */
 export function nest(depth: number, wrap: (inner: Json, depth: number) => Json, core: Json): Json {
   let value = core;
   for (let level = 0; level < depth; level++) value = wrap(value, level);

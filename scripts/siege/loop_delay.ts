@@ -1,6 +1,8 @@
 /**
- * The delay of the server's event loop: the highest bucket of the histogram in `/metrics` that has
- * grown meanwhile. Undefined where the server does not have that histogram.
+ * Measures the delay of the server's event loop from the histogram in `/metrics`.
+ *
+ * The delay is the highest bucket that has grown meanwhile, or undefined if the server lacks
+ * that histogram.
  */
 
 import type { ServerProcess } from "../../tests/support/server_process.ts";
@@ -25,7 +27,7 @@ export async function longestDelay(server: ServerProcess): Promise<DelayWatch> {
   };
 }
 
-/** Buckets hold what is at most as large as they are; so the highest that differs from the next. */
+/** Buckets are cumulative: the first one that has all new values is the highest that has grown. */
 export function highestGrown(before: Buckets, after: Buckets): number | undefined {
   const grown = after.map(([limit, count], at) => [limit, count - (before[at]?.[1] ?? 0)] as const);
   const total = grown.at(-1)?.[1] ?? 0;

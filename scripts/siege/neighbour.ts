@@ -1,19 +1,22 @@
-/** The neighbour as the siege sees it: its process, told what to do, and what it has seen. */
+/**
+ * The neighbour as the siege sees it: starts its process, sends it commands and reads its
+ * results.
+ */
 
 import type { Aim, Observation } from "./probes.ts";
 
 export interface Neighbour {
-  /** Where its own listener is to deliver to. */
+  /** The port to which its own listener delivers. */
   readonly receiverPort: number;
   aim(aim: Aim): Promise<void>;
   begin(): Promise<void>;
-  /** Resolves when all that was due has been answered, or given up. */
+  /** Resolves when every request that was due has been answered or given up. */
   end(): Promise<Observation>;
   stop(): Promise<void>;
 }
 
 const PROGRAM = new URL("neighbour_process.ts", import.meta.url).pathname;
-/** It has the processor before whoever attacks, where that may be asked for. */
+/** Gives it the processor before the attackers, if that is permitted. */
 const FIRST = ["nice", "-n", "-10"];
 
 export async function startNeighbour(): Promise<Neighbour> {

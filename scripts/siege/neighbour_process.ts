@@ -1,7 +1,8 @@
 /**
- * The neighbour: a process of its own, so that a stall of whoever attacks does not count. It takes
- * commands as JSON lines (`aim`, `begin`, `end`) and answers each `end` with what it has seen.
- * Its loops are open: a request is due at its time, and its latency counts from there.
+ * The neighbour: a separate process, so that a stall of the attackers' process does not count.
+ *
+ * It takes commands as JSON lines (`aim`, `begin`, `end`) and answers each `end` with what it
+ * has seen. Its loops are open: a request is due at its time, and its latency counts from then.
  */
 
 import { type HttpConnection, openConnection } from "../bench/http_connection.ts";
@@ -15,7 +16,10 @@ import {
   type ProbeSummary,
 } from "./probes.ts";
 
-/** What is not answered so long after the end of a window is given up, and counts as that late. */
+/**
+ * A request not answered this long after the end of a window is given up, and counts as that
+ * late.
+ */
 const PATIENCE_MS = 30_000;
 const TICK_MS = 5;
 
@@ -35,7 +39,7 @@ interface Window {
   ownDelayMs: number;
 }
 
-/** Arrivals of what the neighbour's listener is told, by the number in the event. */
+/** When each delivery to the neighbour's listener arrived, by the number in its event. */
 const heard = new Map<number, number>();
 const encoder = new TextEncoder();
 
@@ -179,7 +183,10 @@ async function end(window: Window): Promise<Observation> {
   return { probes: Object.fromEntries(probes), ownDelayMs: window.ownDelayMs };
 }
 
-/** What was due and could not even be sent, for all connections waited for an answer. */
+/**
+ * Adds the requests that were due but could not even be sent, because all connections waited
+ * for an answer.
+ */
 function addUnsent(window: Window, probe: ProbeName, samples: Sample[]): void {
   const { perSecond } = PROBE_PACES[probe];
   for (let number = window.next.get(probe)!.number;; number++) {
@@ -215,7 +222,7 @@ function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
-/** The receiver of the neighbour's own listener. */
+/** Starts the receiver for the neighbour's own listener, and returns its port. */
 function receive(): number {
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
     const { event } = await request.json() as { event: { data: { n: number } } };

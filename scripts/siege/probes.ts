@@ -1,6 +1,6 @@
 /**
- * What a neighbour does while another instance attacks: each probe is a request of its own, at a
- * fixed pace whatever the server does.
+ * The probes: what a neighbour does while another instance attacks. Each probe is one kind of
+ * request, at a fixed pace whatever the server does.
  */
 
 export type ProbeName =
@@ -24,7 +24,7 @@ export interface Aim {
 
 export interface ProbeSummary {
   readonly count: number;
-  /** Answers that a neighbour must not get: anything but 2xx, and none at all. */
+  /** Answers that a neighbour must not get: anything but 2xx, and no answer at all. */
   readonly failures: Readonly<Record<string, number>>;
   readonly p50: number;
   readonly p99: number;
@@ -37,13 +37,13 @@ export interface Observation {
   readonly ownDelayMs: number;
 }
 
-/** These three are always there, and the bars on time are theirs. */
+/** These three always run, and the bars on latency apply to them. */
 export const ORDINARY_PROBES: readonly ProbeName[] = ["read", "write", "health"];
 
 export interface ProbePace {
   readonly perSecond: number;
   readonly connections: number;
-  /** What its worst may be; undefined: what the bars say. */
+  /** The limit of its worst latency; undefined means the limit of the bars. */
   readonly worstMsMax?: number;
 }
 
@@ -65,7 +65,7 @@ export const NEIGHBOUR = {
   aggregates: 200,
 } as const;
 
-/** The neighbour's own aggregates, as identifiers. */
+/** Identifiers of the neighbour's own aggregates. */
 export function neighbourId(number: number): string {
   return `NE1GH${String(number % NEIGHBOUR.aggregates).padStart(4, "0")}`;
 }

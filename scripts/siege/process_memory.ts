@@ -1,6 +1,6 @@
-/** Memory of a process and of its children, as Linux counts it, in MiB. */
+/** The memory of a process and of its children, as Linux counts it, in MiB. */
 
-/** The largest resident size since the last {@link forgetPeak}; undefined: it has ended. */
+/** The largest resident size since the last {@link forgetPeak}; undefined if it has ended. */
 export function peakMemory(pid: number): number | undefined {
   return statusField(pid, "VmHWM");
 }
@@ -19,12 +19,12 @@ function statusField(pid: number, name: string): number | undefined {
   }
 }
 
-/** From now on the peak is counted anew. */
+/** Starts counting the peak anew. */
 export function forgetPeak(pid: number): void {
   try {
     Deno.writeTextFileSync(`/proc/${pid}/clear_refs`, "5");
   } catch {
-    // Where that is not permitted, the peak is that of the whole life.
+    // If that is not permitted, the peak is that of the whole lifetime.
   }
 }
 
@@ -48,8 +48,8 @@ export function descendants(pid: number): number[] {
 }
 
 /**
- * Ends what is left of these processes of a server that is gone, and says how many that were: a
- * child must not outlive its parent.
+ * Kills those of these processes that still run although their server is gone, and returns how
+ * many they were: a child must not outlive its parent.
  */
 export function endOrphans(pids: readonly number[]): number {
   let count = 0;
@@ -62,13 +62,13 @@ export function endOrphans(pids: readonly number[]): number {
 }
 
 export interface MemoryWatch {
-  /** Peaks of the server itself, and of the child that had most. */
+  /** Peaks of the server itself, and of the child with the highest one. */
   end(): { readonly serverMiB: number; readonly childMiB: number };
 }
 
 const SAMPLE_MS = 100;
 
-/** Looks at a server and its children until `end`; calls `tooMuch` once, beyond the limit. */
+/** Watches a server and its children until `end`; calls `tooMuch` once if the limit is exceeded. */
 export function watchMemory(pid: number, limitMiB: number, tooMuch: () => void): MemoryWatch {
   forgetPeak(pid);
   let serverMiB = 0;

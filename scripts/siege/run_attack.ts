@@ -1,7 +1,8 @@
 /**
- * The course of one attack: a quiet window, the attack beside the neighbour, a sign of life. Then
- * SIGKILL amid the attack and a start on the same data, with some seconds in which backlogs may
- * show, and SIGTERM amid the attack once more.
+ * The course of one attack: a quiet window, the attack beside the neighbour, a sign of life.
+ *
+ * Then the server is killed amid the attack and started on the same data, with some seconds in
+ * which backlogs may show. Last, it is stopped with SIGTERM, again amid the attack.
  */
 
 import type { Attack } from "./attack.ts";
@@ -27,28 +28,28 @@ export interface CourseOptions {
 export interface Outcome {
   readonly attack: Attack;
   readonly engine: EngineName;
-  /** Why the row could not be carried out at all. */
+  /** Why the attack could not be carried out at all. */
   readonly failure?: string;
   readonly answers: Answers;
   readonly quiet?: Observation;
   readonly beside?: Observation;
   readonly afterRestart?: Observation;
-  /** Of the event loop, as the server itself has measured it. */
+  /** Longest delay of the event loop, as the server itself has measured it. */
   readonly loopDelayMs?: number;
-  /** Above the start, in MiB. */
+  /** Growth since the start, in MiB. */
   readonly serverMiB?: number;
   readonly serverAgainMiB?: number;
   readonly childMiB?: number;
   /** Signs of life that the server did not give. */
   readonly silent: readonly string[];
-  /** How the server ended in the attack, where it did not live through it. */
+  /** How the server ended during the attack, if it did not survive it. */
   readonly died?: string;
-  /** Children of the server that went on after it was killed. */
+  /** Children of the server that were still running after it was killed. */
   readonly orphans?: number;
   readonly readyMs?: number;
   readonly stopMs?: number;
   readonly stopCode?: number;
-  /** What of all that is beyond the bars. */
+  /** Everything above that exceeds the bars. */
   readonly faults: readonly string[];
 }
 
@@ -61,7 +62,7 @@ const AFTER_RESTART_MS = 4_000;
 const BEFORE_STOP_MS = 1_000;
 const TRY_MS_MAX = 5_000;
 const ALIVE_MS_MAX = 10_000;
-/** An attack that needs more than this is ended: the machine is shared. */
+/** An attack that needs more memory than this is ended, because the machine is shared. */
 const MEMORY_MIB_MAX = 4_096;
 
 export async function runAttack(
@@ -98,8 +99,8 @@ export async function runAttack(
 }
 
 /**
- * Carries the preparation out, and sends what each wave sends once: tells whether a row asks for
- * what it means to ask.
+ * Carries out the preparation, and sends the request of each wave once. The answers show
+ * whether the row asks for what it means to ask.
  */
 export async function tryAttack(attack: Attack, folder?: string): Promise<string> {
   let besieged: Besieged | undefined;
@@ -158,7 +159,7 @@ async function standAttack(
   if (found.died === undefined) await askForLife(found, besieged, "after the attack");
 }
 
-/** The neighbour can write and read, and the process says that it is there. */
+/** Checks that the neighbour can write and read, and that the server reports itself as ready. */
 async function askForLife(found: Findings, besieged: Besieged, when: string): Promise<void> {
   const { aim } = besieged;
   const none = { operator: undefined, nobody: undefined, staging: undefined };
@@ -196,7 +197,7 @@ async function startAgain(
   await askForLife(found, besieged, "after the restart");
 }
 
-/** The kill comes in the middle of the attack, too. */
+/** Restarts the server in the middle of the attack. */
 async function strikeAmid({ waves }: Attack, besieged: Besieged): Promise<number> {
   const over = new AbortController();
   const sending = sendWaves(waves, besieged.target, over.signal, new Map());

@@ -1,19 +1,19 @@
 /**
- * Attackers: each sends the requests of a wave in its manner until it is told to stop. All traffic
- * goes to this machine. What they hear is counted by status.
+ * The attackers: each sends the requests of a wave in its manner until it is told to stop. All
+ * traffic goes to this machine. Their answers are counted by status.
  */
 
 import { endOfHead, parseHead } from "../bench/http_connection.ts";
 import type { Credential, HostileRequest, Manner, Wave } from "./attack.ts";
 
 export interface Target {
-  /** Of the test environment; staging listens on the one before it. */
+  /** The port of the test environment; staging listens on the port before it. */
   readonly port: number;
   readonly instance: string;
   readonly credentials: Readonly<Record<Credential, string | undefined>>;
 }
 
-/** How often each answer was heard: a status, or what came instead. */
+/** How often each answer came: a status, or what came instead. */
 export type Answers = Map<string, number>;
 
 const ATTACKER_ADDRESS = "10.0.0.1";
@@ -27,7 +27,7 @@ export function count(answers: Answers, answer: string): void {
   answers.set(answer, (answers.get(answer) ?? 0) + 1);
 }
 
-/** Resolves when the signal is given, or all clients have sent what they were to send. */
+/** Resolves when the signal is given, or when all clients have sent all their requests. */
 export async function sendWaves(
   waves: readonly Wave[],
   target: Target,
@@ -69,7 +69,7 @@ async function runClient(
   line.close();
 }
 
-/** These keep their connection until the end. */
+/** Whether the manner keeps its connection until the end. */
 function holdsOn(manner: Manner): boolean {
   return manner === "never_read" || manner === "never_finish";
 }
@@ -78,7 +78,7 @@ interface Encoded {
   readonly port: number;
   readonly head: Uint8Array;
   readonly body: Uint8Array;
-  /** Its answer has a length and no body. */
+  /** The answer to HEAD has a length but no body. */
   readonly isHead: boolean;
 }
 
@@ -148,7 +148,7 @@ async function sendOne(line: Line, sent: Encoded, wave: Wave, manner: Manner): P
   }
 }
 
-/** One connection at a time, opened when it is needed; the signal closes it under all calls. */
+/** One connection at a time, opened when it is needed. The signal closes it, even during a call. */
 class Line {
   port = 0;
   readonly #signal: AbortSignal;
@@ -187,7 +187,7 @@ class Line {
     return pause(milliseconds, this.#signal);
   }
 
-  /** Reads one answer, keeps none of its body, and gives its status. */
+  /** Reads one answer, keeps nothing of its body, and returns its status. */
   async hear(isHead = false): Promise<string> {
     let headEnd = endOfHead(this.#buffer, this.#held);
     while (headEnd < 0) {
@@ -211,7 +211,7 @@ class Line {
     try {
       this.#socket?.close();
     } catch {
-      // Closed already.
+      // It was closed already.
     }
     this.#socket = undefined;
     this.#held = 0;
@@ -260,7 +260,7 @@ class Line {
   }
 }
 
-/** Ends early, and without an error, at the signal. */
+/** Resolves early, and without an error, when the signal is given. */
 export function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted) return Promise.resolve();
   return new Promise((resolve) => {

@@ -1,4 +1,4 @@
-/** Outcomes as one table: of fixed columns for a terminal, or as Markdown. */
+/** Formats outcomes as one table: as lines for a terminal, or as Markdown. */
 
 import { type Observation, ORDINARY_PROBES } from "./probes.ts";
 import type { Outcome } from "./run_attack.ts";
@@ -26,7 +26,7 @@ export function markdownTable(outcomes: readonly Outcome[]): string {
   return [line(COLUMNS), line(COLUMNS.map(() => "---")), ...rows].join("\n");
 }
 
-/** One row as it is told when it is over. */
+/** One row, as it is printed when its attack is over. */
 export function describeOutcome(outcome: Outcome): string {
   const cells = cellsOf(outcome);
   const told = COLUMNS.map((column, at) => [column, cells[at]!] as const)
@@ -60,7 +60,7 @@ function cellsOf(outcome: Outcome): string[] {
   ];
 }
 
-/** The worst of the ordinary probes. */
+/** The worst values of the ordinary probes. */
 function times(seen: Observation | undefined): string {
   if (seen === undefined) return "";
   const ordinary = ORDINARY_PROBES.map((name) => seen.probes[name]!);

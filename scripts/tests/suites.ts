@@ -1,19 +1,22 @@
-/** What `deno task test` runs: the ordinary tests, and the same product on FoundationDB. */
+/** The suites of `deno task test`: the ordinary tests, and the same product on FoundationDB. */
 
 import { testFilesOf } from "../../tests/support/test_files.ts";
 
 export interface Suite {
   readonly name: string;
-  /** As `tests/support/test_files.ts` reads them. */
+  /** In the form that `tests/support/test_files.ts` reads. */
   readonly paths: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Sizes of the ordinary run, by environment variable; what is set already wins. */
+  /** Sizes of the ordinary run, by environment variable; a variable that is already set wins. */
   readonly sizes?: Readonly<Record<string, string>>;
-  /** True for suites that start a cluster of their own, to kill it or to fill it. */
+  /** Whether the suite starts its own cluster, to kill it or to fill it. */
   readonly startsCluster?: boolean;
 }
 
-/** Left out of the ordinary run: one isolate of a process may load FoundationDB's client. */
+/**
+ * Left out of the ordinary run, because only one isolate of a process may load FoundationDB's
+ * client.
+ */
 export const CLUSTER_TESTS: readonly string[] = [
   "tests/cluster/node_crash_test.ts",
   "tests/cluster/outage_test.ts",
@@ -24,7 +27,7 @@ export const CLUSTER_TESTS: readonly string[] = [
   "tests/kv/foundationdb/outage_test.ts",
 ];
 
-/** They call modules in processes of their own, which have 100 ms of real time for each call. */
+/** Tests that call modules in separate processes, with 100 ms of real time for each call. */
 const MODULE_TESTS: readonly string[] = [
   "tests/features/writes/ask_modules_test.ts",
   "tests/features/writes/ask_outside_test.ts",
@@ -44,8 +47,8 @@ const COMPUTED_ELSEWHERE: readonly string[] = [
 ];
 
 /**
- * They compute and listen nowhere, so none is in the other's way: each list has a process of its
- * own, at the same time as all else.
+ * Tests that compute and listen nowhere, so that they do not disturb each other. Each list runs
+ * in its own process, at the same time as everything else.
  */
 const COMPUTING_TESTS: readonly (readonly string[])[] = [
   ["tests/features", "tests/differential", "tests/domain", ...leftOut(COMPUTED_ELSEWHERE)],
@@ -64,8 +67,8 @@ function leftOut(paths: readonly string[]): string[] {
 }
 
 /**
- * The files of every test but those on a cluster, each once: first what starts servers and other
- * processes, then what computes.
+ * The files of every test but those on a cluster, each once: first the tests that start servers
+ * and other processes, then those that compute.
  */
 export async function ordinaryTests(): Promise<readonly (readonly string[])[]> {
   const withoutCluster = leftOut(CLUSTER_TESTS);
@@ -78,8 +81,9 @@ export async function ordinaryTests(): Promise<readonly (readonly string[])[]> {
 }
 
 /**
- * Written for SQLite, and run again on other engines by TEST_STORE: what stands on transactions.
- * Left out with `!`, for it takes minutes there: what goes through every commit of long work.
+ * Tests of what builds on transactions. They are written for SQLite; TEST_STORE runs them again
+ * on other engines. Tests with `!` are left out, because they go through every commit of long
+ * work, which takes minutes there.
  */
 const FEATURE_TESTS = [
   "tests/features",
@@ -125,8 +129,8 @@ const ON_CLUSTER = { TEST_STORE: "foundationdb" };
 const IN_MEMORY = { TEST_STORE: "foundationdb_memory" };
 
 /**
- * On a real cluster, each suite in a process of its own. The lists run at the same time: most of
- * what a suite does there is to wait for the cluster.
+ * Suites on a real cluster, each in its own process. The lists run at the same time, because a
+ * suite spends most of its time there waiting for the cluster.
  */
 export const CLUSTER_SUITES: readonly (readonly Suite[])[] = [
   [
@@ -138,7 +142,7 @@ export const CLUSTER_SUITES: readonly (readonly Suite[])[] = [
     {
       name: "differential",
       paths: ["tests/differential/foundationdb_test.ts"],
-      // An eighth of what the test does by itself, which takes four minutes.
+      // An eighth of the test's own default, which takes four minutes.
       sizes: { DIFFERENTIAL_OPERATIONS: "2500" },
     },
   ],
@@ -155,7 +159,7 @@ export const CLUSTER_SUITES: readonly (readonly Suite[])[] = [
   ],
 ];
 
-/** Where there is no cluster: the engine is the real one, its client is in memory. */
+/** Suites for machines without a cluster: the real engine with a client in memory. */
 export const MEMORY_SUITES: readonly (readonly Suite[])[] = [
   [
     {

@@ -1,22 +1,22 @@
-/** The last line of a run of `deno test`, read and written: several runs end as one. */
+/** Reads and writes the last line of a run of `deno test`, so that several runs end as one. */
 
 export interface Summary {
   readonly passed: number;
   readonly failed: number;
   readonly ignored: number;
-  /** Names of tests with their places, as far as the run has told them. */
+  /** Names and places of the tests that failed, as far as the run has printed them. */
   readonly failures: readonly string[];
 }
 
 const SUMMARY = /^(?:ok|FAILED) \| (\d+) passed\b/;
-/** As the list at the end of a run names a test that failed. */
+/** The form in which the list at the end of a run names a failed test. */
 const FAILURE = /^\S.* => \.\/tests\/\S+:\d+:\d+$/;
 // deno-lint-ignore no-control-regex -- colours
 const COLOURS = /\x1b\[[0-9;]*m/g;
 
 /**
- * The summary in the output of one run, which ended with `isSuccess`. A run that failed without a
- * failed test, or ended without a summary, has one failure.
+ * Reads the summary from the output of a run, which ended with `isSuccess`. A run that failed
+ * without a failed test, or that ended without a summary, has one failure.
  */
 export function readSummary(output: string, isSuccess: boolean): Summary {
   const lines = output.replaceAll(COLOURS, "").split("\n");
@@ -44,7 +44,7 @@ export function addSummaries(summaries: readonly Summary[]): Summary {
   };
 }
 
-/** As `deno test` writes it, for who reads only the last one. */
+/** Formats the summary as `deno test` does, for programs that read only the last line. */
 export function formatSummary({ passed, failed, ignored }: Summary, seconds: number): string {
   const time = `${Math.floor(seconds / 60)}m${Math.round(seconds % 60)}s`;
   const left = ignored === 0 ? "" : ` | ${ignored} ignored`;

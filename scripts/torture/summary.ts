@@ -1,4 +1,4 @@
-/** What a torture run did, as a table for people. */
+/** Formats the results of a torture run as a table for people. */
 
 import type { Way } from "./ways.ts";
 
@@ -9,7 +9,7 @@ export interface Run {
   readonly isGood: boolean;
 }
 
-/** One line for each way that was run, and one for all. */
+/** One line for each way that was run, and one for all of them. */
 export function describeRuns(runs: readonly Run[]): string {
   const ways = [...new Set(runs.map(({ way }) => way))];
   const rows = ways.map((way) => {
@@ -45,7 +45,7 @@ function alignColumns(rows: readonly string[][]): string {
   ).join("\n");
 }
 
-/** The command that repeats a run, for a shell. */
+/** The shell command that repeats a run. */
 export function commandFor({ way, seed }: Pick<Run, "way" | "seed">): string {
   const settings = Object.entries(way.env(seed, way.cases)).map(([name, value]) =>
     `${name}=${value}`

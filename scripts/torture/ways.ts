@@ -1,17 +1,20 @@
-/** How a torture run tries to break the product: each way a suite with a size and a seed. */
+/**
+ * The ways in which a torture run tries to break the product: each is a suite with size and
+ * seed.
+ */
 
 export interface Way {
   readonly name: string;
-  /** What one case is. */
+  /** The word for one case. */
   readonly unit: string;
   readonly path: string;
-  /** How many cases a run has: a minute or so. */
+  /** Cases in one run, which takes a minute or so. */
   readonly cases: number;
   /** The environment of a run, which is also what repeats it. */
   readonly env: (seed: number, cases: number) => Readonly<Record<string, string>>;
 }
 
-/** The seed and the size under these names. */
+/** Passes the seed and the size in these variables. */
 function under(seedName: string, casesName: string): Way["env"] {
   return (seed, cases) => ({ [seedName]: `${seed}`, [casesName]: `${cases}` });
 }

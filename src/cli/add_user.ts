@@ -1,6 +1,6 @@
 /**
- * `user add`: a new account that may log in. Where a server on this machine has the embedded store
- * open, it is asked to do it, so nothing has to be stopped.
+ * `user add`: adds an account that can log in. If a server on this machine has the embedded
+ * store open, the command asks that server to add it, so nothing has to be stopped.
  */
 
 import { createAccess } from "../features/access/access_service.ts";
@@ -36,7 +36,7 @@ export async function addUser(email: string, options: UserOptions): Promise<void
   Deno.exit(0);
 }
 
-/** Gives why it was refused, or undefined when it was done. */
+/** Returns the reason for a refusal, or undefined on success. */
 async function addHere(
   config: Config,
   host: Host,
@@ -69,7 +69,7 @@ async function askServer(
   const unused = () => Promise.reject(new Error("The store is in use by a running server"));
   const secret = await tokenSecret(config, host, unused);
   const { token } = await mintOperatorToken({ secret, subject: "cli", nowMs: host.nowMs() });
-  // Straight to the port: a base domain is then named in the Host header alone.
+  // Connect straight to the port: a base domain is then named only in the Host header.
   const { production } = baseUrls({ ...config, baseDomain: undefined }, ANY_SLUG);
   const headers = new Headers({
     "authorization": `Bearer ${token}`,

@@ -1,4 +1,4 @@
-/** `export`: one environment of one instance into a file that any engine's `import` reads. */
+/** `export`: writes one environment of an instance to a file that `import` reads on any engine. */
 
 import { exportEnvironment, type WrittenHead } from "../features/transfer/export_environment.ts";
 import { type Environment, parseEnvironment } from "../domain/tenant.ts";
@@ -44,7 +44,7 @@ export async function exportToFile(options: ExportOptions): Promise<void> {
   Deno.exit(0);
 }
 
-/** The environment that an option names. */
+/** Reads the value of `--environment`; prints the fault and ends the process if it is none. */
 export function environmentOrExit(text: string): Environment {
   const environment = parseEnvironment(text);
   if (environment !== undefined) return environment;

@@ -1,28 +1,28 @@
 /**
- * The file that an export makes: for its owner's eyes alone, for it holds all data of an
- * environment, and under its name only once it is whole and synced.
+ * Writes the file of an export. Only its owner may read it, because it holds all data of an
+ * environment. It gets its name only once it is complete and synced.
  */
 
 const OWNER_ONLY = 0o600;
-/** Standard output, where a file name is expected. */
+/** In place of a file name: standard output, or standard input for an import. */
 export const STANDARD_STREAM = "-";
 
 export interface ExportFile {
   write(bytes: Uint8Array): Promise<void>;
-  /** Gives the whole file its name. */
+  /** Syncs the complete file and gives it its name. */
   publish(): Promise<void>;
-  /** Removes what there is. */
+  /** Removes the incomplete file. */
   discard(): Promise<void>;
 }
 
-/** @throws {Error} where a file of that name exists: it may be the only copy of something. */
+/** @throws {Error} if a file of that name exists: it may be the only copy of something. */
 export async function createExportFile(path: string): Promise<ExportFile> {
   if (path === STANDARD_STREAM) return standardOutput();
   await refuseExisting(path);
   const part = `${path}.part`;
   const options = { write: true, create: true, truncate: true, mode: OWNER_ONLY };
   const file = await Deno.open(part, options);
-  // `mode` counts only for a file that was not there.
+  // `mode` has no effect on a file that already existed.
   await Deno.chmod(part, OWNER_ONLY);
   let isOpen = true;
   return {
@@ -31,7 +31,7 @@ export async function createExportFile(path: string): Promise<ExportFile> {
       await file.sync();
       file.close();
       isOpen = false;
-      // Hours may have passed since the name was free.
+      // Hours may have passed since the name was checked.
       await refuseExisting(path);
       await Deno.rename(part, path);
       await syncFolder(folderOf(path));

@@ -1,6 +1,6 @@
 /**
- * What a round of an export has read, until it is needed, in a temporary folder: JSON lines, read
- * back once in the order in which they were written.
+ * Keeps what a round of an export has read until it is needed. The items are JSON lines in a
+ * temporary folder, read back once in the order in which they were written.
  */
 
 import type { Spool } from "../features/transfer/export_environment.ts";
@@ -47,7 +47,7 @@ async function* readBack<T>(path: string): AsyncGenerator<T> {
   }
 }
 
-/** Nothing was appended where there was nothing, or where memory could hold it. */
+/** Returns undefined if nothing was appended: the round was empty, or memory could hold it. */
 async function openIfThere(path: string): Promise<Deno.FsFile | undefined> {
   try {
     return await Deno.open(path);

@@ -1,7 +1,9 @@
 /**
- * `fsck`: compares the pages of a store with their sums, before it is opened, for that writes some
- * of them; walks it and checks its evidence, then each row of its file against its checksum. Exit
- * code 0, or 1 with every fault printed.
+ * `fsck`: checks a store and prints every fault. The exit code is 0 if there is none, else 1.
+ *
+ * The pages of the file are compared with their checksums before the store is opened, because
+ * opening writes some of them. Then the store is walked and its evidence checked. Last, each
+ * row of the file is compared with its checksum.
  */
 
 import type { Config } from "../config.ts";
@@ -16,7 +18,7 @@ import { exitForOpening, openStoreOrExit } from "./transfer_settings.ts";
 export async function checkStore({ all = false }: { readonly all?: boolean }): Promise<void> {
   const config = settingsOrExit();
   const { faults: lost, pages, unknown } = pagesOrExit(config);
-  // At once: where so much is lost, what comes next may not get to its end.
+  // Print these at once: with pages lost, the steps below may not get to their end.
   for (const fault of lost) complain(`file: ${fault}`);
   const engine = await openStoreOrExit(config, systemHost(), "fsck");
   try {

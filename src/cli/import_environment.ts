@@ -1,4 +1,4 @@
-/** `import`: a file made by `export` into an empty environment of this store. */
+/** `import`: reads a file made by `export` into an empty environment of this store. */
 
 import { importEnvironment, type ImportSummary } from "../features/transfer/import_environment.ts";
 import { systemHost } from "../host.ts";

@@ -1,16 +1,17 @@
 /**
- * What commands tell people, past the runtime's console: `OTEL_DENO_CONSOLE=replace` sends that
- * away instead of showing it, which is for the log of the server and not for a token.
+ * Prints what commands tell people, bypassing the runtime's console.
+ * `OTEL_DENO_CONSOLE=replace` sends console output to telemetry instead of showing it. That is
+ * meant for the server's log, not for a token.
  */
 
 const encoder = new TextEncoder();
 
-/** One or more lines on standard output. */
+/** Prints one or more lines on standard output. */
 export function print(text: string): void {
   writeAll(Deno.stdout, text);
 }
 
-/** The same on standard error. */
+/** Prints one or more lines on standard error. */
 export function complain(text: string): void {
   writeAll(Deno.stderr, text);
 }

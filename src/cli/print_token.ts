@@ -1,4 +1,4 @@
-/** `token`: prints an operator token, and nothing else, so that it can be put into a variable. */
+/** `token`: prints an operator token and nothing else, so that a shell can put it in a variable. */
 
 import { mintOperatorToken } from "../features/access/operator_token.ts";
 import { systemHost } from "../host.ts";

@@ -1,4 +1,4 @@
-/** A password from the person at the terminal, unseen, or from a pipe. */
+/** Reads a password: typed unseen at the terminal, or from a pipe. */
 
 import { print } from "./print.ts";
 import { EXIT_MISUSED, exitWith } from "./settings.ts";
@@ -7,13 +7,13 @@ const ENTER = [10, 13];
 const BACKSPACE = [8, 127];
 const INTERRUPT = 3;
 
-/** The first line of standard input, without its end. */
+/** Returns the first line of standard input, without its line ending. */
 export async function readPasswordFromPipe(): Promise<string> {
   const text = await new Response(Deno.stdin.readable).text();
   return text.split(/\r?\n/, 1)[0]!;
 }
 
-/** Asks at the terminal; nothing typed is shown. */
+/** Prompts at the terminal; nothing typed is shown. */
 export function readPassword(): string {
   if (!Deno.stdin.isTerminal()) {
     const message = "There is no terminal to ask on. Use --password-stdin and pipe the password in";
@@ -41,7 +41,7 @@ function readUnseen(): string {
   return new TextDecoder().decode(Uint8Array.from(typed));
 }
 
-/** In UTF-8 a character is one leading byte and the continuation bytes behind it. */
+/** In UTF-8 a character is one leading byte and the continuation bytes after it. */
 function removeLastCharacter(typed: number[]): void {
   let last = typed.pop();
   while (last !== undefined && (last & 0xc0) === 0x80) last = typed.pop();

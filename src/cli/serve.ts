@@ -1,4 +1,7 @@
-/** `serve`: the composition root. Opens everything, runs until told to stop, closes in order. */
+/**
+ * `serve`: the composition root. It opens everything, runs until told to stop, and closes in
+ * order.
+ */
 
 import { type Access, createAccess } from "../features/access/access_service.ts";
 import { bootstrap, FIRST_SLUG, type FirstStart } from "../features/access/bootstrap.ts";
@@ -45,15 +48,18 @@ import { type RunningWorker, runWorker, type Worker } from "../workers/worker.ts
 import { print } from "./print.ts";
 import { EXIT_FAILED, exitWith, reasonOf, settingsOrExit, tokenSecret } from "./settings.ts";
 
-/** Processes for SQL: each may take a core and some hundred MiB for its five seconds. */
+/**
+ * Processes for SQL: each may use a core and some hundred MiB for the five seconds of its
+ * query.
+ */
 const SQL_RUNNERS = Math.max(2, Math.ceil(navigator.hardwareConcurrency / 2));
-/** Processes for what is heavy to compute: what a client sizes is never all that they do. */
+/** Processes for heavy computation: more than one, so that one client's work never takes all. */
 const COMPUTE_RUNNERS = 2;
-/** Requests, and work of the workers, under way when the stop begins have so long to end. */
+/** How long requests and worker runs that are under way may take to end once the stop begins. */
 const STOP_GRACE_MS = 4_000;
-/** How long a server with a broken store goes on to say so. */
+/** How long a server with a broken store keeps answering that it is broken. */
 const BROKEN_GRACE_MS = 1_000;
-/** After this the process ends whatever still runs. Decided: exit within 10 s. */
+/** After this the process exits, whatever still runs, so that a stop takes at most 10 s. */
 const STOP_DEADLINE_MS = 9_500;
 
 interface Running {
@@ -76,7 +82,7 @@ export async function serve(): Promise<void> {
       reason: `${LIMITER_PATH} of util-linux is not there, or may not be run`,
     });
   }
-  // From before "ready" is said: who starts a server may stop it at once.
+  // Listen before "ready" is printed: the process that starts a server may stop it at once.
   const signal = stopSignal();
   let running: Running;
   try {
@@ -86,7 +92,7 @@ export async function serve(): Promise<void> {
   }
   const failure = await Promise.race([brokenStore(running.engine), signal]);
   if (failure instanceof Error) {
-    // Meanwhile whoever asks is told, so that no answer is missing.
+    // Meanwhile requests are still answered, with the failure, so that no answer is missing.
     host.log("error", "The store is broken; ending, for a new start puts it in order", {
       reason: failure.message,
       cause: String(failure.cause),
@@ -107,7 +113,7 @@ export async function serve(): Promise<void> {
   Deno.exit(0);
 }
 
-/** Rejects never; waits for ever where the store is elsewhere. */
+/** Never rejects. Never settles if the store is not in this process. */
 function brokenStore(engine: Engine): Promise<Error> {
   return engine.untilBroken?.() ?? new Promise(() => {});
 }
@@ -117,7 +123,7 @@ async function start(config: Config, host: Host, tracer?: Tracer): Promise<Runni
     cert: await Deno.readTextFile(config.tls.certPath),
     key: await Deno.readTextFile(config.tls.keyPath),
   };
-  // Before anything is made: a first start writes down where the server is.
+  // Check before anything is created: a first start writes down the server's address.
   if (config.roles.api) refuseTakenPorts({ ...config, hostname: config.host });
   const counters = newCounters();
   const engine = measureEngine(
@@ -137,10 +143,10 @@ async function start(config: Config, host: Host, tracer?: Tracer): Promise<Runni
       headerPrefix: config.headerPrefix,
       allowPrivate: config.allowPrivateWebhooks,
     },
-    // One for each core, and one that begins while another waits for its module.
+    // One for each core, and one more that works while another waits for its module.
     wasm: { runners: navigator.hardwareConcurrency + 1, stackKilobytes: config.wasmStackKilobytes },
     compute: { runners: COMPUTE_RUNNERS, cacheFolder: config.runtimeFolder },
-    // One more than one environment may have at a time.
+    // A single instance may use all but one of them at a time.
     sql: config.roles.api ? { runners: SQL_RUNNERS, folder: viewsFolder(config) } : undefined,
   });
   const credentials = credentialsFile(config.dataDir);
@@ -162,17 +168,20 @@ async function start(config: Config, host: Host, tracer?: Tracer): Promise<Runni
   return { engine, access, service, server, workers, endWatch };
 }
 
-/** Of this process alone, and made anew where it is lost. */
+/** The folder belongs to this process alone. Anything lost from it is made anew. */
 function viewsFolder({ dataDir }: Config): string {
   return `${dataDir}/views`;
 }
 
-/** The embedded store has one owner. */
+/** Whether several processes share the store. The embedded store has one owner. */
 function isShared({ store }: Config): boolean {
   return store !== "sqlite";
 }
 
-/** What a process has in its own memory, it saves itself; the rest is the workers' half. */
+/**
+ * A process that answers requests looks after its own memory and its own copies of projections.
+ * All other background work belongs to the worker role.
+ */
 function workersOf(config: Config, service: Service): Worker[] {
   const own = config.roles.api ? [memoryWorker(service), viewCopyWorker(service)] : [];
   if (!config.roles.worker) return own;
@@ -192,8 +201,10 @@ function workersOf(config: Config, service: Service): Worker[] {
   ];
 }
 
-/** Where people find the keys of the first start, when they may not know it yet. */
-/** `path`: of the file with the keys of the first start, where it is there. */
+/**
+ * Says where the keys of the first start are, if people may not know yet. `path` is the file
+ * with those keys, if it exists.
+ */
 function tellKeys(
   config: Config,
   first: FirstStart | undefined,
@@ -202,7 +213,7 @@ function tellKeys(
   if (first?.kind === "made") {
     return `First start: API keys and an operator token are in ${path}`;
   }
-  // An embedded store whose folder was moved would only tell where it was.
+  // For an embedded store whose folder was moved, this would only name the old place.
   if (first?.kind === "made_elsewhere" && isShared(config)) {
     return `The first start was elsewhere: it wrote API keys to ${first.place}`;
   }
@@ -230,14 +241,14 @@ function listen(
   });
 }
 
-/** One that can be opened on this machine, also where the server listens on all its addresses. */
+/** A URL that can be opened on this machine, even if the server listens on all addresses. */
 function reachableUrl({ host }: Config, url: string): string {
   if (host !== "0.0.0.0" && host !== "::") return url;
   const { protocol, port } = new URL(url);
   return `${protocol}//${reachableHost(host)}:${port} (listening on all addresses)`;
 }
 
-/** For people, on standard output; the log of the machine goes to standard error. */
+/** Announces readiness to people, on standard output. The log goes to standard error. */
 function announce(
   config: Config,
   server: RunningServer | undefined,
@@ -267,15 +278,15 @@ function stopSignal(): Promise<Deno.Signal> {
 }
 
 /**
- * From the edge inwards: nothing is closed while something before it may still need it. What may
- * wait for a store that is away waits side by side, to be below the deadline.
+ * Closes from the edge inwards: nothing is closed while something in front of it may still need
+ * it. Steps that may wait for an unavailable store run in parallel, to stay below the deadline.
  */
 async function stop(running: Running): Promise<void> {
   const { engine, access, service, server, workers, endWatch } = running;
-  // They would outlast the grace of the listeners; each can be gone on with.
+  // Imports would outlast the grace period of the listeners. Each can be resumed.
   service.imports.stop();
   const atRest = Promise.all(workers.map((worker) => worker.stop()));
-  // What a worker has not ended by then is as if the process had died: others go on with it.
+  // Work that has not ended by then is left as if the process had died: others resume it.
   const isOver = new Promise((resolve) => setTimeout(resolve, STOP_GRACE_MS));
   await Promise.all([server?.stop(STOP_GRACE_MS), Promise.race([atRest, isOver])]);
   await Promise.all([service.close(), access.close()]);

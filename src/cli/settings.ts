@@ -1,4 +1,4 @@
-/** What every command starts with: checked settings, or a clear message and exit code 2. */
+/** Reads the settings for every command, or prints what is wrong and exits with code 2. */
 
 import { type Config, readConfig } from "../config.ts";
 import type { Host } from "../host.ts";
@@ -7,13 +7,13 @@ import { readOrMakeJwtSecret } from "../private_files.ts";
 import { shareSecret } from "../features/access/share_secret.ts";
 import { complain } from "./print.ts";
 
-/** Exit codes: 1 for what went wrong, 2 for settings or options that cannot be. */
+/** Exit codes: 1 for a failure, 2 for invalid settings or options. */
 export const EXIT_FAILED = 1;
 export const EXIT_MISUSED = 2;
 
 const JWT_SECRET = "jwt";
 
-/** The settings; prints every fault and ends the process when there is one. */
+/** Returns the settings, or prints every fault in them and ends the process. */
 export function settingsOrExit(): Config {
   const parsed = readConfig();
   if (parsed.ok) return parsed.config;
@@ -22,13 +22,16 @@ export function settingsOrExit(): Config {
   Deno.exit(EXIT_MISUSED);
 }
 
-/** Prints why, and ends the process. */
+/** Prints the message and ends the process. */
 export function exitWith(code: number, message: string): never {
   complain(message);
   Deno.exit(code);
 }
 
-/** The secret of operator tokens: as set, else kept with the data. At least 32 bytes. */
+/**
+ * The secret that signs operator tokens, at least 32 bytes: the configured one, or else one
+ * that is kept with the data.
+ */
 export async function tokenSecret(
   config: Config,
   host: Host,

@@ -1,4 +1,4 @@
-/** What `export` and `import` share: the store to themselves, and news while they run. */
+/** Opens the store for `export`, `import` and `fsck`, and reports the progress of a transfer. */
 
 import type { Config } from "../config.ts";
 import type { FileCounts } from "../domain/transfer/record.ts";
@@ -11,7 +11,10 @@ import { EXIT_FAILED, exitWith, reasonOf } from "./settings.ts";
 const PROGRESS_EVERY_MS = 5_000;
 const MS_PER_SECOND = 1_000;
 
-/** The store; where a server has the embedded one, says what to do and ends the process. */
+/**
+ * Opens the store, or prints why it cannot and ends the process. If a server holds the embedded
+ * store, the message says what to do.
+ */
 export async function openStoreOrExit(config: Config, host: Host, what: string): Promise<Engine> {
   try {
     return await openEngine(config, host);
@@ -29,7 +32,7 @@ export function exitForOpening({ dataDir }: Config, what: string, error: unknown
   exitWith(EXIT_FAILED, message);
 }
 
-/** Says on standard error every few seconds how far it is. */
+/** Prints the progress on standard error every few seconds. */
 export function progressReport(host: Host, verb: string): (counts: FileCounts) => void {
   const beganMs = host.nowMs();
   let saidMs = beganMs;

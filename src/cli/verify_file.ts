@@ -1,6 +1,7 @@
 /**
- * `verify`: checks evidence offline, with neither a store nor settings: an attestation bundle, the
- * receipt of an erasure, a page of events, or a whole environment file. Exit code 0 or 1.
+ * `verify`: checks evidence offline, with neither a store nor settings. The file is an
+ * attestation bundle, the receipt of an erasure, a page of events, or a whole environment file.
+ * The exit code is 0 if the evidence holds, else 1.
  */
 
 import {
@@ -26,7 +27,7 @@ export interface VerifyOptions {
   readonly previous?: string;
 }
 
-/** What was found: whether it holds, and what to tell. */
+/** Whether the evidence holds, and the message to print. */
 interface Finding {
   readonly ok: boolean;
   readonly message: string;
@@ -37,7 +38,7 @@ const INDEX = /^\d{1,15}$/;
 /** How an environment file begins. */
 const FILE_START = '{"record":"header"';
 
-/** The steps as the contract numbers them. */
+/** Titles of the verification steps; docs/reference/audit.md numbers them. */
 const STEP_TITLES: Readonly<Record<BundleStep, string>> = {
   form: "its form",
   event: "step 1, the event's key",
@@ -102,7 +103,7 @@ async function findingOf(path: string, options: VerifyOptions): Promise<Finding>
   return describeBundle(verifyBundle(document, expected), expected);
 }
 
-/** An option that means nothing for this kind of file: whoever gave it expected another kind. */
+/** Refuses options that mean nothing for this kind of file: the user expected another kind. */
 function refuseUnused(options: VerifyOptions, used: readonly (keyof VerifyOptions)[]): void {
   for (const name of ["key", "stream", "index", "previous"] as const) {
     if (options[name] === undefined || used.includes(name)) continue;
@@ -124,7 +125,7 @@ function describeBundle(verdict: BundleVerdict, expected: Expected): Finding {
   return { ok: true, message };
 }
 
-/** What is to be said where nobody has named the key that must have signed. */
+/** A note on the key, unless the user has named the key that must have signed. */
 function trustIn(given: string | undefined, document: string, own: string): string {
   if (given !== undefined) return "";
   return `\nThe key is the ${document}'s own (${own}): compare it with one that you trust, ` +
@@ -193,7 +194,7 @@ async function checkEnvironment(path: string): Promise<Finding> {
       const step = check.take(line);
       if (!step.ok) return faultFinding(step.fault);
     }
-    // A line without an end must not fill the memory.
+    // A line that never ends must not fill the memory.
     if (splitter.restBytes > LINE_BYTES_MAX) break;
   }
   const fault = check.finish(splitter.rest());

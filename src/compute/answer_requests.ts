@@ -1,4 +1,4 @@
-/** What a process that computes does with requests: one job at a time, piece by piece. */
+/** Answers the requests to a compute process: one job at a time, piece by piece. */
 
 import type { Frame } from "../runners/frame.ts";
 import type { RequestServer } from "../runners/serve_requests.ts";
@@ -8,7 +8,7 @@ import type { Work } from "./job.ts";
 
 const NOTHING = new Uint8Array(0);
 
-/** `ComputeAnswer` without what every answer of a runner has. */
+/** `ComputeAnswer` without the fields that every runner's answer has. */
 type Told<A = ComputeAnswer> = A extends unknown ? Omit<A, "tookMs" | "pauses"> : never;
 
 interface Answered {
@@ -18,7 +18,7 @@ interface Answered {
 
 export function openComputeServer(): RequestServer<ComputeRequest, ComputeAnswer> {
   let work: Work | undefined;
-  /** What was not asked for yet; the next one last. */
+  /** Pieces of the result that were not fetched yet, in reverse order: the next one is last. */
   let left: Uint8Array[] = [];
 
   function answer({ message, body }: Frame<ComputeRequest>): Answered {
@@ -31,7 +31,7 @@ export function openComputeServer(): RequestServer<ComputeRequest, ComputeAnswer
         return { message: { kind: "taken", isOver: work!.take(message.name, body) } };
       case "end": {
         const { result, pieces } = work!.end();
-        // The work goes before its bytes do, for both may be large.
+        // Drop the work before sending its bytes, because both may be large.
         work = undefined;
         left = pieces.toReversed();
         const bytes = pieces.reduce((sum, { length }) => sum + length, 0);

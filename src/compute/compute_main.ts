@@ -1,4 +1,4 @@
-/** The program of a process that computes. It has no permissions: all it needs is in requests. */
+/** The program of a compute process. It has no permissions: requests bring all that it needs. */
 
 import { serveRequests } from "../runners/serve_requests.ts";
 import { openComputeServer } from "./answer_requests.ts";

@@ -1,4 +1,4 @@
-/** Folds events into a state, with handlers as the spec has them. */
+/** Folds events into a state, with the handlers of a spec. */
 
 import { assert } from "../domain/assert.ts";
 import { decodeEvent } from "../domain/event.ts";
@@ -14,7 +14,7 @@ import type { Work } from "./job.ts";
 
 type Handlers = ReadonlyMap<string, Handler>;
 
-/** Types whose compiled handlers are kept for the next job. */
+/** Aggregate types whose compiled handlers are kept for later jobs. */
 const TYPES_MAX = 50;
 const kept = createRecentMap<string, Handlers>(TYPES_MAX);
 const decoder = new TextDecoder();
@@ -29,7 +29,7 @@ export function foldWork({ foldHash, units, baseBytes }: FoldHead): Work<"fold">
 
   function begin(): void {
     if (base !== undefined && baseBytes > 0) state = JSON.parse(decoder.decode(base));
-    // As text and as a value it may be large.
+    // Drop the bytes: the text and the value may both be large.
     base = undefined;
   }
 
@@ -37,7 +37,7 @@ export function foldWork({ foldHash, units, baseBytes }: FoldHead): Work<"fold">
     begin();
     assert(handlers !== undefined, "handlers come before events");
     const texts = decoder.decode(piece).split("\n");
-    // A line feed ends each.
+    // Each text ends with a line feed, so the last part is empty.
     texts.pop();
     const folded = fold(handlers, state, texts.map(decodeEvent), budget);
     if (folded.ok) state = folded.value;

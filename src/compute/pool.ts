@@ -1,7 +1,7 @@
 /**
- * Runs heavy, pure computation in processes of its own, never on the thread that asks: what a
- * client sizes and what cannot be cut into pieces. A few processes, started when needed and ended
- * when not, shared fairly between instances.
+ * Runs heavy, pure computation in separate processes, never on the thread that asks. It is for
+ * work whose size a client chooses and that cannot be cut into time slices. A few processes are
+ * started on demand, ended when idle, and shared fairly between instances.
  *
  *     const outcome = await pool.run(instance, {
  *       head: { kind: "fold", foldHash, units, baseBytes },
@@ -9,8 +9,8 @@
  *       input: () => piecesOf(...),
  *     });
  *
- * A job ends within its time: else its process is killed, and the job is `late`. A process that
- * ends with its job has most likely run out of memory: the job is `lost`.
+ * A job must end within its time: otherwise its process is killed and the job is `late`. If a
+ * process ends during a job, it has most likely run out of memory, and the job is `lost`.
  */
 
 import { Bug } from "../domain/assert.ts";
@@ -33,17 +33,17 @@ import type { ComputeAnswer, ComputeKind, ComputeRequest, HeadOf, ResultOf } fro
 
 export interface ComputeJob<K extends ComputeKind> {
   readonly head: HeadOf<K>;
-  /** What is paused as one when it does not end in time. */
+  /** Jobs of one lane are paused together when one of them does not end in time. */
   readonly lane: string;
-  /** The input from its beginning; asked for again when the process is lost. */
+  /** The input from its beginning; called again if the process is lost. */
   input(): Iterable<InputPiece> | AsyncIterable<InputPiece>;
-  /** From its first turn to its last byte; `limits.computeMsMax` without it. */
+  /** The time from its first turn to its last byte; `limits.computeMsMax` by default. */
   readonly withinMs?: number;
 }
 
 export interface InputPiece {
   readonly name: string;
-  /** At most `PIECE_BYTES_MAX`, or one indivisible text. */
+  /** At most `PIECE_BYTES_MAX`, unless it is one indivisible text. */
   readonly bytes: Uint8Array;
 }
 
@@ -53,27 +53,27 @@ export type ComputeOutcome<K extends ComputeKind> =
     readonly result: ResultOf<K>;
     readonly bytes: Uint8Array<ArrayBuffer>;
   }
-  /** It did not end in time, or is tried less often now because it did not. */
+  /** It did not end in time, or its lane is paused because earlier jobs did not. */
   | { readonly kind: "late"; readonly reason: string }
-  /** Its process ended with it: it needs too much memory. */
+  /** Its process ended during the job: it needs too much memory. */
   | { readonly kind: "lost"; readonly reason: string }
-  /** It was not tried, or not to its end, for no reason of its own. */
+  /** It was not tried, or not to its end, for a reason outside the job. */
   | { readonly kind: "unavailable"; readonly reason: string };
 
 export interface ComputePool {
-  /** `instance`: whose job it is, for the shares of time. Rejects where its input does. */
+  /** Runs a job for `instance`, to which its time is charged. Rejects if its input does. */
   run<K extends ComputeKind>(instance: string, job: ComputeJob<K>): Promise<ComputeOutcome<K>>;
   measure(): PoolMeasure;
-  /** Ends the processes; what still waits or runs is answered. */
+  /** Ends the processes; jobs that still wait or run are answered. */
   close(): Promise<void>;
 }
 
 export interface ComputePoolSettings {
-  /** Processes at most. */
+  /** Maximum number of processes. */
   readonly runners: number;
-  /** Where packages are cached, if not where this Deno has them by itself. */
+  /** Folder of the package cache, if it is not this Deno's default one. */
   readonly cacheFolder?: string;
-  /** What to start in place of the ordinary program. */
+  /** Replaces the ordinary program. */
   readonly command?: RunnerCommand;
   onFault(error: unknown): void;
 }
@@ -91,9 +91,9 @@ interface Job {
   reject(error: unknown): void;
 }
 
-/** What a process may have in its heap; with the bytes beside it less than 300 MiB in all. */
+/** The heap limit of a process. With the bytes beside the heap it stays below 300 MiB in all. */
 const HEAP_MEGABYTES = 176;
-/** A process that is lost sooner may have ended for a reason of its own: the job is tried again. */
+/** If a process is lost sooner than this, the job may not be the reason: it is tried once more. */
 const RETRY_MS_MAX = 500;
 const NOTHING = new Uint8Array(0);
 
@@ -116,7 +116,7 @@ export function openComputePool(settings: ComputePoolSettings): ComputePool {
     job: ComputeJob<K>,
   ): Promise<ComputeOutcome<K>> {
     return new Promise((resolve, reject) => {
-      // The result is of the job's own kind.
+      // The result has the job's own kind.
       const settle = resolve as (outcome: ComputeOutcome<ComputeKind>) => void;
       const queued = { lane: () => job.lane, isShort: () => false, losses: 0 };
       submit({ tenant: instance, job, ...queued, settle, reject });
@@ -126,7 +126,7 @@ export function openComputePool(settings: ComputePoolSettings): ComputePool {
   return { run, measure, close };
 }
 
-/** No permissions; packages from the cache, and no network to get others from. */
+/** No permissions: packages come from the cache, never from the network. */
 function computeCommand(cacheFolder: string | undefined): RunnerCommand {
   const program = new URL("./compute_main.ts", import.meta.url);
   const flags = [`--max-old-space-size=${HEAP_MEGABYTES}`, "--max-semi-space-size=4"];
@@ -151,7 +151,7 @@ async function runJob(runner: Runner, queued: Job, free: () => void): Promise<Tu
   }
 }
 
-/** One job on one process, piece by piece. */
+/** Runs one job on one process, piece by piece. */
 async function converse(
   runner: Runner,
   { head, input }: ComputeJob<ComputeKind>,
@@ -191,7 +191,10 @@ async function readRest(
   return whole;
 }
 
-/** The process was killed for its time, or has ended by itself: then most likely of memory. */
+/**
+ * Ends a turn whose process was killed because its time was up, or ended by itself: then most
+ * likely for lack of memory.
+ */
 function afterLoss(
   queued: Job,
   { isLate }: RunnerGoneError,

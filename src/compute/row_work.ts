@@ -1,4 +1,4 @@
-/** Computes a row of a projection as far as the states that are known allow. */
+/** Computes a row of a projection as far as the known states allow. */
 
 import { assert } from "../domain/assert.ts";
 import { BudgetSpent } from "../domain/budget.ts";
@@ -73,7 +73,7 @@ function refused(message: string): WorkEnd<"row"> {
   return { result: { kind: "refused", refusal: refuseRow(message) }, pieces: [] };
 }
 
-/** As when it was deployed: of the spec it needs the names of types and singletons alone. */
+/** Compiles as at the deploy. Of the spec, only the names of types and singletons are needed. */
 function compile({ document, types, singletons }: Definition): CompiledProjection {
   const compiled = compileProjection(document, {
     aggregateTypes: new Map(types.map((name) => [name, undefined])),

@@ -1,4 +1,4 @@
-/** What a process that computes does for each kind of job. */
+/** Chooses what a compute process does for each kind of job. */
 
 import type { Work } from "./job.ts";
 import { foldWork } from "./fold_work.ts";

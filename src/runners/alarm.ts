@@ -1,15 +1,15 @@
 /**
- * A timer for what is set with every call and hardly ever rings. To set and clear one of the
- * platform takes 25 us, as long as half a call; this one lets it run, and looks when it ends
- * whether it was for nothing.
+ * A timer for deadlines that are set with every call and hardly ever reached. Setting and
+ * clearing a platform timer costs as much as half a call. This one lets the platform timer run
+ * on, and checks when it fires whether the deadline still stands.
  */
 
 export interface Alarm {
-  /** Rings once at `dueMs` of `performance.now()` or soon after; replaces what was set before. */
+  /** Rings once at `dueMs` of `performance.now()` or soon after; replaces the time set before. */
   set(dueMs: number): void;
-  /** Does not ring. The timer itself may run on for a while. */
+  /** Cancels the alarm. The timer beneath it may run on for a while. */
   unset(): void;
-  /** As `unset`, and nothing is left that runs. */
+  /** Cancels the alarm and the timer beneath it. */
   close(): void;
 }
 

@@ -1,7 +1,7 @@
 /**
- * A pool of runners: a few of them, started when needed and ended when not, with a fair queue
- * before them. What a job asks of its runner, and what its answer means, is its owner's; when it
- * runs, and that it is answered in any case, is decided here.
+ * A pool of runners: a few processes, started on demand and ended when idle, with a fair queue.
+ * The owner of a job decides what to ask of the runner and what its answer means. The
+ * dispatcher decides when the job runs, and makes sure that it is answered in any case.
  */
 
 import { newAlarm } from "./alarm.ts";
@@ -15,50 +15,56 @@ import {
 import type { AnswerMessage, RunnerCommand, RunnerProcess } from "./runner_process.ts";
 import { runnerShelf } from "./runner_shelf.ts";
 
-/** What a job must tell to be queued. */
+/** What the queue needs to know about a job. */
 export interface Queued {
   readonly tenant: string;
-  /** What is paused as one when it does not end in time. */
+  /** Jobs of one lane are paused together when one of them does not end in time. */
   lane(): string;
-  /** Whether it may be run with others of its tenant. */
+  /** Whether it may run in one group with other jobs of its tenant. */
   isShort(): boolean;
 }
 
-/** What became of a job's turn. */
+/** How a job's turn ended. */
 export interface TurnEnd {
   readonly usedMs: number;
   readonly ending: Ending;
-  /** The lane whose fault it was, where one call runs through several. */
+  /** The lane at fault, if one call runs through several. */
   readonly blamed?: string;
-  /** It has to be asked again. */
+  /** The job is not done: it goes back to the queue. */
   readonly goesOn: boolean;
-  /** Answers the job when a pause is in force: who asks again at once is to meet it. */
+  /**
+   * Answers the job. It is called once the pause is in force, so that an asker who retries at
+   * once meets the pause.
+   */
   readonly tell?: () => void;
 }
 
 /** Why a job was not tried, or not to its end. */
 export type TurnedAway =
   | { readonly kind: "closing" }
-  /** Its tenant has too many waiting. */
+  /** Its tenant has too many jobs waiting. */
   | { readonly kind: "queue_full" }
   /** No runner can be started now. */
   | { readonly kind: "no_runner" }
-  /** It waited too long; with `timeoutsInARow`, because calls of its lane do not end in time. */
+  /**
+   * It waited too long; if `timeoutsInARow` is above 0, because calls of its lane do not end in
+   * time.
+   */
   | { readonly kind: "waited" } & Pause
-  /** Its lane is paused, and pauses are told at once. */
+  /** Its lane is paused, and with `tellsPauses` it does not wait for the end of the pause. */
   | { readonly kind: "paused" } & Pause;
 
 export interface Dispatcher<J> {
-  /** Each job is answered: by `run`, or by `turnAway`. */
+  /** Every job is answered: either by `run` or by `turnAway`. */
   submit(job: J): void;
   measure(): PoolMeasure;
-  /** Ends the runners; what still waits or runs is turned away. */
+  /** Ends the runners; jobs that still wait or run are turned away. */
   close(): Promise<void>;
 }
 
 export interface PoolMeasure {
   readonly processIds: readonly number[];
-  /** Calls that run, and calls that wait. */
+  /** Turns that run, one for each busy runner, and jobs that wait. */
   readonly running: number;
   readonly waiting: number;
 }
@@ -66,17 +72,17 @@ export interface PoolMeasure {
 export interface DispatcherSettings<J, Q, A extends AnswerMessage> {
   readonly command: RunnerCommand;
   readonly limits: QueueLimits;
-  /** Whether a job may be displaced: `run` then knows what to do with one. */
+  /** Whether a job may be displaced; if so, `run` must handle a displaced job. */
   readonly displaces?: boolean;
   /**
-   * Runs the jobs of one group, and gives an end for each. Never rejects. Calls `free` when the
-   * runner has done its part, before the askers are told, who may have a next call. Where the
-   * runner is gone because the job was displaced, it goes on with the ending `displaced`, or is
-   * answered.
+   * Runs the jobs of one group and returns an end for each. Never rejects. Calls `free` when
+   * the runner has done its part, before the askers are answered, because they may ask again at
+   * once. If the runner was killed to displace the job, the job either goes on with the ending
+   * `displaced` or is answered.
    */
   run(runner: RunnerProcess<Q, A>, jobs: readonly J[], free: () => void): Promise<TurnEnd[]>;
   turnAway(job: J, reason: TurnedAway): void;
-  /** Told of runners that cannot be started. */
+  /** Called when a runner cannot be started. */
   onFault(error: unknown): void;
 }
 
@@ -90,7 +96,7 @@ export function openDispatcher<J extends Queued, Q, A extends AnswerMessage>(
   const queue = fairQueue<J>(limits);
   const turns = new Set<Promise<void>>();
   const wake = newAlarm(dispatch);
-  /** What is to be done with a group that makes room; there while a runner has it. */
+  /** How to displace a group, by its first job; present while a runner has the group. */
   const displacing = new Map<Waiting<J>, () => void>();
   let isClosed = false;
 
@@ -115,7 +121,10 @@ export function openDispatcher<J extends Queued, Q, A extends AnswerMessage>(
     return queue.push({ job, tenant, lane: job.lane(), isShort, sinceMs }, goesOn);
   }
 
-  /** Starts what may run now, turns away what has waited too long, and comes back in time. */
+  /**
+   * Starts the jobs that may run now, turns away those that have waited too long, and sets the
+   * alarm for the next change.
+   */
   function dispatch(): void {
     const nowMs = performance.now();
     while (turns.size < limits.runners && !isClosed) {

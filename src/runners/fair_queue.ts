@@ -1,15 +1,16 @@
 /**
- * Who is next. Tenants share the runners by the time that they use (start-time fair queuing), not
- * by the number of their calls, so a tenant whose calls run long gets no more than one with short
- * ones. What does not end in time is paused, longer each time in a row; so one that loops for ever,
- * called all the time, comes to use a sixteenth of a runner. No timer and no clock here.
+ * Decides which job runs next. Tenants share the runners by the time that they use (start-time
+ * fair queuing), not by the number of their calls, so a tenant with long calls gets no more
+ * than one with short calls. A lane whose calls do not end in time is paused, longer after each
+ * timeout in a row. So a lane that loops for ever and is called all the time ends up using a
+ * sixteenth of a runner. There is no timer and no clock here: the caller passes the time.
  *
- * However many tenants ask for what never ends, the others do not wait for it. A tenant of whom
- * something was stopped of late comes after all others, has one runner at most (and one more for
- * its other lanes while a lane that was stopped is tried again), and all of these together never
- * have the last one. Where calls that run long have all the runners while somebody
- * else waits, one of them is displaced: it begins again behind the others. And one whose calls
- * are quick has a small lead over those of whom nothing is known yet.
+ * However many tenants ask for calls that never end, the others do not wait for them. A suspect
+ * is a tenant with a call that was stopped lately: it comes after all other tenants. It has one
+ * runner at most, and one more for its other lanes while a stopped lane is tried again.
+ * Suspects together never have the last runner. If long calls have all runners while another
+ * tenant waits, one of them is displaced: it begins again behind the others. A tenant whose
+ * last call was quick has a small lead over the others.
  */
 
 import {
@@ -31,39 +32,42 @@ import {
 
 export type { Waiting };
 
-/** A call that has waited too long, and whether that was because its lane is paused. */
+/** A job that has waited too long, with the pause of its lane if that was the reason. */
 export interface Expired<J> extends Pause {
   readonly job: J;
 }
 
-/** Of a lane: how many of its calls were stopped in a row, and how long it is paused for that. */
+/** How many calls of a lane were stopped in a row, and how long the lane is paused for that. */
 export interface Pause {
   readonly timeoutsInARow: number;
-  /** 0: it is not paused now. */
+  /** 0 if it is not paused now. */
   readonly leftMs: number;
 }
 
 export interface FairQueue<J> {
-  /** False when the tenant has too many waiting already; a job that goes on is always taken. */
+  /** Returns false if the tenant has too many jobs waiting. A job that goes on is always taken. */
   push(waiting: Waiting<J>, goesOn: boolean): boolean;
-  /** The pause of a tenant's lane; undefined where it has none. */
+  /** The pause of a tenant's lane, or undefined if it has none. */
   pauseOf(tenant: string, lane: string, nowMs: number): Pause | undefined;
   /**
-   * What one runner is to run now: a call, or several short ones of one tenant whose lanes have
-   * always ended in time. Empty where nothing may run. They count as running until `finish`.
+   * Takes the next work for one runner: one job, or several short ones of one lane without
+   * timeouts. Returns nothing if nothing may run. The jobs count as running until `finish`.
    */
   take(nowMs: number): Waiting<J>[];
-  /** The runner is there, and the time of what one `take` gave begins. */
+  /** Starts the clock of a group that `take` returned, now that its runner is there. */
   begin(group: readonly Waiting<J>[], nowMs: number): void;
-  /** The group that is to make room now, once. It runs until `finish`, to be called soon. */
+  /**
+   * Returns the group that must make room now, each group once. It counts as running until
+   * `finish`, which must follow soon.
+   */
   displace(nowMs: number): readonly Waiting<J>[] | undefined;
-  /** After all that one `take` gave. */
+  /** Called once the whole group of one `take` has ended. */
   finish(group: readonly Finished<J>[], nowMs: number): void;
-  /** Takes out what has waited too long. */
+  /** Removes and returns the jobs that have waited too long. */
   expire(nowMs: number): Expired<J>[];
-  /** Takes out everything. */
+  /** Removes and returns all jobs that wait. */
   drain(): J[];
-  /** When a pause ends, a call expires or may be displaced; undefined when nothing waits. */
+  /** When a pause ends, a job expires or a run may be displaced; undefined if nothing waits. */
   nextChangeMs(nowMs: number): number | undefined;
   waiting(): number;
 }
@@ -72,28 +76,28 @@ export interface Finished<J> {
   readonly waiting: Waiting<J>;
   readonly usedMs: number;
   readonly ending: Ending;
-  /** Whose fault it was that it did not end in time, where not its own lane's. */
+  /** The lane at fault for a timeout, if it is not the job's own. */
   readonly blamed?: string;
 }
 
 /**
- * Whether a call ended by itself, was stopped for its time, made room for others, or was not tried
- * after all.
+ * How a call ended: by itself, stopped because its time was up, displaced to make room for
+ * others, or not tried after all.
  */
 export type Ending = "in_time" | "timed_out" | "displaced" | "untried";
 
 export interface QueueLimits {
-  /** Runners there are. One tenant never has the last one. */
+  /** Number of runners. A single tenant never has the last of several. */
   readonly runners: number;
   readonly waitingPerTenantMax: number;
   readonly waitMsMax: number;
-  /** Short calls that one runner is given at a time. */
+  /** Short calls that one runner gets at a time, at most. */
   readonly groupMax: number;
-  /** Whether calls of a paused lane are told so, and do not wait for the end of the pause. */
+  /** Whether calls of a paused lane are turned away at once instead of waiting for its end. */
   readonly tellsPauses?: boolean;
 }
 
-/** More tenants than this are not remembered when they are idle. */
+/** From this many tenants on, idle ones are forgotten. */
 const IDLE_TENANTS_MAX = 1_000;
 
 function describe<J>(lane: Lane<J>, nowMs: number): Pause {
@@ -101,21 +105,24 @@ function describe<J>(lane: Lane<J>, nowMs: number): Pause {
   return { timeoutsInARow: lane.timeouts, leftMs };
 }
 
-/** After one timeout, what waits is tried: the input may have been the reason. */
+/**
+ * Whether a lane's jobs are given up. After one timeout they are still tried: its input may
+ * have been the reason.
+ */
 function isGivenUp<J>(lane: Lane<J>, nowMs: number, { tellsPauses }: QueueLimits): boolean {
   return tellsPauses === true && lane.timeouts > 1 && nowMs < lane.pausedUntilMs;
 }
 
 export function fairQueue<J>(limits: QueueLimits): FairQueue<J> {
   const tenants = new Map<string, Tenant<J>>();
-  /** Those of them for whom something waits. */
+  /** The tenants that have jobs waiting. */
   const active = new Set<Tenant<J>>();
   const runs = new Map<Waiting<J>, Run<J>>();
-  /** Lanes of which the last call did not end in time. */
+  /** Lanes whose last call did not end in time. */
   const stopped = new Set<Lane<J>>();
-  // Where the tenant that ran last stood when it began: nobody who comes back begins before it.
+  // Where the tenant that ran last stood when it began. A returning tenant starts no earlier.
   let clockMs = 0;
-  // No call expires before.
+  // No job expires before this time.
   let expiryMs = Infinity;
 
   function tenantOf(name: string): Tenant<J> {
@@ -173,7 +180,7 @@ export function fairQueue<J>(limits: QueueLimits): FairQueue<J> {
     const { tenant, lane, isSuspect } = best;
     if (!isSuspect) clockMs = Math.max(clockMs, tenant.usedMs);
     tenant.running++;
-    // So many that each runner would get as many.
+    // Leave an equal share of the waiting jobs to each other runner.
     const groupMax = Math.min(limits.groupMax, Math.ceil(tenant.waiting / limits.runners));
     const group = [takeFrom(tenant, lane)];
     const isGroup = lane.timeouts === 0 && group[0]!.isShort;
@@ -193,7 +200,7 @@ export function fairQueue<J>(limits: QueueLimits): FairQueue<J> {
     const maySuspectsRun = longRuns(nowMs) < sharedRunners();
     for (const tenant of active) {
       const isSuspect = wasStopped(tenant, nowMs);
-      // Nothing is saved up either for one that has to wait for what it did.
+      // A suspect saves up no time either while it has to wait.
       if (isSuspect) tenant.usedMs = Math.max(tenant.usedMs, clockMs);
       if (isSuspect && !maySuspectsRun) continue;
       if (best !== undefined && !isBefore(tenant, isSuspect, best)) continue;
@@ -203,12 +210,15 @@ export function fairQueue<J>(limits: QueueLimits): FairQueue<J> {
     return best;
   }
 
-  /** Runners that what takes long may have together. */
+  /** All runners but one. A single tenant may have this many; beyond it, suspects get none. */
   function sharedRunners(): number {
     return Math.max(1, limits.runners - 1);
   }
 
-  /** How many runners have what takes long, or may well do so. */
+  /**
+   * Counts the runners with a long call, or with a call of a suspect, which may well become
+   * long.
+   */
   function longRuns(nowMs: number): number {
     let count = 0;
     for (const run of runs.values()) {
@@ -217,7 +227,7 @@ export function fairQueue<J>(limits: QueueLimits): FairQueue<J> {
     return count;
   }
 
-  /** A lane of which a call may run, once there is a runner for it. */
+  /** A lane from which a job may run as soon as there is a runner. */
   function runnableLane(
     tenant: Tenant<J>,
     isSuspect: boolean,
@@ -225,7 +235,7 @@ export function fairQueue<J>(limits: QueueLimits): FairQueue<J> {
   ): Lane<J> | undefined {
     const runningMax = isSuspect ? 1 : sharedRunners();
     if (tenant.running < runningMax) return nextLane(tenant, nowMs);
-    // While a lane that was stopped is tried again, another one of the tenant goes on beside it.
+    // While a stopped lane is tried again, another lane of the tenant may run beside it.
     if (!isSuspect || tenant.running > runningMax || !isTrying(tenant)) return undefined;
     return nextLane(tenant, nowMs, true);
   }
@@ -236,7 +246,7 @@ export function fairQueue<J>(limits: QueueLimits): FairQueue<J> {
     let displaced = 0;
     for (const each of runs.values()) {
       if (each.isDisplaced) displaced++;
-      // One that has begun lately may well end by itself.
+      // A run that began lately may well end by itself.
       else if (!isLong(each, nowMs)) return undefined;
       else if (run === undefined || isWorse(each, run, nowMs)) run = each;
     }
@@ -245,7 +255,7 @@ export function fairQueue<J>(limits: QueueLimits): FairQueue<J> {
     return run.group;
   }
 
-  /** Other tenants that wait for a runner, of whom nothing was stopped of late. */
+  /** Counts the other tenants that wait for a runner, without suspects. */
   function othersWaiting({ tenant: its }: Run<J>, nowMs: number): number {
     let count = 0;
     for (const tenant of active) {
@@ -295,7 +305,7 @@ export function fairQueue<J>(limits: QueueLimits): FairQueue<J> {
     stopped.delete(lane);
   }
 
-  /** Forgets lanes of which there is nothing to remember. */
+  /** Forgets lanes that have neither jobs nor a recent timeout. */
   function tidyLanes(tenant: Tenant<J>, nowMs: number): void {
     tenant.stoppedUntilMs = 0;
     for (const [name, lane] of tenant.lanes) {
@@ -347,7 +357,7 @@ export function fairQueue<J>(limits: QueueLimits): FairQueue<J> {
     }
     if (runs.size < limits.runners) return next;
     for (const { startedMs } of runs.values()) {
-      // From then on it may be displaced.
+      // From then on the run may be displaced.
       if (startedMs + LONG_MS > nowMs) next = Math.min(next, startedMs + LONG_MS);
     }
     return next;

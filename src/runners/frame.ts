@@ -1,6 +1,6 @@
 /**
- * How pool and runner talk over pipes: two lengths (unsigned, 32 bits, little endian), a message as
- * JSON, and a body of bytes.
+ * The frames in which a pool and its runners talk over pipes. A frame is two lengths (unsigned,
+ * 32 bits, little endian), a message as JSON, and a body of bytes.
  */
 
 export interface Frame<T> {
@@ -23,25 +23,28 @@ export function encodeFrame(message: unknown, body: Uint8Array): Uint8Array<Arra
   return frame;
 }
 
-/** Puts frames together from pieces of a stream, however it is cut. */
+/** Puts frames together from the pieces of a stream, however it is cut. */
 export interface FrameReader<T> {
-  /** Takes a piece, which is copied. @throws where a frame is larger than any can be. */
+  /**
+   * Takes a piece and copies it.
+   * @throws {RangeError} if a frame is larger than any frame can be.
+   */
   push(piece: Uint8Array): void;
-  /** The next whole frame, if it is there. Its body is the caller's. */
+  /** The next whole frame, or undefined if none is complete. The caller owns its body. */
   next(): Frame<T> | undefined;
 }
 
-/** The largest message is a state to be folded, with what is to be folded onto it. */
+/** The largest frame is a fold: a state with the events to fold onto it. */
 const FRAME_BYTES_MAX = 256 * 1024 * 1024;
 
-/** Of each frame there is one copy, of its own size; nothing is kept for the next ones. */
+/** Copies each frame once, into arrays of its exact size; no buffer is kept for later frames. */
 export function frameReader<T>(): FrameReader<T> {
   const lengths = new Uint8Array(LENGTHS_BYTES);
   const view = new DataView(lengths.buffer);
   const whole: Frame<T>[] = [];
   let text: Uint8Array<ArrayBuffer> | undefined;
   let body: Uint8Array<ArrayBuffer> | undefined;
-  /** Bytes of the frame that are there. */
+  /** Bytes of the lengths, or else of the content, that have arrived. */
   let filled = 0;
 
   function push(piece: Uint8Array): void {
@@ -84,7 +87,7 @@ export function frameReader<T>(): FrameReader<T> {
   return { push, next: () => whole.shift() };
 }
 
-/** As much of the piece as there is room for; gives how much that was. */
+/** Copies as much of the piece as there is room for, and returns how much that was. */
 function copyInto(target: Uint8Array, at: number, piece: Uint8Array): number {
   const room = target.length - at;
   if (room <= 0) return 0;

@@ -1,28 +1,30 @@
 /**
- * A limit on the memory of a process, kept by the operating system: engine, native code and buffers
- * together. At the limit an allocation fails: SQLite and buffers say so, and the engine ends its
- * process. And no runner outlives the process that started it, whatever it does at that moment: the
- * system ends it. Needs Linux, and `prlimit` and `setpriv` of util-linux, which become the process
- * itself one after the other.
+ * Limits the memory of a process through the operating system. The limit covers the engine,
+ * native code and buffers together. At the limit an allocation fails: SQLite and buffers report
+ * it, and the engine ends its process.
+ *
+ * The system also ends each runner when the process that started it ends, whatever the runner
+ * does at that moment. All this needs Linux, and `prlimit` and `setpriv` of util-linux, each of
+ * which replaces itself with the next program.
  */
 
-/** What to start. */
+/** The command that starts a runner. */
 export interface RunnerCommand {
   readonly path: string;
   readonly args: readonly string[];
-  /** Its whole environment; empty without it. */
+  /** Its whole environment; empty by default. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Named among the permissions of the server (`deno.json`, `Dockerfile`). */
+/** The server needs the permission to run it (`deno.json`, `Dockerfile`). */
 export const LIMITER_PATH = "/usr/bin/prlimit";
-/** Has the system end a process with its parent. The other starts it: it needs no permission. */
+/** Makes the system end a process with its parent. `prlimit` starts it: it needs no permission. */
 const BINDER = ["/usr/bin/setpriv", "--pdeathsig", "KILL"];
 
 const MEBIBYTE = 1024 * 1024;
 /**
- * What the system counts although nobody uses it: the room that the engine reserves for code, and
- * the stacks of its threads, of which it has as many as there are cores, at most 16.
+ * What the system counts although nothing uses it: the room that the engine reserves for code,
+ * and the stacks of its threads (one thread for each core, at most 16).
  */
 const CODE_ROOM_BYTES = 512 * MEBIBYTE;
 const STACK_BYTES = 8 * MEBIBYTE;
@@ -30,7 +32,7 @@ const THREADS_MAX = 16;
 
 let isFound: boolean | undefined;
 
-/** Whether processes can be limited here. Looked at once. */
+/** Whether processes can be limited here. Checked once. */
 export function canLimitMemory(): boolean {
   return isFound ??= Deno.build.os === "linux" && answers(LIMITER_PATH, BINDER);
 }
@@ -50,8 +52,8 @@ function answers(path: string, next: readonly string[]): boolean {
 }
 
 /**
- * The same command with at most `bytesMax` of memory of its own, and without a core file, which
- * would hold what users sent. The same command as it is where there is no such limit.
+ * Returns the command with at most `bytesMax` of memory of its own, and without a core file,
+ * which would hold what users sent. Returns it unchanged where such a limit is not possible.
  */
 export function limitMemory(command: RunnerCommand, bytesMax: number): RunnerCommand {
   if (!canLimitMemory()) return command;

@@ -1,9 +1,10 @@
 /**
- * One runner, seen from the pool: a child process that runs what users bring. A process and not a
- * thread, because only a process can be ended whatever it does (a thread of this platform that
- * spins cannot), has a stack of its own size, takes nobody along when it runs out of memory, and
- * has no permissions but those it is given. A question and its answer take no longer than with a
- * thread (30 us).
+ * One runner, as the pool sees it: a child process that runs what users bring.
+ *
+ * It is a process and not a thread for these reasons: only a process can be ended whatever it
+ * does (a thread of this platform that spins cannot), it has a stack of its own size, it takes
+ * nothing else down when it runs out of memory, and it has no permissions but those it is
+ * given. A question and its answer take no longer than with a thread.
  */
 
 import { newAlarm } from "./alarm.ts";
@@ -12,29 +13,30 @@ import { limitMemory, type RunnerCommand } from "./memory_limit.ts";
 
 export type { RunnerCommand };
 
-/** What every answer says beside its own: one for each request, and `ready` when it begins. */
+/** The fields of every answer. There is one answer for each request, and `ready` at the start. */
 export interface AnswerMessage {
   readonly kind: string;
   readonly tookMs: number;
-  /** The runner cleans up before it takes the next, and says `ready` again. */
+  /** The runner cleans up before the next request, and then says `ready` again. */
   readonly pauses: boolean;
 }
 
-/** `Q`: messages of requests. `A`: messages of answers. */
+/** `Q` is the type of request messages, `A` that of answer messages. */
 export interface RunnerProcess<Q, A extends AnswerMessage> {
   readonly pid: number;
   /**
-   * Sends requests and gives their answers, in order. A runner that does not answer the first, or
-   * the next after an answer, within its `withinMs` is killed. Answers reject with
-   * {@link RunnerGoneError} where it ended, for whatever reason.
+   * Sends requests and returns their answers, in order. The runner is killed if it does not
+   * give the first answer within its `withinMs`, or a later one within its own after the one
+   * before. Answers reject with {@link RunnerGoneError} if the runner has ended, for whatever
+   * reason.
    */
   ask(questions: readonly Question<Q>[]): Promise<Frame<A>>[];
-  /** Can be asked now: it is there, and does not clean up. */
+  /** Whether it can be asked now: it is there, and is not cleaning up. */
   isReady(): boolean;
-  /** Resolves when it can be asked again; rejects when it is gone. */
+  /** Resolves when it can be asked again; rejects if it is gone. */
   untilReady(): Promise<void>;
   kill(): void;
-  /** Kills it to make room for what others wait for. */
+  /** Kills it to make room for work that others wait for. */
   displace(): void;
   /** Resolves when the process has ended. Never rejects. */
   readonly ended: Promise<void>;
@@ -45,7 +47,10 @@ export interface Question<Q> extends Frame<Q> {
 }
 
 export class RunnerGoneError extends Error {
-  /** @param why `late`: killed because it did not answer in time; `displaced`: to make room. */
+  /**
+   * @param why `late`: no answer in time; `displaced`: killed to make room; `lost`: any other
+   * end.
+   */
   constructor(readonly why: "late" | "displaced" | "lost") {
     super("the runner ended without an answer");
     this.name = "RunnerGoneError";
@@ -62,28 +67,28 @@ export class RunnerGoneError extends Error {
 
 const START_MS_MAX = 10_000;
 const CLEAN_UP_MS_MAX = 1_000;
-/** A timer that comes later than this: this process stood still, and the answer may be here. */
+/** If the timer fires later than this, this process itself stood still: the answer may be here. */
 const LATE_MS = 15;
 
-/** Folders that a program may use. */
+/** Folders that a program may read or write. */
 export interface Permissions {
   readonly read?: string;
   readonly write?: string;
 }
 
-/** Where a program finds the packages that it imports: in the cache of this Deno alone. */
+/** Where a program finds the packages that it imports: only in the cache of this Deno. */
 export interface Packages {
-  /** `deno.json`, which names them; `deno.lock` beside it says what they must be. */
+  /** `deno.json`, which names them; `deno.lock` beside it pins their content. */
   readonly config: URL;
-  /** The folder of the cache, where it is not where this Deno has it by itself. */
+  /** The folder of the cache, if it is not this Deno's default one. */
   readonly cacheFolder?: string;
 }
 
 const WITHOUT_PACKAGES = ["--no-config", "--no-lock", "--no-remote", "--no-npm"];
 
 /**
- * This Deno, with a program of ours, with no permissions but those given, and with at most
- * `memoryBytesMax` of memory of its own.
+ * The command that runs one of our programs with this Deno, with no permissions but those
+ * given, and with at most `memoryBytesMax` of memory of its own.
  */
 export function denoCommand(
   program: URL,
@@ -93,7 +98,7 @@ export function denoCommand(
   packages?: Packages,
 ): RunnerCommand {
   const options = ["--no-prompt", ...packageOptions(packages)];
-  // A comma would begin another folder.
+  // A single comma would begin another folder.
   const allowed = Object.entries(permissions).map(([what, folder]) =>
     `--allow-${what}=${folder.replaceAll(",", ",,")}`
   );
@@ -109,7 +114,7 @@ function packageOptions(packages: Packages | undefined): readonly string[] {
   return [`--config=${decodeURIComponent(packages.config.pathname)}`, "--frozen", "--cached-only"];
 }
 
-/** Starts a runner and waits until it can be asked. Throws where it cannot be started. */
+/** Starts a runner and waits until it can be asked. Throws if it cannot be started. */
 export async function startRunner<Q, A extends AnswerMessage>(
   command: RunnerCommand,
 ): Promise<RunnerProcess<Q, A>> {
@@ -165,7 +170,7 @@ function connect<Q, A extends AnswerMessage>(child: Deno.ChildProcess): RunnerPr
     watchFirst(frame.message.pauses ? CLEAN_UP_MS_MAX : 0);
   }
 
-  /** The first that is not answered has its time from now on. */
+  /** Starts the time limit of the first unanswered question. */
   function watchFirst(moreMs: number): void {
     if (asked.length === 0) return watch.unset();
     dueMs = performance.now() + asked[0]!.withinMs + moreMs;
@@ -174,7 +179,7 @@ function connect<Q, A extends AnswerMessage>(child: Deno.ChildProcess): RunnerPr
 
   function onLate(): void {
     const nowMs = performance.now();
-    // This process itself stood still: the answer may be here, and is read first.
+    // This process itself stood still: the answer may be here and must be read first.
     if (nowMs > dueMs + LATE_MS) {
       dueMs = nowMs + LATE_MS;
       return watch.set(dueMs);
@@ -193,7 +198,7 @@ function connect<Q, A extends AnswerMessage>(child: Deno.ChildProcess): RunnerPr
     try {
       child.kill("SIGKILL");
     } catch {
-      // It has ended by itself in this moment.
+      // It has ended by itself at this moment.
     }
   }
 
@@ -214,7 +219,7 @@ function connect<Q, A extends AnswerMessage>(child: Deno.ChildProcess): RunnerPr
     );
     if (isFirst) watchFirst(0);
     const frames = questions.map(({ message, body }) => encodeFrame(message, body));
-    // Where the pipe is broken, the process has ended, and `leave` tells.
+    // If the pipe is broken, the process has ended, and `leave` rejects the answers.
     input.write(frames.length === 1 ? frames[0]! : joinBytes(frames)).catch(kill);
     return answers;
   }
@@ -243,7 +248,7 @@ async function readFrames<A>(
   take: (frame: Frame<A>) => void,
 ): Promise<void> {
   const frames = frameReader<A>();
-  // An iterator over the stream takes 20 us longer for each piece.
+  // A reader, because an iterator over the stream is slower for each piece.
   const reader = stream.getReader();
   for (;;) {
     const { value: piece, done } = await reader.read();

@@ -1,7 +1,9 @@
 /**
- * The runners that nobody uses at the moment: started when asked for, ended when idle long. One
- * that ends while it is used is replaced at once: its user may take another, and others are not to
- * wait then.
+ * Keeps the runners that are not in use. They are started on demand and ended when they have
+ * been idle for long.
+ *
+ * A runner that ends while it is in use is replaced at once: its user may take another one, and
+ * the others should not have to wait then.
  */
 
 import { newAlarm } from "./alarm.ts";
@@ -13,24 +15,24 @@ import {
 } from "./runner_process.ts";
 
 export interface RunnerShelf<Q, A extends AnswerMessage> {
-  /** A runner that can be asked; undefined where none can be started now. Never rejects. */
+  /** Returns a runner that can be asked, or undefined if none can be started now. Never rejects. */
   take(): Promise<RunnerProcess<Q, A> | undefined>;
   /**
-   * Resolves when the runner, if it is still there, can be taken again, which it can at once where
-   * it is ready. Never rejects.
+   * Resolves when the runner can be taken again, which is at once if it is ready, or when it
+   * has ended. Never rejects.
    */
   putBack(runner: RunnerProcess<Q, A>): Promise<void>;
-  /** Ids of the processes there are, used or not. */
+  /** Ids of all runner processes, used or not. */
   processIds(): number[];
-  /** Kills all, used or not, and waits for their end. */
+  /** Kills all runners, used or not, and waits for their end. */
   close(): Promise<void>;
 }
 
-/** How long no other is tried after one could not be started. */
+/** How long no start is tried after one has failed. */
 const START_PAUSE_MS = 1_000;
 const IDLE_MS = 60_000;
 
-/** `onFault` is told of each runner that could not be started. */
+/** `onFault` is called for each runner that could not be started. */
 export function runnerShelf<Q, A extends AnswerMessage>(
   command: RunnerCommand,
   onFault: (error: unknown) => void,
@@ -38,7 +40,7 @@ export function runnerShelf<Q, A extends AnswerMessage>(
   const idle: { readonly runner: RunnerProcess<Q, A>; readonly sinceMs: number }[] = [];
   const sweep = newAlarm(endIdle);
   const alive = new Set<RunnerProcess<Q, A>>();
-  /** Runners that start in place of others, for whoever comes first. */
+  /** Runners that are started in place of ended ones; the next `take` gets the first of them. */
   const spares: Promise<RunnerProcess<Q, A> | undefined>[] = [];
   let tryAgainMs = -Infinity;
   let isClosed = false;
@@ -49,7 +51,7 @@ export function runnerShelf<Q, A extends AnswerMessage>(
       const runner = await startRunner<Q, A>(command);
       alive.add(runner);
       runner.ended.then(() => forget(runner));
-      // Closed while it started: then nobody else would end it.
+      // If the shelf was closed during the start, nothing else would end this runner.
       if (isClosed) runner.kill();
       return runner;
     } catch (error) {
@@ -71,7 +73,7 @@ export function runnerShelf<Q, A extends AnswerMessage>(
     spares.push(spare);
     spare.then((runner) => {
       const index = spares.indexOf(spare);
-      // Somebody has taken it meanwhile.
+      // It has been taken meanwhile.
       if (index < 0) return;
       spares.splice(index, 1);
       if (runner !== undefined) layDown(runner);
@@ -92,7 +94,7 @@ export function runnerShelf<Q, A extends AnswerMessage>(
 
   return {
     take() {
-      // The one used last: its caches are warm, and the others come to their end.
+      // Take the one used last: its caches are warm, and the others can reach their idle time.
       const last = idle.pop();
       return last === undefined ? spares.shift() ?? start() : Promise.resolve(last.runner);
     },

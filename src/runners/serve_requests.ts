@@ -1,18 +1,18 @@
 /**
- * The loop of a runner's program: requests come in on standard input, answers go out on standard
- * output, one at a time. It has no environment and no event loop: it waits in `readSync`. It ends
- * with its input, that is, with the process that started it; whatever else goes wrong ends it too,
- * and the pool starts another one.
+ * The loop of a runner's program. Requests come in on standard input and answers go out on
+ * standard output, one at a time. It has no environment and no event loop: it waits in
+ * `readSync`. It ends with its input, that is, with the process that started it. Any other
+ * failure ends it too, and the pool starts another runner.
  */
 
 import { encodeFrame, type Frame, frameReader } from "./frame.ts";
 import type { AnswerMessage } from "./runner_process.ts";
 
-/** What a runner does. */
+/** Answers the requests to a runner. */
 export interface RequestServer<Q, A extends AnswerMessage> {
-  /** Never throws for what users bring. */
+  /** Never throws because of what users bring. */
   answer(request: Frame<Q>): Frame<A>;
-  /** Where `pauses` was answered: what is to be done before the next request. */
+  /** Called after an answer with `pauses`, before the next request is taken. */
   cleanUp(): void;
 }
 

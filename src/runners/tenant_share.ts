@@ -1,70 +1,73 @@
 /**
- * What is known of a tenant of a queue: what waits, what it has used, what was stopped of it. Who
- * comes before whom follows from that.
+ * What the queue knows of a tenant: its waiting jobs, its used time and its stopped calls. The
+ * order in which tenants get a runner follows from that.
  */
 
-/** One call, or one more turn of a long fold. */
+/** A job in the queue: one call, or one more turn of a long fold. */
 export interface Waiting<J> {
   readonly job: J;
   readonly tenant: string;
-  /** What is paused as one: an entrypoint of a module, a statement. */
+  /** The calls that are paused together: those of an entrypoint of a module, or of a statement. */
   readonly lane: string;
-  /** May be run with others. */
+  /** Whether it may run in one group with others. */
   readonly isShort: boolean;
   readonly sinceMs: number;
 }
 
-/** A pause is the time of the call that was stopped, times this at most. */
+/** A pause lasts at most this many times as long as the call that was stopped. */
 const PAUSE_FACTOR_MAX = 15;
 const PAUSE_MS_MAX = 10_000;
-/** A lane's timeouts are forgotten so long after its pause, and that a call was displaced. */
+/** How long timeouts are remembered after the pause of their lane, and a displaced call. */
 export const FORGET_MS = 30_000;
-/** What runs longer does so at the pleasure of others. */
+/** A call that runs longer than this may be displaced when others wait. */
 export const LONG_MS = 100;
 
-/** What is paused as one. */
+/** The calls that are paused together. */
 export interface Lane<J> {
   readonly jobs: Waiting<J>[];
   running: number;
-  /** Calls in a row that were stopped for their time. */
+  /** Calls in a row that were stopped because their time was up. */
   timeouts: number;
   pausedUntilMs: number;
 }
 
-/** What a tenant with quick calls may have used more than others and still be before them. */
+/** How much more than others a tenant with quick calls may have used and still come before them. */
 const LEAD_MS = 200;
 
 export interface Tenant<J> {
   readonly lanes: Map<string, Lane<J>>;
-  /** Its last call that was tried has ended within {@link LONG_MS}. */
+  /** Whether its last call that was tried ended in time and within {@link LONG_MS}. */
   isQuick: boolean;
-  /** When it is forgotten that a call of it was displaced, and that one did not end in time. */
+  /** Until when the tenant is a suspect: for a displaced call, and for stopped ones. */
   displacedUntilMs: number;
   stoppedUntilMs: number;
-  /** Runners that it has. */
+  /** Runners that it occupies. */
   running: number;
   waiting: number;
-  /** The time it has used, on the clock of the queue. */
+  /** The time that it has used, as the queue counts it. */
   usedMs: number;
 }
 
-/** What one runner has. */
+/** The group that one runner has. */
 export interface Run<J> {
   readonly group: readonly Waiting<J>[];
   readonly tenant: Tenant<J>;
-  /** Infinite while there is no runner yet. */
+  /** Infinity until there is a runner. */
   startedMs: number;
   isDisplaced: boolean;
 }
 
-/** Who may have the next runner; a suspect is one of whom something was stopped of late. */
+/** A tenant that may get the next runner. A suspect had a call stopped or displaced lately. */
 export interface Candidate<J> {
   readonly tenant: Tenant<J>;
   readonly lane: Lane<J>;
   readonly isSuspect: boolean;
 }
 
-/** How long a lane is paused after so many timeouts in a row: 1, 3, 7, then 15 times its time. */
+/**
+ * The pause after `timeouts` timeouts in a row: 1, 3, 7, then 15 times the time of the stopped
+ * call.
+ */
 export function pauseAfter(timeouts: number, usedMs: number): number {
   const factor = Math.min(2 ** timeouts - 1, PAUSE_FACTOR_MAX);
   return Math.min(factor * usedMs, PAUSE_MS_MAX);
@@ -77,7 +80,7 @@ export function isBefore<J>(
 ): boolean {
   if (isSuspect !== other.isSuspect) return other.isSuspect;
   const [tag, otherTag] = [tagOf(tenant), tagOf(other.tenant)];
-  // What runs is not charged yet.
+  // Running calls are not charged yet.
   return tag === otherTag ? tenant.running < other.tenant.running : tag < otherTag;
 }
 
@@ -89,7 +92,7 @@ export function isLong<J>({ startedMs }: Run<J>, nowMs: number): boolean {
   return startedMs + LONG_MS <= nowMs;
 }
 
-/** Of two that run long, the one that is to make room. */
+/** Whether `run`, and not `other`, is the one to make room; both are long. */
 export function isWorse<J>(run: Run<J>, other: Run<J>, nowMs: number): boolean {
   const [isSuspect, isOtherSuspect] = [
     wasStopped(run.tenant, nowMs),
@@ -98,7 +101,7 @@ export function isWorse<J>(run: Run<J>, other: Run<J>, nowMs: number): boolean {
   return isSuspect === isOtherSuspect ? run.startedMs < other.startedMs : isSuspect;
 }
 
-/** Whether a call of it did not end in time, or was displaced, of late. */
+/** Whether the tenant is a suspect: a call did not end in time, or was displaced, lately. */
 export function wasStopped<J>(
   { displacedUntilMs, stoppedUntilMs }: Tenant<J>,
   nowMs: number,
@@ -106,13 +109,16 @@ export function wasStopped<J>(
   return nowMs < displacedUntilMs || nowMs < stoppedUntilMs;
 }
 
-/** Whether a lane of which something was stopped is running again. */
+/** Whether a lane with timeouts is running again. */
 export function isTrying<J>({ lanes }: Tenant<J>): boolean {
   for (const { running, timeouts } of lanes.values()) if (running > 0 && timeouts > 0) return true;
   return false;
 }
 
-/** The lane whose first job has waited longest, of those that are not paused, or never were. */
+/**
+ * The lane whose first job has waited longest, among those that are not paused. With `isGood`,
+ * lanes with timeouts are left out too.
+ */
 export function nextLane<J>(
   tenant: Tenant<J>,
   nowMs: number,

@@ -1,8 +1,10 @@
 /**
- * One call of a module, in the order of the contract: a fresh instance, `malloc`, the input copied
- * in, the entrypoint, the output read. Every call has an instance of its own and a memory that is
- * empty but for what the module puts there, so none can know of the one before: variables, tables,
- * segments and memory are as they were at the start. Spec: "Call flow".
+ * Makes one call of a module, from a fresh instance to the output that is read.
+ *
+ * The order is: a fresh instance, `malloc`, the input copied in, the entrypoint, the output
+ * read. Every call has an instance of its own, and a memory that is empty but for what the
+ * module puts there. Variables, tables, segments and memory are as they were at the start, so
+ * no call can learn anything about the one before. See docs/reference/modules.md.
  */
 
 import type { CallPhase, WasmFailure, WasmFailureKind } from "../domain/wasm/failure.ts";
@@ -26,13 +28,13 @@ export type CallResult =
   | { readonly kind: "error"; readonly error: HandlerError }
   | { readonly kind: "failed"; readonly failure: WasmFailure };
 
-/** The result, and how many bytes of memory the call leaves to the collector. */
+/** The result, and how many bytes of memory the call leaves to the garbage collector. */
 export interface CallReport {
   readonly result: CallResult;
   readonly garbageBytes: number;
 }
 
-/** The platform could not make an instance: no fault of the module. */
+/** The platform could not make an instance: this is not the module's fault. */
 export class OutOfInstancesError extends Error {
   constructor(cause: unknown) {
     super("no memory could be had for an instance", { cause });
@@ -40,7 +42,7 @@ export class OutOfInstancesError extends Error {
   }
 }
 
-/** What is known of a call while it runs; it may be interrupted anywhere. */
+/** How far a call has come. It may be interrupted anywhere. */
 interface Progress {
   phase: CallPhase;
 }
@@ -50,7 +52,7 @@ interface Exports {
   readonly [name: string]: unknown;
 }
 
-/** The module's own answer does not fit its memory. */
+/** The module named a range outside of its memory, or `malloc` returned 0. */
 class OutOfMemoryError extends Error {
   constructor(message: string) {
     super(message);
@@ -58,7 +60,10 @@ class OutOfMemoryError extends Error {
   }
 }
 
-/** Never throws for what a module does. */
+/**
+ * Never throws because of what a module does.
+ * @throws {OutOfInstancesError} if the platform cannot make an instance.
+ */
 export function callModule(call: ModuleCall): CallReport {
   const memory = takeMemory(call.compiled);
   const progress: Progress = { phase: "start" };
@@ -116,7 +121,7 @@ const WHERE: Readonly<Record<CallPhase, string>> = {
   output: "reading its output",
 };
 
-/** All that the module itself does. */
+/** Everything that the module itself does. Only this has a time limit. */
 function runToOutput(
   call: ModuleCall,
   memory: WebAssembly.Memory,
@@ -132,7 +137,7 @@ function runToOutput(
   expectWithin(input, memory, "malloc returned a range");
   new Uint8Array(memory.buffer).set(call.input, input.pointer);
   progress.phase = "entrypoint";
-  // Throws a TypeError where it is not what it should be.
+  // The call throws a TypeError if the export is not such a function.
   const entrypoint = exports[call.entrypoint] as (pointer: number, length: number) => bigint;
   const output = unpackRange(entrypoint(input.pointer, length));
   progress.phase = "output";
@@ -162,7 +167,7 @@ function describeThrown(error: unknown, phase: CallPhase): CallResult {
   throw new OutOfInstancesError(error);
 }
 
-/** What a version of a module may bring that a spec names without a version. */
+/** Possible if a spec names a module without a version: a later version may lack the function. */
 const WRONG_TYPE = "The module does not export the entrypoint as a function (i32, i32) -> i64";
 
 function failed(kind: WasmFailureKind, message: string, phase: CallPhase): CallResult {

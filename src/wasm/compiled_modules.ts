@@ -1,39 +1,44 @@
 /**
- * Compiled modules by digest, each with a memory to run in; those used last are kept, as many as
- * fit. A memory is used again, wiped, because a new one costs more than all else in a call; one
- * that has grown, or that is large to begin with, is left to the collector.
+ * Keeps compiled modules by digest, each with a memory to run in. Those used last are kept, as
+ * many as fit.
+ *
+ * A memory is wiped and used again, because a new one costs more than all else in a call. A
+ * memory that has grown, or that is large to begin with, is left to the garbage collector.
  */
 
 import { memoryOfKept } from "../domain/wasm/rewrite_module.ts";
 
 export interface CompiledModule {
   readonly module: WebAssembly.Module;
-  /** A memory as the module expects it at its start. Throws where none can be had. */
+  /** A memory as the module expects it at its start. Throws if none can be allocated. */
   takeMemory(): WebAssembly.Memory;
-  /** After the call; gives the bytes that are left to the collector. */
+  /** Called after the call; returns the bytes that are left to the garbage collector. */
   giveBack(memory: WebAssembly.Memory): number;
-  /** Whether its calls have ended in time so often that one which does not may cost a runner. */
+  /**
+   * Whether its calls have ended in time so often that it is run without the costly
+   * interruption. A call that then does not end costs its runner.
+   */
   isProven(): boolean;
   noteEnd(isInTime: boolean): void;
 }
 
 export interface CompiledModules {
   get(digest: string): CompiledModule | undefined;
-  /** `bytes` are what `module` was compiled from: a module as it is kept. */
+  /** `bytes` is the kept form of the module, from which `module` was compiled. */
   add(digest: string, module: WebAssembly.Module, bytes: Uint8Array): void;
 }
 
-/** Calls in a row that have ended in time. */
+/** This many calls in a row must end in time before a module counts as proven. */
 const PROVEN_CALLS = 100;
-/** What a small module costs beside its bytes. */
+/** What even a small module costs beside its bytes. */
 const OVERHEAD_BYTES = 16 * 1024;
 const PAGE_BYTES = 64 * 1024;
-/** Wiping takes 1.3 us for each page: with more than so many, a new memory is cheaper. */
+/** With more pages than this, a new memory is cheaper than wiping the old one. */
 const REUSED_PAGES_MAX = 32;
 
-/** @param bytesMax of modules as they are kept, and the memories held for them. */
+/** @param bytesMax limit in bytes of the kept modules and the memories held for them. */
 export function compiledModules(bytesMax: number): CompiledModules {
-  // A Map is in order of insertion: the first was used longest ago.
+  // A Map keeps the order of insertion: its first entry was used longest ago.
   const kept = new Map<string, { readonly compiled: CompiledModule; readonly bytes: number }>();
   let total = 0;
 

@@ -1,6 +1,7 @@
 /**
- * The three things that are asked of the pool, as jobs that take one turn of a runner or more. A
- * job says what to send next and learns what came of it; who runs it, and when, is the pool's.
+ * The three kinds of jobs of the pool: a call, a fold, and the check of an uploaded file. Each
+ * takes one or more turns of a runner. A job says what to send next and takes the answer; the
+ * pool decides which runner has it, and when.
  */
 
 import type { OutputKind } from "../domain/wasm/call_output.ts";
@@ -9,11 +10,11 @@ import type { Violation } from "../domain/refusal.ts";
 import { type Frame, joinBytes } from "../runners/frame.ts";
 import type { CallTarget, RunnerAnswer, RunnerRequest } from "./messages.ts";
 
-/** A module as it was checked and kept; the bytes are asked for when a runner has not got them. */
+/** A module in its checked and kept form. Its bytes are loaded only if a runner lacks them. */
 export interface WasmModule {
-  /** Names the bytes: the same digest, the same module. */
+  /** Identifies the bytes: equal digests mean the same module. */
   readonly digest: string;
-  /** May reject, which is then the outcome of the call. */
+  /** If it rejects, so does the call. */
   load(): Promise<Uint8Array<ArrayBuffer>>;
 }
 
@@ -21,50 +22,53 @@ export interface WasmModule {
 export interface WasmTarget {
   readonly module: WasmModule;
   readonly entrypoint: string;
-  /** 1 to `limits.wasmTimeoutMsMax`. */
+  /** Milliseconds, 1 to `limits.wasmTimeoutMsMax`. */
   readonly timeoutMs: number;
 }
 
-/** One event to fold, as the JSON text of `{key, type, data, metadata}`, and what folds it. */
+/** One event to fold, as the JSON text of `{key, type, data, metadata}`, and its handler. */
 export interface WasmEvent {
   readonly target: WasmTarget;
   readonly eventJson: string;
 }
 
 export interface Turn extends Frame<RunnerRequest> {
-  /** How long a runner may take, by the limits of the module. */
+  /** How long the runner may take, by the limits of the module. */
   readonly withinMs: number;
-  /** The limit of the one call it is, which a runner that vanished is measured by. */
+  /**
+   * The limit of a turn that is a single call. If the runner vanishes after this time, the call
+   * has timed out.
+   */
   readonly timeoutMs: number | undefined;
 }
 
 export interface Job {
   readonly tenant: string;
-  /** What is paused as one: the entrypoint that is called next. */
+  /** The lane of the next call, one for each entrypoint. Calls of a lane are paused together. */
   lane(): string;
-  /** The same once so many calls of the turn have ended. */
+  /** The lane of the next call once `done` calls of the turn have ended. */
   laneAfter(done: number): string;
   entrypoint(): string;
   nextTurn(): Turn;
-  /** Whether it may be sent with others: true for what is short by nature. */
+  /** Whether it may be sent in a group with others; true for jobs that are short by nature. */
   isShort(): boolean;
-  /** How often it may lose its runner through no fault that is known. */
+  /** How often it may still lose its runner for an unknown reason. */
   lossesLeft: number;
-  /** How often it may make room for others and be tried again. */
+  /** How often it may still be displaced and tried again. */
   displacementsLeft: number;
-  /** True when the job is over. */
+  /** Takes the answer to a turn. Returns true if the job is over. */
   take(answer: Frame<RunnerAnswer>): boolean;
   moduleOf(digest: string): WasmModule;
-  /** The module did not end, and its runner did; or it may not be tried now for that reason. */
+  /** Ends the job as timed out: the module did not end, so its runner was ended. */
   failTimeout(message: string): void;
-  /** From now on one call a turn, on its own: with others it did not come to an end. */
+  /** From now on each turn is one call on its own, because a larger turn was not completed. */
   takeSmallTurns(): void;
   stop(stop: WasmStop): void;
-  /** A failure that is none of the module's: an outage of the store. */
+  /** Rejects for a failure that is not the module's, such as an outage of the store. */
   throw(error: unknown): void;
 }
 
-/** A module that may be kept, or why it may not. */
+/** The module as it may be kept, or why it may not. */
 export type CheckOutcome = WasmOutcome<
   | { readonly ok: true; readonly module: KeptModule }
   | { readonly ok: false; readonly violation: Violation }
@@ -76,10 +80,10 @@ export interface KeptModule {
   readonly memoryPagesInitial: number;
 }
 
-/** Beyond the limit of a call: for starting its clock, and for its answer. */
+/** Time beyond the limit of a call, for starting its clock and for its answer. */
 const GRACE_MS = 45;
 const CHECK_MS_MAX = 5_000;
-/** A long fold lets others in after so long, and sends so much at a time. */
+/** A long fold lets others in after this time, and sends at most this much at a time. */
 const SLICE_MS = 25;
 const SLICE_EVENTS_MAX = 500;
 const SHORT_EVENTS_MAX = 4;
@@ -88,19 +92,19 @@ const SLICE_BYTES_MAX = 256 * 1024;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** What every job has; `settle` and `reject` are those of the promise of its asker. */
+/** Who asks for a job; `settle` and `reject` are those of the promise. */
 interface Asker<T> {
   readonly tenant: string;
   settle(outcome: WasmOutcome<T>): void;
   reject(error: unknown): void;
 }
 
-/** Of the entrypoint of a module: others of the same module go on while it is paused. */
+/** One lane for each entrypoint: other entrypoints of a module go on while one is paused. */
 function laneOf({ module, entrypoint }: WasmTarget): string {
   return `${module.digest} ${entrypoint}`;
 }
 
-/** One call with the input that is given. */
+/** One call with the given input. */
 export function callJob(
   asker: Asker<string>,
   target: WasmTarget,
@@ -135,8 +139,9 @@ export function callJob(
 }
 
 /**
- * Events onto a state, one after the other. `isSuspect`: lanes of which the last call did not end
- * in time; their events have turns of their own, so that they wait for them alone.
+ * Folds events onto a state, one after the other. `isSuspect` says whether the last call of a
+ * lane did not end in time. Events of such a lane have turns of their own, so that only those
+ * turns wait for its pause.
  */
 export function foldJob(
   asker: Asker<string>,
@@ -197,7 +202,7 @@ export function foldJob(
   };
 }
 
-/** A file that somebody uploads. */
+/** Checks a file that a user has uploaded. */
 export function checkJob(
   asker: Asker<CheckOutcome extends WasmOutcome<infer T> ? T : never>,
   file: Uint8Array<ArrayBuffer>,
@@ -247,7 +252,7 @@ function endings<T>(
   };
 }
 
-/** The outcome of an answer that is no value. */
+/** The outcome of an answer that is not a value; undefined for a value. */
 function outcomeOf<T>(
   { message }: Frame<RunnerAnswer>,
   placeAfter: (done: number) => CallPlace,
@@ -284,7 +289,7 @@ function wireTarget({ module, entrypoint, timeoutMs }: WasmTarget): CallTarget {
   return { digest: module.digest, entrypoint, timeoutMs };
 }
 
-/** As many events from `at` on as go into one turn, at least one. */
+/** As many events from `at` on as fit into one turn, at least one. */
 function sliceOf(
   events: readonly WasmEvent[],
   at: number,

@@ -1,10 +1,10 @@
 /**
- * Runs modules in runner processes, never on the thread that asks: `runners/dispatcher.ts` says
- * when, and modules are sent to a runner when it has not got them. Spec: "WebAssembly handler
- * contract"; decided in "WebAssembly", isolation.
+ * Runs modules in runner processes, never on the thread that asks. `runners/dispatcher.ts`
+ * decides when; a module is sent to a runner that lacks it. See docs/reference/modules.md.
  *
- * A call ends within its limit: the runner stops the module, and where it does not, the pool ends
- * the runner. A runner that vanishes with a call in it is tried again once, unless its time was up.
+ * A call ends within its limit: the runner stops the module, and if it does not, the pool ends
+ * the runner. If a runner vanishes during a call, the call is tried once more, unless its time
+ * was up.
  */
 
 import { limits } from "../domain/limits.ts";
@@ -27,11 +27,11 @@ import { denoCommand, type RunnerCommand } from "../runners/runner_process.ts";
 import { stopJob, tryTurn, tryTurns } from "./turn.ts";
 
 export interface WasmPool {
-  /** Whether an uploaded file may be kept, and as what. */
+  /** Checks whether an uploaded file may be kept, and in what form. */
   checkModule(tenant: string, file: Uint8Array<ArrayBuffer>): Promise<CheckOutcome>;
   /**
-   * Folds events, at least one, onto a state; gives the JSON text of the new one. Of several, the
-   * first that fails stops the fold, and `stop.place.eventIndex` says which it was.
+   * Folds events, at least one, onto a state, and returns the JSON text of the new state. The
+   * first event that fails stops the fold; `stop.place.eventIndex` says which it was.
    */
   foldEvents(
     tenant: string,
@@ -39,8 +39,8 @@ export interface WasmPool {
     events: readonly WasmEvent[],
   ): Promise<WasmOutcome<string>>;
   /**
-   * One call with an input of its own. Gives the JSON text of `actions` (an array of
-   * `ModuleAction`), `context` or `state`, checked.
+   * Makes one call with its own input. Returns the checked JSON text of `actions` (an array of
+   * `ModuleAction`), `context` or `state`.
    */
   call(
     tenant: string,
@@ -49,18 +49,18 @@ export interface WasmPool {
     inputJson: string,
   ): Promise<WasmOutcome<string>>;
   measure(): PoolMeasure;
-  /** Ends the runners; what still waits or runs is answered with `unavailable`. */
+  /** Ends the runners; jobs that still wait or run are answered with `unavailable`. */
   close(): Promise<void>;
 }
 
 export interface WasmPoolSettings {
-  /** Runner processes at most: one more than there are cores is right. */
+  /** Maximum number of runner processes; one more than there are cores is right. */
   readonly runners: number;
   /** Stack of a call in KiB; see `limits.wasmStackKilobytesDefault`. */
   readonly stackKilobytes: number;
-  /** What to start in place of the ordinary runner. */
+  /** Replaces the ordinary runner. */
   readonly command?: RunnerCommand;
-  /** Told of runners that cannot be started or that end by themselves. */
+  /** Called when a runner cannot be started. */
   onFault(message: string, error: unknown): void;
 }
 
@@ -69,12 +69,12 @@ const SUSPECTS_MAX = 1_000;
 const RETRY_MS_MIN = 1_000;
 const WAIT_MS_MAX = 2_000;
 const GROUP_MAX = 16;
-/** V8 needs so much of the stack for what is not the module's; fewer, and Deno does not start. */
+/** V8 needs this much stack beside the module's; with less, Deno does not start. */
 const STACK_KILOBYTES_OWN = 32;
 const HEAP_MEGABYTES = 160;
 
 export function openWasmPool(settings: WasmPoolSettings): WasmPool {
-  /** Lanes by tenant of which the last call did not end in time. */
+  /** Lanes, by tenant, whose last call did not end in time. */
   const suspects = createRecentMap<string, true>(SUSPECTS_MAX);
   const { submit, measure, close } = openDispatcher<Job, RunnerRequest, RunnerAnswer>({
     command: settings.command ?? runnerCommand(settings.stackKilobytes),
@@ -124,7 +124,7 @@ export function openWasmPool(settings: WasmPoolSettings): WasmPool {
   };
 }
 
-/** This Deno, without permissions, with a stack of so many KiB for modules. */
+/** The command for this Deno without permissions, with the given stack for modules, in KiB. */
 function runnerCommand(stackKilobytes: number): RunnerCommand {
   const program = new URL("./runner_main.ts", import.meta.url);
   const flags = [

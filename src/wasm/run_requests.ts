@@ -1,6 +1,6 @@
 /**
- * What a runner does with a request. Everything that a module can take long for is limited in time
- * by `call_module.ts`; compiling is bounded by what `checkModule` lets through.
+ * Answers the requests to a WebAssembly runner. `call_module.ts` limits the time of all that a
+ * module does; compiling is bounded by what `checkModule` lets through.
  */
 
 import type { Violation } from "../domain/refusal.ts";
@@ -12,19 +12,20 @@ import type { Frame } from "../runners/frame.ts";
 import type { RequestServer } from "../runners/serve_requests.ts";
 import type { CallTarget, RunnerAnswer, RunnerRequest, RunnerResult } from "./messages.ts";
 
-/** Compiled modules and the memories held for them. */
+/** Limit of the compiled modules and the memories held for them. */
 const COMPILED_BYTES_MAX = 64 * 1024 * 1024;
 /**
- * What calls leave to the collector of the engine, which does not see how much memory it is, and
- * would let gigabytes of it lie (6.8 GB were measured). How much of it was ever used, and so takes
- * room, only the size of the process tells: that is looked at after so many bytes.
+ * Once calls have left this many bytes to the garbage collector, the size of the process is
+ * checked. The collector does not see how large WebAssembly memories are, and would let
+ * gigabytes of them pile up. How much of a memory was ever used, and so takes room, shows only
+ * in that size.
  */
 const GARBAGE_LOOK_BYTES = 64 * 1024 * 1024;
 const RESIDENT_BYTES_MAX = 128 * 1024 * 1024;
-/** Address space, of which each memory takes far more than its size. */
+/** Each memory takes far more address space than its size. */
 const GARBAGE_MEMORIES_MAX = 2_000;
 
-/** A call that takes longer has those behind it in its group skipped. */
+/** If a call takes longer than this, the calls behind it in its group are skipped. */
 const GROUP_MS_MAX = 5;
 
 type Reply = Frame<RunnerResult>;
@@ -32,7 +33,7 @@ type FoldRequest = Extract<RunnerRequest, { kind: "fold" }>;
 
 /** What a runner needs of its process. */
 export interface RunnerWorld {
-  /** Runs the collector of the engine to its end. */
+  /** Runs the garbage collector to its end. */
   collect(): void;
   /** Memory that the process takes. */
   residentBytes(): number;
@@ -42,11 +43,11 @@ export interface RunnerWorld {
 interface State {
   readonly modules: CompiledModules;
   readonly world: RunnerWorld;
-  /** Since the last look. */
+  /** Since the size of the process was last checked. */
   garbageBytes: number;
   garbageMemories: number;
   mustCollect: boolean;
-  /** The group whose other calls are skipped. */
+  /** The group whose remaining calls are skipped. */
   slowGroup: number | undefined;
 }
 
@@ -113,7 +114,7 @@ function check(bytes: Uint8Array<ArrayBuffer>): Reply {
   const checked = checkModule(bytes);
   if (!checked.ok) return refused(checked.violation);
   const { entrypoints, memoryPagesInitial, bytes: kept } = checked.module;
-  // What is compiled is thrown away: the pool sends it again, by its digest, when it is called.
+  // The compiled module is dropped: the pool sends it by its digest when it is called.
   const compiled = compile(kept);
   if (!(compiled instanceof WebAssembly.Module)) return refused(compiled);
   return { message: { kind: "checked", entrypoints, memoryPagesInitial }, body: kept };
@@ -156,7 +157,7 @@ function answerCall(
   return { message: { kind: "value", done: 1 }, body: encoder.encode(result.json) };
 }
 
-/** At least one event is folded, whatever `sliceMs` is: so every request gets further. */
+/** Folds at least one event, whatever `sliceMs` is, so that every request makes progress. */
 function answerFold(
   state: State,
   { stateBytes, events, targets, sliceMs }: FoldRequest,

@@ -1,4 +1,4 @@
-/** The program of a runner that runs modules. It has no permissions. */
+/** The program of a WebAssembly runner. It has no permissions. */
 
 import { serveRequests } from "../runners/serve_requests.ts";
 import { newRunner } from "./run_requests.ts";

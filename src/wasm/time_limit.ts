@@ -1,11 +1,11 @@
 /**
- * Runs a function for at most so long. On this platform that is `node:vm`, whose time limit
- * interrupts WebAssembly too, on the thread that calls it, and leaves the process usable. It costs
- * a thread a call, which is as much as all else of a short one.
+ * Runs a function for a limited time. On this platform `node:vm` does that: its time limit
+ * interrupts WebAssembly too, on the thread that calls it, and leaves the process usable. It
+ * costs a thread for each call, which is as much as all else in a short call.
  *
- * With one exception, found by trying: where the function ends in the same moment as its time, the
- * interruption can hit what runs next, and then the process ends. So this belongs into a process
- * that may end.
+ * There is one exception, found by experiment: if the function ends at the very moment its time
+ * is up, the interruption can hit what runs next, and the process ends. So this belongs in a
+ * process that may end.
  */
 
 import { Script } from "node:vm";
@@ -15,10 +15,13 @@ export type Limited<T> =
   | { readonly kind: "threw"; readonly error: unknown }
   /** It was interrupted. */
   | { readonly kind: "timeout" }
-  /** It has ended, but not in time. */
+  /** It ended, but not in time. */
   | { readonly kind: "late" };
 
-/** How the script finds what to run: a property that is set once, for setting one is slow. */
+/**
+ * The property through which the script finds what to run. It is set once, because setting a
+ * property of the global object is slow.
+ */
 const NAME = "__daybookTimeLimit";
 const script = new Script(`${NAME}()`);
 const TIMEOUT_CODE = "ERR_SCRIPT_EXECUTION_TIMEOUT";
@@ -26,7 +29,7 @@ const TIMEOUT_CODE = "ERR_SCRIPT_EXECUTION_TIMEOUT";
 let current = nothing;
 Object.defineProperty(globalThis, NAME, { value: () => current() });
 
-/** `milliseconds` is a whole number from 1 on. Not to be called from within `run`. */
+/** `milliseconds` is a whole number, at least 1. Must not be called from within `run`. */
 export function withTimeLimit<T>(milliseconds: number, run: () => T): Limited<T> {
   let value: T | undefined;
   current = () => {
@@ -41,7 +44,7 @@ export function withTimeLimit<T>(milliseconds: number, run: () => T): Limited<T>
   }
 }
 
-/** The same where nothing interrupts `run`: what does not end is to be ended with its process. */
+/** The same without an interruption: if `run` does not end, its process must be ended. */
 export function withinTime<T>(milliseconds: number, run: () => T): Limited<T> {
   const endsMs = performance.now() + milliseconds;
   const isLate = () => performance.now() >= endsMs;

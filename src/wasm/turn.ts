@@ -1,7 +1,4 @@
-/**
- * One turn of a runner: the questions, the modules that it has not got, and what it means when it
- * is lost.
- */
+/** Runs one turn of a runner: asks the questions, sends missing modules, handles a lost runner. */
 
 import type { TurnEnd } from "../runners/dispatcher.ts";
 import type { Frame } from "../runners/frame.ts";
@@ -14,16 +11,17 @@ type Runner = RunnerProcess<RunnerRequest, RunnerAnswer>;
 /** Compiling a module of the largest size takes a tenth of this. */
 const LOAD_MS_MAX = 5_000;
 const RETRY_AFTER_MS = 1_000;
-/** What a call uses beside the time that its runner measures. */
+/** What a call costs beside the time that its runner measures. */
 const OVERHEAD_MS = 0.05;
-/** What it costs to start a runner in place of one that was ended. */
+/** The cost of starting a runner in place of one that was ended. */
 const RESTART_MS = 100;
 
 let groups = 0;
 
 /**
- * One job, with the modules that it needs. Never rejects: what goes wrong is told to the job. Calls
- * `free` when the runner has done its part, before the asker is told, who may have a next call.
+ * Runs one job, and sends the modules that the runner lacks. Never rejects: failures go to the
+ * job. Calls `free` when the runner has done its part, before the asker is answered, because
+ * the asker may call again at once.
  */
 export async function tryTurn(
   runner: Runner,
@@ -52,8 +50,9 @@ export async function tryTurn(
 }
 
 /**
- * Several short jobs at once; an end for each. What another of them held up, or whose module is not
- * there, goes on; so does what stands behind one that loses the runner. Never rejects.
+ * Runs several short jobs as one group and returns an end for each. A job goes on if another
+ * one held it up, if its module is not there, or if a job before it loses the runner. Never
+ * rejects.
  */
 export async function tryTurns(
   runner: Runner,
@@ -64,7 +63,8 @@ export async function tryTurns(
   const turns = jobs.map((job) => job.nextTurn());
   const questions = turns.map((turn) => ({ ...turn, message: { ...turn.message, group } }));
   const answers = runner.ask(questions);
-  // All are rejected at once when the runner is lost, and are looked at one by one.
+  // If the runner is lost, all of them reject at once, but they are awaited one by one. Without
+  // this, the others would be unhandled rejections.
   for (const answer of answers) answer.catch(() => {});
   const ends: TurnEnd[] = [];
   let startedMs = performance.now();
@@ -97,7 +97,7 @@ function endOf(job: Job, answer: Frame<RunnerAnswer>): TurnEnd {
   return { usedMs, ending: "timed_out", goesOn: false, blamed: job.laneAfter(done), tell };
 }
 
-/** How many calls of the turn have ended before one that did not; undefined where all have. */
+/** How many calls of the turn ended before the one that timed out; undefined if none did. */
 function doneBeforeTimeout({ message }: Frame<RunnerAnswer>): number | undefined {
   const isTimeout = message.kind === "failed" && message.failure.kind === "wasm_timeout";
   return isTimeout ? message.done : undefined;
@@ -115,7 +115,7 @@ function afterError(job: Job, turn: Turn | undefined, error: unknown, usedMs: nu
   return { usedMs, ending: "untried", goesOn: false };
 }
 
-/** Its runner was taken for others: it is tried once more, on its own. */
+/** The runner was taken for others: the job is tried once more, on its own. */
 function afterDisplacement(job: Job, usedMs: number): TurnEnd {
   const goesOn = job.displacementsLeft-- > 0;
   if (goesOn) job.takeSmallTurns();
@@ -124,12 +124,13 @@ function afterDisplacement(job: Job, usedMs: number): TurnEnd {
 }
 
 /**
- * A runner ends by itself in two cases: where its interruption came in the moment in which the call
- * ended (see `time_limit.ts`), and where the platform failed it.
+ * Ends a turn whose runner was killed because it was late, or ended by itself. The latter has
+ * two causes: the interruption came at the moment at which the call ended (see
+ * `time_limit.ts`), or the platform failed.
  */
 function afterLoss(job: Job, { timeoutMs }: Turn, usedMs: number): TurnEnd {
   if (timeoutMs === undefined) {
-    // Which of the events it was, the next turns show.
+    // The next turns, of one event each, show which event it was.
     job.takeSmallTurns();
     return goOn(usedMs);
   }
@@ -139,11 +140,11 @@ function afterLoss(job: Job, { timeoutMs }: Turn, usedMs: number): TurnEnd {
     return { usedMs: usedMs + RESTART_MS, ending: "timed_out", goesOn: false, tell };
   }
   if (job.lossesLeft-- > 0) return goOn(usedMs);
-  // A module that brings runners down is paused as one that does not end.
+  // A module that brings runners down is paused like one that does not end.
   return { ...stopJob(job, "The process that ran the module ended"), usedMs, ending: "timed_out" };
 }
 
-/** Answers that the job was not tried, or not to its end. */
+/** Answers the job with `unavailable`: it was not tried, or not to its end. */
 export function stopJob(job: Job, message: string): TurnEnd {
   job.stop({ kind: "unavailable", message, retryAfterMs: RETRY_AFTER_MS });
   return { usedMs: 0, ending: "untried", goesOn: false };

@@ -1,4 +1,4 @@
-/** What Emmett's event stores have in common, on whatever database. */
+/** The part of a peer store that is common to Emmett's event stores, on any database. */
 
 import type { PeerEvent, PeerStore } from "../peer_store.ts";
 
@@ -12,14 +12,20 @@ interface EmmettStore {
 
 const TRIES_MAX = 10_000;
 
-/** Without an expected version two writers may still meet: the store then says so, or is busy. */
+/**
+ * Even without an expected version two writers may conflict: the store then says so, or is
+ * busy.
+ */
 function isConflict(error: unknown): boolean {
   const { name, code, message } = error as { name?: string; code?: string; message?: string };
   return /ExpectedVersionConflict|Concurrency/.test(name ?? "") || code === "23505" ||
     /SQLITE_BUSY|UNIQUE constraint|Expected version/i.test(message ?? "");
 }
 
-/** `appendToStream` and `readStream` of any of them; it has no write over several streams. */
+/**
+ * Wraps `appendToStream` and `readStream` of any Emmett store; it has no write to several
+ * streams.
+ */
 export function wrapEmmett(
   store: EmmettStore,
   list: Required<PeerStore>["list"],

@@ -1,4 +1,4 @@
-/** Emmett on PostgreSQL, as its documentation opens it. */
+/** Emmett on PostgreSQL, opened as its documentation says. */
 
 import type { Connection, PeerStore } from "../peer_store.ts";
 import { loadPackage } from "../packages.ts";

@@ -1,7 +1,10 @@
 /**
- * Emmett on SQLite, from the folder into which npm has installed it, for it holds compiled code.
- * The store opens the file for each call and closes it after it, on one variable for all calls: so
- * they are made one after the other. SQLite's own default, synchronous = FULL, makes them durable.
+ * Emmett on SQLite, from the folder into which npm has installed it, because it has compiled
+ * code.
+ *
+ * The store opens the file for each call, keeps it in one variable for all calls, and closes it
+ * afterwards; so the calls are made one after the other. SQLite's default, synchronous = FULL,
+ * makes them durable.
  */
 
 import { createRequire } from "node:module";

@@ -1,4 +1,4 @@
-/** message-db: its own functions on PostgreSQL, as its documentation calls them. */
+/** message-db: its own functions on PostgreSQL, called as its documentation says. */
 
 import type { Connection, PeerEvent, PeerStore } from "../peer_store.ts";
 import { openPool, type PostgresClient, prepared } from "./postgres_client.ts";
@@ -22,7 +22,7 @@ async function write(client: PostgresClient, stream: string, events: readonly Pe
 export async function openStore(connection: Connection): Promise<PeerStore> {
   const pool = await openPool(connection);
   return {
-    // One statement is one transaction.
+    // A single statement is a transaction.
     append: (stream, events) => write(pool, stream, events),
     appendToMany: (targets) =>
       pool.transact(async (client) => {

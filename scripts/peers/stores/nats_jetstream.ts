@@ -1,7 +1,9 @@
 /**
- * NATS JetStream: one stream of the server for all, a subject for each of ours. It acknowledges
- * before the disk has the message (`sync_interval`, two minutes), so it stands apart. Its release
- * has no write of several messages, all or nothing.
+ * NATS JetStream: one stream of the server for everything, with a subject for each of our
+ * streams.
+ *
+ * It acknowledges a message before the disk has it (`sync_interval`, two minutes), so it is
+ * listed apart. This release cannot write several messages all or nothing.
  */
 
 import { loadPackage } from "../packages.ts";

@@ -1,4 +1,4 @@
-/** What the stores on PostgreSQL share: a pool of clients, and transactions on one of them. */
+/** The part that stores on PostgreSQL share: a pool of clients, and transactions on one of them. */
 
 import type { Connection } from "../peer_store.ts";
 import { loadPackage, POOL_SIZE } from "../packages.ts";
@@ -41,7 +41,7 @@ export async function openPool({ url }: Connection): Promise<PostgresPool> {
   };
 }
 
-/** Prepared once on each client. */
+/** A query that is prepared once on each client. */
 export function prepared(name: string, text: string, values: unknown[]) {
   return { name, text, values };
 }

@@ -1,4 +1,4 @@
-/** PostgreSQL alone: one table, unique by stream and version; who comes second tries again. */
+/** PostgreSQL alone: one table, unique by stream and version; a writer that loses tries again. */
 
 import type { Connection, PeerEvent, PeerStore } from "../peer_store.ts";
 import { openPool, type PostgresClient, prepared } from "./postgres_client.ts";

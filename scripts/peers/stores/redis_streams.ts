@@ -1,9 +1,12 @@
-/** Redis streams: one script checks the length, adds the events and notes the stream's name. */
+/** Redis streams: one script checks the length, adds the events and records the stream's name. */
 
 import type { Connection, PeerEvent, PeerStore } from "../peer_store.ts";
 import { loadPackage } from "../packages.ts";
 
-/** ARGV: the expected length or -1, how many targets have one event each of type and body. */
+/**
+ * ARGV holds for each target the expected length or -1, and the number of its events. Then
+ * type, data and metadata of each event follow.
+ */
 const APPEND = `
 local first = -1
 local at = 1

@@ -1,6 +1,6 @@
 /**
- * Cases of the fuzz: each is a few requests of an attacker, made from a number alone. `scale`, from
- * 0 to 1, makes the same case smaller: that is how a finding shrinks.
+ * The cases of the fuzz: each is a few requests of an attacker, made from a number alone.
+ * `scale`, from 0 to 1, makes the same case smaller: that is how a finding is shrunk.
  */
 
 import type { HostileRequest, Json } from "../attack.ts";
@@ -38,12 +38,12 @@ export interface FuzzCase {
   readonly seed: number;
   readonly kind: CaseKind;
   readonly scale: number;
-  /** The events of the aggregate type `t<number>` that the case needs, if any. */
+  /** The events of the aggregate type `t<number>`, if the case needs any. */
   readonly events?: Json;
   readonly requests: readonly HostileRequest[];
 }
 
-/** How often each kind comes: statements have few processes, and deploys are whole documents. */
+/** How often each kind occurs: few processes run statements, and deploys are whole documents. */
 const SHARES: Readonly<Record<CaseKind, number>> = {
   fold: 30,
   schema: 22,
@@ -56,7 +56,7 @@ const SHARES: Readonly<Record<CaseKind, number>> = {
 };
 const WHEEL = CASE_KINDS.flatMap((kind) => repeat(SHARES[kind], () => kind));
 
-/** Aggregate types, of which each case of a batch has its own. */
+/** The aggregate type of a case; each case of a batch has its own. */
 export function typeOf(number: number): string {
   return `t${number}`;
 }
@@ -208,7 +208,7 @@ function randomImplications(random: Random, type: string, scale: number): Json {
     ]));
 }
 
-/** Implications see the event alone. */
+/** Implications see only the event. */
 function withoutState(predicate: Json): Json {
   return JSON.parse(JSON.stringify(predicate).replaceAll(/"@(\.?)/g, '"$.data$1'));
 }

@@ -1,4 +1,4 @@
-/** Handlers that are slow to run, made of every operation, predicate and path. */
+/** Makes handlers that are slow to run, from every operation, predicate and path. */
 
 import type { Json } from "../attack.ts";
 import { repeat } from "../documents.ts";
@@ -6,7 +6,7 @@ import { FIELDS } from "./shapes.ts";
 import type { Random } from "./random.ts";
 
 const STEPS = ["", "", "[*]", "[*][*]", "[0]", ".a", "[*].a"] as const;
-/** Values of one handler, about; a definition may have 20,000. */
+/** Roughly the values of one handler; a definition may have 20,000. */
 const VALUES_MAX = 12_000;
 
 export function randomHandler(random: Random, scale: number): Json {
@@ -19,7 +19,7 @@ export function randomHandler(random: Random, scale: number): Json {
   );
 }
 
-/** `names` are those that are bound here. */
+/** `names` are the names bound at this point. */
 function randomOperation(random: Random, depth: number, names: readonly string[]): Json {
   const target = random.pick(FIELDS);
   const value = () => randomTemplate(random, names, 2);

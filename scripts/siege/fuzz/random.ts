@@ -1,12 +1,12 @@
 /** Random choices that a seed repeats. */
 
 export interface Random {
-  /** A whole number from 0 on, below the limit. */
+  /** A whole number from 0 to `limit - 1`. */
   below(limit: number): number;
   pick<T>(choices: readonly T[]): T;
-  /** True so many times of a hundred. */
+  /** True in `percent` of a hundred cases. */
   chance(percent: number): boolean;
-  /** A number up to the limit; small ones and the limit itself come most often. */
+  /** A number from 1 up to the limit; small ones and the limit itself come most often. */
   size(limit: number): number;
 }
 

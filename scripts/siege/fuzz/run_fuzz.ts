@@ -1,7 +1,9 @@
 /**
- * The fuzz against one server that lives long: batches of cases beside the neighbour, whose worst
- * answer and the event loop's delay are the judges. A batch that is found guilty is tried again
- * case by case; a guilty case is made smaller as long as it stays guilty, and written to a file.
+ * Runs the fuzz against one long-lived server: batches of cases, beside the neighbour.
+ *
+ * The neighbour's worst answer and the delay of the event loop decide. A guilty batch is tried
+ * again case by case; a guilty case is made smaller as long as it stays guilty, and written to
+ * a file.
  */
 
 import type { HostileRequest, Json } from "../attack.ts";
@@ -33,7 +35,7 @@ export interface FuzzOptions {
   readonly kills: number;
   readonly bars: Bars;
   readonly folder?: string;
-  /** Where findings are written. */
+  /** The folder into which findings are written. */
   readonly findings: string;
 }
 
@@ -59,7 +61,7 @@ const ROWS = 300;
 const SHRINKS_MAX = 8;
 const SEEDS_MAX = 2 ** 31;
 
-/** Of one batch or one case. */
+/** The result of one batch or one case. */
 interface Judgement {
   readonly worstMs: number;
   readonly serverMiB: number;
@@ -108,7 +110,7 @@ export async function runFuzz(
   return { cases: batches * BATCH, findings, answers, kills };
 }
 
-/** A server with what the cases need. */
+/** A server with everything that the cases need. */
 async function settled(options: FuzzOptions, { receiverPort }: Neighbour): Promise<Besieged> {
   const { engine, folder } = options;
   const besieged = await besiege({ engine, folder, watch: [], receiverPort });
@@ -129,7 +131,7 @@ interface Fuzz {
   startMiB: number;
 }
 
-/** Sends cases, and says what the neighbour felt. */
+/** Sends cases, and judges how they affected the neighbour and the server. */
 async function judge(fuzz: Fuzz, cases: readonly FuzzCase[]): Promise<Judgement> {
   const { besieged, neighbour, options: { bars } } = fuzz;
   const { server } = besieged;
@@ -166,7 +168,10 @@ async function sendCases(fuzz: Fuzz, cases: readonly FuzzCase[]): Promise<void> 
   }));
 }
 
-/** Without the types that are refused, for a case is not to take the others of its batch along. */
+/**
+ * Deploys the types, without those that are refused: a case must not take down the others of
+ * its batch.
+ */
 async function deployTypes(fuzz: Fuzz, cases: readonly FuzzCase[]): Promise<void> {
   let accepted = [...cases];
   for (let attempt = 0; attempt < DEPLOYS_MAX; attempt++) {
@@ -196,7 +201,7 @@ async function send(
   }
 }
 
-/** The types of all cases of a batch in one spec, and what statements are about. */
+/** The types of all cases of a batch in one spec, and the type that statements query. */
 function baseSpec(cases: readonly FuzzCase[]): Json {
   const merged = eventType({ merge: { target: "", value: "$.data" } });
   const types = cases.map(({ events }, number) =>
@@ -234,7 +239,7 @@ async function findGuilty(
   await renew(fuzz);
   for (const [number, seed] of seeds.entries()) {
     let verdict = await alone(seed, number, 1);
-    // Once more: what the machine did, it does not do again.
+    // Try once more: a disturbance of the machine does not come twice.
     if (verdict !== undefined) verdict = await alone(seed, number, 1);
     if (verdict === undefined) continue;
     let scale = 1;
@@ -253,7 +258,7 @@ async function findGuilty(
   return findings;
 }
 
-/** A case at its place in a batch, with cases that do nothing before it. */
+/** A case at its place in a batch, after cases that do nothing. */
 function padded(fuzzCase: FuzzCase, number: number): FuzzCase[] {
   const idle = { seed: 0, kind: "path", scale: 0, requests: [] } as const;
   return [...repeat(number, () => idle), fuzzCase];
@@ -273,14 +278,14 @@ async function keep(
   return { fuzzCase, verdict, file };
 }
 
-/** An empty store: what other cases have set off is not to be felt in the next one. */
+/** Starts on an empty store, so that the next case does not feel what others have set off. */
 async function renew(fuzz: Fuzz): Promise<void> {
   await fuzz.besieged.remove();
   fuzz.besieged = await settled(fuzz.options, fuzz.neighbour);
   fuzz.startMiB = residentMemory(fuzz.besieged.server.pid) ?? 0;
 }
 
-/** The same batch again, and in the middle of it SIGKILL or SIGTERM; then a start. */
+/** Sends the same batch again, kills or stops the server in the middle, and starts it. */
 async function killAmid(
   fuzz: Fuzz,
   random: Random,

@@ -1,4 +1,4 @@
-/** Schemas that are slow to judge by, made of every keyword. */
+/** Makes schemas that are slow to check, from every keyword. */
 
 import type { Json } from "../attack.ts";
 import { fields, repeat } from "../documents.ts";
@@ -39,7 +39,7 @@ const PATTERNS = [
   "(ab|ba|aa|bb)*c$",
 ] as const;
 
-/** Of the data of an event. */
+/** A schema for the data of an event. */
 export function randomSchema(random: Random, scale: number): Json {
   const depth = 1 + random.below(3);
   const schema = {
@@ -52,7 +52,7 @@ export function randomSchema(random: Random, scale: number): Json {
     : schema;
 }
 
-/** Refers to itself, in branches that all fail late. */
+/** A schema that refers to itself, in branches that all fail late. */
 function treeSchema(random: Random): Json {
   const child = { $ref: "#/$defs/tree" };
   const branch = (required: string) => ({
@@ -67,7 +67,7 @@ function treeSchema(random: Random): Json {
 }
 
 function randomPart(random: Random, depth: number, scale: number): Json {
-  // Narrower with each level, or a schema would be larger than a spec.
+  // Narrower with each level; otherwise a schema would be larger than a spec.
   const inner = () => randomPart(random, depth - 1, scale / 8);
   const many = (limit: number) => random.size(Math.max(1, Math.floor(limit * scale)));
   const leaves: (() => Json)[] = [

@@ -4,16 +4,16 @@ import type { Json } from "../attack.ts";
 import { fields, nest, repeat } from "../documents.ts";
 import type { Random } from "./random.ts";
 
-/** What one event's data may have as JSON, with room for what is around it. */
+/** What one event's data may take as JSON, with room for what surrounds it. */
 const BYTES_MAX = 96_000;
 
-/** `scale` from 0 to 1 says how much of an event's room is used. */
+/** `scale`, from 0 to 1, says how much of an event's room is used. */
 export function randomData(random: Random, scale: number): Json {
   const room = Math.max(20, Math.floor(BYTES_MAX * scale));
   return { [random.pick(FIELDS)]: SHAPES[random.below(SHAPES.length)]!(random, room) };
 }
 
-/** Names that generated handlers, schemas and columns know. */
+/** Names that the generated handlers, schemas and columns know. */
 export const FIELDS = ["a", "b", "list", "map", "text", "deep"] as const;
 
 const SHAPES: readonly ((random: Random, room: number) => Json)[] = [

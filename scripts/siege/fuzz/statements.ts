@@ -1,4 +1,4 @@
-/** SQL that is slow to read or to run, over the table `t` with the columns `n` and `t`. */
+/** SQL that is slow to parse or to run, over the table `t` with the columns `n` and `t`. */
 
 import { repeat } from "../documents.ts";
 import type { Random } from "./random.ts";
@@ -68,7 +68,7 @@ function expression(random: Random, depth: number, scale: number): string {
   ])();
 }
 
-/** Hardly a statement, but long: what reads the text before SQLite does has to read it. */
+/** Hardly a statement, but long: the code that reads the text before SQLite must read all of it. */
 function garbage(random: Random, length: number): string {
   const unit = random.pick([
     "?,",

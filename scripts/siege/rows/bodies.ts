@@ -1,4 +1,4 @@
-/** Bodies that are slow to read, and answers that are slow to make or that nobody takes. */
+/** Bodies that are slow to read, and answers that are slow to make or that nobody reads. */
 
 import type { AttackGroup, HostileRequest, Json } from "../attack.ts";
 import {
@@ -37,7 +37,7 @@ function data(text: string): HostileRequest {
   return raw(`{"data":{"v":${text}},"metadata":${METADATA}}`);
 }
 
-/** 40 events of 95 KB each, in one stream. */
+/** 320 events of 95 KB each in one stream, in batches of 40. */
 function* longStream(): Iterable<HostileRequest> {
   for (let i = 0; i < 320; i += 40) {
     yield writeMany(

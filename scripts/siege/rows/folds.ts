@@ -22,21 +22,21 @@ const AGAIN: HostileRequest = read(`/thing/${ID}?synchronous=true`);
 interface Fold {
   readonly name: string;
   readonly does: string;
-  /** What each event of the growing does, by default a merge of all of its data. */
+  /** The handler of the events that make the state grow; by default it merges all of their data. */
   readonly grow?: Json;
-  /** Data of the events that make the state large, one for each batch of `growTimes`. */
+  /** Data of the events that make the state large, one event each. */
   readonly grown: () => Iterable<Json>;
-  /** What the last events do, which make the fold slow. */
+  /** The handler of the last events, which makes the fold slow. */
   readonly handler: () => Json;
-  /** Data of these; default: `{}`. */
+  /** Data of the last events; default: `{}`. */
   readonly data?: () => Json;
-  /** How many of these; default: one. */
+  /** How many last events there are; default: one. */
   readonly count?: number;
   readonly request?: HostileRequest;
   readonly clients?: number;
 }
 
-/** An attack by one fold: the state grows, the slow events are written, and it is read. */
+/** An attack by one fold: the state grows, the slow events are written, and the state is read. */
 function fold(row: Fold): Attack {
   const { name, does, count = 1, request = AGAIN, clients = 2 } = row;
   const data = row.data ?? (() => ({}));
@@ -61,7 +61,7 @@ function fold(row: Fold): Attack {
   };
 }
 
-/** So many objects of 8,000 keys, under names of their own: 8,000 keys are about 96 KB. */
+/** Objects with 8,000 keys each, all of them different; 8,000 keys take about 96 KB. */
 function keys(events: number): Json[] {
   return repeat(events, (event) => ({
     big: undefined,
@@ -75,10 +75,10 @@ const APPEND = { append: { target: "list", value: "$.data.v" } };
 function numbers(events: number): Json[] {
   return repeat(events, (event) => ({ v: repeat(14_000, (i) => event * 14_000 + i) }));
 }
-/** Texts of 50 KB that differ in the last character alone. */
+/** The common part of texts of 50 KB that differ only in the last character. */
 const LONG = "a".repeat(50_000);
 
-/** `list` becomes as long as all data together. */
+/** Makes `list` as long as all data together. */
 const FLATTEN = [
   { append: { target: "parts", value: "$.data.v" } },
   { set: { target: "list", value: "@.parts[*][*]" } },

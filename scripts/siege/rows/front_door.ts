@@ -1,4 +1,4 @@
-/** What needs no key, or a bad one: logins, credentials, paths, and how connections are used. */
+/** Attacks that need no key, or a bad one: logins, credentials, paths, and uses of connections. */
 
 import type { AttackGroup, HostileRequest, Json } from "../attack.ts";
 import { ACTOR, eventType, idOf, read, repeat, specOf, write } from "../documents.ts";
@@ -17,7 +17,7 @@ function countingSpec(): Json {
   return specOf({ thing: { was_seen: eventType({ increment: { target: "n" } }) } });
 }
 
-/** Combining marks in two classes, which normalizing sorts against each other. */
+/** Combining marks of two classes, which normalization must sort against each other. */
 const MARKS = `a${"\u0301".repeat(160_000)}${"\u0334".repeat(160_000)}`;
 
 export const FRONT_DOOR: AttackGroup = {

@@ -1,4 +1,4 @@
-/** Imports, modules, listeners, erasures, anchors, points, and what an operator may ask for. */
+/** Attacks by operators: imports, modules, listeners, erasures, anchors, points, lists and keys. */
 
 import { framed, handler } from "../../../tests/support/wasm/build_module.ts";
 import type { AttackGroup, HostileRequest, Json, Step } from "../attack.ts";
@@ -39,7 +39,7 @@ function seen(path: string): HostileRequest {
   return { path, as: "operator" };
 }
 
-/** A module whose handler does this, and a type that it folds. */
+/** A module whose handler has this body, and a type that it folds. */
 async function* moduleSteps(body: string): AsyncIterable<Step> {
   yield blobUpload("hostile", await framed(handler(body)));
   const handled = { schema: true, handler: { wasm: { blob_name: "hostile", timeout_ms: 5_000 } } };
@@ -50,7 +50,7 @@ async function* moduleSteps(body: string): AsyncIterable<Step> {
   };
 }
 
-/** A spec with so many listeners that all hear the same event. */
+/** A spec with `count` listeners that all hear the same event. */
 function listening(count: number, url: (index: number) => string): Json {
   const listeners = Object.fromEntries(repeat(count, (i) => [
     `l${i}`,
@@ -59,7 +59,10 @@ function listening(count: number, url: (index: number) => string): Json {
   return specOf({ thing: { was_seen: eventType() } }, { modules: { listeners } });
 }
 
-/** A receiver that lasts as long as the siege: it answers as its first path segment says. */
+/**
+ * A receiver that lasts as long as the siege; its answer depends on the first segment of the
+ * path.
+ */
 let receiver: number | undefined;
 
 function receiverPort(): number {

@@ -34,7 +34,7 @@ interface View {
   readonly select: () => Json;
   readonly sources?: Json;
   readonly include?: Json;
-  /** What keeps the rows changing, beside reads that compute a row anew. */
+  /** The write that keeps the rows changing, beside reads that compute a row anew. */
   readonly touch: (turn: number) => ReturnType<typeof write>;
 }
 

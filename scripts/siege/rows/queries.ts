@@ -1,4 +1,4 @@
-/** SQL over projections: texts that are slow to read, and statements that are slow to run. */
+/** SQL over projections: texts that are slow to parse, and statements that are slow to run. */
 
 import type { Attack, AttackGroup, HostileRequest, Json, Step } from "../attack.ts";
 import {
@@ -25,7 +25,7 @@ const PROJECTION = {
   select: { n: { path: "$.thing.n", type: "integer" }, t: { path: "$.thing.t", type: "string" } },
 };
 
-/** So many rows, each with a number and a text. */
+/** `rows` rows, each with a number and a text. */
 function* things(rows: number, textLength: number): Iterable<Step> {
   yield importEvents(
     repeat(
@@ -48,7 +48,7 @@ interface Statement {
   readonly clients?: number;
 }
 
-/** An attack by one statement, while the neighbour has queries of its own. */
+/** An attack by one statement, while the neighbour runs its own queries. */
 function statement(row: Statement): Attack {
   const { name, does, rows = 1_000, textLength = 20, clients = 8 } = row;
   let made: HostileRequest | undefined;

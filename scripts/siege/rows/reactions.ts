@@ -1,4 +1,4 @@
-/** Events that set off events: loops, storms, timers, sagas, and what is left of them. */
+/** Events that set off events: loops, storms, timers, sagas, and the work that is left of them. */
 
 import type { Attack, AttackGroup, Json } from "../attack.ts";
 import { eventType, fields, idOf, repeat, specOf, times, write, writeMany } from "../documents.ts";

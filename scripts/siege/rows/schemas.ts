@@ -1,4 +1,4 @@
-/** Writes whose data is slow to validate: every keyword, and every format, in its worst form. */
+/** Writes whose data is slow to validate: every keyword and every format, in its worst form. */
 
 import type { Attack, AttackGroup, Json } from "../attack.ts";
 import { fields, idOf, judgedBy, nest, repeat, specOf, write, writeMany } from "../documents.ts";
@@ -8,14 +8,14 @@ const ID = idOf(1);
 interface Validation {
   readonly name: string;
   readonly does: string;
-  /** Of one property, `v`. */
+  /** The schema of one property, `v`. */
   readonly schema: () => Json;
   readonly value: () => Json;
-  /** So many events in one batch; default: 1. */
+  /** Events in one batch; default: 1. */
   readonly events?: number;
 }
 
-/** Definitions stand at the root, where references find them. */
+/** Moves definitions to the root, where references find them. */
 function rooted({ $defs, ...schema }: Json): Json {
   const properties = { v: schema };
   return { type: "object", properties, ...($defs === undefined ? {} : { $defs }) };
@@ -38,7 +38,7 @@ function validation({ name, does, schema, value, events = 1 }: Validation): Atta
   };
 }
 
-/** A text for each format that is slow to judge by a careless expression. */
+/** For each format, a text that is slow to check with a careless expression. */
 const FORMATS: readonly (readonly [format: string, value: string, what: string])[] = [
   ["regex", "[\\p{L}\\p{M}]".repeat(650), "650 classes of Unicode"],
   ["regex", "(a{1,50}){1,50}".repeat(30), "counted repetitions in each other"],

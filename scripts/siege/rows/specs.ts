@@ -19,9 +19,9 @@ const NEEDS = "operator of one instance";
 interface Deploy {
   readonly name: string;
   readonly does: string;
-  /** `turn` makes each document another one. */
+  /** `turn` makes each document differ from the others. */
   readonly next: (turn: number) => Json;
-  /** Deployed before; default: the first of `next`. */
+  /** Deployed before the attack; none by default. */
   readonly current?: () => Json;
   /** Default: a dry run. */
   readonly isReal?: boolean;
@@ -47,7 +47,7 @@ function deployed({ name, does, next, current, isReal = false, clients = 2 }: De
   };
 }
 
-/** An object schema with so many properties. */
+/** An object schema with `count` properties. */
 function wide(count: number, type: string): Json {
   return { type: "object", properties: fields(count, () => ({ type })) };
 }
@@ -64,7 +64,7 @@ function one(schema: Json): Json {
   return specOf({ thing: { was_seen: judgedBy(schema) } });
 }
 
-/** A spec of some 760 KB, and what it takes to read its document. */
+/** A spec of some 760 KB, for deploys and for reads of its OpenAPI document. */
 function largeSpec(): Json {
   return specOf(
     Object.fromEntries(repeat(100, (i) => [
@@ -266,7 +266,7 @@ export const SPECS: AttackGroup = {
   ],
 };
 
-/** Definitions in a chain, each of which refers so often to the next. */
+/** A chain of definitions, each of which refers to the next `references` times. */
 function chain(length: number, references: number, least: number): Json {
   const $defs = fields(length, (i) => ({
     type: "object",
@@ -277,7 +277,7 @@ function chain(length: number, references: number, least: number): Json {
   return { $defs, type: "object", properties: { a: { $ref: "#/$defs/f0" } } };
 }
 
-/** Definitions that all refer to all. */
+/** Definitions that all refer to each other and to themselves. */
 function mesh(count: number, type: string): Json {
   const $defs = fields(count, () => ({
     type: "object",

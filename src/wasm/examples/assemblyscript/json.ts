@@ -1,7 +1,8 @@
 /**
- * Just enough JSON for a module in AssemblyScript. Values are handled as the texts they are: what a
- * module does not look into it copies as it came, so no number or name is altered on its way. Input
- * is well formed, for Daybook wrote it; therefore nothing is checked here.
+ * Just enough JSON for a module in AssemblyScript. Values are handled as the texts that they
+ * are. A module copies unchanged what it does not look into, so no number or name is altered on
+ * the way. The input is well formed, because Daybook wrote it; therefore nothing is checked
+ * here.
  */
 
 const QUOTE = 0x22;
@@ -22,7 +23,7 @@ export function fieldsOf(object: string): Map<string, string> {
   return fields;
 }
 
-/** The object with these fields: the other way round. */
+/** The object with these fields: the inverse of `fieldsOf`. */
 export function objectOf(fields: Map<string, string>): string {
   const names = fields.keys();
   const texts = new Array<string>(names.length);
@@ -40,18 +41,18 @@ export function elementsOf(array: string): string[] {
     const end = endOfValue(array, at);
     const element = array.substring(at, end).trim();
     if (element.length > 0) elements.push(element);
-    // Behind the last element there is no comma, which makes this 0.
+    // There is no comma after the last element, which makes this 0.
     at = array.indexOf(",", end) + 1;
   }
   return elements;
 }
 
-/** The integer in a field, or 0 where there is none. */
+/** The integer in a field, or 0 if there is none. */
 export function integerIn(fields: Map<string, string>, name: string): i64 {
   return fields.has(name) ? I64.parseInt(fields.get(name)) : 0;
 }
 
-/** Where the value ends that begins at `begin`, or after the white space there. */
+/** The end of the value that begins at `begin`, or after the white space there. */
 function endOfValue(json: string, begin: i32): i32 {
   let depth = 0;
   let isInString = false;

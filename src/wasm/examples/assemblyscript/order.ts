@@ -1,13 +1,14 @@
 /**
- * An order that adds up what is put into it, in AssemblyScript: a handler that refuses what goes
- * beyond its limit, an implication that reserves stock, and a transform that names the amount.
+ * An example module in AssemblyScript: an order that adds up the items put into it. It has a
+ * handler that refuses orders beyond a limit, an implication that reserves stock, and a
+ * transform that puts the amount into the context.
  */
 
 import { elementsOf, fieldsOf, integerIn, objectOf } from "./json.ts";
 
 const LIMIT_CENTS: i64 = 1_000_000;
 
-/** Memory for the input. It is never given back: every call has a new memory. */
+/** Allocates memory for the input. It is never freed, because every call has a new memory. */
 export function malloc(size: i32): i32 {
   return heap.alloc(size) as i32;
 }
@@ -37,7 +38,7 @@ function computeImplications(pointer: i32, length: i32): i64 {
   const items = itemsOf(input);
   const actions = new Array<string>(items.length);
   for (let index = 0; index < items.length; index++) {
-    // `stock` and `order` are texts with their quotes, and go from input to output as they are.
+    // `stock` and `order` still have their quotes, so they are copied to the output as they are.
     actions[index] = '{"emit":{"aggregate_type":"stock","id":' + items[index].get("stock") +
       ',"event_type":"was_reserved","data":{"order":' + order +
       ',"quantity":' + items[index].get("quantity") + "}}}";
@@ -75,7 +76,7 @@ function sumOf(items: Map<string, string>[]): i64 {
   return cents;
 }
 
-/** Where the output is and how long: `(pointer << 32) | length`. */
+/** Encodes the output and returns its place and length: `(pointer << 32) | length`. */
 function pack(output: string): i64 {
   const bytes = String.UTF8.encode(output);
   return (changetype<usize>(bytes) as i64) << 32 | (bytes.byteLength as i64);

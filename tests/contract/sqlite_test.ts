@@ -1,4 +1,4 @@
-/** The embedded engine joins the contract; `tests/kv/sqlite/engine_test.ts` has what only it promises. */
+/** The embedded engine joins the contract. `tests/kv/sqlite/engine_test.ts` has its own promises. */
 
 import { join } from "node:path";
 import { openSqliteEngine } from "../../src/kv/sqlite/engine.ts";

@@ -1,4 +1,4 @@
-/** Merkle trees as the contract says ("Merkle trees"), written down a second time. */
+/** Merkle trees, implemented a second time. See docs/reference/audit.md. */
 
 import { createHash } from "node:crypto";
 

@@ -1,6 +1,6 @@
 /**
- * Sagas whose events modules have a say in: a handler that refuses fails the step, and what modules
- * imply follows. Decisions, sections 10, 11 and 13.
+ * Sagas whose events are judged by modules: a refusal fails the step, and implications follow.
+ * See docs/reference/sagas.md and docs/reference/modules.md.
  */
 
 import assert from "node:assert/strict";
@@ -18,7 +18,10 @@ import {
   withModules,
 } from "../support/wasm/module_world.ts";
 
-/** Books a seat at `a` and takes a note of it; of a seat that is not to be had it notes that. */
+/**
+ * Takes a note, then books a seat at `a`; if there is no seat, it notes that the first is
+ * undone.
+ */
 const BOOKING: JsonObject = {
   trigger: { aggregate_type: "show", event_type: "was_wanted" },
   steps: [

@@ -1,4 +1,4 @@
-/** Making instances and changing their tier. */
+/** Creating instances and changing their tier. */
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { changeTier, createInstance } from "../../src/commands/create_instance.ts";

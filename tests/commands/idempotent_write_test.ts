@@ -1,4 +1,7 @@
-/** Spec: "Idempotency key lifecycle": every row, through the service. */
+/**
+ * The life cycle of an idempotency key, every case, through the service. See
+ * docs/reference/writing.md.
+ */
 
 import assert from "node:assert/strict";
 import type { Tenant } from "../../src/domain/tenant.ts";

@@ -1,7 +1,7 @@
 /**
- * Decisions, section 10: "A handler runs at write time against the current state: its `error`
- * object refuses the write with 422". Whatever races, each stored event was taken on the state that
- * it follows.
+ * A handler judges a write against the current state and may refuse it. Whatever races, each
+ * stored event was accepted on the state that it follows. See docs/reference/handlers.md and
+ * docs/reference/modules.md.
  */
 
 import assert from "node:assert/strict";
@@ -171,10 +171,10 @@ Deno.test("events of a type beside those of modules are folded in between, in th
     for (const type of types) valueOf(await world.write("b", [type]));
     const one = await world.stateOf("a") as { mark: string; digest: string };
     assert.equal(one.mark, "was_marked");
-    // The module gives a new state, so what was marked before is gone, and then marked again.
+    // The module returns a new state, so the first mark is gone and then set again.
     assert.deepEqual(Object.keys(one), ["digest", "mark"]);
     assert.deepEqual(await world.stateOf("a", true), one);
-    // Another key is in each event of the other, so the digest differs.
+    // Each event of the other aggregate has another key, so the digest differs.
     assert.notEqual((await world.stateOf("b") as typeof one).digest, one.digest);
   });
 });

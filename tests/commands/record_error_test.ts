@@ -1,4 +1,7 @@
-/** Spec: "Error record": stored at a 5xx, retrievable for 24 hours, then 404. */
+/**
+ * Error records: stored at a 5xx, retrievable for 24 hours, then 404. See
+ * docs/reference/errors.md.
+ */
 
 import assert from "node:assert/strict";
 import type { Engine } from "../../src/kv/engine.ts";
@@ -74,7 +77,7 @@ Deno.test("listErrors() has a record that is saved while the store is read", asy
       if (!isHeld) return value;
       isRead.resolve();
       await isSaved.promise;
-      // The record is let go of once its commit is known.
+      // The record is dropped from memory once its commit is known.
       await new Promise((resolve) => setTimeout(resolve));
       return value;
     },

@@ -1,6 +1,6 @@
 /**
- * Implied and scheduled events that a module's handler judges. Decisions, section 11: "an implied
- * event that fails validation becomes an error record"; its trigger stays.
+ * Implied and scheduled events that a module's handler judges. One that fails becomes an error
+ * record; its trigger stays. See docs/reference/reactions.md.
  */
 
 import assert from "node:assert/strict";

@@ -1,4 +1,7 @@
-/** Spec: "POST /{type}/{id}/{event}", batch, atomic; OCC and idempotency inside the transaction. */
+/**
+ * Single, batch and atomic writes; OCC and idempotency inside the transaction. See
+ * docs/reference/writing.md.
+ */
 
 import assert from "node:assert/strict";
 import type { Tenant } from "../../src/domain/tenant.ts";
@@ -278,7 +281,7 @@ Deno.test("a write whose reads all fail is refused once; no failure is left unhe
     const write = noteWrite(uuid(1), "a", { idempotency });
     isAway = true;
     await assert.rejects(service.data.writeEvents(test, write), EngineUnavailable);
-    // Failures that nobody has heard end the process, or here the test, by the next turn.
+    // An unhandled rejection would end the process, or here the test, by the next turn.
     await new Promise((resolve) => setTimeout(resolve));
     isAway = false;
     assert.equal(valueOf(await service.data.writeEvents(test, write)).replayed, false);

@@ -1,5 +1,5 @@
 /**
- * Erasures in a trace: requested, withdrawn, executed in the background, each with its receipt.
+ * Erasures in a trace: requested, cancelled, executed in the background, each with its receipt.
  * Also what remains of the stream and its bundles, and what may be written to it afterwards.
  */
 
@@ -104,7 +104,7 @@ export function eraseStream(model: TraceModel): Operation[] {
 /** One in three is in production, where nothing is erased at once. */
 const FREE_PLACES = [true, true, false] as const;
 
-/** Withdrawn in time, too late, and twice; requested twice. */
+/** Cancelled in time, too late, and twice; requested twice. */
 export function takeBackErasure(model: TraceModel): Operation[] {
   const isFree = model.turn(FREE_PLACES);
   const place = isFree ? pickFreePlace(model) : model.places[0]!;

@@ -1,6 +1,5 @@
 /**
- * Work that can never succeed is at the head of a queue and is retried before everything behind
- * it.
+ * Work that can never succeed heads a queue and is retried before everything behind it.
  *
  * Published by: MassTransit, WSO2, occurrent.
  */

@@ -1,4 +1,7 @@
-/** Asking for an erasure: what is refused, the grace, and taking it back. Decisions, section 18. */
+/**
+ * Requesting an erasure: refusals, the grace period, and cancelling. See
+ * docs/reference/erasure.md.
+ */
 
 import assert from "node:assert/strict";
 import type { Environment } from "../../../src/domain/tenant.ts";
@@ -123,7 +126,7 @@ Deno.test("what has begun cannot be taken back", async () => {
     valueOf(await service.data.writeEvents(test, noteWrite(uuid(1), "one")));
     const { id } = valueOf(await service.erasure.request(test, erasureOf(ORDER)));
     let asked = 0;
-    // Stops before the second step: the markers are in place, copies are not removed yet.
+    // Stops before the second step: the markers are in place, the copies are not removed yet.
     await service.erasure.eraseDue(100, () => ++asked > 1);
     const running = refusalOf(await service.erasure.cancel(test, id));
     assert.deepEqual(running, { kind: "erasure_begun", state: "running" });

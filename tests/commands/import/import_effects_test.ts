@@ -1,6 +1,7 @@
 /**
- * Decisions, "Operator API", Import: "Implications, sagas and listeners do not run for imports".
- * What is made of events sees them all the same; and modules judge them as they judge writes.
+ * Imports trigger no implications, sagas or deliveries. Everything derived from events still
+ * includes imported ones, and modules judge them as they judge writes. See
+ * docs/reference/imports.md.
  */
 
 import assert from "node:assert/strict";

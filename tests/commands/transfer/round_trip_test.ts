@@ -1,7 +1,6 @@
 /**
- * An environment before and after it was moved: every reply is the same, to the byte. Decisions:
- * "`export`/`import` move a whole environment between the engines; chain tips and replies are equal
- * before and after".
+ * An environment before and after its transfer: every reply is the same, to the byte. Chain
+ * tips are equal, between the engines too. See docs/reference/transfer.md.
  */
 
 import assert from "node:assert/strict";
@@ -34,7 +33,7 @@ import {
   openService,
 } from "../../support/transfer_fixtures.ts";
 
-/** All that a client can ask: reads of every kind, then every write again. */
+/** Everything that a client can request: reads of every kind, then every write again. */
 async function askEverything(
   { ask }: OpenedService,
   key: string,
@@ -52,7 +51,7 @@ async function askEverything(
     }
   }
   for (const query of ["", "?resolve", "?limit=2", "?start=global"]) await read(`/order${query}`);
-  // Replays, misused keys, conflicts, and writes that land once more.
+  // Replays, misused keys, conflicts, and writes that land again.
   for (const step of history) {
     answers.push(await ask("POST", step.path, key, step.body, step.idempotencyKey));
   }
@@ -115,7 +114,7 @@ Deno.test("a moved environment, exported again, is the same file to the byte", a
       type: "was_noted",
       data: { text: `note ${index} ` + "x".repeat(300) },
     }));
-    // One event of nearly 100 KB, all of whose characters are escaped.
+    // One event of nearly 100 KB in which every character is escaped.
     events.push({ type: "was_viewed", data: { text: '"'.repeat(50_000) } });
     const metadata = { actor: { type: "user", id: "global" } };
     assert.match(await app.ask("POST", `/order/${uuid(1)}`, key, { events, metadata }), /^201/);
@@ -171,7 +170,8 @@ Deno.test("an environment moved to FoundationDB and back is the same file to the
     const tenant = await moved(cluster, host, engine, tenants.test);
     const after = openService(cluster, host, "test");
     const text = await exportText(engine, host, tenants.test);
-    // A cluster's version grows without writes: the second round finds nothing new, and ends it.
+    // A cluster's version grows without writes: the second round finds nothing new and is the
+    // last.
     const limits = { ...SEGMENT_LIMITS, batch: 1, heads: 1 };
     assert.equal(await exportText(cluster, host, tenant, { limits }), text);
     const expected = await askEverything(before, key, history!);

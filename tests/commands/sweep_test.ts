@@ -12,7 +12,7 @@ import { noteWrite, uuid, valueOf, withService } from "../support/service_fixtur
 
 const DAY_MS = 24 * 3600 * 1000;
 
-/** Sweeps often enough to reach all tenants; returns how much was removed. */
+/** Sweeps often enough to reach all tenants; returns the sum of what `sweep` reports. */
 async function sweepAll(service: Service): Promise<number> {
   let removed = 0;
   for (let call = 0; call < 20; call++) removed += await service.background.sweep(2);

@@ -1,4 +1,6 @@
-/** The tiers of the contract's Limits section, and the one for running it oneself. */
+/**
+ * The tiers with published limits, and the one for self-hosting. See docs/reference/limits.md.
+ */
 
 import { deepEqual } from "node:assert/strict";
 import { TIERS } from "../../src/domain/access.ts";

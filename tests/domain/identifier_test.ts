@@ -1,4 +1,4 @@
-/** Spec: "Identifiers". The golden cases are the table of the contract, row by row. */
+/** Identifiers, by golden cases. See docs/reference/identifiers.md. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";

@@ -1,4 +1,7 @@
-/** The numbers of the contract, written down a second time: a slip of the hand must not pass. */
+/**
+ * The documented limits, written down a second time to catch typos. See
+ * docs/reference/limits.md.
+ */
 
 import assert from "node:assert/strict";
 import { limits } from "../../src/domain/limits.ts";

@@ -1,4 +1,4 @@
-/** Spec: "Write metadata (client-writable)"; every line of "Checking a write" on metadata. */
+/** Metadata that clients may write, and every check on it. See docs/reference/writing.md. */
 
 import assert from "node:assert/strict";
 import { checkMetadata } from "../../src/domain/metadata.ts";

@@ -1,4 +1,7 @@
-/** Spec: "OCC". Small enough to try all of it. */
+/**
+ * Optimistic concurrency control, small enough to test exhaustively. See
+ * docs/reference/writing.md.
+ */
 
 import assert from "node:assert/strict";
 import { meetsExpectedLength } from "../../src/domain/occ.ts";

@@ -1,4 +1,4 @@
-/** Tiers of `src/domain/plan.ts`: the tables of the contract, number by number. */
+/** The tiers of `src/domain/plan.ts`, number by number. See docs/reference/limits.md. */
 
 import assert from "node:assert/strict";
 import { TIERS } from "../../src/domain/access.ts";

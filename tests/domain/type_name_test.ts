@@ -1,4 +1,4 @@
-/** Decided in "Identifiers": type names match `^[a-z][a-z0-9_]{0,63}$`. */
+/** Type names match `^[a-z][a-z0-9_]{0,63}$`. See docs/reference/identifiers.md. */
 
 import assert from "node:assert/strict";
 import { isTypeName } from "../../src/domain/type_name.ts";

@@ -1,4 +1,7 @@
-/** Spec: "Offline verification of a bundle". The bundles, good and bad, are an oracle's. */
+/**
+ * Offline verification of a bundle. An oracle made the bundles, good and bad. See
+ * docs/reference/audit.md.
+ */
 
 import assert from "node:assert/strict";
 import { judgeBundle } from "../../../scripts/verify_bundle.ts";

@@ -1,4 +1,7 @@
-/** Spec: "Event chain hash". The expected hashes were made with Python's hashlib. */
+/**
+ * The chain hash of events. Python's hashlib made the expected hashes. See
+ * docs/reference/audit.md.
+ */
 
 import assert from "node:assert/strict";
 import { extendChain, extendChainOnce } from "../../../src/domain/audit/chain.ts";

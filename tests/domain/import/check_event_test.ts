@@ -1,4 +1,4 @@
-/** Decisions, "Operator API", Import: "Every line is checked like a write". */
+/** Every line of an import is checked like a write. See docs/reference/imports.md. */
 
 import assert from "node:assert/strict";
 import { checkImportedEvent } from "../../../src/domain/import/check_event.ts";

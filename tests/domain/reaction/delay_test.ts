@@ -1,4 +1,6 @@
-/** Decisions, section 12: "Delay 1 s to 366 days (`<n>s|m|h|d`)". */
+/**
+ * Delays of scheduled events: 1 s to 366 days (`<n>s|m|h|d`). See docs/reference/reactions.md.
+ */
 
 import { strictEqual } from "node:assert/strict";
 import fc from "fast-check";

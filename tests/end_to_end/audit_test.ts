@@ -1,4 +1,4 @@
-/** Anchors, keys and bundles on the wire. Spec: "GET .../audit/attestation/{index}". */
+/** Anchors, keys and bundles on the wire. See docs/reference/audit.md. */
 
 import assert from "node:assert/strict";
 import { verifyBundle } from "../../src/domain/audit/attestation.ts";

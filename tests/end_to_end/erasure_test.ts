@@ -1,4 +1,4 @@
-/** Requests to erase a stream, on the wire. Decisions, section 18. */
+/** Requests to erase a stream, on the wire. See docs/reference/erasure.md. */
 
 import assert from "node:assert/strict";
 import { verifyReceipt } from "../../src/domain/erasure/receipt.ts";

@@ -1,4 +1,4 @@
-/** "Operator API" of the decisions: accounts, instances, API keys. */
+/** The operator API: accounts, instances, API keys. See docs/reference/operators.md. */
 
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";

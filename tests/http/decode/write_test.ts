@@ -1,4 +1,6 @@
-/** Write shapes at their limits. The faults of form are golden cases. Spec: "Limits". */
+/**
+ * Write bodies at their limits. Faults of form are golden cases. See docs/reference/limits.md.
+ */
 
 import assert from "node:assert/strict";
 import { decodeAtomic, decodeBatch } from "../../../src/http/decode/write.ts";

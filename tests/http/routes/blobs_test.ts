@@ -1,4 +1,4 @@
-/** Uploads and listings of modules as operators call them. Spec: "POST /_admin/blobs". */
+/** Uploads and listings of modules as operators call them. See docs/reference/modules.md. */
 
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";
@@ -19,7 +19,7 @@ interface Part {
 
 const BOUNDARY = "----boundary-of-this-test";
 
-/** A body by RFC 7578, made here so that no encoder of the platform is the judge of its decoder. */
+/** A body by RFC 7578, made by hand so that no encoder of the platform judges its own decoder. */
 function multipart(parts: readonly Part[]): Uint8Array<ArrayBuffer> {
   const encoder = new TextEncoder();
   const pieces = parts.flatMap(({ name, value }) => {

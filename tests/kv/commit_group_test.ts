@@ -10,7 +10,7 @@ import {
 
 const LARGE = GROUP_ROWS_MAX + 1;
 
-/** The groups in which these are committed, where nothing arrives meanwhile. */
+/** The groups in which these are committed if nothing else arrives. */
 function groupsOf(queue: number[]): number[][] {
   const chooser = openGroupChooser<number>((rows) => rows);
   const groups: number[][] = [];

@@ -1,4 +1,4 @@
-/** Spec: "GET /{aggregate_type}". */
+/** `GET /{aggregate_type}`: listing aggregates. See docs/reference/reading.md. */
 
 import assert from "node:assert/strict";
 import type { ListAggregatesRequest } from "../../src/domain/reading.ts";

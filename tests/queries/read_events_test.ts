@@ -1,4 +1,4 @@
-/** Spec: "GET .../events", rules 1 to 5, against a plain list. */
+/** `GET .../events`, every rule, against a plain list. See docs/reference/reading.md. */
 
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";

@@ -1,4 +1,4 @@
-/** Spec: "Error record retention": 24 hours. */
+/** Error records are retained for 24 hours. See docs/reference/errors.md. */
 
 import assert from "node:assert/strict";
 import {

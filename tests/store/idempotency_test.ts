@@ -1,4 +1,4 @@
-/** Spec: "Idempotency key lifecycle": the ledger's part of it. */
+/** The ledger's part in the life cycle of an idempotency key. See docs/reference/writing.md. */
 
 import assert from "node:assert/strict";
 import type { Written } from "../../src/domain/write.ts";

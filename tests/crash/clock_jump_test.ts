@@ -1,8 +1,8 @@
 /**
  * The real server, with a clock that jumps by hours under load and between two lives. Nothing
  * acknowledged is lost or duplicated, and implied events are there once. Scheduled events fire
- * once and not before their time by the server's own clock, or are cancelled, never both. The
- * evidence holds.
+ * once and not before their time by the server's own clock, or are cancelled, never both. In
+ * the end `fsck` finds no fault and the anchors verify.
  */
 
 import assert from "node:assert/strict";

@@ -208,7 +208,7 @@ Deno.test("?progress=true tells how far it is in lines of JSON; the last is the 
     const path = `${LINES}?progress=true&import_id=x`;
     const file = lines(event(1, "a"), event(1, "b"));
     const { service, host } = world;
-    // All answers of the world are JSON objects; these are lines of JSON.
+    // `world.send` expects a single JSON document; these answers are lines of JSON.
     const send = async (body: string) => {
       const headers = { ...NDJSON, authorization: `Bearer ${world.operator}` };
       const { createApp } = await import("../../src/http/app.ts");
